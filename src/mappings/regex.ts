@@ -23,7 +23,7 @@ export function costOf({ readsMax, bytes, work }: RegexTable): number {
 
 export type Regexes = ReturnType<typeof createRegexes>;
 
-// For the database, the files, and files that are about to replace them.
+// Three full sets: those of the database, of the files, and of files that are about to replace them.
 const readyCostMax = 3 * regexCostMax;
 
 /** Compiles each expression once, and evicts the least recently used. */

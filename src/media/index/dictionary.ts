@@ -133,7 +133,7 @@ function join(dictionary: Words, files: number, key: number, entries: Uint32Arra
   return { key, anywhere: packMap(anywhere, files), atStart: packMap(atStart, files) };
 }
 
-/** Calls `visit` once for each key of each word; `atStart` is true if the key is at the start of a word in it. */
+/** Calls `visit` once for each key of each word; `atStart` is true if the key begins the word, or follows punctuation in it. */
 function eachKey(
   { words, starts }: Words,
   visit: (key: number, word: number, atStart: boolean) => void,

@@ -68,7 +68,7 @@ interface Taken {
   readonly most: number;
 }
 
-/** Takes of `found`, the best first. */
+/** Takes files of `found`, the best first. */
 function takeBest(source: SearchSource, phrase: string, found: Bits, atStarts: Bits, taken: Taken): void {
   const start = encoder.encode(phrase);
   const first = firstFrom(source, start);

@@ -1,4 +1,4 @@
-/** The result of a scan: files, folders and systems; and what the index before knows of folders that are away. */
+/** The result of a scan: files, folders and systems; and the entries of the previous index for folders that are away. */
 import type { MediaIndexFile } from "../../store/media-index-file.ts";
 import type { StoredBase, StoredFolder, StoredSystem } from "../../store/media-index-write.ts";
 import { exactText, type FileName } from "../file-names.ts";

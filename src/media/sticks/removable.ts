@@ -9,7 +9,7 @@ import { watchFolder } from "../../config/watch-files.ts";
 import type { Clock } from "../../core/clock.ts";
 import { sticksMax } from "../../core/limits.ts";
 
-// One mount is several changes.
+// One mount causes several changes.
 const settleMs = 20;
 const firstLookMs = 100;
 const lastLookMs = 12_800;

@@ -1,7 +1,7 @@
 /**
  * Keys of titles, equal for two spellings of a title: without accents, capitals, punctuation, spaces and a leading article.
- * `&` is `and`, and a Roman numeral is its number. Two keys are near if they differ by few slips. The index stores the keys
- * of each file, so ASCII names are handled as bytes.
+ * `&` is `and`, and a Roman numeral is its number. Two keys are near if they differ by few slips, which are edits of one
+ * character. The index stores the keys of each file, so ASCII names are handled as bytes.
  */
 import type { NameColumn } from "../index/columns.ts";
 import { fold } from "../index/fold.ts";
@@ -20,7 +20,7 @@ export function plainTitleKey(name: string): string {
   return titleWords(fold(name)).join("");
 }
 
-/** The marks of sequels, which are never slips: numbers, Roman ones as digits, and a single letter at the end (`Pokémon X`). */
+/** The marks of sequels, which must be equal: numbers, Roman ones as digits, and a single letter at the end (`Pokémon X`). */
 export function marksOf(name: string): string {
   const words = numbered(titleWords(fold(name)));
   const last = words.at(-1) ?? "";
