@@ -152,7 +152,7 @@ function orderOf(launcher: AvailableLauncher, { path, system }: MediaFile): Play
   };
 }
 
-/** The place for options: before the file, and before a `--`; also if the first program only starts the player. */
+/** The place for options: before the file, and before a `--`. A wrapper at the start of the command does not matter. */
 function placeOfOptions(command: readonly string[]): number {
   const file = command.findIndex((part, index) => index > 0 && part.includes("{path}"));
   if (file === -1) return command.length;
@@ -183,8 +183,9 @@ function specificity({ systems, extensions }: LauncherConfig): number {
 }
 
 /**
- * A card may name the system of a file, but only one that fits. A launcher without extensions then takes files with an
- * extension of that system, and files that it takes without the name.
+ * A card may name another system for a file, but only one that fits. The launcher must play the file as one of the named
+ * system. Without a list of extensions it must also play it by the file's own system, unless the named system has the
+ * extension, too.
  */
 function plays(launcher: AvailableLauncher, file: MediaFile): boolean {
   const { path, system, toldSystem } = file;
@@ -201,7 +202,8 @@ function playsIn(launcher: LauncherConfig, path: string, system: System): boolea
   const { systems, extensions, kind } = launcher;
   if (systems.length > 0 && !systems.includes(system.id)) return false;
   if (extensions.length > 0) return extensions.includes(extensionOf(path));
-  // A launcher for a system plays no file, and RetroArch plays no picture beside a game.
+  // The command of a launcher for a system may have no place for a file, and then plays none. RetroArch plays no sound, film
+  // or picture that lies beside a game.
   return kind === "retroarch"
     ? kindOf(extensionOf(path)) === undefined
     : systems.length === 0 || takesFile(launcher);

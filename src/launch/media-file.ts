@@ -206,7 +206,10 @@ type Resolve = (base: string, segments: readonly string[]) => Promise<FileName |
 
 const resolvedBelow: Resolve = (base, segments) => resolved(join(base, ...segments));
 
-/** Ignores case, as FAT and exFAT do, and the form of accents, which a Mac writes apart (NFD). The first name in order counts. */
+/**
+ * Ignores case, as FAT and exFAT do, and the form of accents, which a Mac stores decomposed (NFD). The first name in order
+ * counts.
+ */
 async function resolvedLoosely(
   base: string,
   segments: readonly string[],

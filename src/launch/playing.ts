@@ -33,7 +33,10 @@ export type Playing = ReturnType<typeof createPlaying>;
 
 /** Whether one start of a player succeeds. */
 export interface Proof {
-  /** Resolves when the player has run long enough, ended with code 0, or was stopped; rejects with `ServiceError` if it failed. */
+  /**
+   * Resolves when the player has run long enough, ended with code 0, or was stopped; rejects with `ServiceError` if it
+   * failed.
+   */
   readonly settled: Promise<void>;
 }
 
@@ -230,7 +233,7 @@ const fullVolume = 100;
  * is set instead. `playing` returns the current player, `ceiling` the owner's ceiling in percent, which applies to all.
  */
 export function createPlayerVolume(playing: () => ControlledPlayer | undefined, ceiling: () => number) {
-  /** Before the ceiling, so that it applies again when the ceiling is raised. */
+  /** The volume without the ceiling, so that it counts again when the ceiling is raised. */
   let wanted: number | undefined;
 
   /** Keeps the change for the next player. */

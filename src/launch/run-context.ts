@@ -47,7 +47,7 @@ export interface RunContext {
   readonly uid?: string;
   /** An untrusted script gets no facts about cards. */
   readonly origin: ScriptOrigin;
-  /** True for scripts of `hooks` in the config. Their media call no hooks, which would not end. */
+  /** True for scripts of `hooks` in the config. Their media call no hooks, because hooks would call each other without end. */
   readonly isHook: boolean;
   readonly signal: AbortSignal;
   /** Takes a sentence that explains the choice of media, for the answer to the user. */

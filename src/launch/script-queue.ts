@@ -1,6 +1,6 @@
-/** Scripts run one at a time, in order. While one waits, that of a tap may run, so that a sleep timer blocks no reader. */
+/** Scripts run one at a time, in order. While one waits, the script of a tap may run, so that a sleep timer blocks no reader. */
 
-/** Lets others run during `wait`, and settles as it does once the script has its turn again. */
+/** Lets other scripts run during `wait`. Resolves or rejects as `wait` did, once the script has its turn again. */
 export type Aside = <T>(wait: () => Promise<T>) => Promise<T>;
 
 export interface QueuedScript {
@@ -56,7 +56,7 @@ export function createScriptQueue<J extends QueuedScript>() {
   return {
     add(job: J): void {
       queue = [...queue, job];
-      // A microtask later, so that a listener of this launch that adds another one comes after it.
+      // A microtask later, so that the event `running` of this launch comes before its script begins.
       queueMicrotask(next);
     },
     waiting: () => queue,

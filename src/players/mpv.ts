@@ -10,7 +10,7 @@ import type { ControlledPlayer, PlayerAction, PlayerOrder, PlayerParts, PlayerSt
 const stateMsMax = 250;
 const complaintLinesMax = 4;
 
-// mpv sends an event for each change of these. The position changes always, and is asked for.
+// mpv sends an event for each change of these. The position changes all the time, so it is requested instead.
 const observed = ["pause", "duration", "paused-for-cache", "volume"] as const;
 
 /**
@@ -27,7 +27,7 @@ const fileOnly = [
   "--use-filedir-conf=no",
   // SDP and RTSP open sockets inside of FFmpeg. mpv itself reads media files, which need no protocol of FFmpeg.
   "--demuxer-lavf-o-append=protocol_whitelist=data",
-  // The settings below. As options they would end an mpv without Lua, which does not know them.
+  // The settings `noScripts`. An mpv without Lua does not know them: as options they would end it, in a file they do not.
   "--include=/dev/stdin",
 ] as const;
 
@@ -75,7 +75,7 @@ export function startMpv(
     process,
     ready: loaded.promise,
     async state() {
-      // The event of a pause may come after a caller that has just paused it asks for the state.
+      // A caller that has just paused mpv may ask for the state before the event of the pause comes.
       const [position, pause] = await Promise.all([
         quietly(line, ["get_property", "time-pos"], stateMsMax),
         quietly(line, ["get_property", "pause"], stateMsMax),

@@ -46,7 +46,7 @@ export function openRetroArchLine({ pid, talk }: Pick<Player, "pid" | "talk">, c
     say: (command: string): void => talk.say(`${command}\n`),
     /** Undefined without a response within `msMax`. */
     status(msMax: number): Promise<RetroArchStatus | undefined> {
-      // Callers share a question without a response, because none is lost.
+      // Callers share a question that still waits, because no response is lost.
       if (asked === undefined) {
         asked = Promise.withResolvers();
         filling ??= filler.repeat(Math.ceil(bufferBytes(pid) / fillerAnswerBytes));

@@ -71,7 +71,7 @@ export function startRetroArch(
     if (!wasPaused) void untilResumed();
     return status;
   };
-  // A key of the keyboard may resume the game without an event, and a pause does not count as play time.
+  // A key of the keyboard may resume the game without an event. It is polled, because a pause does not count as play time.
   const untilResumed = async () => {
     while (last === "paused" && !ended.signal.aborted) {
       await sleep(clock, pausedAskMs, ended.signal).catch(() => {});
@@ -163,7 +163,10 @@ const stateSettings: RetroArchSettings = {
   block_sram_overwrite: "true",
 };
 
-/** Saves are in a folder named after the game's folder, and states in a folder of the core below (`src/launch/saves/retroarch-saves.ts`). */
+/**
+ * Saves are in a folder named after the game's folder, and states in a folder of the core below
+ * (`src/launch/saves/retroarch-saves.ts`).
+ */
 function saveSettings(saves: SavePlace | undefined): RetroArchSettings {
   if (saves === undefined) return {};
   return {

@@ -22,7 +22,7 @@ interface LastStartedParts {
 }
 
 export function createLastStarted({ folders, players, saved }: LastStartedParts) {
-  // Read before any tap has to wait for it.
+  // Read at the start, so that no tap waits for it.
   let last: StartedMedia | undefined = saved?.read();
   return {
     /** To be called after a start. Its media outlast a restart of the service once the player has proved itself. */

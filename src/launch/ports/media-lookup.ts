@@ -1,4 +1,4 @@
-/** Looks media up for scripts, and names the USB stick of media that are not there because it is unplugged. */
+/** Looks media up for scripts, and names the USB stick if media are missing because it is unplugged. */
 import { basename, isAbsolute, relative, sep } from "node:path";
 import { failed, publicError, ServiceError } from "../../core/errors.ts";
 import type { MediaFolders } from "../../core/media.ts";

@@ -78,7 +78,7 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
         return find(meant.path);
       });
       if (how.why !== undefined) run.explain?.(how.why);
-      // An album, or a list of songs, that no player takes as a whole.
+      // A folder or list that no player takes as a whole, such as an album, is played item by item.
       const isPlain =
         file.bytes === undefined &&
         how.launcher === undefined &&

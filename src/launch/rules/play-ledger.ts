@@ -35,7 +35,7 @@ export interface Ledger extends PlayRecord {
 /** The local date of a time, `2031-05-08`. */
 export type DayOf = (wallMs: number) => string;
 
-// A correct clock never shows less, because this program did not exist.
+// A correct clock never shows an earlier time, because this program did not exist.
 const plausibleMs = Date.UTC(2026, 0, 1);
 // Time servers slew small differences and step larger ones. The uptime comes in whole seconds.
 const clockSetMs = 30_000;

@@ -1,7 +1,7 @@
 /**
- * The saves of one game while it runs: RetroArch writes them in memory, and complete files are carried home. The files are
- * polled each second, which costs microseconds. A file counts as complete if it stays the same for a tenth of a second and the
- * player does not have it open.
+ * The saves of one game while it runs: RetroArch writes them in memory, and complete files are carried home, into the
+ * owner's folder. The files are polled each second, which costs microseconds. A file counts as complete if it stays the
+ * same for a tenth of a second and the player does not have it open.
  */
 import { readdir, readlink, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";

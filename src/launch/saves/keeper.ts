@@ -92,7 +92,7 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts) {
     try {
       return open(folder, target, await putSaves(found, target, folder));
     } catch (error) {
-      // It may hold files from memory already; incomplete ones are not carried home.
+      // The game's folder may have files from an earlier game already. Incomplete ones are not carried home.
       leave(open(folder, target, undefined));
       throw error;
     }
@@ -128,7 +128,8 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts) {
         if (left.length > 0) await finishLeft();
         return savedGame(await bringInto(path, target));
       } catch (error) {
-        // Without the copies, RetroArch overwrites the files in place. It may not be allowed to make the folder.
+        // Without the copies, RetroArch overwrites the files in place. The folder is made here, because a confined RetroArch may
+        // not be allowed to.
         await mkdir(target, { recursive: true, mode: 0o700 }).catch(() => {});
         log.warn("saves", "a loss of power may damage the saves of this game", { why: messageOf(error) });
         return { folder: target, follow() {}, drop() {} };

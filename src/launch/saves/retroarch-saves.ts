@@ -72,7 +72,7 @@ async function isCompleteState(file: FileHandle, size: number): Promise<boolean>
   return false;
 }
 
-/** Fewer bytes at the end of the file. */
+/** `count` bytes from `at` on; fewer if the file ends before. */
 async function bytesAt(file: FileHandle, at: number, count: number): Promise<Buffer> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(count), 0, count, at);
   return buffer.subarray(0, bytesRead);
