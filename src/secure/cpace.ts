@@ -6,7 +6,7 @@
  *   Y    = X25519(y, g), y being 32 random bytes                                         section "... protocol instructions"
  *   K    = X25519(own y, the other's Y); zero means a forged Y and ends the exchange
  *   ISK  = SHA-512(lv_cat("CPace255_ISK", sid, K) || lv_cat(Ya, ADa) || lv_cat(Yb, ADb))
- *   tags = HMAC-SHA512(SHA-512("CPaceMac" || sid || ISK), lv_cat(Y, AD)), of each its own  section "Key confirmation"
+ *   tags = HMAC-SHA512(SHA-512("CPaceMac" || sid || ISK), lv_cat(Y, AD)), one per side     section "Key confirmation"
  *
  * X25519 is libsodium's. The map from hash to point computes with BigInts, whose time depends on the code a little.
  * A device does it once for each code, a client once for each exchange.

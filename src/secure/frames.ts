@@ -1,7 +1,7 @@
 /**
  * The texts of the secure layer: its JSON frames, base64, and the text of a payload (docs/SECURE.md, "A session"). Unknown
- * members are ignored. Base64 is that of RFC 4648, 4, with padding, without white space and with unused bits 0. So a text
- * with another character has other bytes, or none.
+ * members are ignored. Base64 is that of RFC 4648, 4, with padding, without white space and with unused bits 0. So two
+ * different texts never decode to the same bytes.
  */
 import { limitReached } from "../core/errors.ts";
 import {

@@ -95,7 +95,7 @@ export function pairAsClient(primitives: Primitives, code: string, name: string)
       const frame = readFrame(reply);
       const theirShare = readShare(frame?.p);
       if (frame?.v !== secureVersion || theirShare === undefined) throw new SecureFailure();
-      // A device that reflects our share knows no code.
+      // A device that reflects our share may not know the code.
       if (shareName(theirShare) === shareName(share)) throw new SecureFailure();
       theirs = { share: theirShare, data: nothing };
       key = sessionKey(primitives, { scalar, theirs: theirShare }, inputsOf(code), [own, theirs]);

@@ -60,7 +60,7 @@ export function makeCertificate(params: CertificateParams): Certificate {
   const extensions = sequence(
     extension(oids.subjectAltName, alternatives),
     extension(oids.basicConstraints, sequence(), true),
-    // Digital signature: the first bit of seven.
+    // digitalSignature, the first bit; the other seven bits of the byte are unused (RFC 5280, 4.2.1.3).
     extension(oids.keyUsage, tagged(0x03, Uint8Array.of(7, 0x80)), true),
     extension(oids.extKeyUsage, sequence(objectId(oids.serverAuth))),
   );

@@ -50,7 +50,7 @@ const mixers: readonly Mixer[] = [
 
 /**
  * Changes the volume, never beyond `ceiling`, in percent. `find` returns the path of a program. Rejects with
- * `ServiceError("failed")` and a way out if no program can change it.
+ * `ServiceError("failed")` and a remedy if no program can change it.
  */
 export async function changeSystemVolume(
   change: VolumeChange,

@@ -20,7 +20,7 @@ const sticky = 0o1000;
  * Removes the access of other users to the data folder, its `tls`, and the service's files in both. Logs a warning for each
  * change and each failure; a failure does not stop the service.
  *
- * A group keeps its way through the data folder if `media` is shared with it by the setgid bit. The Debian package makes it
+ * A group may still pass through the data folder if `media` is shared with it by the setgid bit. The Debian package makes it
  * so (`packaging/systemd/tmpfiles.conf`).
  */
 export async function closeToOthers(dataFolder: string, log: Log): Promise<void> {

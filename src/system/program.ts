@@ -11,7 +11,7 @@ export interface ProgramEnd {
   readonly output: string;
 }
 
-// The output of an ended program is in the pipe already. Another process may hold the pipe open for longer.
+// The time to read the output of an ended program, which is in the pipe already. Another process may hold the pipe open.
 const drainMsMax = 200;
 
 /**
@@ -39,7 +39,7 @@ export async function runProgram(
   );
   try {
     await child.exited;
-    // Kills children that would outlive the card. A child that left the group continues, and its output is dropped.
+    // Kills the children that are left. A child that left the group continues, and its output is dropped.
     endGroup();
     drained = setTimeout(() => reading.abort(), drainMsMax);
     const output = (await Promise.all(outputs)).join("");

@@ -46,7 +46,7 @@ export function ownerIn(
   return owners.size === 1 ? [...owners][0] : undefined;
 }
 
-// include/net/tcp_states.h. The service has read no request from the unaccepted ones.
+// include/net/tcp_states.h. In an unaccepted state the service has read no request from the connection.
 const [established, synReceived, timeWait, newSynReceived] = ["01", "03", "06", "0C"];
 const unaccepted: ReadonlySet<string> = new Set([synReceived, timeWait, newSynReceived]);
 

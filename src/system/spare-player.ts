@@ -128,7 +128,7 @@ function isSame(one: Kind, other: Kind): boolean {
     one.hasLine === other.hasLine &&
     one.hasTalk === other.hasTalk &&
     one.reach === other.reach &&
-    // The same object: a player's input is a constant.
+    // Compared by identity, because a player's input is always the same constant.
     one.input === other.input
   );
 }

@@ -92,8 +92,8 @@ const startFaults: Readonly<Record<string, string>> = {
 };
 
 /**
- * The variables, or prefixes of variables (with a `*`), that players and programs of cards get: user, place, language,
- * screen, sound, and their drivers. Variables of the runtime, secrets and `LD_PRELOAD` stay out.
+ * The variables, or prefixes of variables (with a `*`), that players and programs of cards get: user, folders, language,
+ * screen, sound, and drivers. Variables of the runtime, secrets and `LD_PRELOAD` stay out.
  */
 const kept = [
   ...["HOME", "USER", "LOGNAME", "SHELL", "PATH", "TERM", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LC_*"],

@@ -1,7 +1,7 @@
 /** The last lines of a player's error output. It is read without pause, so that the player never blocks. */
 import { playerWordsBytesMax } from "../core/limits.ts";
 
-// The output of an ended player is in the pipe already. Another process may hold the pipe open for longer.
+// The time to read the output of an ended player, which is in the pipe already. Another process may hold the pipe open.
 const drainMsMax = 100;
 const linesMax = 4;
 const lineCharsMax = 200;
