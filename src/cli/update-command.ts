@@ -61,7 +61,7 @@ export async function runUpdate(action: UpdateAction, parts: UpdateParts): Promi
   return exitCodes.ok;
 }
 
-/** Asks a busy service again, because a complaint that it does not report now is not excused in the trial. */
+/** Asks again if the service is busy, because the trial excuses only complaints from before the update. */
 async function complaintBefore({ port, time = realTime }: UpdateParts): Promise<string> {
   for (let asked = 1; ; asked++) {
     const { pong, complaint } = await healthOf(port);

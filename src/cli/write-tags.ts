@@ -6,7 +6,7 @@ import { writeListBytesMax } from "../core/limits.ts";
 import type { Terminal } from "./show.ts";
 
 interface WriteTagsOptions extends Pick<Terminal, "print" | "prompt"> {
-  /** One of `text` and `list`. */
+  /** Either `text` or `list` is given. */
   readonly text: string | undefined;
   /** The path of a file with one text on each line; blank lines are skipped. */
   readonly list: string | undefined;

@@ -1,4 +1,4 @@
-/** The config as the service holds it, and the way to it from the parsed file. */
+/** The config as the service holds it, and its making from the parsed file. */
 import type { MediaFolders, TitlePreferences } from "../core/media.ts";
 import type { PlayerKind, StopHow } from "../core/playback.ts";
 import { known, type Table, tableOf } from "./checks.ts";

@@ -39,7 +39,10 @@ export function editToml(source: string, edits: readonly SettingEdit[]): EditedT
   return { kind: "edited", text: mark + text };
 }
 
-/** The first of two ways to write the value that the parser confirms; the one that keeps more of a list comes first. */
+/**
+ * Tries two ways to write the value, first the one that keeps more of a list. Returns the first text that the parser
+ * confirms.
+ */
 function editOne(text: string, edit: SettingEdit): string | undefined {
   const source = sourceOf(text);
   const present = sectionOf(source.tree, edit.section)[edit.key];

@@ -13,7 +13,7 @@ export type StatePicture =
 /** A picture that disappears after a time. That of a start stays until the player draws. */
 export type Notice =
   | { readonly kind: "empty" }
-  /** Of a USB stick, its name: it is not plugged in, or was pulled out while something from it played. */
+  /** `name` is that of the missing media, or of a USB stick that is not plugged in or was pulled out during play. */
   | { readonly kind: "not-found" | "stick-away" | "stick-gone"; readonly name: string }
   | Starting
   | { readonly kind: "failed"; readonly reason: string };
@@ -34,7 +34,7 @@ interface Starting {
   readonly kind: "starting";
   /** Empty until the start proves slow. */
   readonly name: string;
-  /** A controller plays the game, and ends it. */
+  /** The media is a game that a controller can end. */
   readonly isGame?: true;
 }
 

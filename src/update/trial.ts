@@ -1,6 +1,6 @@
 /**
  * The trial of a new system: it is kept once it was healthy for 60 s without a gap, and given up after 5 minutes. The
- * judge is pure: the caller passes in each answer of `GET /health` and its time. A note on the disk holds the outcome.
+ * decision is pure: the caller passes in each answer of `GET /health` and its time. A note on the disk holds the outcome.
  */
 import { rename, writeFile } from "node:fs/promises";
 import { updateNoteBytesMax } from "../core/limits.ts";
@@ -22,7 +22,7 @@ export const healthyMs = 60_000;
 export const trialMsMax = 5 * 60_000;
 /** A longer silence between two answers counts as a fault. */
 export const gapMsMax = 10_000;
-/** Of the reasons in `GET /health`. */
+/** The separator of the reasons in `GET /health`. */
 const betweenReasons = "; ";
 
 /**

@@ -27,7 +27,7 @@ export function createClientRegistry({ store, clock, log, audit, onRevoked }: Cl
   let timer: Disposable | undefined;
   const list = (): readonly ClientEntry[] => [
     ...clients.list(),
-    // Their keys were agreed on, and the API does not show them.
+    // The two sides agreed on the key of a client of version 1, so the API need not show it.
     ...v1Clients.list().map(({ token: _token, key: _key, ...shown }) => {
       return { ...shown, secret: "", role: "member" } as const;
     }),

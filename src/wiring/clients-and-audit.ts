@@ -28,7 +28,7 @@ export function createClientAccess(parts: ClientAccessParts) {
   const { store, clock, log, dataFolder, isV1Allowed } = parts;
   const audit = createAuditLog({ folder: dataFolder, clock, log });
   const revokeListeners: ((id: string) => void)[] = [];
-  // In this run. Their launches may outlive their connections.
+  // Clients revoked in this run. Their launches may outlive their connections, and lose their grant by this.
   const revoked = new Set<string>();
   const revoke = (id: string) => {
     revoked.add(id);

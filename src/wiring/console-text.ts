@@ -56,7 +56,7 @@ function row(label: string, text: string): string {
   return `  ${label.padEnd(labelColumns)}${plain}`.slice(0, lineColumns);
 }
 
-/** Writes the whole screen. Never becomes the program's own terminal, and never waits for one that was stopped. */
+/** Writes the whole screen. The terminal does not become the program's own, and a stopped terminal delays nothing. */
 export async function writeTerminal(path: string, text: string): Promise<void> {
   await using file = await open(path, constants.O_WRONLY | constants.O_NOCTTY | constants.O_NONBLOCK);
   await file.write(text);

@@ -12,7 +12,7 @@ import type { ScreenOptions } from "./screen.ts";
 
 // The built-in RetroArch of src/launch/launchers.ts: the image has its hot keys.
 const gameLauncherId = "retroarch";
-// Long enough for a beginning reader to read it twice.
+// Long enough for a child to read it twice.
 const noticeMs = 8000;
 
 type Parts = Pick<ScreenOptions, "bus" | "clock" | "readers" | "refusal">;

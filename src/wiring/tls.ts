@@ -22,7 +22,7 @@ export async function tlsOf(port: number, folder: string, log: Log) {
 
 // An owner copies the certificate and its key one after the other: debounce.
 const certificateGatherMs = 500;
-// A board is often up before it has an address.
+// The interval of a check for new addresses, because a board often starts before it has one.
 const addressesMs = 10_000;
 
 interface FollowerParts {

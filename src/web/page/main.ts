@@ -14,7 +14,7 @@ let starts = 0;
 
 takeFromAddress();
 let code = takeCodeFromAddress();
-// The same page may be open already when a card or a QR code is followed.
+// A link of a card or a QR code may open in this page, which then gets the new address without a load.
 addEventListener("hashchange", () => {
   const hasSecret = takeFromAddress();
   code = takeCodeFromAddress();
