@@ -36,7 +36,7 @@ interface SealedLineParts {
   readonly send: (text: string) => void;
   /**
    * Called once, with the first payload that opens, because that proves that the peer knows the secret. Throws
-   * `ServiceError` if the client may not continue all the same. `resultFor` is that of its session, if it has one.
+   * `ServiceError` if the client may not continue nevertheless. `resultFor` is that of its session, if it has one.
    */
   readonly onProved: (clientId: string, resultFor?: AcceptedV1["resultFor"]) => void;
   readonly onPayload: (text: string) => void;

@@ -69,7 +69,7 @@ export interface SocketParts {
   readonly pairing: PairingDoor;
   /** The right of a client now; `none` for a deleted client. */
   readonly grantOf: (clientId: string) => () => Grant;
-  /** A remote client has proved its secret. Throws `ServiceError` if it may not continue all the same. */
+  /** A remote client has proved its secret. Throws `ServiceError` if it may not continue nevertheless. */
   readonly onProved: (clientId: string, address: string) => void;
   readonly audit: Audit;
   readonly limits: RemoteLimits;
@@ -140,7 +140,7 @@ export function createSockets(parts: SocketParts) {
         const isSealed = error instanceof SecureFailure || error.cause instanceof SecureFailure;
         if (isSealed) audit.refused("secure-failure", { address });
         else if (error.code === "encryption-required") audit.refused("encryption-required", { address });
-        // A failure after the secret was proved is a fault on the way, not a guess.
+        // A failure after the secret was proved is a fault of the transmission, not a guess.
         if (isSealed && unsealed.has(member)) failures.note(address);
         refuse(socket, error);
       },

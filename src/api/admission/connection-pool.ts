@@ -1,6 +1,6 @@
 /**
- * The resources that remote callers may hold at once: connections, request bodies that are being read, and output that they have not read.
- * Connections of callers that have proved nothing, and bodies, are in pools that evict.
+ * The resources that remote callers may hold at once: connections, request bodies that are being read, and output that they
+ * have not read. Connections of callers that have proved nothing, and bodies, are in pools that evict.
  */
 import type { Clock } from "../../core/clock.ts";
 import {
@@ -25,7 +25,7 @@ import { createFailedAttempts, createWriteQuota, TokenBucket } from "./rate-limi
 
 export interface PoolMember {
   readonly address: string;
-  /** Ends the member at once, without a farewell. */
+  /** Ends the member at once, without a closing handshake. */
   readonly drop: () => void;
 }
 

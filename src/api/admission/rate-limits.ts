@@ -28,7 +28,7 @@ export class TokenBucket {
   readonly #clock: Clock;
   readonly #tokenMs: number;
   readonly #capacityMs: number;
-  /** The tokens as the time in ms that brings them. Below 0 it is a debt. */
+  /** The level as the time in ms in which its tokens are added. Below 0 it is a debt. */
   #levelMs: number;
   #lastMs: number;
 
