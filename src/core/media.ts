@@ -13,6 +13,21 @@ export interface StartedMedia {
 export const playbackStates = ["loading", "playing", "paused", "buffering"] as const;
 export type PlaybackState = (typeof playbackStates)[number];
 
+/** The kinds of pictures of media, in the order of preference. */
+export const pictureTypes = [
+  "image",
+  "thumbnail",
+  "boxart",
+  "boxart3d",
+  "screenshot",
+  "wheel",
+  "titleshot",
+  "map",
+  "marquee",
+  "fanart",
+] as const;
+export type PictureType = (typeof pictureTypes)[number];
+
 /** A folder with media of one system, outside the root folders. */
 export interface SystemFolder {
   /** Its id, or another of its names. */

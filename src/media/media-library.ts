@@ -19,6 +19,7 @@ import {
   mediaAt,
   systemOf,
 } from "./index/answers.ts";
+import { type FolderQuery, filesOfSystems, folderContent, tagsOfNames } from "./index/folder.ts";
 import { holdIndex, type IndexHolder, indexPath, type LoadedIndex } from "./index/index-file.ts";
 import { noSystemNamed, systemById, systemByName } from "./known-systems.ts";
 import type { JobLine } from "./scan/index-job.ts";
@@ -74,6 +75,13 @@ export function createMedia(options: MediaOptions) {
       (holder.current()?.usedSystemIds ?? []).map(systemOf).sort((a, b) => (a.id < b.id ? -1 : 1)),
     search: (query: MediaQuery): MediaAnswer =>
       orIndexing(holder.use((held) => answerOf(held, query))) ?? { results: [], total: 0 },
+    /** The content of a folder; undefined if there is no index. */
+    folder: async (query: FolderQuery) => orIndexing(await holder.walk((held) => folderContent(held, query))),
+    /** The number of files of each system that has some; undefined if there is no index. */
+    filesOfSystems: async () => orIndexing(await holder.walk(filesOfSystems)),
+    /** How many files of these systems, or of all, have each tag; undefined if there is no index. */
+    tags: async (systems: readonly string[]) =>
+      orIndexing(await holder.walk((held) => tagsOfNames(held, systems))),
     /** A random file, as `chooseAny`. */
     any: async (sources: readonly MediaSource[], random: () => number) =>
       orIndexing(

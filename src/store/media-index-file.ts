@@ -29,6 +29,15 @@ const filesInFolders = `FROM file WHERE id >= ?1 AND id < ?1 + ?2 AND system = ?
                         AND folder IN (SELECT value FROM json_each(?4))`;
 const countFilesIn = `SELECT count(*) AS count ${filesInFolders}`;
 const selectFileIn = `SELECT id ${filesInFolders} ORDER BY id LIMIT 1 OFFSET ?5`;
+const selectHoldings = `SELECT holding.folder, folder.path, holding.files FROM holding
+                        CROSS JOIN folder ON folder.id = holding.folder
+                        WHERE holding.system = ? AND holding.folder > ? ORDER BY holding.folder LIMIT ?`;
+const selectHeld = "SELECT coalesce(sum(files), 0) AS files FROM holding WHERE system = ?";
+const listFiles = `SELECT id, name FROM file INDEXED BY file_place
+                   WHERE system = ?1 AND folder = ?2 AND id >= ?3 AND id < ?4 ORDER BY id`;
+const selectListed = `${listFiles} LIMIT ?5`;
+const selectListedBackwards = `${listFiles} DESC LIMIT ?5`;
+const selectNames = "SELECT system, name FROM file WHERE id >= ?1 AND id < ?1 + ?2";
 const selectName = "SELECT name FROM file WHERE id = ?";
 const selectCount = "SELECT coalesce(max(id) + 1, 0) AS count FROM file";
 const selectPieces = "SELECT sum, bytes FROM piece WHERE name = ? ORDER BY number";
@@ -40,6 +49,14 @@ const selectTitles = `SELECT length, sum, bytes FROM title WHERE system = ? AND 
 /** The file is not an index, not whole, or of another layout: it must be made again. */
 export class IndexDamage extends Error {
   override readonly name = "IndexDamage";
+}
+
+export interface Holding {
+  readonly folder: number;
+  /** Below the folder of the system. */
+  readonly path: StoredName;
+  /** Files of the system in it. */
+  readonly files: number;
 }
 
 export type MediaIndexFile = ReturnType<typeof read>;
@@ -101,6 +118,30 @@ function read(database: Database) {
     /** The files of a system in one of these folders. */
     filesIn: (system: number, folders: readonly number[]) =>
       filesIn(database, system, JSON.stringify(folders)),
+    /** The folders with files of a system, with their number; at most `most`, those after the folder with this number. */
+    holdings: (system: number, after: number, most: number) =>
+      guarded(() => database.query<Holding, number[]>(selectHoldings).all(system, after, most)),
+    /** The number of files of a system. */
+    held: (system: number) =>
+      guarded(() => database.query<{ files: number }, [number]>(selectHeld).get(system))?.files ?? 0,
+    /** The first or last `most` files of a system in a folder, of those from `from` to before `to`. */
+    listed: (
+      at: Holding & { readonly system: number },
+      from: number,
+      to: number,
+      most: number,
+      way: 1 | -1,
+    ) =>
+      guarded(() =>
+        database
+          .query<{ id: number; name: StoredName }, number[]>(way < 0 ? selectListedBackwards : selectListed)
+          .all(at.system, at.folder, from, to, most),
+      ),
+    /** Names of at most `most` files, from the number `first` on. */
+    names: (first: number, most: number) =>
+      guarded(() =>
+        database.query<{ system: number; name: StoredName }, number[]>(selectNames).all(first, most),
+      ),
     /** Throws `IndexDamage` if one of the files does not exist. */
     places(wanted: readonly number[]): readonly StoredPlace[] {
       const found = guarded(() => places.all(JSON.stringify(wanted)));

@@ -4,6 +4,7 @@
  *   file      the files, numbered from 0 in the order of their folded names; a name that is not UTF-8 is a blob
  *   folder    absolute path of a system's folder, and the path below it
  *   base      the systems' folders, each with its media folder and whether it was a mount point
+ *   holding   the number of files of a system in a folder, without the folders below it
  *   system    ids, and fingerprints that are equal if a new walk found the same files
  *   piece     the search structure in pieces of at most 256 KiB, each with its checksum
  *   shortcut  ready answers for one or two bytes of text
@@ -15,7 +16,7 @@ import { rmSync } from "node:fs";
 import { makePrivate, moveDurably, syncPath } from "./database-files.ts";
 
 /** Raised with each change of the layout or of the folding of names: an index of another layout is made again. */
-export const layout = 2;
+export const layout = 3;
 
 const pieceBytesMax = 256 * 1024;
 
@@ -24,11 +25,19 @@ const schema = [
   "CREATE TABLE base (id INTEGER PRIMARY KEY, path ANY NOT NULL, root TEXT NOT NULL, mounted INTEGER NOT NULL) STRICT",
   "CREATE TABLE folder (id INTEGER PRIMARY KEY, base ANY NOT NULL, path ANY NOT NULL) STRICT",
   "CREATE TABLE file (id INTEGER PRIMARY KEY, system INTEGER NOT NULL, folder INTEGER NOT NULL, name ANY NOT NULL) STRICT",
+  `CREATE TABLE holding (system INTEGER NOT NULL, folder INTEGER NOT NULL, files INTEGER NOT NULL,
+                         PRIMARY KEY (system, folder)) STRICT, WITHOUT ROWID`,
   `CREATE TABLE piece (name TEXT NOT NULL, number INTEGER NOT NULL, sum INTEGER NOT NULL, bytes BLOB NOT NULL,
                        PRIMARY KEY (name, number)) STRICT`,
   `CREATE TABLE shortcut (key INTEGER PRIMARY KEY, sum INTEGER NOT NULL, anywhere BLOB NOT NULL, start BLOB NOT NULL) STRICT`,
   `CREATE TABLE title (system INTEGER NOT NULL, plain INTEGER NOT NULL, length INTEGER NOT NULL, number INTEGER NOT NULL,
                        sum INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (system, plain, length, number)) STRICT`,
+];
+
+/** Made after the files are written, which is faster. */
+const places = [
+  "CREATE INDEX file_place ON file (system, folder)",
+  "INSERT INTO holding SELECT system, folder, count(*) FROM file GROUP BY system, folder",
 ];
 
 /** A name as on the disk: bytes if they are not UTF-8. */
@@ -140,6 +149,7 @@ function fill(database: Database, { systems, bases, folders, files, titles, sear
   const file = database.query("INSERT INTO file VALUES (?, ?, ?, ?)");
   let id = 0;
   for (const one of files) file.run(id++, one.system, one.folder, one.name);
+  for (const statement of places) database.run(statement);
   fillTitles(database, titles());
   const { pieces, shortcuts } = search();
   const piece = database.query("INSERT INTO piece VALUES ($name, $number, $sum, $bytes)");

@@ -107,14 +107,15 @@ function foundOf(
   };
 }
 
-function mediaOf(index: LoadedIndex, place: StoredPlace): Media {
+/** The media of a file in this folder. */
+export function mediaOf(index: LoadedIndex, place: Omit<StoredPlace, "base">): Media {
   const system = systemOf(index.systemIds[place.system] ?? "");
   const path = `${system.id}/${readable(joinNames(place.path, place.name))}`;
   const name = stemOf(place);
   return { system, name, path, tags: splitTitle(name).tags.map(mediaTagOf), zapScript: scriptOf(path) };
 }
 
-function stemOf({ name }: StoredPlace): string {
+function stemOf({ name }: Pick<StoredPlace, "name">): string {
   return mediaNameOf(readable(name));
 }
 

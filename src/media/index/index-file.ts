@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { nextTurn } from "../../core/slices.ts";
 import { IndexDamage, type MediaIndexFile, openMediaIndex } from "../../store/media-index-file.ts";
 import { foldedName } from "./fold.ts";
-import { createSearch, type IndexQuery, type SearchHits, type SearchSource } from "./search.ts";
+import { createSearch, firstFrom, type IndexQuery, type SearchHits, type SearchSource } from "./search.ts";
 
 /** The path of an index in the data folder; without a name, that of the media folders. */
 export function indexPath(folder: string, name = "media.db"): string {
@@ -16,6 +16,8 @@ export interface LoadedIndex extends MediaIndexFile {
   /** Ids of the systems with files. */
   readonly usedSystemIds: readonly string[];
   search(asked: IndexQuery): SearchHits;
+  /** The first file whose folded name, in UTF-8, is this one or sorts after it. */
+  firstFrom(folded: Uint8Array): number;
 }
 
 /** Opens the index in steps of at most 256 KiB; undefined if there is none. Throws `IndexDamage` if it must be made again. */
@@ -45,7 +47,13 @@ function* read(file: MediaIndexFile): Generator<void, LoadedIndex, void> {
   const { starts } = source.systems;
   const systemIds = file.systems.map(({ id }) => id);
   const usedSystemIds = systemIds.filter((_, at) => (starts[at + 1] ?? 0) > (starts[at] ?? 0));
-  return { ...file, systemIds, usedSystemIds, search: createSearch(source) };
+  return {
+    ...file,
+    systemIds,
+    usedSystemIds,
+    search: createSearch(source),
+    firstFrom: (folded) => firstFrom(source, folded),
+  };
 }
 
 function numbers(bytes: Uint8Array): Uint32Array {

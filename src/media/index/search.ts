@@ -97,7 +97,7 @@ function takeFrom(taken: Taken, { bytes }: Bits, from: number, to: number): void
 }
 
 /** The first file whose name, in UTF-8, is `name` or sorts after it. */
-function firstFrom(source: SearchSource, name: Uint8Array): number {
+export function firstFrom(source: Pick<SearchSource, "count" | "name">, name: Uint8Array): number {
   let [low, high] = [0, source.count];
   while (low < high) {
     const middle = (low + high) >>> 1;

@@ -2,6 +2,7 @@
 import type { IndexStatus, Media, System } from "../../core/media.ts";
 import type { FoundTitle, MediaAnswer, MediaQuery, MediaSource } from "../index/answers.ts";
 import { endsWord, fold, foldedWords } from "../index/fold.ts";
+import { compareNameKeys, type FolderContent, type FolderQuery, keyOfMedia } from "../index/folder.ts";
 import type { MediaLibrary } from "../media-library.ts";
 
 type Libraries = readonly MediaLibrary[];
@@ -85,4 +86,40 @@ export async function joinedAny(
   });
   // If there are no files, the first library throws or returns undefined.
   return (chosen ?? libraries[0])?.any(sources, random);
+}
+
+/** In the order of names. Of two files with one path only the first library's is listed; the total counts both. */
+export async function joinedFolder(
+  libraries: Libraries,
+  query: FolderQuery,
+): Promise<FolderContent | undefined> {
+  const contents = (await Promise.all(libraries.map((library) => library.folder(query)))).filter(
+    (one) => one !== undefined,
+  );
+  if (contents.length <= 1) return contents[0];
+  const files = contents.flatMap((content) => content.files);
+  const byPath = new Map(files.toReversed().map((media) => [media.path, media]));
+  const inOrder = [...byPath.values()].sort(
+    (a, b) => query.way * compareNameKeys(keyOfMedia(a), keyOfMedia(b)),
+  );
+  return {
+    isThere: contents.some(({ isThere }) => isThere),
+    folders: addedUp(contents.map(({ folders }) => folders)),
+    files: inOrder.slice(0, query.most),
+    total: contents.reduce((sum, { total }) => sum + total, 0),
+  };
+}
+
+/** Counts by key, added up; undefined if all are. */
+export async function joinedCounts(
+  counts: readonly Promise<ReadonlyMap<string, number> | undefined>[],
+): Promise<ReadonlyMap<string, number> | undefined> {
+  const known = (await Promise.all(counts)).filter((one) => one !== undefined);
+  return known.length <= 1 ? known[0] : addedUp(known);
+}
+
+function addedUp(counts: readonly ReadonlyMap<string, number>[]): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>();
+  for (const [key, count] of counts.flatMap((one) => [...one])) sums.set(key, (sums.get(key) ?? 0) + count);
+  return sums;
 }

@@ -14,7 +14,15 @@ import { indexPath, type LoadedIndex, openIndex } from "../index/index-file.ts";
 import { systemByFolder, systemByName } from "../known-systems.ts";
 import { createMedia, createTeller, type MediaLibrary, type MediaOptions } from "../media-library.ts";
 import { indexWhenFree } from "../scan/indexer.ts";
-import { joinedAny, joinedSearch, joinedStatus, joinedSystems, joinedTitle } from "./joined.ts";
+import {
+  joinedAny,
+  joinedCounts,
+  joinedFolder,
+  joinedSearch,
+  joinedStatus,
+  joinedSystems,
+  joinedTitle,
+} from "./joined.ts";
 
 export interface MediaWithSticks extends MediaLibrary {
   /** The media folders alone. */
@@ -96,6 +104,9 @@ export function createMediaWithSticks(options: MediaOptions): MediaWithSticks {
     },
     systems: () => joinedSystems(ready()),
     search: (query) => (sticks.size === 0 ? main.search(query) : joinedSearch(ready(), query)),
+    folder: (query) => joinedFolder(ready(), query),
+    filesOfSystems: () => joinedCounts(ready().map((library) => library.filesOfSystems())),
+    tags: (systems) => joinedCounts(ready().map((library) => library.tags(systems))),
     any: (sources, random) =>
       sticks.size === 0 ? main.any(sources, random) : joinedAny(ready(), sources, random),
     count: async (sources) => {

@@ -1,0 +1,166 @@
+/** What one folder of the index holds, and the tags of all its names. Both work in steps of about a millisecond. */
+import { tagsPerSystemMax } from "../../core/limits.ts";
+import { type Media, mediaNameOf } from "../../core/media.ts";
+import type { Holding } from "../../store/media-index-file.ts";
+import { readable } from "../file-names.ts";
+import { splitTitle } from "../titles/titles.ts";
+import { mediaOf } from "./answers.ts";
+import { fold } from "./fold.ts";
+import type { LoadedIndex } from "./index-file.ts";
+
+/** The place of a file or folder in the order of names. */
+export interface NameKey {
+  /** The shown name. */
+  readonly name: string;
+  /** Decides between equal folded names: the name on the disk. */
+  readonly tie: string;
+}
+
+export interface FolderQuery {
+  /** Its exact id. */
+  readonly system: string;
+  /** Below the folder of the system; empty for that folder. */
+  readonly path: string;
+  /** -1 lists from the last name to the first. */
+  readonly way: 1 | -1;
+  /** Only files that follow this one. */
+  readonly after: NameKey | undefined;
+  readonly most: number;
+  /** Takes a name without its extension; undefined for all files. */
+  readonly keeps: ((name: string) => boolean) | undefined;
+}
+
+export interface FolderContent {
+  /** False if the index has no such folder. */
+  readonly isThere: boolean;
+  /** The folders in it, with the number of files in and below each. */
+  readonly folders: ReadonlyMap<string, number>;
+  readonly files: readonly Media[];
+  /** The number of files directly in it that `keeps` accepts. */
+  readonly total: number;
+}
+
+export function compareNameKeys(a: NameKey, b: NameKey): number {
+  return (
+    Buffer.compare(Buffer.from(fold(a.name)), Buffer.from(fold(b.name))) ||
+    Buffer.compare(Buffer.from(a.tie), Buffer.from(b.tie))
+  );
+}
+
+export function keyOfMedia({ name, path }: Pick<Media, "name" | "path">): NameKey {
+  return { name, tie: path.slice(path.lastIndexOf("/") + 1) };
+}
+
+const holdingsAStep = 250;
+const filesAStep = 250;
+const namesAStep = 500;
+
+export function* folderContent(index: LoadedIndex, query: FolderQuery): Generator<void, FolderContent, void> {
+  const system = index.systemIds.indexOf(query.system);
+  const start = query.path === "" ? "" : `${query.path}/`;
+  const folders = new Map<string, number>();
+  const here: Holding[] = [];
+  for (let after = -1, isMore = true; isMore; ) {
+    const some = index.holdings(system, after, holdingsAStep);
+    for (const one of some) {
+      const path = readable(one.path);
+      if (path === query.path) here.push(one);
+      else if (path.startsWith(start)) {
+        const end = path.indexOf("/", start.length);
+        const name = path.slice(start.length, end < 0 ? undefined : end);
+        folders.set(name, (folders.get(name) ?? 0) + one.files);
+      }
+      after = one.folder;
+    }
+    isMore = some.length === holdingsAStep;
+    yield;
+  }
+  const found: { readonly id: number; readonly media: Media }[] = [];
+  let total = 0;
+  // Several if more than one media folder has a folder of this path.
+  for (const holding of here) {
+    const listed = yield* listFiles(index, { ...holding, system }, query);
+    total += listed.total;
+    for (const { id, name } of listed.files)
+      found.push({ id, media: mediaOf(index, { system, path: holding.path, name }) });
+  }
+  found.sort((a, b) => query.way * (a.id - b.id));
+  const files = found.slice(0, query.most).map(({ media }) => media);
+  return { isThere: here.length + folders.size > 0, folders, files, total };
+}
+
+function* listFiles(index: LoadedIndex, at: Holding & { readonly system: number }, query: FolderQuery) {
+  const { way, after, most, keeps } = query;
+  const files: ReturnType<LoadedIndex["listed"]> = [];
+  let total = keeps === undefined ? at.files : 0;
+  let [from, to] = [0, index.count];
+  // A filter counts all files. Without one, the listing begins near the file that it follows.
+  if (after !== undefined && keeps === undefined) {
+    const folded = Buffer.from(fold(after.name));
+    if (way > 0) from = index.firstFrom(folded);
+    else to = index.firstFrom(Buffer.concat([folded, Uint8Array.of(0)]));
+  }
+  const isNext = (name: string) =>
+    after === undefined || way * compareNameKeys({ name: mediaNameOf(name), tie: name }, after) > 0;
+  for (let isMore = true; isMore; ) {
+    const some = index.listed(at, from, to, filesAStep, way);
+    for (const one of some) {
+      const name = readable(one.name);
+      if (keeps !== undefined && !keeps(mediaNameOf(name))) continue;
+      if (keeps !== undefined) total++;
+      if (files.length < most && isNext(name)) files.push(one);
+    }
+    const last = some.at(-1)?.id ?? 0;
+    if (way > 0) from = last + 1;
+    else to = last;
+    isMore = some.length === filesAStep && (keeps !== undefined || files.length < most);
+    yield;
+  }
+  return { files, total };
+}
+
+/** The number of files of each system that has some. */
+export function* filesOfSystems(index: LoadedIndex): Generator<void, ReadonlyMap<string, number>, void> {
+  const files = new Map<string, number>();
+  for (const id of index.usedSystemIds) {
+    files.set(id, index.held(index.systemIds.indexOf(id)));
+    yield;
+  }
+  return files;
+}
+
+type TagCounts = ReadonlyMap<string, number>;
+
+/** By system; counted once for each index. */
+const counted = new WeakMap<LoadedIndex, readonly TagCounts[]>();
+
+/** How many files of these systems, or of all, have each tag in their names. */
+export function* tagsOfNames(
+  index: LoadedIndex,
+  systems: readonly string[],
+): Generator<void, TagCounts, void> {
+  const bySystem = counted.get(index) ?? (yield* countTags(index));
+  counted.set(index, bySystem);
+  const all = new Map<string, number>();
+  for (const [at, counts] of bySystem.entries()) {
+    if (systems.length > 0 && !systems.includes(index.systemIds[at] ?? "")) continue;
+    for (const [tag, count] of counts) all.set(tag, (all.get(tag) ?? 0) + count);
+    yield;
+  }
+  return all;
+}
+
+function* countTags(index: LoadedIndex): Generator<void, readonly TagCounts[], void> {
+  const bySystem = index.systemIds.map(() => new Map<string, number>());
+  for (let first = 0; first < index.count; first += namesAStep) {
+    for (const { system, name } of index.names(first, namesAStep)) {
+      const counts = bySystem[system];
+      for (const tag of splitTitle(mediaNameOf(readable(name))).tags) {
+        const count = counts?.get(tag);
+        if (count !== undefined || (counts?.size ?? 0) < tagsPerSystemMax) counts?.set(tag, (count ?? 0) + 1);
+      }
+    }
+    yield;
+  }
+  return bySystem;
+}

@@ -1,0 +1,223 @@
+/**
+ * Pictures of media files: a file of the same name beside them or in a folder for pictures, and those that a `gamelist.xml`
+ * lists (EmulationStation). A picture is never read from outside the media folders.
+ */
+import { constants } from "node:fs";
+import { access, open, realpath } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import { publicError } from "../core/errors.ts";
+import {
+  pictureBytesMax,
+  pictureFileBytesMax,
+  pictureListBytesMax,
+  picturePixelsMax,
+} from "../core/limits.ts";
+import { type MediaFolders, mediaNameOf, type PictureType, pictureTypes } from "../core/media.ts";
+import { closedNow } from "../system/closed-places.ts";
+import { isInside } from "./scan/scan-folders.ts";
+
+/** Names of folders, which may be in a folder `media`, with the type of their pictures. */
+const folderTypes: Readonly<Record<string, PictureType>> = {
+  images: "image",
+  media: "image",
+  downloaded_images: "image",
+  miximages: "image",
+  thumbnails: "thumbnail",
+  covers: "boxart",
+  boxart: "boxart",
+  "3dboxes": "boxart3d",
+  screenshots: "screenshot",
+  wheel: "wheel",
+  wheels: "wheel",
+  titlescreens: "titleshot",
+  maps: "map",
+  marquees: "marquee",
+  fanart: "fanart",
+};
+
+/** Some programs write the type into the name: `Game-thumb.png`. */
+const endings: readonly (readonly [string, PictureType | undefined])[] = [
+  ["", undefined],
+  ["-image", "image"],
+  ["-thumb", "thumbnail"],
+  ["-boxart", "boxart"],
+  ["-marquee", "marquee"],
+  ["-fanart", "fanart"],
+];
+const extensions = [".png", ".jpg", ".jpeg", ".webp"];
+
+interface Picture {
+  readonly contentType: string;
+  readonly bytes: Uint8Array;
+  readonly type: PictureType;
+}
+
+interface Candidate {
+  readonly path: string;
+  readonly type: PictureType;
+}
+
+interface PictureRequest {
+  /** The media file: absolute, links resolved. */
+  readonly file: string;
+  readonly folders: MediaFolders;
+  /** The best first. */
+  readonly types: readonly PictureType[];
+  /** The longest edge in pixels; absent for the picture as it is, if that is not too long. */
+  readonly maxSize: number | undefined;
+  /** A photo is its own picture. */
+  readonly isItselfShown: boolean;
+}
+
+/** The edge of a picture that is too long to be sent as it is. */
+const edgeOfLarge = 1024;
+
+/** The best picture that can be read; undefined if there is none. Rejects with `failed` if all are too large. */
+export async function findPicture({
+  file,
+  folders,
+  types,
+  maxSize,
+  isItselfShown,
+}: PictureRequest): Promise<Picture | undefined> {
+  const { top, allowed } = await placesOf(file, folders);
+  const closed = closedNow(folders.closed);
+  const listed = await listedIn(top, relative(top, file));
+  const candidates = [...listed, ...(await candidatesFor(file, top))]
+    .filter(({ type }) => types.includes(type))
+    .sort((a, b) => types.indexOf(a.type) - types.indexOf(b.type));
+  let isTooLarge = false;
+  for (const { path, type } of candidates) {
+    const real = await realpath(path).catch(() => undefined);
+    if (real === undefined || (real === file && !isItselfShown)) continue;
+    if (!allowed.some((one) => isInside(real, one)) || (await closed.isClosed(real))) continue;
+    const bytes = await readFile(real, pictureFileBytesMax);
+    if (bytes === "too-large") isTooLarge = true;
+    else if (bytes !== undefined) {
+      const picture = await fitted(bytes, maxSize);
+      if (picture !== undefined) return { ...picture, type };
+      // Known clients show no error for these words.
+      isTooLarge ||= contentTypeOf(bytes) !== undefined;
+    }
+  }
+  if (!isTooLarge) return undefined;
+  throw publicError("failed", "media.image: image file too large or damaged: make it smaller");
+}
+
+/** The folder of the media file's system, and the real paths of all media folders. */
+async function placesOf(file: string, { roots, own, sticks = [] }: MediaFolders) {
+  const real = (path: string) => realpath(path).catch(() => undefined);
+  const shared = await Promise.all([...roots, ...sticks].map(real));
+  const single = await Promise.all(own.map(({ folder }) => real(folder)));
+  const allowed = [...shared, ...single].filter((path) => path !== undefined);
+  const [nearest = dirname(file)] = allowed
+    .filter((path) => isInside(file, path))
+    .sort((a, b) => b.length - a.length);
+  const [system = ""] = relative(nearest, dirname(file)).split("/");
+  return { top: single.includes(nearest) ? nearest : join(nearest, system), allowed };
+}
+
+/** Existing folders with pictures, and the names in them that the picture may have. */
+async function candidatesFor(file: string, top: string): Promise<readonly Candidate[]> {
+  const here = dirname(file);
+  const places: { readonly folder: string; readonly type: PictureType }[] = [{ folder: here, type: "image" }];
+  const below = relative(top, here);
+  for (const parent of new Set([here, top]))
+    for (const media of ["", "media"])
+      for (const [name, type] of Object.entries(folderTypes))
+        for (const deep of new Set(["", below]))
+          places.push({ folder: join(parent, media, name, deep), type });
+  const exists = await Promise.all(
+    places.map(({ folder }) =>
+      access(folder).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  const stem = mediaNameOf(file);
+  return places
+    .filter((_, at) => exists[at])
+    .flatMap(({ folder, type }) =>
+      endings.flatMap(([ending, named = type]) =>
+        extensions.map((extension) => ({ path: join(folder, `${stem}${ending}${extension}`), type: named })),
+      ),
+    );
+}
+
+/** The pictures of a game in the `gamelist.xml` of its system's folder. */
+async function listedIn(top: string, path: string): Promise<readonly Candidate[]> {
+  const list = await readFile(join(top, "gamelist.xml"), pictureListBytesMax);
+  if (list === undefined || list === "too-large") return [];
+  const escaped = path.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const spellings = [escaped, escaped.replace(/'/g, "&apos;").replace(/"/g, "&quot;")];
+  const start = spellings
+    .flatMap((text) => [`<path>./${text}</path>`, `<path>${text}</path>`])
+    .map((text) => list.indexOf(text))
+    .find((at) => at >= 0);
+  if (start === undefined) return [];
+  // The other elements of the game are around the path.
+  const game = list.toString("utf8", list.lastIndexOf("<game", start), list.indexOf("</game>", start));
+  return [...game.matchAll(/<([a-z\d]+)>([^<]+)</g)].flatMap(([, element, text = ""]) => {
+    const type = pictureTypes.find((one) => one === element);
+    return type === undefined ? [] : [{ type, path: resolve(top, unescaped(text.trim())) }];
+  });
+}
+
+const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };
+
+function unescaped(text: string): string {
+  return text.replace(/&(lt|gt|quot|apos|amp);/g, (whole, name: string) => entities[name] ?? whole);
+}
+
+/** Undefined if there is no such file, or it cannot be read. */
+async function readFile(path: string, bytesMax: number): Promise<Buffer | "too-large" | undefined> {
+  try {
+    // A pipe must not block, and a link may have taken the place of the file.
+    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+    await using file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const { size } = await file.stat().then((stat) => (stat.isFile() ? stat : { size: 0 }));
+    if (size > bytesMax) return "too-large";
+    const bytes = Buffer.alloc(size);
+    const { bytesRead } = await file.read(bytes, 0, size, 0);
+    return bytes.subarray(0, bytesRead);
+  } catch {
+    return undefined;
+  }
+}
+
+/** By the first bytes (PNG 1.2, 12.11; JPEG, B.1.1.3; RFC 9649, 2.5); undefined for anything else. */
+function contentTypeOf(bytes: Buffer): string | undefined {
+  if (bytes.subarray(0, 8).equals(Buffer.from("89504e470d0a1a0a", "hex"))) return "image/png";
+  if (bytes.subarray(0, 3).equals(Buffer.from("ffd8ff", "hex"))) return "image/jpeg";
+  const [riff, webp] = [bytes.toString("latin1", 0, 4), bytes.toString("latin1", 8, 12)];
+  return riff === "RIFF" && webp === "WEBP" ? "image/webp" : undefined;
+}
+
+/** The picture as it is, or made smaller in a thread of the runtime; undefined if it is none, or cannot be made small enough. */
+async function fitted(
+  bytes: Buffer,
+  maxSize: number | undefined,
+): Promise<Omit<Picture, "type"> | undefined> {
+  const contentType = contentTypeOf(bytes);
+  if (contentType === undefined) return undefined;
+  const whole = bytes.length <= pictureBytesMax ? { contentType, bytes } : undefined;
+  if (whole !== undefined && maxSize === undefined) return whole;
+  const edge = maxSize ?? edgeOfLarge;
+  try {
+    const smaller = await new Bun.Image(bytes, { maxPixels: picturePixelsMax })
+      .resize(edge, edge, { fit: "inside", withoutEnlargement: true })
+      .webp({ quality: 80 })
+      .bytes();
+    const isShorter = smaller.length < (whole?.bytes.length ?? pictureBytesMax + 1);
+    return isShorter ? { contentType: "image/webp", bytes: smaller } : whole;
+  } catch {
+    // Too many pixels, or damaged: the client may still show it.
+    return whole;
+  }
+}
+
+/** Such as `jpg`. */
+export function extensionFor(contentType: string): string {
+  return contentType.replace("image/", "").replace("jpeg", "jpg");
+}

@@ -1,0 +1,186 @@
+/** Pictures of media files: where they are found, what is never sent, and how large they may be. */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { pictureBytesMax, pictureFileBytesMax } from "../../../src/core/limits.ts";
+import { type MediaFolders, type PictureType, pictureTypes } from "../../../src/core/media.ts";
+import { findPicture } from "../../../src/media/pictures.ts";
+
+const dot = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==",
+  "base64",
+);
+const jpeg = Buffer.from("ffd8ffe000104a46494600010100000100010000ffd9", "hex");
+
+let folder = "";
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), "pictures-")));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+/** Makes a file below the test's folder. */
+function put(path: string, content: Uint8Array | string = dot): string {
+  const whole = join(folder, path);
+  mkdirSync(dirname(whole), { recursive: true });
+  writeFileSync(whole, content);
+  return whole;
+}
+
+async function found(file: string, more: Partial<Parameters<typeof findPicture>[0]> = {}) {
+  const folders: MediaFolders = { roots: [join(folder, "media"), join(folder, "more")], own: [] };
+  return findPicture({
+    ...{ file: join(folder, file), folders, types: pictureTypes, maxSize: undefined, isItselfShown: true },
+    ...more,
+  });
+}
+
+const game = "media/SNES/RPG/Some & Game's.sfc";
+
+test.each<[string, PictureType]>([
+  ["media/SNES/RPG/Some & Game's.png", "image"],
+  ["media/SNES/RPG/Some & Game's-thumb.jpg", "thumbnail"],
+  ["media/SNES/RPG/images/Some & Game's.webp", "image"],
+  ["media/SNES/images/Some & Game's-image.png", "image"],
+  ["media/SNES/images/RPG/Some & Game's.png", "image"],
+  ["media/SNES/media/Some & Game's.jpeg", "image"],
+  ["media/SNES/media/covers/Some & Game's.png", "boxart"],
+  ["media/SNES/covers/Some & Game's.png", "boxart"],
+  ["media/SNES/downloaded_images/Some & Game's-image.jpg", "image"],
+  ["media/SNES/media/screenshots/RPG/Some & Game's.png", "screenshot"],
+  ["media/SNES/downloaded_images/Some & Game's-marquee.png", "marquee"],
+])("%s is a picture of the game", async (path, type) => {
+  put(game, "");
+  put(path);
+  expect(await found(game)).toEqual({ contentType: "image/png", bytes: dot, type });
+  expect(await found(game, { types: pictureTypes.filter((one) => one !== type) })).toBeUndefined();
+});
+
+test("a gamelist names pictures that no folder would give", async () => {
+  put(game, "");
+  put("media/SNES/art/cover 1 & 2.png");
+  put("media/SNES/art/other.png", jpeg);
+  put(
+    "media/SNES/gamelist.xml",
+    `<?xml version="1.0"?><gameList>
+  <game><path>./RPG/Other.sfc</path><image>./art/other.png</image></game>
+  <game id="3"><name>Some Game</name><path>./RPG/Some &amp; Game's.sfc</path>
+    <boxart>./art/cover 1 &amp; 2.png</boxart><image>~/nowhere.png</image></game>
+  <game><path>./Last.sfc</path><image>./art/other.png</image></game></gameList>`,
+  );
+  expect(await found(game)).toEqual({ contentType: "image/png", bytes: dot, type: "boxart" });
+  expect(await found("media/SNES/Unlisted.sfc")).toBeUndefined();
+});
+
+test("the wanted types decide between pictures, and then the usual order", async () => {
+  put(game, "");
+  put("media/SNES/covers/Some & Game's.png", jpeg);
+  put("media/SNES/screenshots/Some & Game's.png");
+  expect((await found(game))?.type).toBe("boxart");
+  expect((await found(game, { types: ["screenshot", "boxart"] }))?.type).toBe("screenshot");
+  expect(await found(game, { types: ["map"] })).toBeUndefined();
+});
+
+test("nothing outside the media folders is sent, neither by link nor by a gamelist, and no closed place", async () => {
+  put(game, "");
+  const secret = put("outside/secret.png");
+  const closed = put("media/SNES/own/key.png");
+  mkdirSync(join(folder, "media/SNES/images"));
+  symlinkSync(secret, join(folder, "media/SNES/images/Some & Game's.png"));
+  symlinkSync(join(folder, "outside"), join(folder, "media/SNES/covers"));
+  put("outside/Some & Game's.png");
+  const list = (path: string) =>
+    put(
+      "media/SNES/gamelist.xml",
+      `<game><path>./RPG/Some &amp; Game&apos;s.sfc</path><image>${path}</image></game>`,
+    );
+  const folders: MediaFolders = {
+    roots: [join(folder, "media")],
+    own: [],
+    closed: { folders: [dirname(closed)], files: [], open: join(folder, "nothing") },
+  };
+  for (const path of ["../../outside/secret.png", secret, "./own/key.png", closed]) {
+    list(path);
+    expect(await found(game, { folders })).toBeUndefined();
+  }
+  // A link from one media folder into another is fine.
+  symlinkSync(put("more/art/cover.png"), join(folder, "media/SNES/RPG/Some & Game's.png"));
+  expect((await found(game))?.type).toBe("image");
+});
+
+test("only PNG, JPEG and WebP are sent, whatever the name says, and no pipe holds the request up", async () => {
+  put(game, "");
+  put("media/SNES/RPG/Some & Game's.png", "[secrets]\nkey = 1\n");
+  expect(await found(game)).toBeUndefined();
+  put("media/SNES/images/Some & Game's.png", jpeg);
+  expect((await found(game))?.contentType).toBe("image/jpeg");
+  await rm(join(folder, "media/SNES/images/Some & Game's.png"));
+  expect(Bun.spawnSync(["mkfifo", join(folder, "media/SNES/images/Some & Game's.png")]).exitCode).toBe(0);
+  expect(await found(game)).toBeUndefined();
+});
+
+test("a photo is its own picture for those who may see it", async () => {
+  put("media/Pictures/photo.png");
+  const asked = "media/Pictures/photo.png";
+  expect((await found(asked))?.bytes).toEqual(dot);
+  expect(await found(asked, { isItselfShown: false })).toBeUndefined();
+});
+
+/** A PNG of this edge that does not compress. */
+async function noise(edge: number): Promise<Buffer> {
+  // A bitmap is the one container that needs no compression (BITMAPINFOHEADER, 24 bits).
+  const row = Math.ceil((edge * 3) / 4) * 4;
+  const bitmap = Buffer.alloc(54 + row * edge);
+  bitmap.write("BM");
+  bitmap.writeUInt32LE(bitmap.length, 2);
+  bitmap.writeUInt32LE(54, 10);
+  bitmap.writeUInt32LE(40, 14);
+  bitmap.writeInt32LE(edge, 18);
+  bitmap.writeInt32LE(edge, 22);
+  bitmap.writeUInt16LE(1, 26);
+  bitmap.writeUInt16LE(24, 28);
+  let seed = 1;
+  for (let at = 54; at < bitmap.length; at++) {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    bitmap[at] = seed >>> 24;
+  }
+  return new Bun.Image(bitmap).png().buffer();
+}
+
+test("a large picture is made smaller, and a small one stays as it is", async () => {
+  put(game, "");
+  const large = await noise(1200);
+  expect(large.length).toBeGreaterThan(pictureBytesMax);
+  put("media/SNES/images/Some & Game's.png", large);
+  const sizeOf = async (maxSize: number | undefined) => {
+    const picture = await found(game, { maxSize });
+    if (picture === undefined) throw new Error("there is no picture");
+    expect(picture.bytes.length).toBeLessThanOrEqual(pictureBytesMax);
+    const { width, height, format } = await new Bun.Image(picture.bytes).metadata();
+    return [picture.contentType, format, width, height];
+  };
+  expect(await sizeOf(undefined)).toEqual(["image/webp", "webp", 1024, 1024]);
+  expect(await sizeOf(200)).toEqual(["image/webp", "webp", 200, 200]);
+  put("media/SNES/images/Some & Game's.png", dot);
+  expect((await found(game, { maxSize: 256 }))?.type).toBe("image");
+  expect(await sizeOf(undefined)).toEqual(["image/png", "png", 1, 1]);
+});
+
+test("a picture that is too large, or damaged and large, is named as such; another one is taken instead", async () => {
+  put(game, "");
+  const image = put(
+    "media/SNES/images/Some & Game's.png",
+    Buffer.concat([dot, Buffer.alloc(pictureBytesMax)]).fill(7, 40),
+  );
+  const refusal = {
+    code: "failed",
+    isPublic: true,
+    message: "media.image: image file too large or damaged: make it smaller",
+  };
+  await expect(found(game)).rejects.toMatchObject(refusal);
+  truncateSync(image, pictureFileBytesMax + 1);
+  await expect(found(game)).rejects.toMatchObject(refusal);
+  put("media/SNES/covers/Some & Game's.png");
+  expect((await found(game))?.type).toBe("boxart");
+});
