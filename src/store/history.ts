@@ -99,6 +99,8 @@ export function createHistory(database: Database, { ask }: Pick<DurableWrites, "
     finish(id: number, error?: string): void {
       note(() => finish.run({ id, success: error === undefined ? 1 : 0, error: error ?? null }));
     },
+    /** Writes the noted rows. */
+    flush,
     /** Notes a write to another table, in the same transaction. */
     beside: note,
     /**

@@ -98,6 +98,17 @@ CREATE TABLE pairing_guesses (
   last_ms INTEGER NOT NULL
 ) STRICT;
 `,
+  // Played media. `played_s` is NULL while it plays; `path` is empty for a system without a file.
+  `
+CREATE TABLE plays (
+  id INTEGER PRIMARY KEY,
+  path TEXT NOT NULL,
+  system_id TEXT NOT NULL,
+  launcher_id TEXT NOT NULL,
+  started_ms INTEGER NOT NULL,
+  played_s INTEGER
+) STRICT;
+`,
 ];
 
 // A higher version number comes from damage, not from a newer program.

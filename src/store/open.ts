@@ -12,6 +12,7 @@ import { createHistory } from "./history.ts";
 import { createMappings } from "./mapping-table.ts";
 import { bringUpToDate } from "./migrations.ts";
 import { createLastMedia, createPlayTimes } from "./play-state.ts";
+import { createPlays } from "./plays.ts";
 import { lossOf, type Recovery, recover, recoverySentence } from "./recover.ts";
 import { createV1Clients } from "./v1-clients.ts";
 
@@ -74,6 +75,7 @@ function assemble({
     },
     playTimes: createPlayTimes(database, writes),
     lastMedia: createLastMedia(database, writes, history),
+    plays: createPlays(database, writes, history),
     v1Clients,
     pairingGuesses: createPairingGuesses(database, writes),
     /** The recovery at this start; undefined if the file was sound. */

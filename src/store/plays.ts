@@ -1,0 +1,75 @@
+/** The history of played media: a row for each start of a player, the newest `playsRowsMax`. */
+import type { Database } from "bun:sqlite";
+import { playsRowsMax } from "../core/limits.ts";
+import type { StartedMedia } from "../core/media.ts";
+import type { DurableWrites } from "./durable-writes.ts";
+import type { History } from "./history.ts";
+
+const sql = {
+  insert: `INSERT INTO plays (id, path, system_id, launcher_id, started_ms)
+           VALUES ($id, $path, $systemId, $launcherId, $startedMs)`,
+  finish: "UPDATE plays SET played_s = $playedS WHERE id = $id",
+  prune: "DELETE FROM plays WHERE id <= $id",
+  lastId: "SELECT max(id) AS id FROM plays",
+  interrupted: "UPDATE plays SET played_s = 0 WHERE played_s IS NULL AND id <= $id",
+  list: `SELECT id, path, system_id AS systemId, launcher_id AS launcherId, started_ms AS startedMs, played_s AS playedS
+         FROM plays WHERE id < $belowId
+         AND ($systems = '[]' OR system_id IN (SELECT value FROM json_each($systems)))
+         AND (NOT $isDistinct OR id IN (SELECT max(id) FROM plays GROUP BY system_id, path))
+         ORDER BY id DESC LIMIT $limit`,
+} as const;
+
+export interface Play extends StartedMedia {
+  readonly id: number;
+  /** Milliseconds since 1970. */
+  readonly startedMs: number;
+  /** Seconds; null while it plays. */
+  readonly playedS: number | null;
+}
+
+export interface PlaysPage {
+  readonly limit: number;
+  /** Only plays before this one. */
+  readonly belowId: number;
+  /** Exact ids; empty means all. */
+  readonly systems: readonly string[];
+  /** Only the newest play of each file of a system. */
+  readonly isDistinct: boolean;
+}
+
+export type Plays = ReturnType<typeof createPlays>;
+
+/** Writes are noted, and written with the rows of the history a moment later, so that a tap does not wait for the disk. */
+export function createPlays(
+  database: Database,
+  { ask }: Pick<DurableWrites, "ask">,
+  history: Pick<History, "beside" | "flush">,
+) {
+  const [insert, finish, prune] = [sql.insert, sql.finish, sql.prune].map((one) => database.query(one));
+  const list = database.query<Play, [Readonly<Record<string, string | number>>]>(sql.list);
+  let lastId = database.query<{ id: number | null }, []>(sql.lastId).get()?.id ?? 0;
+  // Ended by a power cut or a crash.
+  const first = lastId;
+  history.beside(() => database.query(sql.interrupted).run({ id: first }));
+  return {
+    /** Notes a start, and that the one before has ended. */
+    begin({ path, systemId, launcherId, startedMs }: Omit<Play, "id" | "playedS">): void {
+      const id = ++lastId;
+      history.beside(() => {
+        insert?.run({ id, path, systemId, launcherId, startedMs });
+        prune?.run({ id: id - playsRowsMax });
+      });
+    },
+    /** Notes the end of the last start. */
+    end(playedS: number): void {
+      const id = lastId;
+      history.beside(() => finish?.run({ id, playedS }));
+    },
+    /** The newest first. */
+    list({ limit, belowId, systems, isDistinct }: PlaysPage): readonly Play[] {
+      history.flush();
+      const asked = { limit, belowId, systems: JSON.stringify(systems), isDistinct: isDistinct ? 1 : 0 };
+      return ask(() => list.all(asked));
+    },
+  };
+}
