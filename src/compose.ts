@@ -42,6 +42,7 @@ import { createServices } from "./wiring/api-services.ts";
 import { type ClientAccess, createClientAccess } from "./wiring/clients-and-audit.ts";
 import { createDevices } from "./wiring/devices.ts";
 import { followFolders, followSticks } from "./wiring/follow-media.ts";
+import { keepPlays } from "./wiring/library.ts";
 import { createPairing, pairingService, pairOnScreen } from "./wiring/pairing-service.ts";
 import { followScreen } from "./wiring/screen.ts";
 import { createStops, type Stops } from "./wiring/stop-order.ts";
@@ -220,7 +221,8 @@ async function createPlayback(
     refusal: playTime.refusal,
   });
   stops.add("players", launcher);
-  return { mapper, media, playTime, devices, saves, launcher };
+  stops.add("play history", keepPlays(bus, store.plays));
+  return { mapper, media, closed, playTime, devices, saves, launcher };
 }
 
 interface Running extends Awaited<ReturnType<typeof createPlayback>> {

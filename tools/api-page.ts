@@ -55,6 +55,26 @@ with \`forbidden\` and \`data.right\`.
 | \`change\` | to work with cards, mappings and settings; scripts are trusted | paired members, callers on the device |
 | \`own\` | to administer the device | callers on the device |
 
+## Known apps
+
+The known phone app of this API family compares \`version\` with the version from which its own server has a feature. It hides a
+feature that is newer. \`version\` is the plain version of Tapdeck, so the app shows the features of the first servers. The methods
+of its library screens work already, for other clients too. A higher \`version\` would show these features:
+
+| from | the app shows | what it uses | in Tapdeck |
+|---|---|---|---|
+| 2.7.0 | updates of the media index; filters by tags | \`media.generate\` and its family; \`media.tags\`, and \`tags\` of \`media.search\` | \`media.generate.resume\` is missing, and \`media.search\` ignores \`tags\` |
+| 2.8.0 | an inbox of messages | \`inbox\`, \`inbox.delete\`, \`inbox.clear\`, \`inbox.added\` | none; there are no messages to keep |
+| 2.9.0 | writing what plays to a card | \`zapScript\` of the media that plays | no such field |
+| 2.10.0 | a remote control; a list of all media | \`input.keyboard\`, \`input.gamepad\`; \`media.search\` without words and systems | the remote control, if \`script.allow_input\` is on; such a search is refused |
+| 2.12.0 | scrapers; removal of lost media | \`scrapers\`, \`media.scrape\` and its family, \`media.clean.orphans\` | none; pictures come from files, and each index drops lost media |
+| 2.15.0 | the library | \`systems\`, \`media.browse\`, \`media.image\`, and for details \`media.meta\`, for its letters \`media.browse.index\` | \`media.meta\` and \`media.browse.index\` are missing |
+| 2.15.0 | favourites | \`media.tags.update\`, \`media.search\` by tag | none |
+| 2.15.0 | tags that tell equal names apart; mappings of files; a second place for music | \`disambiguatingTags\`; \`includeReadOnly\` of \`mappings\`; \`slot\` of \`media.active\` and \`media.control\` | \`readOnly\` of mappings only |
+| 2.16.0 | profiles; a linked account | \`profiles\` and its family; \`settings.auth.*\` | none |
+
+The app takes a version that is no plain semver for one with all features.
+
 ## Methods
 
 ${calls.map(methodPart).join("\n")}

@@ -10,14 +10,16 @@ import {
   playTimeMinutesMax,
   readersMax,
   scriptBytesMax,
+  searchSystemsMax,
   settingsListMax,
   settingsTextCharsMax,
   tokenDataCharsMax,
   tokenTypeCharsMax,
 } from "../core/limits.ts";
+import { pictureTypes } from "../core/media.ts";
 import { playerKinds } from "../core/playback.ts";
 import { roles } from "../core/rights.ts";
-import { count, integer, mappingMatch, type TokenParams, time } from "../core/shapes.ts";
+import { count, integer, mappingMatch, mediaItem, mediaTag, type TokenParams, time } from "../core/shapes.ts";
 import { mappingTypeNames, mappingTypeOf } from "../core/token.ts";
 
 /** The JSON Schema of rules that the library cannot convert, by the rule. */
@@ -124,6 +126,66 @@ export const loadedPlaylist = v.object({
   state: v.picklist(["playing", "paused"]),
   isShuffled: v.boolean(),
   repeat: v.picklist(["no", "all", "one"]),
+});
+
+/** Exact ids of systems. */
+export const systemIds = v.pipe(v.array(v.pipe(v.string(), v.maxLength(128))), v.maxLength(searchSystemsMax));
+
+const pagination = v.object({
+  hasNextPage: v.boolean(),
+  pageSize: count,
+  nextCursor: v.exactOptional(v.string()),
+});
+export const mediaTagList = v.array(mediaTag);
+export const lookedUp = v.object({ ...mediaItem.entries, confidence: v.number() });
+
+/** A system, a folder or a file. Fields of folders are absent for files, and the other way round. */
+const browseEntry = v.object({
+  type: v.picklist(["root", "directory", "media"]),
+  name: v.string(),
+  path: v.string(),
+  systemId: v.string(),
+  fileCount: v.exactOptional(count),
+  systemIds: v.exactOptional(v.array(v.string())),
+  systemName: v.exactOptional(v.string()),
+  zapScript: v.exactOptional(v.string()),
+  tags: v.exactOptional(mediaTagList),
+});
+export const browsePage = v.object({
+  path: v.string(),
+  entries: v.array(browseEntry),
+  totalFiles: count,
+  totalDirs: count,
+  pagination,
+});
+
+export const pictureType = v.picklist(pictureTypes);
+export const picture = v.object({
+  delivery: v.literal("inline"),
+  contentType: v.string(),
+  extension: v.string(),
+  /** In base64. */
+  data: v.string(),
+  /** `property:image-` and the type. */
+  typeTag: v.string(),
+});
+
+export const playsPage = v.object({
+  entries: v.array(
+    v.object({
+      systemId: v.string(),
+      systemName: v.string(),
+      mediaName: v.string(),
+      /** Absolute; empty for a system that was started without a file. */
+      mediaPath: v.string(),
+      launcherId: v.string(),
+      startedAt: time,
+      endedAt: v.exactOptional(time),
+      /** Seconds. */
+      playTime: count,
+    }),
+  ),
+  pagination,
 });
 
 const healthCheck = v.object({

@@ -1,10 +1,11 @@
 /** The functions of the service that the API may call. wiring/api-services.ts implements them. */
 import type { AuditEntry } from "../core/audit.ts";
-import type { ActiveMedia, IndexStatus, Media, System } from "../core/media.ts";
+import type { ActiveMedia, IndexStatus, Media, MediaTag, PictureType, System } from "../core/media.ts";
 import type { ControlAction, LaunchEntry } from "../core/playback.ts";
 import type { Requester, Role } from "../core/rights.ts";
 import type { ListedMapping, ValueOf } from "../core/shapes.ts";
 import type { MappingParams, Reader, Token, TokenParams } from "../core/token.ts";
+import type { MethodCaller } from "./method.ts";
 import type { PairByPin } from "./pin-pairing-endpoint.ts";
 import type * as schemas from "./schemas.ts";
 
@@ -53,6 +54,7 @@ export interface Services {
   launchers(): readonly ValueOf<typeof schemas.launcherEntry>[];
   health(): Health;
   readonly media: MediaService;
+  readonly library: LibraryService;
   readonly mappings: MappingService;
   readonly settings: SettingsService;
   readonly clients: ClientService;
@@ -77,6 +79,41 @@ interface MediaService {
   /** Resolves when done; no `systems` means all. Rejects with `conflict` while one runs, `not-found` for an unknown system. */
   index(systems: readonly string[]): Promise<void>;
   cancel(): void;
+}
+
+/** The screens of the library. No `systems` means all. */
+export interface LibraryService {
+  /** Rejects with `invalid-params`, or with `not-found` for an unknown folder. */
+  browse(query: {
+    readonly path: string;
+    readonly systems: readonly string[];
+    readonly maxResults: number;
+    readonly cursor: string | undefined;
+    readonly tags: readonly string[];
+    readonly letter: string | undefined;
+    readonly isDescending: boolean;
+  }): Promise<ValueOf<typeof schemas.browsePage>>;
+  /** Rejects with `not-found` if there is no picture, `failed` if it is too large, and `busy`. */
+  image(
+    request: {
+      readonly path: string;
+      /** May be empty. */
+      readonly system: string;
+      /** The best first. */
+      readonly types: readonly PictureType[];
+      readonly maxSize: number | undefined;
+    },
+    caller: MethodCaller,
+  ): Promise<ValueOf<typeof schemas.picture>>;
+  tags(systems: readonly string[]): Promise<readonly MediaTag[]>;
+  /** Rejects with `not-found` for an unknown system. */
+  lookup(system: string, name: string): Promise<ValueOf<typeof schemas.lookedUp> | undefined>;
+  history(page: {
+    readonly limit: number;
+    readonly cursor: string | undefined;
+    readonly systems: readonly string[];
+    readonly isDistinct: boolean;
+  }): ValueOf<typeof schemas.playsPage>;
 }
 
 /** Throws `not-found` for an unknown id, `forbidden` for a mapping in a file, `invalid-params` with the field. */

@@ -1,12 +1,15 @@
 /** The services that the API may call, each passed on to the part that has it. */
 import type { ApiSettings, OpenRpcDocument, Services } from "../api/services.ts";
 import type { Settings } from "../config/settings.ts";
+import { mediaFolders } from "../config/shape.ts";
 import type { Clock } from "../core/clock.ts";
+import type { ClosedPlaces } from "../core/media.ts";
 import type { Launcher } from "../launch/launcher.ts";
 import { describeLaunchers } from "../launch/launchers.ts";
 import { installedCores } from "../launch/ports/script-ports.ts";
 import type { PlayTimeLimiter } from "../launch/rules/play-time.ts";
 import type { Mapper } from "../mappings/mapper.ts";
+import type { MediaWithSticks } from "../media/sticks/stick-library.ts";
 import type { Readers } from "../readers/readers.ts";
 import type { Store } from "../store/open.ts";
 import { confinementFault } from "../system/confine.ts";
@@ -14,8 +17,12 @@ import { machineChecks } from "../system/machine-checks.ts";
 import { platform, tapdeckVersion } from "../system/own-program.ts";
 import type { AllDevices } from "./devices.ts";
 import { createHealth, diskFault } from "./health-report.ts";
+import { createLibrary } from "./library.ts";
 
-interface ServiceSources extends Pick<Services, "clients" | "pairByPin" | "audit" | "pairing" | "media"> {
+interface ServiceSources extends Pick<Services, "clients" | "pairByPin" | "audit" | "pairing"> {
+  readonly media: MediaWithSticks;
+  /** Files and folders of the service. */
+  readonly closed: ClosedPlaces;
   readonly launcher: Launcher;
   readonly playTime: PlayTimeLimiter;
   readonly mapper: Mapper;
@@ -33,7 +40,7 @@ interface ServiceSources extends Pick<Services, "clients" | "pairByPin" | "audit
 
 export function createServices(sources: ServiceSources): Services {
   const { launcher, playTime, mapper, devices, store, clock, settings, readers } = sources;
-  const { dataFolder, savesFault, fingerprint, media, clients, pairByPin, audit, pairing } = sources;
+  const { closed, dataFolder, savesFault, fingerprint, media, clients, pairByPin, audit, pairing } = sources;
   // Created on demand, because only `rpc.discover` needs it.
   let description: Promise<OpenRpcDocument> | undefined;
   const databaseFault = () => {
@@ -82,6 +89,10 @@ export function createServices(sources: ServiceSources): Services {
       ],
     }),
     media,
+    library: createLibrary({
+      ...{ media, clock, plays: store.plays },
+      folders: () => ({ ...mediaFolders(settings.current()), closed, sticks: media.sticks() }),
+    }),
     mappings: mapper,
     settings: { read: () => publicSettings(settings), update: (changes) => settings.update(changes) },
     clients,

@@ -10,6 +10,7 @@ const stopOrder = [
   "spare player",
   "devices",
   "play time",
+  "play history",
   "readers",
   "screen",
   "certificates",

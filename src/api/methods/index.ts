@@ -5,6 +5,7 @@ import type { Method, ParamsSchema, ResultOf, ResultSchema } from "../method.ts"
 import { clientMethods } from "./client-methods.ts";
 import { deviceMethods } from "./device-methods.ts";
 import { launchMethods } from "./launch-methods.ts";
+import { libraryMethods } from "./library-methods.ts";
 import { mappingMethods } from "./mapping-methods.ts";
 import { mediaMethods } from "./media-methods.ts";
 import { readerMethods } from "./reader-methods.ts";
@@ -15,6 +16,7 @@ export const methods = [
   ...launchMethods,
   ...tokenMethods,
   ...mediaMethods,
+  ...libraryMethods,
   ...settingsMethods,
   ...mappingMethods,
   ...readerMethods,

@@ -1,15 +1,14 @@
 /** The media index, its systems, the current media, and the players: `media`, `media.*`, `systems`, `launchers`. */
 import * as v from "valibot";
 import { failed } from "../../core/errors.ts";
-import { searchQueryCharsMax, searchResultsMax, searchSystemsMax } from "../../core/limits.ts";
+import { searchQueryCharsMax, searchResultsMax } from "../../core/limits.ts";
 import { readAction } from "../../core/playback.ts";
 import { allows } from "../../core/rights.ts";
 import { activeMedia, count, indexStatus, mediaItem, system } from "../../core/shapes.ts";
 import { method } from "../method.ts";
-import { launcherEntry, loadedPlaylist, ruleSchemas, upTo } from "../schemas.ts";
+import { launcherEntry, loadedPlaylist, ruleSchemas, systemIds, upTo } from "../schemas.ts";
 
 const resultsDefault = 250;
-const systemIds = v.pipe(v.array(v.pipe(v.string(), v.maxLength(128))), v.maxLength(searchSystemsMax));
 
 interface Asked {
   readonly query?: string | undefined;

@@ -1,0 +1,128 @@
+/** The screens of the library: folders, pictures, tags, lookups and what was played. Shapes are those of known apps. */
+import * as v from "valibot";
+import { publicError } from "../../core/errors.ts";
+import {
+  browseCursorCharsMax,
+  browsePathCharsMax,
+  browseResultsMax,
+  browseTagsMax,
+  pictureEdgeMax,
+  playsPageMax,
+  searchQueryCharsMax,
+} from "../../core/limits.ts";
+import { method } from "../method.ts";
+import {
+  browsePage,
+  lookedUp,
+  mediaTagList,
+  picture,
+  pictureType,
+  playsPage,
+  systemIds,
+  upTo,
+} from "../schemas.ts";
+
+const [browseDefault, playsDefault] = [100, 25];
+const path = v.pipe(v.string(), v.maxLength(browsePathCharsMax));
+const cursor = v.optional(v.nullable(v.pipe(v.string(), v.maxLength(browseCursorCharsMax))));
+const systems = v.optional(v.nullable(systemIds));
+
+export const libraryMethods = [
+  method({
+    name: "media.browse",
+    right: "look",
+    docs: "One page of a folder of the media index, folders first. No `path` lists the systems; `path` is that of an entry, such as `SNES/RPG`. The folders of all media folders and USB sticks appear as one. `fileCount` counts the files in and below a folder; `totalFiles` and `totalDirs` count the entries of this folder. `letter` is the start of names, `0-9`, or `#` for the rest. `tags` are conditions on files: `region:usa`, `-status:beta` (not), `~lang:en` (any of these). Inside one folder, the orders by file name are those by name. `cursor` is `nextCursor` of the page before, with the same other params.",
+    params: v.object({
+      path: v.optional(v.nullable(path), ""),
+      systems,
+      maxResults: v.optional(upTo(browseResultsMax), browseDefault),
+      cursor,
+      tags: v.optional(
+        v.nullable(v.pipe(v.array(v.pipe(v.string(), v.maxLength(128))), v.maxLength(browseTagsMax))),
+      ),
+      letter: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(8)))),
+      sort: v.optional(v.picklist(["name-asc", "name-desc", "filename-asc", "filename-desc"]), "name-asc"),
+    }),
+    result: browsePage,
+    errors: ["not-found", "failed"],
+    run: (services, { path, systems, maxResults, cursor, tags, letter, sort }) =>
+      services.library.browse({
+        path: path ?? "",
+        systems: systems ?? [],
+        maxResults,
+        cursor: cursor || undefined,
+        tags: tags ?? [],
+        letter: letter || undefined,
+        isDescending: sort.endsWith("-desc"),
+      }),
+  }),
+  method({
+    name: "media.image",
+    right: "look",
+    docs: "The picture of a media file, in base64. It is a PNG, JPEG or WebP file with the name of the media file, beside it or in a folder such as `images`, `media`, `covers`, `downloaded_images` or `media/screenshots`; or it is listed in the `gamelist.xml` of the system's folder. `path` is that of an entry or result, an absolute one, or one below the folder of `system`. `imageTypes` are the types in the order of preference. `maxSize` is the longest edge in pixels: a larger picture is made smaller, as WebP. Without it, a picture of up to 512 KiB is sent as it is, and a larger one with an edge of 1024. `delivery` is always `inline`. A connection may ask for three pictures at a time.",
+    params: v.object({
+      mediaId: v.optional(v.nullable(v.number())),
+      system: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(128)))),
+      path: v.optional(v.nullable(path)),
+      imageTypes: v.optional(
+        v.nullable(v.pipe(v.array(pictureType), v.maxLength(pictureType.options.length))),
+      ),
+      maxSize: v.optional(v.nullable(upTo(pictureEdgeMax))),
+      delivery: v.optional(v.nullable(v.picklist(["inline", "localPath"]))),
+    }),
+    result: picture,
+    errors: ["not-found", "busy", "failed"],
+    run(services, { path, system, imageTypes, maxSize }, caller) {
+      // Known clients ask again by path after these words.
+      if (!path) throw publicError("not-found", "media id not found: name the media by system and path");
+      const types = imageTypes?.length ? imageTypes : pictureType.options;
+      return services.library.image(
+        { path, system: system ?? "", types, maxSize: maxSize ?? undefined },
+        caller,
+      );
+    },
+  }),
+  method({
+    name: "media.tags",
+    right: "look",
+    docs: "The tags in the names of all files, or of those of the listed systems: by type, the most frequent first, at most 100 of a type.",
+    params: v.object({ systems }),
+    result: v.object({ tags: mediaTagList }),
+    errors: ["failed"],
+    run: async (services, { systems }) => ({ tags: await services.library.tags(systems ?? []) }),
+  }),
+  method({
+    name: "media.lookup",
+    right: "look",
+    docs: "The file of a system that the title names, as `@System/Title` on a card finds it; null if none is near. `confidence` is 1 for the exact title, 0.95 for another spelling, and less with slips.",
+    params: v.object({
+      system: v.pipe(v.string(), v.minLength(1), v.maxLength(128)),
+      name: v.pipe(v.string(), v.minLength(1), v.maxLength(searchQueryCharsMax)),
+    }),
+    result: v.object({ match: v.nullable(lookedUp) }),
+    errors: ["not-found", "failed"],
+    run: async (services, { system, name }) => ({
+      match: (await services.library.lookup(system, name)) ?? null,
+    }),
+  }),
+  method({
+    name: "media.history",
+    // A record of people's habits over months: `look` is open to unpaired callers.
+    right: "change",
+    docs: "What was played, the newest first. `distinctMedia` returns only the newest play of each file. `playTime` is in seconds; `endedAt` is absent while it plays. `cursor` is `nextCursor` of the page before, with the same other params.",
+    params: v.object({
+      limit: v.optional(v.nullable(upTo(playsPageMax)), playsDefault),
+      cursor,
+      systems,
+      distinctMedia: v.optional(v.nullable(v.boolean())),
+    }),
+    result: playsPage,
+    run: (services, { limit, cursor, systems, distinctMedia }) =>
+      services.library.history({
+        limit: limit ?? playsDefault,
+        cursor: cursor || undefined,
+        systems: systems ?? [],
+        isDistinct: distinctMedia ?? false,
+      }),
+  }),
+] as const;

@@ -1,0 +1,131 @@
+/** The library as the API shows it: the index, the pictures beside its files, and what was played. */
+import type { LibraryService } from "../api/services.ts";
+import type { Bus } from "../bus.ts";
+import { type Clock, rfc3339 } from "../core/clock.ts";
+import { limitReached, publicError, ServiceError } from "../core/errors.ts";
+import { picturesPerConnectionMax, picturesWaitingMax } from "../core/limits.ts";
+import { type MediaFolders, mediaNameOf } from "../core/media.ts";
+import { allows } from "../core/rights.ts";
+import { createSerialQueue } from "../core/serial-queue.ts";
+import { findMediaFile } from "../launch/media-file.ts";
+import { systemOf } from "../media/index/answers.ts";
+import { browse, lookUp, tagsOf } from "../media/library-pages.ts";
+import type { MediaLibrary } from "../media/media-library.ts";
+import { extensionFor, findPicture } from "../media/pictures.ts";
+import type { Play, Plays } from "../store/plays.ts";
+
+interface LibraryParts {
+  readonly media: MediaLibrary;
+  /** With the plugged-in sticks and the closed places. */
+  readonly folders: () => MediaFolders;
+  readonly plays: Plays;
+  readonly clock: Clock;
+}
+
+export function createLibrary({ media, folders, plays, clock }: LibraryParts): LibraryService {
+  return {
+    browse: (query) => browse(media, query),
+    image: createPictures(folders),
+    tags: (systems) => tagsOf(media, systems),
+    lookup: (system, name) => lookUp(media, system, name),
+    history({ limit, cursor, systems, isDistinct }) {
+      if (cursor !== undefined && !/^\d{1,15}$/.test(cursor))
+        throw new ServiceError("invalid-params", "cursor: it must be the nextCursor of an earlier page");
+      const belowId = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
+      const found = plays.list({ limit: limit + 1, belowId, systems, isDistinct });
+      const shown = found.slice(0, limit);
+      const hasNextPage = found.length > limit;
+      return {
+        entries: shown.map((play) => entryOf(play, clock.now())),
+        pagination: {
+          hasNextPage,
+          pageSize: limit,
+          ...(hasNextPage && { nextCursor: String(shown.at(-1)?.id) }),
+        },
+      };
+    },
+  };
+}
+
+function entryOf({ path, systemId, launcherId, startedMs, playedS }: Play, nowMs: number) {
+  const systemName = systemOf(systemId).name;
+  return {
+    systemId,
+    systemName,
+    mediaName: path === "" ? systemName : mediaNameOf(path),
+    mediaPath: path,
+    launcherId,
+    startedAt: rfc3339(startedMs),
+    ...(playedS !== null && { endedAt: rfc3339(startedMs + playedS * 1000) }),
+    playTime: playedS ?? Math.max(0, Math.round((nowMs - startedMs) / 1000)),
+  };
+}
+
+/** Finds pictures one after another, because each may take 50 MB while it is made smaller. */
+function createPictures(folders: () => MediaFolders): LibraryService["image"] {
+  const inTurn = createSerialQueue();
+  const asking = new Map<object, number>();
+  let waiting = 0;
+  type Asked = Parameters<LibraryService["image"]>;
+  const find = async ({ path, system, types, maxSize }: Asked[0], caller: Asked[1]) => {
+    caller.gone().throwIfAborted();
+    const now = folders();
+    const file = await findMediaFile(path, now, []).catch((error: unknown) => {
+      if (system === "" || path.startsWith("/")) throw notFound(path, error);
+      return findMediaFile(`${system}/${path}`, now, []).catch((why: unknown) => {
+        throw notFound(path, why);
+      });
+    });
+    const found = await findPicture({
+      ...{ file: file.path, folders: now, types, maxSize },
+      // Photos are their owner's.
+      isItselfShown: allows(caller.grant(), "change"),
+    });
+    // Known clients show no error for these words.
+    if (found === undefined) throw publicError("not-found", `no image found for media ${path}`);
+    return {
+      delivery: "inline" as const,
+      contentType: found.contentType,
+      extension: extensionFor(found.contentType),
+      data: Buffer.from(found.bytes).toString("base64"),
+      typeTag: `property:image-${found.type}`,
+    };
+  };
+  return async (request, caller) => {
+    const mine = asking.get(caller) ?? 0;
+    if (mine >= picturesPerConnectionMax)
+      throw limitReached(
+        "picturesPerConnectionMax",
+        "ask for the next picture after the answer to one of these",
+      );
+    if (waiting >= picturesWaitingMax)
+      throw limitReached("picturesWaitingMax", "too many pictures are asked for: try again in a moment");
+    asking.set(caller, mine + 1);
+    waiting += 1;
+    try {
+      return await inTurn(() => find(request, caller));
+    } finally {
+      waiting -= 1;
+      const left = (asking.get(caller) ?? 1) - 1;
+      if (left === 0) asking.delete(caller);
+      else asking.set(caller, left);
+    }
+  };
+}
+
+function notFound(path: string, error: unknown): unknown {
+  const isMissing = error instanceof ServiceError && error.code === "failed";
+  return isMissing ? publicError("not-found", `media not found: ${path}`) : error;
+}
+
+/** Notes each start of a player and its end. */
+export function keepPlays(bus: Bus, plays: Plays): Disposable {
+  const following = new DisposableStack();
+  following.use(
+    bus.on("media.started", ({ mediaPath, systemId, launcherId, started }) =>
+      plays.begin({ path: mediaPath, systemId, launcherId, startedMs: Date.parse(started) }),
+    ),
+  );
+  following.use(bus.on("media.stopped", ({ elapsed }) => plays.end(elapsed)));
+  return following;
+}
