@@ -119,7 +119,7 @@ remoteTest.each(generations)(
         ],
       },
     ]);
-    // What is outside the media folders is not there, whatever leads to it.
+    // A folder outside the media folders is not there, whatever leads to it.
     for (const path of ["SNES/way out", "SNES/../..", device.place.folder])
       expect(await line.call("media.browse", { path })).toMatchObject({ error: { code: 3 } });
   },

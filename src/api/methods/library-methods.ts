@@ -1,4 +1,4 @@
-/** The screens of the library: folders, pictures, tags, lookups and what was played. Shapes are those of known apps. */
+/** The screens of the library: folders, pictures, tags, lookups and played media. Shapes are those of known apps. */
 import * as v from "valibot";
 import { publicError } from "../../core/errors.ts";
 import {
@@ -109,7 +109,7 @@ export const libraryMethods = [
     name: "media.history",
     // A record of people's habits over months: `look` is open to unpaired callers.
     right: "change",
-    docs: "What was played, the newest first. `distinctMedia` returns only the newest play of each file. `playTime` is in seconds; `endedAt` is absent while it plays. `cursor` is `nextCursor` of the page before, with the same other params.",
+    docs: "The played media, the newest first. `distinctMedia` returns only the newest play of each file. `playTime` is in seconds; `endedAt` is absent while it plays. `cursor` is `nextCursor` of the page before, with the same other params.",
     params: v.object({
       limit: v.optional(v.nullable(upTo(playsPageMax)), playsDefault),
       cursor,

@@ -1,4 +1,4 @@
-/** What one folder of the index holds, and the tags of all its names. Both work in steps of about a millisecond. */
+/** The content of one folder of the index, and the tags of all names. Both work in steps of about a millisecond. */
 import { tagsPerSystemMax } from "../../core/limits.ts";
 import { type Media, mediaNameOf } from "../../core/media.ts";
 import type { Holding } from "../../store/media-index-file.ts";
