@@ -5,13 +5,13 @@
  *   chip       PN532 behind the reader's own processor; in other readers unknown
  *   tags       one at a time
  *
- *   ACR122U and clones   every family that a PN532 on a line reads and writes, with the same words and data
- *   other readers        by PC/SC part 3: 16 bytes at a time, and as far as the reader's own commands go; of several slots
- *                        the contactless one, if the table knows the reader's ids
+ *   ACR122U and clones   every family that a PN532 on a serial line reads and writes, with the same text and data
+ *   other readers        by PC/SC part 3: 16 bytes at a time, if the reader has the commands for it; of several slots the
+ *                        contactless one, if the table has the reader's ids
  *
  * Quirks, from the reports of others; none was seen here on a real reader:
- * - The first answer after an opening may come twice, because the ends of the pipe disagree about its toggle bit: answers
- *   count by their sequence number (nfcpy, reports 105 and 200, of firmware 215 and 216).
+ * - The first answer after an opening may come twice, because the ends of the pipe disagree about its toggle bit: an answer
+ *   counts only with the sequence number of its command (nfcpy, reports 105 and 200, of firmware 215 and 216).
  * - Without a card IccPowerOn fails, and still returns an answer to reset.
  * - It accepts blocks even without a card, and refuses escapes until a setting allows them: the driver sends only blocks.
  * - Its buzzer sounds with each card until it is switched off.
@@ -30,7 +30,7 @@ import { ccidOut } from "./protocol/ccid.ts";
 import { getFirmwareVersion, parseFirmwareVersion } from "./protocol/pn532-commands.ts";
 import { createFieldSession, type Field } from "./tags/field-session.ts";
 
-// It answers when it has blinked for 400 ms; as much again for a busy machine.
+// The reader answers after it has blinked for 400 ms. The rest is for a busy machine.
 const signalMs = 1000;
 
 export function acr122uOn(bus: UsbBus) {

@@ -4,7 +4,7 @@
  *   content                         meaning
  *   missing, or empty               nothing lies there
  *   lines `uid=...`, `text=...`     a card with these; one of them is enough
- *   any other text                  a card that says this, without the white space around it
+ *   any other text                  a card with this text, without the white space around it
  *
  * The kernel reports changes in the file's folder; there is no polling. A program that writes the file in several
  * steps may take up to `settleMs` between them; moving a finished file into place avoids this.
@@ -125,8 +125,7 @@ type Found =
 
 async function read(path: string): Promise<Found> {
   try {
-    // Opening a pipe would block. A link may lead to any file that the service can read, and its owner may be another
-    // user.
+    // Opening a pipe would block. A link, perhaps made by another user, may lead to any file that the service can read.
     await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
     if (!(await handle.stat()).isFile()) return { kind: "error", why: "it is no plain file" };
     const buffer = new Uint8Array(readerFileBytesMax + 1);

@@ -7,8 +7,8 @@
  *   a code ends      with Enter or Tab, or after a quarter of a second without a key
  *   card readers     the number that they type is the UID, as it is printed on most cards: 0002008108
  *   barcode readers  the code is the text, of the type Barcode
- *   named ones       a number of 8 to 10 digits, or of 8, 10 or 14 hex digits, is a UID, anything else a text;
- *                    `codes=uid` or `codes=text` says it for certain (an EAN-8 has eight digits, too)
+ *   by the config    a number of 8 to 10 digits, or of 8, 10 or 14 hex digits, is a UID, anything else a text;
+ *                    `codes=uid` or `codes=text` overrides this, because an EAN-8 has eight digits, too
  *   layouts          us, de, fr: the layout that the reader is configured for; `?layout=de`
  *
  * Never a person's keyboard: only devices by the USB ids of the table below, or by an id that the config names,
@@ -104,7 +104,7 @@ async function openOne(
     try {
       return await open(path, id === undefined ? tableIds : [id]);
     } catch (error) {
-      // Another of the same make may be free.
+      // Another device with this id may be free.
       refusal = error;
     }
   }

@@ -5,11 +5,11 @@
  *   cards    one at a time
  *
  *   line                                  meaning
- *   SCAN <TAB> uid=... <TAB> text=...     this card lies there; gone after a second in which it is not said again
+ *   SCAN <TAB> uid=... <TAB> text=...     this card lies there, until a second passes without this line
  *     ... <TAB> removable=yes             the same; if sent only once, the card stays until `SCAN` or another card
  *     ... <TAB> removable=no              a tap: the reader does not report removal
  *   SCAN                                  nothing lies there any more
- *   any other text                        a tap of a card that says this
+ *   any other text                        a tap of a card with this text
  *
  * Existing home-made readers send these lines: most repeat the line while the card is present, and a second of silence
  * is its removal. Others send each card once.
@@ -20,7 +20,7 @@
  * Quirks:
  * - A board that restarts as its port is opened (ESP32 on DTR) sends its boot messages first: text that is no `SCAN` is
  *   ignored for the first second, and always after the first `SCAN`.
- * - A port may be opened in the middle of a line: the rest of that line is noise, or falls into that second.
+ * - A port may be opened in the middle of a line: the rest of that line is noise, or comes within that second.
  */
 import { ReadlineParser } from "@serialport/parser-readline";
 import { SerialPortStream } from "@serialport/stream";
@@ -38,7 +38,7 @@ const silenceMs = 1000;
 const bootMs = 1000;
 // A reader that repeats its lines reports a card again within this time after re-plugging: the card was not taken off.
 const firstMs = 900;
-// Every line at the wrong rate is noise; a torn line is noise once.
+// At the wrong rate every line is noise; a torn line causes noise once.
 const noisyLinesMax = 8;
 
 export const serialLine = {

@@ -10,7 +10,7 @@
  *   NTAG, Ultralight        NDEF, memory               yes       no
  *   others                  UID, if the pad has it     yes       no
  *
- * A zone is white while something lies there; all are red for a moment if the action of a tag failed. The pad itself
+ * A zone is white while something lies there; all are red for a moment if a launch failed. The pad itself
  * knows the passwords of LEGO's own tags, and uses them.
  *
  * Quirks:
@@ -99,7 +99,7 @@ function createSession(pad: Pad, { clock }: DriverContext): ReaderSession {
     async close() {
       if (closing.signal.aborted) return;
       closing.abort(new Error("the reader was closed"));
-      // Best effort: a pad that is gone needs no lights off.
+      // Best effort: the pad may be gone, and its lights with it.
       await lights.darken();
       await pad.link.close();
     },
@@ -165,7 +165,7 @@ async function watchPad(
   }
 }
 
-/** Brings the field in line with what the pad lists. Throws if the pad does not answer. */
+/** Updates the field from the pad's list of tags. Throws if the pad does not answer. */
 async function look(pad: Pad, field: Map<number, PadTag>, signal: AbortSignal): Promise<void> {
   const ask = () => pad.ask(padCommands.list, new Uint8Array(), signal);
   const answer = (await ask()) ?? (await ask());

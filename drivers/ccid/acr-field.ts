@@ -25,7 +25,7 @@ import type { CcidSlot } from "./slot.ts";
 
 const aliveMs = 1000; // The longest time until a reader that hangs, or whose chip died, is noticed.
 const pollMs = 100; // The poll interval of a reader without change messages.
-const pollsPerListing = 5; // Even if the reader reports an empty field.
+const pollsPerListing = 5; // The chip lists tags at each fifth poll, even if the reader reports an empty field.
 
 const flags =
   pollFlags.auto |
@@ -37,7 +37,7 @@ const flags =
 
 /** Sets the reader up, as after power-up. Its buzzer sounds with each card if `sounds` is true. */
 export async function prepareAcr(send: Send, sounds: boolean, signal?: AbortSignal): Promise<void> {
-  // Readers answer these in several ways, with the flags among the status bytes; that they answer is enough.
+  // Readers answer these commands in different ways, some with the flags in the status bytes. Any answer is enough.
   await send({ type: ccidOut.block, data: acrPolling(flags) }, signal);
   await send({ type: ccidOut.block, data: acrBuzzer(sounds) }, signal);
   await tunnelTo(send).call(setMaxRetries(recheckRetries), signal);
@@ -55,7 +55,7 @@ export function acrField({ send, slot, whileIdle }: AcrFieldOptions): Field {
 
   const listOne = async (kind: Target["kind"], signal: AbortSignal) => {
     const answer = await chip.call(listOneOf[kind], signal);
-    // Some report an empty field by an error, the same as for a dead chip, so the chip must answer once more.
+    // Some readers report an empty field by the same error as a dead chip, so the chip must answer another command.
     if (answer.length === 0) await chip.call(getFirmwareVersion, signal);
     return targetIn(kind, answer);
   };
@@ -110,7 +110,7 @@ export function tunnelTo(send: Send): ChipCaller {
   };
   return {
     call,
-    // The reader ends a listing by itself, soon.
+    // The reader soon ends a listing by itself.
     callFor: (command, _waitMs, signal) => call(command, signal),
     abort: async () => {},
   };

@@ -1,4 +1,4 @@
-/** Which USB devices are contactless readers, by looking only. */
+/** Finds the USB devices that are contactless readers, without opening one. */
 import type { Candidate } from "../../src/readers/driver.ts";
 import type { UsbDeviceInfo } from "../io/links.ts";
 
@@ -51,14 +51,14 @@ const contactlessName = /\b(picc|nfc|rfid|contactless|cl)\b|acr12[0-9]/i;
 /** The slot order of a reader for both kinds of card is unknown, so it is left to other programs. */
 const dualName = /\bdual\b/i;
 
-/** How a reader is to be spoken to. */
+/** The facts that opening a reader depends on. */
 export interface ReaderFacts {
   readonly slot: number;
   /** Only an ACR122U is accepted; a device with another name belongs to another program. */
   readonly isAcrOnly: boolean;
 }
 
-/** `vendor:product`, four digits each: what the rules for device nodes must name. */
+/** `vendor:product`, four digits each. The udev rules must name each of them. */
 export const knownReaderIds: readonly string[] = known.map(({ id }) => id);
 
 export function readerFactsOf({

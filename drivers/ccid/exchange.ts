@@ -17,10 +17,10 @@ import {
 import { toldCcid } from "../protocol/log-redaction.ts";
 import { createRecovery } from "./recovery.ts";
 
-// A device accepts a block within a frame or two of USB, 1 ms each. The wait is longer for a machine that is busy with the
-// start of a game.
+// A device accepts a block within a frame or two of USB, 1 ms each. The wait is longer because a game that starts may keep
+// the machine busy.
 const sendTimeoutMs = 250;
-// The slowest exchange: 51 ms of RF time-out (PN532 UM0701-02, 7.3.1), tried thrice, and the same for a busy machine.
+// The slowest exchange has three RF time-outs of 51 ms (PN532 UM0701-02, 7.3.1); the rest is for a busy machine.
 const answerTimeoutMs = 500;
 const straysMax = 16; // The limit of answers to earlier commands. A reader that sends only these does not work.
 
@@ -125,7 +125,7 @@ export function createCcid({ link, slot, log, prepare }: CcidOptions) {
   return {
     /**
      * The answer, even if it reports that the command failed. Rejects with `reader-gone` if no recovery step brings an
-     * answer, and with the signal's reason, between two commands only.
+     * answer. Rejects with the signal's reason only between two commands.
      */
     command(order: CcidOrder, signal?: AbortSignal): Promise<CcidAnswer> {
       const result = last.then(() => run(order, signal));

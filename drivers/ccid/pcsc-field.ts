@@ -59,7 +59,7 @@ const uidLengths: readonly number[] = [4, 7, 10];
 /** Switches the slot on; undefined if no card answers that has a UID. */
 async function activate(send: Send, signal: AbortSignal): Promise<Target | undefined> {
   const { status, data: atr } = await send({ type: ccidOut.powerOn, timeoutMs: cardTimeoutMs }, signal);
-  // Without a card, some readers report that and send bytes anyway.
+  // Without a card, some readers report its absence and still send bytes.
   if (status.command !== "done" || status.card !== "active") return undefined;
   const uid = await ask(send, getUid, signal);
   if (uid === undefined) return undefined;

@@ -1,7 +1,7 @@
 /**
  * Recovery of a CCID reader that does not answer, gentlest step first: abort its command (CCID 1.1, 5.3.1), power-cycle its
- * slot, reset its port. If all fail, it is given up and its supervisor opens it again. Each step counts only after the
- * reader answers, and is logged with its outcome.
+ * slot, reset its port. If all fail, it is given up and its supervisor opens it again. A step has helped only
+ * if the reader answers after it. Each step is logged with its outcome.
  */
 import { messageOf } from "../../src/core/errors.ts";
 import type { Log } from "../../src/core/log.ts";
@@ -36,7 +36,7 @@ export function createRecovery(options: RecoveryOptions) {
   const steps: readonly (() => Promise<void>)[] = [
     async () => {
       const sequence = options.sequence();
-      // Only one of the two may be halted, and none is after a mere silence.
+      // Often one endpoint is halted, or none if the reader was only silent. Clearing the other may fail.
       await bestEffort(link.clearHalt("bulk-out"));
       await bestEffort(link.clearHalt("bulk-in"));
       // Readers that know no abort refuse it; what counts is that they answer afterwards.

@@ -1,12 +1,13 @@
 /**
- * Event-driven reads and patient writes on a non-blocking descriptor. Bun watches a descriptor with epoll only through
- * `Bun.file(fd).stream()`, which works on a copy of it: both must be closed.
+ * Event-driven reads on a non-blocking descriptor, and writes that wait for room in its buffer. Bun watches a descriptor
+ * with epoll only through `Bun.file(fd).stream()`, which works on a copy of it: both must be closed.
  */
 import { closeSync, openSync, writeSync } from "node:fs";
 import { messageOf } from "../../src/core/errors.ts";
 import { readerGone } from "./links.ts";
 
-// The kernel's buffer of a terminal holds 4 KiB; at 115200 baud 2 ms are 23 bytes, so this is rarely tried twice.
+// The pause before a write to a full buffer is tried again: at 115200 baud, 23 bytes leave in it. A terminal's buffer of
+// 4 KiB is rarely full.
 const fullRetryMs = 2;
 
 /** Reads happen on demand: without reads, back-pressure reaches the far end after some 64 KiB of read-ahead. */

@@ -14,7 +14,7 @@ export interface HidInfo {
   /** Eight lower-case hex digits with a colon: `0e6f:0241`. */
   readonly id: string;
   readonly name: string;
-  /** The socket and interface: `usb-0000:00:14.0-1.2/input0`; the node's path if the kernel has none. */
+  /** USB port and interface: `usb-0000:00:14.0-1.2/input0`; the node's path if the kernel has none. */
   readonly port: string;
   /** Changes when the device was re-plugged. */
   readonly stamp: string;

@@ -20,9 +20,9 @@ import { attachFilter, detachFilter, ioctlValue, limitOf, requests, setLimit } f
 const rlimitCore = 4; // asm-generic/resource.h.
 
 /**
- * One byte is less than any dump, so that no file is written. It is also the only limit that a pipe in core_pattern
- * obeys: with 0 the kernel runs that program (fs/coredump.c). A hard limit of 0 cannot be raised, so the filter also
- * excludes all memory from dumps.
+ * One byte is less than any dump, so that no file is written. It is also the only limit at which the kernel does not start
+ * the program behind a pipe in core_pattern; with 0 it does (fs/coredump.c). A hard limit of 0 cannot be raised, so the
+ * filter also excludes all memory from dumps.
  */
 export function forbidCoreDumps(): void {
   const hard = limitOf(rlimitCore)?.[1] ?? 0n;
@@ -98,11 +98,11 @@ function linkOf(fd: string): string {
   }
 }
 
-// linux/bpf_common.h, linux/filter.h: what the program loads is the packet from its network header on.
+// linux/bpf_common.h, linux/filter.h. The program's loads read the packet from its network header on.
 const [loadByte, loadWord, and, jumpIfEqual, give] = [0x30, 0x20, 0x54, 0x15, 0x06];
 const network = 0xfff00000; // SKF_NET_OFF.
 const [nothing, all] = [0, 0xffffffff];
-const [source4, source6] = [12, 8]; // Of the source address in the header (RFC 791, 3.1; RFC 8200, 3).
+const [source4, source6] = [12, 8]; // Offsets of the source address in the header (RFC 791, 3.1; RFC 8200, 3).
 
 type Step = readonly [code: number, ifTrue: number, ifFalse: number, value: number];
 

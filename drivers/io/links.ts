@@ -73,9 +73,9 @@ type UsbPipe = "bulk-in" | "bulk-out" | "interrupt-in";
 export interface UsbLink {
   /** For messages: the port path, `1-1.4`. */
   readonly path: string;
-  /** Most bytes of one packet of the bulk-in pipe. */
+  /** The largest packet of the bulk-in pipe, in bytes. */
   readonly packetBytes: number;
-  /** Most bytes of one CCID message, from the class descriptor (CCID 1.1, 5.1). */
+  /** The longest CCID message, in bytes, from the class descriptor (CCID 1.1, 5.1). */
   readonly messageBytesMax: number;
   readonly hasInterrupts: boolean;
   bulkOut(bytes: Uint8Array, timeoutMs: number): Promise<void>;
@@ -100,7 +100,7 @@ export interface UsbBus {
 }
 
 export interface UsbDeviceInfo {
-  /** Bus and ports on the way to it, as the kernel names it: `1-1.4`. The same for the same socket. */
+  /** Bus and ports on the way to it, as the kernel names it: `1-1.4`. It stays the same for a physical port. */
   readonly path: string;
   /** Changes when it was re-plugged: bus and device number. */
   readonly stamp: string;

@@ -23,7 +23,7 @@ export interface SerialPortInfo {
   readonly product?: string;
   /** `/dev/serial/by-id/...`: the same for the same device. */
   readonly byId?: string;
-  /** `/dev/serial/by-path/...`: the same for the same socket. */
+  /** `/dev/serial/by-path/...`: the same for the same USB port. */
   readonly byPath?: string;
   /** True if the same USB device also has a HID interface: a keyboard, mouse, pad or light gun. */
   readonly hasHid: boolean;

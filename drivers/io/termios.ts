@@ -21,7 +21,8 @@ const [ixon, ixany, ixoff, inpck, ignpar] = [0o2000, 0o4000, 0o10000, 0o20, 0o4]
 const [vtime, vmin, vstart, vstop] = [5, 6, 8, 9];
 const [dc1, dc3] = [0x11, 0x13]; // XON and XOFF.
 
-// Ten bits are sampled from one edge: two ends that differ by 5 % misread the last one, and each end may have half of that.
+// A receiver samples ten bits after one edge, so two ends that differ by 5 % misread the last bit. Each end may be off by
+// half of that.
 const rateErrorMax = 0.025;
 
 /** CBAUD codes of the rates that every kernel knows (termbits.h). */
@@ -88,7 +89,7 @@ export function isTerminal(fd: number): boolean {
 
 function rawSettings(baudRate: number, framing: Framing): Uint8Array<ArrayBuffer> {
   const { dataBits = 8, parity = "none", stopBits = 1 } = framing;
-  // A byte whose parity is wrong is dropped: the codecs above find a missing byte as well as a wrong one.
+  // A byte whose parity is wrong is dropped: the codecs above detect a missing byte as well as a wrong one.
   const parityInput = parity === "none" ? 0 : inpck | ignpar;
   const parityLine = { none: 0, even: parenb, odd: parenb | parodd }[parity];
   const flow = when(framing.xon, ixon) | when(framing.xoff, ixoff) | when(framing.xany, ixany);

@@ -20,7 +20,7 @@ import type { UsbDeviceInfo, UsbInterfaceInfo } from "./links.ts";
 const usbDevices = "/sys/bus/usb/devices";
 const deviceName = /^\d+-\d+(\.\d+)*$/;
 
-/** All devices but the hubs' roots, by path. Machines without USB have none. */
+/** All devices except root hubs, by path. Machines without USB have none. */
 export async function listUsbDevices(folder = usbDevices): Promise<readonly UsbDeviceInfo[]> {
   const names = await readdir(folder).catch(() => []);
   const paths = names.filter((name) => deviceName.test(name)).sort();
@@ -117,7 +117,7 @@ export function ccidInterfaceIn(descriptors: Uint8Array): CcidInterface | undefi
     bulkIn,
     bulkOut,
     interruptIn,
-    packetBytes: Math.max(packetBytes ?? 0, 8), // The least that USB knows (USB 2.0, 5.8.3).
+    packetBytes: Math.max(packetBytes ?? 0, 8), // The smallest that USB allows (USB 2.0, 5.8.3).
     messageBytesMax: Math.min(Math.max(messageBytes, headerBytes), ccidMessageBytesMax),
   };
 }

@@ -66,7 +66,7 @@ async function claim(parts: UsbParts, info: UsbDeviceInfo, ccid: CcidInterface):
     await device.claimInterface(ccid.number);
     return device;
   } catch (error) {
-    // It is closed so that nothing stays open; a failure of that changes nothing.
+    // Nothing may stay open. An error of the closing is ignored, because the caller gets the first error.
     await device.close().catch(() => {});
     throw error instanceof ServiceError ? error : readerGone(path, whyNotClaimed(messageOf(error)), error);
   }
@@ -79,7 +79,7 @@ async function find(parts: UsbParts, { path, busNumber, deviceNumber }: UsbDevic
   return device;
 }
 
-/** Throws a sentence if another has the interface; an idle driver of the kernel is detached. */
+/** Detaches an idle driver of the kernel. Throws `reader-gone` if another driver or program has the interface. */
 async function setKernelAside(
   parts: UsbParts,
   device: AddonDevice,
@@ -110,7 +110,7 @@ async function load(path: string): Promise<Addon> {
         : import("@node-usb/usb-linux-x64-gnu");
     return await loading;
   } catch (error) {
-    // The folder may be made writable meanwhile.
+    // The next opening tries again, because the owner may have made the folder writable.
     loading = undefined;
     const why = `USB support cannot be loaded (${messageOf(error)}): the folder in TMPDIR must be writable and not noexec`;
     throw readerGone(path, why, error);

@@ -70,7 +70,7 @@ export function createChip(link: ByteLink, clock: Clock, log: Log) {
     void send(nackFrame);
   };
   const expire = (wait: Waiting) => {
-    // Half a frame that never ends must not swallow the next one.
+    // Half a frame that never ends must not take bytes of the next one.
     cutter = createFrameCutter();
     if (!wait.acknowledged) {
       if (wait.sends < wait.sendsMax) transmit(wait);

@@ -4,7 +4,7 @@
  *
  *   FF CA 00 00 00             UID                       FF CA 01 00 00   historical bytes
  *   FF B0 hi lo 10             16 bytes from a block     FF D6 hi lo Lc data   write a block
- *   FF 82 00 slot 06 key       keep a key                FF 86 00 00 05 01 hi lo kind slot   prove it
+ *   FF 82 00 slot 06 key       store a key               FF 86 00 00 05 01 hi lo kind slot   authenticate
  *
  *   of the ACR122U alone
  *   FF 00 48 00 00             firmware, as text without status bytes
@@ -24,12 +24,12 @@ export function pcscUpdateBinary(block: number, data: Uint8Array): Uint8Array {
   return Uint8Array.of(0xff, 0xd6, block >> 8, block & 0xff, data.length, ...data);
 }
 
-/** Keeps six bytes in the reader's volatile place 0. */
+/** Stores a key of six bytes in slot 0 of the reader's volatile memory. */
 export function loadKey(key: Uint8Array): Uint8Array {
   return Uint8Array.of(0xff, 0x82, 0x00, 0x00, key.length, ...key);
 }
 
-/** Proves the key of place 0 for the sector that `block` is in. */
+/** Authenticates the sector that `block` is in, with the key of slot 0. */
 export function generalAuthenticate(block: number, kind: "A" | "B"): Uint8Array {
   const type = kind === "A" ? 0x60 : 0x61;
   return Uint8Array.of(0xff, 0x86, 0x00, 0x00, 0x05, 0x01, block >> 8, block & 0xff, type, 0x00);
@@ -55,11 +55,11 @@ export function acrBuzzer(sounds: boolean): Uint8Array {
   return Uint8Array.of(0xff, 0x00, 0x52, sounds ? 0xff : 0x00, 0x00);
 }
 
-/** Tenths of a second on and off, number of blinks, and the buzzer with each. The reader hears nothing else for 400 ms. */
+/** Tenths of a second on and off, number of blinks, and the buzzer with each. The reader takes no command for 400 ms. */
 const acrBlinks = { failed: [3, 1, 1, 1], written: [1, 1, 2, 1] } as const;
 
 /**
- * Blinks red or green with the buzzer, and is green then, as it is under a card (API 2.04, section 6.2).
+ * Blinks red or green with the buzzer. Then the light is green, as it is while a card is present (API 2.04, section 6.2).
  *
  *   P2    low half   the lights in the end: red 01, green 02; which of them are set: red 04, green 08
  *         high half  the lights at first: red 10, green 20; which of them blink: red 40, green 80
@@ -69,7 +69,7 @@ export function acrSignal(kind: "failed" | "written"): Uint8Array {
   return Uint8Array.of(0xff, 0x00, 0x40, blinking | 0x02 | 0x04 | 0x08, 0x04, ...acrBlinks[kind]);
 }
 
-/** Most bytes of a command for the PN532 that go in one APDU. */
+/** The longest command for the PN532 that fits into one APDU, in bytes. */
 export const directBytesMax = 255;
 
 export function directTransmit(command: Uint8Array): Uint8Array {

@@ -4,7 +4,7 @@
  *   SCAN <TAB> name=value <TAB> ...   a card lies there; names are uid, text and removable (yes or no), in any order
  *   SCAN <TAB> text                   the same as text=...
  *   SCAN                              nothing lies there
- *   any other text                    a card that says this
+ *   any other text                    a card with this text
  *
  * A line ends with LF or CR LF and is UTF-8. A line with a control character or with bytes that are not UTF-8 is noise. Its
  * source is an opening in the middle of a line, a wrong rate, or a board that starts.
@@ -90,7 +90,7 @@ const lineFeed = 0x0a;
 
 /**
  * Keeps a parser of lines from growing: it passes at most `bytesMax + 1` bytes of each line, and its line feed. So a line
- * with more than `bytesMax` bytes is known as too long.
+ * with more than `bytesMax` bytes is recognized as too long.
  */
 export function createLineGuard(bytesMax: number): (bytes: Uint8Array) => Uint8Array {
   let length = 0;

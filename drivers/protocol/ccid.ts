@@ -70,7 +70,7 @@ interface CcidAssemblerOptions {
   readonly types: readonly number[];
   /** A transfer that is no multiple of these has ended with a short packet. */
   readonly packetBytes: number;
-  /** Most bytes of a message with its header, and of the buffer. */
+  /** The longest message with its header, and the size of the buffer. */
   readonly messageBytesMax: number;
 }
 

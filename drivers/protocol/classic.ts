@@ -5,7 +5,8 @@
  *   trailer        key A (6)  access bits (3)  general purpose byte  key B (6)
  *   block 0        UID and the maker's data, for reading only
  *
- * Access bits, of one group g of 0..3 (a data block each; in large sectors five; group 3 is the trailer): C1 C2 C3
+ * Each group of blocks has three access bits, C1 C2 C3. Groups 0..2 are one data block each, or five in a large sector;
+ * group 3 is the trailer. A half byte has one bit of each group, group 0 lowest:
  *
  *   byte 6   inverted C2 (high four bits), inverted C1      byte 7   C1, inverted C3      byte 8   C3, C2
  */
@@ -115,7 +116,7 @@ function crc8(bytes: Uint8Array): number {
   return crc;
 }
 
-/** General purpose byte of sector 0: directory there (80), of several applications (40), version in the low two bits. */
+/** General purpose byte of sector 0: 80 it has a directory, 40 for several applications, low two bits the version. */
 export const directoryByte = { first: 0xc1, second: 0xc2 } as const;
 const ndefByte = 0x40; // Mapping version 1.0, free to read and write (AN1304, 3.3).
 

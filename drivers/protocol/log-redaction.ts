@@ -22,7 +22,7 @@ export function toldChip(payload: Uint8Array): string {
   return told(payload, shownOfChip(payload));
 }
 
-/** Of a command to the tag its name and its address; of the answer its success. */
+/** The number of bytes to show: of a command to the tag its code and its address, of the answer its status. */
 function shownOfChip([, code = 0]: Uint8Array): number {
   if (code === commandCodes.inDataExchange) return 5;
   if (code === commandCodes.inCommunicateThru) return 4;
@@ -49,7 +49,7 @@ function toldData(type: number, data: Uint8Array): string {
   return told(data, isIn && data.length <= statusBytes ? statusBytes : before);
 }
 
-/** A report of the Toy Pad; of an answer, the number of its command and its success. */
+/** A report of the Toy Pad; of an answer only the number of its command and its status. */
 export function toldPad(report: Uint8Array): string {
   return report[0] === padAnswer ? told(report, 4) : spacedHex(report);
 }

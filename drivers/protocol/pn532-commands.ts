@@ -138,7 +138,7 @@ export function parseFelicaTarget(payload: Uint8Array): ListedFelica | undefined
 
 interface TargetExchange {
   readonly data: Uint8Array;
-  /** The target has more of this answer, for a `dataExchange` without data (section 7.1, bit 40). */
+  /** The target has more of this answer; a `dataExchange` without data fetches it (section 7.1, bit 40). */
   readonly hasMore: boolean;
 }
 

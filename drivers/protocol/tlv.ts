@@ -86,8 +86,8 @@ export function placeOfMessage(area: Uint8Array, areaAt = 0): number | "other-da
 /**
  * True if a control block reserves bytes inside the data area (Type 2 Tag 1.1, 2.3.2 and 2.3.3):
  *
- *   position: page address (high 4 bits), byte offset    size: bits of lock bytes, or bytes; 0 is 256
- *   page control: low 4 bits the logarithm of the bytes per such page
+ *   position: page address (high 4 bits), byte offset    size: bits of lock control, bytes of memory control; 0 is 256
+ *   page control: low 4 bits n, for pages of 2^n bytes
  */
 function reserves(
   tag: number,
@@ -113,7 +113,7 @@ type AreaPlan =
       readonly draft: readonly UnitWrite[];
       /** Absent if the area has this message already. */
       readonly last?: UnitWrite;
-      /** The area after the draft is written, and at the end. */
+      /** The area after the draft, and after `last`. */
       readonly drafted: Uint8Array;
       readonly written: Uint8Array;
     }
@@ -153,7 +153,7 @@ export function planAreaWrite(
   }));
   if (written.every((byte, index) => byte === area[index]))
     return { kind: "plan", draft, drafted: area, written };
-  // Half of an invalid block structure could pass for a message.
+  // While invalid blocks are overwritten, the part that is left could pass for a message.
   if (place === "other-data") setByte(0, tlvTag.end);
   setByte(at + 1, 0);
   putRange(written, at, blockEnd + 1, at + 1);

@@ -70,7 +70,7 @@ interface ListedTag {
   readonly index: number;
 }
 
-/** Undefined if the answer makes no sense. */
+/** Undefined if the answer is malformed. */
 export function parseList(data: Uint8Array): readonly ListedTag[] | undefined {
   if (data.length % 2 !== 0) return undefined;
   const tags: ListedTag[] = [];

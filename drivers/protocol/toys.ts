@@ -53,7 +53,7 @@ const keyPadding: readonly number[] = [
 
 type Key = readonly [number, number, number, number];
 
-/** Four words, of three, four, five and six words of the UID and its padding. */
+/** The four words of the key are hashes of the UID, padded to three, four, five and six words. */
 function teaKeyOf(uid: Uint8Array): Key {
   const word = (words: number) => {
     const bytes = Uint8Array.of(...uid, ...keyPadding.slice(0, words * 4 - uid.length - 1), 0xaa);

@@ -6,8 +6,8 @@
  *           ^ the switch: 00 means that there is no message, whatever bytes follow
  *
  * The switch is set to 00 first, by a write that alters no other byte. Then everything else is written. The switch comes
- * last, again alone. So a tag that is taken away at any byte holds the old message, the new one, or none. The same byte is
- * the switch of a long block: its FF makes the two bytes after it a length.
+ * last, again alone. So a tag that is taken away at any byte holds the old message, the new one, or none. In a long
+ * block the switch is the FF, without which the two bytes after it are no length.
  */
 import { draftOf, ndefBlock, placeOfMessage, tlvTag } from "./tlv.ts";
 import { isAmiibo } from "./toys.ts";
@@ -127,7 +127,7 @@ function orderWrites(
   // A blank area has nothing that a reader could take for a message. After an interruption a formatted blank tag is still
   // recognized as ours. Other data is made invalid as a message before the tag becomes an NDEF tag.
   if (begins === "blank") putContainer();
-  // Of invalid blocks, half could pass for a message.
+  // While invalid blocks are overwritten, the part that is left could pass for a message.
   if (begins === "other-data") setByte(areaAt, tlvTag.end);
   setByte(switchAt, 0);
   putContainer();
@@ -135,7 +135,7 @@ function orderWrites(
   return { kind: "plan", draft, drafted: current, last: lastOf(wanted, switchAt), written: wanted };
 }
 
-/** Factory content: zeros and ones, which some makers mix. */
+/** Factory content: bytes 00 and FF, which some makers mix. */
 function isBlank(area: Uint8Array): boolean {
   return area.every((byte) => byte === 0x00 || byte === 0xff);
 }

@@ -127,7 +127,7 @@ const everyPad = 0x3fff;
  * MC of a FeliCa Lite-S (user's manual, memory configuration), 16 bytes, a bit for each S_PAD, the low byte first:
  *
  *   0..1 may be written   2 FF if the configuration may be   3 01 if it answers to the NFC Forum's system code
- *   6..7 is read, 8..9 is written with a key only, 10..11 with a sum by that key
+ *   6..7 reading needs a key   8..9 writing needs a key   10..11 writing needs a MAC by that key
  */
 export interface LiteConfiguration {
   readonly bytes: Uint8Array;

@@ -2,7 +2,7 @@
  * Type 4 tags (NFC Forum Type 4 Tag 2.0 and 3.0; ISO/IEC 7816-4), purely: the commands, and the content of the capability
  * container.
  *
- *   command   CLA INS P1 P2 [Lc data] [Le]        answer   data SW1 SW2; 90 00 is well done
+ *   command   CLA INS P1 P2 [Lc data] [Le]        answer   data SW1 SW2; 90 00 is success
  *
  *   container, big-endian:
  *   CCLEN(2)  version(1)  MLe(2)  MLc(2)  04 06 file(2) size(2) read write           (versions 2 and 3)
@@ -60,7 +60,7 @@ export interface Type4Container {
   readonly fileBytes: number;
   /** Bytes of the length that stands before the message: 2 or 4. */
   readonly lengthBytes: 2 | 4;
-  /** Most bytes of one answer's data and of one command's. */
+  /** The most data of one answer, and of one command, in bytes. */
   readonly readBytesMax: number;
   readonly writeBytesMax: number;
   readonly isReadable: boolean;

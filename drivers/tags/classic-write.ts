@@ -25,7 +25,7 @@ import { mismatch, patiently, refusals, taken, tooSmall } from "./write-failures
 
 const triesMax = 3;
 const dataKeys: readonly ClassicKey[] = [keys.ndef, keys.transportB, keys.transport];
-/** Keys for sectors that are formatted: the first opens a new card, the others a half-formatted one. */
+/** The keys to try before formatting a sector: the first opens a new card, the others a half-formatted one. */
 const freshKeys: readonly ClassicKey[] = [keys.transport, keys.ndef, keys.transportB, keys.directory];
 const blankArea: readonly number[] = [0x03, 0x00, 0xfe]; // A message of no bytes, and the end.
 
@@ -48,7 +48,7 @@ export async function writeClassic(
       throw refusals["other-application"]();
     case "fresh": {
       const blocks = dataBlocksOf(applicationSectors(card.sectors));
-      // Before anything is changed: a message that does not fit leaves a new tag new.
+      // Planned before the first write, so that a message that does not fit changes nothing on a new tag.
       const plan = planAreaWrite(new Uint8Array(blocks.length * blockBytes), blockBytes, message, false);
       if (plan.kind === "too-small") throw tooSmall(plan.bytesMissing);
       await format(card, force);
@@ -69,7 +69,7 @@ interface WantedSector {
   readonly key: ClassicKey;
 }
 
-/** An NDEF tag without a message, in the order in which its sectors are written: the first directory comes last. */
+/** The sectors of an NDEF tag without a message, in the order of the writes. Sector 0, with the first directory, is last. */
 function wantedSectors(sectors: number): readonly WantedSector[] {
   const ours = applicationSectors(sectors).map((sector, index) => {
     const content = new Uint8Array(dataBlocksOf([sector]).length * blockBytes);
@@ -142,7 +142,7 @@ async function writeArea(
   try {
     await compare(card, touched, plan.written);
   } catch (error) {
-    // A message that cannot be read back should not be launched either. Best effort: the tag may be gone.
+    // The written message differs, so it is made invalid and never launched. Best effort: the tag may be gone.
     const { unit } = plan.last;
     await write({ unit, bytes: blockIn(plan.drafted, unit) }).catch(() => {});
     throw error;
@@ -158,7 +158,7 @@ async function expectWritable(card: ClassicCard, sectors: readonly number[]): Pr
     });
     for (const block of dataBlocksOf([sector])) {
       const access = accessOf(trailer, groupOf(block));
-      // MF1S50YYX, table 8: 000 is written by A or B, 100 and 110 by B alone, and data in 011 by B, too.
+      // MF1S50YYX, table 8: data with 000 is written by key A or B, and data with 100, 110 or 011 by key B only.
       if (access === undefined || ![0b000, 0b100, 0b110, 0b011].includes(access)) throw refusals.locked();
       if (access !== 0b000 && (await openAny(card, sector, [keys.transportB])) === undefined)
         throw refusals.locked();

@@ -47,7 +47,7 @@ export interface TagChannel {
   read(block: number, signal: AbortSignal): Promise<Uint8Array | undefined>;
   /** Writes a page (4 bytes) or a block (16 bytes). */
   write(block: number, bytes: Uint8Array, signal: AbortSignal): Promise<boolean>;
-  /** MIFARE Classic: proves a key for the sector that `block` is in. */
+  /** MIFARE Classic: authenticates the sector that `block` is in. */
   authenticate(block: number, key: ClassicKey, signal: AbortSignal): Promise<boolean>;
   /** A command APDU to an ISO/IEC 14443-4 target; the answer ends with its two status bytes. */
   apdu(command: Uint8Array, signal: AbortSignal): Promise<Uint8Array | undefined>;
@@ -79,7 +79,7 @@ export function isIsoDep({ sak }: TypeATarget): boolean {
   return (sak & 0x20) !== 0;
 }
 
-/** SAK 08 (1K), 09 (Mini), 18 (4K), those of other makers with bit 80, MIFARE Plus among them, and 01 and 19. */
+/** SAK 08 (1K), 09 (Mini), 18 (4K), 01 and 19. Other makers also set bit 80. A MIFARE Plus has one of these, too. */
 export function isClassic({ sak }: TypeATarget): boolean {
   return (sak & 0x09) !== 0 || sak === 0x18;
 }
@@ -103,7 +103,7 @@ export function uidOf(target: Target): Uint8Array {
 
 /**
  * True if both are the same tag. Phones and some cards make up a new UID each time: four bytes, the first 08 (ISO/IEC
- * 14443-3, 6.5.4). One such UID follows another only if the tag stayed.
+ * 14443-3, 6.5.4). Two of them in a row count as one tag.
  */
 export function isSameTarget(a: Target, b: Target): boolean {
   return toHex(uidOf(a)) === toHex(uidOf(b)) || (isRandomUid(a) && isRandomUid(b));

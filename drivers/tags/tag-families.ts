@@ -1,4 +1,4 @@
-/** The families of tags: one line each for reading and for writing. */
+/** Chooses the code that reads or writes a tag, by its family. */
 import type { Sighting } from "../../src/core/token.ts";
 import type { WriteOrder } from "../../src/readers/driver.ts";
 import { encodeMessage } from "../protocol/ndef.ts";

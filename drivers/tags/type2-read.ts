@@ -76,7 +76,10 @@ async function readOnce(reading: Reading): Promise<Sighting | undefined> {
 // The maker's text on each toy: an order number, S, week and year.
 const legoNumber = /^\d{7}S\d{4}$/;
 
-/** A LEGO Dimensions toy in its original state, with a number as text; undefined for other tags and a hidden identity. */
+/**
+ * A LEGO Dimensions toy in its original state, with a number as text; undefined for other tags, or if its identity cannot
+ * be read.
+ */
 async function readNumberedToy(
   reading: Reading,
   container: Uint8Array,
@@ -103,7 +106,7 @@ async function readWithoutMessage(
   }
   if (isSizeOfLegoToy(version, read)) {
     const identity = await readLegoIdentity(reading);
-    // If a password guards its upper pages, further tries are in vain.
+    // A password may guard the upper pages, and then no retry helps.
     if (identity === undefined && !carefully) return undefined;
     const toy = identity === undefined ? undefined : legoToyOf(target.uid, identity);
     if (toy !== undefined) return sightingWithout(target, "LegoDimensions", undefined, toy);

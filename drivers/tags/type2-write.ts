@@ -31,7 +31,7 @@ export async function writeType2(tag: Tag, message: Uint8Array, force: boolean):
   try {
     await compare(asked, plan.written.subarray(0, end));
   } catch (error) {
-    // A message that cannot be read back should not be launched either. Best effort: the tag may be gone.
+    // The written message differs, so it is made invalid and never launched. Best effort: the tag may be gone.
     await writePage(tag, blank(plan.last, plan.drafted)).catch(() => {});
     throw error;
   }
@@ -61,7 +61,7 @@ async function versionOf(tag: Tag): Promise<TagVersion | undefined> {
     const version = await askVersion(tag);
     if (version !== undefined) return version;
     if (!(await tag.reselect())) throw taken();
-    // A plain Ultralight never answers; two lost answers of an NTAG are unlikely.
+    // Two answers of an NTAG are rarely lost in a row, so this is a plain Ultralight, which never answers.
     if (tries === 2) return undefined;
   }
 }

@@ -110,7 +110,7 @@ export async function writeType3(tag: Tag, message: Uint8Array, force: boolean):
   await put(system, 0, written);
   const last = await patiently(tag, () => read(system, 0, 1));
   if (last !== undefined && toHex(last) === toHex(written)) return;
-  // A message that cannot be read back should not be launched either. Best effort: the tag may be gone.
+  // The written message differs, so it is made invalid and never launched. Best effort: the tag may be gone.
   await put(system, 0, draft).catch(() => {});
   throw mismatch();
 }

@@ -115,7 +115,7 @@ export async function writeType4(
   try {
     await compare(file, written);
   } catch (error) {
-    // A message that cannot be read back should not be launched either. Best effort: the tag may be gone.
+    // The written message differs, so it is made invalid and never launched. Best effort: the tag may be gone.
     await put(file, 0, none).catch(() => {});
     throw error;
   }
