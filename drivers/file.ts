@@ -91,7 +91,7 @@ function watchFolder(path: string, { clock }: DriverContext, failed: (reason: Er
   };
   const [folder, name] = [dirname(path), basename(path)];
   const watcher = watchOrRefuse(path, (changed) => {
-    // A removed folder is reported by its own name, or by none.
+    // A removed folder is reported with its own name, or without a name.
     if (changed === null || changed === name || changed === basename(folder)) noticed();
   });
   watcher.on("error", (error) => failed(refused(path, messageOf(error))));

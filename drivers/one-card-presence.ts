@@ -92,7 +92,7 @@ export async function watchOneCard(
 /** A promise that never resolves and that `tell` rejects; it needs no listener. */
 export function createGone(): { readonly gone: Promise<never>; readonly tell: (reason: Error) => void } {
   const { promise, reject } = Promise.withResolvers<never>();
-  // A running watch sees the rejection, and so does a later one.
+  // Handled here, because no watch may run yet. A watch sees the rejection nevertheless, now or later.
   promise.catch(() => {});
   return { gone: promise, tell: reject };
 }

@@ -35,7 +35,7 @@ const flags =
   pollFlags.felica212 |
   pollFlags.typeA;
 
-/** Sets the reader up, as after power-up. Its buzzer sounds with each card if `sounds` is true. */
+/** Configures the reader, which loses this at a power-up. Its buzzer sounds with each card if `sounds` is true. */
 export async function prepareAcr(send: Send, sounds: boolean, signal?: AbortSignal): Promise<void> {
   // Readers answer these commands in different ways, some with the flags in the status bytes. Any answer is enough.
   await send({ type: ccidOut.block, data: acrPolling(flags) }, signal);
@@ -110,7 +110,7 @@ export function tunnelTo(send: Send): ChipCaller {
   };
   return {
     call,
-    // The reader soon ends a listing by itself.
+    // The reader soon ends a listing by itself, so the time to wait is not needed.
     callFor: (command, _waitMs, signal) => call(command, signal),
     abort: async () => {},
   };

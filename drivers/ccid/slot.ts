@@ -7,7 +7,7 @@ import { UsbFault, type UsbLink } from "../io/links.ts";
 import { parseInterrupt } from "../protocol/ccid.ts";
 
 const interruptBytesMax = 16; // Two bits a slot, or four bytes of a hardware error (CCID 1.1, 6.3).
-// A waiting transfer cannot be cancelled, and closing waits for it.
+// A waiting transfer cannot be cancelled, and closing waits for it, so each is short.
 const listenMs = 250;
 const failuresMax = 5;
 
@@ -40,7 +40,7 @@ export function watchSlot(link: UsbLink, slot: number, clock: Clock, log: Log) {
         if (error.kind === "timed-out") continue;
         if (error.kind === "gone") break;
         failures += 1;
-        // If this fails, so does the next transfer.
+        // An error here is ignored, because the next transfer fails then, too.
         if (error.kind === "stalled") await link.clearHalt("interrupt-in").catch(() => {});
       }
     }

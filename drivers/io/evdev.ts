@@ -38,7 +38,7 @@ export const openKeys: OpenKeys = async (path, ids) => {
     id,
     onBytes,
     onGone,
-    // Bun's copy of the descriptor, and our claim with it, lives a moment longer than the link.
+    // Released here, because Bun's copy of the descriptor, and our claim with it, lives a moment longer than the link.
     close: () => close(() => ioctlValue(fd, requests.eviocgrab, release)),
   };
 };

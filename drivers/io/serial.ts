@@ -30,7 +30,7 @@ export async function openSerial(
   const fd = openPort(path, baudRate);
   const { stream, isClosed, gone, onBytes, onGone, close } = linkTo(fd, (cause) => portError(path, cause));
   const refuseUnlessOpen = () => {
-    // The descriptor's number may belong to another file already.
+    // A closed descriptor is not used, because its number may belong to another file already.
     if (isClosed()) throw portError(path, new FdError("closed"));
     const reason = gone();
     if (reason !== undefined) throw reason;

@@ -76,7 +76,7 @@ function make(file: UinputFile, { name, product, keys }: InputDeviceShape): void
     keys.every((code) => file.ioctlValue(uinputRequests.setKeyBit, code)) &&
     file.ioctl(uinputRequests.setup, encodeSetup({ name, vendor, product, version })) &&
     file.ioctlValue(uinputRequests.create, 0);
-  // The kernel needs 4.5 for the setup.
+  // These requests exist since Linux 4.5.
   if (!done) throw new ServiceError("failed", "the kernel would not make a virtual input device");
 }
 

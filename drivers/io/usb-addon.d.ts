@@ -1,4 +1,4 @@
-/** The addons of the package `usb`, which have no types of their own: the exports of its script. */
+/** The addons of the package `usb` have no types of their own. They export the same as its script. */
 declare module "@node-usb/usb-linux-x64-gnu" {
   export * from "usb/index.js";
 }

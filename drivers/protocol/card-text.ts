@@ -54,7 +54,7 @@ function parseScan(fields: readonly string[]): ReaderLine {
     else if (name === "text") text = value;
     else if (name === "removable" && (value === "yes" || value === "no")) removable = value === "yes";
     else if (name === "removable") return noise("removable is neither yes nor no");
-    // A script may hold `=` too; fields of a later version of the reader are skipped.
+    // The first field may be a text alone, even with a `=` in it. Other unknown fields come from later readers, and are skipped.
     else if (index === 0) text = field;
   }
   if (isTooLong(uid)) return noise("its uid is too long");

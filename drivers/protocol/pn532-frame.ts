@@ -51,7 +51,10 @@ export type Cut =
   | { readonly kind: "error" }
   | { readonly kind: "noise"; readonly bytes: number; readonly why: NoiseReason };
 
-/** The largest buffer of a cutter: one frame less a byte, and as many again while it searches after a broken one. */
+/**
+ * The size of a cutter's buffer: the longest frame with its frame bytes, and as much again for the bytes that follow a
+ * broken one.
+ */
 export const cutterBytesMax = 2 * (chipFrameBytesMax + 12);
 
 /** Cuts a stream into frames, however it is split. After a broken frame the search continues directly after its start. */

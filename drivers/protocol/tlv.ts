@@ -58,7 +58,7 @@ export const tlvTag = {
 } as const;
 
 /**
- * The offset of the message's block, or of a place for one, in the area, which begins at byte `areaAt` of the memory.
+ * The offset in the area of the message's block, or of the place for one. The area begins at byte `areaAt` of the memory.
  * "other-data" if the blocks are malformed, "reserved-bytes" if they reserve bytes within the area.
  */
 export function placeOfMessage(area: Uint8Array, areaAt = 0): number | "other-data" | "reserved-bytes" {

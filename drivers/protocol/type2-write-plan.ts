@@ -124,8 +124,8 @@ function orderWrites(
 
   if (wanted.every((byte, index) => byte === memory[index]))
     return { kind: "plan", draft, drafted: memory, written: wanted };
-  // A blank area has nothing that a reader could take for a message. After an interruption a formatted blank tag is still
-  // recognized as ours. Other data is made invalid as a message before the tag becomes an NDEF tag.
+  // A blank area has nothing that a reader could take for a message, so the container comes first: after an interruption the
+  // tag is still recognized as ours. Other data is made invalid as a message before the tag becomes an NDEF tag.
   if (begins === "blank") putContainer();
   // While invalid blocks are overwritten, the part that is left could pass for a message.
   if (begins === "other-data") setByte(areaAt, tlvTag.end);

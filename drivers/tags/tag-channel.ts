@@ -88,7 +88,7 @@ const desfireAtqa = 0x0344;
 const desfireHistorical = 0x80; // The one historical byte of a DESFire's ATS (MF3ICDx, 9.4).
 
 export function isoDepType({ uid, atqa, historicalBytes }: TypeATarget): TagType {
-  // Other cards with seven bytes of UID have this ATQA, too.
+  // Other cards with seven bytes of UID have this ATQA, too, so the historical byte must agree.
   const isDesfire =
     historicalBytes?.length === 1 &&
     historicalBytes[0] === desfireHistorical &&

@@ -161,7 +161,7 @@ export async function askVersion(tag: Tag): Promise<TagVersion | undefined> {
   return answer === undefined ? undefined : parseVersion(answer);
 }
 
-/** By the capability container, for a reader that cannot send the command; an Ultralight C has that of an NTAG213. */
+/** Guesses by the capability container if the reader cannot send the command. Ultralight C and NTAG213 have the same one. */
 async function guessVersion(tag: Tag): Promise<TagVersion | undefined> {
   const container = await tag.read(firstPage);
   if (container?.[0] !== ndefMagic) return undefined;

@@ -61,7 +61,7 @@ export async function readType3(tag: Tag, target: FelicaTarget): Promise<Sightin
 /** A card without a system for messages; undefined if it could not be read. */
 async function seenWithoutMessages(tag: Tag, target: FelicaTarget): Promise<Sighting | undefined> {
   const lite = await lookForLite(tag);
-  // It should have answered, and may answer to a retry.
+  // The tag should have answered to the NFC Forum's code, and may answer to a retry.
   if (lite === undefined || (lite.kind === "lite" && lite.configuration.answersNdef)) return undefined;
   const isNew = lite.kind === "lite" && lite.isAsNew;
   // A transit card or a used Lite without messages is not reported as unformatted.
@@ -125,7 +125,7 @@ interface Formatted {
 async function attributesOn(system: NdefSystem): Promise<Formatted | undefined> {
   const first = await patiently(system.tag, () => read(system, 0, 1));
   if (first === undefined) throw refusals.unreadable();
-  // A torn write of the block changed its state and its sum only.
+  // If the write of this block was torn, only its state and its sum are wrong, so the sum is not required.
   const attributes = parseAttributes(first) ?? parseAttributes(withSum(first.slice()));
   return attributes === undefined ? undefined : { system, first, attributes };
 }

@@ -71,7 +71,7 @@ export function createPad(link: HidLink, clock: Clock, log: Log) {
     /** The data of the answer; undefined if none came. Rejects with `reader-gone`, or the signal's reason. */
     ask(command: number, parameters: Uint8Array, signal?: AbortSignal): Promise<Uint8Array | undefined> {
       const asked = turn.then(() => askNow(command, parameters, signal));
-      // The next command waits only for its end.
+      // The next command waits for the end of this one, whatever its outcome.
       turn = asked.catch(() => {});
       return asked;
     },
