@@ -138,7 +138,7 @@ function openEvents(
       connections.giveBack(address);
       if (member !== undefined) anonymous.leave(member);
       watching?.[Symbol.dispose]();
-      // Bun still sends what it has taken over. A listener that does not read must not delay that without limit.
+      // Bun still sends the output that it has buffered. A listener that does not read must not delay that without limit.
       server.timeout(request, 1);
     },
   });

@@ -183,7 +183,7 @@ export function createSockets(parts: SocketParts) {
       const remote = {
         address,
         unsentBytes: () => socket.getBufferedAmount(),
-        // A peer can ignore a close, and half of a long frame is kept until the peer is gone.
+        // Terminated, because a peer can ignore a close, and half of a long frame is kept until the peer is gone.
         drop: () => socket.terminate(),
       };
       socket.data.remote = remote;

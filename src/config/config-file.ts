@@ -26,7 +26,7 @@ export interface ConfigFileOptions {
 
 export type ConfigFile = Awaited<ReturnType<typeof openConfigFile>>;
 
-// Another program may save the file at the same time, but not at every attempt.
+// Another program may save the file at the same time, but hardly at each of these attempts.
 const attemptsMax = 5;
 
 /** Throws `StartError` with exit code 78 if the file is invalid. */

@@ -15,7 +15,8 @@ export function watchFolder(folder: string, changed: () => void): Disposable {
     watched.delete(path);
   };
   const look = () => {
-    // The folder for its files, and its parent for the folder itself; if it is absent, the ancestors up to an existing one.
+    // Watches the folder for its files, and its parent for the folder itself. If the folder is absent, the ancestors up to an
+    // existing one are watched.
     const wanted = new Map<string, number>();
     for (let path = folder; ; path = dirname(path)) {
       const inode = inodeOf(path);

@@ -1,4 +1,7 @@
-/** The functions of the operating system that the service uses: console modes, descriptors, virtual input devices, the watchdog. */
+/**
+ * The functions of the operating system that the service uses: console modes, descriptors, virtual input devices, the
+ * watchdog.
+ */
 
 /** The contents of the console: the kernel's text, or only the drawing of a program. */
 type ConsoleMode = "text" | "graphics";
@@ -52,5 +55,5 @@ export type InputStep =
   | { readonly kind: "down" | "up"; readonly codes: readonly number[] }
   | { readonly kind: "wait"; readonly ms: number };
 
-/** The start of a fault in `health` for a day after the watchdog has restarted the service; a colon and the reason follow. */
+/** The first words of a sentence in `health`, for a day after the watchdog has restarted the service. A reason follows. */
 export const startedAgain = "the watchdog started the service again";

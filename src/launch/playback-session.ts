@@ -100,7 +100,7 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
     owner: playing.owner,
     /** Ends the player and its playlist; resolves when the player is gone. `media.stopped` carries `why`. */
     stopMedia(why?: string): Promise<void> {
-      // A paused playlist does not play.
+      // A paused playlist does not play, so it stays.
       if (playlists.state()?.state === "playing") playlists.clear();
       return starting.stop(why);
     },

@@ -212,7 +212,7 @@ async function untilReady({ player, proof }: Current, clock: Clock, signal: Abor
   const late = sleep(clock, mediaReadyMsMax, AbortSignal.any([signal, done.signal])).then(() => {
     throw publicError("failed", `it was not ready within ${mediaReadyMsMax / 1000} s`);
   });
-  // The reason of a failure comes before the general sentence.
+  // Rejects with the reason of the failure if there is one, else with a general sentence.
   const ended = player.process.exited
     .then(() => proof.promise)
     .then(() => {

@@ -162,8 +162,8 @@ const cheapPerStep = 8;
 
 /** The sets that decide the next state: kinds that are equal in all of them have the same next state. */
 function setsIn({ nfaStates, flag }: State, { setOf, has }: Alphabet): readonly number[] {
-  // More instructions may follow a word condition. Other conditions hold at the ends of a text and beside a line feed, which
-  // is a kind of its own then.
+  // All sets decide if the state waits at a word condition, because further instructions may follow that. Other conditions
+  // hold at the ends of a text and beside a line feed, which is a kind of its own then.
   if (((flag >>> needShift) & wordConditions) !== 0) return [...has.keys()];
   return [...new Set(nfaStates.map((pc) => setOf[pc] ?? -1))].filter((set) => set >= 0);
 }

@@ -99,7 +99,7 @@ export function createAttendance(parts: AttendanceParts, signal: AbortSignal) {
     });
     void supervisor.ended.then(() => {
       attended.delete(readerId);
-      // The supervisor gave up a detected reader just before the config named it.
+      // The supervisor gave up a detected reader just before the config named it, so the reader is attended again.
       if (wanted === undefined && !dismissal.signal.aborted) attend(connection, stablePath, undefined);
     });
   };
@@ -154,7 +154,7 @@ async function fatesOf(
       if (same !== undefined) return { kind: "named", one, connection: same };
       const place = await resolved(path);
       const there = path === "" ? undefined : named[places.indexOf(place)];
-      // Options after the path need a new start.
+      // Options after the path apply only to a new opening.
       if (there?.driver === driver && isDetected && !there.path.includes("?"))
         return { kind: "named", one, connection: there };
       if (there !== undefined || !detect) return { kind: "goes", one };

@@ -87,7 +87,7 @@ export function supervise(options: SupervisorOptions, signal: AbortSignal) {
       try {
         await live();
       } catch (error) {
-        // The next try answers the error; its message is kept for `readers` and `health`.
+        // The loop tries again; the message is kept for `readers` and `health`.
         if (signal.aborted) break;
         const isNews = fault !== messageOf(error);
         const level = options.isRetry && !everOpened && fault !== undefined ? "debug" : "warn";

@@ -71,7 +71,7 @@ interface FailedLaunch {
 
 // The sentences of src/launch/media-file.ts and ports/media-lookup.ts; a test compares them.
 const missing = /^(there is no file |there is no .* in the media index|nothing in the media index fits )/;
-// The sentences of src/launch/run-context.ts for tags without a text for us.
+// The sentences of src/launch/run-context.ts for tags without a usable text.
 const withoutText = /^(the tag is (blank|not formatted)|there is no text on this token)/;
 
 // The sentences of src/launch/ports/media-lookup.ts and src/wiring/follow-media.ts.

@@ -59,7 +59,7 @@ function state(
   const footHeight = heightOf(foot, 0);
   const above = { ...inside, height: inside.height - footHeight * 2 };
   const words = textRows(foot, { ...inside, y: inside.y + inside.height - footHeight }, 0);
-  // The player is about to cover the screen, so there is no time to load a picture.
+  // The picture of a start has no QR code, because the player soon covers the screen.
   return base === undefined || picture.kind === "starting"
     ? [...message(picture, above, texts), ...words]
     : [...besidePanel(picture, base, above, texts), ...words];

@@ -37,7 +37,7 @@ const sql = {
   add: `INSERT INTO clients (id, name, secret, address, role, added_ms, expires_ms)
         VALUES ($id, $name, $secret, $address, $role, $addedMs, $expiresMs)`,
   remove: "DELETE FROM clients WHERE id = $id",
-  // An end far in the future comes from a clock that was set back since.
+  // A time to expire far in the future was set before the clock was set back, so it counts as past.
   expired: "SELECT id, name FROM clients WHERE expires_ms <= $nowMs OR expires_ms > $nowMs + $aheadMsMax",
   nextExpiry: "SELECT min(expires_ms) AS ms FROM clients",
   keep: "UPDATE clients SET expires_ms = NULL WHERE id = $id",

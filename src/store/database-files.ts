@@ -100,7 +100,7 @@ export async function syncBehind(path: string): Promise<void> {
   await file?.datasync();
 }
 
-// A service that is stopping has ended by then.
+// Long enough for another service to end that is stopping now.
 const waitMs = 2000;
 
 /**

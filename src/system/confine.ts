@@ -122,7 +122,7 @@ async function hiddenBy({ configPath, configNamed, dataFolder }: ServicePlaces):
   const data = await truePath(dataFolder);
   const configFolder = await truePath(dirname(configPath));
   const ours = ownFolders.map((name) => join(data, name));
-  // The folder of a named config file may hold media, or be a home folder.
+  // The folder of a named config file may hold media, or be a home folder, so only the service's files in it are hidden.
   const config = configNamed
     ? [join(configFolder, "mappings"), join(configFolder, basename(configPath)), await truePath(configPath)]
     : configFolder === data

@@ -36,7 +36,7 @@ export function followFolders(
     try {
       watching = watchMedia({ media, folders: mediaFolders(settings.current()), log });
     } catch (error) {
-      // The machine may have free descriptors and processes again later.
+      // Tried again later, when the machine may have free descriptors and processes.
       log.warn("media", "changes are not seen for now", { error: messageOf(error) });
       again = clock.after(watchAgainMs, watch);
     }

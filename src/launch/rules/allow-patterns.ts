@@ -39,7 +39,7 @@ function partsNamed(pattern: string): number {
 
 // Escapes and expressions become other characters when the script runs, `..` among them.
 const hasEscapes = /\^|\[\[/;
-// `SNES/../Audio/x` begins like a file of SNES.
+// `SNES/../Audio/x` matches a pattern for SNES, such as `SNES/.*`.
 const leadsUp = /(^|[/\\])\.\.([/\\]|$)/;
 
 /** Compiles patterns at their first use, in an engine of linear time, and evicts the least recently used. */
