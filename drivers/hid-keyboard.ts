@@ -63,7 +63,7 @@ interface Keyboards {
   readonly list: (ids: readonly string[]) => Promise<readonly HidInfo[]>;
 }
 
-/** The driver over any way to find and open keyboards. */
+/** The driver, with a way to find and open keyboards; tests have their own. */
 export function createHidKeyboard(keyboards: Keyboards) {
   return {
     id: "hid-keyboard",

@@ -69,7 +69,7 @@ const boardDrivers: readonly string[] = ["uart-pl011", "bcm2835-aux-uart"];
 
 export const pn532Uart = createPn532Uart(listSerialPorts);
 
-/** The driver over any way to find serial ports. */
+/** The driver, with a way to find serial ports; tests have their own. */
 export function createPn532Uart(list: () => Promise<readonly SerialPortInfo[]>) {
   return {
     id: "pn532-uart",

@@ -48,7 +48,7 @@ const wakesMax = 3;
 
 export const toypad = createToypad(openHid);
 
-/** The driver over any HID link, and any way to find the pads by their USB ids. */
+/** The driver, with a way to open HID links and to find the pads by their USB ids; tests have their own. */
 export function createToypad(
   openLink: OpenHid,
   list: (ids: readonly string[]) => Promise<readonly HidInfo[]> = listHidDevices,

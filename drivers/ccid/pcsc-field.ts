@@ -56,7 +56,7 @@ const sakUnknown = 0x40; // A SAK without any bit of a known family.
 const felicaCards: readonly number[] = [0xf011, 0xf012, 0x003b];
 const uidLengths: readonly number[] = [4, 7, 10];
 
-/** Switches the slot on; undefined if no card answers that has a UID. */
+/** Switches the slot on; undefined if no card with a UID answers. */
 async function activate(send: Send, signal: AbortSignal): Promise<Target | undefined> {
   const { status, data: atr } = await send({ type: ccidOut.powerOn, timeoutMs: cardTimeoutMs }, signal);
   // Without a card, some readers report its absence and still send bytes.

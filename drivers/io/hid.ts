@@ -114,7 +114,7 @@ function withNumber(report: Uint8Array): Buffer {
   return numbered;
 }
 
-/** The end of a link: once, by us or because the device went away. */
+/** A link ends once: it was closed, or the device went away. */
 function createEnds(path: string) {
   let over: ServiceError | undefined;
   let closed = false;

@@ -40,7 +40,7 @@ const keepOthers = 0;
 const modes = { text: 0, graphics: 1 } as const;
 
 /**
- * The kernel lets root and the session of the terminal change the mode. So a process without rights must lead a session
+ * The kernel lets root and the session of the terminal change the mode. So a process without root's rights must lead a session
  * without a terminal, and this terminal becomes its terminal. The end of the process gives the terminal back.
  */
 export const setConsole: SetConsole = (path, mode) => {

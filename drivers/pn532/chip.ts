@@ -32,7 +32,7 @@ interface Waiting {
   readonly frame: Uint8Array;
   readonly payload: Uint8Array;
   readonly sendsMax: number;
-  /** The time-out of the answer after its ACK, in milliseconds, and whether its absence is a fault. */
+  /** The time-out from the ACK to the answer, in milliseconds, and whether a missing answer is a fault. */
   readonly answerMs: number;
   readonly mayBeSilent: boolean;
   acknowledged: boolean;

@@ -76,7 +76,7 @@ async function stopWaiting(chip: Chip, signal: AbortSignal): Promise<Uint8Array 
   return chip.takeStray(commandCodes.inListPassiveTarget);
 }
 
-// A present target is listed within some 10 ms. One that left is not waited for any longer.
+// A present target is listed within some 10 ms. After this time it counts as gone.
 const relistMs = 100;
 
 /** A target of this kind; undefined if there is none. */

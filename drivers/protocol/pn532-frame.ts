@@ -52,8 +52,8 @@ export type Cut =
   | { readonly kind: "noise"; readonly bytes: number; readonly why: NoiseReason };
 
 /**
- * The size of a cutter's buffer: the longest frame with its frame bytes, and as much again for the bytes that follow a
- * broken one.
+ * The size of a cutter's buffer: the longest frame with its header and sums, and as much again for the bytes that follow a
+ * broken frame.
  */
 export const cutterBytesMax = 2 * (chipFrameBytesMax + 12);
 

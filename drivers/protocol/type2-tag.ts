@@ -13,7 +13,7 @@ export const tagCommands = {
   read: 0x30,
   fastRead: 0x3a,
   getVersion: 0x60,
-  /** A page number, an ACK, then 16 bytes, of which the tag stores four: the write command of MIFARE Classic readers. */
+  /** The write command of MIFARE Classic readers: a page number, an ACK, then 16 bytes, of which the tag stores four. */
   compatibilityWrite: 0xa0,
   write: 0xa2,
 } as const;
@@ -126,7 +126,7 @@ const withoutVersion: ReadonlyMap<number, Omit<Type2Layout, "areaBytesMax">> = n
 ]);
 const smallestAreaBytes = 48; // The size of an Ultralight, and the smallest of any Type 2 tag (Type 2 Tag 1.1, 2.1).
 
-/** Without a version the container decides on the kind of tag; without a container it counts as an Ultralight. */
+/** Without a version the container decides on the kind of tag. A tag without a container counts as an Ultralight. */
 export function layoutOf(version: TagVersion | undefined, container: Uint8Array): Type2Layout {
   const known = chips.values().find(({ pages }) => pages === version?.pages);
   if (known !== undefined) {
@@ -163,8 +163,8 @@ export function isReadOnly(container: Uint8Array): boolean {
 }
 
 /**
- * True if no lock bit prevents a write. Static lock bits, page 2, bytes 2 and 3 as sixteen bits with byte 2 low: bit n
- * locks page n from 3 on. Dynamic lock bits: two bytes, low first; each bit locks several pages from 16 on.
+ * True if no lock bit prevents a write. The static lock bits are bytes 2 and 3 of page 2, with byte 2 low: bit n locks
+ * page n, from page 3 on. The dynamic lock bits are two bytes, low first: each bit locks several pages, from page 16 on.
  */
 export function unlockedPage(
   page: number,

@@ -1,6 +1,7 @@
 /**
- * The chip of the simulated reader: a PN532 on a pty that understands what `pn532-uart` sends, and NTAGs (UM0701-02,
- * section 7). Its answers take about as long as those of a real one. `test/emulators` has the whole chip, with faults.
+ * The chip of the simulated reader: a PN532 on a pty. It knows the commands that `pn532-uart` sends, and NTAGs only
+ * (UM0701-02, section 7). Its answers take about as long as those of a real one. `test/emulators` has the whole chip, with
+ * faults.
  */
 import { openPty } from "../io/termios.ts";
 import { chipToHost, commandCodes as code, hostToChip } from "../protocol/pn532-commands.ts";
