@@ -91,7 +91,7 @@ function cut(line: string, widthEm: number): string {
   return `${characters.join("").trimEnd()}…`;
 }
 
-/** In em, of DejaVu Sans Bold, rounded up by kinds of characters; its widest letters are a little wider than its size. */
+/** The width in em in DejaVu Sans Bold, rounded up by kinds of characters. The widest letters take a little more than 1 em. */
 function widthOf(text: string): number {
   let em = 0;
   for (const character of text) em += character === " " ? 0.35 : advanceOf(character);

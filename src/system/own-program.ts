@@ -28,7 +28,7 @@ export const gently: readonly string[] = [
   ["nice", "-n", "19"],
 ].flatMap((command) => (Bun.which(command[0] ?? "") === null ? [] : command));
 
-/** Lowers the priority of this process on the processor, from which the kernel derives that on the disk. */
+/** Lowers the priority of this process on the processor. The kernel derives its priority on the disk from that. */
 export function lowerPriority(): void {
   try {
     setPriority(constants.priority.PRIORITY_LOW);

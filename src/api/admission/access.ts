@@ -1,5 +1,5 @@
 /**
- * Which callers are admitted, and as what: by the address of the peer, and by Host and Origin. No header except
+ * Decides which callers are admitted, and as what, by the address of the peer, and by Host and Origin. No header except
  * `Authorization` (admit.ts) raises what a caller may do. Each method names the right that it requires.
  */
 import { hostname } from "node:os";

@@ -22,7 +22,7 @@ export function gameNamesOf(path: string) {
   return { folder: basename(dirname(clean)), game: basename(clean, extname(clean)) };
 }
 
-/** The version before the start of a game. */
+/** The ending of the version from before the start of a game. */
 export const backupEnding = ".bak";
 /** The file that is being written: one for each folder, because one file is written at a time. */
 export const freshName = ".tapdeck-save.new";
@@ -30,7 +30,7 @@ export const freshName = ".tapdeck-save.new";
 /** Endings of files that belong to one game. */
 const ofOneGame = /\.(?:srm|sav|rtc|ldci|\d\.mcr|pure\.zip|state(?:\d+|\.auto)?(?:\.png)?)$/i;
 
-/** Whether the game needs the file: it is its own, or belongs to no other game by its ending. */
+/** Whether the game needs the file: it is its own, or its ending is not one of files for a single game. */
 export function isForGame(name: string, game: string): boolean {
   if (name === freshName || name.endsWith(backupEnding)) return false;
   return name.startsWith(`${game}.`) || !ofOneGame.test(name);

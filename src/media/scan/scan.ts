@@ -154,7 +154,7 @@ function walkSystem(walk: Walk, host: KnownSystem, { path: base, root, isMount }
   if (tree.parts.size > 0) hideParts(tree, first);
 }
 
-/** The way of the walk to a folder. */
+/** How the walk came to a folder. */
 interface Way {
   /** The real paths of the tree's top and of each link followed on the way here. */
   readonly chain: readonly string[];
