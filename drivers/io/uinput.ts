@@ -173,7 +173,7 @@ const busVirtual = 0x06;
 const [evSyn, evKey] = [0x00, 0x01];
 const synReport = 0x00;
 
-/** `_IOW('U', ...)` and similar numbers, computed. */
+/** The numbers of these requests: the values of `_IOW('U', ...)` and similar macros. */
 export const uinputRequests = {
   create: 0x5501,
   destroy: 0x5502,

@@ -175,7 +175,7 @@ export function createChip(link: ByteLink, clock: Clock, log: Log) {
     /** As `call`, for a command without a time limit of its own: undefined if nothing was answered within `waitMs`. */
     callFor: (command: Uint8Array, waitMs: number, signal?: AbortSignal) =>
       start(command, { answerMs: waitMs, mayBeSilent: true, sendsMax }, signal),
-    /** As `call`, sent once only and undefined if nothing answers: to see whether a chip is there. */
+    /** As `call`, but sent only once; undefined if nothing answers. It shows whether a chip is there. */
     probe: (command: Uint8Array, signal?: AbortSignal) =>
       start(command, { answerMs: answerTimeoutMs, mayBeSilent: true, sendsMax: 1 }, signal),
     /** Aborts the running command (6.2.1.3: an ACK from the host aborts it). */

@@ -24,7 +24,7 @@ const smallSectors = 32;
 const smallSectorBlocks = 4;
 const largeSectorBlocks = 16;
 
-/** By SAK, without the bit that some makers set (AN10833, table 6). */
+/** The number of sectors, by SAK without the bit that some makers set (AN10833, table 6). */
 export function sectorsOf(sak: number): number {
   const sizes: Readonly<Record<number, number>> = { 9: 5, 24: 40, 25: 32 };
   return sizes[sak & 0x1f] ?? 16;

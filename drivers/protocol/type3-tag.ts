@@ -106,7 +106,7 @@ export function withMessage(
   return withSum(changed);
 }
 
-/** Of a new tag: version 1.0, with this number of blocks, and the numbers that are read and written at once. */
+/** The attributes of a new tag: version 1.0, with this number of blocks, and the numbers that are read and written at once. */
 export function freshAttributes(blocks: number, readBlocksMax: number): Uint8Array {
   const bytes = new Uint8Array(type3BlockBytes);
   bytes.set([0x10, readBlocksMax, 1, blocks >> 8, blocks & 0xff]);
@@ -155,7 +155,7 @@ export function withNdefAnswers({ bytes }: LiteConfiguration): Uint8Array {
   return changed;
 }
 
-/** Of a FeliCa Lite without a message. */
+/** The attributes of a FeliCa Lite without a message. */
 export function attributesOfLite(): Uint8Array {
   return freshAttributes(liteBlocks - 1, liteReadBlocksMax);
 }
