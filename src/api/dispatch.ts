@@ -1,4 +1,4 @@
-/** From a payload to its answer: finds the methods, checks quotas, runs them, and audits. Independent of the transport. */
+/** Turns a payload into its answer: finds the methods, checks quotas, runs them, and audits. Independent of the transport. */
 import type { Audit } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
 import { type ErrorCode, limitReached, ServiceError } from "../core/errors.ts";

@@ -26,7 +26,7 @@ export interface SealedLine {
   take(text: string): void;
   /** Seals and sends; does nothing without a session. */
   send(text: string): void;
-  /** Of the session; undefined before there is one. */
+  /** The client of the session; undefined before there is one. */
   readonly clientId: string | undefined;
   close(): void;
 }

@@ -35,12 +35,12 @@ export interface SocketData
   extends Pick<Visit, "address" | "access" | "isPrivate" | "isAdmitted" | "grant" | "client" | "isV1App"> {
   /** A text came that was no heartbeat. */
   hasSpoken: boolean;
-  /** Of a caller that may send requests. */
+  /** The connection of a caller that may send requests. */
   opened: OpenConnection | undefined;
-  /** Of a caller whose messages others on the way could read. */
+  /** The sealed line of a caller whose messages others on the way could read. */
   line: SealedLine | undefined;
   leaving: Disposable | undefined;
-  /** Of a remote caller: its place in the limits that all remote callers share. */
+  /** The place of a remote caller in the limits that all remote callers share. */
   remote: (PoolMember & Recipient) | undefined;
 }
 

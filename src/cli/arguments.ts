@@ -83,9 +83,9 @@ export function parseArguments(argv: readonly string[]) {
     force: values.force ?? false,
     lines: wholeNumber("lines", values.lines, 1, auditPageMax),
     pair: pairFlags(values, words),
-    /** Of `call`. */
+    /** The params of `call`. */
     params: first === "call" && words[1] !== undefined ? parseJson(words[1]) : undefined,
-    /** Of `update`; undefined for the others. */
+    /** The action of `update`; undefined for other commands. */
     update: first === "update" ? updateAction(words, values) : undefined,
   };
 }

@@ -23,7 +23,7 @@ export type UpdateAction =
 export interface UpdateParts {
   readonly screen: Pick<Terminal, "isTerminal" | "write">;
   readonly paths?: MachinePaths;
-  /** Of the service on this device. */
+  /** The port of the service on this device. */
   readonly port: number;
   /** Runs the command that restarts the machine. */
   readonly restart?: (command: readonly string[]) => Promise<void>;

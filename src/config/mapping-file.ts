@@ -78,7 +78,7 @@ function partsOf(source: string): readonly string[] {
 const textsAndComments =
   /"""(?:[^"\\]|\\[\s\S]|"(?!""))*(?:"{3,5}|$)|'''[\s\S]*?(?:'{3,5}|$)|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|#[^\n]*/g;
 
-/** True for a text that the parser takes long for, and that is no mapping. */
+/** True for a text that takes the parser long and is no mapping. */
 function isIntricate(part: string): boolean {
   const bare = part.replace(textsAndComments, "");
   const count = (mark: RegExp) => bare.match(mark)?.length ?? 0;

@@ -96,7 +96,7 @@ export function createMappingFiles({ folder, log, clock }: MappingFilesOptions) 
 interface ReadFile {
   /** Differs after each change of the file. */
   readonly mark: string;
-  /** Of its last valid version. */
+  /** The mappings of its last valid version. */
   readonly mappings: readonly FileMapping[];
 }
 

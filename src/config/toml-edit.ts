@@ -141,7 +141,7 @@ function plainSplices(source: Source, edit: SettingEdit): readonly Splice[] {
   return [lineAfter(text, spanOf(dotted), `${spelling}.${line}`)];
 }
 
-/** On a line of its own after that of `statement`, with the same indentation. */
+/** Inserts `line` below the line of `statement`, with the same indentation. */
 function lineAfter(text: string, statement: Span, line: string): Splice {
   const lineStart = text.lastIndexOf("\n", statement.start - 1) + 1;
   const indent = /^[ \t]*/.exec(text.slice(lineStart, statement.start))?.[0] ?? "";

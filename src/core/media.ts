@@ -54,7 +54,7 @@ export interface MediaFolders {
   readonly own: readonly SystemFolder[];
   /** Folders in which USB sticks appear; absent for none. */
   readonly removable?: readonly string[];
-  /** Of the sticks that are plugged in: searched after the roots, with the same layout. */
+  /** The folders of the plugged-in sticks: searched after the roots, with the same layout. */
   readonly sticks?: readonly string[];
   /** Absent if only the kernel's folders are closed. */
   readonly closed?: ClosedPlaces;

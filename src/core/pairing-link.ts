@@ -59,7 +59,7 @@ export function withoutPairingSecrets(text: string): string {
   return text.includes(mark) ? text.replace(anyLink, "$1*") : text;
 }
 
-/** The card without the secret of a pairing link; the dump of its memory holds the secret too. */
+/** The card without the secret of a pairing link, and then also without the dump of its memory, which holds the secret. */
 export function withoutSecrets<T extends { readonly text: string; readonly data: string }>(seen: T): T {
   const text = withoutPairingSecrets(seen.text);
   return text === seen.text ? seen : { ...seen, text, data: "" };

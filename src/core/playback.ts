@@ -178,7 +178,7 @@ export interface PlayRecord {
   readonly day: string;
   /** Milliseconds by day. */
   readonly days: ReadonlyMap<string, number>;
-  /** Of the last session. */
+  /** Milliseconds of the last session. */
   readonly sessionMs: number;
   /** The latest trusted time, in milliseconds since 1970; 0 if there was none. */
   readonly seenMs: number;

@@ -192,7 +192,7 @@ export type LaunchGuarded = ValueOf<typeof launchGuarded>;
 export const playTimeWarning = v.object({ limit: v.picklist(["day", "session"]), minutesLeft: count });
 export type PlayTimeWarning = ValueOf<typeof playTimeWarning>;
 
-/** A line of the audit log. `time` is, of counted events, that of the last one. */
+/** A line of the audit log. For counted events, `time` is the time of the last one. */
 export const auditEntry = v.object({
   time,
   event: v.picklist(["pairing-opened", "paired", "revoked", "expired", "refused", "launched", "changed"]),

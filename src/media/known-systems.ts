@@ -11,7 +11,7 @@ export interface KnownSystem extends System {
   /** The id on cards and in players: letters and digits. It never changes. */
   readonly id: string;
   readonly category: "Console" | "Handheld" | "Computer" | "Arcade" | "Media" | "Other";
-  /** Of the first model; absent if there is none or it is not certain. */
+  /** The manufacturer of the first model; absent if there is none or it is not certain. */
   readonly manufacturer?: string;
   /** Year of the first sale in any country. */
   readonly releaseYear?: number;

@@ -100,7 +100,7 @@ export async function syncBehind(path: string): Promise<void> {
   await file?.datasync();
 }
 
-// Long enough for another service to end that is stopping now.
+// Long enough for another service that is stopping to end.
 const waitMs = 2000;
 
 /**

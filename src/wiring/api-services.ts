@@ -33,7 +33,7 @@ interface ServiceSources extends Pick<Services, "clients" | "pairByPin" | "audit
   readonly dataFolder: string;
   /** Why saves of games are not kept, or an empty string. */
   readonly savesFault: () => string;
-  /** Of the TLS certificate. */
+  /** The fingerprint of the TLS certificate. */
   readonly fingerprint: () => string | undefined;
   readonly readers: () => Readers;
 }

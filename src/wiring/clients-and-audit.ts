@@ -18,7 +18,7 @@ interface ClientAccessParts {
   readonly dataFolder: string;
   /** The current value of `api.allow_v1_clients`. */
   readonly isV1Allowed: () => boolean;
-  /** Of the TLS certificate. */
+  /** The fingerprint of the TLS certificate. */
   readonly fingerprint: () => string | undefined;
 }
 

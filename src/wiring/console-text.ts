@@ -8,7 +8,7 @@ import type { ShownReader } from "./screen.ts";
 
 export interface Shown {
   readonly name: string;
-  /** Of the local network. */
+  /** The addresses on the local network. */
   readonly addresses: readonly string[];
   readonly port: number;
   readonly readers: readonly ShownReader[];

@@ -11,7 +11,7 @@ interface HealthParts {
   readonly clock: Clock;
   readonly startedMs: number;
   readonly readers: () => Health["readers"];
-  /** Of the certificate; undefined without TLS. */
+  /** The fingerprint of the certificate; undefined without TLS. */
   readonly fingerprint: () => string | undefined;
   /** Each returns the reason of a failure, or an empty string. An error is a reason too. */
   readonly checks: readonly { readonly name: HealthCheck["name"]; readonly ask: () => string }[];

@@ -39,7 +39,7 @@ interface PoolLimits {
 /** A full pool evicts the member that was inactive longest: in a flood, one of the flood's own. */
 export function createConnectionPool({ max, perAddressMax, stay }: PoolLimits) {
   const now = () => stay?.clock.now() ?? 0;
-  /** With the time of entry; the member that was inactive longest comes first. */
+  /** The members with their times of entry. The member that was inactive longest comes first. */
   const members = new Map<PoolMember, number>();
   /** The address that was trusted longest ago comes first. */
   const trusted = new Set<string>();

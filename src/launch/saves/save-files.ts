@@ -90,8 +90,9 @@ async function copyInto(copy: FileHandle, from: string, path: string): Promise<v
 }
 
 /**
- * Replaces the file at home by that in `from`, and resolves once it is on the disk. The old version stays with `cut` if the
- * new one is incomplete, and with `changed` if it was written meanwhile. `keepsOld` keeps the old version as `<name>.bak`.
+ * Replaces the file at home by that in `from`, and resolves once it is on the disk. Resolves with `cut` if the new version
+ * is incomplete, and with `changed` if it was written meanwhile; the old version then stays. `keepsOld` keeps the old
+ * version as `<name>.bak`.
  */
 export async function replaceSave(
   from: string,

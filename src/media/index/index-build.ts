@@ -39,7 +39,7 @@ function foldAll({ names }: ScanResult): NameColumn {
   return folded;
 }
 
-/** By folded name, then by name, system and folder. Of two files with the same name in the API, that of the first root stays. */
+/** Sorts by folded name, then by name, system and folder. Of two files with one name in the API, the first root's stays. */
 function sortedFiles(found: ScanResult, folded: NameColumn): Uint32Array {
   const heads = Float64Array.from({ length: folded.length }, (_, file) => folded.head(file));
   const compareNames = namesComparer(found);

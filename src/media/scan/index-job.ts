@@ -14,7 +14,7 @@ import { type ScanStep, scan } from "./scan.ts";
 import { knownOf, nothingKnown, ScanResult } from "./scan-result.ts";
 
 export interface IndexJob {
-  /** Of the index. */
+  /** The path of the index. */
   readonly path: string;
   readonly folders: MediaFolders;
   /** System ids; empty means all. */

@@ -56,7 +56,7 @@ export function takeFromAddress(): boolean {
   return true;
 }
 
-/** Removes the digits of a link from the device's screen from the address, and returns them. */
+/** Removes the digits of a code from the address, and returns them. A link on the device's screen has such digits. */
 export function takeCodeFromAddress(): string | undefined {
   const code = readCodeHash(location.hash);
   if (code !== undefined) history.replaceState(null, "", location.pathname);
