@@ -29,7 +29,7 @@ export type DescribedMethod = {
   readonly "x-right": Right;
   /** The params as one object. Rules between them, such as "at least one of", are only here. */
   readonly "x-params": JsonSchema;
-  /** A string as params sets this one. */
+  /** The param that a bare string as params sets. */
   readonly "x-shorthand"?: string;
 };
 

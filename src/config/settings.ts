@@ -40,7 +40,7 @@ export async function createSettings(options: SettingsOptions) {
   const watching = watchFile(() => void look().then(aim).catch(report), clock);
   let closed = false;
   const aim = async () => {
-    // The reader reports a loop of links; until it is repaired, the file's own folder is watched.
+    // A read of the file reports a loop of links. Until that is repaired, the file's own folder is watched.
     const target = await targetOf(path).catch(() => path);
     if (!closed) watching.aim([path, target]);
     return target;

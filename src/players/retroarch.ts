@@ -101,7 +101,7 @@ export function startRetroArch(
 /** Undefined without an answer within `msMax`. */
 type Ask = (msMax: number) => Promise<RetroArchStatus | undefined>;
 
-/** In a folder of this user alone. RetroArch reads the file again when a core or a game changes. */
+/** Writes the settings into a folder of this user alone. RetroArch reads the file again when a core or a game changes. */
 function writeSettings(settings: RetroArchSettings, parent = tmpdir()) {
   const folder = mkdtempSync(join(parent, "tapdeck-retroarch-"));
   const path = join(folder, "settings.cfg");
