@@ -148,7 +148,9 @@ export type IndexStatus = ValueOf<typeof indexStatus>;
 /** A row of the launch history, as `tokens.history` returns it. */
 export const launchEntry = v.object({
   ...content,
+  /** True also while it runs. */
   success: v.boolean(),
+  state: v.picklist(["running", "done", "failed"]),
   time,
   readerId: optionalText,
   /** The text after mapping. */

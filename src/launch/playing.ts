@@ -1,6 +1,6 @@
 /**
  * The current player: one at a time. A new player starts only after the old one is gone. A start succeeds once the player
- * has run for a while and, if the player reports it, has shown its media. A failure before that is a failed launch.
+ * has shown its media or, if the player does not report that, has run for a while. A failure before that is a failed launch.
  */
 import type { Bus } from "../bus.ts";
 import { type Clock, rfc3339, sleep } from "../core/clock.ts";
@@ -26,7 +26,7 @@ import type { SavedGame } from "./saves/keeper.ts";
 const closeGraceMs: Readonly<Record<PlayerKind, number>> = { process: 1000, mpv: 1000, retroarch: 5000 };
 // A player that cannot play its file fails within this time.
 export const proofMs = 3000;
-// A player that reports when it plays gets this long, because cores and slow discs take seconds.
+// A player that reports when it shows its media gets this long, because cores and slow discs take seconds.
 const reportedProofMs = 10_000;
 
 export type Playing = ReturnType<typeof createPlaying>;
@@ -34,10 +34,12 @@ export type Playing = ReturnType<typeof createPlaying>;
 /** Whether one start of a player succeeds. */
 export interface Proof {
   /**
-   * Resolves when the player has run long enough, ended with code 0, or was stopped; rejects with `ServiceError` if it
-   * failed.
+   * Resolves when the player has shown its media or has run long enough, ended with code 0, or was stopped. Rejects with
+   * `ServiceError` if it failed before.
    */
   readonly settled: Promise<void>;
+  /** As `settled`, but only after `proofMs`: a player that shows its media and fails soon after is not started again. */
+  readonly lasted: Promise<void>;
 }
 
 interface PlayingParts {
@@ -60,7 +62,8 @@ interface Current {
   readonly owner: RunContext;
   readonly player: ControlledPlayer;
   readonly startedMs: number;
-  readonly proof: PromiseWithResolvers<void>;
+  readonly settled: PromiseWithResolvers<void>;
+  readonly lasted: PromiseWithResolvers<void>;
   readonly kind: PlayerKind;
   readonly stop: StopHow;
   isStopping: boolean;
@@ -116,7 +119,8 @@ export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: Pla
         owner,
         player,
         startedMs,
-        proof: Promise.withResolvers<void>(),
+        settled: Promise.withResolvers<void>(),
+        lasted: Promise.withResolvers<void>(),
         kind: choice.kind,
         stop: choice.stop ?? usualStops[choice.kind],
         isStopping: false,
@@ -129,7 +133,7 @@ export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: Pla
       onStarted(media, owner);
       bus.emit("media.started", media);
       void player.process.exited.then((exit) => ended(started, exit));
-      return { settled: started.proof.promise };
+      return { settled: started.settled.promise, lasted: started.lasted.promise };
     },
     /** Ends the player, and resolves once all of its processes are gone. `media.stopped` carries `why`. */
     async stop(why?: string): Promise<void> {
@@ -137,7 +141,7 @@ export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: Pla
       if (stopping !== undefined) {
         stopping.why ??= why;
         stopping.isStopping = true;
-        stopping.proof.resolve();
+        prove(stopping);
         ended(stopping, await end(stopping, isHurrying));
       }
       await lastGone;
@@ -182,21 +186,27 @@ async function end({ player, kind, stop }: Current, isHurrying: boolean): Promis
   return player.process.stop(Math.max(0, graceMs - tookMs), stop.signal);
 }
 
-function watchProof({ media, player, proof }: Current, clock: Clock): void {
+function prove({ settled, lasted }: Pick<Current, "settled" | "lasted">): void {
+  settled.resolve();
+  lasted.resolve();
+}
+
+function watchProof({ media, player, settled, lasted }: Current, clock: Clock): void {
   const startedMs = performance.now();
-  const [hasRun, hasShown] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const timers = [clock.after(proofMs, hasRun.resolve), clock.after(reportedProofMs, hasShown.resolve)];
-  // The caller may ignore the result.
-  proof.promise.catch(() => {});
-  void (player.ready ?? Promise.resolve()).then(hasShown.resolve);
-  const proved = Promise.all([hasRun.promise, hasShown.promise]).then(() => undefined);
+  const [hasRun, isLate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const timers = [clock.after(proofMs, hasRun.resolve), clock.after(reportedProofMs, isLate.resolve)];
+  // The caller may ignore the results.
+  for (const { promise } of [settled, lasted]) promise.catch(() => {});
+  const shown = Promise.race([player.ready ?? hasRun.promise, isLate.promise]);
+  const proved = Promise.all([shown.then(settled.resolve), hasRun.promise]).then(() => undefined);
   const ended = player.process.exited;
   void Promise.race([proved, ended]).then(async (exit) => {
     for (const timer of timers) timer[Symbol.dispose]();
-    if (exit === undefined || exit.exitCode === 0) return proof.resolve();
+    if (exit === undefined || exit.exitCode === 0) return prove({ settled, lasted });
     const ms = performance.now() - startedMs;
     const words = [player.complaint(), await player.process.lastWords()].filter(Boolean).join("\n");
-    proof.reject(failed(failure(media.launcherId, exit.exitCode, ms, words)));
+    const why = failed(failure(media.launcherId, exit.exitCode, ms, words));
+    for (const { reject } of [settled, lasted]) reject(why);
   });
 }
 
@@ -206,7 +216,11 @@ function failure(launcherId: string, exitCode: number | null, ms: number, words:
   return `the player ${launcherId} ${how} after ${(ms / 1000).toFixed(1)} s${said}`;
 }
 
-async function untilReady({ player, proof }: Current, clock: Clock, signal: AbortSignal): Promise<void> {
+async function untilReady(
+  { player, settled, lasted }: Current,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
   signal.throwIfAborted();
   const done = new AbortController();
   const late = sleep(clock, mediaReadyMsMax, AbortSignal.any([signal, done.signal])).then(() => {
@@ -214,12 +228,12 @@ async function untilReady({ player, proof }: Current, clock: Clock, signal: Abor
   });
   // Rejects with the reason of the failure if there is one, else with a general sentence.
   const ended = player.process.exited
-    .then(() => proof.promise)
+    .then(() => lasted.promise)
     .then(() => {
       throw publicError("failed", "it ended before it was ready");
     });
   try {
-    await Promise.race([late, player.ready ?? proof.promise, ended]);
+    await Promise.race([late, player.ready ?? settled.promise, ended]);
   } finally {
     done.abort();
   }

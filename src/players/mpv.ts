@@ -9,6 +9,8 @@ import type { ControlledPlayer, PlayerAction, PlayerOrder, PlayerParts, PlayerSt
 // The wait for the present position. After it, the state is the last known one.
 const stateMsMax = 250;
 const complaintLinesMax = 4;
+// A file that was loaded counts as shown after this time without an error.
+const loadedMs = 1000;
 
 // mpv sends an event for each change of these. The position changes all the time, so it is requested instead.
 const observed = ["pause", "duration", "paused-for-cache", "volume"] as const;
@@ -57,7 +59,8 @@ export function startMpv(
     mayHandOn: false,
   });
   const known: Known = { isLoaded: false, positionMs: undefined, properties: new Map(), complaints: [] };
-  const loaded = Promise.withResolvers<void>();
+  const shown = Promise.withResolvers<void>();
+  let loading: Disposable | undefined;
   assert(process.line !== undefined, "a player that is started with a line has one");
   const learn = (of: () => void) => {
     const wasPaused = isPaused(known);
@@ -66,14 +69,18 @@ export function startMpv(
   };
   const line = openMpvLine(process.line, clock, (name, facts) => {
     learn(() => hear(known, name, facts));
-    if (known.isLoaded) loaded.resolve();
+    if (name === "playback-restart") shown.resolve();
+    if (name === "file-loaded") loading ??= clock.after(loadedMs, shown.resolve);
   });
-  void process.exited.then(line.close);
+  void process.exited.then(() => {
+    line.close();
+    loading?.[Symbol.dispose]();
+  });
   observed.forEach((property, index) => void quietly(line, ["observe_property", index + 1, property]));
   void quietly(line, ["request_log_messages", "error"]);
   return {
     process,
-    ready: loaded.promise,
+    ready: shown.promise,
     async state() {
       // A caller that has just paused mpv may ask for the state before the event of the pause comes.
       const [position, pause] = await Promise.all([

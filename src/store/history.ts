@@ -30,8 +30,6 @@ const sql = {
   lastId: "SELECT max(id) AS id FROM history",
   prune: `DELETE FROM history WHERE id IN
             (SELECT id FROM history WHERE id <= $id ORDER BY id LIMIT $rows)`,
-  interrupted:
-    "UPDATE history SET success = 0, error = 'the service ended before the script did' WHERE success IS NULL",
 } as const;
 
 // Long after the spawn of the player, so that a tap does not wait for the disk.
@@ -52,6 +50,8 @@ export function createHistory(database: Database, { ask }: Pick<DurableWrites, "
   const finish = database.query(sql.finish);
   const list = database.query<Row, Page>(sql.list);
   const prune = database.query(sql.prune);
+  /** Launches of this process without an end. Another row without an end was cut off by a power cut or a crash. */
+  const running = new Set<number>();
   let notes: (() => void)[] = [];
   let timer: NodeJS.Timeout | undefined;
   let fault: unknown;
@@ -84,19 +84,17 @@ export function createHistory(database: Database, { ask }: Pick<DurableWrites, "
     timer ??= setTimeout(flush, writeDelayMs);
   };
 
-  // A launch without an end was interrupted by a power cut or a crash. Noted rather than written at once, because a full
-  // disk must not keep the service from starting.
-  note(() => database.run(sql.interrupted));
-
   return {
     /** Notes a launch that begins; returns its number. */
     open(row: LaunchRow): number {
       const id = ++lastId;
+      running.add(id);
       note(() => insert.run({ id, ...row }));
       return id;
     },
     /** Notes the end of a launch, with its error if it failed. */
     finish(id: number, error?: string): void {
+      running.delete(id);
       note(() => finish.run({ id, success: error === undefined ? 1 : 0, error: error ?? null }));
     },
     /** Writes the noted rows. */
@@ -105,11 +103,11 @@ export function createHistory(database: Database, { ask }: Pick<DurableWrites, "
     beside: note,
     /**
      * Newest first, and only launches that began before `beforeMs`. Fewer than `limit`, but at least one, if their texts
-     * exceed `historyPageCharsMax`. A launch that still runs counts as not successful.
+     * exceed `historyPageCharsMax`. A launch that still runs is shown as a success, because known clients show no state.
      */
     list({ limit, beforeMs = Number.MAX_SAFE_INTEGER }: ListParams): readonly LaunchEntry[] {
       flush();
-      return ask(() => readPage(list, limit, beforeMs)).map(entryOf);
+      return ask(() => readPage(list, limit, beforeMs)).map((row) => entryOf(row, running.has(row.id)));
     },
     /** Throws the error of the last write, if it failed. */
     check(): void {
@@ -143,14 +141,16 @@ function readPage(list: Statement<Row, [Page]>, limit: number, beforeMs: number)
   return rows;
 }
 
-function entryOf({ id: _id, timeMs, readerId, script, error, ...row }: Row): LaunchEntry {
-  const success = row.success === 1;
+function entryOf({ id: _id, timeMs, readerId, script, error, ...row }: Row, isRunning: boolean): LaunchEntry {
+  const state = isRunning ? "running" : row.success === 1 ? "done" : "failed";
+  const success = state !== "failed";
   return {
     ...row,
     success,
+    state,
     time: rfc3339(timeMs),
     ...(readerId === "" ? {} : { readerId }),
     ...(script === "" ? {} : { script }),
-    ...(success ? {} : { error: error ?? "it is still running" }),
+    ...(success ? {} : { error: error ?? "the service ended before the script did" }),
   };
 }

@@ -1,5 +1,5 @@
 /** The known phone app of both generations against the compiled service, from a neighbour's namespace. */
-import { expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as v from "valibot";
@@ -7,6 +7,7 @@ import { handshakeFailuresMax } from "../../src/core/limits.ts";
 import { deviceForAll, port, tlsPort } from "../helpers/device.ts";
 import {
   type AppIdentity,
+  type AppLine,
   androidOrigin,
   appsAllowed,
   openCurrentApp,
@@ -18,18 +19,35 @@ import { canMakeNetworks, visit } from "../helpers/namespaces.ts";
 import { noisePython, noisePythonSetUpMs } from "../helpers/noise-python.ts";
 import { isLine, startPeer } from "../helpers/peer.ts";
 import { eventually } from "../helpers/processes.ts";
+import { makeSound } from "../helpers/sound-file.ts";
 import { firstReader, readerConfig } from "../helpers/tapdeck.ts";
 
 const remoteTest = test.skipIf(!canMakeNetworks);
 let app: AppIdentity;
+let addresses: readonly string[];
+const player = `
+[[launchers]]
+id = "mpv"
+kind = "mpv"
+command = ["mpv", "--no-terminal", "--no-config", "--ao=null", "--vo=null", "--", "{path}"]
+`;
 const device = deviceForAll(
-  appsAllowed + readerConfig("simulated:"),
+  appsAllowed + readerConfig("simulated:") + player,
   async (made) => {
     await noisePython();
+    addresses = made.network.addNeighbourAddresses(20)[4];
     app = await pairApp(made, "phone", androidOrigin);
   },
   noisePythonSetUpMs,
 );
+
+// Each test is a neighbour of its own, because an address may open so many connections a minute.
+let address = "";
+beforeEach(() => {
+  if (!canMakeNetworks) return;
+  [address = "", ...addresses] = addresses;
+  device.network.callAs(address, device.network.deviceAddress);
+});
 
 const encryptionRequired = {
   jsonrpc: "2.0",
@@ -58,6 +76,14 @@ remoteTest(
     }
   },
 );
+
+remoteTest("the earlier app launches inside TLS, with plain frames and a stranger's rights", async () => {
+  await using line = await openEarlierApp(device, "wss");
+  expect(await line.call("version")).toMatchObject({ result: { platform: "linux" } });
+  expect(await line.call("launch", { text: "**delay:1" })).toMatchObject({ result: null });
+  expect(await line.call("mappings")).toMatchObject({ error: { code: 2 } });
+  await line.fence();
+});
 
 remoteTest(
   "a page of the app gets no more than that: no cleartext, no version 2, no other path, and nothing over TLS",
@@ -100,8 +126,7 @@ remoteTest(
 );
 
 remoteTest("keys of the app cannot be guessed: ten wrong ones, and the address has to wait", async () => {
-  const [address = ""] = device.network.addNeighbourAddresses(1)[4];
-  await using peer = startPeer(device.network.onNeighbour, [address]);
+  await using peer = startPeer(device.network.onNeighbour);
   const guess = { v: 1, t: app.token, s: `${"A".repeat(22)}==`, e: "A".repeat(64) };
   for (let n = 0; n < handshakeFailuresMax; n++) {
     const line = await peer.open({ url: device.url });
@@ -204,3 +229,54 @@ for (const { name, open } of generations)
       expect(await waiting).toMatchObject({ error: { code: 1, message: "it was called off" } });
     },
   );
+
+/** The newest row of the history, as the app reads it. */
+const newest = v.object({ entries: v.tuple([v.looseObject({ state: v.string(), success: v.boolean() })]) });
+async function lastLaunch(line: AppLine) {
+  const { result } = await line.call("tokens.history", { limit: 1 });
+  return v.parse(newest, result).entries[0];
+}
+
+for (const { name, open } of generations)
+  remoteTest(
+    `${name} sees a launch that runs as no failure, and hears its end when the player shows its media`,
+    async () => {
+      await using line = await open();
+      const heard = (method: string, count: number) =>
+        eventually(() => expect(line.heard().filter((one) => one === method)).toHaveLength(count));
+      await line.call("launch", { text: "**delay:600000" });
+      const running = await lastLaunch(line);
+      expect(running).toMatchObject({ state: "running", success: true });
+      expect(running).not.toHaveProperty("error");
+      await line.call("stop");
+      await heard("launch.finished", 1);
+      expect(await lastLaunch(line)).toMatchObject({
+        state: "failed",
+        success: false,
+        error: "it was stopped",
+      });
+      // The sound ends before three seconds have passed.
+      await Bun.write(join(device.place.folder, "media/Audio/Short.wav"), makeSound(2));
+      await line.call("launch", { text: "Audio/Short.wav" });
+      await heard("media.stopped", 1);
+      expect(line.heard().filter((one) => !one.startsWith("media.indexing"))).toEqual([
+        ...["running", "launch.finished", "running", "media.started", "launch.finished", "media.stopped"],
+      ]);
+      expect(await lastLaunch(line)).toMatchObject({ state: "done", success: true });
+    },
+  );
+
+remoteTest("a launch that a power cut ended is a failed one after the start", async () => {
+  {
+    await using line = await openCurrentApp(device, app, androidOrigin);
+    await line.call("launch", { text: "**delay:600000" });
+    expect(await lastLaunch(line)).toMatchObject({ state: "running" });
+  }
+  process.kill(device.service.pid, "SIGKILL");
+  await device.stop();
+  await device.start();
+  await using line = await openCurrentApp(device, app, androidOrigin);
+  expect(await lastLaunch(line)).toMatchObject({
+    ...{ state: "failed", success: false, error: "the service ended before the script did" },
+  });
+});

@@ -3,10 +3,12 @@ import { expect, test } from "bun:test";
 import { appendFile, readdir, readFile, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { LauncherConfig } from "../../src/config/shape.ts";
+import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { availableLaunchers } from "../../src/launch/launchers.ts";
+import { proofMs } from "../../src/launch/playing.ts";
 import { coreFolders, findCores } from "../../src/players/retroarch-cores.ts";
 import { defaultConfig } from "../helpers/defaults.ts";
-import { type Deck, makeDeck } from "../helpers/launcher-harness.ts";
+import { type Deck, type DeckOptions, makeDeck } from "../helpers/launcher-harness.ts";
 import { makeNesGame } from "../helpers/nes-games.ts";
 import { eventually, liveMembers } from "../helpers/processes.ts";
 
@@ -29,8 +31,8 @@ const launcher = (folder: string, more: Partial<LauncherConfig> = {}): LauncherC
   ...more,
 });
 
-async function gameDeck(more: Partial<LauncherConfig> = {}): Promise<Deck> {
-  const deck = await makeDeck({ launchers: (folder) => [launcher(folder, more)] });
+async function gameDeck(more: Partial<LauncherConfig> = {}, options: DeckOptions = {}): Promise<Deck> {
+  const deck = await makeDeck({ launchers: (folder) => [launcher(folder, more)], ...options });
   await deck.file("NES/Game.nes", makeNesGame());
   await deck.file("retroarch.cfg", settings);
   return deck;
@@ -123,6 +125,17 @@ test("it is asked to end by its own command before any signal", async () => {
   await deck.play("NES/Game.nes");
   expect(await deck.run("**stop")).toBe(true);
   expect(deck.told("media.stopped")).toMatchObject([{ reason: "stopped", exitCode: 0 }]);
+});
+
+test("a launch has gone well as soon as the core runs, without three seconds of waiting", async () => {
+  // The time of a player without a report never passes.
+  const after: Clock["after"] = (ms, callback) =>
+    ms < proofMs ? systemClock.after(ms, callback) : { [Symbol.dispose]() {} };
+  await using deck = await gameDeck({}, { clock: { ...systemClock, after } });
+  deck.launch("NES/Game.nes");
+  await deck.next("launch.finished");
+  expect(deck.ends()).toEqual([true]);
+  expect(await state(deck)).toBe("playing");
 });
 
 test("a game that the core does not know is a failed launch", async () => {

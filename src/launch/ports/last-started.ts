@@ -29,7 +29,7 @@ export function createLastStarted({ folders, players, saved }: LastStartedParts)
     note(file: MediaFile, choice: PlayerChoice, proof: Proof): void {
       const media = { path: file.path, systemId: file.system.id, launcherId: choice.launcherId };
       last = media;
-      proof.settled.then(
+      proof.lasted.then(
         () => saved?.save(media),
         // Media that failed are not started again after a restart.
         () => {},
@@ -70,7 +70,7 @@ export function createResuming(isUsual: () => boolean) {
     note(path: string, { resuming }: PlayerChoice, proof: Proof): void {
       if (path === failedPath) failedPath = undefined;
       if (resuming?.loadsState !== true) return;
-      proof.settled.catch(() => {
+      proof.lasted.catch(() => {
         failedPath = path;
       });
     },
