@@ -15,6 +15,8 @@ interface Schema {
   readonly maximum?: number;
   readonly maxLength?: number;
   readonly default?: unknown;
+  /** No value fits. */
+  readonly not?: unknown;
 }
 
 export const pagePath = join(import.meta.dir, "../docs/API.md");
@@ -109,7 +111,8 @@ function paramsText(method: DescribedMethod): string {
 function shapeOf(schema: Schema): string {
   if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(" or ");
   if (schema.properties !== undefined) {
-    const fields = Object.entries(schema.properties).map(([name, field]) => {
+    const stated = Object.entries(schema.properties).filter(([, { not }]) => not === undefined);
+    const fields = stated.map(([name, field]) => {
       const optional = schema.required?.includes(name) === true ? "" : "?";
       const given = field.default === undefined ? "" : ` = ${JSON.stringify(field.default)}`;
       return `${name}${optional}: ${shapeOf(field)}${given}`;

@@ -8,6 +8,7 @@ import {
   mappingOverrideBytesMax,
   mappingPatternBytesMax,
   playTimeMinutesMax,
+  playTimeWarningsMax,
   readersMax,
   scriptBytesMax,
   searchSystemsMax,
@@ -204,24 +205,34 @@ export const healthReport = v.object({
 const setting = v.pipe(v.string(), v.minLength(1), v.maxLength(settingsTextCharsMax));
 const settingList = v.pipe(v.array(setting), v.maxLength(settingsListMax));
 const readerStrings = v.pipe(v.array(setting), v.maxLength(readersMax));
-export const settingsFields = {
+/** Seconds. */
+const exitDelay = v.pipe(v.number(), v.minValue(0), v.maxValue(insertModeExitDelaySecondsMax));
+const settingsFields = {
   reader: readerStrings,
-  readers: readerStrings,
   audioFeedback: v.boolean(),
   detectReaders: v.boolean(),
   insertMode: v.boolean(),
   insertModeBlocklist: settingList,
-  /** Seconds. */
-  insertModeExitDelay: v.pipe(v.number(), v.minValue(0), v.maxValue(insertModeExitDelaySecondsMax)),
+  insertModeExitDelay: exitDelay,
   consoleLogging: v.boolean(),
   debug: v.boolean(),
+  launchGuardEnabled: v.boolean(),
 };
+/** The other names of some settings, which later clients use, and `readers`. */
+export const laterSettings = {
+  readers: readerStrings,
+  audioScanFeedback: v.boolean(),
+  readersAutoDetect: v.boolean(),
+  /** `insertMode`: `hold` is true. */
+  readersScanMode: v.picklist(["tap", "hold"]),
+  readersScanIgnoreSystems: settingList,
+  readersScanExitDelay: exitDelay,
+  debugLogging: v.boolean(),
+};
+export const allSettings = { ...settingsFields, ...laterSettings };
 export const rootFolders = v.object({ rootFolder: settingList, rootFolders: settingList });
 /** The settings that the API reads and changes, without the second spellings. */
-export const apiSettings = v.object({
-  ...v.omit(v.object(settingsFields), ["readers"]).entries,
-  rootFolder: settingList,
-});
+export const apiSettings = v.object({ ...settingsFields, rootFolder: settingList });
 
 export const writeRequest = v.object({
   text: v.pipe(v.string(), v.minLength(1)),
@@ -242,14 +253,16 @@ const minutes = v.pipe(integer, v.minValue(0), v.maxValue(playTimeMinutesMax));
 const playAccount = { usedMs: count, remainingMs: v.exactOptional(count) };
 /** Minutes of 0 are no limit; `volumeMax` is in percent. */
 export const playTimeLimits = {
+  limitsEnabled: v.boolean(),
   dailyMinutes: minutes,
   sessionMinutes: minutes,
   sessionResetMinutes: minutes,
   volumeMax: v.pipe(integer, v.minValue(0), v.maxValue(100)),
+  warningMinutes: v.pipe(v.array(v.pipe(minutes, v.minValue(1))), v.maxLength(playTimeWarningsMax)),
 };
 export const playTimeState = v.object({
   enabled: v.boolean(),
-  limits: v.object({ ...playTimeLimits, warningMinutes: v.array(minutes) }),
+  limits: v.object(playTimeLimits),
   day: v.object({ date: v.string(), ...playAccount }),
   session: v.object(playAccount),
   clockBelieved: v.boolean(),

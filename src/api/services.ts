@@ -122,14 +122,21 @@ interface MappingService {
   add(params: MappingParams): number;
   update(id: number, changes: FieldChanges<MappingParams>): void;
   remove(id: number): void;
+  /** Reads the mapping files that changed. A file with a fault is logged, and its last valid mappings stay. */
+  reload(): Promise<void>;
 }
 
 type FieldChanges<T> = { readonly [Key in keyof T]?: T[Key] | undefined };
 
 interface SettingsService {
   read(): ApiSettings;
-  /** Applies the changes before it returns; they are on the disk when it resolves. */
-  update(changes: FieldChanges<ApiSettings & Omit<PlayTimeState["limits"], "warningMinutes">>): Promise<void>;
+  /** Applies the changes before it returns; they are on the disk when it resolves. Logs the names of `unknown` settings. */
+  update(
+    changes: FieldChanges<ApiSettings & PlayTimeState["limits"]>,
+    unknown?: readonly string[],
+  ): Promise<void>;
+  /** Reads the config file again. Rejects with `failed` if it has a fault. */
+  reload(): Promise<void>;
 }
 
 export interface ClientService {

@@ -45,6 +45,7 @@ export function createMappingFiles({ folder, log, clock }: MappingFilesOptions) 
   let reading: Promise<void> | undefined;
   let isAskedAgain = false;
   let closed = false;
+  let readAgain = () => {};
 
   return {
     /**
@@ -60,7 +61,7 @@ export function createMappingFiles({ folder, log, clock }: MappingFilesOptions) 
         files = next;
         if (isNews) changed([...files.values()].flatMap(({ mappings }) => mappings));
       };
-      const readAgain = () => {
+      readAgain = () => {
         timer?.[Symbol.dispose]();
         timer = undefined;
         // One read at a time; changes during it cause another one.
@@ -82,6 +83,11 @@ export function createMappingFiles({ folder, log, clock }: MappingFilesOptions) 
       });
       readAgain();
       await reading;
+    },
+    /** Reads the files that changed. */
+    async reload(): Promise<void> {
+      readAgain();
+      while (reading !== undefined) await reading;
     },
     close(): void {
       closed = true;

@@ -160,7 +160,7 @@ export const settingsTable = {
     ]),
   },
   launch: {
-    guard: setting({ check: boolean, default: false }, [
+    guard: setting({ check: boolean, default: false, api: "launchGuardEnabled" }, [
       "Whether a card must be put on twice, within ten seconds, before it ends the current media and starts other media.",
     ]),
   },
@@ -175,6 +175,9 @@ export const settingsTable = {
     ]),
   },
   playtime: {
+    limits_enabled: setting({ check: boolean, default: true, api: "limitsEnabled" }, [
+      "Whether the limits below count; false suspends them.",
+    ]),
     daily_minutes: setting({ check: playMinutes, default: 0, api: "dailyMinutes" }, [
       "How many minutes may be played on one day; 0 means as many as you like. A paused player does not count if it reports",
       "its pauses: mpv always, RetroArch if a card or the API paused it, other players never.",
@@ -186,7 +189,11 @@ export const settingsTable = {
       "After a pause of this many minutes a new session begins.",
     ]),
     warning_minutes: setting(
-      { check: list(wholeNumber(1, playTimeMinutesMax), playTimeWarningsMax), default: [5, 1] },
+      {
+        check: list(wholeNumber(1, playTimeMinutesMax), playTimeWarningsMax),
+        default: [5, 1],
+        api: "warningMinutes",
+      },
       ["How many minutes before the end clients are warned, each once, and a sound is played."],
     ),
   },

@@ -6,7 +6,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Clock, systemClock } from "../core/clock.ts";
-import { messageOf, ServiceError } from "../core/errors.ts";
+import { failed, messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
 import { type ConfigFile, type ConfigFileOptions, openConfigFile } from "./config-file.ts";
@@ -22,6 +22,8 @@ export interface SettingsOptions extends ConfigFileOptions {
   readonly systemFault?: (name: string, config: Config) => string | undefined;
   readonly clock?: Clock;
 }
+
+const loggedCharsMax = 200;
 
 export type Settings = Awaited<ReturnType<typeof createSettings>>;
 
@@ -61,15 +63,25 @@ export async function createSettings(options: SettingsOptions) {
     /**
      * Changes the given fields: `current()` before this returns, and the file before it resolves. Rejects with
      * `ServiceError`: `invalid-params` with the name of an invalid field, and nothing changed; or `failed` if the file cannot
-     * be written. After that the settings return to those of the file.
+     * be written. After that the settings return to those of the file. Logs the `unknown` names beside them.
      */
-    async update(given: SettingsPatch): Promise<void> {
+    async update(given: SettingsPatch, unknown: readonly string[] = []): Promise<void> {
       if (closed) throw new ServiceError("busy", "the service is stopping");
       const patch = checkPatch(given, {
         reader: readerFault,
         system: (name) => systemFault?.(name, changes.current()),
       });
+      if (unknown.length > 0)
+        log.info("config", "unknown settings were ignored", {
+          names: unknown.join(" ").slice(0, loggedCharsMax),
+        });
       if (editsOf(patch).length > 0) await updates.add(patch);
+    },
+    /** Reads the file again, in case that the watch missed a change. Rejects with `failed` if the file has a fault. */
+    async reload(): Promise<void> {
+      await look();
+      const fault = file.fault();
+      if (fault !== undefined) throw failed(fault);
     },
     /** Stops watching the file. Resolves after the pending updates have ended. */
     async close(): Promise<void> {

@@ -11,9 +11,16 @@
 import { isDeepStrictEqual } from "node:util";
 import { TomlDocument } from "@decimalturn/toml-patch";
 import { tableOf } from "./checks.ts";
-import { type ListItem, type Span, type Splice, spliceList, textLiteral } from "./toml-list-edit.ts";
+import {
+  type ListItem,
+  type ListValue,
+  listLiteral,
+  type Span,
+  type Splice,
+  spliceList,
+} from "./toml-list-edit.ts";
 
-export type SettingValue = boolean | number | readonly string[];
+export type SettingValue = boolean | number | readonly ListValue[];
 
 /** `section.key` gets `value`. */
 export interface SettingEdit {
@@ -126,7 +133,7 @@ function plainSplices(source: Source, edit: SettingEdit): readonly Splice[] {
   const { text, spanOf, top, tables } = source;
   const { section, key } = edit;
   const literal =
-    typeof edit.value === "object" ? `[${edit.value.map(textLiteral).join(", ")}]` : `${edit.value}`;
+    typeof edit.value === "object" ? `[${edit.value.map(listLiteral).join(", ")}]` : `${edit.value}`;
   const value = valueAt(source, edit);
   if (value !== undefined) return [{ ...spanOf(value), text: literal }];
   const line = `${key} = ${literal}`;

@@ -26,8 +26,10 @@ interface List extends Span {
   readonly items: readonly ListItem[];
 }
 
-/** A TOML basic string: JSON's escapes are among TOML's, which also requires one for DEL (TOML 1.0, String). */
-export function textLiteral(value: string): string {
+export type ListValue = string | number;
+
+/** A TOML basic string: JSON's escapes are among TOML's, which also requires one for DEL (TOML 1.0, String). Or a number. */
+export function listLiteral(value: ListValue): string {
   return JSON.stringify(value).replaceAll("\x7f", "\\u007f");
 }
 
@@ -36,13 +38,13 @@ export function spliceList(
   text: string,
   list: List,
   present: readonly unknown[],
-  wanted: readonly string[],
+  wanted: readonly ListValue[],
 ): readonly Splice[] {
   const [first] = list.items;
   if (first === undefined) {
     const isBlank = text.slice(list.start + 1, list.end - 1).trim() === "";
     const end = isBlank ? list.end - 1 : list.start + 1;
-    return [{ start: list.start + 1, end, text: wanted.map(textLiteral).join(", ") }];
+    return [{ start: list.start + 1, end, text: wanted.map(listLiteral).join(", ") }];
   }
   const splices: Splice[] = [];
   let before: ListItem | undefined;
@@ -52,11 +54,11 @@ export function spliceList(
       const entry = added[nth];
       if (entry === undefined) splices.push(...removal(text, list, item));
       else {
-        splices.push({ start: item.start, end: item.end, text: textLiteral(entry) });
+        splices.push({ start: item.start, end: item.end, text: listLiteral(entry) });
         before = item;
       }
     }
-    const rest = added.slice(items.length).map(textLiteral);
+    const rest = added.slice(items.length).map(listLiteral);
     if (rest.length > 0)
       splices.push(
         ...(before === undefined ? insertionFirst(text, first, rest) : insertion(text, before, rest)),
@@ -70,13 +72,13 @@ interface Step {
   /** Indices of the entries to remove. */
   readonly removed: readonly number[];
   /** The entries in their place. */
-  readonly added: readonly string[];
+  readonly added: readonly ListValue[];
   /** Index of the entry that follows and stays; undefined at the end. */
   readonly kept: number | undefined;
 }
 
 /** The steps from one list to the other that keep most entries (longest common subsequence). */
-function stepsBetween(present: readonly unknown[], wanted: readonly string[]): readonly Step[] {
+function stepsBetween(present: readonly unknown[], wanted: readonly ListValue[]): readonly Step[] {
   const width = wanted.length + 1;
   const common = new Uint32Array((present.length + 1) * width);
   const at = (i: number, j: number) => common[i * width + j] ?? 0;

@@ -89,6 +89,10 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
       book.put(id, undefined);
       log.info("mappings", "deleted", { id });
     },
+    async reload(): Promise<void> {
+      await files.reload();
+      await book.matcher.settled();
+    },
     /** The text that replaces the token's own; undefined if no mapping matches. Fast, because a tap waits for it. */
     map: (token: TokenParams) => book.matcher.find(token)?.override,
     /** Resolves when all changes are applied; a change of more than 64 mappings takes a moment. */

@@ -94,7 +94,7 @@ export function createServices(sources: ServiceSources): Services {
       folders: () => ({ ...mediaFolders(settings.current()), closed, sticks: media.sticks() }),
     }),
     mappings: mapper,
-    settings: { read: () => publicSettings(settings), update: (changes) => settings.update(changes) },
+    settings: { ...settings, read: () => publicSettings(settings) },
     clients,
     pairByPin,
     audit,
@@ -104,7 +104,7 @@ export function createServices(sources: ServiceSources): Services {
 }
 
 function publicSettings(settings: Settings): ApiSettings {
-  const { readers, audio, log, systems } = settings.current();
+  const { readers, audio, log, systems, launch } = settings.current();
   return {
     reader: readers.connect,
     audioFeedback: audio.feedback,
@@ -114,6 +114,7 @@ function publicSettings(settings: Settings): ApiSettings {
     insertModeExitDelay: readers.insertModeExitDelay,
     consoleLogging: log.console,
     debug: log.debug,
+    launchGuardEnabled: launch.guard,
     rootFolder: systems.statedRootFolders,
   };
 }

@@ -129,7 +129,7 @@ async function measureSet(set: readonly MappingParams[], folder: string): Promis
   using database = new Database(":memory:", { strict: true });
   for (const sql of migrations) database.run(sql);
   const mappings = createMappings(database, createDurableWrites(database, { onWritten() {}, onDamage() {} }));
-  const noFiles = { start: async () => {}, close() {} };
+  const noFiles = { start: async () => {}, reload: async () => {}, close() {} };
   const parts = { store: { mappings }, log: silentLog, clock: systemClock };
   const empty = await createMapper({ ...parts, files: noFiles });
   const making = await longestWait(async () => {

@@ -152,19 +152,26 @@ test("System object: id, name and category", async () => {
   await service.heard.next("media.stopped");
 });
 
-test("Settings object: every field is there, in both spellings where there are two", async () => {
+test("Settings object: every field is there, by each of its names", async () => {
   const settings = await call("settings");
   expect(Object.keys(settings).toSorted()).toEqual(
     [
       "audioFeedback",
+      "audioScanFeedback",
       "consoleLogging",
       "debug",
+      "debugLogging",
       "detectReaders",
       "insertMode",
       "insertModeBlocklist",
       "insertModeExitDelay",
+      "launchGuardEnabled",
       "reader",
       "readers",
+      "readersAutoDetect",
+      "readersScanExitDelay",
+      "readersScanIgnoreSystems",
+      "readersScanMode",
       "systems",
     ].toSorted(),
   );
@@ -317,7 +324,7 @@ test("Methods, media.search: query or systems; maxResults 1 to 1000", async () =
 test("Methods, settings.update: only the supplied values are written; the sample call supplies only debug", async () => {
   const before = await call("settings");
   expect(await call("settings.update", { debug: true })).toBeNull();
-  expect(await call("settings")).toEqual({ ...before, debug: true });
+  expect(await call("settings")).toEqual({ ...before, debug: true, debugLogging: true });
   expect(await Bun.file(`${place.folder}/config.toml`).text()).toContain("debug = true");
   await call("settings.update", { debug: false });
 });

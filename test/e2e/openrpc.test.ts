@@ -67,8 +67,14 @@ test("the document has all notifications, as methods without a result", () => {
 
 /** Fields with rules between their values that no schema states. */
 const own: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>>>>> = {
-  // No device of this machine; the two spellings agree; and only the service knows the systems.
+  // No device of this machine; all names of one setting agree; and only the service knows the systems.
   "settings.update": {
+    ...{ audioFeedback: fc.constant(true), audioScanFeedback: fc.constant(true) },
+    ...{ detectReaders: fc.constant(true), readersAutoDetect: fc.constant(true) },
+    ...{ insertMode: fc.constant(true), readersScanMode: fc.constant("hold") },
+    ...{ insertModeExitDelay: fc.constant(2.5), readersScanExitDelay: fc.constant(2.5) },
+    ...{ debug: fc.constant(true), debugLogging: fc.constant(true) },
+    readersScanIgnoreSystems: fc.constant(undefined),
     reader: fc.constant(["pn532-uart:/dev/none"]),
     readers: fc.constant(["pn532-uart:/dev/none"]),
     systems: fc.constant({ rootFolder: ["/srv/media"] }),
@@ -86,6 +92,12 @@ const own: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>
     tags: fc.constantFrom([], ["region:usa"], ["-lang:en", "~rev:rev 1"]),
   },
   "media.history": { cursor: fc.constantFrom("", "12") },
+  "settings.playtime.limits.update": {
+    daily: fc.constantFrom("0", "0s", "90m", "1h30m0s"),
+    session: fc.constantFrom("", "1h", "168h"),
+    sessionReset: fc.constantFrom("1m0s", "60s"),
+    warnings: fc.constantFrom([], ["5m"], ["1m0s", "2h"]),
+  },
   // Virtual tokens that lie there for an hour would fill the reader.
   "tokens.scan": { duration: fc.integer({ min: 1, max: 5 }) },
 };

@@ -67,8 +67,8 @@ function textFor({ format, pattern, minLength = 0, maxLength = 40 }: JsonSchema)
 }
 
 /** Just past a limit, or of another type; `scalar`: no list or object, which might fit a rule between fields or not. */
-function odd({ maxLength, maximum, minimum }: JsonSchema, scalar: boolean): fc.Arbitrary<unknown> {
-  if (scalar) return fc.constantFrom("", 0, 1.5, null, true);
+function odd({ type, maxLength, maximum, minimum }: JsonSchema, scalar: boolean): fc.Arbitrary<unknown> {
+  if (scalar) return fc.constantFrom(...["", 0, 1.5, null, true].filter((value) => typeof value !== type));
   const past: unknown[] = [];
   if (maxLength !== undefined) past.push("a".repeat(maxLength), "a".repeat(maxLength + 1));
   if (maximum !== undefined) past.push(maximum, maximum + 1);

@@ -4,6 +4,7 @@ import type { Events } from "../../events.ts";
 import type { Method, ParamsSchema, ResultOf, ResultSchema } from "../method.ts";
 import { clientMethods } from "./client-methods.ts";
 import { deviceMethods } from "./device-methods.ts";
+import { laterMethods } from "./later-methods.ts";
 import { launchMethods } from "./launch-methods.ts";
 import { libraryMethods } from "./library-methods.ts";
 import { mappingMethods } from "./mapping-methods.ts";
@@ -18,6 +19,7 @@ export const methods = [
   ...mediaMethods,
   ...libraryMethods,
   ...settingsMethods,
+  ...laterMethods,
   ...mappingMethods,
   ...readerMethods,
   ...clientMethods,

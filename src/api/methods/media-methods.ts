@@ -29,6 +29,21 @@ function asksForSomething<Input extends Asked>() {
   return rule;
 }
 
+const controlArgument = (min: number, max = 999_999) =>
+  v.union([v.pipe(v.string(), v.maxLength(64)), v.pipe(v.number(), v.minValue(min), v.maxValue(max))]);
+const namedArgument = v.record(
+  v.pipe(v.string(), v.maxLength(64)),
+  controlArgument(-999_999_000, 999_999_000),
+);
+
+/** The argument in the form of a script: `{ offset: 10 }` is `+10`, and `{ positionMs: 1500 }` is `1.5`. */
+function argumentOf(args: readonly (string | number)[] | v.InferOutput<typeof namedArgument>) {
+  const [name = "", value] = Array.isArray(args) ? ["", args[0]] : (Object.entries(args)[0] ?? []);
+  if (typeof value !== "number") return value;
+  const sign = /^(?:by|delta|offset)/i.test(name) && value >= 0 ? "+" : "";
+  return `${sign}${Number((name.endsWith("Ms") ? value / 1000 : value).toFixed(3))}`;
+}
+
 export const mediaMethods = [
   method({
     name: "media",
@@ -59,20 +74,15 @@ export const mediaMethods = [
   method({
     name: "media.control",
     right: "play",
-    docs: "Controls the player: `pause`, `resume`, `toggle`, `stop`, `seek`, `volume`, and the other actions of the script command `control`. `args` is a list of the further arguments of that command. They are a place (`+10`, `-10`, `1:30`, `1m30s` or `50%`), or a volume (`50`, `+5` or `-5`). A number is seconds from the start, or percent. Answers when the player has done it.",
+    docs: "Controls the player: `pause`, `resume`, `toggle`, `stop`, `seek`, `volume`, and the other actions of the script command `control`. `args` has the further argument of that command, as the only item of a list or the only member of an object. It is a place (`+10`, `-10`, `1:30`, `1m30s` or `50%`), or a volume (`50`, `+5` or `-5`). A number is seconds from the start, or percent. In an object, a name ending in `Ms` makes it milliseconds, and a name such as `offset` makes it relative. Answers when the player has done it.",
     params: v.object({
       action: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
       args: v.optional(
         v.nullable(
-          v.pipe(
-            v.array(
-              v.union([
-                v.pipe(v.string(), v.maxLength(64)),
-                v.pipe(v.number(), v.minValue(0), v.maxValue(999_999)),
-              ]),
-            ),
-            v.maxLength(1),
-          ),
+          v.union([
+            v.pipe(v.array(controlArgument(0)), v.maxLength(1)),
+            v.pipe(namedArgument, v.maxEntries(1)),
+          ]),
         ),
       ),
     }),
@@ -83,8 +93,7 @@ export const mediaMethods = [
       return read.kind !== "error" && ["save-state", "screenshot"].includes(read.action.kind);
     },
     async run(services, { action, args }) {
-      const to = args?.[0];
-      const read = readAction(action, typeof to === "number" ? String(Number(to.toFixed(3))) : to);
+      const read = readAction(action, argumentOf(args ?? []));
       if (read.kind === "error") throw failed(read.message);
       await services.control(read.action);
     },
@@ -119,6 +128,7 @@ export const mediaMethods = [
   }),
   method({
     name: "media.index.cancel",
+    aliases: ["media.generate.cancel"],
     right: "change",
     docs: "Ends the indexing that runs. The index from before stays searchable.",
     run: (services) => services.media.cancel(),

@@ -2,65 +2,118 @@
 import * as v from "valibot";
 import { ServiceError } from "../../core/errors.ts";
 import { method, requireRight } from "../method.ts";
-import { playTimeLimits, playTimeState, rootFolders, settingsFields } from "../schemas.ts";
+import { allSettings, playTimeLimits, playTimeState, rootFolders } from "../schemas.ts";
+
+const settingsUpdate = v.object({
+  ...v.partial(v.object(allSettings)).entries,
+  systems: v.optional(v.partial(rootFolders)),
+});
+
+/** Settings of later clients that this device does not have. */
+const missingSettings: ReadonlySet<string> = new Set([
+  ...["runZapScript", "audioVolume", "readersConnect", "systemDefaults", "errorReporting", "encryption"],
+  ...["launchGuardTimeout", "launchGuardDelay", "launchGuardRequireConfirm"],
+  ...["profilesRequireForLaunch", "profilesSwapData", "updateChannel", "updateCheck", "updateInstall"],
+  ...["backupRemoteEnabled", "backupRemoteSchedule", "backupRemoteBaseUrl", "playtimeSyncEnabled"],
+]);
 
 export const settingsMethods = [
   method({
     name: "settings",
     right: "change",
-    docs: "The settings that the API offers. `reader` and `readers` have one value, and so do `rootFolder` and `rootFolders`: that of the config file, without detected readers and defaults.",
-    result: v.object({ ...settingsFields, systems: rootFolders }),
+    docs: "The settings that the API offers. Some have several names, because clients differ: `reader` and `readers`; `rootFolder` and `rootFolders`; `audioFeedback` and `audioScanFeedback`; `detectReaders` and `readersAutoDetect`; `insertModeBlocklist` and `readersScanIgnoreSystems`; `insertModeExitDelay` and `readersScanExitDelay`; `debug` and `debugLogging`. `readersScanMode` is `hold` if `insertMode` is true, and `tap` otherwise. Readers and folders are those of the config file, without detected ones and defaults.",
+    result: v.object({ ...allSettings, systems: rootFolders }),
     run(services) {
-      const { reader, rootFolder, ...rest } = services.settings.read();
-      return { reader, readers: reader, ...rest, systems: { rootFolder, rootFolders: rootFolder } };
+      const { rootFolder, ...rest } = services.settings.read();
+      return {
+        ...rest,
+        readers: rest.reader,
+        audioScanFeedback: rest.audioFeedback,
+        readersAutoDetect: rest.detectReaders,
+        readersScanMode: rest.insertMode ? ("hold" as const) : ("tap" as const),
+        readersScanIgnoreSystems: rest.insertModeBlocklist,
+        readersScanExitDelay: rest.insertModeExitDelay,
+        debugLogging: rest.debug,
+        systems: { rootFolder, rootFolders: rootFolder },
+      };
     },
   }),
   method({
     name: "settings.update",
     right: "change",
-    docs: "Changes the given settings, at once and in the config file. The rest of the file stays as it is, with its comments. `reader`, `readers`, `systems`, `consoleLogging` and `debug` name files, devices or traces, and require the right `own`. Settings that open the device to others can be changed in the file only.",
+    docs: `Changes the given settings, at once and in the config file. The rest of the file stays as it is, with its comments. A setting can be given by any of its names, or by several with one value. \`reader\`, \`readers\`, \`systems\`, \`consoleLogging\`, \`debug\` and \`debugLogging\` name files, devices or traces, and require the right \`own\`. Settings that open the device to others can be changed in the file only. Unknown settings are ignored and logged. Settings of later clients that this device does not have are refused, and nothing changes: ${[...missingSettings].map((name) => `\`${name}\``).join(", ")}.`,
     changes: (params) =>
       Object.entries(params)
-        .flatMap(([name, value]) => (value === undefined ? [] : [name]))
+        .flatMap(([name, value]) => (value === undefined || isUnknown(name) ? [] : [name]))
         .join(" "),
-    params: v.object({
-      ...v.partial(v.object(settingsFields)).entries,
-      systems: v.optional(v.partial(rootFolders)),
-    }),
+    // Unknown settings are kept, because the service logs them.
+    params: v.looseObject(settingsUpdate.entries),
     errors: ["failed"],
-    async run(services, { reader, readers, systems = {}, ...rest }, caller) {
-      const { consoleLogging, debug } = rest;
-      const local = { reader, readers, ...systems, consoleLogging, debug };
+    async run(services, given, caller) {
+      const unknown = Object.keys(given).filter(isUnknown);
+      const missing = unknown.find((name) => missingSettings.has(name));
+      if (missing !== undefined)
+        throw new ServiceError("invalid-params", `${missing}: this device has no such setting`);
+      const { readers, audioScanFeedback, readersAutoDetect, debugLogging, ...known } = v.parse(
+        settingsUpdate,
+        given,
+      );
+      const { readersScanMode, readersScanIgnoreSystems, readersScanExitDelay, ...others } = known;
+      const { systems = {}, ...settings } = others;
+      const { reader, insertMode, insertModeBlocklist, insertModeExitDelay, consoleLogging, debug } =
+        settings;
+      const local = { reader, readers, ...systems, consoleLogging, debug, debugLogging };
       for (const [name, value] of Object.entries(local))
         if (value !== undefined) requireRight(`settings.update of ${name}`, "own", caller);
-      await services.settings.update({
-        reader: eitherSpelling("", { reader, readers }),
-        rootFolder: eitherSpelling("systems.", systems),
-        ...rest,
+      const scanMode = readersScanMode === undefined ? undefined : readersScanMode === "hold";
+      const changes = {
+        ...settings,
+        reader: oneOf("", { reader, readers }),
+        rootFolder: oneOf("systems.", systems),
+        audioFeedback: oneOf("", { audioFeedback: settings.audioFeedback, audioScanFeedback }),
+        detectReaders: oneOf("", { detectReaders: settings.detectReaders, readersAutoDetect }),
+        insertMode: oneOf("", { insertMode, readersScanMode: scanMode }),
+        insertModeBlocklist: oneOf("", { insertModeBlocklist, readersScanIgnoreSystems }),
+        insertModeExitDelay: oneOf("", { insertModeExitDelay, readersScanExitDelay }),
+        debug: oneOf("", { debug, debugLogging }),
+      };
+      await services.settings.update(changes, unknown).catch((error) => {
+        throw insertModeBlocklist === undefined ? inLaterWords(error) : error;
       });
     },
   }),
   method({
     name: "playtime",
     right: "change",
-    docs: "The play time of today and of this session, and the time that is left. `enabled` is true if there is a time limit; 0 minutes are no limit. `volumeMax` is the highest volume that cards and programs may set, in percent. `clockBelieved` is false while the clock of the device cannot be right: until it is set, no new day begins.",
+    docs: "The play time of today and of this session, and the time that is left. `enabled` is true if there is a time limit that counts; 0 minutes are no limit, and without `limitsEnabled` none counts. `volumeMax` is the highest volume that cards and programs may set, in percent. `clockBelieved` is false while the clock of the device cannot be right: until it is set, no new day begins.",
     result: playTimeState,
     run: (services) => services.playTime(),
   }),
   method({
     name: "playtime.limits.update",
     right: "own",
-    docs: "Changes the given limits, at once and in the config file. Time limits are in minutes, and 0 means none. `volumeMax` is in percent, and 100 means none; a player that is louder is turned down if it has a volume of its own (mpv).",
+    docs: "Changes the given limits, at once and in the config file. Time limits are in minutes, and 0 means none; `limitsEnabled` false suspends them. `volumeMax` is in percent, and 100 means none; a player that is louder is turned down if it has a volume of its own (mpv).",
     params: v.object(v.partial(v.object(playTimeLimits)).entries),
     errors: ["failed"],
     run: (services, limits) => services.settings.update(limits),
   }),
 ] as const;
 
-/** Two fields have two spellings each, because known clients use either. */
-function eitherSpelling(prefix: string, spellings: Readonly<Record<string, readonly string[] | undefined>>) {
-  const [one, other = one] = Object.values(spellings).filter((value) => value !== undefined);
-  if (Bun.deepEquals(one, other)) return one;
-  const names = Object.keys(spellings).map((name) => `${prefix}${name}`);
-  throw new ServiceError("invalid-params", `${names.join(" and ")} are one setting: give one of them`);
+/** The error with the name of the list of systems that the caller has used. */
+function inLaterWords(error: unknown): unknown {
+  if (!(error instanceof ServiceError) || error.code !== "invalid-params") return error;
+  const message = error.message.replace(/^insertModeBlocklist\b/, "readersScanIgnoreSystems");
+  return new ServiceError("invalid-params", message, { cause: error });
+}
+
+function isUnknown(name: string): boolean {
+  return !Object.hasOwn(settingsUpdate.entries, name);
+}
+
+/** The value of a setting that has several names. Throws `invalid-params` if two values differ. */
+function oneOf<T>(prefix: string, names: Readonly<Record<string, T | undefined>>): T | undefined {
+  const [one, ...others] = Object.values(names).filter((value) => value !== undefined);
+  if (others.every((other) => Bun.deepEquals(one, other))) return one;
+  const spelt = Object.keys(names).map((name) => `${prefix}${name}`);
+  throw new ServiceError("invalid-params", `${spelt.join(" and ")} are one setting: give one of them`);
 }

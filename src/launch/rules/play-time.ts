@@ -49,7 +49,10 @@ export function createPlayTime(parts: PlayTimeParts) {
   let timer: Disposable | undefined;
   const warned: Record<Limit, number> = { day: Number.POSITIVE_INFINITY, session: Number.POSITIVE_INFINITY };
 
-  const isLimited = () => limits().dailyMinutes > 0 || limits().sessionMinutes > 0;
+  const isLimited = () => {
+    const { limitsEnabled, dailyMinutes, sessionMinutes } = limits();
+    return limitsEnabled && (dailyMinutes > 0 || sessionMinutes > 0);
+  };
   let isOn = isLimited();
   const count = () => {
     const nowMs = elapsedMs();
@@ -130,7 +133,7 @@ export function createPlayTime(parts: PlayTimeParts) {
     /** `remainingMs` is absent without a limit. */
     state() {
       count();
-      const left = leftOf(ledger, limits());
+      const left = isOn ? leftOf(ledger, limits()) : {};
       const { day, isBelieved } = ledger;
       return {
         enabled: isOn,

@@ -8,7 +8,7 @@ import { notifications } from "../../../src/api/notifications.ts";
 import { methodRows, notificationRights } from "../../helpers/right-tables.ts";
 
 /** An alias has its lines in the transcript of its method. */
-const aliases = ["media.generate"];
+const aliases = ["media.generate", "media.generate.cancel"];
 
 test("every method has a transcript", () => {
   const files = readdirSync(join(import.meta.dir, "../../transcripts/api"));

@@ -94,6 +94,7 @@ volume_max = 60
 [launch]
 guard = true
 [playtime]
+limits_enabled = false
 daily_minutes = 60
 session_minutes = 30
 session_reset_minutes = 15
@@ -147,7 +148,13 @@ command = ["any", "--file={path}"]
     audio: { feedback: false, volumeMax: 60 },
     launch: { guard: true },
     retroarch: { resume: false },
-    playtime: { dailyMinutes: 60, sessionMinutes: 30, sessionResetMinutes: 15, warningMinutes: [10, 2] },
+    playtime: {
+      limitsEnabled: false,
+      dailyMinutes: 60,
+      sessionMinutes: 30,
+      sessionResetMinutes: 15,
+      warningMinutes: [10, 2],
+    },
     log: { console: false, debug: true },
     systems: { ...defaultConfig.systems, rootFolders: ["/a", "/b"], statedRootFolders: ["/a", "/b"] },
     script: { allowExecute: ["mpv .*"], allowHttp: ["http://lamp/.*"], allowInput: true },

@@ -29,6 +29,7 @@ afterEach(async () => {
 });
 
 interface Watched {
+  readonly files: MappingFiles;
   readonly folder: string;
   readonly lines: string[];
   readonly now: () => readonly FileMapping[];
@@ -57,6 +58,7 @@ async function start(
     now = mappings;
   });
   return {
+    files,
     folder,
     lines,
     now: () => now,
@@ -103,6 +105,13 @@ test("a file may name the types uid and text as later clients do", async () => {
   const source = `${table("a")}${table("b")}`.replace('"text"', '"id"').replace('"text"', '"value"');
   const watched = await startWith({ "a.toml": source });
   expect(watched.now().map(({ type }) => type)).toEqual(["uid", "text"]);
+});
+
+test("a file is in use as soon as a reload has ended", async () => {
+  const watched = await startWith({ "a.toml": table("a") });
+  await writeFile(join(watched.folder, "a.toml"), table("b"));
+  await watched.files.reload();
+  expect(patterns(watched)).toEqual(["b"]);
 });
 
 test("a folder that is not there is no error, and is noticed when it is made, with all above it", async () => {
@@ -329,7 +338,7 @@ test("an edit by hand changes what a card launches, one line or a thousand", asy
   };
   const files = createMappingFiles({ folder, log: silentLog, clock: systemClock });
   const mapper = await createMapper({ store, files, log: silentLog, clock: systemClock });
-  started.push({ start: files.start, close: mapper.close });
+  started.push({ ...files, close: mapper.close });
   const map = (text: string) => mapper.map({ type: "", uid: "", text, data: "" });
   expect(map("card")).toBe("x");
   await writeFile(join(folder, "a.toml"), table("other"));

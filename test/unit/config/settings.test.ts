@@ -106,6 +106,17 @@ test("a list of systems takes those that are known, by the config as it is then"
   expect(own.current().readers.insertModeBlocklist).toEqual(["jukebox", "Tapes"]);
 });
 
+test("a reload reads an edit at once, and rejects with the fault of the file", async () => {
+  const { settings, path } = await open("[log]\ndebug = false\n");
+  writeFileSync(path, "[log]\ndebug = true\n");
+  await settings.reload();
+  expect(settings.current().log.debug).toBe(true);
+  writeFileSync(path, "[log]\ndebug = 3\n");
+  const { code, message } = await refusalOf(settings.reload());
+  expect([code, message]).toEqual(["failed", expect.stringContaining("log.debug must be true or false")]);
+  expect(settings.current().log.debug).toBe(true);
+});
+
 test("every field changes its own key, and nothing else", async () => {
   const { settings, text } = await open(undefined);
   const before = settings.current();
@@ -118,6 +129,9 @@ test("every field changes its own key, and nothing else", async () => {
     insertModeExitDelay: 2.5,
     consoleLogging: false,
     debug: true,
+    launchGuardEnabled: true,
+    limitsEnabled: false,
+    warningMinutes: [30, 1],
     rootFolder: ["/media"],
   });
   const after = {
@@ -131,6 +145,8 @@ test("every field changes its own key, and nothing else", async () => {
     },
     audio: { feedback: false, volumeMax: 100 },
     log: { console: false, debug: true },
+    launch: { guard: true },
+    playtime: { ...before.playtime, limitsEnabled: false, warningMinutes: [30, 1] },
     systems: { ...defaultConfig.systems, rootFolders: ["/media"], statedRootFolders: ["/media"] },
   };
   expect(settings.current()).toEqual(after);

@@ -440,5 +440,7 @@ test("1,000 random edits of random commented files change only the value that wa
 });
 
 function literalOf(value: SettingValue): string {
-  return typeof value === "object" ? `[${value.map(basic).join(", ")}]` : String(value);
+  return typeof value === "object"
+    ? `[${value.map((one) => (typeof one === "string" ? basic(one) : one)).join(", ")}]`
+    : String(value);
 }

@@ -24,7 +24,7 @@ import { createMappings } from "../../../src/store/mapping-table.ts";
 import { migrations } from "../../../src/store/migrations.ts";
 import { hostileFamilies, hostileTexts } from "../../helpers/hostile-regexes.ts";
 
-const noFiles: MappingFiles = { start: async () => {}, close() {} };
+const noFiles: MappingFiles = { start: async () => {}, reload: async () => {}, close() {} };
 const regex = (pattern: string, type: MappingType = "text"): MappingParams => ({
   enabled: true,
   label: "",
@@ -238,6 +238,7 @@ test("no tap compiles an expression: neither the first after a start nor the fir
       admissions.push(await judge.admit(mappings, async () => {}));
       changed(mappings);
     },
+    reload: async () => {},
     close() {},
   };
   const mapper = await open({ database, files });
@@ -267,6 +268,7 @@ test("files whose expressions cost too much together are not admitted, and the r
           ),
         );
     },
+    reload: async () => {},
     close() {},
   };
   await open({ files });

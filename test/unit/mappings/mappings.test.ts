@@ -23,7 +23,7 @@ const base: MappingParams = {
   override: "b",
 };
 const card = (text: string, uid = "", data = "") => ({ type: "", uid, text, data });
-const noFiles: MappingFiles = { start: async () => {}, close() {} };
+const noFiles: MappingFiles = { start: async () => {}, reload: async () => {}, close() {} };
 
 const opened: Disposable[] = [];
 
@@ -272,6 +272,7 @@ test("mappings of files are listed behind the others, are tried after them, and 
   };
   const files: MappingFiles = {
     start: async (_, changed) => changed([mapping, { ...mapping, id: -6, enabled: false }]),
+    reload: async () => {},
     close() {},
   };
   const mapper = await open(openDatabase(), files);

@@ -205,6 +205,7 @@ test("for any fault of the clock, play is on some day, and never comes to less t
 });
 
 const noLimits: PlayTimeLimits = {
+  limitsEnabled: true,
   dailyMinutes: 0,
   sessionMinutes: 0,
   sessionResetMinutes: 20,
@@ -504,16 +505,21 @@ test("while something plays it is saved once a minute, and while nothing does, n
   keeper[Symbol.dispose]();
 });
 
-test("without limits nothing is counted, written or reported", () => {
-  const { clock, saves, told, keeper, begin, end } = makeKeeper({});
-  begin();
-  clock.advance(5 * hour);
-  end();
-  keeper[Symbol.dispose]();
-  expect(saves).toEqual([]);
-  expect(told).toEqual([]);
-  expect(keeper.refusal()).toBeUndefined();
-});
+test.each([{}, { limitsEnabled: false, dailyMinutes: 1, sessionMinutes: 1 }])(
+  "without limits that count nothing is counted, written or reported: %o",
+  (limits) => {
+    const { clock, saves, told, keeper, begin, end } = makeKeeper(limits);
+    begin();
+    clock.advance(5 * hour);
+    end();
+    expect(keeper.state()).toMatchObject({ enabled: false, day: { usedMs: 0 }, session: { usedMs: 0 } });
+    expect(keeper.state().day).not.toHaveProperty("remainingMs");
+    keeper[Symbol.dispose]();
+    expect(saves).toEqual([]);
+    expect(told).toEqual([]);
+    expect(keeper.refusal()).toBeUndefined();
+  },
+);
 
 test("the saved ledger is read again, and the oldest days are dropped", () => {
   const folder = stores.newFolder();
