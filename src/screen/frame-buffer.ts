@@ -46,7 +46,7 @@ function checked(
   return isSound ? { ...found, bitsPerPixel } : undefined;
 }
 
-const bandRows = 64; // Rows at a time, instead of another copy of the whole picture: 0.5 MB on a screen of 1920 columns.
+export const bandRows = 64; // Rows at a time, instead of another copy of the whole picture: 0.5 MB on a screen of 1920 columns.
 
 /** The bands of a picture, each in zstd and base64: a few kB together, because colors are flat. */
 export type PackedFrame = readonly string[];
@@ -137,4 +137,34 @@ export function framePixels(
     }
   }
   return band;
+}
+
+/** The reverse of `framePixels`: `count` rows of a band as rows of a PNG file, a filter byte of 0 and R G B of each pixel. */
+export function rgbOf(
+  band: Uint8Array,
+  { width, stride, bitsPerPixel }: FrameBuffer,
+  count: number,
+): Uint8Array {
+  const rows = new Uint8Array((width * 3 + 1) * count);
+  let to = 0;
+  for (let row = 0; row < count; row++) {
+    let from = row * stride;
+    to++;
+    for (let x = 0; x < width; x++, to += 3, from += bitsPerPixel / 8) {
+      const low = band[from] ?? 0;
+      const high = band[from + 1] ?? 0;
+      if (bitsPerPixel === 32) {
+        rows[to] = band[from + 2] ?? 0;
+        rows[to + 1] = high;
+        rows[to + 2] = low;
+      } else {
+        // The high bits are repeated, so that the largest value becomes 255.
+        const [red, green, blue] = [high >> 3, ((high & 7) << 3) | (low >> 5), low & 31];
+        rows[to] = (red << 3) | (red >> 2);
+        rows[to + 1] = (green << 2) | (green >> 4);
+        rows[to + 2] = (blue << 3) | (blue >> 2);
+      }
+    }
+  }
+  return rows;
 }

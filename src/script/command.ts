@@ -101,6 +101,8 @@ export interface ScriptPorts {
   input(kind: InputKind, steps: readonly InputStep[], signal: AbortSignal): Promise<void>;
   /** Writes to the next tag other than the script's own, and resolves once the tag was read back equal. */
   write(text: string, signal: AbortSignal): Promise<void>;
+  /** Saves a picture of the player, or else of the device's own screen; rejects if there is neither. */
+  screenshot(): Promise<void>;
   /** Shows the pairing code on the screen of the device; rejects if there is no screen. */
   pair(): Promise<void>;
   readonly playlist: PlaylistPorts;

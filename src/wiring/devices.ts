@@ -10,6 +10,7 @@ import { createVirtualInput } from "../launch/ports/virtual-input.ts";
 import type { Readers } from "../readers/readers.ts";
 import type { WriteRequest } from "../readers/writing.ts";
 import { createSounds } from "../system/sound.ts";
+import { captureScreen } from "./screen.ts";
 
 interface DeviceParts {
   readonly openInput: OpenInputDevice;
@@ -20,6 +21,7 @@ interface DeviceParts {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
+  readonly dataFolder: string;
   /** The files of the sounds are next to it. */
   readonly socketPath: string;
 }
@@ -30,7 +32,7 @@ const behindTapMs = 30;
 export type AllDevices = ReturnType<typeof createDevices>;
 
 export function createDevices(parts: DeviceParts) {
-  const { openInput, pair, readers, settings, bus, clock, log, socketPath } = parts;
+  const { openInput, pair, dataFolder, readers, settings, bus, clock, log, socketPath } = parts;
   const virtual = createVirtualInput({
     open: openInput,
     isAllowed: () => settings.current().script.allowInput,
@@ -58,6 +60,7 @@ export function createDevices(parts: DeviceParts) {
   return {
     input: virtual.play,
     pair,
+    captureScreen: () => captureScreen(join(dataFolder, "screenshots"), clock),
     inputText: virtual.playText,
     write,
     writeTag: write,

@@ -18,6 +18,7 @@ import {
 } from "../screen/frame-buffer.ts";
 import { createPainter, type Painter } from "../screen/painter.ts";
 import { type Picture, pictureOf, type ShownPairing, startingOf } from "../screen/picture.ts";
+import { saveScreenshot } from "../screen/screenshot.ts";
 import { type ScreenPlace, screenSvg } from "../screen/status-template.ts";
 import { english } from "../screen/texts.ts";
 import { ownAddresses, ownNames, reachOf } from "../system/addresses.ts";
@@ -254,6 +255,18 @@ function createDrawn(terminal: string, options: ScreenOptions) {
 
 function keyOf(shown: unknown, frame: FrameBuffer): string {
   return JSON.stringify([shown, frame]);
+}
+
+/** Saves a picture of the machine's console; resolves with false if there is none, or a player uses the display. */
+export async function captureScreen(
+  folder: string,
+  { now }: Pick<Clock, "now">,
+  terminal = process.env.TAPDECK_SCREEN ?? "",
+): Promise<boolean> {
+  const frame = terminal === "" ? undefined : await ownFrame(terminal);
+  if (frame === undefined || (await isDisplayTaken())) return false;
+  await saveScreenshot(frame, folder, now());
+  return true;
 }
 
 /** The machine's frame buffer, if the terminal is the machine's console, and no file or serial line. */

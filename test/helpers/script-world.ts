@@ -78,6 +78,9 @@ export function scriptWorld({ facts = quietFacts, bare = false } = {}) {
     async pair() {
       asked.push("pair");
     },
+    async screenshot() {
+      asked.push("screenshot");
+    },
     async write(text) {
       asked.push(`write ${text}`);
     },

@@ -7,6 +7,8 @@ import type { RunContext } from "../run-context.ts";
 export interface Devices {
   readonly input: ScriptPorts["input"];
   readonly pair: ScriptPorts["pair"];
+  /** Saves a picture of the device's own screen; resolves with false if it has none, or a player uses it. */
+  captureScreen?(): Promise<boolean>;
   /** Writes to the next tag, except the one with this UID; rejects as `readers.write` does, and with the signal's reason. */
   writeTag(tag: { readonly text: string; readonly exceptUid?: string }, signal: AbortSignal): Promise<void>;
 }

@@ -101,6 +101,11 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     playlist: playlists.portsOf(run),
     stop,
     ...createControlPorts(control, run),
+    async screenshot() {
+      if (await parts.devices?.captureScreen?.()) return;
+      if (playing.active() === undefined) throw failed("nothing plays, and there is no screen to save");
+      await playing.control({ kind: "screenshot" });
+    },
     delay: createDelay(clock, run),
     echo: (text) => log.info("script", text),
   });

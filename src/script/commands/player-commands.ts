@@ -58,6 +58,16 @@ export const playerCommands: readonly ScriptCommand[] = [
   },
   {
     ...common,
+    names: ["screenshot"],
+    argsMin: 0,
+    argsMax: 0,
+    args: "",
+    docs: "Saves a picture of RetroArch or of the film in mpv, as `control:screenshot` does, in that player's folder for screenshots. The SD image also saves its own screen while no player uses it. There, all pictures are in `/data/tapdeck/screenshots`. Other players cannot do this.",
+    example: "**screenshot",
+    run: (_call, ports) => ports.screenshot(),
+  },
+  {
+    ...common,
     names: ["delay"],
     args: "milliseconds, time or media_ready",
     waits: true,

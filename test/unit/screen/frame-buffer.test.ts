@@ -3,6 +3,9 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inflateSync } from "node:zlib";
+import { ServiceError } from "../../../src/core/errors.ts";
+import { screenshotsMax } from "../../../src/core/limits.ts";
 import {
   findFrameBuffer,
   framePixels,
@@ -11,6 +14,9 @@ import {
   writeFrame,
   writePacked,
 } from "../../../src/screen/frame-buffer.ts";
+
+import { saveScreenshot } from "../../../src/screen/screenshot.ts";
+import { run } from "../../helpers/processes.ts";
 
 let folder = "";
 beforeEach(async () => {
@@ -93,4 +99,63 @@ test("a process that has a display open is found, and one that renders without a
   await rm(join(folder, "14"), { recursive: true });
   await opens("15", "/dev/fb0");
   expect(await isDisplayTaken(folder)).toBe(true);
+});
+
+/** The width, the height and the pixels, R G B, of a PNG file without interlace whose rows have no filter. */
+function readPng(file: Buffer) {
+  const packed: Buffer[] = [];
+  for (let at = 8; at < file.length; ) {
+    const length = file.readUInt32BE(at);
+    const type = file.toString("latin1", at + 4, at + 8);
+    const data = file.subarray(at + 8, at + 8 + length);
+    expect(file.readUInt32BE(at + 8 + length)).toBe(Bun.hash.crc32(file.subarray(at + 4, at + 8 + length)));
+    if (type === "IDAT") packed.push(data);
+    at += 12 + length;
+  }
+  const [width, height] = [file.readUInt32BE(16), file.readUInt32BE(20)];
+  const rows = inflateSync(Buffer.concat(packed));
+  const pixels: number[] = [];
+  for (let row = 0; row < height; row++) {
+    const from = row * (width * 3 + 1);
+    expect(rows[from]).toBe(0);
+    pixels.push(...rows.subarray(from + 1, from + 1 + width * 3));
+  }
+  return { width, height, pixels };
+}
+
+for (const bitsPerPixel of [32, 16] as const)
+  test(`a screenshot has the pixels that were drawn, at ${bitsPerPixel} bits a pixel`, async () => {
+    const [width, height] = [161, 163];
+    const device = join(folder, "fb");
+    const frame = { device, width, height, stride: width * 4 + 12, bitsPerPixel } as const;
+    await writeFile(device, new Uint8Array(frame.stride * height));
+    const rgba = Uint8Array.from({ length: width * height * 4 }, (_, at) => (at % 4 === 3 ? 255 : at * 7));
+    await writeFrame(rgba, frame);
+    const pictures = join(folder, "made/pictures");
+    await saveScreenshot(frame, pictures, Date.UTC(2026, 10, 5, 3, 4, 5, 6));
+    const path = join(pictures, "screen-20261105030405006.png");
+    const shot = readPng(await readFile(path));
+    expect([shot.width, shot.height]).toEqual([width, height]);
+    const drawn = [...rgba].filter((_, at) => at % 4 < 3);
+    // 16 bits keep five or six of each color.
+    const slack = bitsPerPixel === 32 ? 0 : 7;
+    expect(shot.pixels.every((value, at) => Math.abs(value - (drawn[at] ?? 0)) <= slack)).toBe(true);
+    expect(shot.pixels).toHaveLength(drawn.length);
+    if (Bun.which("file") !== null)
+      expect((await run(["file", path])).out).toContain("PNG image data, 161 x 163, 8-bit/color RGB");
+  });
+
+test("a folder with too many files, a picture of the same moment and a frame buffer that is gone refuse a screenshot", async () => {
+  const device = join(folder, "fb");
+  const frame = { device, width: 160, height: 160, stride: 640, bitsPerPixel: 32 } as const;
+  const save = (into: string) => saveScreenshot(frame, join(folder, into), 0);
+  await expect(save("none")).rejects.toThrow(/^the picture of the screen cannot be saved: ENOENT/);
+  await writeFile(device, new Uint8Array(640 * 100));
+  await expect(save("short")).rejects.toThrow(`${device} ends early`);
+  await writeFile(device, new Uint8Array(640 * 160));
+  await save("same");
+  await expect(save("same")).rejects.toThrow(ServiceError);
+  await mkdir(join(folder, "full"));
+  for (let n = 0; n < screenshotsMax; n++) await writeFile(join(folder, "full", `${n}`), "");
+  await expect(save("full")).rejects.toThrow(`there are ${screenshotsMax} files in ${folder}/full`);
 });

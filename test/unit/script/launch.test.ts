@@ -7,8 +7,10 @@ import { hostname, tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { answerLaunch } from "../../../src/api/launch-endpoint.ts";
 import type { Config } from "../../../src/config/shape.ts";
+import { systemClock } from "../../../src/core/clock.ts";
 import { scriptCommands } from "../../../src/script/commands/index.ts";
 import { tapdeckVersion } from "../../../src/system/own-program.ts";
+import { captureScreen } from "../../../src/wiring/screen.ts";
 import { defaultConfig, silentAudit } from "../../helpers/defaults.ts";
 import { makeDeck } from "../../helpers/launcher-harness.ts";
 import { makeFiles } from "../../helpers/library.ts";
@@ -162,6 +164,34 @@ test("a text that is no file is a title of its system, or a search with stars", 
   expect(await deck.run("SNES/*nothing*")).toBe("nothing in the media index fits *nothing*");
 });
 
+test("a screenshot shows the screen of the device, or else the player, and is refused without either", async () => {
+  let hasScreen = true;
+  let taken = 0;
+  const none = async () => {};
+  await using deck = await makeDeck({
+    devices: {
+      ...{ input: none, pair: none, writeTag: none },
+      async captureScreen() {
+        taken += hasScreen ? 1 : 0;
+        return hasScreen;
+      },
+    },
+  });
+  await deck.file("a.sleep");
+  expect(await deck.run("**screenshot")).toBe(true);
+  hasScreen = false;
+  expect(await deck.run("**screenshot")).toBe("nothing plays, and there is no screen to save");
+  deck.launch(`${deck.folder}/a.sleep`);
+  await deck.next("media.started");
+  expect(await deck.run("**screenshot")).toMatch(
+    /^the player sleep can only be started and stopped: screenshot/,
+  );
+  expect(taken).toBe(1);
+  // A terminal that is no console of this machine is no screen.
+  expect(await captureScreen(deck.folder, systemClock, "/dev/null")).toBe(false);
+  expect(await captureScreen(deck.folder, systemClock, "")).toBe(false);
+});
+
 test("a card may run what the list allows, a link may not, even where a mapping of the owner's stands behind it", async () => {
   const deck = await scriptDeck((text) => (text === "touch" ? `**execute:${touch},${deck.ran}` : undefined));
   const touch = Bun.which("touch") ?? "";
@@ -202,7 +232,7 @@ const harmless = [
   ...["launch", "launch.title", "launch.search", "launch.random", "launch.system", "launch.last"],
   ...["playlist.play", "playlist.load", "playlist.stop", "playlist.pause"],
   ...["playlist.next", "playlist.previous", "playlist.goto"],
-  ...["control", "stop", "volume", "delay", "echo"],
+  ...["control", "stop", "volume", "delay", "echo", "screenshot"],
 ];
 
 test.each(scriptCommands.map((command) => [command.names[0] ?? "", command] as const))(

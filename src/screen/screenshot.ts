@@ -1,0 +1,63 @@
+/** Pictures of the frame buffer as files (W3C, PNG specification, third edition), read band by band, so that taps go on. */
+import { mkdir, open, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { crc32, createDeflate } from "node:zlib";
+import { failed, messageOf } from "../core/errors.ts";
+import { screenshotsMax } from "../core/limits.ts";
+import { bandRows, type FrameBuffer, rgbOf } from "./frame-buffer.ts";
+
+/** Writes a new file, which is named after the time. Rejects with `ServiceError`, also if the folder is full. */
+export async function saveScreenshot(frame: FrameBuffer, folder: string, nowMs: number): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  if ((await readdir(folder)).length >= screenshotsMax)
+    throw failed(`there are ${screenshotsMax} files in ${folder}: delete some pictures`);
+  const name = `screen-${new Date(nowMs).toISOString().replace(/\D/g, "")}.png`;
+  try {
+    await writeFile(join(folder, name), await pngOf(frame), { flag: "wx" });
+  } catch (error) {
+    throw failed(`the picture of the screen cannot be saved: ${messageOf(error)}`, error);
+  }
+}
+
+const signature = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
+const bitsPerSample = 8;
+const trueColor = 2;
+
+async function pngOf(frame: FrameBuffer): Promise<Buffer> {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(frame.width, 0);
+  header.writeUInt32BE(frame.height, 4);
+  header.set([bitsPerSample, trueColor], 8);
+  const parts: Uint8Array[] = [];
+  await pipeline(Readable.from(rowsOf(frame)), createDeflate({ level: 1 }), async (packed) => {
+    for await (const part of packed) parts.push(part);
+  });
+  const chunks = [chunk("IHDR", header), chunk("IDAT", Buffer.concat(parts)), chunk("IEND", Buffer.alloc(0))];
+  return Buffer.concat([signature, ...chunks.flat()]);
+}
+
+/** Section 5.3: the length, the type, the data, and the sum of the last two. */
+function chunk(type: string, data: Uint8Array): readonly Uint8Array[] {
+  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+  const typed = Buffer.concat([Buffer.from(type, "latin1"), data]);
+  length.writeUInt32BE(data.length);
+  sum.writeUInt32BE(crc32(typed));
+  return [length, typed, sum];
+}
+
+async function* rowsOf(frame: FrameBuffer): AsyncGenerator<Uint8Array> {
+  const { device, height, stride } = frame;
+  await using file = await open(device, "r");
+  for (let first = 0; first < height; first += bandRows) {
+    const count = Math.min(bandRows, height - first);
+    const band = new Uint8Array(count * stride);
+    for (let at = 0; at < band.length; ) {
+      const { bytesRead } = await file.read(band, at, band.length - at, first * stride + at);
+      if (bytesRead === 0) throw new Error(`${device} ends early`);
+      at += bytesRead;
+    }
+    yield rgbOf(band, frame, count);
+  }
+}
