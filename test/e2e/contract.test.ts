@@ -3,6 +3,7 @@
  * its own, and the transcripts of each method have the details.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { connect } from "../../src/client/client.ts";
 import { emulatedPn532, ntag213 } from "../helpers/emulated.ts";
 import { opened, within } from "../helpers/processes.ts";
 import {
@@ -349,10 +350,15 @@ test("Methods, mappings.update and mappings.delete: an unknown id is not found",
 });
 
 test("Methods, readers.write: one at a time waits for a tag, until it is called off", async () => {
-  const waiting = codeOf(call("readers.write", { text: "x" }));
-  expect(await codeOf(call("readers.write", { text: "y" }))).toBe(6);
+  const first = codeOf(call("readers.write", { text: "x" }));
+  // A second one of the same connection takes its place.
+  const second = codeOf(call("readers.write", { text: "y" }));
+  expect(await first).toBe(6);
+  const other = await connect(`ws://127.0.0.1:${place.port}/api/v0.1`);
+  expect(await codeOf(other.call("readers.write", { text: "z" }))).toBe(6);
+  other.close();
   expect(await call("readers.write.cancel")).toBeNull();
-  expect(await waiting).toBe(1);
+  expect(await second).toBe(1);
 });
 
 test("Methods, clients.delete: an unknown id is not found", async () => {

@@ -137,14 +137,18 @@ test("Ctrl-C calls the write off: the tag that comes next is left as it is", () 
   }));
 
 test("over the API: what was refused says why, for people and for programs", () =>
-  withService(async ({ device, service: { client, heard } }) => {
+  withService(async ({ device, place, service: { client, heard } }) => {
     const refusal = (params: { text: string; force?: boolean }) =>
       client.call("readers.write", params).then(
         () => "written",
         (error: unknown) => error,
       );
     const first = refusal({ text: "x" });
-    expect(await refusal({ text: "y" })).toMatchObject({ code: 6, data: { reason: "conflict" } });
+    await client.call("version");
+    const other = await connect(`ws://127.0.0.1:${place.port}/api/v0.1`);
+    const taken = other.call("readers.write", { text: "y" }).catch((error: unknown) => error);
+    expect(await taken).toMatchObject({ code: 6, data: { reason: "conflict" } });
+    other.close();
     await client.call("readers.write.cancel");
     expect(await first).toMatchObject({ code: 1, message: "it was called off" });
 
