@@ -3,7 +3,7 @@ import type { LibraryService } from "../api/services.ts";
 import type { Bus } from "../bus.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
 import { limitReached, publicError, ServiceError } from "../core/errors.ts";
-import { picturesPerConnectionMax, picturesWaitingMax } from "../core/limits.ts";
+import { pictureMsMax, picturesPerConnectionMax, picturesWaitingMax } from "../core/limits.ts";
 import { type MediaFolders, mediaNameOf } from "../core/media.ts";
 import { allows } from "../core/rights.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
@@ -20,12 +20,14 @@ interface LibraryParts {
   readonly folders: () => MediaFolders;
   readonly plays: Plays;
   readonly clock: Clock;
+  /** For tests. */
+  readonly find?: typeof findPicture | undefined;
 }
 
-export function createLibrary({ media, folders, plays, clock }: LibraryParts): LibraryService {
+export function createLibrary({ media, folders, plays, clock, find }: LibraryParts): LibraryService {
   return {
     browse: (query) => browse(media, query),
-    image: createPictures(folders),
+    image: createPictures({ folders, clock, find }),
     tags: (systems) => tagsOf(media, systems),
     lookup: (system, name) => lookUp(media, system, name),
     history({ limit, cursor, systems, isDistinct }) {
@@ -62,12 +64,16 @@ function entryOf({ path, systemId, launcherId, startedMs, playedS }: Play, nowMs
 }
 
 /** Finds pictures one after another, because each may take 50 MB while it is made smaller. */
-function createPictures(folders: () => MediaFolders): LibraryService["image"] {
+function createPictures({
+  folders,
+  clock,
+  find = findPicture,
+}: Pick<LibraryParts, "folders" | "clock" | "find">): LibraryService["image"] {
   const inTurn = createSerialQueue();
   const asking = new Map<object, number>();
   let waiting = 0;
   type Asked = Parameters<LibraryService["image"]>;
-  const find = async ({ path, system, types, maxSize }: Asked[0], caller: Asked[1]) => {
+  const answer = async ({ path, system, types, maxSize }: Asked[0], caller: Asked[1]) => {
     caller.gone().throwIfAborted();
     const now = folders();
     const file = await findMediaFile(path, now, []).catch((error: unknown) => {
@@ -76,7 +82,7 @@ function createPictures(folders: () => MediaFolders): LibraryService["image"] {
         throw notFound(path, why);
       });
     });
-    const found = await findPicture({
+    const found = await find({
       ...{ file: file.path, folders: now, types, maxSize },
       // Photos are their owner's.
       isItselfShown: allows(caller.grant(), "change"),
@@ -91,19 +97,27 @@ function createPictures(folders: () => MediaFolders): LibraryService["image"] {
       typeTag: `property:image-${found.type}`,
     };
   };
+  // A drive that hangs must not keep the pictures of the others back.
+  const answerInTime = async (...asked: Asked) => {
+    const { promise, reject } = Promise.withResolvers<never>();
+    const late = publicError("failed", "the picture was not read in time: its drive may not answer");
+    using _timer = clock.after(pictureMsMax, () => reject(late));
+    return await Promise.race([answer(...asked), promise]);
+  };
   return async (request, caller) => {
+    const most = allows(caller.grant(), "change") ? picturesWaitingMax : picturesWaitingMax / 2;
     const mine = asking.get(caller) ?? 0;
     if (mine >= picturesPerConnectionMax)
       throw limitReached(
         "picturesPerConnectionMax",
         "ask for the next picture after the answer to one of these",
       );
-    if (waiting >= picturesWaitingMax)
+    if (waiting >= most)
       throw limitReached("picturesWaitingMax", "too many pictures are asked for: try again in a moment");
     asking.set(caller, mine + 1);
     waiting += 1;
     try {
-      return await inTurn(() => find(request, caller));
+      return await inTurn(() => answerInTime(request, caller));
     } finally {
       waiting -= 1;
       const left = (asking.get(caller) ?? 1) - 1;

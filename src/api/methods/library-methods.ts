@@ -59,7 +59,7 @@ export const libraryMethods = [
   method({
     name: "media.image",
     right: "look",
-    docs: "The picture of a media file, in base64. It is a PNG, JPEG or WebP file with the name of the media file, beside it or in a folder such as `images`, `media`, `covers`, `downloaded_images` or `media/screenshots`; or it is listed in the `gamelist.xml` of the system's folder. `path` is that of an entry or result, an absolute one, or one below the folder of `system`. `imageTypes` are the types in the order of preference. `maxSize` is the longest edge in pixels: a larger picture is made smaller, as WebP. Without it, a picture of up to 512 KiB is sent as it is, and a larger one with an edge of 1024. `delivery` is always `inline`. A connection may ask for three pictures at a time.",
+    docs: "The picture of a media file, in base64. It is a PNG, JPEG or WebP file with the name of the media file, beside it or in a folder such as `images`, `media`, `covers`, `downloaded_images` or `media/screenshots`; or it is listed in the `gamelist.xml` of the system's folder. `path` is that of an entry or result, an absolute one, or one below the folder of `system`. `imageTypes` are the types in the order of preference. `maxSize` is the longest edge in pixels: a larger picture is made smaller, as WebP. Without it, a picture of up to 512 KiB is sent as it is, and a larger one with an edge of 1024. `delivery` is always `inline`. A photo is its own picture for callers with the right `change` only. A connection may ask for three pictures at a time.",
     params: v.object({
       mediaId: v.optional(v.nullable(v.number())),
       system: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(128)))),

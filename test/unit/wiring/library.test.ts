@@ -1,0 +1,103 @@
+/** Requests for pictures: how many may wait, whose places are kept, and that a hung drive keeps no other picture back. */
+import { expect, test } from "bun:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pictureMsMax, picturesPerConnectionMax, picturesWaitingMax } from "../../../src/core/limits.ts";
+import { pictureTypes } from "../../../src/core/media.ts";
+import type { Grant } from "../../../src/core/rights.ts";
+import type { findPicture } from "../../../src/media/pictures.ts";
+import { createLibrary } from "../../../src/wiring/library.ts";
+import { makeFiles } from "../../helpers/library.ts";
+import { createManualClock } from "../../helpers/manual-clock.ts";
+import { mediaTrial } from "../../helpers/media.ts";
+import { createStores } from "../../helpers/stores.ts";
+
+const callerWith = (grant: Grant, signal = new AbortController().signal) => ({
+  grant: () => grant,
+  gone: () => signal,
+  from: { address: "10.77.0.2" },
+});
+const request = { path: "SNES/Game.sfc", system: "SNES", types: pictureTypes, maxSize: undefined };
+
+/** A library of one game, whose pictures come from `find`. */
+async function libraryOf(find: typeof findPicture) {
+  const [stores, clock] = [createStores(), createManualClock()];
+  const root = await mkdtemp(join(tmpdir(), "pictured-"));
+  makeFiles(root, ["SNES/Game.sfc"]);
+  const { media, [Symbol.asyncDispose]: end } = await mediaTrial();
+  const { plays } = stores.open(stores.newFolder());
+  const library = createLibrary({ media, clock, find, plays, folders: () => ({ roots: [root], own: [] }) });
+  return {
+    library,
+    clock,
+    async [Symbol.asyncDispose]() {
+      await end();
+      stores.clean();
+      await rm(root, { recursive: true });
+    },
+  };
+}
+
+const found = async () => ({ contentType: "image/jpeg", bytes: Buffer.from("x"), type: "image" as const });
+
+test("a connection has three requests under way, strangers fill half of the places, and the rest is for members", async () => {
+  const held = Promise.withResolvers<void>();
+  await using made = await libraryOf(async () => {
+    await held.promise;
+    return found();
+  });
+  const { image } = made.library;
+  const ask = (caller: ReturnType<typeof callerWith>) =>
+    image(request, caller).then(
+      () => "picture",
+      (error) => error.data.limit,
+    );
+  const asked: Promise<string>[] = [];
+  const fill = (grant: Grant, most: number) => {
+    for (let n = 0, caller = callerWith(grant); n < most; n++) {
+      if (n % picturesPerConnectionMax === 0) caller = callerWith(grant);
+      asked.push(ask(caller));
+    }
+  };
+  const greedy = callerWith("play");
+  for (let n = 0; n < picturesPerConnectionMax; n++) asked.push(ask(greedy));
+  expect(await ask(greedy)).toBe("picturesPerConnectionMax");
+  fill("play", picturesWaitingMax / 2 - picturesPerConnectionMax);
+  expect(await ask(callerWith("play"))).toBe("picturesWaitingMax");
+  fill("change", picturesWaitingMax / 2);
+  expect(await ask(callerWith("change"))).toBe("picturesWaitingMax");
+  held.resolve();
+  expect(new Set(await Promise.all(asked))).toEqual(new Set(["picture"]));
+  expect(await ask(greedy)).toBe("picture");
+});
+
+test("a drive that does not answer delays the next picture by ten seconds, and no longer", async () => {
+  const [begun, never] = [Promise.withResolvers<void>(), new Promise<undefined>(() => {})];
+  let count = 0;
+  await using made = await libraryOf(async () => {
+    if (count++ > 0) return found();
+    begun.resolve();
+    return never;
+  });
+  const first = made.library.image(request, callerWith("look")).catch((error) => error);
+  const second = made.library.image(request, callerWith("look"));
+  await begun.promise;
+  made.clock.advance(pictureMsMax);
+  expect(await first).toMatchObject({ code: "failed", isPublic: true });
+  expect(await second).toEqual({
+    ...{ delivery: "inline", contentType: "image/jpeg", extension: "jpg" },
+    ...{ data: "eA==", typeTag: "property:image-image" },
+  });
+});
+
+test("nothing is read for a caller that is gone", async () => {
+  let count = 0;
+  await using made = await libraryOf(() => {
+    count++;
+    return found();
+  });
+  const gone = AbortSignal.abort(new Error("the caller is gone"));
+  await expect(made.library.image(request, callerWith("look", gone))).rejects.toThrow("the caller is gone");
+  expect(count).toBe(0);
+});
