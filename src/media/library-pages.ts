@@ -55,7 +55,7 @@ export async function browse(
   const after = query.cursor === undefined ? undefined : readCursor(query.cursor);
   const hasLetter = query.letter === undefined ? undefined : startsWith(query.letter);
   const hasTags = query.tags.length === 0 ? undefined : tagFilter(query.tags);
-  const path = asked.replace(/\/+$/, "");
+  const path = asked.endsWith("/") ? asked.slice(0, -1) : asked;
   const [system = "", ...below] = path.split("/");
   const isOut = path !== "" && systems.length > 0 && !systems.includes(system);
   const way = isDescending ? -1 : 1;
