@@ -203,18 +203,21 @@ async function fitted(
   if (contentType === undefined) return undefined;
   const whole = bytes.length <= pictureBytesMax ? { contentType, bytes } : undefined;
   if (whole !== undefined && maxSize === undefined) return whole;
-  const edge = maxSize ?? edgeOfLarge;
+  const most = whole?.bytes.length ?? pictureBytesMax + 1;
   try {
-    const smaller = await new Bun.Image(bytes, { maxPixels: picturePixelsMax })
-      .resize(edge, edge, { fit: "inside", withoutEnlargement: true })
-      .webp({ quality: 80 })
-      .bytes();
-    const isShorter = smaller.length < (whole?.bytes.length ?? pictureBytesMax + 1);
-    return isShorter ? { contentType: "image/webp", bytes: smaller } : whole;
+    for (let edge = maxSize ?? edgeOfLarge; edge >= 1; edge = Math.floor(edge / 2)) {
+      const smaller = await new Bun.Image(bytes, { maxPixels: picturePixelsMax })
+        .resize(edge, edge, { fit: "inside", withoutEnlargement: true })
+        .webp({ quality: 80 })
+        .bytes();
+      if (smaller.length < most) return { contentType: "image/webp", bytes: smaller };
+      // Only a picture that cannot be sent as it is gets fewer pixels than wanted.
+      if (whole !== undefined) return whole;
+    }
   } catch {
     // Too many pixels, or damaged: the client may still show it.
-    return whole;
   }
+  return whole;
 }
 
 /** Such as `jpg`. */

@@ -160,7 +160,8 @@ test("a large picture is made smaller, and a small one stays as it is", async ()
     const { width, height, format } = await new Bun.Image(picture.bytes).metadata();
     return [picture.contentType, format, width, height];
   };
-  expect(await sizeOf(undefined)).toEqual(["image/webp", "webp", 1024, 1024]);
+  // With an edge of 1024 this noise would still be too long for an answer.
+  expect(await sizeOf(undefined)).toEqual(["image/webp", "webp", 512, 512]);
   expect(await sizeOf(200)).toEqual(["image/webp", "webp", 200, 200]);
   put("media/SNES/images/Some & Game's.png", dot);
   expect((await found(game, { maxSize: 256 }))?.type).toBe("image");
