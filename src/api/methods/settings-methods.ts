@@ -51,9 +51,7 @@ export const settingsMethods = [
     errors: ["failed"],
     async run(services, given, caller) {
       const unknown = Object.keys(given).filter(isUnknown);
-      const missing = unknown.find((name) => missingSettings.has(name));
-      if (missing !== undefined)
-        throw new ServiceError("invalid-params", `${missing}: this device has no such setting`);
+      for (const name of unknown) refuseElsewhere(name);
       const { readers, audioScanFeedback, readersAutoDetect, debugLogging, ...known } = v.parse(
         settingsUpdate,
         given,
@@ -93,9 +91,12 @@ export const settingsMethods = [
     name: "playtime.limits.update",
     right: "own",
     docs: "Changes the given limits, at once and in the config file. Time limits are in minutes, and 0 means none; `limitsEnabled` false suspends them. `volumeMax` is in percent, and 100 means none; a player that is louder is turned down if it has a volume of its own (mpv).",
-    params: v.object(v.partial(v.object(playTimeLimits)).entries),
+    params: v.object({
+      ...v.partial(v.object(playTimeLimits)).entries,
+      enabled: v.optional(v.never("its name here is limitsEnabled")),
+    }),
     errors: ["failed"],
-    run: (services, limits) => services.settings.update(limits),
+    run: (services, { enabled: _, ...limits }) => services.settings.update(limits),
   }),
 ] as const;
 
@@ -104,6 +105,18 @@ function inLaterWords(error: unknown): unknown {
   if (!(error instanceof ServiceError) || error.code !== "invalid-params") return error;
   const message = error.message.replace(/^insertModeBlocklist\b/, "readersScanIgnoreSystems");
   return new ServiceError("invalid-params", message, { cause: error });
+}
+
+/** Throws `invalid-params` for the name of a setting that `settings.update` cannot change. */
+function refuseElsewhere(name: string): void {
+  const why = missingSettings.has(name)
+    ? "this device has no such setting"
+    : Object.hasOwn(playTimeLimits, name)
+      ? "playtime.limits.update changes it"
+      : Object.hasOwn(rootFolders.entries, name)
+        ? "it is a member of systems"
+        : undefined;
+  if (why !== undefined) throw new ServiceError("invalid-params", `${name}: ${why}`);
 }
 
 function isUnknown(name: string): boolean {
