@@ -16,6 +16,7 @@ export interface Events {
   "media.stopped": shapes.MediaStopped;
   "media.indexing": shapes.IndexStatus;
   "launch.finished": shapes.LaunchFinished;
+  "playlist.opened": shapes.LoadedPlaylist;
   "launch.guarded": shapes.LaunchGuarded;
   "playtime.warning": shapes.PlayTimeWarning;
 }

@@ -32,6 +32,11 @@ export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> 
     docs: "The launch guard holds a card back because `playing` plays. The same card again, or `confirm`, switches within `confirmMs`. Its `launch.finished` follows.",
     params: shapes.launchGuarded,
   },
+  "playlist.opened": {
+    right: "look",
+    docs: "A card asks for the items of a playlist to choose from, as `media` lists them.",
+    params: shapes.loadedPlaylist,
+  },
   "playtime.warning": {
     right: "change",
     docs: "Play time ends in `minutesLeft` minutes. If that is 0, it has ended, and the player is stopped.",

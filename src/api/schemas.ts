@@ -119,16 +119,6 @@ export const launcherEntry = v.object({
   reason: v.exactOptional(v.string()),
 });
 
-/** The playlist that is loaded. `place` is the item that plays or is next, from 1. */
-export const loadedPlaylist = v.object({
-  path: v.string(),
-  place: count,
-  count,
-  state: v.picklist(["playing", "paused"]),
-  isShuffled: v.boolean(),
-  repeat: v.picklist(["no", "all", "one"]),
-});
-
 /** Exact ids of systems. */
 export const systemIds = v.pipe(v.array(v.pipe(v.string(), v.maxLength(128))), v.maxLength(searchSystemsMax));
 

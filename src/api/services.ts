@@ -3,7 +3,7 @@ import type { AuditEntry } from "../core/audit.ts";
 import type { ActiveMedia, IndexStatus, Media, MediaTag, PictureType, System } from "../core/media.ts";
 import type { ControlAction, LaunchEntry } from "../core/playback.ts";
 import type { Requester, Role } from "../core/rights.ts";
-import type { ListedMapping, ValueOf } from "../core/shapes.ts";
+import type { ListedMapping, LoadedPlaylist, ValueOf } from "../core/shapes.ts";
 import type { MappingParams, Reader, Token, TokenParams } from "../core/token.ts";
 import type { MethodCaller } from "./method.ts";
 import type { PairByPin } from "./pin-pairing-endpoint.ts";
@@ -31,7 +31,7 @@ export interface Services {
   /** Launches the card that the launch guard holds back. Throws `not-found` if there is none. */
   confirm(): void;
   playTime(): PlayTimeState;
-  playlist(): ValueOf<typeof schemas.loadedPlaylist> | undefined;
+  playlist(): LoadedPlaylist | undefined;
   /**
    * Puts a virtual token on a reader for `durationMs`: on the simulated reader with this id, or on the API's own virtual
    * reader. Throws `not-found` for an unknown reader and `invalid-params` for a real one.

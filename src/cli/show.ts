@@ -73,6 +73,8 @@ function detail({ method, params }: Notification): string {
       return `${params.mediaName} after ${params.elapsed} s, exit code ${params.exitCode ?? "none"}`;
     case "media.indexing":
       return params.indexing ? (params.currentStepDisplay ?? "") : `${params.totalMedia ?? 0} files`;
+    case "playlist.opened":
+      return `${params.name}: choose one of ${params.count}`;
     case "launch.guarded":
       return `${params.playing} plays: put the card on once more to switch`;
     case "playtime.warning":

@@ -58,6 +58,7 @@ export const untrustedDelayMsMax = 10_000; // In all, of one script that is not 
 export const cardsGoneMax = 128; // Cards that were removed while their launch waited: twice the queue.
 export const hooksRunningMax = 16; // Scripts of hooks at one time; a card at the edge of the field must not pile them up.
 export const playlistItemsMax = 10_000; // Because of the memory for a shuffled list; nobody plays more.
+export const playlistShownMax = 100; // Items of a playlist that was opened, in one answer: a list to choose from.
 export const playlistFailuresMax = 100; // Items in a row that cannot be played, before a playlist ends.
 export const playTimeMinutesMax = 7 * 24 * 60;
 export const playTimeWarningsMax = 16;

@@ -160,6 +160,21 @@ export const launchEntry = v.object({
 });
 export type LaunchEntry = ValueOf<typeof launchEntry>;
 
+/** The playlist that is loaded. `place` is the item that plays or is next, from 1. */
+export const loadedPlaylist = v.object({
+  /** Empty for a list that is on the card. */
+  path: text,
+  name: text,
+  place: count,
+  count,
+  state: v.picklist(["playing", "paused"]),
+  isShuffled: v.boolean(),
+  repeat: v.picklist(["no", "all", "one"]),
+  /** Only after `playlist.open`, until an item starts: up to 100 items from `place` on, to choose from. */
+  items: v.exactOptional(v.array(v.object({ place: count, name: text }))),
+});
+export type LoadedPlaylist = ValueOf<typeof loadedPlaylist>;
+
 /** A script joined the launch queue. `script` is the text after mapping. */
 export const running = v.object({ ...content, time, script: text });
 export type Running = ValueOf<typeof running>;

@@ -8,6 +8,7 @@ import type { ClosedPlaces, StartedMedia } from "../core/media.ts";
 import type { ControlAction } from "../core/playback.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
 import type { TokenParams } from "../core/token.ts";
+import { readyScript } from "../script/run-script.ts";
 import type { LastMedia } from "../store/play-state.ts";
 import type { PlayerChoice } from "./launchers.ts";
 import { findMediaFile, type MediaFile } from "./media-file.ts";
@@ -75,6 +76,12 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
       return (await findMediaFile(path, folders(), known)).path;
     },
     launch: (path, how, run) => portsOf(run).launch(path, { ...how, isItem: true }),
+    async runScript(script, run) {
+      const ports = portsOf(run);
+      const launch: typeof ports.launch = (path, how) => ports.launch(path, { ...how, isItem: true });
+      await readyScript(script, run.origin).run({ ...ports, launch }, run.signal);
+    },
+    onOpened: (list) => bus.emit("playlist.opened", list),
     stop: starting.stop,
   });
   const portsOf = createScriptPorts({ ...parts, folders, playing, starting, playlists, token });

@@ -1,16 +1,11 @@
 /** The playlist: one at a time. A stop, another start, and two crashes in a row end it. */
-import { constants } from "node:fs";
-import { open, readdir, realpath, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
 import { type Clock, sleep } from "../core/clock.ts";
 import { failed, messageOf, publicError, ServiceError } from "../core/errors.ts";
-import { playlistBytesMax, playlistFailuresMax, playlistItemsMax } from "../core/limits.ts";
+import { playlistFailuresMax, playlistShownMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
-import { extensionOf } from "../core/media.ts";
-import { eachInSlices, sortInSlices } from "../core/slices.ts";
-import { kindOf } from "../media/known-systems.ts";
-import { playlistEntries } from "../media/playlists.ts";
+import type { LoadedPlaylist } from "../core/shapes.ts";
 import type { LaunchHow, PlaylistHow, PlaylistPorts } from "../script/command.ts";
+import { type PlaylistItem, type ReadPlaylist, readPlaylist } from "./playlist-items.ts";
 import type { RunContext } from "./run-context.ts";
 
 // An exit with a failure within this time counts as a crash.
@@ -26,18 +21,22 @@ interface PlaylistParts {
   /** The absolute path of a file that a card names. */
   readonly find: (path: string) => Promise<string>;
   readonly launch: (path: string, how: LaunchHow, run: RunContext) => Promise<void>;
+  /** Runs the script of an item. */
+  readonly runScript: (script: string, run: RunContext) => Promise<void>;
+  /** Called when a card asks for the list, to choose from. */
+  readonly onOpened: (list: LoadedPlaylist) => void;
   readonly stop: () => Promise<void>;
 }
 
 export type Playlists = ReturnType<typeof createPlaylists>;
 
-interface Loaded {
-  readonly path: string;
-  readonly items: readonly string[];
+interface Loaded extends ReadPlaylist {
   readonly how: PlaylistHow;
   readonly owner: RunContext;
   at: number;
   isPlaying: boolean;
+  /** The list is shown until an item starts. */
+  isOpen: boolean;
   crashes: number;
   /** Aborts when the current item is no longer wanted. */
   step: AbortController;
@@ -46,7 +45,7 @@ interface Loaded {
 }
 
 export function createPlaylists(parts: PlaylistParts) {
-  const { clock, log, elapsedMs, find, launch, stop } = parts;
+  const { clock, log, elapsedMs, find, launch, runScript, onOpened, stop } = parts;
   let loaded: Loaded | undefined;
   let startedMs = 0;
   let startedRun: RunContext | undefined;
@@ -61,17 +60,17 @@ export function createPlaylists(parts: PlaylistParts) {
     loaded = undefined;
   };
   const load = async (path: string, how: PlaylistHow, owner: RunContext): Promise<Loaded> => {
-    const place = await find(path);
-    const items = await playlistItems(place);
+    const list = await readPlaylist(path, owner.origin, find);
     owner.signal.throwIfAborted();
     clear();
     loaded = {
-      path: place,
-      items: how.isShuffled ? shuffled(items) : items,
+      ...list,
+      items: how.isShuffled ? shuffled(list.items) : list.items,
       how,
       owner,
       at: 0,
       isPlaying: false,
+      isOpen: false,
       crashes: 0,
       step: new AbortController(),
       run: undefined,
@@ -79,12 +78,17 @@ export function createPlaylists(parts: PlaylistParts) {
     return loaded;
   };
 
+  const startItem = async (item: PlaylistItem | undefined, how: LaunchHow, run: RunContext) => {
+    if (item !== undefined)
+      await ("path" in item ? launch(item.path, how, run) : runScript(item.script, run));
+  };
   /** Starts the item at `from`, or the next in this direction that can be played, on behalf of the run `by`. */
   const playFrom = async (list: Loaded, from: number, direction: 1 | -1, by?: RunContext) => {
     list.step.abort(publicError("failed", "another item of the playlist was asked for"));
     list.step = new AbortController();
     const step = by === undefined ? list.step.signal : AbortSignal.any([list.step.signal, by.signal]);
     const { card, isHook } = list.owner;
+    list.isOpen = false;
     let why = "";
     let at: number | undefined = from;
     for (let tries = Math.min(list.items.length, playlistFailuresMax); tries > 0; tries--) {
@@ -93,7 +97,7 @@ export function createPlaylists(parts: PlaylistParts) {
       const run = { card, isHook, origin: (by ?? list.owner).origin, signal: step };
       list.run = run;
       try {
-        return await launch(list.items[at] ?? "", list.how, run);
+        return await startItem(list.items[at], list.how, run);
       } catch (error) {
         if (step.aborted || !(error instanceof ServiceError) || error.code === "forbidden") {
           if (loaded === list && list.run === run) list.isPlaying = false;
@@ -128,6 +132,11 @@ export function createPlaylists(parts: PlaylistParts) {
         await playFrom(list, list.at, 1, owner);
       },
       load: async (path, how) => void (await load(path, how, owner)),
+      async open(path, how) {
+        const list = path === undefined ? need() : await load(path, how, owner);
+        list.isOpen = true;
+        onOpened(stateOf(list));
+      },
       async stop() {
         const list = need();
         const wasPlaying = list.isPlaying && isItem(list);
@@ -156,16 +165,7 @@ export function createPlaylists(parts: PlaylistParts) {
         await playFrom(list, place - 1, 1, owner);
       },
     }),
-    state: () =>
-      loaded && {
-        path: loaded.path,
-        /** The place of the item that plays or is next, from 1. */
-        place: loaded.at + 1,
-        count: loaded.items.length,
-        state: loaded.isPlaying ? ("playing" as const) : ("paused" as const),
-        isShuffled: loaded.how.isShuffled,
-        repeat: loaded.how.repeat,
-      },
+    state: (): LoadedPlaylist | undefined => loaded && stateOf(loaded),
     /** Whether a playlist of this card plays, or is between two items. */
     isOf: (card: string) => loaded?.isPlaying === true && loaded.owner.card === card,
     /** To be called when a player was started for this run. */
@@ -190,6 +190,17 @@ export function createPlaylists(parts: PlaylistParts) {
   };
 }
 
+function stateOf({ path, name, items, how, at, isPlaying, isOpen }: Loaded): LoadedPlaylist {
+  const first = Math.max(0, Math.min(at, items.length - playlistShownMax));
+  const shown = items
+    .slice(first, first + playlistShownMax)
+    .map((item, index) => ({ place: first + index + 1, name: item.name }));
+  return {
+    ...{ path, name, place: at + 1, count: items.length, state: isPlaying ? "playing" : "paused" },
+    ...{ isShuffled: how.isShuffled, repeat: how.repeat, ...(isOpen ? { items: shown } : {}) },
+  };
+}
+
 /** Undefined at an end of the list. */
 function placeAfter({ items, how }: Loaded, at: number, direction: 1 | -1): number | undefined {
   const next = at + direction;
@@ -197,69 +208,10 @@ function placeAfter({ items, how }: Loaded, at: number, direction: 1 | -1): numb
   return how.repeat === "no" ? undefined : (next + items.length) % items.length;
 }
 
-/** All orders have the same probability (Durstenfeld's version of the Fisher-Yates shuffle). */
-function shuffled(items: readonly string[]): readonly string[] {
-  const order = [...items];
-  for (let last = order.length - 1; last > 0; last--) {
-    const chosen = Math.floor(Math.random() * (last + 1));
-    [order[last], order[chosen]] = [order[chosen] ?? "", order[last] ?? ""];
-  }
-  return order;
-}
-
-const lists = [".m3u", ".m3u8", ".pls"];
-
-export async function isFolderOrList(path: string): Promise<boolean> {
-  return lists.includes(extensionOf(path)) || (await stat(path)).isDirectory();
-}
-
-/** By name, numbers as numbers. */
-const byName = new Intl.Collator("en", { numeric: true }).compare;
-
-/** At most `playlistItemsMax` items: as listed, or sorted by `compare`. Throws `ServiceError("failed")` if there are none. */
-export async function playlistItems(path: string, compare = byName): Promise<readonly string[]> {
-  const isFolder = (await stat(path)).isDirectory();
-  if (!isFolder && !lists.includes(extensionOf(path)))
-    throw failed(`${path} is no playlist: it takes a folder, .m3u, .m3u8 or .pls`);
-  const items = (isFolder ? await inFolder(path, compare) : await inList(path)).slice(0, playlistItemsMax);
-  if (items.length === 0) throw failed(`the playlist ${path} names nothing to play`);
-  return items;
-}
-
-async function inList(path: string): Promise<readonly string[]> {
-  const items: string[] = [];
-  await eachInSlices(playlistEntries(await textOf(path), extensionOf(path)), (listed) => {
-    const entry = listed.replaceAll("\\", "/");
-    if (/^\w[\w+.-]+:/.test(entry) || entry.includes("\0")) return;
-    items.push(entry.startsWith("/") ? entry : join(dirname(path), entry));
-  });
-  return items;
-}
-
-/**
- * Reads `playlistBytesMax` at most; a line that is cut there names no file, and is left out later. An open pipe would block,
- * and `path` may have become a link since its check, so the open file must still be that plain file.
- */
-async function textOf(path: string): Promise<string> {
-  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
-  if (!(await file.stat()).isFile() || (await realpath(`/proc/self/fd/${file.fd}`)) !== path)
-    throw failed(`${path} is no plain file, or was replaced while it was read`);
-  const bytes = new Uint8Array(playlistBytesMax);
-  const { bytesRead } = await file.read(bytes, 0, playlistBytesMax, 0);
-  return new TextDecoder().decode(bytes.subarray(0, bytesRead));
-}
-
-/** Only sounds and films if there are any, so that a cover beside songs is left out. */
-async function inFolder(folder: string, compare: typeof byName): Promise<readonly string[]> {
-  const names: string[] = [];
-  const runs: string[] = [];
-  await eachInSlices(await readdir(folder, { withFileTypes: true }), (entry) => {
-    const { name } = entry;
-    const extension = extensionOf(name);
-    if (entry.isDirectory() || name.startsWith(".") || lists.includes(extension)) return;
-    names.push(name);
-    if (["Audio", "Video"].includes(kindOf(extension)?.id ?? "")) runs.push(name);
-  });
-  const inOrder = await sortInSlices(runs.length > 0 ? runs : names, compare);
-  return inOrder.slice(0, playlistItemsMax).map((name) => join(folder, name));
+/** All orders have the same probability. */
+function shuffled<T>(items: readonly T[]): readonly T[] {
+  return items
+    .map((item) => ({ item, key: Math.random() }))
+    .sort((a, b) => a.key - b.key)
+    .map(({ item }) => item);
 }

@@ -11,6 +11,7 @@ export const accents: Readonly<Record<Picture["kind"], string>> = {
   "not-found": "#ffb35e",
   failed: "#ff9d94",
   starting: "#7cd4ff",
+  playlist: "#7cd4ff",
   "stick-away": "#ffb35e",
   "stick-gone": "#ffb35e",
   "time-over": "#c9b6ff",
@@ -27,6 +28,7 @@ const extents: Readonly<Record<Drawn, readonly [top: number, bottom: number]>> =
   "not-found": [9, 95],
   failed: [8, 90],
   starting: [6, 94],
+  playlist: [20, 80],
   "stick-away": [8, 92],
   "stick-gone": [8, 92],
   "time-over": [10, 90],
@@ -99,6 +101,10 @@ const drawings: Readonly<Record<Drawn, (accent: string) => string>> = {
   starting: (accent) => `
     <circle cx="50" cy="50" r="44" fill="${accent}"/>
     <path d="M40 29v42l34 -21z" fill="${dark}" stroke="${dark}" stroke-width="5"/>`,
+  // A list, with a mark before each line.
+  playlist: (accent) => `
+    <path d="M36 27h52M36 50h52M36 73h52" stroke="${white}" stroke-width="9" fill="none"/>
+    <path d="M12 20v14l12 -7zM12 43v14l12 -7zM12 66v14l12 -7z" fill="${accent}" stroke="${accent}" stroke-width="2"/>`,
   // The moon and stars.
   "time-over": (accent) => `
     <path d="M64 12a42 42 0 1 0 26 58a34 34 0 0 1 -26 -58z" fill="${accent}"/>

@@ -1,5 +1,6 @@
 /** Chooses the picture of the screen from the facts; this code neither draws nor waits. */
 import { screenNameCharsMax, screenReasonCharsMax } from "../core/limits.ts";
+import type { LoadedPlaylist } from "../core/shapes.ts";
 import { plainText } from "./screen-lines.ts";
 
 export type Picture = StatePicture | PairingPicture;
@@ -16,6 +17,8 @@ export type Notice =
   /** `name` is that of the missing media, or of a USB stick that is not plugged in or was pulled out during play. */
   | { readonly kind: "not-found" | "stick-away" | "stick-gone"; readonly name: string }
   | Starting
+  /** The items of a playlist, each with its place. */
+  | { readonly kind: "playlist"; readonly name: string; readonly items: readonly string[] }
   | { readonly kind: "failed"; readonly reason: string };
 
 /** The data of the pairing picture. */
@@ -100,6 +103,25 @@ export function stopNoticeOf(why: string): Notice | undefined {
 export function startingOf(mediaName: string, isGame = false): Notice {
   const name = plainText(mediaName, screenNameCharsMax);
   return { kind: "starting", name, ...(isGame ? { isGame } : {}) };
+}
+
+// As many as are legible.
+const playlistRowsMax = 6;
+
+export function playlistOf({ name, place, items = [] }: LoadedPlaylist): Notice {
+  const next = Math.max(
+    0,
+    Math.min(
+      items.findIndex((item) => item.place === place),
+      items.length - playlistRowsMax,
+    ),
+  );
+  const rows = items.slice(next, next + playlistRowsMax);
+  return {
+    kind: "playlist",
+    name: plainText(name, screenNameCharsMax),
+    items: rows.map((item) => plainText(`${item.place}. ${item.name}`, screenNameCharsMax)),
+  };
 }
 
 /** The last part of a path without its ending; nothing for scripts and addresses, which may hold secrets. */

@@ -101,14 +101,21 @@ function message(picture: StatePicture, box: Box, texts: ScreenTexts): readonly 
   const small = { width, linesMax: 3, sizeMax: height * 0.06, sizeMin: height * 0.042 };
   const headline: Row = [texts.headline[picture.kind], large, colors.text];
   const said: Row = [wordsOf(picture, texts), small, accent];
+  const line: Room = { ...small, linesMax: 1 };
   // The name identifies the media that starts; the word above is small.
   const rows: readonly Row[] =
-    picture.kind === "starting" && picture.name !== ""
+    picture.kind === "playlist"
       ? [
-          [texts.headline.starting, { ...small, linesMax: 1 }, accent],
-          [picture.name, large, colors.text],
+          [texts.headline.playlist, { ...line, sizeMax: height * 0.08 }, colors.text],
+          [picture.name, line, accent],
+          ...picture.items.map((item): Row => [item, line, colors.text]),
         ]
-      : [headline, said];
+      : picture.kind === "starting" && picture.name !== ""
+        ? [
+            [texts.headline.starting, line, accent],
+            [picture.name, large, colors.text],
+          ]
+        : [headline, said];
   const gap = height * 0.02;
   const wordsHeight = heightOf(rows, gap);
   const iconGap = height * 0.05;

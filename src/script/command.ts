@@ -65,6 +65,8 @@ export interface PlaylistPorts {
   play(path: string | undefined, how: PlaylistHow): Promise<void>;
   /** Replaces the loaded playlist, and starts nothing. */
   load(path: string, how: PlaylistHow): Promise<void>;
+  /** Shows the items of the playlist at `path`, or of the loaded one, to choose from; starts nothing. */
+  open(path: string | undefined, how: PlaylistHow): Promise<void>;
   /** Ends the playlist, and stops its item. */
   stop(): Promise<void>;
   /** Stops its item, and keeps the place. */

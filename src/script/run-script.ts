@@ -20,6 +20,7 @@ export function readyScript(text: string, origin: ScriptOrigin) {
   const switchesMedia = steps.some(({ meaning }) => meaning.startsMedia && meaning.goesOn !== true);
   return {
     traits: parsed.traits,
+    names: parsed.commands.map(({ name }) => name),
     startsMedia: steps.some(({ meaning }) => meaning.startsMedia),
     /** Whether one of its commands starts other media than the current one. */
     switchesMedia,

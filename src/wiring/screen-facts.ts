@@ -3,6 +3,7 @@ import type { LaunchFinished } from "../events.ts";
 import {
   type Notice,
   noticeOf,
+  playlistOf,
   type ScreenFacts,
   type ShownPairing,
   startingOf,
@@ -14,6 +15,8 @@ import type { ScreenOptions } from "./screen.ts";
 const gameLauncherId = "retroarch";
 // Long enough for a child to read it twice.
 const noticeMs = 8000;
+// Long enough to find the phone, and to choose.
+const choiceMs = 120_000;
 
 type Parts = Pick<ScreenOptions, "bus" | "clock" | "readers" | "refusal">;
 
@@ -52,6 +55,7 @@ export function followFacts(
     }),
     bus.on("launch.finished", finished),
     bus.on("playtime.warning", changed),
+    bus.on("playlist.opened", (list) => note(playlistOf(list), choiceMs)),
     bus.on("media.started", ({ mediaName, launcherId }) => {
       isPlaying = true;
       hasPlayed = true;

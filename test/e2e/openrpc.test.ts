@@ -50,6 +50,7 @@ test("the document has all notifications, as methods without a result", () => {
     [
       "launch.finished",
       "launch.guarded",
+      "playlist.opened",
       "media.indexing",
       "media.paused",
       "media.resumed",

@@ -42,7 +42,7 @@ const extensionPlayers = [
 
 const names = [
   ...["running", "media.started", "media.paused", "media.resumed", "media.stopped"],
-  ...["launch.finished", "launch.guarded"],
+  ...["launch.finished", "launch.guarded", "playlist.opened"],
 ] as const satisfies readonly EventName[];
 
 export async function makeDeck({

@@ -100,6 +100,7 @@ export const notificationRights: Readonly<Record<string, Exclude<Grant, "none">>
   running: "change",
   "launch.finished": "change",
   "launch.guarded": "change",
+  "playlist.opened": "look",
   "playtime.warning": "change",
   "tokens.added": "change",
   "tokens.removed": "change",

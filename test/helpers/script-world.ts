@@ -88,6 +88,8 @@ export function scriptWorld({ facts = quietFacts, bare = false } = {}) {
       play: async (path, how) =>
         void asked.push(`playlist play ${path ?? "what is loaded"} ${JSON.stringify(how)}`),
       load: async (path, how) => void asked.push(`playlist load ${path} ${JSON.stringify(how)}`),
+      open: async (path, how) =>
+        void asked.push(`playlist open ${path ?? "what is loaded"} ${JSON.stringify(how)}`),
       stop: async () => void asked.push("playlist stop"),
       pause: async () => void asked.push("playlist pause"),
       move: async (by) => void asked.push(`playlist move ${by}`),

@@ -4,9 +4,9 @@ import { failed } from "../../core/errors.ts";
 import { searchQueryCharsMax, searchResultsMax } from "../../core/limits.ts";
 import { readAction } from "../../core/playback.ts";
 import { allows } from "../../core/rights.ts";
-import { activeMedia, count, indexStatus, mediaItem, system } from "../../core/shapes.ts";
+import { activeMedia, count, indexStatus, loadedPlaylist, mediaItem, system } from "../../core/shapes.ts";
 import { method } from "../method.ts";
-import { launcherEntry, loadedPlaylist, ruleSchemas, systemIds, upTo } from "../schemas.ts";
+import { launcherEntry, ruleSchemas, systemIds, upTo } from "../schemas.ts";
 
 const resultsDefault = 250;
 
@@ -48,7 +48,7 @@ export const mediaMethods = [
   method({
     name: "media",
     right: "look",
-    docs: "State and statistics of the media index, the media that plays, and the loaded playlist.",
+    docs: "State and statistics of the media index, the media that plays, and the loaded playlist. After `**playlist.open` it has `items` to choose from: up to 100 from `place` on, or the last ones. `**playlist.goto` starts one.",
     result: v.object({
       database: indexStatus,
       active: v.array(activeMedia),

@@ -4,7 +4,7 @@ import { type Call, type PlaylistHow, readFlag, type ScriptCommand } from "../co
 import { fileOptions, howOf, slotOption } from "./launch-commands.ts";
 
 const what =
-  "a folder (its sounds and films by name, or else its files), or a list (`.m3u`, `.m3u8`, `.pls`). The path is absolute, or `<System>/<relative path>` below a media folder";
+  'a folder (its sounds and films by name, or else its files), or a list (`.m3u`, `.m3u8`, `.pls`). The path is absolute, or `<System>/<relative path>` below a media folder. A list on the card is JSON, `{"name":"Two","items":[{"name":"One","zapscript":"Audio/1.mp3"}]}`, and each of its items a script that starts media';
 const options = {
   ...fileOptions,
   mode: "`shuffle` for a random order, which is drawn once.",
@@ -46,6 +46,19 @@ export const playlistCommands: readonly ScriptCommand[] = [
     docs: "Loads a playlist, as `playlist.play` does, without starting it.",
     example: "**playlist.load:Audio/Bedtime.m3u",
     run: (call, { playlist }) => playlist.load(call.args[0] ?? "", playlistHow(call)),
+  },
+  {
+    ...common,
+    names: ["playlist.open"],
+    argsMax: 1,
+    args: "folder or list",
+    options,
+    docs: "Loads a playlist, and shows its items on the device's page and, while nothing plays, on the screen of the SD image. There, a person chooses. Without an argument, it shows the loaded one.",
+    example: "**playlist.open:Audio/Bedtime",
+    run: (call, { playlist }) => {
+      const path = call.args[0] ?? "";
+      return playlist.open(path === "" ? undefined : path, playlistHow(call));
+    },
   },
   {
     ...common,

@@ -3,7 +3,7 @@ import type { Client, Notification } from "../../client/client.ts";
 import { button, byId, el, note } from "./dom.ts";
 import { searchCard } from "./page-search.ts";
 import { type Entry, enter, forget, kept, takeCodeFromAddress, takeFromAddress } from "./page-session.ts";
-import { indexCard, playingCard, readersCard, tapsCard } from "./page-status.ts";
+import { indexCard, playingCard, playlistCard, readersCard, tapsCard } from "./page-status.ts";
 import { phonesCard } from "./phones.ts";
 import { pairMoreCard, unpairedCard } from "./unpaired.ts";
 
@@ -95,6 +95,7 @@ function makeCards({ client, rights, isPaired }: Inside) {
   const [canPlay, canChange] = [rights.includes("play"), rights.includes("change")];
   let canWrite = false;
   const playing = playingCard(client, canPlay);
+  const playlist = playlistCard(client, canPlay);
   const library = indexCard(client, canChange);
   const find = searchCard(client, { canPlay, canChange, canWrite: () => canWrite });
   const taps = canChange ? tapsCard(client) : undefined;
@@ -112,7 +113,11 @@ function makeCards({ client, rights, isPaired }: Inside) {
   let guarded = "";
   const hear = ({ method, params }: Notification) => {
     if (method === "media.indexing") library.show(params);
-    if (method === "media.started" || method === "media.stopped") void playing.refresh();
+    if (method === "media.started" || method === "media.stopped") {
+      void playing.refresh();
+      void playlist.refresh();
+    }
+    if (method === "playlist.opened") playlist.show(params);
     if (method === "readers.added" || method === "readers.removed") void readers?.refresh();
     if (method === "launch.guarded") {
       guarded = params.time;
@@ -126,11 +131,12 @@ function makeCards({ client, rights, isPaired }: Inside) {
   };
   return {
     columns: [
-      el("div", { class: "column" }, playing.card, find.card),
+      el("div", { class: "column" }, playing.card, playlist.card, find.card),
       el("div", { class: "column" }, taps?.card, phones?.card, readers?.card, library.card, more),
     ],
     hear,
-    refresh: () => Promise.all([playing, library, taps, readers, phones].map((card) => card?.refresh())),
+    refresh: () =>
+      Promise.all([playing, playlist, library, taps, readers, phones].map((card) => card?.refresh())),
   };
 }
 

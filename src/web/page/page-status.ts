@@ -1,5 +1,5 @@
 /** The cards for playing media, the index, the last taps, and the readers; buttons appear if the rights allow them. */
-import type { Client } from "../../client/client.ts";
+import type { Calls, Client } from "../../client/client.ts";
 import type { ActiveMedia, IndexStatus } from "../../core/media.ts";
 import type { LaunchEntry } from "../../core/playback.ts";
 import { button, el, listCard, named, section, telling } from "./dom.ts";
@@ -20,6 +20,32 @@ export function playingCard(client: Client, canPlay: boolean) {
     body.replaceChildren(el("div", { class: "playing rows" }, what, stop));
   };
   return { card, refresh: async () => show(await client.call("media.active")) };
+}
+
+type Playlist = Calls["media"]["result"]["playlists"][number];
+
+/** The items of a playlist that a card opened, to choose from; hidden without one. */
+export function playlistCard(client: Client, canPlay: boolean) {
+  const list = el("ul", { class: "rows" });
+  const name = el("p", { class: "quiet" });
+  const card = section("Choose one", name, list);
+  const row = ({ place, name }: { readonly place: number; readonly name: string }) => {
+    const start = telling(() => client.call("launch", `**playlist.goto:${place}`));
+    const what = el("span", { class: "name" }, `${place}. ${name}`);
+    return el(
+      "li",
+      {},
+      canPlay ? el("button", { type: "button", class: "row", onclick: start }, what) : what,
+    );
+  };
+  const show = (playlist: Playlist | undefined) => {
+    const { items, count = 0 } = playlist ?? {};
+    card.hidden = items === undefined;
+    name.textContent = `${playlist?.name ?? ""} · ${count.toLocaleString()} in all`;
+    list.replaceChildren(...(items ?? []).map(row));
+  };
+  card.hidden = true;
+  return { card, show, refresh: async () => show((await client.call("media")).playlists[0]) };
 }
 
 export function indexCard(client: Client, canStart: boolean) {

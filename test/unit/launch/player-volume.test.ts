@@ -23,7 +23,15 @@ async function makeRoom({ device, ceiling = () => 100 }: { device?: string; ceil
     throw new Error("nobody is to ask for this");
   };
   const state = () =>
-    listed && { path: "", place: 1, count: 2, state: listed, isShuffled: false, repeat: "no" as const };
+    listed && {
+      path: "",
+      name: "",
+      place: 1,
+      count: 2,
+      state: listed,
+      isShuffled: false,
+      repeat: "no" as const,
+    };
   const ports = createControlPorts(
     {
       playing: { active: () => player && media, control: none, volume, ready: none },

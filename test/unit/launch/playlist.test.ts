@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { playlistItems } from "../../../src/launch/playlist.ts";
+import { playlistItems } from "../../../src/launch/playlist-items.ts";
 import { playlistEntries } from "../../../src/media/playlists.ts";
 import { type Deck, makeDeck } from "../../helpers/launcher-harness.ts";
 import { eventually } from "../../helpers/processes.ts";
@@ -80,6 +80,75 @@ test("a cover beside songs is none of the items", async () => {
   await deck.tapAndWait("**playlist.load:A");
   expect(deck.launcher.playlist()).toMatchObject({ count: 2, place: 1, state: "paused" });
   expect(deck.started()).toEqual([]);
+});
+
+test("a list on the card plays its scripts one after another, each as a card would, but no playlist", async () => {
+  await using deck = await makeList("A/1.true", "A/2.true", "A/3.true", "B/4.true", "B/5.true");
+  const items = [
+    { name: "One", zapscript: "A/1.true" },
+    { zapscript: "A/missing.true" },
+    { name: "Two", zapscript: "**echo:two||A/2.true?when=[[platform == 'linux']]||" },
+    { name: "A folder", zapscript: "B" },
+    { name: "Three", zapscript: "A/3.true" },
+  ];
+  const card = `**playlist.load:${JSON.stringify({ id: "x", name: "Mine", items })}?repeat=off`;
+  expect(await deck.tapAndWait(card)).toBe(true);
+  expect(deck.launcher.playlist()).toEqual({
+    ...{ path: "", name: "Mine", place: 1, count: 5, state: "paused", isShuffled: false, repeat: "no" },
+  });
+  deck.tap("**playlist.play");
+  await eventually(() => {
+    expect(deck.count("media.stopped")).toBe(3);
+    expect(deck.launcher.playlist()).toBeUndefined();
+  });
+  expect(deck.started()).toEqual(["1", "2", "3"]);
+  expect(deck.lines).toContain("info  script: two");
+  expect(deck.lines.filter((line) => line.includes("an item was left out"))).toHaveLength(2);
+});
+
+test.each([
+  ['{"items":[]}', /^a playlist in JSON is/],
+  ['{"name":1,"items":[{"zapscript":"a"}]}', /^a playlist in JSON is/],
+  ['{"items":[{"name":"a"}]}', /^a playlist in JSON is/],
+  ['{"items":[{"zapscript":"a"},{"zapscript":"**stop"}]}', /^item 2: it starts no media$/],
+  ['{"items":[{"zapscript":"**playlist.play:a"}]}', /^item 1: a playlist cannot be an item$/],
+  ['{"items":[{"zapscript":"**stopp"}]}', /^item 1: this version knows no command \*\*stopp/],
+])("a list %s is refused, and the loaded one stays", async (json, sentence) => {
+  await using deck = await makeList("A/1.true");
+  await deck.tapAndWait("**playlist.load:A");
+  expect(await deck.tapAndWait(`**playlist.play:${json}`)).toMatch(sentence);
+  expect(deck.launcher.playlist()).toMatchObject({ name: "A", state: "paused" });
+  expect(deck.started()).toEqual([]);
+});
+
+test("a list of an untrusted caller has no commands that reach outside", async () => {
+  await using deck = await makeList("A/1.true");
+  const items = [{ zapscript: "A/1.true||**execute:ls" }];
+  deck.launcher.launch(deck.token(`**playlist.play:${JSON.stringify({ items })}`), { trusted: false });
+  expect((await deck.next("launch.finished")).error).toMatch(/^item 1: \*\*execute reaches outside/);
+  expect(deck.started()).toEqual([]);
+});
+
+test("a playlist that is opened shows its items until one starts, and starts none itself", async () => {
+  const files = Array.from({ length: 120 }, (_, at) => `A/${at + 1}.sleep`);
+  await using deck = await makeList(...files);
+  expect(await deck.tapAndWait("**playlist.open")).toMatch(/^no playlist is loaded/);
+  expect(await deck.tapAndWait("**playlist.open:A")).toBe(true);
+  const opened = await deck.next("playlist.opened");
+  expect(opened).toMatchObject({ name: "A", place: 1, count: 120, state: "paused" });
+  expect(opened.items).toHaveLength(100);
+  expect(opened.items?.[1]).toEqual({ place: 2, name: "2" });
+  expect(deck.launcher.playlist()).toEqual(opened);
+  expect(deck.started()).toEqual([]);
+  await deck.tapAndWait("**playlist.goto:115");
+  expect(deck.started()).toEqual(["115"]);
+  expect(deck.launcher.playlist()).not.toHaveProperty("items");
+  // Opened while an item plays, it shows the last ones, and the item plays on.
+  await deck.tapAndWait("**playlist.open");
+  const again = await deck.next("playlist.opened", 2);
+  expect(again).toMatchObject({ place: 115, state: "playing" });
+  expect(again.items?.map(({ place }) => place)).toEqual(Array.from({ length: 100 }, (_, at) => at + 21));
+  expect(deck.count("media.stopped")).toBe(0);
 });
 
 test("next, previous and goto move about; at the ends they say so, or go round with repeat=all", async () => {

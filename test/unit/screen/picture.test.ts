@@ -9,6 +9,7 @@ import {
   noticeOf,
   type Picture,
   pictureOf,
+  playlistOf,
   type ScreenFacts,
   startingOf,
   stopNoticeOf,
@@ -27,6 +28,11 @@ const pictures: Readonly<Record<Picture["kind"], Picture>> = {
   "not-found": { kind: "not-found", name: "Zelda" },
   failed: { kind: "failed", reason: "the player ended with code 1" },
   starting: { kind: "starting", name: "Mario" },
+  playlist: {
+    kind: "playlist",
+    name: "Bedtime",
+    items: ["1. Moon", "2. Stars", "3. A Long Night", "4. Owl", "5. Fox", "6. Wind"],
+  },
   "stick-away": { kind: "stick-away", name: "GAMES" },
   "stick-gone": { kind: "stick-gone", name: "GAMES" },
   "time-over": { kind: "time-over", reason: "there is more tomorrow" },
@@ -96,7 +102,15 @@ test("the longest names and reasons stay within the screen", async () => {
   for (const size of sizes)
     for (const text of [long, unbroken]) {
       const failed: Picture = { kind: "failed", reason: plainText(text, 120) };
-      for (const picture of [startingOf(text), failed, { ...pictures["not-found"], name: text }]) {
+      const items = Array.from({ length: 100 }, (_, at) => ({ place: at + 1, name: text }));
+      const list = playlistOf({
+        ...{ path: "", name: text, place: 97, count: 100, state: "paused", isShuffled: false },
+        ...{ repeat: "no", items },
+      });
+      expect(list.kind === "playlist" && list.items.map((item) => Number.parseInt(item, 10))).toEqual([
+        95, 96, 97, 98, 99, 100,
+      ]);
+      for (const picture of [startingOf(text), failed, list, { ...pictures["not-found"], name: text }]) {
         const pixels = await render(screenSvg(picture, { base }, size, english), size);
         for (const edge of edgesOf(size)) expect(colorsIn(pixels, edge, size.width).size).toBe(1);
       }

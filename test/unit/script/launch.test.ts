@@ -230,7 +230,7 @@ test("a link learns nothing of cards, neither of its own words nor of the card b
 
 const harmless = [
   ...["launch", "launch.title", "launch.search", "launch.random", "launch.system", "launch.last"],
-  ...["playlist.play", "playlist.load", "playlist.stop", "playlist.pause"],
+  ...["playlist.play", "playlist.load", "playlist.open", "playlist.stop", "playlist.pause"],
   ...["playlist.next", "playlist.previous", "playlist.goto"],
   ...["control", "stop", "volume", "delay", "echo", "screenshot"],
 ];

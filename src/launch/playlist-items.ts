@@ -1,0 +1,135 @@
+/** The items of a playlist: the files of a folder or a list, or the scripts of a JSON text on the card. */
+import { constants } from "node:fs";
+import { open, readdir, realpath, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import * as v from "valibot";
+import { failed, messageOf, ServiceError } from "../core/errors.ts";
+import { playlistBytesMax, playlistItemsMax } from "../core/limits.ts";
+import { extensionOf, mediaNameOf } from "../core/media.ts";
+import { eachInSlices, sortInSlices } from "../core/slices.ts";
+import { kindOf } from "../media/known-systems.ts";
+import { playlistEntries } from "../media/playlists.ts";
+import type { ScriptOrigin } from "../script/command.ts";
+import { jsonOf } from "../script/lexer.ts";
+import { readyScript } from "../script/run-script.ts";
+
+/** `path` is a file, `script` a launch script. */
+export type PlaylistItem = { readonly name: string } & (
+  | { readonly path: string }
+  | { readonly script: string }
+);
+
+export interface ReadPlaylist {
+  /** Of the folder or list; empty for a JSON text. */
+  readonly path: string;
+  readonly name: string;
+  /** At most `playlistItemsMax`. */
+  readonly items: readonly PlaylistItem[];
+}
+
+/**
+ * Reads the playlist that a card names: JSON, or a path, which `find` makes absolute. Throws `ServiceError`, also for an item
+ * that this origin may not run.
+ */
+export async function readPlaylist(
+  text: string,
+  origin: ScriptOrigin,
+  find: (path: string) => Promise<string>,
+): Promise<ReadPlaylist> {
+  const json = text.trimStart().startsWith("{") ? jsonOf(text) : undefined;
+  if (json !== undefined) return playlistOfJson(json, origin);
+  const path = await find(text);
+  const items = (await playlistItems(path)).map((item) => ({ name: mediaNameOf(item), path: item }));
+  return { path, name: mediaNameOf(path), items };
+}
+
+const jsonForm = v.object({
+  id: v.optional(v.string(), ""),
+  name: v.optional(v.string(), ""),
+  items: v.pipe(
+    v.array(v.object({ name: v.optional(v.string(), ""), zapscript: v.string() })),
+    v.minLength(1),
+    v.maxLength(playlistItemsMax),
+  ),
+});
+
+function playlistOfJson(json: unknown, origin: ScriptOrigin): ReadPlaylist {
+  const read = v.safeParse(jsonForm, json);
+  if (!read.success)
+    throw failed('a playlist in JSON is {"name":"…","items":[{"name":"…","zapscript":"…"}]}, with an item');
+  const { id, name, items } = read.output;
+  const checked = items.map((item, at) => {
+    const fault = faultOf(item.zapscript, origin);
+    if (fault !== undefined) throw new ServiceError(fault.code, `item ${at + 1}: ${fault.message}`);
+    return { name: item.name || mediaNameOf(item.zapscript), script: item.zapscript };
+  });
+  return { path: "", name: name || id, items: checked };
+}
+
+/** An item starts one media, so that its end starts the next item. */
+function faultOf(script: string, origin: ScriptOrigin): ServiceError | undefined {
+  try {
+    const { startsMedia, names } = readyScript(script, origin);
+    if (names.some((name) => name.startsWith("playlist."))) return failed("a playlist cannot be an item");
+    return startsMedia ? undefined : failed("it starts no media");
+  } catch (error) {
+    return error instanceof ServiceError ? error : failed(messageOf(error), error);
+  }
+}
+
+const lists = [".m3u", ".m3u8", ".pls"];
+
+export async function isFolderOrList(path: string): Promise<boolean> {
+  return lists.includes(extensionOf(path)) || (await stat(path)).isDirectory();
+}
+
+/** By name, numbers as numbers. */
+const byName = new Intl.Collator("en", { numeric: true }).compare;
+
+/** At most `playlistItemsMax` items: as listed, or sorted by `compare`. Throws `ServiceError("failed")` if there are none. */
+export async function playlistItems(path: string, compare = byName): Promise<readonly string[]> {
+  const isFolder = (await stat(path)).isDirectory();
+  if (!isFolder && !lists.includes(extensionOf(path)))
+    throw failed(`${path} is no playlist: it takes a folder, .m3u, .m3u8 or .pls`);
+  const items = (isFolder ? await inFolder(path, compare) : await inList(path)).slice(0, playlistItemsMax);
+  if (items.length === 0) throw failed(`the playlist ${path} names nothing to play`);
+  return items;
+}
+
+async function inList(path: string): Promise<readonly string[]> {
+  const items: string[] = [];
+  await eachInSlices(playlistEntries(await textOf(path), extensionOf(path)), (listed) => {
+    const entry = listed.replaceAll("\\", "/");
+    if (/^\w[\w+.-]+:/.test(entry) || entry.includes("\0")) return;
+    items.push(entry.startsWith("/") ? entry : join(dirname(path), entry));
+  });
+  return items;
+}
+
+/**
+ * Reads `playlistBytesMax` at most; a line that is cut there names no file, and is left out later. An open pipe would block,
+ * and `path` may have become a link since its check, so the open file must still be that plain file.
+ */
+async function textOf(path: string): Promise<string> {
+  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  if (!(await file.stat()).isFile() || (await realpath(`/proc/self/fd/${file.fd}`)) !== path)
+    throw failed(`${path} is no plain file, or was replaced while it was read`);
+  const bytes = new Uint8Array(playlistBytesMax);
+  const { bytesRead } = await file.read(bytes, 0, playlistBytesMax, 0);
+  return new TextDecoder().decode(bytes.subarray(0, bytesRead));
+}
+
+/** Only sounds and films if there are any, so that a cover beside songs is left out. */
+async function inFolder(folder: string, compare: typeof byName): Promise<readonly string[]> {
+  const names: string[] = [];
+  const runs: string[] = [];
+  await eachInSlices(await readdir(folder, { withFileTypes: true }), (entry) => {
+    const { name } = entry;
+    const extension = extensionOf(name);
+    if (entry.isDirectory() || name.startsWith(".") || lists.includes(extension)) return;
+    names.push(name);
+    if (["Audio", "Video"].includes(kindOf(extension)?.id ?? "")) runs.push(name);
+  });
+  const inOrder = await sortInSlices(runs.length > 0 ? runs : names, compare);
+  return inOrder.slice(0, playlistItemsMax).map((name) => join(folder, name));
+}
