@@ -3,15 +3,16 @@
  * players end.
  */
 import { expect, test } from "bun:test";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { inflateSync } from "node:zlib";
 import { render } from "../../src/screen/draw-job.ts";
 import { framePixels } from "../../src/screen/frame-buffer.ts";
 import { type Picture, startingOf } from "../../src/screen/picture.ts";
 import { screenSvg } from "../../src/screen/status-template.ts";
 import { english } from "../../src/screen/texts.ts";
 import { eventually } from "../helpers/processes.ts";
-import { makePlace, noReaders, program, startTapdeck } from "../helpers/tapdeck.ts";
+import { makePlace, noReaders, type Place, program, type Running, startTapdeck } from "../helpers/tapdeck.ts";
 import { canMakeTerminals, makeTerminal, modeOf } from "../helpers/terminals.ts";
 
 const size = { width: 640, height: 480, stride: 2560, bitsPerPixel: 32, device: "" } as const;
@@ -48,11 +49,7 @@ id = "crashing"
 command = ["/bin/sh", "-c", "${waits}; kill -9 $$", "{path}"]
 `);
     await place.file("SNES/Game.sfc");
-    await mkdir(join(folder, "over"));
-    await writeFile(join(folder, "frame"), new Uint8Array(size.stride * size.height).fill(0xee));
-    makeTerminal(join(folder, "tty"));
-    const command = ["unshare", "--mount", "/bin/sh", "-c", stage, "stage", folder, program];
-    await using service = await startTapdeck(place, command);
+    await using service = await startOnStage(place);
     await shows(folder, { kind: "no-reader" });
     expect(modeOf(join(folder, "tty"))).toBe(1);
     await service.client.call("launch", { text: "SNES/None.sfc" });
@@ -71,6 +68,49 @@ command = ["/bin/sh", "-c", "${waits}; kill -9 $$", "{path}"]
     expect(service.log()).not.toContain("screen:");
   },
 );
+
+test.skipIf(!canStage)(
+  "a playlist that a card opens is on the screen until one of it starts, and a screenshot has the pixels of the screen",
+  async () => {
+    await using place = await makePlace();
+    await place.config(`${noReaders}
+[[launchers]]
+id = "sleeping"
+command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
+`);
+    for (const name of ["Owl", "Fox", "Wind"]) await place.file(`Audio/Night/${name}.mp3`);
+    await using service = await startOnStage(place);
+    await shows(place.folder, { kind: "no-reader" });
+    await service.client.call("launch", "**playlist.open:Audio/Night");
+    const list: Picture = { kind: "playlist", name: "Night", items: ["1. Fox", "2. Owl", "3. Wind"] };
+    await shows(place.folder, list);
+    await service.client.call("launch", "**screenshot");
+    await service.heard.next("launch.finished", ({ text, success }) => text === "**screenshot" && success);
+    const [name = ""] = await readdir(join(place.folder, "screenshots"));
+    expect(name).toMatch(/^screen-\d{17}\.png$/);
+    const png = await readFile(join(place.folder, "screenshots", name));
+    const rows = inflateSync(png.subarray(png.indexOf("IDAT") + 4, png.indexOf("IEND") - 8));
+    const pixels = await render(screenSvg(list, { base: undefined }, size, english), size);
+    expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([size.width, size.height]);
+    for (let row = 0; row < size.height; row++) {
+      const drawn = pixels.subarray(row * size.width * 4, (row + 1) * size.width * 4);
+      const shot = rows.subarray(row * (size.width * 3 + 1) + 1, (row + 1) * (size.width * 3 + 1));
+      expect(shot.equals(Uint8Array.from(drawn.filter((_, at) => at % 4 < 3)))).toBe(true);
+    }
+    await service.client.call("launch", "**playlist.goto:2");
+    await shows(place.folder, startingOf("Owl"));
+    expect((await service.client.call("media")).playlists[0]).not.toHaveProperty("items");
+  },
+);
+
+async function startOnStage(place: Place): Promise<Running> {
+  const { folder } = place;
+  await mkdir(join(folder, "over"));
+  await writeFile(join(folder, "frame"), new Uint8Array(size.stride * size.height).fill(0xee));
+  makeTerminal(join(folder, "tty"));
+  const command = ["unshare", "--mount", "/bin/sh", "-c", stage, "stage", folder, program];
+  return startTapdeck(place, command);
+}
 
 /** Waits until the frame buffer equals this picture, pixel by pixel. */
 async function shows(folder: string, picture: Picture): Promise<void> {
