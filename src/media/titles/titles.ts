@@ -79,12 +79,36 @@ function scoreOf(
     const place = list.findIndex(has);
     return place < 0 ? list.length : place;
   };
-  const missing = asked.filter((tag) => !has(tag)).length;
+  const missing = missingOf(tags, asked);
   const rough = tags.some((tag) => unfinished.test(tag)) ? 1 : 0;
   return [missing, rough, rank(prefer.regions), rank(prefer.languages), discOf(tags), -revisionOf(tags)];
 }
 
 const revisionTag = /^(?:rev\s*([a-z]|\d+)|v(\d+(?:\.\d+)?))$/i;
+/** The codes of the known app for regions whose names they do not begin. */
+const regionCodes: Readonly<Record<string, string>> = {
+  ...{ us: "usa", eu: "europe", jp: "japan", kr: "korea", cn: "china", de: "germany", es: "spain" },
+  ...{ tw: "taiwan", nl: "netherlands", se: "sweden", gb: "uk", nz: "new zealand", hk: "hong kong" },
+};
+
+/**
+ * The number of tags on the card that do not fit those of a name. A tag is `USA`, or `region:us` as the known app writes it.
+ * After `-` the name must not have it, and of all tags after `~` it needs one.
+ */
+function missingOf(tags: readonly string[], asked: readonly string[]): number {
+  const own = tags.map((tag) => tag.toLowerCase());
+  const read = asked.map((tag) => {
+    const [, sign = "", type = "", value = ""] = /^([+~-]?)(?:(\w+):)?(.*)$/s.exec(tag.toLowerCase()) ?? [];
+    const code = type === "" || type === "region" ? regionCodes[value] : undefined;
+    const names = [tag.toLowerCase(), value, `${type} ${value}`, code];
+    const begins = type === "region" || type === "unfinished" ? value : undefined;
+    const fits = own.some((one) => names.includes(one) || (begins && one.startsWith(begins)));
+    return { sign, isMet: sign === "-" ? !fits : fits };
+  });
+  const [some, each] = [read.filter(({ sign }) => sign === "~"), read.filter(({ sign }) => sign !== "~")];
+  const isSomeMet = some.length === 0 || some.some(({ isMet }) => isMet);
+  return each.filter(({ isMet }) => !isMet).length + (isSomeMet ? 0 : 1);
+}
 
 /** `Rev 2` and `Rev B` are 2, `v1.1` is 1.1; 0 if there is none. */
 function revisionOf(tags: readonly string[]): number {

@@ -54,7 +54,7 @@ export const launchCommands: readonly ScriptCommand[] = [
     args: "System/Title (tag)",
     needsIndex: true,
     options: { ...fileOptions, tags: "More tags, with commas between them." },
-    docs: "Looks a title up in the media index and starts the file that fits best. Without a system, it looks in all systems. Tags in brackets narrow the choice. `@System/Title (tag)` is the short form, in which commas are plain characters.",
+    docs: "Looks a title up in the media index and starts the file that fits best. Without a system, it looks in all systems. Tags in brackets narrow the choice, as `(USA)` or `(region:us)`. `-` before a tag excludes it, and of the tags after `~` one is enough. `@System/Title (tag)` is the short form, in which commas are plain characters.",
     example: "@SNES/Super Game (USA)",
     async run(call, ports) {
       const named = titleOf(call.args[0] ?? "");
