@@ -264,8 +264,14 @@ export const scriptDifferences: readonly ScriptDifference[] = [
     why: "Covers and texts lie beside music.",
   },
   {
+    name: "inline-items",
+    documented: "An item of a list in JSON may be any script.",
+    here: "It starts media, and is no list.",
+    why: "The next item starts at the end of the media.",
+  },
+  {
     name: "list-items",
-    documented: "An item of a list may be a script.",
+    documented: "An item of a `.pls` list may be a script.",
     here: "It is a path.",
     why: "A list on a foreign drive must not run commands.",
   },
@@ -274,6 +280,12 @@ export const scriptDifferences: readonly ScriptDifference[] = [
     documented: "`playlist.pause` pauses the playlist.",
     here: "It stops the item and keeps the place. The item begins again afterwards.",
     why: "Not every player can pause.",
+  },
+  {
+    name: "picker",
+    documented: "`playlist.open` shows a menu on the screen of a MiSTer only.",
+    here: "It shows the items on the device's page, and on the screen of the SD image.",
+    why: "Each device has the page.",
   },
   {
     name: "no-save-ram",

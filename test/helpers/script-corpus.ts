@@ -6,11 +6,15 @@
  *   > script     the script as it is, or >"..." one as JSON
  *   < command    its commands with arguments and options, as in `script-table.ts`; none if it cannot be read
  *   = request    its effect on the world, as in `script-world.ts`, with the names of keys
- *   * request    the lookup that a path stands for if there is no such file
+ *   * meaning    of the argument: `* item` an item of a list in JSON, or its fault; `* picks` the file of a title among those of
+ *                `shelf`; else the lookup that a path stands for if there is no such file
  *   ! refusal    the kind of its error, and the sentence; a last `…` stands for a list of all there is
  *   # why
  */
+import * as v from "valibot";
+import { readPlaylist } from "../../src/launch/playlist-items.ts";
 import { meantBy } from "../../src/launch/ports/media-lookup.ts";
+import { chooseTitle } from "../../src/media/titles/titles.ts";
 import { parseScript } from "../../src/script/parser.ts";
 import { readAs } from "./script-table.ts";
 import { play, scriptWorld } from "./script-world.ts";
@@ -58,16 +62,44 @@ export async function meaningOf({ script, settings, expected }: CorpusEntry): Pr
     refusal !== "" && line.startsWith(`${refusal.slice(0, -2)}: `)
       ? refusal
       : onOneLine(line).replace(/^= (keyboard|gamepad) (.*)$/, named);
-  const isPath = expected.some((line) => line.startsWith("* "));
-  return [...read, ...effect.map(shown), ...(isPath ? await lookupOf(script) : [])];
+  const isMeant = expected.some((line) => line.startsWith("* "));
+  return [...read, ...effect.map(shown), ...(isMeant ? await argumentOf(script, effect) : [])];
 }
 
-/** The lookup of the one path of a script. */
-async function lookupOf(script: string): Promise<readonly string[]> {
+/** The names of files in the index. */
+const shelf = [
+  "Otter Racer (Europe) (En,Fr,De)",
+  "Otter Racer (Japan)",
+  "Otter Racer (USA)",
+  "Otter Racer (USA) (Demo)",
+  "Otter Racer (USA) (Rev A)",
+  "Paper Comet (USA) (Disc 1)",
+  "Paper Comet (USA) (Disc 2)",
+];
+
+/** The meaning of the first argument of a script: a title, a list or a path. */
+async function argumentOf(script: string, effect: readonly string[]): Promise<readonly string[]> {
+  const [, json] = /^= title (.*)$/.exec(effect[0] ?? "") ?? [];
+  if (json !== undefined) {
+    const { title, tags } = v.parse(
+      v.object({ title: v.string(), tags: v.array(v.string()) }),
+      JSON.parse(json),
+    );
+    const wanted = [title, ...tags.map((tag) => `(${tag})`)].join(" ");
+    const choice = chooseTitle(wanted, shelf, { regions: [], languages: [] });
+    return [`* picks ${choice === undefined ? "nothing" : shelf[choice.place]}`];
+  }
   const parsed = parseScript(script);
-  const [path] = parsed.kind === "error" ? [] : (parsed.commands[0]?.args[0] ?? []);
+  const [argument] = parsed.kind === "error" ? [] : (parsed.commands[0]?.args[0] ?? []);
+  const text = String(argument);
+  if (text.startsWith("{"))
+    return readPlaylist(text, "reader", async (path) => path).then(
+      ({ items }) =>
+        items.map(({ name, ...item }) => `* item ${name}: ${"script" in item ? item.script : item.path}`),
+      (error) => [`* item: ${error.message}`],
+    );
   const { asked, ports } = scriptWorld();
-  await meantBy(String(path), ports.index);
+  await meantBy(text, ports.index);
   return asked.map((line) => `* ${line}`);
 }
 
