@@ -217,6 +217,7 @@ async function createPlayback(
     ...{ config, bus, clock, log, saves, closed, media, sticks: media.sticks, devices },
     history: store.history,
     lastMedia: store.lastMedia,
+    plays: store.plays,
     map: mapper.map,
     refusal: playTime.refusal,
   });

@@ -228,12 +228,6 @@ export const scriptDifferences: readonly ScriptDifference[] = [
     why: "There is no page of details.",
   },
   {
-    name: "last-only",
-    documented: "`launch.last` takes a number: 2 is the media before the last.",
-    here: "It starts the last media.",
-    why: "A card for the last media is enough for one player.",
-  },
-  {
     name: "one-slot",
     documented: "The option `slot` plays sound in the background.",
     here: "It is refused.",

@@ -10,6 +10,7 @@ import { createSerialQueue } from "../core/serial-queue.ts";
 import type { TokenParams } from "../core/token.ts";
 import { readyScript } from "../script/run-script.ts";
 import type { LastMedia } from "../store/play-state.ts";
+import type { Plays } from "../store/plays.ts";
 import type { PlayerChoice } from "./launchers.ts";
 import { findMediaFile, type MediaFile } from "./media-file.ts";
 import { createPlaying, type Playing, type Proof } from "./playing.ts";
@@ -31,6 +32,8 @@ export interface SessionParts {
   readonly devices?: Devices;
   /** Keeps what was started last over restarts of the service. */
   readonly lastMedia?: LastMedia;
+  /** The media that were played before; absent for none. */
+  readonly plays?: Pick<Plays, "list">;
   /** Keeps the saves of games; without it, RetroArch's own settings decide. */
   readonly saves?: SaveKeeper;
   /** Files and folders of the service, which are never played. */

@@ -84,7 +84,8 @@ export interface ScriptPorts {
   /** Starts media and resolves once its player runs; rejects with `ServiceError`. */
   launch(path: string, how: LaunchHow): Promise<void>;
   launchSystem(system: string): Promise<void>;
-  launchLast(how: Pick<LaunchHow, "resume">): Promise<void>;
+  /** `nth` counts different media, the last one is 1. */
+  launchLast(how: Pick<LaunchHow, "resume"> & { readonly nth?: number }): Promise<void>;
   /** Stops the player, and resolves once it has ended. */
   stop(): Promise<void>;
   delay(ms: number, signal: AbortSignal): Promise<void>;

@@ -66,7 +66,7 @@ export async function makeDeck({
       heard.push(one);
     });
   const store = openStore(top);
-  const { history, lastMedia } = store;
+  const { history, lastMedia, plays } = store;
   let now: Config = {
     ...defaultConfig,
     systems: { ...defaultConfig.systems, rootFolders: [folder] },
@@ -80,7 +80,7 @@ export async function makeDeck({
     log: silentLog,
   });
   const own = { config: () => now, bus, clock, log, history, saves };
-  const launcher = createLauncher({ map: () => undefined, lastMedia, ...parts, ...own });
+  const launcher = createLauncher({ map: () => undefined, lastMedia, plays, ...parts, ...own });
 
   const told = <Name extends EventName>(name: Name): readonly Events[Name][] =>
     heard.flatMap((one) => (one.name === name ? [one.payload as Events[Name]] : []));

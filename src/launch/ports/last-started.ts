@@ -2,6 +2,7 @@
 import { publicError } from "../../core/errors.ts";
 import type { MediaFolders, StartedMedia } from "../../core/media.ts";
 import type { LastMedia } from "../../store/play-state.ts";
+import type { Plays } from "../../store/plays.ts";
 import {
   type AvailableLauncher,
   chooseLauncher,
@@ -19,11 +20,18 @@ interface LastStartedParts {
   };
   /** Keeps the media over restarts of the service. */
   readonly saved: LastMedia | undefined;
+  readonly plays: Pick<Plays, "list"> | undefined;
 }
 
-export function createLastStarted({ folders, players, saved }: LastStartedParts) {
+export function createLastStarted({ folders, players, saved, plays }: LastStartedParts) {
   // Read at the start, so that no tap waits for it.
   let last: StartedMedia | undefined = saved?.read();
+  const before = (nth: number): StartedMedia => {
+    const all = { limit: nth, belowId: Number.MAX_SAFE_INTEGER, systems: [], isDistinct: true };
+    const found = plays?.list(all)[nth - 1];
+    if (found !== undefined) return found;
+    throw publicError("failed", `fewer than ${nth} different media have been played`);
+  };
   return {
     /** To be called after a start. Its media outlast a restart of the service once the player has proved itself. */
     note(file: MediaFile, choice: PlayerChoice, proof: Proof): void {
@@ -35,11 +43,12 @@ export function createLastStarted({ folders, players, saved }: LastStartedParts)
         () => {},
       );
     },
-    /** Finds the last media again. Rejects with `ServiceError` if there are none, or they may no longer start. */
-    async find(): Promise<{ readonly file: MediaFile; readonly choice: PlayerChoice }> {
-      if (last === undefined) throw publicError("failed", "nothing has been started yet");
+    /** Finds the last media again, or the `nth` different ones. Rejects with `ServiceError` if there are none, or they may no longer start. */
+    async find(nth = 1): Promise<{ readonly file: MediaFile; readonly choice: PlayerChoice }> {
+      const wanted = nth === 1 ? last : before(nth);
+      if (wanted === undefined) throw publicError("failed", "nothing has been started yet");
       const { launchers, knownSystems } = players();
-      const { path, systemId, launcherId } = last;
+      const { path, systemId, launcherId } = wanted;
       if (path === "") {
         const system = findSystem(systemId, knownSystems);
         return { file: { path, system }, choice: chooseSystemLauncher(system, launchers) };

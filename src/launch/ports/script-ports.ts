@@ -33,7 +33,7 @@ import { createMediaLookup, meantBy, withStickName } from "./media-lookup.ts";
 import { createOutside } from "./network-and-programs.ts";
 
 interface ScriptPortsParts
-  extends Pick<SessionParts, "config" | "clock" | "log" | "media" | "devices" | "lastMedia"> {
+  extends Pick<SessionParts, "config" | "clock" | "log" | "media" | "devices" | "lastMedia" | "plays"> {
   readonly folders: () => MediaFolders;
   readonly playing: Playing;
   readonly starting: Starting;
@@ -51,7 +51,7 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     return starting.stop();
   };
   const control = { playing, playlists, stop, volumeMax: () => config().audio.volumeMax };
-  const last = createLastStarted({ folders, players, saved: parts.lastMedia });
+  const last = createLastStarted({ folders, players, saved: parts.lastMedia, plays: parts.plays });
   const resuming = createResuming(() => config().retroarch.resume);
   const withBios = createBios(process.env, () => folders().sticks ?? []);
   const start = async (file: MediaFile, chosen: PlayerChoice, run: RunContext, resume?: boolean) => {
@@ -94,8 +94,8 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
       const system = findSystem(name, knownSystems);
       await start({ path: "", system }, chooseSystemLauncher(system, launchers), run);
     },
-    async launchLast({ resume }) {
-      const { file, choice } = await last.find();
+    async launchLast({ nth, resume }) {
+      const { file, choice } = await last.find(nth);
       await start(file, choice, run, resume);
     },
     ...index,

@@ -103,12 +103,16 @@ export const launchCommands: readonly ScriptCommand[] = [
     ...common,
     names: ["launch.last"],
     argsMin: 0,
-    argsMax: 0,
-    args: "",
+    args: "how many back",
     options: resumeOption,
-    docs: "Starts the media that was started last, also if it still plays, and also after a restart.",
-    example: "**launch.last",
-    run: (call, ports) => ports.launchLast(resumeOf(call)),
+    docs: "Starts the media that was started last, also if it still plays, and also after a restart. `2` is the media before it, `3` the one before that, and so on. Media that were started twice count once.",
+    example: "**launch.last:2",
+    async run(call, ports) {
+      const [text = "1"] = call.args;
+      if (!/^[1-9]\d{0,2}$/.test(text))
+        throw failed(`launch.last takes a number from 1 to 999, not "${text.slice(0, 64)}"`);
+      await ports.launchLast({ ...(text === "1" ? {} : { nth: Number(text) }), ...resumeOf(call) });
+    },
   },
 ];
 

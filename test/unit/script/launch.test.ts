@@ -10,6 +10,7 @@ import type { Config } from "../../../src/config/shape.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { scriptCommands } from "../../../src/script/commands/index.ts";
 import { tapdeckVersion } from "../../../src/system/own-program.ts";
+import { keepPlays } from "../../../src/wiring/library.ts";
 import { captureScreen } from "../../../src/wiring/screen.ts";
 import { defaultConfig, silentAudit } from "../../helpers/defaults.ts";
 import { makeDeck } from "../../helpers/launcher-harness.ts";
@@ -101,6 +102,18 @@ test("the media that was started last starts once more", async () => {
   expect(await deck.run("**launch.last")).toBe("nothing has been started yet");
   await deck.run("SNES/A Game.sfc||**stop||**launch.last");
   expect(deck.started()).toEqual(["game SNES A Game", "game SNES A Game"]);
+});
+
+test("the media before the last one start by their number, each of them once", async () => {
+  await using deck = await makeDeck();
+  using _plays = keepPlays(deck.bus, deck.store.plays);
+  await deck.files("a.true", "b.true", "c.true");
+  for (const name of ["a", "b", "b", "c"]) expect(await deck.run(`${deck.folder}/${name}.true`)).toBe(true);
+  expect(await deck.run("**launch.last:2")).toBe(true);
+  // The media that was started just now is the last one.
+  expect(await deck.run("**launch.last:3")).toBe(true);
+  expect(deck.started().slice(4)).toEqual(["b", "a"]);
+  expect(await deck.run("**launch.last:4")).toBe("fewer than 4 different media have been played");
 });
 
 test("the media that was started last, and played, is still known after a restart", async () => {
