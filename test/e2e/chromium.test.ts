@@ -316,6 +316,25 @@ test("the device's own page works at loopback and by its .local name, and a link
   }
 });
 
+test("the page lists a playlist that a card opens, until one of its items starts, which a press does", async () => {
+  for (const name of ["One", "Two", "Three"]) await place.file(`SNES/List/${name}.sfc`);
+  const page = await chromium.browser.newPage();
+  await page.goto(`http://127.0.0.1:${place.port}/`);
+  await page.getByText("Connected", { exact: true }).waitFor();
+  const list = page.getByRole("region", { name: "Choose one" });
+  expect(await list.isVisible()).toBe(false);
+  await service.client.call("launch", "**playlist.open:SNES/List");
+  await list.getByText("List · 3 in all").waitFor();
+  expect(await list.getByRole("button").allTextContents()).toEqual(["1. One", "2. Three", "3. Two"]);
+  await page.reload();
+  await list.getByRole("button", { name: "2. Three" }).click();
+  expect(await service.heard.next("media.started")).toMatchObject({ mediaName: "Three" });
+  await list.waitFor({ state: "hidden" });
+  await service.client.call("stop");
+  await service.heard.next("media.stopped");
+  await page.close();
+});
+
 test("a launch that is refused after the press is explained on its page", async () => {
   const page = await chromium.browser.newPage();
   await page.goto(`http://127.0.0.1:${place.port}/l/**execute:true`);
