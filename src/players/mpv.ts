@@ -150,7 +150,10 @@ async function control(line: MpvLine, action: PlayerAction): Promise<void> {
   if ("to" in action) return seek(line, action.to);
   const command = commands[action.kind];
   if (command === undefined) throw failed(`mpv has no ${action.kind.replace("-", " ")}`);
-  await line.ask(command);
+  await line.ask(command).catch((cause: unknown) => {
+    if (action.kind !== "screenshot") throw cause;
+    throw failed(`mpv shows no picture that could be saved: ${messageOf(cause)}`, cause);
+  });
 }
 
 async function seek(line: MpvLine, to: SeekTarget): Promise<void> {

@@ -1,8 +1,10 @@
 /** Debian's mpv, for real: it plays, pauses, seeks, ends, fails, crashes and is replaced. */
 import { expect, test } from "bun:test";
 import { readdirSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
 import type { LauncherConfig } from "../../src/config/shape.ts";
 import { proofMs } from "../../src/launch/playing.ts";
+import { saveScreenshot } from "../../src/screen/screenshot.ts";
 import { defaultConfig } from "../helpers/defaults.ts";
 import { type Deck, type DeckOptions, makeDeck } from "../helpers/launcher-harness.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
@@ -47,6 +49,33 @@ test("it plays, and reports its position and its length", async () => {
   await eventually(async () =>
     expect((await deck.launcher.playback())?.positionMs ?? 0).toBeGreaterThan(first?.positionMs ?? 0),
   );
+});
+
+test("**screenshot saves the picture in mpv's folder, and says that a sound has none", async () => {
+  await using deck = await mpvDeck({
+    launchers: (folder) => [
+      {
+        ...mpv,
+        command: mpv.command.toSpliced(
+          1,
+          0,
+          "--image-display-duration=inf",
+          "--screenshot-format=png",
+          `--screenshot-directory=${folder}`,
+        ),
+      },
+    ],
+  });
+  await deck.play("Audio/long.wav");
+  expect(await deck.run("**screenshot")).toMatch(/^mpv shows no picture that could be saved: mpv says: /);
+  const device = await deck.file("fb", new Uint8Array(160 * 160 * 4).fill(99));
+  const frame = { device, width: 160, height: 160, stride: 640, bitsPerPixel: 32 } as const;
+  await saveScreenshot(frame, join(deck.folder, "Image"), 0);
+  await deck.play("Image/screen-19700101000000000.png");
+  // The first frame comes a moment after the file was loaded.
+  await eventually(async () => expect(await deck.run("**screenshot")).toBe(true));
+  const [shot = ""] = readdirSync(deck.folder).filter((name) => name.startsWith("mpv-shot"));
+  expect((await Bun.file(join(deck.folder, shot)).text()).slice(1, 4)).toBe("PNG");
 });
 
 test("a launch has gone well at the first position that mpv shows, without three seconds of waiting", async () => {
