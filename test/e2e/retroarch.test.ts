@@ -1,6 +1,6 @@
 /** Debian's RetroArch with a free core, for real and without a screen: it starts, answers, pauses, and stops. */
 import { expect, test } from "bun:test";
-import { appendFile, readdir, readFile, readlink, stat } from "node:fs/promises";
+import { appendFile, mkdir, readdir, readFile, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { LauncherConfig } from "../../src/config/shape.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
@@ -85,6 +85,21 @@ test("it starts with the core of the system, answers, pauses, goes on and stops"
   expect(deck.told("media.stopped")).toMatchObject([{ reason: "stopped", exitCode: 0 }]);
   // The owner's settings are as they were.
   expect(await readFile(join(deck.folder, "retroarch.cfg"), "utf8")).toBe(settings);
+});
+
+test("**screenshot saves the picture of the game in RetroArch's folder", async () => {
+  await using deck = await gameDeck();
+  const shots = join(deck.folder, "shots");
+  await mkdir(shots);
+  const mine = `screenshot_directory = "${shots}"\nvideo_gpu_screenshot = "false"\n`;
+  await deck.file("retroarch.cfg", settings + mine);
+  await deck.play("NES/Game.nes");
+  expect(await deck.run("**screenshot")).toBe(true);
+  await eventually(async () => {
+    const [shot = ""] = await readdir(shots);
+    expect(shot).toMatch(/^Game-\d{6}-\d{6}\.png$/);
+    expect((await readFile(join(shots, shot))).subarray(-8, -4).toString("latin1")).toBe("IEND");
+  });
 });
 
 test("it opens no port, whatever the owner's settings say", async () => {
