@@ -3,7 +3,7 @@
  * lists (EmulationStation). A picture is never read from outside the media folders.
  */
 import { constants } from "node:fs";
-import { access, open, realpath } from "node:fs/promises";
+import { access, open, realpath, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { publicError } from "../core/errors.ts";
 import {
@@ -14,6 +14,7 @@ import {
 } from "../core/limits.ts";
 import { type MediaFolders, mediaNameOf, type PictureType, pictureTypes } from "../core/media.ts";
 import { closedNow } from "../system/closed-places.ts";
+import { systemByFolder } from "./known-systems.ts";
 import { isInside } from "./scan/scan-folders.ts";
 
 /** Names of folders, which may be in a folder `media`, with the type of their pictures. */
@@ -46,6 +47,8 @@ const endings: readonly (readonly [string, PictureType | undefined])[] = [
 ];
 const extensions = [".png", ".jpg", ".jpeg", ".webp"];
 
+const photoSystem = "Image";
+
 interface Picture {
   readonly contentType: string;
   readonly bytes: Uint8Array;
@@ -65,8 +68,8 @@ interface PictureRequest {
   readonly types: readonly PictureType[];
   /** The longest edge in pixels; absent for the picture as it is, if that is not too long. */
   readonly maxSize: number | undefined;
-  /** A photo is its own picture. */
-  readonly isItselfShown: boolean;
+  /** A photo may be the picture: the file itself, or a file in a folder of photos. */
+  readonly showsPhotos: boolean;
 }
 
 /** The edge of a picture that is too long to be sent as it is. */
@@ -78,9 +81,9 @@ export async function findPicture({
   folders,
   types,
   maxSize,
-  isItselfShown,
+  showsPhotos,
 }: PictureRequest): Promise<Picture | undefined> {
-  const { top, allowed } = await placesOf(file, folders);
+  const { top, allowed, isPhoto } = await placesOf(file, folders);
   const closed = closedNow(folders.closed);
   const listed = await listedIn(top, relative(top, file));
   const candidates = [...listed, ...(await candidatesFor(file, top))]
@@ -89,7 +92,8 @@ export async function findPicture({
   let isTooLarge = false;
   for (const { path, type } of candidates) {
     const real = await realpath(path).catch(() => undefined);
-    if (real === undefined || (real === file && !isItselfShown)) continue;
+    if (real === undefined) continue;
+    if (!showsPhotos && (isPhoto(real) || (await isOneFile(real, file)))) continue;
     if (!allowed.some((one) => isInside(real, one)) || (await closed.isClosed(real))) continue;
     const bytes = await readFile(real, pictureFileBytesMax);
     if (bytes === "too-large") isTooLarge = true;
@@ -104,7 +108,13 @@ export async function findPicture({
   throw publicError("failed", "media.image: image file too large or damaged: make it smaller");
 }
 
-/** The folder of the media file's system, and the real paths of all media folders. */
+/** Whether two paths open one file: a drive that ignores case takes it by several names. */
+async function isOneFile(path: string, other: string): Promise<boolean> {
+  const [a, b] = await Promise.all([path, other].map((one) => stat(one).catch(() => undefined)));
+  return a !== undefined && a.ino === b?.ino && a.dev === b.dev;
+}
+
+/** The folder of the media file's system, the real paths of all media folders, and the files in folders of photos. */
 async function placesOf(file: string, { roots, own, sticks = [] }: MediaFolders) {
   const real = (path: string) => realpath(path).catch(() => undefined);
   const shared = await Promise.all([...roots, ...sticks].map(real));
@@ -114,7 +124,14 @@ async function placesOf(file: string, { roots, own, sticks = [] }: MediaFolders)
     .filter((path) => isInside(file, path))
     .sort((a, b) => b.length - a.length);
   const [system = ""] = relative(nearest, dirname(file)).split("/");
-  return { top: single.includes(nearest) ? nearest : join(nearest, system), allowed };
+  const photos = single.filter((_, at) => own[at]?.system === photoSystem);
+  const isPhoto = (path: string) =>
+    photos.some((one) => one !== undefined && isInside(path, one)) ||
+    shared.some((one) => {
+      if (one === undefined || !isInside(path, one)) return false;
+      return systemByFolder(relative(one, path).split("/")[0] ?? "")?.id === photoSystem;
+    });
+  return { top: single.includes(nearest) ? nearest : join(nearest, system), allowed, isPhoto };
 }
 
 /** Existing folders with pictures, and the names in them that the picture may have. */

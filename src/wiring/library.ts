@@ -85,7 +85,7 @@ function createPictures({
     const found = await find({
       ...{ file: file.path, folders: now, types, maxSize },
       // Photos are their owner's.
-      isItselfShown: allows(caller.grant(), "change"),
+      showsPhotos: allows(caller.grant(), "change"),
     });
     // Known clients show no error for these words.
     if (found === undefined) throw publicError("not-found", `no image found for media ${path}`);

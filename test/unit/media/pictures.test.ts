@@ -1,6 +1,6 @@
 /** Pictures of media files: where they are found, what is never sent, and how large they may be. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -31,7 +31,7 @@ function put(path: string, content: Uint8Array | string = dot): string {
 async function found(file: string, more: Partial<Parameters<typeof findPicture>[0]> = {}) {
   const folders: MediaFolders = { roots: [join(folder, "media"), join(folder, "more")], own: [] };
   return findPicture({
-    ...{ file: join(folder, file), folders, types: pictureTypes, maxSize: undefined, isItselfShown: true },
+    ...{ file: join(folder, file), folders, types: pictureTypes, maxSize: undefined, showsPhotos: true },
     ...more,
   });
 }
@@ -124,7 +124,35 @@ test("a photo is its own picture for those who may see it", async () => {
   put("media/Pictures/photo.png");
   const asked = "media/Pictures/photo.png";
   expect((await found(asked))?.bytes).toEqual(dot);
-  expect(await found(asked, { isItselfShown: false })).toBeUndefined();
+  expect(await found(asked, { showsPhotos: false })).toBeUndefined();
+});
+
+test("a photo of a drive that ignores case is no picture of itself for others, whatever the spelling", async () => {
+  const photo = put("media/Holiday/IMG_1.JPG", jpeg);
+  // On FAT, both spellings open one file.
+  linkSync(photo, join(folder, "media/Holiday/IMG_1.jpg"));
+  expect((await found("media/Holiday/IMG_1.JPG"))?.bytes).toEqual(jpeg);
+  expect(await found("media/Holiday/IMG_1.JPG", { showsPhotos: false })).toBeUndefined();
+});
+
+test("photos are no pictures of the films beside them for others, nor of games that list them", async () => {
+  put("media/Photos/IMG_2.MOV", "");
+  put("media/Photos/IMG_2.jpg", jpeg);
+  put("own/IMG_3.MOV", "");
+  put("own/IMG_3.jpg", jpeg);
+  put(game, "");
+  const list = "<game><path>./RPG/Some &amp; Game's.sfc</path><image>../Photos/IMG_2.jpg</image></game>";
+  put("media/SNES/gamelist.xml", list);
+  const folders: MediaFolders = {
+    roots: [join(folder, "media")],
+    own: [{ folder: join(folder, "own"), system: "Image" }],
+  };
+  for (const asked of ["media/Photos/IMG_2.MOV", "own/IMG_3.MOV", game]) {
+    expect((await found(asked, { folders }))?.bytes).toEqual(jpeg);
+    expect(await found(asked, { folders, showsPhotos: false })).toBeUndefined();
+  }
+  put("media/SNES/images/Some & Game's.png");
+  expect((await found(game, { folders, showsPhotos: false }))?.bytes).toEqual(dot);
 });
 
 /** A PNG of this edge that does not compress. */
