@@ -83,16 +83,19 @@ interface MediaService {
 
 /** The screens of the library. No `systems` means all. */
 export interface LibraryService {
-  /** Rejects with `invalid-params`, or with `not-found` for an unknown folder. */
-  browse(query: {
-    readonly path: string;
-    readonly systems: readonly string[];
-    readonly maxResults: number;
-    readonly cursor: string | undefined;
-    readonly tags: readonly string[];
-    readonly letter: string | undefined;
-    readonly isDescending: boolean;
-  }): Promise<ValueOf<typeof schemas.browsePage>>;
+  /** Rejects with `invalid-params`, with `not-found` for an unknown folder, and with `busy`. */
+  browse(
+    query: {
+      readonly path: string;
+      readonly systems: readonly string[];
+      readonly maxResults: number;
+      readonly cursor: string | undefined;
+      readonly tags: readonly string[];
+      readonly letter: string | undefined;
+      readonly isDescending: boolean;
+    },
+    caller: MethodCaller,
+  ): Promise<ValueOf<typeof schemas.browsePage>>;
   /** Rejects with `not-found` if there is no picture, `failed` if it is too large, and `busy`. */
   image(
     request: {
@@ -105,7 +108,8 @@ export interface LibraryService {
     },
     caller: MethodCaller,
   ): Promise<ValueOf<typeof schemas.picture>>;
-  tags(systems: readonly string[]): Promise<readonly MediaTag[]>;
+  /** Rejects with `busy`. */
+  tags(systems: readonly string[], caller: MethodCaller): Promise<readonly MediaTag[]>;
   /** Rejects with `not-found` for an unknown system. */
   lookup(system: string, name: string): Promise<ValueOf<typeof schemas.lookedUp> | undefined>;
   history(page: {

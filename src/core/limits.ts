@@ -216,6 +216,7 @@ export const titleCandidatesMax = 250; // Files of one title, or near it, that a
 export const browseResultsMax = 1000; // Entries of one page of a folder.
 export const browseCursorCharsMax = 8192; // It holds one name, twice, each byte of it in up to six characters.
 export const browsePathCharsMax = 4096; // Of a folder of the index (limits.h, PATH_MAX).
+export const pagesPerConnectionMax = 4; // Pages of folders and lists of tags at a time: a page of 1000 entries has some 0.5 MB.
 export const browseTagsMax = 32; // Conditions on the tags of files.
 export const tagsPerSystemMax = 5000; // Different ones that are counted: games have some hundred, and songs one each at worst.
 export const tagsPerTypeMax = 100; // Of one type in an answer, the most frequent first.

@@ -3,7 +3,12 @@ import type { LibraryService } from "../api/services.ts";
 import type { Bus } from "../bus.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
 import { limitReached, publicError, ServiceError } from "../core/errors.ts";
-import { pictureMsMax, picturesPerConnectionMax, picturesWaitingMax } from "../core/limits.ts";
+import {
+  pagesPerConnectionMax,
+  pictureMsMax,
+  picturesPerConnectionMax,
+  picturesWaitingMax,
+} from "../core/limits.ts";
 import { type MediaFolders, mediaNameOf } from "../core/media.ts";
 import { allows } from "../core/rights.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
@@ -25,10 +30,11 @@ interface LibraryParts {
 }
 
 export function createLibrary({ media, folders, plays, clock, find }: LibraryParts): LibraryService {
+  const fewPages = perConnection("pagesPerConnectionMax", pagesPerConnectionMax);
   return {
-    browse: (query) => browse(media, query),
+    browse: (query, caller) => fewPages(caller, () => browse(media, query)),
     image: createPictures({ folders, clock, find }),
-    tags: (systems) => tagsOf(media, systems),
+    tags: (systems, caller) => fewPages(caller, () => tagsOf(media, systems)),
     lookup: (system, name) => lookUp(media, system, name),
     history({ limit, cursor, systems, isDistinct }) {
       if (cursor !== undefined && !/^\d{1,15}$/.test(cursor))
@@ -63,6 +69,22 @@ function entryOf({ path, systemId, launcherId, startedMs, playedS }: Play, nowMs
   };
 }
 
+/** Rejects with `busy` if a connection has `max` requests under way. */
+function perConnection(limit: Parameters<typeof limitReached>[0], max: number) {
+  const asking = new WeakMap<object, number>();
+  return async <T>(caller: object, ask: () => Promise<T>): Promise<T> => {
+    const mine = asking.get(caller) ?? 0;
+    if (mine >= max)
+      throw limitReached(limit, `ask for the next one after the answer to one of these ${max}`);
+    asking.set(caller, mine + 1);
+    try {
+      return await ask();
+    } finally {
+      asking.set(caller, (asking.get(caller) ?? 1) - 1);
+    }
+  };
+}
+
 /** Finds pictures one after another, because each may take 50 MB while it is made smaller. */
 function createPictures({
   folders,
@@ -70,7 +92,7 @@ function createPictures({
   find = findPicture,
 }: Pick<LibraryParts, "folders" | "clock" | "find">): LibraryService["image"] {
   const inTurn = createSerialQueue();
-  const asking = new Map<object, number>();
+  const few = perConnection("picturesPerConnectionMax", picturesPerConnectionMax);
   let waiting = 0;
   type Asked = Parameters<LibraryService["image"]>;
   const answer = async ({ path, system, types, maxSize }: Asked[0], caller: Asked[1]) => {
@@ -104,27 +126,18 @@ function createPictures({
     using _timer = clock.after(pictureMsMax, () => reject(late));
     return await Promise.race([answer(...asked), promise]);
   };
-  return async (request, caller) => {
-    const most = allows(caller.grant(), "change") ? picturesWaitingMax : picturesWaitingMax / 2;
-    const mine = asking.get(caller) ?? 0;
-    if (mine >= picturesPerConnectionMax)
-      throw limitReached(
-        "picturesPerConnectionMax",
-        "ask for the next picture after the answer to one of these",
-      );
+  const inPlace = async (...asked: Asked) => {
+    const most = allows(asked[1].grant(), "change") ? picturesWaitingMax : picturesWaitingMax / 2;
     if (waiting >= most)
       throw limitReached("picturesWaitingMax", "too many pictures are asked for: try again in a moment");
-    asking.set(caller, mine + 1);
     waiting += 1;
     try {
-      return await inTurn(() => answerInTime(request, caller));
+      return await inTurn(() => answerInTime(...asked));
     } finally {
       waiting -= 1;
-      const left = (asking.get(caller) ?? 1) - 1;
-      if (left === 0) asking.delete(caller);
-      else asking.set(caller, left);
     }
   };
+  return (request, caller) => few(caller, () => inPlace(request, caller));
 }
 
 function notFound(path: string, error: unknown): unknown {

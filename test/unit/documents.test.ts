@@ -62,6 +62,7 @@ test("NETWORK states the limits of callers as they are", async () => {
     "connections without encryption that have not proved a secret": `${limits.unsealedMax}, of one address ${limits.unsealedPerAddressMax}`,
     "connections over TLS without an identity": `${limits.anonymousMax}, of one address ${limits.anonymousPerAddressMax}`,
     "pictures that are asked for and not yet answered": `${limits.picturesWaitingMax}, half of them for callers without the right \`change\`; of one connection ${limits.picturesPerConnectionMax}, ${limits.pictureBytesMax / 1024} KiB each`,
+    "pages of folders and lists of tags that a connection asks for at a time": `${limits.pagesPerConnectionMax}`,
     "requests of one remote address": `${limits.requestsPerMinuteMax} a minute, ${limits.requestBurstMax} at once`,
     "requests of all remote addresses": `${limits.requestsPerSecondMax} a second`,
     "request bodies of remote callers that are being read": `${limits.bodiesMax}, of one address ${limits.bodiesPerAddressMax}, ${limits.messageBytesMax / 1024 ** 2} MiB each`,

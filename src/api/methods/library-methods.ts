@@ -44,17 +44,20 @@ export const libraryMethods = [
       sort: v.optional(v.picklist(["name-asc", "name-desc", "filename-asc", "filename-desc"]), "name-asc"),
     }),
     result: browsePage,
-    errors: ["not-found", "failed"],
-    run: (services, { path, systems, maxResults, cursor, tags, letter, sort }) =>
-      services.library.browse({
-        path: path ?? "",
-        systems: systems ?? [],
-        maxResults,
-        cursor: cursor || undefined,
-        tags: tags ?? [],
-        letter: letter || undefined,
-        isDescending: sort.endsWith("-desc"),
-      }),
+    errors: ["not-found", "busy", "failed"],
+    run: (services, { path, systems, maxResults, cursor, tags, letter, sort }, caller) =>
+      services.library.browse(
+        {
+          path: path ?? "",
+          systems: systems ?? [],
+          maxResults,
+          cursor: cursor || undefined,
+          tags: tags ?? [],
+          letter: letter || undefined,
+          isDescending: sort.endsWith("-desc"),
+        },
+        caller,
+      ),
   }),
   method({
     name: "media.image",
@@ -88,8 +91,10 @@ export const libraryMethods = [
     docs: "The tags in the names of all files, or of those of the listed systems: by type, the most frequent first, at most 100 of a type.",
     params: v.object({ systems }),
     result: v.object({ tags: mediaTagList }),
-    errors: ["failed"],
-    run: async (services, { systems }) => ({ tags: await services.library.tags(systems ?? []) }),
+    errors: ["busy", "failed"],
+    run: async (services, { systems }, caller) => ({
+      tags: await services.library.tags(systems ?? [], caller),
+    }),
   }),
   method({
     name: "media.lookup",

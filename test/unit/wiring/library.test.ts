@@ -3,7 +3,12 @@ import { expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pictureMsMax, picturesPerConnectionMax, picturesWaitingMax } from "../../../src/core/limits.ts";
+import {
+  pagesPerConnectionMax,
+  pictureMsMax,
+  picturesPerConnectionMax,
+  picturesWaitingMax,
+} from "../../../src/core/limits.ts";
 import { pictureTypes } from "../../../src/core/media.ts";
 import type { Grant } from "../../../src/core/rights.ts";
 import type { findPicture } from "../../../src/media/pictures.ts";
@@ -20,12 +25,18 @@ const callerWith = (grant: Grant, signal = new AbortController().signal) => ({
 });
 const request = { path: "SNES/Game.sfc", system: "SNES", types: pictureTypes, maxSize: undefined };
 
-/** A library of one game, whose pictures come from `find`. */
-async function libraryOf(find: typeof findPicture) {
+/** A library of one game, whose pictures come from `find`, and whose pages wait for `held`. */
+async function libraryOf(find: typeof findPicture, held?: Promise<void>) {
   const [stores, clock] = [createStores(), createManualClock()];
   const root = await mkdtemp(join(tmpdir(), "pictured-"));
   makeFiles(root, ["SNES/Game.sfc"]);
-  const { media, [Symbol.asyncDispose]: end } = await mediaTrial();
+  const { media: free, [Symbol.asyncDispose]: end } = await mediaTrial();
+  const media: typeof free = {
+    ...free,
+    folder: (query) => Promise.resolve(held).then(() => free.folder(query)),
+    filesOfSystems: () => Promise.resolve(held).then(free.filesOfSystems),
+    tags: (systems) => Promise.resolve(held).then(() => free.tags(systems)),
+  };
   const { plays } = stores.open(stores.newFolder());
   const library = createLibrary({ media, clock, find, plays, folders: () => ({ roots: [root], own: [] }) });
   return {
@@ -70,6 +81,25 @@ test("a connection has three requests under way, strangers fill half of the plac
   held.resolve();
   expect(new Set(await Promise.all(asked))).toEqual(new Set(["picture"]));
   expect(await ask(greedy)).toBe("picture");
+});
+
+test("a connection has four pages under way, so that no batch of requests gathers hundreds of them", async () => {
+  const held = Promise.withResolvers<void>();
+  await using made = await libraryOf(found, held.promise);
+  const { browse, tags } = made.library;
+  const query = { path: "", systems: [], maxResults: 10, cursor: undefined, tags: [], letter: undefined };
+  const page = (caller: ReturnType<typeof callerWith>) => browse({ ...query, isDescending: false }, caller);
+  const [greedy, other] = [callerWith("look"), callerWith("look")];
+  const asked = Array.from({ length: pagesPerConnectionMax - 1 }, () => page(greedy));
+  const listed = tags([], greedy);
+  const refusal = { code: "busy", data: { limit: "pagesPerConnectionMax" } };
+  await expect(page(greedy)).rejects.toMatchObject(refusal);
+  await expect(tags([], greedy)).rejects.toMatchObject(refusal);
+  asked.push(page(other));
+  held.resolve();
+  expect((await Promise.all(asked)).map(({ path }) => path)).toEqual(["", "", "", ""]);
+  expect(await listed).toEqual([]);
+  expect((await page(greedy)).path).toBe("");
 });
 
 test("a drive that does not answer delays the next picture by ten seconds, and no longer", async () => {
