@@ -204,7 +204,7 @@ function watchProof({ media, player, settled, lasted }: Current, clock: Clock): 
     for (const timer of timers) timer[Symbol.dispose]();
     if (exit === undefined || exit.exitCode === 0) return prove({ settled, lasted });
     const ms = performance.now() - startedMs;
-    const words = [player.complaint(), await player.process.lastWords()].filter(Boolean).join("\n");
+    const words = `${player.complaint() ?? ""}\n${await player.process.lastWords()}`;
     const why = failed(failure(media.launcherId, exit.exitCode, ms, words));
     for (const { reject } of [settled, lasted]) reject(why);
   });
@@ -212,7 +212,10 @@ function watchProof({ media, player, settled, lasted }: Current, clock: Clock): 
 
 function failure(launcherId: string, exitCode: number | null, ms: number, words: string): string {
   const how = exitCode === null ? "was ended by a signal" : `ended with code ${exitCode}`;
-  const said = words === "" ? "" : `: ${words}`;
+  // A player repeats itself on its line and in its error output.
+  const lines = new Set(words.split("\n").map((line) => line.trim()));
+  lines.delete("");
+  const said = lines.size === 0 ? "" : `: ${[...lines].join("; ")}`;
   return `the player ${launcherId} ${how} after ${(ms / 1000).toFixed(1)} s${said}`;
 }
 

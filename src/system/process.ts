@@ -47,6 +47,7 @@ export function spawnPlayer(argv: readonly string[], options: PlayerOptions = {}
   prepareSpare(options);
   const { pid } = child;
   const words = keepLastWords(child.stderr);
+  const { talk, said } = talkOf(child);
   const line = options.hasLine === true ? (child.stdio[3] ?? undefined) : undefined;
   const leader: Promise<Exit> = child.exited.then(() => ({
     exitCode: child.signalCode === null ? child.exitCode : null,
@@ -73,6 +74,7 @@ export function spawnPlayer(argv: readonly string[], options: PlayerOptions = {}
     .finally(async () => {
       await words.lines();
       await words.close();
+      await said?.close();
     });
   return {
     pid,
@@ -83,9 +85,9 @@ export function spawnPlayer(argv: readonly string[], options: PlayerOptions = {}
     /** The service's end of the socket at the player's descriptor 3, with `hasLine`; the caller closes it. */
     line,
     /** With `hasTalk`; the caller reads all of the output. */
-    talk: talkOf(child),
-    /** The last lines of its error output. */
-    lastWords: words.lines,
+    talk,
+    /** The last lines of its error output; those of its output if it wrote no errors and has a talk. */
+    lastWords: async () => (await words.lines()) || complaintsIn((await said?.lines()) ?? ""),
     /**
      * Sends `signal` to the family, KILL after `graceMs`, and resolves when nothing is left. A second call can shorten the
      * grace time but not extend it.
@@ -97,8 +99,19 @@ export function spawnPlayer(argv: readonly string[], options: PlayerOptions = {}
   };
 }
 
-function talkOf({ stdin, stdout, exited }: Pick<Child, "stdin" | "stdout" | "exited">): Talk | undefined {
-  if (typeof stdin !== "object" || stdout === undefined) return undefined;
+/** The lines without those of responses to commands (src/players/retroarch-line.ts). */
+function complaintsIn(output: string): string {
+  return output
+    .split("\n")
+    .filter((line) => !line.startsWith("GET_"))
+    .join("\n");
+}
+
+function talkOf({ stdin, stdout, exited }: Pick<Child, "stdin" | "stdout" | "exited">): {
+  readonly talk?: Talk;
+  readonly said?: ReturnType<typeof keepLastWords>;
+} {
+  if (typeof stdin !== "object" || stdout === undefined) return {};
   const quietly = (act: () => unknown) => {
     try {
       void Promise.resolve(act()).catch(() => {});
@@ -107,13 +120,12 @@ function talkOf({ stdin, stdout, exited }: Pick<Child, "stdin" | "stdout" | "exi
     }
   };
   void exited.then(() => quietly(() => stdin.end()));
-  return {
-    output: stdout,
-    say(text) {
-      quietly(() => stdin.write(text));
-      quietly(() => stdin.flush());
-    },
+  const [output, copy] = stdout.tee();
+  const say = (text: string) => {
+    quietly(() => stdin.write(text));
+    quietly(() => stdin.flush());
   };
+  return { talk: { output, say }, said: keepLastWords(copy) };
 }
 
 /** Resolves when nothing of the player behind a wrapper is left. */

@@ -122,7 +122,7 @@ test("a player that fails at once is a launch that failed, with its last words, 
   const deck = await launcherDeck();
   deck.launch("SNES/a.loud||**echo:goes on");
   await eventually(() => expect(deck.ends()).toHaveLength(1));
-  expect(deck.ends()[0]).toMatch(/^the player loud ended with code 3 after \d+\.\d s: no screen\nno sound$/);
+  expect(deck.ends()[0]).toMatch(/^the player loud ended with code 3 after \d+\.\d s: no screen; no sound$/);
   expect(deck.store.history.list({ limit: 5 })).toMatchObject([{ success: false, error: deck.ends()[0] }]);
   expect(deck.lines).toEqual(["info  script: goes on"]);
 });

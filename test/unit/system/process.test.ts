@@ -217,6 +217,18 @@ test("the last lines that it wrote to its error output are known, after a flood 
   expect((await player.lastWords()).length).toBeLessThan(1000);
 });
 
+test("a player that gives its reason in its output and not in its error output was silent", async () => {
+  const player = spawnPlayer(["/bin/sh", "-c", "echo GET_STATUS CONTENTLESS; echo no such game; exit 1"], {
+    hasTalk: true,
+  });
+  for await (const _chunk of player.talk?.output ?? []) continue;
+  await player.exited;
+  expect(await player.lastWords()).toBe("no such game");
+  const both = spawnPlayer(["/bin/sh", "-c", "echo hello; echo no core >&2; exit 1"], { hasTalk: true });
+  await both.exited;
+  expect(await both.lastWords()).toBe("no core");
+});
+
 test("a player finds its own variables, its folder and its input", () =>
   withFolder(async (folder) => {
     const player = spawnPlayer(
