@@ -81,7 +81,7 @@ export function parseArguments(argv: readonly string[]) {
     list: typeof values.list === "string" ? values.list : undefined,
     reader: values.reader,
     force: values.force ?? false,
-    lines: wholeNumber("lines", values.lines, 1, auditPageMax),
+    lines: wholeNumber("lines", values.lines, 1, auditPageMax, typedAs(argv, "lines", "-n")),
     pair: pairFlags(values, words),
     /** The params of `call`. */
     params: first === "call" && words[1] !== undefined ? parseJson(words[1]) : undefined,
@@ -157,11 +157,23 @@ function parseJson(text: string): unknown {
   }
 }
 
-function wholeNumber(name: string, text: string | undefined, min: number, max: number): number | undefined {
+function wholeNumber(
+  name: string,
+  text: string | undefined,
+  min: number,
+  max: number,
+  typed = `--${name}`,
+): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
   if (/^\d+$/.test(text) && value >= min && value <= max) return value;
-  throw usage(`--${name} must be a whole number from ${min} to ${max}, not "${text}"`);
+  throw usage(`${typed} must be a whole number from ${min} to ${max}, not "${text}"`);
+}
+
+/** The form in which an option with a letter was typed. */
+function typedAs(argv: readonly string[], name: string, letter: string): string {
+  const long = argv.some((word) => word === `--${name}` || word.startsWith(`--${name}=`));
+  return long ? `--${name}` : letter;
 }
 
 function usage(sentence: string): StartError {

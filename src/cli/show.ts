@@ -70,7 +70,7 @@ function detail({ method, params }: Notification): string {
     case "media.resumed":
       return `${params.mediaName} (${params.systemName}, ${params.launcherId})`;
     case "media.stopped":
-      return `${params.mediaName} after ${params.elapsed} s, exit code ${params.exitCode ?? "none"}`;
+      return endOf(params);
     case "media.indexing":
       return params.indexing ? (params.currentStepDisplay ?? "") : `${params.totalMedia ?? 0} files`;
     case "playlist.opened":
@@ -87,6 +87,14 @@ function detail({ method, params }: Notification): string {
         : `${JSON.stringify(params.text)} failed: ${params.error ?? ""}`;
   }
 }
+
+/** The exit code says something only of a failure: players end with a code of their own if they are asked to. */
+function endOf({ mediaName, reason = "stopped", elapsed, exitCode, why }: Stopped): string {
+  const how = reason === "failed" && exitCode !== null ? `, exit code ${exitCode}` : "";
+  return `${mediaName} ${reason} after ${elapsed} s${how}${why === undefined ? "" : `: ${why}`}`;
+}
+
+type Stopped = Extract<Notification, { readonly method: "media.stopped" }>["params"];
 
 type Entry = Calls["audit"]["result"]["entries"][number];
 

@@ -3,6 +3,8 @@ import { readFile, stat } from "node:fs/promises";
 import { type Calls, type Client, RpcError } from "../client/client.ts";
 import { exitCodes, exitFailure, messageOf, StartError } from "../core/errors.ts";
 import { writeListBytesMax } from "../core/limits.ts";
+import { didYouMean } from "../core/text.ts";
+import type { Reader } from "../core/token.ts";
 import type { Terminal } from "./show.ts";
 
 interface WriteTagsOptions extends Pick<Terminal, "print" | "prompt"> {
@@ -22,15 +24,13 @@ export async function writeTags(client: Client, options: WriteTagsOptions): Prom
   const texts = options.list === undefined ? [options.text ?? ""] : await linesOf(options.list);
   const { readers } = await client.call("readers");
   // Each call names the reader, so that Ctrl-C cancels this write only.
-  const readerId =
-    options.readerId ??
-    readers.find(({ connected, capabilities }) => connected && capabilities.includes("write"))?.readerId;
+  const readerId = writerOf(readers, options.readerId);
   using interruption = onInterrupt(() => {
     // If there is nothing to cancel or the service is gone, the write has ended anyway.
-    client.call("readers.write.cancel", readerId === undefined ? {} : { readerId }).catch(() => {});
+    client.call("readers.write.cancel", { readerId }).catch(() => {});
   });
   const common = {
-    ...(readerId === undefined ? {} : { readerId }),
+    readerId,
     ...(options.force ? { force: true } : {}),
     ...(options.record === undefined ? {} : { record: options.record }),
   };
@@ -50,6 +50,23 @@ export async function writeTags(client: Client, options: WriteTagsOptions): Prom
     }
     options.print(texts.length === 1 ? "written" : `written ${text}`);
   }
+}
+
+/** The reader with this id, or the first that can write. Throws before a person is asked for a tag. */
+export function writerOf(readers: readonly Reader[], wanted: string | undefined): string {
+  const ids = readers
+    .filter(({ connected, capabilities }) => connected && capabilities.includes("write"))
+    .map(({ readerId }) => readerId);
+  const found = wanted === undefined ? ids[0] : ids.find((id) => id === wanted);
+  if (found !== undefined) return found;
+  if (wanted === undefined)
+    throw exitFailure("no reader that can write is connected: tapdeck readers lists the readers");
+  const meant = didYouMean(wanted, ids);
+  throw exitFailure(
+    readers.some(({ readerId, connected }) => readerId === wanted && connected)
+      ? `the reader ${wanted} cannot write: tapdeck readers lists the readers`
+      : `no reader with the id ${wanted} is connected${meant}: tapdeck readers lists the readers`,
+  );
 }
 
 interface Refusal {

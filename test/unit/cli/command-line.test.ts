@@ -17,10 +17,30 @@ const wrong: readonly (readonly [readonly string[], string])[] = [
   ],
   [["config", "--status"], "--status belongs to tapdeck update"],
   [["ping", "--timeout", "soon"], '--timeout must be a whole number from 1 to 3600000, not "soon"'],
+  [["audit", "-n", "x"], '-n must be a whole number from 1 to 1000, not "x"'],
+  [["audit", "-nx"], '-n must be a whole number from 1 to 1000, not "x"'],
+  [["audit", "--lines=x"], '--lines must be a whole number from 1 to 1000, not "x"'],
 ];
 
 test.each(wrong)("tapdeck %p is refused with a sentence", (words, sentence) => {
   expect(() => parseArguments(words)).toThrow(sentence);
+});
+
+const doorbell = {
+  ...{ systemId: "Audio", systemName: "Audio", mediaPath: "/x", mediaName: "Doorbell", launcherId: "mpv" },
+  ...{ started: "2026-11-01T10:00:00Z", elapsed: 3 },
+};
+
+test("watch called a stop on request an exit with code 4: only a failure has a code", () => {
+  const lineOf = (reason: "stopped" | "ended" | "failed", exitCode: number | null) =>
+    notificationLine(
+      { method: "media.stopped", params: { ...doorbell, reason, exitCode } },
+      new Date(),
+    ).slice(10);
+  expect(lineOf("stopped", 4)).toBe("media.stopped   Doorbell stopped after 3 s");
+  expect(lineOf("ended", 0)).toBe("media.stopped   Doorbell ended after 3 s");
+  expect(lineOf("failed", 2)).toBe("media.stopped   Doorbell failed after 3 s, exit code 2");
+  expect(lineOf("failed", null)).toBe("media.stopped   Doorbell failed after 3 s");
 });
 
 test("every command takes the options that its help names, and each of its options is in its help", () => {
