@@ -2,9 +2,11 @@
  * `make run`: starts the real service with a small library, and with the reader that is plugged in or a simulated one. Prints what to
  * type to tap a card.
  */
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, readlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { drivers } from "../drivers/index.ts";
+import { exitCodes } from "../src/core/errors.ts";
+import { printable } from "../src/core/text.ts";
 import { deck, makeLibrary } from "./demo-library.ts";
 
 const root = join(import.meta.dir, "..");
@@ -13,6 +15,10 @@ const program = join(root, "dist/tapdeck");
 // The config of the demo has this port.
 const port = Number(process.env.TAPDECK_DEMO_PORT ?? 7497);
 
+if ((await pinged()) !== undefined) {
+  process.stderr.write(await otherInstance());
+  process.exit(exitCodes.unavailable);
+}
 const plugged = await pluggedReaders();
 await makeLibrary(join(folder, "media"));
 await mkdir(join(folder, "data"), { recursive: true });
@@ -36,11 +42,46 @@ async function pluggedReaders(): Promise<readonly string[]> {
 async function answers(): Promise<boolean> {
   while (service.exitCode === null) {
     // Ask again until the service listens or has ended.
-    const response = await fetch(`http://127.0.0.1:${port}/ping`).catch(() => undefined);
-    if (response?.ok) return (await Promise.race([service.exited, Bun.sleep(settleMs)])) === undefined;
+    if ((await pinged())?.ok)
+      return (await Promise.race([service.exited, Bun.sleep(settleMs)])) === undefined;
     await Bun.sleep(50);
   }
   return false;
+}
+
+/** The answer of the service at the port; undefined if nobody listens. */
+function pinged(): Promise<Response | undefined> {
+  return fetch(`http://127.0.0.1:${port}/ping`).catch(() => undefined);
+}
+
+/** The address of the program that holds the port, and its process if that belongs to this user. */
+async function otherInstance(): Promise<string> {
+  const owner = await listenerOf(port);
+  const who = owner === undefined ? "" : `  process ${owner.pid}: ${owner.command}\n`;
+  return `Another instance is running at http://localhost:${port}/:
+${who}Use that one, or stop it first (Ctrl-C in its terminal). TAPDECK_DEMO_PORT=N make run starts a second one on port N.
+`;
+}
+
+/** The process that listens on a TCP port, by the tables of the kernel (proc(5)). */
+async function listenerOf(wanted: number) {
+  const tables = await Promise.all(
+    ["/proc/net/tcp", "/proc/net/tcp6"].map((path) => readFile(path, "latin1").catch(() => "")),
+  );
+  const rows = tables.flatMap((table) => table.split("\n").map((line) => line.trim().split(/\s+/)));
+  const end = `:${wanted.toString(16).toUpperCase().padStart(4, "0")}`;
+  const inode = rows.find(([, local, , state]) => state === "0A" && local?.endsWith(end))?.[9];
+  if (inode === undefined) return undefined;
+  for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
+    const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => []);
+    const links = await Promise.all(
+      descriptors.map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => "")),
+    );
+    if (!links.includes(`socket:[${inode}]`)) continue;
+    const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+    return { pid, command: printable(command.split("\0").join(" ").trim()) };
+  }
+  return undefined;
 }
 
 function config(simulate: boolean): string {
