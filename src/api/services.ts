@@ -124,6 +124,8 @@ export interface LibraryService {
 interface MappingService {
   list(): readonly ListedMapping[];
   add(params: MappingParams): number;
+  /** Why this text would start nothing now; undefined if nothing speaks against it. */
+  warningOf(text: string): Promise<string | undefined>;
   update(id: number, changes: FieldChanges<MappingParams>): void;
   remove(id: number): void;
   /** Reads the mapping files that changed. A file with a fault is logged, and its last valid mappings stay. */

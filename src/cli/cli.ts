@@ -5,7 +5,7 @@ import { type Client, connect, type Notification, RpcError } from "../client/cli
 import { template } from "../config/settings-table.ts";
 import type { Config } from "../config/shape.ts";
 import { assert, codeOf, exitCodes, exitFailure, messageOf, StartError } from "../core/errors.ts";
-import { printable, printableJson } from "../core/text.ts";
+import { isRecord, printable, printableJson } from "../core/text.ts";
 import { normalizeUid } from "../core/token.ts";
 import type { CommandLine, Common, Invocation } from "./arguments.ts";
 import { type CommandName, helpText } from "./help.ts";
@@ -59,7 +59,7 @@ const commands: Readonly<Record<Exclude<CommandName, "config" | "update">, Comma
     print("pong");
   },
   async call(client, { words: [method = ""], params }) {
-    const result = await client.callAny(method, params);
+    const result = await client.callAny(method, withDefaults(method, params));
     print(printableJson(JSON.stringify(result, null, terminal.isTerminal ? 2 : undefined)));
   },
   async readers(client, { json }) {
@@ -93,6 +93,11 @@ async function askService(command: Command, asked: CommandLine, parts: CliParts)
   } finally {
     client.close();
   }
+}
+
+/** The API requires `enabled` of a new mapping; at the command line a mapping without it is enabled. */
+export function withDefaults(method: string, params: unknown): unknown {
+  return method === "mappings.new" && isRecord(params) ? { enabled: true, ...params } : params;
 }
 
 /** Works without the service, because an update may be needed to repair it. */

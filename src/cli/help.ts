@@ -50,7 +50,7 @@ Exit code 1 if the tag was not written.`,
     usage: "call METHOD [JSON]",
     summary: "call a method of the API and print its result",
     more: `JSON holds the params: tapdeck call tokens.history '{"limit":5}'
-Exit code 1 if the service refused.`,
+A mapping of mappings.new is enabled unless it says otherwise. Exit code 1 if the service refused.`,
     words: [1, 2],
   },
   watch: {

@@ -8,7 +8,7 @@ import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import { mappingsCharsMax, mappingsMax, partialCharsMax, regexCostMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
-import type { Mapping, MappingParams, TokenParams } from "../core/token.ts";
+import { type Mapping, type MappingParams, normalizeUid, type TokenParams } from "../core/token.ts";
 import type { MappingChanges, Mappings } from "../store/mapping-table.ts";
 import { admitted, busy, charsOf, checkLoad, checkMapping, type Load, loadOf } from "./check-mapping.ts";
 import { type Rule, ruleOf } from "./mapping-index.ts";
@@ -46,6 +46,7 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
   };
   const check = (params: MappingParams, before?: Mapping) => {
     checkMapping(params, regexes);
+    refuseTwin(book.twinOf(params, before));
     const grown = charsOf(params) - (before === undefined ? 0 : charsOf(before));
     // The size is read only if it grows, because that reads all mappings.
     const size = before === undefined || grown > 0 ? mappings.size() : { mappings: 0, chars: 0 };
@@ -65,7 +66,7 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
       ...mappings.list(),
       ...book.ofFiles().map(({ file: _, ...mapping }) => ({ ...mapping, readOnly: true as const })),
     ],
-    /** Throws `ServiceError`: `invalid-params` with the field, `busy` if there are too many. */
+    /** Throws `ServiceError`: `invalid-params` with the field, `busy` if there are too many, `conflict` for a second of a UID. */
     add(params: MappingParams): number {
       check(params);
       const id = mappings.add(params, clock.now());
@@ -138,6 +139,14 @@ function openBook(kept: readonly Mapping[], regexes: Regexes, clock: Clock) {
       );
     },
     ofFiles: () => ofFiles,
+    /** The id of another enabled mapping for exactly this UID; undefined if `before` was for this UID, too. */
+    twinOf(params: MappingParams, before: Mapping | undefined): number | undefined {
+      const uid = uidOf(params);
+      if (uid === undefined || (before !== undefined && uidOf(before) === uid)) return undefined;
+      for (const [id, { type, match, pattern }] of rules)
+        if (id !== before?.id && type === "uid" && match === "exact" && pattern === uid) return id;
+      return undefined;
+    },
     /** The loads of all mappings of the database except this id. */
     loadsBeside: (id: number | undefined): readonly Load[] =>
       [...loads].filter(([other]) => other !== id).map(([, load]) => load),
@@ -199,6 +208,17 @@ async function keptOf(
       },
     );
   return kept;
+}
+
+function uidOf({ enabled, type, match, pattern }: MappingParams): string | undefined {
+  return enabled && type === "uid" && match === "exact" ? normalizeUid(pattern) : undefined;
+}
+
+/** The first mapping of a UID applies, so that a second one would have no effect. */
+function refuseTwin(id: number | undefined): void {
+  if (id === undefined) return;
+  const sentence = `pattern: the mapping ${id} is for this UID already: change that one, delete it or switch it off`;
+  throw new ServiceError("conflict", sentence, { data: { field: "pattern", id } });
 }
 
 function notFound(id: number): ServiceError {

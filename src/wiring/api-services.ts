@@ -17,7 +17,7 @@ import { machineChecks } from "../system/machine-checks.ts";
 import { platform, tapdeckVersion } from "../system/own-program.ts";
 import type { AllDevices } from "./devices.ts";
 import { createHealth, diskFault } from "./health-report.ts";
-import { createLibrary } from "./library.ts";
+import { createLibrary, createWarningOf } from "./library.ts";
 
 interface ServiceSources extends Pick<Services, "clients" | "pairByPin" | "audit" | "pairing"> {
   readonly media: MediaWithSticks;
@@ -47,6 +47,7 @@ export function createServices(sources: ServiceSources): Services {
     store.check();
     return "";
   };
+  const folders = () => ({ ...mediaFolders(settings.current()), closed, sticks: media.sticks() });
   const describe = async () => (await import("../api/openrpc.ts")).describeApi(tapdeckVersion);
   return {
     platform,
@@ -89,11 +90,8 @@ export function createServices(sources: ServiceSources): Services {
       ],
     }),
     media,
-    library: createLibrary({
-      ...{ media, clock, plays: store.plays },
-      folders: () => ({ ...mediaFolders(settings.current()), closed, sticks: media.sticks() }),
-    }),
-    mappings: mapper,
+    library: createLibrary({ media, clock, plays: store.plays, folders }),
+    mappings: { ...mapper, warningOf: createWarningOf({ media, clock, folders }) },
     settings: { ...settings, read: () => publicSettings(settings) },
     clients,
     pairByPin,

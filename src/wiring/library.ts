@@ -2,7 +2,7 @@
 import type { LibraryService } from "../api/services.ts";
 import type { Bus } from "../bus.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
-import { limitReached, publicError, ServiceError } from "../core/errors.ts";
+import { limitReached, messageOf, publicError, ServiceError } from "../core/errors.ts";
 import {
   pagesPerConnectionMax,
   pictureMsMax,
@@ -13,10 +13,12 @@ import { type MediaFolders, mediaNameOf } from "../core/media.ts";
 import { allows } from "../core/rights.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
 import { findMediaFile } from "../launch/media-file.ts";
+import { createMediaLookup, meantBy, type SearchedMedia } from "../launch/ports/media-lookup.ts";
 import { systemOf } from "../media/index/answers.ts";
 import { browse, lookUp, tagsOf } from "../media/library-pages.ts";
 import type { MediaLibrary } from "../media/media-library.ts";
 import { extensionFor, findPicture } from "../media/pictures.ts";
+import { parseScript } from "../script/parser.ts";
 import type { Play, Plays } from "../store/plays.ts";
 
 interface LibraryParts {
@@ -52,6 +54,38 @@ export function createLibrary({ media, folders, plays, clock, find }: LibraryPar
         },
       };
     },
+  };
+}
+
+// A drive may not answer, and the mapping is stored already.
+const warningMsMax = 1000;
+
+/** The result tells why a text would start nothing now: its fault, or its missing file. */
+export function createWarningOf({
+  media,
+  clock,
+  folders,
+}: Pick<LibraryParts, "clock" | "folders"> & { readonly media: SearchedMedia }) {
+  const index = createMediaLookup(media, folders);
+  const faultOf = async (text: string): Promise<string | undefined> => {
+    const script = parseScript(text);
+    if (script.kind === "error") return `the text cannot run: ${script.message}`;
+    for (const { name, args } of script.commands) {
+      const [path, ...more] = args[0] ?? [];
+      if (name !== "launch" || typeof path !== "string" || more.length > 0 || path.includes("://")) continue;
+      try {
+        await findMediaFile(path, folders(), []);
+      } catch (error) {
+        const meant = await meantBy(path, index).catch(() => undefined);
+        if (meant === undefined) return messageOf(error);
+      }
+    }
+    return undefined;
+  };
+  return async (text: string): Promise<string | undefined> => {
+    const late = Promise.withResolvers<undefined>();
+    using _timer = clock.after(warningMsMax, () => late.resolve(undefined));
+    return await Promise.race([faultOf(text), late.promise]);
   };
 }
 

@@ -185,7 +185,10 @@ test("each change by a remote caller is audited with its object, and none by the
   const audit: Audit = { ...silentAudit, changed: (_from, change) => changes.push(change) };
   const long = "x".repeat(1000);
   const { ask } = makeDispatch(
-    { mappings: { add: () => 7, remove: () => undefined }, media: { index: async () => undefined } },
+    {
+      mappings: { add: () => 7, warningOf: async () => undefined, remove: () => undefined },
+      media: { index: async () => undefined },
+    },
     audit,
   );
   const mapping = { enabled: true, type: "text", match: "exact", pattern: "secret", override: "secret" };

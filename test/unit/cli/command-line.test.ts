@@ -1,6 +1,7 @@
 /** The command line: wrong input gets its fault and the right form. */
 import { expect, test } from "bun:test";
 import { parseArguments } from "../../../src/cli/arguments.ts";
+import { withDefaults } from "../../../src/cli/cli.ts";
 import { commandHelp, commandNames, helpText } from "../../../src/cli/help.ts";
 import { notificationLine } from "../../../src/cli/show.ts";
 import { printable } from "../../../src/core/text.ts";
@@ -41,6 +42,13 @@ test("watch called a stop on request an exit with code 4: only a failure has a c
   expect(lineOf("ended", 0)).toBe("media.stopped   Doorbell ended after 3 s");
   expect(lineOf("failed", 2)).toBe("media.stopped   Doorbell failed after 3 s, exit code 2");
   expect(lineOf("failed", null)).toBe("media.stopped   Doorbell failed after 3 s");
+});
+
+test("call mappings.new was refused without enabled", () => {
+  expect(withDefaults("mappings.new", { type: "uid" })).toEqual({ enabled: true, type: "uid" });
+  expect(withDefaults("mappings.new", { enabled: false })).toEqual({ enabled: false });
+  for (const params of [undefined, null, [], "x"]) expect(withDefaults("mappings.new", params)).toBe(params);
+  expect(withDefaults("mappings.update", {})).toEqual({});
 });
 
 test("every command takes the options that its help names, and each of its options is in its help", () => {

@@ -290,3 +290,24 @@ test("mappings of files are listed behind the others, are tried after them, and 
   }
   expect(refusal(() => mapper.remove(-7))?.code).toBe("not-found");
 });
+
+test("a second mapping for one UID was stored without a word, although it never applies", async () => {
+  const mapper = await open();
+  const ofUid = { ...base, type: "uid", pattern: "04:A1:B2" } as const;
+  const first = mapper.add(ofUid);
+  const twin = { ...ofUid, pattern: "04a1b2", override: "c" };
+  expect(refusal(() => mapper.add(twin))).toMatchObject({
+    code: "conflict",
+    data: { field: "pattern", id: first },
+  });
+  expect(mapper.list()).toHaveLength(1);
+  // A mapping that is off, of another field or of another kind is no twin.
+  const off = mapper.add({ ...twin, enabled: false });
+  mapper.add({ ...twin, type: "data" });
+  mapper.add({ ...twin, match: "partial" });
+  expect(refusal(() => mapper.update(off, { enabled: true }))).toMatchObject({ code: "conflict" });
+  mapper.update(first, { override: "d", enabled: true });
+  mapper.update(first, { enabled: false });
+  mapper.update(off, { enabled: true });
+  expect(refusal(() => mapper.update(first, { enabled: true }))).toMatchObject({ code: "conflict" });
+});

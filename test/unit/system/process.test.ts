@@ -221,7 +221,7 @@ test("a player that gives its reason in its output and not in its error output w
   const player = spawnPlayer(["/bin/sh", "-c", "echo GET_STATUS CONTENTLESS; echo no such game; exit 1"], {
     hasTalk: true,
   });
-  for await (const _chunk of player.talk?.output ?? []) continue;
+  await new Response(player.talk?.output).text();
   await player.exited;
   expect(await player.lastWords()).toBe("no such game");
   const both = spawnPlayer(["/bin/sh", "-c", "echo hello; echo no core >&2; exit 1"], { hasTalk: true });

@@ -12,7 +12,7 @@ import {
 import { pictureTypes } from "../../../src/core/media.ts";
 import type { Grant } from "../../../src/core/rights.ts";
 import type { findPicture } from "../../../src/media/pictures.ts";
-import { createLibrary } from "../../../src/wiring/library.ts";
+import { createLibrary, createWarningOf } from "../../../src/wiring/library.ts";
 import { makeFiles } from "../../helpers/library.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { mediaTrial } from "../../helpers/media.ts";
@@ -38,9 +38,11 @@ async function libraryOf(find: typeof findPicture, held?: Promise<void>) {
     tags: (systems) => Promise.resolve(held).then(() => free.tags(systems)),
   };
   const { plays } = stores.open(stores.newFolder());
-  const library = createLibrary({ media, clock, find, plays, folders: () => ({ roots: [root], own: [] }) });
+  const folders = () => ({ roots: [root], own: [] });
+  const library = createLibrary({ media, clock, find, plays, folders });
   return {
     library,
+    warningOf: createWarningOf({ media, clock, folders }),
     clock,
     async [Symbol.asyncDispose]() {
       await end();
@@ -130,4 +132,19 @@ test("nothing is read for a caller that is gone", async () => {
   const gone = AbortSignal.abort(new Error("the caller is gone"));
   await expect(made.library.image(request, callerWith("look", gone))).rejects.toThrow("the caller is gone");
   expect(count).toBe(0);
+});
+
+test("a mapping to a missing file was stored without a warning", async () => {
+  await using made = await libraryOf(async () => found());
+  const { warningOf } = made;
+  expect(await warningOf("SNES/Game.sfc")).toBeUndefined();
+  expect(await warningOf("snes/game.sfc||**delay:5")).toBeUndefined();
+  expect(await warningOf("**stop||SNES/Gone.sfc")).toBe(
+    "there is no file SNES/Gone.sfc below the media folders",
+  );
+  expect(await warningOf("**launch:SNES/[[device.hostname]].sfc")).toBeUndefined();
+  expect(await warningOf("http://radio.example/stream")).toBeUndefined();
+  expect(await warningOf("SNES/Game.sfc||||**stop")).toStartWith(
+    "the text cannot run: a command is missing here",
+  );
 });
