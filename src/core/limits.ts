@@ -289,6 +289,6 @@ export const spareMessageBytesMax = 32 * 1024; // The program and arguments of a
 export const screenNameCharsMax = 80; // Of a name: two lines, which can be read from a distance.
 export const screenReasonCharsMax = 120; // Of the reason of a failed start; the log has the rest.
 export const screenPixelsMax = 4096 * 2304; // Of a frame buffer: drawing takes 12 bytes for each.
-export const screenDrawMsMax = 30_000; // Of one drawing, which has the lowest priority; 0.2 s on a PC.
+export const screenDrawMsMax = 120_000; // Of one drawing with the pictures packed after it, at the lowest priority; 0.2 s on a PC.
 export const screenRestoreMsMax = 1000; // For the return to the console's text mode, at the end of the service.
 export const screenshotsMax = 500; // Files in the folder of screenshots: a full card would lose saves.
