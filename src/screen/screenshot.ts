@@ -11,14 +11,20 @@ import { bandRows, type FrameBuffer, rgbOf } from "./frame-buffer.ts";
 /** Writes a new file, which is named after the time. Rejects with `ServiceError`, also if the folder is full. */
 export async function saveScreenshot(frame: FrameBuffer, folder: string, nowMs: number): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  if ((await readdir(folder)).length >= screenshotsMax)
-    throw failed(`there are ${screenshotsMax} files in ${folder}: delete some pictures`);
+  await refuseFull(folder);
   const name = `screen-${new Date(nowMs).toISOString().replace(/\D/g, "")}.png`;
   try {
     await writeFile(join(folder, name), await pngOf(frame), { flag: "wx" });
   } catch (error) {
     throw failed(`the picture of the screen cannot be saved: ${messageOf(error)}`, error);
   }
+}
+
+/** Rejects with `ServiceError` if the folder has too many files. It need not exist. */
+export async function refuseFull(folder: string): Promise<void> {
+  const files = await readdir(folder).catch(() => []);
+  if (files.length >= screenshotsMax)
+    throw failed(`there are ${screenshotsMax} files in ${folder}: delete some pictures`);
 }
 
 const signature = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);

@@ -9,6 +9,7 @@ import type { LaunchFinished } from "../events.ts";
 import { createVirtualInput } from "../launch/ports/virtual-input.ts";
 import type { Readers } from "../readers/readers.ts";
 import type { WriteRequest } from "../readers/writing.ts";
+import { refuseFull } from "../screen/screenshot.ts";
 import { createSounds } from "../system/sound.ts";
 import { captureScreen } from "./screen.ts";
 
@@ -33,6 +34,7 @@ export type AllDevices = ReturnType<typeof createDevices>;
 
 export function createDevices(parts: DeviceParts) {
   const { openInput, pair, dataFolder, readers, settings, bus, clock, log, socketPath } = parts;
+  const screenshots = join(dataFolder, "screenshots");
   const virtual = createVirtualInput({
     open: openInput,
     isAllowed: () => settings.current().script.allowInput,
@@ -60,7 +62,8 @@ export function createDevices(parts: DeviceParts) {
   return {
     input: virtual.play,
     pair,
-    captureScreen: () => captureScreen(join(dataFolder, "screenshots"), clock),
+    captureScreen: () => captureScreen(screenshots, clock),
+    refuseFullScreenshots: () => refuseFull(screenshots),
     inputText: virtual.playText,
     write,
     writeTag: write,

@@ -9,6 +9,8 @@ export interface Devices {
   readonly pair: ScriptPorts["pair"];
   /** Saves a picture of the device's own screen; resolves with false if it has none, or a player uses it. */
   captureScreen?(): Promise<boolean>;
+  /** Rejects with `ServiceError` if the folder of screenshots is full, so that no player adds one. */
+  refuseFullScreenshots?(): Promise<void>;
   /** Writes to the next tag, except the one with this UID; rejects as `readers.write` does, and with the signal's reason. */
   writeTag(tag: { readonly text: string; readonly exceptUid?: string }, signal: AbortSignal): Promise<void>;
 }

@@ -50,7 +50,10 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     playlists.clear();
     return starting.stop();
   };
-  const control = { playing, playlists, stop, volumeMax: () => config().audio.volumeMax };
+  const control: ControlParts = {
+    ...{ playing, playlists, stop, volumeMax: () => config().audio.volumeMax },
+    beforeScreenshot: async () => parts.devices?.refuseFullScreenshots?.(),
+  };
   const last = createLastStarted({ folders, players, saved: parts.lastMedia, plays: parts.plays });
   const resuming = createResuming(() => config().retroarch.resume);
   const withBios = createBios(process.env, () => folders().sticks ?? []);
@@ -105,7 +108,7 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     async screenshot() {
       if (await parts.devices?.captureScreen?.()) return;
       if (playing.active() === undefined) throw failed("nothing plays, and there is no screen to save");
-      await playing.control({ kind: "screenshot" });
+      await createControlPorts(control, run).control({ kind: "screenshot" });
     },
     delay: createDelay(clock, run),
     echo: (text) => log.info("script", text),
@@ -174,18 +177,21 @@ interface ControlParts {
   readonly playlists: Pick<Playlists, "state" | "portsOf">;
   readonly stop: () => Promise<void>;
   readonly volumeMax: () => number;
+  /** Rejects with `ServiceError` if a player may not save a picture. */
+  readonly beforeScreenshot?: () => Promise<void>;
   /** Finds the programs that set the device's volume. */
   readonly find?: (program: string) => string | null;
 }
 
 export function createControlPorts(
-  { playing, playlists, stop, volumeMax, find = Bun.which }: ControlParts,
+  { playing, playlists, stop, volumeMax, beforeScreenshot, find = Bun.which }: ControlParts,
   run: RunContext,
 ) {
   return {
     mediaReady: playing.ready,
     /** Handles `stop`, and `next` and `previous` of a playlist, for all players; the player handles the rest. */
     async control(action: ControlAction): Promise<void> {
+      if (action.kind === "screenshot") await beforeScreenshot?.();
       const isListed = playlists.state()?.state === "playing";
       if (isListed && action.kind === "next") await playlists.portsOf(run).move(1);
       else if (isListed && action.kind === "previous") await playlists.portsOf(run).move(-1);

@@ -15,7 +15,7 @@ import {
   writePacked,
 } from "../../../src/screen/frame-buffer.ts";
 
-import { saveScreenshot } from "../../../src/screen/screenshot.ts";
+import { refuseFull, saveScreenshot } from "../../../src/screen/screenshot.ts";
 import { run } from "../../helpers/processes.ts";
 
 let folder = "";
@@ -158,4 +158,7 @@ test("a folder with too many files, a picture of the same moment and a frame buf
   await mkdir(join(folder, "full"));
   for (let n = 0; n < screenshotsMax; n++) await writeFile(join(folder, "full", `${n}`), "");
   await expect(save("full")).rejects.toThrow(`there are ${screenshotsMax} files in ${folder}/full`);
+  await expect(refuseFull(join(folder, "full"))).rejects.toThrow(`${screenshotsMax} files in ${folder}/full`);
+  await refuseFull(join(folder, "same"));
+  await refuseFull(join(folder, "nothing"));
 });

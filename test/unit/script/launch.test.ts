@@ -8,6 +8,7 @@ import { join, relative } from "node:path";
 import { answerLaunch } from "../../../src/api/launch-endpoint.ts";
 import type { Config } from "../../../src/config/shape.ts";
 import { systemClock } from "../../../src/core/clock.ts";
+import { failed } from "../../../src/core/errors.ts";
 import { scriptCommands } from "../../../src/script/commands/index.ts";
 import { tapdeckVersion } from "../../../src/system/own-program.ts";
 import { keepPlays } from "../../../src/wiring/library.ts";
@@ -203,6 +204,23 @@ test("a screenshot shows the screen of the device, or else the player, and is re
   // A terminal that is no console of this machine is no screen.
   expect(await captureScreen(deck.folder, systemClock, "/dev/null")).toBe(false);
   expect(await captureScreen(deck.folder, systemClock, "")).toBe(false);
+});
+
+test("a player saves no picture if the folder of screenshots is full, whichever command asks", async () => {
+  const none = async () => {};
+  const full = failed("there are 500 files");
+  await using deck = await makeDeck({
+    devices: {
+      ...{ input: none, pair: none, writeTag: none, captureScreen: async () => false },
+      refuseFullScreenshots: () => Promise.reject(full),
+    },
+  });
+  await deck.file("a.sleep");
+  deck.launch(`${deck.folder}/a.sleep`);
+  await deck.next("media.started");
+  for (const script of ["**screenshot", "**control:screenshot", "**control:screenshot||**stop"])
+    expect(await deck.run(script)).toBe("there are 500 files");
+  expect(await deck.run("**control:pause")).toMatch(/^the player sleep can only be started and stopped/);
 });
 
 test("a card may run what the list allows, a link may not, even where a mapping of the owner's stands behind it", async () => {
