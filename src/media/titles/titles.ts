@@ -3,6 +3,7 @@
  * (Rev 1).zip` on another. Exact titles come before folded ones, and these before close ones. Among files of one title, the
  * order is: the tags on the card, finished versions, preferred regions and languages, the latest revision, the name.
  */
+import { titleTagsMax } from "../../core/limits.ts";
 import type { MediaTag, TitlePreferences } from "../../core/media.ts";
 import type { MediaIndexFile } from "../../store/media-index-file.ts";
 import type { StoredTitles } from "../../store/media-index-write.ts";
@@ -43,7 +44,8 @@ export function chooseTitle(
   const exact = titles.filter(({ title }) => title === asked.title);
   const folded = exact.length > 0 ? [] : titles.filter(({ title }) => isSame(title));
   const fitting = [exact, folded].find((list) => list.length > 0) ?? closest(asked.title, titles);
-  const scored = fitting.map(({ place, tags }) => ({ place, score: scoreOf(tags, asked.tags, prefer) }));
+  const sought = asked.tags.slice(0, titleTagsMax);
+  const scored = fitting.map(({ place, tags }) => ({ place, score: scoreOf(tags, sought, prefer) }));
   const best = scored.sort((a, b) => compareScores(a.score, b.score) || a.place - b.place)[0];
   if (best === undefined) return undefined;
   const how = exact.length > 0 ? "exact" : folded.length > 0 ? "folded" : "close";

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { titleTagsMax } from "../../../../src/core/limits.ts";
 import { titleKey } from "../../../../src/media/titles/title-key.ts";
 import { chooseTitle, mediaTagOf, splitTitle } from "../../../../src/media/titles/titles.ts";
 import { defaultConfig } from "../../../helpers/defaults.ts";
@@ -75,6 +76,15 @@ test.each([
 ])("%s of %p is %s", (wanted, names, chosen) => {
   const choice = chooseTitle(wanted, names, defaultConfig.systems.prefer);
   expect(choice === undefined ? undefined : names[choice.place]).toBe(chosen);
+});
+
+test("only so many tags of a title count, because each is compared with those of 250 files", () => {
+  const prefer = { regions: ["USA"], languages: [] };
+  const others = (count: number) => Array.from({ length: count }, (_, n) => `(tag ${n})`).join("");
+  const choice = (count: number) =>
+    chooseTitle(`Game ${others(count)}(Japan)`, ["Game (USA)", "Game (Japan)"], prefer)?.place;
+  expect(choice(titleTagsMax - 1)).toBe(1);
+  expect(choice(titleTagsMax)).toBe(0);
 });
 
 test("a title is found in the index of its system, and the choice explained", async () => {
