@@ -6,7 +6,7 @@ import type { Media, MediaTag } from "../core/media.ts";
 import { nextTurn } from "../core/slices.ts";
 import { systemOf } from "./index/answers.ts";
 import { fold } from "./index/fold.ts";
-import { compareNameKeys, keyOfMedia, type NameKey } from "./index/folder.ts";
+import { compareKeys, type FoldedKey, foldedKey, keyOfMedia, type NameKey } from "./index/folder.ts";
 import type { MediaLibrary } from "./media-library.ts";
 import { slipsBetween, titleKey } from "./titles/title-key.ts";
 import { mediaTagOf, splitTitle } from "./titles/titles.ts";
@@ -125,12 +125,15 @@ async function firstOf(
   entries: readonly FolderEntry[],
   { after, most, way }: { readonly after: NameKey | undefined; readonly most: number; readonly way: 1 | -1 },
 ): Promise<readonly FolderEntry[]> {
-  const compare = (a: NameKey, b: NameKey) => way * compareNameKeys(a, b);
-  let first: { readonly entry: FolderEntry; readonly key: NameKey }[] = [];
+  const compare = (a: FoldedKey, b: FoldedKey) => way * compareKeys(a, b);
+  const start = after && foldedKey(after);
+  let first: { readonly entry: FolderEntry; readonly key: FoldedKey }[] = [];
   for (let from = 0; from < entries.length; from += foldersAStep) {
     if (from > 0) await nextTurn();
-    const some = entries.slice(from, from + foldersAStep).map((entry) => ({ entry, key: keyOfMedia(entry) }));
-    const later = some.filter(({ key }) => after === undefined || compare(key, after) > 0);
+    const some = entries
+      .slice(from, from + foldersAStep)
+      .map((entry) => ({ entry, key: foldedKey(keyOfMedia(entry)) }));
+    const later = some.filter(({ key }) => start === undefined || compare(key, start) > 0);
     first = [...first, ...later].sort((a, b) => compare(a.key, b.key)).slice(0, most);
   }
   return first.map(({ entry }) => entry);

@@ -2,7 +2,7 @@
 import type { IndexStatus, Media, System } from "../../core/media.ts";
 import type { FoundTitle, MediaAnswer, MediaQuery, MediaSource } from "../index/answers.ts";
 import { endsWord, fold, foldedWords } from "../index/fold.ts";
-import { compareNameKeys, type FolderContent, type FolderQuery, keyOfMedia } from "../index/folder.ts";
+import { compareKeys, type FolderContent, type FolderQuery, foldedKey, keyOfMedia } from "../index/folder.ts";
 import type { MediaLibrary } from "../media-library.ts";
 
 type Libraries = readonly MediaLibrary[];
@@ -90,7 +90,7 @@ export async function joinedAny(
 
 /** In the order of names. Of two files with one path only the first library's is listed; the total counts both. */
 export async function joinedFolder(
-  libraries: Libraries,
+  libraries: readonly Pick<MediaLibrary, "folder">[],
   query: FolderQuery,
 ): Promise<FolderContent | undefined> {
   const contents = (await Promise.all(libraries.map((library) => library.folder(query)))).filter(
@@ -99,9 +99,10 @@ export async function joinedFolder(
   if (contents.length <= 1) return contents[0];
   const files = contents.flatMap((content) => content.files);
   const byPath = new Map(files.toReversed().map((media) => [media.path, media]));
-  const inOrder = [...byPath.values()].sort(
-    (a, b) => query.way * compareNameKeys(keyOfMedia(a), keyOfMedia(b)),
-  );
+  const inOrder = [...byPath.values()]
+    .map((media) => ({ media, key: foldedKey(keyOfMedia(media)) }))
+    .sort((a, b) => query.way * compareKeys(a.key, b.key))
+    .map(({ media }) => media);
   return {
     isThere: contents.some(({ isThere }) => isThere),
     folders: addedUp(contents.map(({ folders }) => folders)),

@@ -1,11 +1,11 @@
 /** The library as its screens show it: folders page by page, tags and lookups, each in short steps. */
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { symlinkSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { tagsPerTypeMax } from "../../../src/core/limits.ts";
-import { folderContent, tagsOfNames } from "../../../src/media/index/folder.ts";
+import { type FolderContent, folderContent, tagsOfNames } from "../../../src/media/index/folder.ts";
 import { buildMediaIndex } from "../../../src/media/index/index-build.ts";
 import { type LoadedIndex, openIndex } from "../../../src/media/index/index-file.ts";
 import { type BrowseQuery, browse, lookUp, tagsOf } from "../../../src/media/library-pages.ts";
@@ -304,6 +304,32 @@ test("a lookup finds a title by another spelling and with slips, and says how su
   expect(confidence).toBe(0.84);
   expect(await found("Something Else Entirely")).toBeUndefined();
   await expect(found("Game", "SNNES")).rejects.toMatchObject({ code: "not-found" });
+});
+
+test("the name of each folder and file of a long list is folded once, not in each comparison", async () => {
+  const count = 2000;
+  const names = Array.from({ length: count }, (_, at) => `Folder ${(at * 997) % count}`);
+  const content: FolderContent = {
+    ...{ isThere: true, files: [], total: 0 },
+    folders: new Map(names.map((name) => [name, 1])),
+  };
+  const none = async () => new Map<string, number>();
+  const system = { id: "NES", name: "NES", category: "" };
+  const files = names.map((name) => ({ system, name, path: `NES/${name}.nes`, tags: [], zapScript: "" }));
+  const query = { system: "NES", path: "", way: 1, after: undefined, most: count, keeps: undefined } as const;
+  const stick = { folder: async () => ({ ...content, files }) };
+  const made = spyOn(Buffer, "from");
+  try {
+    const { entries } = await page({ folder: async () => content, filesOfSystems: none }, { path: "NES" });
+    expect([entries.length, entries[2]?.name]).toEqual([100, "Folder 10"]);
+    expect(made.mock.calls.length).toBeLessThan(2 * count);
+    made.mockClear();
+    const joined = await joinedFolder([stick, stick], query);
+    expect([joined?.files.length, joined?.files[2]?.name]).toEqual([count, "Folder 10"]);
+    expect(made.mock.calls.length).toBeLessThan(2 * count);
+  } finally {
+    made.mockRestore();
+  }
 });
 
 test("a step of a folder or of the tags reads a few hundred rows, however many there are", async () => {
