@@ -8,6 +8,7 @@ export interface Events {
   "readers.removed": shapes.Reader;
   "tokens.added": shapes.Token;
   "tokens.removed": shapes.Token;
+  "tokens.written": shapes.TokenWritten;
   running: shapes.Running;
   "media.started": shapes.ActiveMedia;
   /** mpv reports every pause; RetroArch only one by a card or over the API. */

@@ -44,6 +44,11 @@ export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> 
   },
   "tokens.added": { right: "change", docs: "A reader has a new token.", params: shapes.token },
   "tokens.removed": { right: "change", docs: "A token left its reader.", params: shapes.token },
+  "tokens.written": {
+    right: "change",
+    docs: "A text was written to the tag with this `uid`. The tag is not launched until it is laid on again.",
+    params: shapes.tokenWritten,
+  },
   "media.started": { right: "look", docs: "A player plays.", params: shapes.mediaStarted },
   "media.paused": {
     right: "look",

@@ -150,7 +150,10 @@ async function tap(client: Client, { words: [text = ""], uid, durationMs }: Comm
   let started = "";
   let isOurs = false;
   const queued = Promise.withResolvers<void>();
+  const written = Promise.withResolvers<"written">();
   client.onNotification((notification) => {
+    if (notification.method === "tokens.written" && notification.params.readerId === simulated?.readerId)
+      written.resolve("written");
     if (notification.method === "tokens.added" && notification.params.text === text) isOurs = true;
     if (!isOurs) return;
     if (notification.method === "running" && notification.params.text === text) queued.resolve();
@@ -166,11 +169,13 @@ async function tap(client: Client, { words: [text = ""], uid, durationMs }: Comm
     ...(simulated === undefined ? {} : { readerId: simulated.readerId }),
   });
   const ended = finished.promise.then(() => {});
-  await within(
+  const began = await within(
     queuedMs,
-    Promise.race([queued.promise, ended]),
+    Promise.race([queued.promise, ended, written.promise]),
     "the card lies on the reader, and nothing was launched: its media may still play (hold mode), or the reader is busy",
   );
+  // A write took the card, and its own command prints the rest.
+  if (began === "written") return print("written, not launched");
   const impatient = setTimeout(() => {
     process.stderr.write("its script takes its time; Ctrl-C ends the waiting, and not the script\n");
   }, patienceMs);

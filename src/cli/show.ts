@@ -63,6 +63,8 @@ function detail({ method, params }: Notification): string {
     case "tokens.added":
     case "tokens.removed":
       return [params.type, params.uid, JSON.stringify(params.text)].filter((part) => part !== "").join(" ");
+    case "tokens.written":
+      return params.uid;
     case "running":
       return JSON.stringify(params.script);
     case "media.started":

@@ -65,7 +65,9 @@ export function writerOf(readers: readonly Reader[], wanted: string | undefined)
   throw exitFailure(
     readers.some(({ readerId, connected }) => readerId === wanted && connected)
       ? `the reader ${wanted} cannot write: tapdeck readers lists the readers`
-      : `no reader with the id ${wanted} is connected${meant}: tapdeck readers lists the readers`,
+      : readers.some(({ readerId }) => readerId === wanted)
+        ? `the reader ${wanted} is not connected`
+        : `no reader has the id ${wanted}${meant}: tapdeck readers lists the readers`,
   );
 }
 

@@ -112,6 +112,10 @@ const startedMedia = {
 };
 export const mediaStarted = v.object(startedMedia);
 /** Media has ended. `elapsed` in seconds; `exitCode` is null if a signal ended the player. */
+/** A text was written to a tag and read back. The tag is launched only after it was removed and laid on again. */
+export const tokenWritten = v.object({ readerId: v.string(), uid: v.string() });
+export type TokenWritten = ValueOf<typeof tokenWritten>;
+
 export const mediaStopped = v.object({
   ...startedMedia,
   elapsed: count,

@@ -4,6 +4,7 @@ import type { Clock } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { Requester } from "../core/rights.ts";
+import type { TokenWritten } from "../core/shapes.ts";
 import type { Reader, Token, TokenParams } from "../core/token.ts";
 import { type Attended, changeAttended, createAttendance } from "./attendance.ts";
 import { createDetection, type Detection, type DetectionOptions } from "./detection.ts";
@@ -57,7 +58,9 @@ export function startReaders(options: ReadersOptions): Readers {
   const signal: Readers["signal"] = (readerId, kind) => {
     if (feedback?.() === true) attendance.byId(readerId)?.supervisor.session()?.signal?.(kind);
   };
-  const writing = createWriting({ attendance, presenceOf, clock, log, signal });
+  // The answer to the write comes first.
+  const onWritten = (written: TokenWritten) => void clock.after(0, () => bus.emit("tokens.written", written));
+  const writing = createWriting({ attendance, presenceOf, clock, log, signal, onWritten });
   // Ids of dismissed readers. Their tokens are not listed until they are attended again.
   const dismissed = new Set<string>();
   // The last callers that tapped simulated readers, by reader id.

@@ -6,6 +6,7 @@ import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import { scriptBytesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
+import type { TokenWritten } from "../core/shapes.ts";
 import { normalizeUid } from "../core/token.ts";
 import type { Attendance, Attended } from "./attendance.ts";
 import { type ReaderSession, type Signal, writeFailed } from "./driver.ts";
@@ -45,9 +46,10 @@ interface WritingParts {
   readonly log: Log;
   /** `Readers.signal`. */
   readonly signal?: (readerId: string, kind: Signal) => void;
+  readonly onWritten?: (written: TokenWritten) => void;
 }
 
-export function createWriting({ attendance, presenceOf, clock, log, signal: show }: WritingParts) {
+export function createWriting({ attendance, presenceOf, clock, log, signal: show, onWritten }: WritingParts) {
   const pending = new Map<string, PendingWrite>();
 
   const run = async (
@@ -85,6 +87,7 @@ export function createWriting({ attendance, presenceOf, clock, log, signal: show
       await place({ text, record, force, claim }, calling.signal);
       log.info("readers", "a tag was written", { reader: readerId, uid: claimed ?? "" });
       show?.(readerId, "written");
+      onWritten?.({ readerId, uid: claimed ?? "" });
     } catch (error) {
       show?.(readerId, "failed");
       throw asAnswer(error, claimed !== undefined);

@@ -1,7 +1,15 @@
 /** The commands of the terminal, against the compiled service. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { makePlace, noReaders, type Place, program, startTapdeck } from "../helpers/tapdeck.ts";
+import {
+  firstReader,
+  makePlace,
+  noReaders,
+  type Place,
+  program,
+  readerConfig,
+  startTapdeck,
+} from "../helpers/tapdeck.ts";
 
 async function ended(command: readonly string[], environment: Readonly<Record<string, string>> = {}) {
   const child = Bun.spawn([...command], {
@@ -43,4 +51,20 @@ test("write x without a reader asked for a tag, and call took a mapping to a mis
   });
   const again = await tapdeck(place, "call", "mappings.new", JSON.stringify(mapping));
   expect(again.err).toStartWith("tapdeck: pattern: the mapping 1 is for this UID already");
+});
+
+test("a tap during a write was reported as nothing launched, because of hold mode or a busy reader", async () => {
+  await using place = await makePlace(readerConfig("simulated:"));
+  await using service = await startTapdeck(place);
+  await firstReader(service);
+  const writing = service.client.call("readers.write", { text: "**echo:hello" });
+  // The service reads the messages of a connection in order.
+  await service.client.call("version");
+  const tap = await tapdeck(place, "tap", "Audio/Other.wav");
+  expect(tap).toEqual({ out: "written, not launched\n", err: "", code: 0 });
+  expect(await writing).toBeNull();
+  expect(await service.heard.next("tokens.written")).toEqual({
+    readerId: expect.stringMatching(/./),
+    uid: expect.stringMatching(/^[0-9a-f]{14}$/),
+  });
 });

@@ -62,6 +62,7 @@ test("the document has all notifications, as methods without a result", () => {
       "running",
       "tokens.added",
       "tokens.removed",
+      "tokens.written",
     ].toSorted(),
   );
 });

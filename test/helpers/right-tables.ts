@@ -104,6 +104,7 @@ export const notificationRights: Readonly<Record<string, Exclude<Grant, "none">>
   "playtime.warning": "change",
   "tokens.added": "change",
   "tokens.removed": "change",
+  "tokens.written": "change",
   "readers.added": "change",
   "readers.removed": "change",
 };

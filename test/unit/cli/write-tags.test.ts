@@ -19,8 +19,7 @@ test("write asked for a tag although no reader could write one", () => {
 
 test("write waited for a tag on a reader that is not there, or cannot write", () => {
   const readers = [reader("front-1"), reader("scanner", { capabilities: ["read"] })];
-  expect(() => writerOf(readers, "front-2")).toThrow(
-    "no reader with the id front-2 is connected; did you mean front-1?",
-  );
+  expect(() => writerOf(readers, "front-2")).toThrow("no reader has the id front-2; did you mean front-1?");
   expect(() => writerOf(readers, "scanner")).toThrow("the reader scanner cannot write");
+  expect(() => writerOf([reader("a", { connected: false })], "a")).toThrow("the reader a is not connected");
 });
