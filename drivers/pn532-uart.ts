@@ -191,18 +191,29 @@ async function changeBaudRate(
 
 /** The ports that may be a PN532. A board's own UART is for modules; a converter may belong to any device. */
 export function likelyPorts(ports: readonly SerialPortInfo[]): readonly Candidate[] {
-  return ports.filter(isLikely).map(({ path, stamp, byPath, vendorId }) => ({
-    path,
-    stamp,
-    stablePath: byPath ?? path,
-    ...(vendorId === undefined ? {} : { isShared: true }),
-  }));
+  return ports.map((port) => {
+    const { path, stamp, byPath, vendorId } = port;
+    const why = ruledOut(port);
+    return {
+      path,
+      stamp,
+      stablePath: byPath ?? path,
+      ...(vendorId === undefined ? {} : { isShared: true }),
+      ...(why === undefined ? {} : { ruledOut: why }),
+    };
+  });
 }
 
 // Excluded are light guns with one of these converters, and devices that are also a keyboard or a mouse. A stray byte would
 // make them shoot or type. The kernel's console is excluded, too.
-function isLikely(port: SerialPortInfo): boolean {
-  if (port.hasHid || port.isConsole) return false;
-  if (port.vendorId === undefined) return boardDrivers.includes(port.driver ?? "");
-  return usb.some(({ id }) => id === `${port.vendorId}:${port.productId}`);
+function ruledOut(port: SerialPortInfo): string | undefined {
+  const { hasHid, isConsole, vendorId, productId, driver = "none" } = port;
+  if (hasHid) return "its device is also a keyboard, a mouse or a light gun";
+  if (isConsole) return "the kernel's console is on it";
+  if (vendorId === undefined)
+    return boardDrivers.includes(driver) ? undefined : `its driver, ${driver}, is that of no known board`;
+  const id = `${vendorId}:${productId}`;
+  return usb.some((known) => known.id === id)
+    ? undefined
+    : `its USB id, ${id}, is that of no known serial adapter`;
 }

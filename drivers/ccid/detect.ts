@@ -69,18 +69,28 @@ export function readerFactsOf({
   return { slot: entry?.slot ?? 0, isAcrOnly: entry?.isShared ?? false };
 }
 
+/** The devices with a CCID interface. */
 export function likelyReaders(devices: readonly UsbDeviceInfo[]): readonly Candidate[] {
-  return devices.filter(isLikely).map(({ path, stamp, vendorId, productId }) => ({
-    path,
-    stamp,
-    stablePath: path,
-    ...(readerFactsOf({ vendorId, productId }).isAcrOnly ? {} : { isCertain: true }),
-  }));
+  const readers = devices.filter(({ interfaces }) =>
+    interfaces.some(({ classCode }) => classCode === ccidClass),
+  );
+  return readers.map((device) => {
+    const { path, stamp } = device;
+    const why = ruledOut(device);
+    const trait =
+      why === undefined
+        ? readerFactsOf(device).isAcrOnly
+          ? {}
+          : { isCertain: true as const }
+        : { ruledOut: why };
+    return { path, stamp, stablePath: path, ...trait };
+  });
 }
 
-function isLikely({ vendorId, productId, product = "", interfaces }: UsbDeviceInfo): boolean {
-  if (!interfaces.some(({ classCode }) => classCode === ccidClass)) return false;
-  if (known.some(({ id }) => id === `${vendorId}:${productId}`)) return true;
+function ruledOut({ vendorId, productId, product = "", interfaces }: UsbDeviceInfo): string | undefined {
+  if (known.some(({ id }) => id === `${vendorId}:${productId}`)) return undefined;
   // A device that does other things as well, such as a security key that types, belongs to other programs.
-  return interfaces.length === 1 && contactlessName.test(product) && !dualName.test(product);
+  if (interfaces.length > 1) return "it is more than a reader, such as a security key";
+  if (dualName.test(product)) return "the order of its slots for both kinds of card is unknown";
+  return contactlessName.test(product) ? undefined : "its name is not that of a contactless reader";
 }

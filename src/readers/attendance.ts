@@ -46,6 +46,8 @@ interface AttendanceParts {
 export function createAttendance(parts: AttendanceParts, signal: AbortSignal) {
   const { bus, clock, log, feedback, presenceOf } = parts;
   const attended = new Map<string, Attended>();
+  /** Ids of readers beyond `readersMax`; as many as this machine has ports at most. */
+  const left = new Set<string>();
 
   const attend = (
     connection: ReaderConnection,
@@ -56,10 +58,13 @@ export function createAttendance(parts: AttendanceParts, signal: AbortSignal) {
     const readerId = readerIdOf(connection.driver.id, stablePath);
     if (signal.aborted || attended.has(readerId)) return;
     if (attended.size >= readersMax) {
-      log.warn("readers", "too many readers: this one is left alone", {
-        path: connection.path,
-        most: readersMax,
-      });
+      // Detection offers it again and again.
+      if (!left.has(readerId))
+        log.warn("readers", "too many readers: this one is left alone", {
+          path: connection.path,
+          most: readersMax,
+        });
+      left.add(readerId);
       return;
     }
     let wanted = asked;
@@ -80,6 +85,7 @@ export function createAttendance(parts: AttendanceParts, signal: AbortSignal) {
       },
       AbortSignal.any([signal, dismissal.signal]),
     );
+    left.delete(readerId);
     attended.set(readerId, {
       readerId,
       connection,

@@ -27,6 +27,8 @@ const sweepMs = 10_000;
 const leftAlone =
   "no reader answers there: it is left alone until it is plugged in again, or named in the config";
 
+const ruledOut = "this one is left alone, unless the config names it";
+
 export interface DetectionOptions {
   readonly drivers: readonly Driver[];
   readonly clock: Clock;
@@ -56,6 +58,8 @@ export function createDetection(options: DetectionOptions) {
   const { drivers, clock, log } = options;
   const ending = new AbortController();
   const refusals = createRefusals(clock);
+  /** The reasons in the log. Bounded as `refusals`. */
+  const logged = new Map<string, string>();
   let timer: Disposable | undefined;
   let looking = false;
   /** Counts the changes of the taken paths. A look of an earlier round has old paths, and attends nothing more. */
@@ -63,6 +67,12 @@ export function createDetection(options: DetectionOptions) {
 
   const lookAt = async (driver: Driver, candidate: Candidate, taken: Set<string>, begun: number) => {
     const key = `${driver.id}:${candidate.path}`;
+    const { path, ruledOut: why } = candidate;
+    if (why !== undefined) {
+      if (logged.get(key) !== why) log.info("readers", ruledOut, { driver: driver.id, path, why });
+      logged.set(key, why);
+      return;
+    }
     const plain = await resolved(candidate.path);
     if (!refusals.mayTry(key, candidate) || taken.has(plain)) return;
     if (ending.signal.aborted || begun !== round) return;
@@ -134,7 +144,8 @@ export async function findCandidate(
   // A failed look detects nothing.
   const candidates = (await driver.detect?.(signal).catch(() => undefined)) ?? [];
   const place = await resolved(path);
-  for (const candidate of candidates) if ((await resolved(candidate.path)) === place) return candidate;
+  for (const candidate of candidates.filter((one) => one.ruledOut === undefined))
+    if ((await resolved(candidate.path)) === place) return candidate;
   return undefined;
 }
 

@@ -15,7 +15,7 @@ export interface Driver {
   readonly id: string;
   /** The functions of its readers. With `removable`, sightings end when a card leaves, except those that say otherwise. */
   readonly capabilities: readonly Capability[];
-  /** Paths that may be this device. It opens no device. Absent if only the config file can name the device. */
+  /** Paths that may be this device, and those that it rules out. It opens no device. Absent if only the config file can name the device. */
   detect?(signal: AbortSignal): Promise<readonly Candidate[]>;
   /**
    * Opens the device at `path` (the part of the connection string after the first colon) and proves that it is one. Otherwise
@@ -45,6 +45,8 @@ export interface Candidate {
   readonly isCertain?: true;
   /** Other devices have the same USB ids, and an opening may disturb them. It is tried a few times only (detection.ts). */
   readonly isShared?: true;
+  /** Why it is never opened unless the config names it: a part of a sentence for the log. */
+  readonly ruledOut?: string;
 }
 
 /** An open device. */

@@ -71,7 +71,8 @@ test("known readers, and those of the class that say that they are contactless, 
     }),
     device({ path: "2-3", interfaces: [{ number: 0, classCode: "03" }] }),
   ];
-  expect(likelyReaders(devices)).toEqual(
+  const all = likelyReaders(devices);
+  expect(all.filter(({ ruledOut }) => ruledOut === undefined)).toEqual(
     ["1-1.4", "1-2", "1-2.1", "1-3", "1-3.1"].map((path) => ({
       path,
       stamp: "1:7",
@@ -79,6 +80,11 @@ test("known readers, and those of the class that say that they are contactless, 
       isCertain: true,
     })),
   );
+  expect(all.flatMap(({ path, ruledOut }) => (ruledOut === undefined ? [] : [[path, ruledOut]]))).toEqual([
+    ["1-3.2", "the order of its slots for both kinds of card is unknown"],
+    ["2-1", "its name is not that of a contactless reader"],
+    ["2-2", "it is more than a reader, such as a security key"],
+  ]);
 });
 
 test("numbers that a reader of contact cards has, too, promise nothing, and that one is left alone", async () => {

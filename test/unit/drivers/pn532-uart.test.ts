@@ -40,6 +40,12 @@ async function firstCard(session: ReaderSession): Promise<Sighting | undefined> 
   return card;
 }
 
+const chosen = (ports: readonly SerialPortInfo[]) =>
+  likelyPorts(ports).filter(({ ruledOut }) => ruledOut === undefined);
+/** The paths of the others, each with the reason. */
+const left = (ports: readonly SerialPortInfo[]) =>
+  likelyPorts(ports).flatMap(({ path, ruledOut }) => (ruledOut === undefined ? [] : [[path, ruledOut]]));
+
 test("only known converters and the board's own UARTs are candidates, by the name of their socket", () => {
   const ports = [
     port({ ...ftdi, byPath: "/dev/serial/by-path/one" }),
@@ -50,23 +56,31 @@ test("only known converters and the board's own UARTs are candidates, by the nam
     port({ path: "/dev/ttyS0", driver: "serial8250" }),
     port({ path: "/dev/ttyS1" }),
   ];
-  expect(likelyPorts(ports)).toEqual([
+  expect(chosen(ports)).toEqual([
     { path: "/dev/ttyUSB0", stamp: "1:2", stablePath: "/dev/serial/by-path/one", isShared: true },
     { path: "/dev/ttyUSB1", stamp: "1:2", stablePath: "/dev/ttyUSB1", isShared: true },
     { path: "/dev/ttyAMA0", stamp: "1:2", stablePath: "/dev/ttyAMA0" },
   ]);
+  expect(left(ports)).toEqual([
+    ["/dev/ttyACM0", "its USB id, 2341:0043, is that of no known serial adapter"],
+    ["/dev/ttyUSB2", "its USB id, 0403:0000, is that of no known serial adapter"],
+    ["/dev/ttyS0", "its driver, serial8250, is that of no known board"],
+    ["/dev/ttyS1", "its driver, none, is that of no known board"],
+  ]);
 });
 
 test("a converter whose device is also a keyboard, mouse or light gun is none", () => {
-  expect(
-    likelyPorts([port({ ...ftdi, hasHid: true }), port({ driver: "uart-pl011", hasHid: true })]),
-  ).toEqual([]);
+  const ports = [port({ ...ftdi, hasHid: true }), port({ driver: "uart-pl011", hasHid: true })];
+  expect(chosen(ports)).toEqual([]);
+  expect(left(ports).map(([, why]) => why)).toEqual(
+    Array(2).fill("its device is also a keyboard, a mouse or a light gun"),
+  );
 });
 
 test("the port of the kernel's console is none", () => {
-  expect(
-    likelyPorts([port({ driver: "uart-pl011", isConsole: true }), port({ ...ftdi, isConsole: true })]),
-  ).toEqual([]);
+  const ports = [port({ driver: "uart-pl011", isConsole: true }), port({ ...ftdi, isConsole: true })];
+  expect(chosen(ports)).toEqual([]);
+  expect(left(ports).map(([, why]) => why)).toEqual(Array(2).fill("the kernel's console is on it"));
 });
 
 test("a rate that the chip does not know is refused before the port is touched", async () => {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { silentLog } from "../../../src/core/log.ts";
+import { createLog, silentLog } from "../../../src/core/log.ts";
 import { createDetection, createRefusals, type FoundReader } from "../../../src/readers/detection.ts";
 import type { Candidate, Driver } from "../../../src/readers/driver.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
@@ -50,15 +50,18 @@ async function detecting(
     taken: readonly string[];
     /** Time passes, and the scan that falls due is over. */
     readonly look: (afterMs: number) => Promise<void>;
+    readonly lines: readonly string[];
   }) => Promise<void>,
   others: readonly Driver[] = [],
 ): Promise<void> {
   const clock = createManualClock();
   const attended: Attended[] = [];
+  const lines: string[] = [];
   // Asked when all candidates of the others were checked, however long the file system takes to resolve their paths.
   const last = finder("last");
   const bench = {
     attended,
+    lines,
     names: () => attended.map(({ driver, path }) => `${driver}:${path}`),
     taken: [] as readonly string[],
     async look(afterMs: number) {
@@ -72,7 +75,7 @@ async function detecting(
   const detection = createDetection({
     drivers: [...others, ...drivers, last],
     clock,
-    log: silentLog,
+    log: createLog({ debug: false, write: (line) => lines.push(line) }),
     taken: () => bench.taken,
     attend: ({ driver, path }, stablePath, wanted, found) =>
       attended.push({ driver: driver.id, path, stablePath, wanted, found }),
@@ -278,4 +281,25 @@ test("detection that has ended looks no more", async () => {
   detection[Symbol.dispose]();
   clock.advance(10 * sweepMs);
   expect(finds.looks).toBe(1);
+});
+
+test("a port that is ruled out is never opened, and is in the log once with each reason", async () => {
+  const finds = finder("finds");
+  const known = port("/no/ttyUSB0");
+  finds.candidates = [known, { ...port("/no/ttyS0"), ruledOut: "the kernel's console is on it" }];
+  await detecting([finds], async ({ look, names, lines }) => {
+    await look(0);
+    const left =
+      "info  readers: this one is left alone, unless the config names it driver=finds path=/no/ttyS0";
+    const first = `${left} why="the kernel's console is on it"`;
+    await eventually(() => expect(lines).toEqual([first]));
+    // After a login there, its node has another time of change.
+    finds.candidates = [known, { ...port("/no/ttyS0", "2"), ruledOut: "the kernel's console is on it" }];
+    await look(sweepMs);
+    expect(lines).toEqual([first]);
+    finds.candidates = [known, { ...port("/no/ttyS0", "3"), ruledOut: "another reason" }];
+    await look(sweepMs);
+    expect(lines).toEqual([first, `${left} why="another reason"`]);
+    expect(new Set(names())).toEqual(new Set(["finds:/no/ttyUSB0"]));
+  });
 });
