@@ -18,6 +18,7 @@ import type { Proof } from "./playing.ts";
 import {
   cardOf,
   type LaunchSource,
+  logTap,
   mayLaunch,
   noTextSentence,
   originNow,
@@ -74,9 +75,11 @@ export function createLauncher(parts: LauncherParts) {
   const guard = createLaunchGuard<{ readonly card: string; readonly run: Run }>(clock);
   const unsettled = new Set<Promise<void>>();
 
-  const finish = (run: Run, error?: unknown, remarks: Remarks = {}) => {
+  const finish = (run: Run, error?: unknown, remarks: Remarks = {}, media?: ActiveMedia) => {
     const why = error === undefined ? {} : { error: sentenceFor(error, log) };
     const { uid, text } = run.token;
+    if (run.card !== undefined)
+      logTap(log, run.token, run.readerId, { ...why, media, texts: [text, run.script] });
     history.finish(run.id, why.error);
     bus.emit("launch.finished", {
       ...{ time: run.time, uid, text, success: error === undefined },
@@ -89,7 +92,7 @@ export function createLauncher(parts: LauncherParts) {
     if (proof === undefined) return finish(run, undefined, remarks);
     const settling = proof.settled
       .then(
-        () => finish(run, undefined, remarks),
+        () => finish(run, undefined, remarks, proof.media),
         (error) => finish(run, error, remarks),
       )
       .finally(() => unsettled.delete(settling));

@@ -33,6 +33,7 @@ export type Playing = ReturnType<typeof createPlaying>;
 
 /** Whether one start of a player succeeds. */
 export interface Proof {
+  readonly media: ActiveMedia;
   /**
    * Resolves when the player has shown its media or has run long enough, ended with code 0, or was stopped. Rejects with
    * `ServiceError` if it failed before.
@@ -133,7 +134,7 @@ export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: Pla
       onStarted(media, owner);
       bus.emit("media.started", media);
       void player.process.exited.then((exit) => ended(started, exit));
-      return { settled: started.settled.promise, lasted: started.lasted.promise };
+      return { media, settled: started.settled.promise, lasted: started.lasted.promise };
     },
     /** Ends the player, and resolves once all of its processes are gone. `media.stopped` carries `why`. */
     async stop(why?: string): Promise<void> {

@@ -1,4 +1,5 @@
 /** The source of a launch, its token, and the context in which its script runs. */
+import type { Log } from "../core/log.ts";
 import type { ActiveMedia, StartedMedia } from "../core/media.ts";
 import { allows, type Requester } from "../core/rights.ts";
 import { normalizeUid, type TagProblem, type Token, type TokenParams } from "../core/token.ts";
@@ -37,6 +38,49 @@ export function mayLaunch(requester: Requester | undefined): boolean {
 /** Identifies a card: equal for each tap of it on any reader, and different after it was rewritten. */
 export function cardOf({ uid, text, data }: TokenParams): string {
   return JSON.stringify([normalizeUid(uid), text, uid === "" && text === "" ? data : ""]);
+}
+
+interface TapEnd {
+  /** Why nothing started. */
+  readonly error?: string;
+  readonly media?: Pick<ActiveMedia, "systemId" | "launcherId"> | undefined;
+  /** Of the card and of its mapping. */
+  readonly texts: readonly string[];
+}
+
+/** Writes the line of a tap. A word of its error that the texts have, too, becomes `…`. */
+export function logTap(
+  log: Log,
+  { uid }: TokenParams,
+  readerId: string,
+  { error, media, texts }: TapEnd,
+): void {
+  const from = { uid, reader: readerId === "" ? "api" : readerId };
+  if (error !== undefined)
+    log.warn("launch", "nothing started", { error: withoutWordsOf(texts, error), ...from });
+  else log.info("launch", "started", { ...from, system: media?.systemId, launcher: media?.launcherId });
+}
+
+// An error may quote the whole output of a player.
+const loggedErrorCharsMax = 400;
+// A piece of a path or title; shorter ones are in ordinary words.
+const pieceChars = 5;
+
+function withoutWordsOf(texts: readonly string[], error: string): string {
+  const own = texts.join("\n").toLowerCase();
+  const wordsOf = (text: string) => text.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
+  const words = new Set(wordsOf(own));
+  const isQuoted = (shown: string) => {
+    for (let at = 0; at + pieceChars <= shown.length; at++)
+      if (own.includes(shown.slice(at, at + pieceChars))) return true;
+    return wordsOf(shown).some((word) => words.has(word));
+  };
+  return error
+    .slice(0, loggedErrorCharsMax)
+    .split(/\s+/)
+    .map((word) => (isQuoted(word.toLowerCase()) ? "…" : word))
+    .join(" ")
+    .replace(/…( …)+/g, "…");
 }
 
 /** The context of one script; media that it starts belong to it. */

@@ -56,8 +56,9 @@ export async function makeDeck({
   const top = data ?? (await mkdtemp(join(tmpdir(), "tapdeck-deck-")));
   const folder = join(top, "media");
   await mkdir(folder, { recursive: true });
-  const lines: string[] = [];
-  const log = createLog({ debug: false, write: (line) => lines.push(line) });
+  const [lines, taps]: [string[], string[]] = [[], []];
+  const isTap = (line: string) => /^\w+ +launch: (started|nothing started) /.test(line);
+  const log = createLog({ debug: false, write: (line) => (isTap(line) ? taps : lines).push(line) });
   const bus = createBus(silentLog);
   const heard: Heard[] = [];
   for (const name of names)
@@ -113,7 +114,10 @@ export async function makeDeck({
     bus,
     store,
     saves,
+    /** The log without the lines of taps. */
     lines,
+    /** The log's lines of taps. */
+    taps,
     /** The events so far, in order. */
     heard,
     /** Of the media. */

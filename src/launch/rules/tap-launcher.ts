@@ -9,7 +9,7 @@ import type { Token } from "../../core/token.ts";
 import { systemByName } from "../../media/known-systems.ts";
 import type { Launcher } from "../launcher.ts";
 import { followDeviceReaders } from "../ports/device-ports.ts";
-import { cardOf, type LaunchSource } from "../run-context.ts";
+import { cardOf, type LaunchSource, logTap } from "../run-context.ts";
 import { dueMs, type HoldEvent, type HoldRules, startHold, stepHold } from "./hold.ts";
 
 interface TapLauncherParts {
@@ -58,6 +58,8 @@ export function createTapLauncher(parts: TapLauncherParts) {
     const card = cardOf(token);
     return { card, readerId: token.readerId, isLaunching: launcher.isLaunching(card) };
   };
+  const refuse = (token: Token, error: string) =>
+    logTap(log, token, token.readerId, { error, texts: [token.text] });
   const launch = (token: Token) => {
     const { readerId, problem } = token;
     const from: LaunchSource = {
@@ -72,7 +74,7 @@ export function createTapLauncher(parts: TapLauncherParts) {
     } catch (error) {
       // A tap has no caller to answer.
       if (!(error instanceof ServiceError)) throw error;
-      log.warn("launch", error.message, { uid: token.uid });
+      refuse(token, error.message);
     }
   };
   const listening = [
@@ -82,6 +84,7 @@ export function createTapLauncher(parts: TapLauncherParts) {
     bus.on("tokens.added", (token) => {
       const isRemovable = token.removable !== false && (removable.get(token.readerId) ?? false);
       if (take({ kind: "added", ...placed(token), isRemovable })) launch(token);
+      else refuse(token, "it was put back in hold mode: its media play, or start");
     }),
     bus.on("tokens.removed", (token) => void take({ kind: "removed", ...placed(token) })),
     bus.on("media.started", ({ systemId }) => {

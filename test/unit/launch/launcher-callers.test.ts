@@ -234,3 +234,52 @@ test("a launch by a caller that may only play is not the last card of the script
   await eventually(() => deck.ends().length === 2);
   expect(deck.lines).toEqual([`info  script: ${uid}`, "info  script: x"]);
 });
+
+test("each tap is one line of the log, with its reader and without the text of its card", async () => {
+  await using deck = await waitingDeck({
+    map: ({ uid }) => (uid === "04ff" ? "**launch.title:Mapped Secret" : undefined),
+  });
+  await deck.files("SNES/Dear Diary.sleep", "SNES/Diary.false");
+  const tap = async (text: string, readerId: string | undefined, uid: string) => {
+    const before = deck.ends().length;
+    deck.launcher.launch({ type: "", uid, text, data: "" }, { isTap: true, ...(readerId && { readerId }) });
+    await eventually(() => {
+      // A player proves itself after a while.
+      deck.clock.advance(1000);
+      expect(deck.ends()).toHaveLength(before + 1);
+    });
+    return deck.taps.at(-1);
+  };
+  const from = "uid=04aa reader=chip-1";
+  expect(await tap("SNES/Dear Diary.sleep", "chip-1", "04aa")).toBe(
+    `info  launch: started ${from} system=SNES launcher=sleep`,
+  );
+  expect(await tap("**echo:Dear Diary", undefined, "04aa")).toBe("info  launch: started uid=04aa reader=api");
+  const nothing = "warn  launch: nothing started error=";
+  expect(await tap("SNES/Missing Diary.sfc", "chip-1", "04aa")).toBe(
+    `${nothing}"there is no file … below the media folders" ${from}`,
+  );
+  expect(await tap("", "chip-1", "04aa")).toBe(
+    `${nothing}"there is no text on this token, and no mapping for it" ${from}`,
+  );
+  expect(await tap("some text", "chip-1", "04ff")).not.toMatch(/mapped|secret/i);
+  // The extension is the name of its player here.
+  expect(await tap("SNES/Diary.false", "chip-1", "04aa")).toMatch(
+    /^warn {2}launch: nothing started error="the player … ended with code 9 after [0-9.]+ s" uid=04aa reader=chip-1$/,
+  );
+  expect([deck.taps.length, deck.lines]).toEqual([6, ["info  script: Dear Diary"]]);
+  await deck.run("SNES/Missing.sfc");
+  // A launch without a tap is in the history only.
+  expect(deck.taps).toHaveLength(6);
+});
+
+test("a tap that a stop ends, or that waits in the queue then, is one line each", async () => {
+  await using deck = await waitingDeck();
+  for (let nth = 0; nth < 3; nth++) deck.tap(waits);
+  await Bun.sleep(0);
+  deck.launcher.stop();
+  await eventually(() => deck.ends().length === 3);
+  expect(deck.taps.map((line) => line.replace(/ uid=.*/, ""))).toEqual(
+    Array(3).fill('warn  launch: nothing started error="it was stopped"'),
+  );
+});

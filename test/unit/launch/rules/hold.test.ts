@@ -333,10 +333,34 @@ test("a tap is launched with its reader, its caller and the problem of its tag; 
   expect(lines).toEqual([]);
   refusal = new ServiceError("busy", "64 launches wait already");
   bus.emit("tokens.added", { ...token, readerId: "chip" });
-  expect(lines).toEqual(["warn  launch: 64 launches wait already uid=04aa"]);
+  const line = 'warn  launch: nothing started error="64 launches wait already" uid=04aa reader=chip';
+  expect(lines).toEqual([line]);
   refusal = new Error("a fault");
   bus.emit("tokens.added", { ...token, readerId: "chip" });
   expect(lines).toHaveLength(1);
+});
+
+test("a card that is put back in hold mode has a line in the log, too", () => {
+  const bus = createBus(silentLog);
+  const lines: string[] = [];
+  let starter: string | undefined;
+  using _launching = createTapLauncher({
+    bus,
+    clock: createManualClock(),
+    log: createLog({ debug: false, write: (line) => lines.push(line) }),
+    readers: { ...on, insertModeExitDelay: 2 },
+    elapsedMs: () => 0,
+    launcher: { launch() {}, stopMedia() {}, cardOfMedia: () => starter, isLaunching: () => false },
+  });
+  const token = { type: "", uid: "04aa", text: "game", data: "", scanTime: "", readerId: "" };
+  bus.emit("tokens.added", token);
+  starter = cardOf(token);
+  bus.emit("media.started", { ...media, systemId: "SNES" });
+  bus.emit("tokens.removed", token);
+  expect(lines).toEqual([]);
+  bus.emit("tokens.added", token);
+  const why = "it was put back in hold mode: its media play, or start";
+  expect(lines).toEqual([`warn  launch: nothing started error="${why}" uid=04aa reader=api`]);
 });
 
 test("a card counts as one of a reader of the device, unless the API laid it there", () => {
