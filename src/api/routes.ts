@@ -157,8 +157,8 @@ function noRoom(audit: Audit, address: string): Response {
 }
 
 /** Names the reasons to callers on the device only, because anyone may ask. */
-function healthResponse(services: Services, { access }: Visit): Response {
-  const health = services.health();
+async function healthResponse(services: Services, { access }: Visit): Promise<Response> {
+  const health = await services.health();
   if (health.status === "ok") return new Response("OK");
   const reasons = health.checks.flatMap(({ ok, reason }) => (ok ? [] : [reason ?? ""]));
   return sentence(503, access === "device" ? reasons.join("; ") : "degraded");

@@ -180,7 +180,7 @@ export const playsPage = v.object({
 });
 
 const healthCheck = v.object({
-  name: v.picklist(["readers", "database", "disk", "settings", "players", "device", "watchdog"]),
+  name: v.picklist(["readers", "database", "disk", "settings", "media", "players", "device", "watchdog"]),
   ok: v.boolean(),
   reason: v.exactOptional(v.string()),
 });

@@ -52,7 +52,8 @@ export interface Services {
   /** Controls the running player. Rejects with `failed` if nothing plays, or the player cannot do it. */
   control(action: ControlAction): Promise<void>;
   launchers(): readonly ValueOf<typeof schemas.launcherEntry>[];
-  health(): Health;
+  /** Resolves within two seconds, even if a media folder does not answer. */
+  health(): Promise<Health>;
   readonly media: MediaService;
   readonly library: LibraryService;
   readonly mappings: MappingService;

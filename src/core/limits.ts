@@ -96,6 +96,7 @@ export const playerWordsBytesMax = 4096; // The end of a player's error output; 
 export const playerLineBytesMax = 64 * 1024; // One message of a player's protocol; a title or an error has a few hundred.
 export const playerRequestsMax = 32; // Without an answer: far fewer than the socket buffers, so that writing never blocks.
 export const mediaReadyMsMax = 60_000; // A script may wait for a slow disc, but not block the queue forever.
+export const mediaFolderMsMax = 1000; // A drive that slept answers in `health` the next time.
 export const stopGraceSecondsMax = 30; // Of one launcher: the next card waits as long for a player that does not end.
 export const launcherEnvironmentMax = 64; // Variables for one launcher.
 export const configListMax = 1000; // Systems or endings of one launcher: more than there are.

@@ -55,5 +55,9 @@ export type InputStep =
   | { readonly kind: "down" | "up"; readonly codes: readonly number[] }
   | { readonly kind: "wait"; readonly ms: number };
 
+/** The first words of sentences in `health` on media and programs, which depend on the owner's drives and files. */
+export const noMediaAt = "no media are at";
+export const noProgram = "there is no program";
+
 /** The first words of a sentence in `health`, for a day after the watchdog has restarted the service. A reason follows. */
 export const startedAgain = "the watchdog started the service again";

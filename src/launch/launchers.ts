@@ -3,7 +3,8 @@ import { usualCommands } from "../config/launcher-settings.ts";
 import type { LauncherConfig } from "../config/shape.ts";
 import { failed } from "../core/errors.ts";
 import { extensionOf, type System } from "../core/media.ts";
-import { kindOf, mediaExtensions, systemByName } from "../media/known-systems.ts";
+import { noProgram } from "../core/operating-system.ts";
+import { kindOf, mediaExtensions, systemById, systemByName } from "../media/known-systems.ts";
 import type { PlayerOrder } from "../players/player.ts";
 import { type Cores, coredSystems, coreFileOf, coreNamesOf } from "../players/retroarch-cores.ts";
 import type { MediaFile } from "./media-file.ts";
@@ -83,11 +84,42 @@ export function describeLaunchers(
   });
 }
 
+/**
+ * A sentence for each program that is not installed and that media of these systems need. A launcher with extensions counts for
+ * a system that has one of them.
+ */
+export function missingPrograms(
+  configured: readonly LauncherConfig[],
+  find: Find,
+  systemIds: readonly string[],
+): readonly string[] {
+  const builtIn = [retroArch, mpv].filter(({ id }) => !configured.some((one) => one.id === id));
+  const all = [...configured.toSorted((a, b) => specificity(b) - specificity(a)), ...builtIn];
+  const needed = Map.groupBy(systemIds, (id) => all.find((launcher) => playsSystem(launcher, id)));
+  return [...needed].flatMap(([launcher, ids]) => {
+    const [program = ""] = launcher?.command ?? [];
+    return launcher === undefined || find(program) !== null
+      ? []
+      : [`${noProgram} ${program}, which the launcher ${launcher.id} needs for ${listed(ids)}`];
+  });
+}
+
+function playsSystem(launcher: LauncherConfig, systemId: string): boolean {
+  const { systems, extensions, kind } = launcher;
+  if (systems.length > 0)
+    return (
+      systems.some((name) => systemIdOf(name) === systemId) && (kind !== undefined || takesFile(launcher))
+    );
+  if (extensions.length > 0)
+    return systemById(systemId)?.extensions.some((extension) => extensions.includes(extension)) === true;
+  return kind === "retroarch" ? coredSystems.includes(systemId) : takesFile(launcher);
+}
+
 /** The reason why a launcher can play nothing, or undefined. */
 function missingOf(launcher: AvailableLauncher, find: Find): string | undefined {
   const { command, kind, systems, core, cores = noCores() } = launcher;
   const [program = ""] = command;
-  if (find(program) === null) return `there is no program ${program}`;
+  if (find(program) === null) return `${noProgram} ${program}`;
   if (kind !== "retroarch") return undefined;
   if (core !== undefined)
     return coreFileOf("", core, cores) === undefined ? `there is no libretro core ${core}` : undefined;

@@ -73,6 +73,8 @@ export function createMedia(options: MediaOptions) {
     /** Systems that have media in the index, by id. */
     systems: (): readonly System[] =>
       (holder.current()?.usedSystemIds ?? []).map(systemOf).sort((a, b) => (a.id < b.id ? -1 : 1)),
+    /** The folders of systems with files, each with its media folder as in the settings. */
+    bases: () => holder.use((held) => held.bases()) ?? [],
     search: (query: MediaQuery): MediaAnswer =>
       orIndexing(holder.use((held) => answerOf(held, query))) ?? { results: [], total: 0 },
     /** The content of a folder; undefined if there is no index. */

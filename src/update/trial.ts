@@ -4,7 +4,7 @@
  */
 import { rename, writeFile } from "node:fs/promises";
 import { updateNoteBytesMax } from "../core/limits.ts";
-import { startedAgain } from "../core/operating-system.ts";
+import { noMediaAt, noProgram, startedAgain } from "../core/operating-system.ts";
 import type { BootSlot } from "./boot-control.ts";
 import { readNote } from "./disk.ts";
 import type { MachinePaths } from "./machine.ts";
@@ -27,13 +27,13 @@ const betweenReasons = "; ";
 
 /**
  * True if no complaint of `GET /health` is a fault of the new system. Each was there before the update, or reports a
- * restart by the watchdog, which stays in the answer for a day.
+ * restart by the watchdog, which stays in the answer for a day, or what the owner's drives and files lack.
  */
 export function isExcused(complaint: string, before: string): boolean {
   const known = reasonsOf(before);
-  return reasonsOf(complaint).every(
-    (reason) => reason === "" || known.includes(reason) || reason.startsWith(startedAgain),
-  );
+  const isOther = (reason: string) =>
+    [startedAgain, noMediaAt, noProgram].some((words) => reason.startsWith(words));
+  return reasonsOf(complaint).every((reason) => reason === "" || known.includes(reason) || isOther(reason));
 }
 
 /** With each figure replaced, because figures such as free space change all the time. */

@@ -1,11 +1,11 @@
 /** The services that the API may call, each passed on to the part that has it. */
 import type { ApiSettings, OpenRpcDocument, Services } from "../api/services.ts";
 import type { Settings } from "../config/settings.ts";
-import { mediaFolders } from "../config/shape.ts";
+import { type Config, mediaFolders } from "../config/shape.ts";
 import type { Clock } from "../core/clock.ts";
 import type { ClosedPlaces } from "../core/media.ts";
 import type { Launcher } from "../launch/launcher.ts";
-import { describeLaunchers } from "../launch/launchers.ts";
+import { describeLaunchers, missingPrograms } from "../launch/launchers.ts";
 import { installedCores } from "../launch/ports/script-ports.ts";
 import type { PlayTimeLimiter } from "../launch/rules/play-time.ts";
 import type { Mapper } from "../mappings/mapper.ts";
@@ -16,7 +16,7 @@ import { confinementFault } from "../system/confine.ts";
 import { machineChecks } from "../system/machine-checks.ts";
 import { platform, tapdeckVersion } from "../system/own-program.ts";
 import type { AllDevices } from "./devices.ts";
-import { createHealth, diskFault } from "./health-report.ts";
+import { createHealth, createMediaCheck, diskFault, type FolderToCheck } from "./health-report.ts";
 import { createLibrary, createWarningOf } from "./library.ts";
 
 interface ServiceSources extends Pick<Services, "clients" | "pairByPin" | "audit" | "pairing"> {
@@ -48,6 +48,10 @@ export function createServices(sources: ServiceSources): Services {
     return "";
   };
   const folders = () => ({ ...mediaFolders(settings.current()), closed, sticks: media.sticks() });
+  const programFaults = () => {
+    const used = media.systems().map(({ id }) => id);
+    return missingPrograms(settings.current().launchers, Bun.which, used);
+  };
   const describe = async () => (await import("../api/openrpc.ts")).describeApi(tapdeckVersion);
   return {
     platform,
@@ -85,7 +89,8 @@ export function createServices(sources: ServiceSources): Services {
         { name: "database", ask: databaseFault },
         { name: "disk", ask: () => [diskFault(dataFolder), savesFault()].filter(Boolean).join("; ") },
         { name: "settings", ask: () => settings.fault() ?? "" },
-        { name: "players", ask: confinementFault },
+        { name: "media", ask: createMediaCheck(() => foldersToCheck(settings.current(), media)) },
+        { name: "players", ask: () => [confinementFault(), ...programFaults()].filter(Boolean).join("; ") },
         ...machineChecks(process.env, clock),
       ],
     }),
@@ -99,6 +104,17 @@ export function createServices(sources: ServiceSources): Services {
     pairing,
     describe: () => (description ??= describe()),
   };
+}
+
+function foldersToCheck(config: Config, media: Pick<MediaWithSticks, "bases">): readonly FolderToCheck[] {
+  const { roots, own } = mediaFolders(config);
+  const stated = [...config.systems.statedRootFolders, ...own.map(({ folder }) => folder)];
+  const bases = media.bases();
+  return [...new Set([...roots, ...stated])].map((folder) => ({
+    folder,
+    isStated: stated.includes(folder),
+    indexed: bases.filter(({ root }) => root === folder).map(({ path }) => path),
+  }));
 }
 
 function publicSettings(settings: Settings): ApiSettings {

@@ -1,6 +1,6 @@
 /** Changes by the owner take effect without a restart: over the API, in the config file, and in mapping files. */
 import { expect, test } from "bun:test";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { eventually } from "../helpers/processes.ts";
 import { makePlace, noReaders, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 
@@ -68,4 +68,33 @@ test("mappings in a file count a moment later, are read-only, and come behind th
   await service.client.call("mappings.new", own);
   await service.client.call("launch", { uid: "04aa" });
   expect(await service.heard.next("running")).toMatchObject({ script: "**delay:1" });
+});
+
+test("health names a missing media folder, and a program that is missing only if media need it", async () => {
+  const player = '\n[[launchers]]\nid = "own"\nsystems = ["SNES"]\ncommand = ["no-such-player", "{path}"]\n';
+  await using place = await makePlace(noReaders);
+  const drive = `${place.folder}/media/drive`;
+  await place.config(`${noReaders}\n[systems]\nroot_folders = ["${drive}"]\n${player}`);
+  await using service = await startTapdeck(place);
+  const faults = async () => {
+    const { status, checks } = await service.client.call("health");
+    const bad = checks.filter(({ ok }) => !ok).map(({ name, reason }) => [name, reason]);
+    expect(status).toBe(bad.length === 0 ? "ok" : "degraded");
+    return bad;
+  };
+  const away = `no media are at ${drive}: the folder is missing or empty, or its drive is not plugged in`;
+  expect(await faults()).toEqual([["media", away]]);
+  await mkdir(`${drive}/SNES`, { recursive: true });
+  expect(await faults()).toEqual([]);
+  await writeFile(`${drive}/SNES/Game.sfc`, "x");
+  await service.client.call("media.index");
+  const program = "there is no program no-such-player, which the launcher own needs for SNES";
+  expect(await faults()).toEqual([["players", program]]);
+  // As after a drive was unplugged: the index keeps its files.
+  await rm(`${drive}/SNES`, { recursive: true });
+  await service.client.call("media.index");
+  expect(await faults()).toEqual([
+    ["media", away],
+    ["players", program],
+  ]);
 });

@@ -102,6 +102,7 @@ export function createMediaWithSticks(options: MediaOptions): MediaWithSticks {
       const files = stickIndexes(dataFolder).filter((path) => !plugged.has(basename(path)));
       return stickWith(files, sought, options.prefer());
     },
+    bases: main.bases,
     systems: () => joinedSystems(ready()),
     search: (query) => (sticks.size === 0 ? main.search(query) : joinedSearch(ready(), query)),
     folder: (query) => joinedFolder(ready(), query),

@@ -93,7 +93,7 @@ test("an error whose sentence is public reaches every caller", async () => {
 
 test("health and launchers give reasons only to callers that may change things", async () => {
   const { ask } = makeDispatch({
-    health: () => ({
+    health: async () => ({
       status: "degraded",
       readers: { connected: 0, configured: 1 },
       uptime: 1,

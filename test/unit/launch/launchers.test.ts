@@ -4,7 +4,12 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { LauncherConfig } from "../../../src/config/shape.ts";
-import { availableLaunchers, chooseLauncher, describeLaunchers } from "../../../src/launch/launchers.ts";
+import {
+  availableLaunchers,
+  chooseLauncher,
+  describeLaunchers,
+  missingPrograms,
+} from "../../../src/launch/launchers.ts";
 import type { MediaFile } from "../../../src/launch/media-file.ts";
 import { systemById } from "../../../src/media/known-systems.ts";
 import { coredSystems, coreFolders, findCores } from "../../../src/players/retroarch-cores.ts";
@@ -88,6 +93,30 @@ test("each launcher says of which kind it is, and what it lacks", () => {
       available: false,
       reason: "none of the libretro cores for its systems is installed",
     },
+  ]);
+});
+
+test("a program that is not installed counts only if media need it, and by the launcher that would play them", () => {
+  const nothing = () => null;
+  const own = { id: "own", systems: ["snes"], extensions: [], command: ["snes9x", "{path}"] };
+  expect(missingPrograms([], nothing, [])).toEqual([]);
+  expect(missingPrograms([own], nothing, ["NES"])).toEqual([
+    "there is no program retroarch, which the launcher retroarch needs for NES",
+  ]);
+  expect(missingPrograms([own], nothing, ["Audio", "SNES", "Video"])).toEqual([
+    "there is no program mpv, which the launcher mpv needs for Audio, Video",
+    "there is no program snes9x, which the launcher own needs for SNES",
+  ]);
+  // The built-in launcher is not asked for what the owner's own one plays.
+  expect(missingPrograms([own], (name) => (name === "snes9x" ? name : null), ["SNES", "Unknown"])).toEqual(
+    [],
+  );
+  const menu = { id: "menu", systems: ["SNES"], extensions: [], command: ["menu"] };
+  const songs = { id: "songs", systems: [], extensions: [".mp3"], command: ["player", "{path}"] };
+  const isThere = (name: string) => (name === "menu" ? null : name);
+  expect(missingPrograms([menu, songs], isThere, ["SNES", "Audio"])).toEqual([]);
+  expect(missingPrograms([songs], nothing, ["Audio"])).toEqual([
+    "there is no program player, which the launcher songs needs for Audio",
   ]);
 });
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { updateNoteBytesMax } from "../../../src/core/limits.ts";
 /** The trial of an updated system: its success, its failure, and the complaints that count. */
-import { startedAgain } from "../../../src/core/operating-system.ts";
+import { noMediaAt, noProgram, startedAgain } from "../../../src/core/operating-system.ts";
 import { imagePaths } from "../../../src/update/machine.ts";
 import {
   gapMsMax,
@@ -83,6 +83,12 @@ test("a fault from before the update, or an action of the watchdog, is no fault 
   expect(isExcused("7 MB are free; no reader is connected", before)).toBe(true);
   expect(isExcused(`${startedAgain} 5 minutes ago`, "")).toBe(true);
   expect(isExcused(`no reader is connected; ${startedAgain} once`, before)).toBe(true);
+});
+
+test("what the owner's drives and files lack is no fault of the new system", () => {
+  const missing = `${noMediaAt} /mnt/drive: its drive is away; ${noProgram} snes9x, which the launcher a needs for SNES`;
+  expect(isExcused(missing, "")).toBe(true);
+  expect(isExcused(`${missing}; the index could not be read`, "")).toBe(false);
 });
 
 test("one new complaint among known ones counts", () => {
