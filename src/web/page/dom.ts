@@ -38,8 +38,17 @@ export function named(name: string, facts: string, isBad = false): readonly HTML
 export function listCard(title: string, empty: string, ...below: readonly Child[]) {
   const list = el("ul", { class: "rows" });
   const show = (rows: readonly HTMLElement[]) =>
-    list.replaceChildren(...(rows.length === 0 ? [el("li", { class: "quiet" }, empty)] : rows));
+    replaceKeepingFocus(list, rows.length === 0 ? [el("li", { class: "quiet" }, empty)] : rows);
   return { card: section(title, list, ...below), show };
+}
+
+/** Replaces the rows of a list. If a button in it had the focus, the button at its place gets it. */
+export function replaceKeepingFocus(list: HTMLElement, rows: readonly Node[]): void {
+  const place = [...list.querySelectorAll("button")].findIndex((one) => one === document.activeElement);
+  list.replaceChildren(...rows);
+  if (place < 0) return;
+  const buttons = [...list.querySelectorAll("button")];
+  buttons[Math.min(place, buttons.length - 1)]?.focus();
 }
 
 /** An element of the page's own HTML. */

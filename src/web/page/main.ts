@@ -1,10 +1,13 @@
 /** The page: connects, shows the cards that its rights allow, and updates them by notifications. */
 import type { Client, Notification } from "../../client/client.ts";
 import { button, byId, el, note } from "./dom.ts";
+import { createPictures } from "./page-pictures.ts";
 import { searchCard } from "./page-search.ts";
 import { type Entry, enter, forget, kept, takeCodeFromAddress, takeFromAddress } from "./page-session.ts";
-import { indexCard, playingCard, playlistCard, readersCard, tapsCard } from "./page-status.ts";
+import { indexCard, readersCard, tapsCard } from "./page-status.ts";
+import { say } from "./page-texts.ts";
 import { phonesCard } from "./phones.ts";
+import { playingCard, playlistCard } from "./playing-card.ts";
 import { pairMoreCard, unpairedCard } from "./unpaired.ts";
 
 const againMs = 3000;
@@ -31,7 +34,7 @@ function restart(): void {
 async function start(): Promise<void> {
   starts += 1;
   const mine = starts;
-  state("", "Connecting …");
+  state("", say.connecting);
   try {
     const entry = await enter(kept());
     if (mine !== starts) return entry.kind === "in" ? entry.client.close() : undefined;
@@ -40,19 +43,19 @@ async function start(): Promise<void> {
         return await show(entry);
       case "unknown":
         forget();
-        return ask("This device no longer knows this phone: somebody has revoked it.");
+        return ask(say.revoked);
       case "unpaired":
-        return ask("Pair this phone with the device to use it from here.");
+        return ask(say.pairFirst);
     }
   } catch {
     if (mine !== starts) return;
-    state("off", "The device does not answer");
+    state("off", say.noAnswer);
     setTimeout(() => mine === starts && restart(), againMs);
   }
 }
 
 function ask(why: string): void {
-  state("off", "Not paired");
+  state("off", say.notPaired);
   const main = byId("main");
   main.classList.remove("wide");
   main.replaceChildren(unpairedCard({ why, known: takeCode(), onPaired: restart }));
@@ -64,6 +67,19 @@ function takeCode(): string | undefined {
   return taken;
 }
 
+const playbackEvents = new Set<Notification["method"]>([
+  "media.started",
+  "media.paused",
+  "media.resumed",
+  "media.stopped",
+]);
+const readerEvents = new Set<Notification["method"]>([
+  "readers.added",
+  "readers.removed",
+  "tokens.added",
+  "tokens.removed",
+]);
+
 type Inside = Extract<Entry, { kind: "in" }>;
 
 async function show(entry: Inside): Promise<void> {
@@ -72,11 +88,11 @@ async function show(entry: Inside): Promise<void> {
   const cards = makeCards(entry);
   client.onNotification(cards.hear);
   client.onState((now) => {
-    if (now === "lost") return state("off", "Connection lost, trying again …");
+    if (now === "lost") return state("off", say.lost);
     const resume = async () => {
       // The rights may have changed. They are a prefix of one list, so their number identifies them.
       if ((await client.call("rights")).rights.length !== rights.length) return restart();
-      state("on", "Connected");
+      state("on", say.connected);
       await cards.refresh();
     };
     resume().catch(restart);
@@ -85,7 +101,7 @@ async function show(entry: Inside): Promise<void> {
   const main = byId("main");
   main.classList.add("wide");
   main.replaceChildren(...cards.columns);
-  state("on", "Connected");
+  state("on", say.connected);
   await client.closed;
   if (current === client) restart();
 }
@@ -94,7 +110,8 @@ async function show(entry: Inside): Promise<void> {
 function makeCards({ client, rights, isPaired }: Inside) {
   const [canPlay, canChange] = [rights.includes("play"), rights.includes("change")];
   let canWrite = false;
-  const playing = playingCard(client, canPlay);
+  const pictures = createPictures(client);
+  const playing = playingCard(client, canPlay, pictures);
   const playlist = playlistCard(client, canPlay);
   const library = indexCard(client, canChange);
   const find = searchCard(client, { canPlay, canChange, canWrite: () => canWrite });
@@ -106,28 +123,25 @@ function makeCards({ client, rights, isPaired }: Inside) {
   };
   const readers = canChange ? readersCard(client, onReaders) : undefined;
   const phones = rights.includes("own") ? phonesCard(client) : undefined;
-  const now = `${isPaired ? "Paired as a player" : "Without pairing"}, this phone can ${canPlay ? "start and stop media" : "only look"}.`;
-  const why = `${now} Paired as a member, it can also write cards, and see taps and readers.`;
+  const why = say.roleNow(isPaired, canPlay);
   const more = canChange ? undefined : pairMoreCard({ why, known: takeCode(), onPaired: restart });
 
   let guarded = "";
   const hear = ({ method, params }: Notification) => {
     if (method === "media.indexing") library.show(params);
-    if (method === "media.started" || method === "media.stopped") {
-      void playing.refresh();
-      void playlist.refresh();
-    }
+    if (method === "media.started" || method === "media.stopped") void playlist.refresh();
+    if (playbackEvents.has(method)) void playing.refresh();
     if (method === "playlist.opened") playlist.show(params);
-    if (method === "readers.added" || method === "readers.removed") void readers?.refresh();
+    if (readerEvents.has(method)) void readers?.refresh();
     if (method === "launch.guarded") {
       guarded = params.time;
-      const confirm = button("Switch all the same", () => client.call("confirm"));
-      note(`${params.playing} plays.`, confirm);
+      const confirm = button(say.switchNow, () => client.call("confirm"));
+      note(say.guarded(params.playing), confirm);
     }
     if (method !== "launch.finished") return;
     void taps?.refresh();
     // A launch that the guard holds back has its own note.
-    if (!params.success && params.time !== guarded) note(params.error ?? "It did not start.");
+    if (!params.success && params.time !== guarded) note(say.reason(params.error ?? say.notStarted));
   };
   return {
     columns: [

@@ -2,6 +2,7 @@
 import type { Calls, Client } from "../../client/client.ts";
 import { messageOf } from "../../core/errors.ts";
 import { button, el, named, note, openDialog, section, telling } from "./dom.ts";
+import { say } from "./page-texts.ts";
 
 const waitMs = 120;
 const shownMax = 40;
@@ -19,14 +20,14 @@ interface Abilities {
 export function searchCard(client: Client, { canPlay, canChange, canWrite }: Abilities) {
   const input = el("input", {
     type: "search",
-    placeholder: "Find a game, song or film",
-    "aria-label": "Find a game, song or film",
+    placeholder: say.find,
+    "aria-label": say.find,
     autocomplete: "off",
     enterkeyhint: "search",
   });
   const list = el("ul", { class: "rows" });
   const count = el("p", { class: "more", role: "status" });
-  const card = section(canPlay ? "Play something" : "Search", input, list, count);
+  const card = section(canPlay ? say.play : say.search, input, list, count);
   let timer: ReturnType<typeof setTimeout> | undefined;
   let asked = 0;
 
@@ -34,7 +35,7 @@ export function searchCard(client: Client, { canPlay, canChange, canWrite }: Abi
     const launch = telling(async () => {
       await client.call("launch", zapScript);
       // The playing card shows the new media.
-      note(canChange ? `Starting ${name}` : "Asked the device to start it.");
+      note(canChange ? say.starting(name) : say.asked);
     });
     const write = () => writeToCard(client, name, zapScript);
     const what = named(name, system.name);
@@ -44,7 +45,7 @@ export function searchCard(client: Client, { canPlay, canChange, canWrite }: Abi
       canPlay
         ? el("button", { type: "button", class: "row", onclick: launch }, ...what)
         : el("div", { class: "what" }, ...what),
-      canWrite() ? button("Card", write, { "aria-label": `Write ${name} to a card` }) : undefined,
+      canWrite() ? button(say.card, write, { "aria-label": say.writeCard(name) }) : undefined,
     );
   };
   const search = async () => {
@@ -60,12 +61,7 @@ export function searchCard(client: Client, { canPlay, canChange, canWrite }: Abi
     // A later query may have been answered first.
     if (number !== asked) return;
     list.replaceChildren(...results.map(row));
-    count.textContent =
-      total === 0
-        ? "Nothing fits."
-        : total > results.length
-          ? `${total.toLocaleString()} fit: say more of the name.`
-          : "";
+    count.textContent = total === 0 ? say.nothingFits : total > results.length ? say.tooMany(total) : "";
   };
   input.addEventListener("input", () => {
     clearTimeout(timer);
@@ -81,11 +77,7 @@ export function searchCard(client: Client, { canPlay, canChange, canWrite }: Abi
 /** Shows a dialog until the card is written or the dialog closed. Rejects if the service refuses the card. */
 async function writeToCard(client: Client, name: string, text: string): Promise<void> {
   let isWaiting = true;
-  const dialog = openDialog(
-    "Write a card",
-    "Cancel",
-    el("p", {}, `Lay a card on the reader, to hold “${name}”.`),
-  );
+  const dialog = openDialog(say.write, say.cancel, el("p", {}, say.writeTo(name)));
   void dialog.closed.then(() => {
     // The write may have ended already; then there is nothing to cancel.
     if (isWaiting) client.call("readers.write.cancel").catch(() => {});
@@ -93,7 +85,7 @@ async function writeToCard(client: Client, name: string, text: string): Promise<
   });
   try {
     await client.call("readers.write", { text });
-    note(`Written: ${name}`);
+    note(say.written(name));
   } catch (error) {
     if (isWaiting) throw error;
   } finally {

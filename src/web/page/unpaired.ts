@@ -3,6 +3,7 @@ import { pair } from "../../client/client.ts";
 import { messageOf } from "../../core/errors.ts";
 import { el } from "./dom.ts";
 import { address, keep } from "./page-session.ts";
+import { say } from "./page-texts.ts";
 
 interface PairingFormParts {
   /** The reason to pair, in a sentence. */
@@ -17,37 +18,32 @@ interface PairingFormParts {
 export function unpairedCard(parts: PairingFormParts): HTMLElement {
   return el(
     "section",
-    { class: "alone", "aria-label": "Pair this phone" },
-    el("h2", {}, "Pair this phone"),
+    { class: "alone", "aria-label": say.pairThis },
+    el("h2", {}, say.pairThis),
     ...pairingForm(parts),
   );
 }
 
 /** A collapsed card below others; it is open if there is a code to try. */
 export function pairMoreCard(parts: PairingFormParts): HTMLElement {
-  const title = "Pair this phone to do more";
+  const title = say.pairMore;
   const summary = el("summary", {}, el("h2", {}, title));
   const details = el("details", {}, summary, ...pairingForm(parts));
   details.open = parts.known !== undefined;
   return el("section", { "aria-label": title }, details);
 }
 
-const instructions = [
-  "On the device, press “Pair a phone” on its page, or run “tapdeck pair”, and point the phone's camera at the QR code.",
-  "Or press “Show a short code” there, run “tapdeck pair --code”, or tap a card that says **pair, and type the six digits here:",
-];
-
 function pairingForm({ why, known, onPaired }: PairingFormParts): readonly HTMLElement[] {
   const code = el("input", {
     class: "code",
     inputmode: "numeric",
     autocomplete: "one-time-code",
-    "aria-label": "The six digits",
+    "aria-label": say.digits,
     placeholder: "000 000",
     maxlength: "9",
     required: "",
   });
-  const go = el("button", { class: "main wide" }, "Pair");
+  const go = el("button", { class: "main wide" }, say.pair);
   const told = el("p", { class: "more bad", role: "alert" });
   const form = el("form", {}, el("p", {}, code), told, go);
   const tryCode = async () => {
@@ -71,7 +67,7 @@ function pairingForm({ why, known, onPaired }: PairingFormParts): readonly HTMLE
     code.value = known;
     void tryCode();
   }
-  return [el("p", {}, why), ...instructions.map((sentence) => el("p", {}, sentence)), form];
+  return [el("p", {}, why), ...say.howToPair.map((sentence) => el("p", {}, sentence)), form];
 }
 
 /** The name in the owner's list: the phone's system. */

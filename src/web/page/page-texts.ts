@@ -1,0 +1,131 @@
+/** Every text of the page, in one table. A further language is a value of `PageTexts`, so a missing text does not compile. */
+
+/** The reasons of failed taps that the page shortens, by the start of the service's sentence. */
+const reasons: Readonly<Record<string, string>> = {
+  "the tag is blank": "This card is empty.",
+  "the tag is not formatted": "This card is empty, and not formatted yet. Writing formats it.",
+  "the message on the tag is cut short": "The text on this card is cut short. Write it again.",
+  "the message on the tag is neither": "This card holds data of another kind.",
+  "the tag keeps its memory locked": "This card is locked.",
+  "the tag's memory could not be read": "This card could not be read. Put it on again.",
+  "there is no text on this token": "This card has no meaning yet.",
+};
+
+const number = (value: number) => value.toLocaleString();
+
+const english = {
+  // The connection.
+  connecting: "Connecting …",
+  connected: "Connected",
+  lost: "Connection lost, trying again …",
+  noAnswer: "The device does not answer",
+  notPaired: "Not paired",
+  revoked: "This device no longer knows this phone: somebody has revoked it.",
+  pairFirst: "Pair this phone with the device to use it from here.",
+  roleNow: (isPaired: boolean, canPlay: boolean) =>
+    `${isPaired ? "Paired as a player" : "Without pairing"}, this phone can ${canPlay ? "start and stop media" : "only look"}. Paired as a member, it can also write cards, and see taps and readers.`,
+
+  // The current media.
+  now: "Now playing",
+  nothingPlays: (canPlay: boolean) =>
+    canPlay ? "Nothing plays. Tap a card, or find something below." : "Nothing plays.",
+  playingSince: (system: string, time: string) => `${system || "Media"} · since ${time}`,
+  state: { loading: "Starting …", buffering: "Loading …", playing: "", paused: "Paused" },
+  stop: "Stop",
+  pause: "Pause",
+  resume: "Continue",
+  next: "Next",
+  previous: "Previous",
+  position: "Position",
+  positionOf: (position: string, duration: string) => `${position} of ${duration}`,
+  volume: "Volume",
+  chooseOne: "Choose one",
+  playlistFacts: (name: string, count: number) => `${name} · ${number(count)} in all`,
+  guarded: (name: string) => `${name} plays.`,
+  switchNow: "Switch all the same",
+  notStarted: "It did not start.",
+
+  // The library.
+  library: "Library",
+  indexing: "Indexing",
+  index: "Look for media",
+  indexAlmost: (files: number) => `Almost done: ${number(files)} files`,
+  indexAt: (step: string, files: number) => `Looking through ${step || "folders"}: ${number(files)} files`,
+  indexed: (files: number) => `${number(files)} files, ready to search.`,
+  notIndexed: "No media were looked for yet.",
+
+  // The search.
+  find: "Find a game, song or film",
+  play: "Play something",
+  search: "Search",
+  starting: (name: string) => `Starting ${name}`,
+  asked: "Asked the device to start it.",
+  card: "Card",
+  writeCard: (name: string) => `Write ${name} to a card`,
+  nothingFits: "Nothing fits.",
+  tooMany: (count: number) => `${number(count)} fit: say more of the name.`,
+  write: "Write a card",
+  writeTo: (name: string) => `Lay a card on the reader, to hold “${name}”.`,
+  written: (name: string) => `Written: ${name}`,
+  cancel: "Cancel",
+  done: "Done",
+
+  // Taps and readers.
+  taps: "Last taps",
+  noTaps: "No card was tapped yet.",
+  again: "Launch it again",
+  cardOf: (uid: string) => `Card ${uid}`,
+  failedAt: (time: string, reason: string) => `${time} · ${reason}`,
+  /** A known reason in short words, or the service's sentence. */
+  reason: (sentence: string) => {
+    const known = Object.entries(reasons).find(([start]) => sentence.startsWith(start));
+    return known?.[1] ?? sentence;
+  },
+  readers: "Readers",
+  noReaders: "No reader is plugged in.",
+  notConnected: (path: string) => `${path} · not connected`,
+  noToken: "No card lies on it.",
+  tokenHere: (name: string) => `Here now: ${name}`,
+  emptyCard: (uid: string) => `Empty card ${uid}`,
+
+  // Phones.
+  phones: "Phones",
+  noPhones: "No phone is paired yet.",
+  whose: "Whose phone is it?",
+  whatMay: "What may it do?",
+  member: "Member: plays, cards and settings",
+  player: "Player: plays only",
+  pairPhone: "Pair a phone",
+  shortCode: "Show a short code",
+  phoneOf: (id: string) => `Phone ${id}`,
+  notUsed: "not used yet",
+  lastUsed: (ago: string, address: string) => `last used ${ago} at ${address}`,
+  paired: (ago: string) => `paired ${ago}`,
+  revoke: "Revoke",
+  revokeOf: (name: string) => `Revoke ${name}`,
+  revokedOf: (name: string) => `${name} can no longer connect.`,
+  noNetwork: "No network that a phone could be on: see api.listen in the settings.",
+  scanLink:
+    "Point the phone's camera at it within ten minutes. Anybody with this link can use the device: make one for each phone.",
+  qrCode: "QR code of the pairing link",
+  pairByCode: "Pair by a code",
+  openAndType: (address: string) => `Open ${address} on the phone, and type:`,
+  goodUntil: (time: string) => `Good until ${time}, for three tries.`,
+  phonePaired: "The phone is paired.",
+  threeWrong: "Three wrong codes: somebody may be guessing. Open it again to go on.",
+
+  // The pairing of this phone.
+  pairThis: "Pair this phone",
+  pairMore: "Pair this phone to do more",
+  howToPair: [
+    "On the device, press “Pair a phone” on its page, or run “tapdeck pair”, and point the phone's camera at the QR code.",
+    "Or press “Show a short code” there, run “tapdeck pair --code”, or tap a card that says **pair, and type the six digits here:",
+  ],
+  digits: "The six digits",
+  pair: "Pair",
+};
+
+export type PageTexts = typeof english;
+
+/** The texts in the page's language. */
+export const say: PageTexts = english;

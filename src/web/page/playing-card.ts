@@ -1,0 +1,158 @@
+/** The card for playing media: cover, position, and the buttons that the player and the rights allow; and that of a playlist. */
+import type { Calls, Client } from "../../client/client.ts";
+import type { ActiveMedia } from "../../core/media.ts";
+import { button, el, named, replaceKeepingFocus, section, telling } from "./dom.ts";
+import type { Pictures } from "./page-pictures.ts";
+import { say } from "./page-texts.ts";
+
+type Playlist = Calls["media"]["result"]["playlists"][number];
+
+// The player reports its position only on request; the page counts on in between.
+const [countMs, requestEveryCounts] = [1000, 5];
+const seekStepMs = 5000;
+
+export function playingCard(client: Client, canPlay: boolean, pictures: Pictures) {
+  const control = (action: string) => button(say[nameOf(action)], () => act(action));
+  const act = async (action: string, args?: readonly [string | number] | { readonly positionMs: number }) => {
+    await client.call("media.control", {
+      action,
+      ...(args === undefined ? {} : { args: "positionMs" in args ? { ...args } : [...args] }),
+    });
+    await refresh();
+  };
+  const none = el("p", { class: "quiet" }, say.nothingPlays(canPlay));
+  const cover = el("img", { class: "cover", alt: "", hidden: "" });
+  const what = el("div", { class: "what", role: "status" });
+  const seek = slider(say.position, canPlay, (value) => act("seek", { positionMs: value }));
+  const clock = el("span", { class: "more" });
+  const volume = slider(say.volume, canPlay, (value) => act("volume", [value]));
+  const [previous, pause, resume, next] = ["previous", "pause", "resume", "next"].map(control);
+  const stop = button(say.stop, () => client.call("stop"), { class: "main" });
+  const buttons = canPlay ? el("div", { class: "bar" }, previous, pause, resume, next, stop) : undefined;
+  const place = el("div", { class: "seek" }, seek.input, clock);
+  const loudness = el("label", { class: "seek" }, volume.input, el("span", { class: "more" }, say.volume));
+  const body = el("div", { class: "playing" }, cover, el("div", { class: "rows what" }, what), buttons);
+  const card = section(say.now, none, body, place, loudness);
+
+  let shown: ActiveMedia | null = null;
+  let shownAt = 0;
+  const count = () => {
+    const { positionMs, durationMs = 0, playbackState } = shown ?? {};
+    place.hidden = positionMs === undefined || durationMs === 0;
+    if (positionMs === undefined) return;
+    const passed = playbackState === "playing" ? performance.now() - shownAt : 0;
+    const now = Math.min(positionMs + passed, durationMs);
+    seek.show(now, durationMs);
+    const [position, duration] = [timeText(now), timeText(durationMs)];
+    seek.input.setAttribute("aria-valuetext", say.positionOf(position, duration));
+    clock.textContent = `${position} / ${duration}`;
+  };
+  const show = (media: ActiveMedia | null, playlist: Playlist | undefined) => {
+    const hasChanged = media?.started !== shown?.started || media?.mediaPath !== shown?.mediaPath;
+    shown = media;
+    shownAt = performance.now();
+    none.hidden = media !== null;
+    body.hidden = media === null;
+    const { volume: percent, playbackState = "loading" } = media ?? {};
+    loudness.hidden = percent === undefined || !canPlay;
+    if (percent !== undefined) volume.show(percent, 100);
+    count();
+    showIf(previous, playlist !== undefined && playlist.count > 1);
+    showIf(next, playlist !== undefined && playlist.count > 1);
+    // A player that reports no state cannot be paused.
+    showIf(pause, playbackState === "playing" || playbackState === "buffering", resume);
+    showIf(resume, playbackState === "paused", pause);
+    if (media === null) return;
+    const since = new Date(media.started).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    const facts = say.playingSince(media.systemName, since);
+    const state = media.playbackState === undefined ? "" : say.state[media.playbackState];
+    const label = state === "" ? facts : `${facts} · ${state}`;
+    // An equal text is not announced again.
+    if (what.textContent !== media.mediaName + label) what.replaceChildren(...named(media.mediaName, label));
+    if (hasChanged) pictures.show(cover, media.mediaPath);
+  };
+  const refresh = async () => {
+    const { active, playlists } = await client.call("media");
+    show(active[0] ?? null, playlists[0]);
+  };
+  let counts = 0;
+  const timer = setInterval(() => {
+    if (shown?.playbackState === undefined || document.hidden) return;
+    counts += 1;
+    if (counts % requestEveryCounts === 0) refresh().catch(() => {});
+    else count();
+  }, countMs);
+  void client.closed.then(() => clearInterval(timer));
+  return { card, refresh };
+}
+
+type Control = "previous" | "pause" | "resume" | "next";
+const nameOf = (action: string): Control =>
+  action === "previous" || action === "pause" || action === "resume" ? action : "next";
+
+/** Shows an element or hides it; the focus of a hidden one moves to `other`. */
+function showIf(element: HTMLElement | undefined, isShown: boolean, other?: HTMLElement): void {
+  if (element === undefined) return;
+  const hadFocus = document.activeElement === element;
+  if (other !== undefined && !isShown && hadFocus) {
+    other.hidden = false;
+    other.focus();
+  }
+  element.hidden = !isShown;
+}
+
+/** A slider that leaves its handle alone while a hand moves it. */
+function slider(label: string, isEnabled: boolean, change: (value: number) => Promise<void>) {
+  const input = el("input", { type: "range", min: "0", "aria-label": label });
+  input.disabled = !isEnabled;
+  let isHeld = false;
+  input.addEventListener("input", () => {
+    isHeld = true;
+  });
+  input.addEventListener("change", () => {
+    isHeld = false;
+    telling(() => change(Number(input.value)))();
+  });
+  return {
+    input,
+    show(value: number, max: number) {
+      if (isHeld) return;
+      input.max = String(max);
+      input.step = String(max > 100 ? seekStepMs : 5);
+      input.value = String(value);
+    },
+  };
+}
+
+/** `3:07`, or `1:03:07`. */
+function timeText(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  const two = (value: number) => String(value).padStart(2, "0");
+  const last = `:${two(seconds % 60)}`;
+  return hours === 0 ? `${minutes}${last}` : `${hours}:${two(minutes)}${last}`;
+}
+
+/** The items of a playlist that a card opened, to choose from; hidden without one. */
+export function playlistCard(client: Client, canPlay: boolean) {
+  const list = el("ul", { class: "rows" });
+  const name = el("p", { class: "quiet" });
+  const card = section(say.chooseOne, name, list);
+  const row = ({ place, name }: { readonly place: number; readonly name: string }) => {
+    const start = telling(() => client.call("launch", `**playlist.goto:${place}`));
+    const what = el("span", { class: "name" }, `${place}. ${name}`);
+    return el(
+      "li",
+      {},
+      canPlay ? el("button", { type: "button", class: "row", onclick: start }, what) : what,
+    );
+  };
+  const show = (playlist: Playlist | undefined) => {
+    const { items, count = 0 } = playlist ?? {};
+    card.hidden = items === undefined;
+    name.textContent = say.playlistFacts(playlist?.name ?? "", count);
+    replaceKeepingFocus(list, (items ?? []).map(row));
+  };
+  card.hidden = true;
+  return { card, show, refresh: async () => show((await client.call("media")).playlists[0]) };
+}

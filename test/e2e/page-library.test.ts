@@ -1,0 +1,173 @@
+/** The page's library and player in real Chromium: a paired phone drives the compiled service with mpv and an emulated reader. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { tagProblems } from "../../src/core/token.ts";
+import { noTextSentence } from "../../src/launch/run-context.ts";
+import { say } from "../../src/web/page/page-texts.ts";
+import { startChromium, type TestBrowser } from "../helpers/chromium.ts";
+import { deviceForAll } from "../helpers/device.ts";
+import { emulatedPn532, ntag213, unlessHeldUp } from "../helpers/emulated.ts";
+import { canMakeNetworks } from "../helpers/namespaces.ts";
+import { eventually } from "../helpers/processes.ts";
+import { makeSound } from "../helpers/sound-file.ts";
+import { firstReader, indexMedia, readerConfig, sleeper } from "../helpers/tapdeck.ts";
+import { pngOf } from "../image/picture.ts";
+
+const remoteTest = test.skipIf(!canMakeNetworks);
+const mpv = `
+[[launchers]]
+id = "mpv"
+kind = "mpv"
+extensions = [".wav"]
+command = ["mpv", "--no-terminal", "--no-config", "--ao=null", "--vo=null", "--", "{path}"]
+`;
+
+const reader = emulatedPn532("real");
+const device = deviceForAll(readerConfig(reader) + mpv + sleeper(".sfc"), async ({ place, service }) => {
+  for (const name of ["Star Garden", "Super Game"]) await place.file(`SNES/${name}.sfc`);
+  for (const name of ["First Song", "Second Song"])
+    await Bun.write(join(place.folder, `media/Audio/Album/${name}.wav`), makeSound(200));
+  for (const path of ["SNES/images/Star Garden.png", "Audio/Album/images/First Song.png"])
+    await Bun.write(join(place.folder, "media", path), picture());
+  await firstReader(service);
+  await indexMedia(service.client);
+});
+let phone: TestBrowser;
+beforeAll(async () => {
+  if (canMakeNetworks) phone = await startChromium({}, device.network.onNeighbour);
+}, 120_000);
+afterAll(async () => {
+  await phone?.[Symbol.asyncDispose]();
+  await reader[Symbol.asyncDispose]();
+});
+
+/** A cover: a wave of orange in blue. */
+function picture(): Uint8Array {
+  const [width, height] = [120, 160];
+  const pixels = new Uint8Array(width * height * 3);
+  for (let at = 0; at < width * height; at++)
+    pixels.set((at % width) + Math.floor(at / width) < 140 ? [240, 140, 60] : [50, 70, 140], at * 3);
+  return pngOf({ width, height, pixels });
+}
+
+interface Visit extends AsyncDisposable {
+  readonly page: Page;
+  /** Uncaught errors, and those of the console. */
+  readonly faults: readonly string[];
+}
+
+/** Opens the page of a newly paired member. */
+async function open(name: string): Promise<Visit> {
+  const { out: link, error } = await device.run("pair", name, "--host", device.network.deviceAddress);
+  expect(error).not.toContain("error");
+  const context = await phone.browser.newContext({ viewport: { width: 390, height: 844 } });
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on("pageerror", ({ message }) => faults.push(message));
+  page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
+  await page.goto(link);
+  await page.getByText("Connected", { exact: true }).waitFor();
+  return { page, faults, [Symbol.asyncDispose]: () => context.close() };
+}
+
+/** With the environment variable PAGE_PICTURES, a folder, stores a picture of the page in two widths and schemes. */
+async function look(page: Page, name: string): Promise<void> {
+  const folder = process.env.PAGE_PICTURES;
+  if (folder === undefined) return;
+  const before = page.viewportSize() ?? { width: 390, height: 844 };
+  for (const [width, height, colorScheme] of [
+    [390, 844, "light"],
+    [820, 1180, "dark"],
+    [1920, 1080, "dark"],
+    [1920, 1080, "light"],
+  ] as const) {
+    await page.setViewportSize({ width, height });
+    await page.emulateMedia({ colorScheme });
+    await page.screenshot({
+      path: join(folder, `${name}-${width}-${colorScheme}.png`),
+      fullPage: width < 1000,
+    });
+  }
+  await page.setViewportSize(before);
+}
+
+const region = (page: Page, name: string) => page.getByRole("region", { name });
+const playback = () => device.service.client.call("media.active");
+
+remoteTest(
+  "the page shows the cover and the position, and pauses, seeks, changes the volume and moves in a playlist",
+  async () => {
+    await using visit = await open("Player");
+    const { page, faults } = visit;
+    const now = region(page, "Now playing");
+    await device.service.client.call("launch", "**playlist.play:Audio/Album");
+    await now.getByText("First Song", { exact: true }).waitFor();
+    await now.locator("img.cover").and(page.locator("[src^='data:image']")).waitFor();
+    await now.getByRole("slider", { name: "Position" }).waitFor();
+    await look(page, "now");
+
+    await now.getByRole("button", { name: "Pause" }).click();
+    await now.getByText("Paused").waitFor();
+    expect(await playback()).toMatchObject({ playbackState: "paused" });
+    // The focus stays on the button's place.
+    expect(
+      await now.getByRole("button", { name: "Continue" }).evaluate((one) => one === document.activeElement),
+    ).toBe(true);
+    await now.getByRole("slider", { name: "Position" }).fill("100000");
+    await eventually(async () =>
+      expect(Math.abs(((await playback())?.positionMs ?? 0) - 100_000)).toBeLessThan(1000),
+    );
+    await now.getByText(/^1:(39|40) \/ 3:20$/).waitFor();
+    await now.getByRole("slider", { name: "Volume" }).fill("35");
+    await eventually(async () => expect((await playback())?.volume).toBe(35));
+    // Another phone, or a card, continues it.
+    await device.service.client.call("media.control", { action: "resume" });
+    await now.getByRole("button", { name: "Pause" }).waitFor();
+    await now.getByRole("button", { name: "Next" }).click();
+    await now.getByText("Second Song", { exact: true }).waitFor();
+    await now.getByRole("button", { name: "Previous" }).click();
+    await now.getByText("First Song", { exact: true }).waitFor();
+    await now.getByRole("button", { name: "Stop" }).click();
+    await now.getByText("Nothing plays.").waitFor();
+    expect(faults).toEqual([]);
+  },
+  60_000,
+);
+
+remoteTest(
+  "the page shows the card on the reader, and the last taps by name with reasons in words",
+  () =>
+    unlessHeldUp(async () => {
+      await using visit = await open("Taps");
+      const { page, faults } = visit;
+      await region(page, "Readers").getByText("No card lies on it.").waitFor();
+      reader.put(ntag213("04b1b2b3b4b5b6", "SNES/Super Game.sfc"));
+      await region(page, "Readers").getByText("Here now: Super Game").waitFor();
+      await region(page, "Now playing").getByText("Super Game", { exact: true }).waitFor();
+      await region(page, "Last taps")
+        .getByRole("button", { name: /^Super Game/ })
+        .first()
+        .waitFor();
+      reader.take();
+      await region(page, "Readers").getByText("No card lies on it.").waitFor();
+      reader.put(ntag213("04c1c2c3c4c5c6"));
+      await region(page, "Last taps").getByText("This card is empty.").waitFor();
+      await region(page, "Readers").getByText("Here now: Empty card 04c1c2c3c4c5c6").waitFor();
+      await look(page, "taps");
+      reader.take();
+      await region(page, "Readers").getByText("No card lies on it.").waitFor();
+      await page.getByRole("button", { name: "Stop" }).click();
+      expect(await region(page, "Last taps").getByText("the tag is blank").count()).toBe(0);
+      expect(faults).toEqual([]);
+    }),
+  60_000,
+);
+
+test("every reason for a card without a text has words of the page", () => {
+  for (const problem of [undefined, ...tagProblems]) {
+    const sentence = noTextSentence(problem);
+    expect(say.reason(sentence)).toContain("his card");
+  }
+  expect(say.reason("there is no file X.sfc")).toBe("there is no file X.sfc");
+});
