@@ -218,6 +218,7 @@ async function createPlayback(
     history: store.history,
     lastMedia: store.lastMedia,
     plays: store.plays,
+    positions: store.positions,
     map: mapper.map,
     refusal: playTime.refusal,
   });

@@ -9,6 +9,7 @@ import {
   readersMax,
   settingsListMax,
 } from "../core/limits.ts";
+import { resumeModes } from "../core/playback.ts";
 import {
   allowLaunch,
   boolean,
@@ -162,6 +163,12 @@ export const settingsTable = {
   launch: {
     guard: setting({ check: boolean, default: false, api: "launchGuardEnabled" }, [
       "Whether a card must be put on twice, within ten seconds, before it ends the current media and starts other media.",
+    ]),
+  },
+  playback: {
+    resume: setting({ check: oneOf(resumeModes), default: "long" }, [
+      'Which sounds and films of mpv go on where they ended: "long" for those of more than 10 minutes, "always" or "never". A card',
+      "overrides this with ?resume=no or ?resume=yes. The last 2 %, or 30 seconds of a long file, count as its end.",
     ]),
   },
   retroarch: {

@@ -231,6 +231,7 @@ export const picturesWaitingMax = 64; // In all, because one is made after anoth
 export const picturesPerConnectionMax = 3; // At a time: with three more unread answers, a connection stays below `unsentBytesMax`.
 export const pictureListBytesMax = 16 * 1024 * 1024; // Of a gamelist.xml: some 1 KB for each of 10,000 games.
 export const playsRowsMax = 2000; // Kept in the history of played media.
+export const positionsMax = 1000; // Kept, one for each sound or film: some 100 KB of memory.
 export const playsPageMax = 100;
 export const sticksMax = 16; // USB sticks, or their partitions, at the same time; a hub has some seven ports.
 export const stickIndexesMax = 8; // Sticks whose index is kept for when they come again: some MB each.

@@ -34,6 +34,18 @@ export interface Resuming {
   readonly savesState: boolean;
 }
 
+/** The position in a file. */
+export interface Progress {
+  readonly positionMs: number;
+  readonly durationMs: number;
+  /** The file was played to its end. */
+  readonly isOver: boolean;
+}
+
+/** When sounds and films go on where they ended: `long` ones are longer than `resumedMsMin`. */
+export const resumeModes = ["long", "always", "never"] as const;
+export const resumedMsMin = 10 * 60_000;
+
 /** A position: relative to the current one, from the start, or in percent of the duration. */
 export type SeekTarget =
   | { readonly kind: "by"; readonly ms: number }

@@ -5,7 +5,7 @@ import { failed } from "../core/errors.ts";
 import { extensionOf, type System } from "../core/media.ts";
 import { noProgram } from "../core/operating-system.ts";
 import { kindOf, mediaExtensions, systemById, systemByName } from "../media/known-systems.ts";
-import type { PlayerOrder } from "../players/player.ts";
+import type { ControlledPlayer, PlayerOrder } from "../players/player.ts";
 import { type Cores, coredSystems, coreFileOf, coreNamesOf } from "../players/retroarch-cores.ts";
 import type { MediaFile } from "./media-file.ts";
 
@@ -24,11 +24,24 @@ const retroArch: LauncherConfig = {
   kind: "retroarch",
 };
 
+type FollowedPlayer = Pick<ControlledPlayer, "state" | "progress"> & {
+  readonly process: Pick<ControlledPlayer["process"], "exited">;
+};
+
+/** The position at which media go on. */
+export interface Resumption {
+  /** As of now, because the player before may play the same file; undefined for the beginning. */
+  startMs(): number | undefined;
+  /** Saves the position until the player ends. */
+  follow(player: FollowedPlayer): void;
+}
+
 /** The order for a player, with the file in its command line. */
 export interface PlayerChoice extends PlayerOrder {
   readonly launcherId: string;
   /** The file of the core, for RetroArch. */
   readonly core?: string | undefined;
+  readonly resumption?: Resumption;
 }
 
 export interface AvailableLauncher extends LauncherConfig {

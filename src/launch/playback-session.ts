@@ -11,6 +11,7 @@ import type { TokenParams } from "../core/token.ts";
 import { readyScript } from "../script/run-script.ts";
 import type { LastMedia } from "../store/play-state.ts";
 import type { Plays } from "../store/plays.ts";
+import type { Positions } from "../store/positions.ts";
 import type { PlayerChoice } from "./launchers.ts";
 import { findMediaFile, type MediaFile } from "./media-file.ts";
 import { createPlaying, type Playing, type Proof } from "./playing.ts";
@@ -34,6 +35,8 @@ export interface SessionParts {
   readonly lastMedia?: LastMedia;
   /** The media that were played before; absent for none. */
   readonly plays?: Pick<Plays, "list">;
+  /** Keeps the positions of sounds and films; without it they start at their beginning. */
+  readonly positions?: Positions;
   /** Keeps the saves of games; without it, RetroArch's own settings decide. */
   readonly saves?: SaveKeeper;
   /** Files and folders of the service, which are never played. */

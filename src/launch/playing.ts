@@ -107,7 +107,13 @@ export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: Pla
     start(file: MediaFile, choice: PlayerChoice, owner: RunContext, saves?: SavedGame): Proof {
       const startedMs = clock.now();
       const media = mediaOf(file, choice, startedMs);
-      const player = startPlayer(saves === undefined ? choice : { ...choice, saves }, {
+      const positionMs = choice.resumption?.startMs();
+      const order = {
+        ...choice,
+        ...(saves && { saves }),
+        ...(positionMs !== undefined && { startMs: positionMs }),
+      };
+      const player = startPlayer(order, {
         name: choice.launcherId,
         clock,
         volume: volume.first(),
@@ -128,6 +134,7 @@ export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: Pla
       };
       current = started;
       saves?.follow(player.process);
+      choice.resumption?.follow(player);
       lastGone = player.process.gone;
       void lastGone.finally(() => file.release?.());
       watchProof(started, clock);

@@ -1,6 +1,6 @@
 /** mpv: sound, film and pictures, controlled by its JSON IPC. */
 import { assert, failed, messageOf } from "../core/errors.ts";
-import { clampVolume, type SeekTarget } from "../core/playback.ts";
+import { clampVolume, type Progress, type SeekTarget } from "../core/playback.ts";
 import { spawnPlayer } from "../system/process.ts";
 import { lastLines } from "../system/stderr-tail.ts";
 import { type MpvLine, openMpvLine } from "./mpv-line.ts";
@@ -13,7 +13,10 @@ const complaintLinesMax = 4;
 const loadedMs = 1000;
 
 // mpv sends an event for each change of these. The position changes all the time, so it is requested instead.
-const observed = ["pause", "duration", "paused-for-cache", "volume"] as const;
+const observed = ["pause", "duration", "paused-for-cache", "volume", "speed"] as const;
+
+// Between two questions for the position it is calculated, but not for a player that has not answered for this long.
+const calculatedMsMax = 10_000;
 
 /**
  * Options that restrict mpv to its file (mpv 0.35 manual). They follow the launcher's options, and so override them and
@@ -38,6 +41,13 @@ const noScripts = new TextEncoder().encode("load-scripts=no\nscripts=\nytdl=no\n
 interface Known {
   isLoaded: boolean;
   positionMs: number | undefined;
+  /** The time of that position (`performance.now`). */
+  positionAtMs: number;
+  /** The last duration, which mpv no longer reports at the end. */
+  durationMs: number | undefined;
+  /** The number of files that mpv has loaded. */
+  files: number;
+  isOver: boolean;
   readonly properties: Map<string, unknown>;
   readonly complaints: string[];
 }
@@ -47,9 +57,10 @@ export function startMpv(
   order: PlayerOrder,
   { clock, volume, onPause }: Pick<PlayerParts, "clock" | "volume" | "onPause">,
 ): ControlledPlayer {
-  const { argv, optionsAt, environment, folder } = order;
+  const { argv, optionsAt, environment, folder, startMs } = order;
   const loudness = volume === undefined ? [] : [`--volume=${volume}`];
-  const options = [...fileOnly, "--input-ipc-client=fd://3", ...loudness];
+  const start = startMs === undefined ? [] : [`--start=${(startMs / 1000).toFixed(3)}`];
+  const options = [...fileOnly, "--input-ipc-client=fd://3", ...loudness, ...start];
   const process = spawnPlayer(argv.toSpliced(optionsAt, 0, ...options), {
     ...(environment === undefined ? {} : { environment }),
     folder,
@@ -58,18 +69,37 @@ export function startMpv(
     hasLine: true,
     mayHandOn: false,
   });
-  const known: Known = { isLoaded: false, positionMs: undefined, properties: new Map(), complaints: [] };
+  const known: Known = {
+    ...{
+      isLoaded: false,
+      positionMs: undefined,
+      positionAtMs: 0,
+      durationMs: undefined,
+      files: 0,
+      isOver: false,
+    },
+    ...{ properties: new Map(), complaints: [] },
+  };
   const shown = Promise.withResolvers<void>();
   let loading: Disposable | undefined;
   assert(process.line !== undefined, "a player that is started with a line has one");
   const learn = (of: () => void) => {
     const wasPaused = isPaused(known);
     of();
-    if (isPaused(known) !== wasPaused) onPause(!wasPaused);
+    if (isPaused(known) === wasPaused) return;
+    onPause(!wasPaused);
+    void askPosition();
+  };
+  const askPosition = async () => {
+    const position = await quietly(line, ["get_property", "time-pos"], stateMsMax);
+    if (typeof position === "number") noteTime(known, position);
   };
   const line = openMpvLine(process.line, clock, (name, facts) => {
     learn(() => hear(known, name, facts));
-    if (name === "playback-restart") shown.resolve();
+    if (name === "playback-restart") {
+      shown.resolve();
+      void askPosition();
+    }
     if (name === "file-loaded") loading ??= clock.after(loadedMs, shown.resolve);
   });
   void process.exited.then(() => {
@@ -83,14 +113,14 @@ export function startMpv(
     ready: shown.promise,
     async state() {
       // A caller that has just paused mpv may ask for the state before the event of the pause comes.
-      const [position, pause] = await Promise.all([
-        quietly(line, ["get_property", "time-pos"], stateMsMax),
+      const [, pause] = await Promise.all([
+        askPosition(),
         quietly(line, ["get_property", "pause"], stateMsMax),
       ]);
-      if (typeof position === "number") known.positionMs = toMs(position);
       if (typeof pause === "boolean") learn(() => known.properties.set("pause", pause));
       return stateOf(known);
     },
+    progress: () => progressOf(known),
     complaint: () => (known.complaints.length === 0 ? undefined : lastLines(known.complaints.join("\n"))),
     control: (action) => control(line, action),
     async changeVolume({ kind, percent }, ceiling) {
@@ -107,13 +137,21 @@ export function startMpv(
 
 /** mpv manual, "List of events"; `end-file` has a `file_error` if the file could not be played. */
 function hear(known: Known, name: string, facts: Readonly<Record<string, unknown>>): void {
-  if (name === "file-loaded") known.isLoaded = true;
+  if (name === "file-loaded") {
+    known.isLoaded = true;
+    known.files += 1;
+  }
   if (name === "start-file") {
     known.isLoaded = false;
     known.positionMs = undefined;
   }
-  if (name === "property-change" && typeof facts.name === "string")
+  if (name === "end-file") known.isOver = facts.reason === "eof";
+  if (name === "property-change" && typeof facts.name === "string") {
+    // The position is calculated from the values so far.
+    noteTime(known, (positionNow(known) ?? Number.NaN) / 1000);
     known.properties.set(facts.name, facts.data);
+    if (facts.name === "duration" && typeof facts.data === "number") known.durationMs = toMs(facts.data);
+  }
   const said = name === "log-message" ? facts.text : name === "end-file" ? facts.file_error : undefined;
   if (typeof said !== "string") return;
   known.complaints.push(said.trim());
@@ -121,6 +159,28 @@ function hear(known: Known, name: string, facts: Readonly<Record<string, unknown
 }
 
 const isPaused = ({ properties }: Known) => properties.get("pause") === true;
+
+function noteTime(known: Known, seconds: number): void {
+  if (Number.isNaN(seconds)) return;
+  known.positionMs = toMs(seconds);
+  known.positionAtMs = performance.now();
+}
+
+function positionNow({ positionMs, positionAtMs, properties }: Known): number | undefined {
+  if (positionMs === undefined) return undefined;
+  const [pause, waits, speed] = ["pause", "paused-for-cache", "speed"].map((name) => properties.get(name));
+  if (pause === true || waits === true) return positionMs;
+  const sinceMs = Math.min(performance.now() - positionAtMs, calculatedMsMax);
+  return Math.round(positionMs + sinceMs * (typeof speed === "number" ? speed : 1));
+}
+
+/** Undefined without a position, or if mpv went on to another file. */
+function progressOf(known: Known): Progress | undefined {
+  const { durationMs, files, isOver } = known;
+  const positionMs = positionNow(known);
+  if (positionMs === undefined || durationMs === undefined || files !== 1) return undefined;
+  return { positionMs: Math.min(positionMs, durationMs), durationMs, isOver };
+}
 
 function stateOf(known: Known): PlayerState {
   const { isLoaded, positionMs, properties } = known;

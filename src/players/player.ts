@@ -2,7 +2,14 @@
 import type { Clock } from "../core/clock.ts";
 import { failed } from "../core/errors.ts";
 import type { ActiveMedia } from "../core/media.ts";
-import type { ControlAction, PlayerKind, Resuming, StopHow, VolumeChange } from "../core/playback.ts";
+import type {
+  ControlAction,
+  PlayerKind,
+  Progress,
+  Resuming,
+  StopHow,
+  VolumeChange,
+} from "../core/playback.ts";
 import { type Player, spawnPlayer } from "../system/process.ts";
 import { startMpv } from "./mpv.ts";
 import { startRetroArch } from "./retroarch.ts";
@@ -19,6 +26,8 @@ export interface PlayerOrder {
   readonly isUnconfined?: true | undefined;
   /** Absent for the usual stop by signals. */
   readonly stop?: StopHow | undefined;
+  /** mpv only: the position of the start, if not the beginning. */
+  readonly startMs?: number;
   /** RetroArch only: loads and saves a state. Neither if absent. */
   readonly resuming?: Resuming;
   /** RetroArch only: the folder of saves. Its own settings decide if absent. */
@@ -54,6 +63,8 @@ export interface ControlledPlayer {
   readonly ready?: Promise<void>;
   /** The present state, or the last known state if the player does not answer at once. */
   state(): Promise<PlayerState>;
+  /** The present position by the last report, without a question to the player; absent if the player has none. */
+  progress?(): Progress | undefined;
   /** The player's error messages over its control line; undefined without any. */
   complaint(): string | undefined;
   /** Rejects with `ServiceError("failed")` and a sentence if the player cannot do it or does not answer. */

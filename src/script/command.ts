@@ -9,7 +9,7 @@ export type ScriptOrigin = "untrusted" | "trusted" | "reader";
 export interface LaunchHow {
   readonly launcher?: string;
   readonly system?: string;
-  /** Whether a game resumes; the config decides if absent. */
+  /** Whether the media go on where they ended; the config decides if absent. */
   readonly resume?: boolean;
   /** The file is an item of a playlist; items cannot be playlists. */
   readonly isItem?: true;

@@ -109,6 +109,15 @@ CREATE TABLE plays (
   played_s INTEGER
 ) STRICT;
 `,
+  // Positions in sounds and films. The order of the ids is that of the last plays.
+  `
+CREATE TABLE positions (
+  id INTEGER PRIMARY KEY,
+  path TEXT NOT NULL UNIQUE,
+  position_ms INTEGER NOT NULL,
+  duration_ms INTEGER NOT NULL
+) STRICT;
+`,
 ];
 
 // A higher version number comes from damage, not from a newer program.

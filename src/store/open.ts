@@ -13,6 +13,7 @@ import { createMappings } from "./mapping-table.ts";
 import { bringUpToDate } from "./migrations.ts";
 import { createLastMedia, createPlayTimes } from "./play-state.ts";
 import { createPlays } from "./plays.ts";
+import { createPositions } from "./positions.ts";
 import { lossOf, type Recovery, recover, recoverySentence } from "./recover.ts";
 import { createV1Clients } from "./v1-clients.ts";
 
@@ -59,7 +60,8 @@ function assemble({
   });
   const history = createHistory(database, writes);
   const clients = createClientTable(database, writes, clock);
-  const v1Clients = createV1Clients(database, writes, clock, () => syncBehind(`${path}-wal`));
+  const onDisk = () => syncBehind(`${path}-wal`);
+  const v1Clients = createV1Clients(database, writes, clock, onDisk);
   const backup = createBackup({ path, clock, log, writes });
   return {
     history,
@@ -76,6 +78,7 @@ function assemble({
     playTimes: createPlayTimes(database, writes),
     lastMedia: createLastMedia(database, writes, history),
     plays: createPlays(database, writes, history),
+    positions: createPositions(database, writes, history, onDisk),
     v1Clients,
     pairingGuesses: createPairingGuesses(database, writes),
     /** The recovery at this start; undefined if the file was sound. */

@@ -1,4 +1,5 @@
 /** Debian's mpv, for real: it plays, pauses, seeks, ends, fails, crashes and is replaced. */
+import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +11,7 @@ import { type Deck, type DeckOptions, makeDeck } from "../helpers/launcher-harne
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { eventually, liveMembers } from "../helpers/processes.ts";
 import { makeSound } from "../helpers/sound-file.ts";
-import { makePlace, noReaders, startTapdeck } from "../helpers/tapdeck.ts";
+import { makePlace, noReaders, type Running, startTapdeck } from "../helpers/tapdeck.ts";
 
 const mpv: LauncherConfig = {
   id: "mpv",
@@ -261,6 +262,65 @@ test("the next item of a playlist is the next that plays, and a stop ends the pl
   expect(deck.launcher.activeMedia()).toBeUndefined();
 });
 
+const filmMs = 700_000;
+
+/** A deck with a sound of more than ten minutes. */
+async function filmDeck(options?: DeckOptions): Promise<Deck> {
+  const deck = await mpvDeck(options);
+  await deck.file("Audio/book.wav", makeSound(filmMs / 1000));
+  return deck;
+}
+/** Two seconds beside the time since `sinceMs`, because the sound plays on while the test looks. */
+const isNear = (positionMs: number | undefined, ms: number, sinceMs: number) =>
+  expect(positionMs ?? 0).toBeWithin(Math.max(1, ms), ms + 2000 + (performance.now() - sinceMs));
+/** mpv has played on from this position, at which it was at the time `sinceMs`. */
+const plays = (deck: Deck, ms: number, sinceMs: number) =>
+  eventually(async () => isNear((await deck.launcher.playback())?.positionMs, ms, sinceMs));
+
+test("a long sound goes on where a stop, another card or the same card ended it, and where it paused", async () => {
+  await using deck = await filmDeck();
+  await deck.play("Audio/book.wav");
+  let sinceMs = performance.now();
+  expect(await deck.run("**control:seek,5:00")).toBe(true);
+  await plays(deck, 300_000, sinceMs);
+  expect(await deck.run("**stop")).toBe(true);
+  await deck.play("Audio/book.wav");
+  await plays(deck, 300_000, sinceMs);
+  expect(await deck.run("**control:seek,6:40||**control:pause")).toBe(true);
+  await plays(deck, 400_000, performance.now());
+  sinceMs = performance.now();
+  await deck.play("Audio/other.wav");
+  // That one is short.
+  await plays(deck, 0, sinceMs);
+  await deck.play("Audio/book.wav");
+  await plays(deck, 400_000, sinceMs);
+  sinceMs = performance.now();
+  expect(await deck.run("**control:seek,1:40")).toBe(true);
+  await plays(deck, 100_000, sinceMs);
+  await deck.play("Audio/book.wav");
+  await plays(deck, 100_000, sinceMs);
+  sinceMs = performance.now();
+  await deck.play("Audio/book.wav?resume=no");
+  await plays(deck, 0, sinceMs);
+});
+
+test("a sound that crashed goes on at its last position, and one that ended by itself at its beginning", async () => {
+  await using deck = await filmDeck();
+  await deck.play("Audio/book.wav");
+  let sinceMs = performance.now();
+  expect(await deck.run("**control:seek,5:00")).toBe(true);
+  await plays(deck, 300_000, sinceMs);
+  process.kill(await deck.playerOf("Audio/book.wav"), "SIGSEGV");
+  await deck.next("media.stopped");
+  await deck.play("Audio/book.wav");
+  await plays(deck, 300_000, sinceMs);
+  expect(await deck.run("**control:seek,699")).toBe(true);
+  expect(await deck.next("media.stopped", 2)).toMatchObject({ reason: "ended" });
+  sinceMs = performance.now();
+  await deck.play("Audio/book.wav");
+  await plays(deck, 0, sinceMs);
+});
+
 test("the whole service: a lower ceiling over the API turns mpv down at once, and clients hear of a pause", async () => {
   await using place = await makePlace(noReaders);
   await Bun.write(await place.file("Audio/Song.wav"), makeSound(60));
@@ -276,4 +336,38 @@ test("the whole service: a lower ceiling over the API turns mpv down at once, an
   expect(await loudness()).toBe(40);
   await client.call("media.control", { action: "pause" });
   expect(await heard.next("media.paused")).toMatchObject({ mediaName: "Song", launcherId: "mpv" });
+});
+
+test("the whole service: a sound goes on where the last write before a KILL, or a stop, left it", async () => {
+  await using place = await makePlace(noReaders);
+  await Bun.write(await place.file("Audio/Book.wav"), makeSound(filmMs / 1000));
+  const isAt = ({ client }: Running, ms: number, sinceMs: number) =>
+    eventually(async () => void isNear((await client.call("media.active"))?.positionMs, ms, sinceMs));
+  const first = await startTapdeck(place);
+  await first.client.call("launch", "Audio/Book.wav");
+  await first.heard.next("media.started");
+  await isAt(first, 0, performance.now());
+  await first.client.call("media.control", { action: "seek", args: ["5:00"] });
+  using database = new Database(join(place.folder, "tapdeck.db"), { readonly: true });
+  const positions = database.query<{ ms: number }, []>("SELECT position_ms AS ms FROM positions");
+  let storedMs = 0;
+  await eventually(() => {
+    storedMs = positions.get()?.ms ?? 0;
+    expect(storedMs).toBeGreaterThan(300_000);
+  });
+  process.kill(first.pid, "SIGKILL");
+  first.client.close();
+  await first.stop();
+  const second = await startTapdeck(place);
+  await second.client.call("launch", "Audio/Book.wav");
+  let sinceMs = performance.now();
+  await isAt(second, storedMs, sinceMs);
+  sinceMs = performance.now();
+  await second.client.call("media.control", { action: "seek", args: ["9:00"] });
+  await isAt(second, 540_000, sinceMs);
+  // A stop of the service stores the position of that moment.
+  await second[Symbol.asyncDispose]();
+  await using third = await startTapdeck(place);
+  await third.client.call("launch", "Audio/Book.wav");
+  await isAt(third, 540_000, sinceMs);
 });

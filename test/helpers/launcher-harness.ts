@@ -67,7 +67,7 @@ export async function makeDeck({
       heard.push(one);
     });
   const store = openStore(top);
-  const { history, lastMedia, plays } = store;
+  const { history, lastMedia, plays, positions } = store;
   let now: Config = {
     ...defaultConfig,
     systems: { ...defaultConfig.systems, rootFolders: [folder] },
@@ -81,7 +81,7 @@ export async function makeDeck({
     log: silentLog,
   });
   const own = { config: () => now, bus, clock, log, history, saves };
-  const launcher = createLauncher({ map: () => undefined, lastMedia, plays, ...parts, ...own });
+  const launcher = createLauncher({ map: () => undefined, lastMedia, plays, positions, ...parts, ...own });
 
   const told = <Name extends EventName>(name: Name): readonly Events[Name][] =>
     heard.flatMap((one) => (one.name === name ? [one.payload as Events[Name]] : []));

@@ -1,4 +1,4 @@
-/** The record of earlier starts for later ones: the media for `launch.last`, and games that crash when they resume. */
+/** The media that were started last, for `launch.last`. */
 import { publicError } from "../../core/errors.ts";
 import type { MediaFolders, StartedMedia } from "../../core/media.ts";
 import type { LastMedia } from "../../store/play-state.ts";
@@ -56,32 +56,6 @@ export function createLastStarted({ folders, players, saved, plays }: LastStarte
       const file = await findMediaFile(path, folders(), knownSystems, systemId);
       const isThere = launchers.some(({ id }) => id === launcherId);
       return { file, choice: chooseLauncher(file, launchers, isThere ? launcherId : undefined) };
-    },
-  };
-}
-
-/** Decides whether a game of RetroArch resumes: by the card, or else by the config (`isUsual`). */
-export function createResuming(isUsual: () => boolean) {
-  // RetroArch ignores a state that does not load, but a core may crash over one.
-  let failedPath: string | undefined;
-  return {
-    /** `asked` is the option of the card; `why` explains a start without the state. Other players stay unchanged. */
-    of(path: string, choice: PlayerChoice, asked: boolean | undefined) {
-      if (choice.kind !== "retroarch") return { choice, why: undefined };
-      const isWanted = asked ?? isUsual();
-      const hasFailed = isWanted && path === failedPath;
-      // A game that starts fresh still saves its state if the config resumes games.
-      const resuming = { loadsState: isWanted && !hasFailed, savesState: isWanted || isUsual() };
-      const why = "it starts fresh: its last start, with a saved state, failed";
-      return { choice: { ...choice, resuming }, why: hasFailed ? why : undefined };
-    },
-    /** To be called after a start. After a failure, the next start of this game loads no state. */
-    note(path: string, { resuming }: PlayerChoice, proof: Proof): void {
-      if (path === failedPath) failedPath = undefined;
-      if (resuming?.loadsState !== true) return;
-      proof.lasted.catch(() => {
-        failedPath = path;
-      });
     },
   };
 }

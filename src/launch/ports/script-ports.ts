@@ -28,12 +28,16 @@ import { isFolderOrList } from "../playlist-items.ts";
 import type { HookEvent, RunContext } from "../run-context.ts";
 import { createBios } from "./bios.ts";
 import { createDevicePorts } from "./device-ports.ts";
-import { createLastStarted, createResuming } from "./last-started.ts";
+import { createLastStarted } from "./last-started.ts";
 import { createMediaLookup, meantBy, withStickName } from "./media-lookup.ts";
 import { createOutside } from "./network-and-programs.ts";
+import { createResuming } from "./resuming.ts";
 
 interface ScriptPortsParts
-  extends Pick<SessionParts, "config" | "clock" | "log" | "media" | "devices" | "lastMedia" | "plays"> {
+  extends Pick<
+    SessionParts,
+    "config" | "clock" | "log" | "media" | "devices" | "lastMedia" | "plays" | "positions"
+  > {
   readonly folders: () => MediaFolders;
   readonly playing: Playing;
   readonly starting: Starting;
@@ -55,10 +59,10 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     beforeScreenshot: async () => parts.devices?.refuseFullScreenshots?.(),
   };
   const last = createLastStarted({ folders, players, saved: parts.lastMedia, plays: parts.plays });
-  const resuming = createResuming(() => config().retroarch.resume);
+  const resuming = createResuming({ config, clock, positions: parts.positions });
   const withBios = createBios(process.env, () => folders().sticks ?? []);
   const start = async (file: MediaFile, chosen: PlayerChoice, run: RunContext, resume?: boolean) => {
-    const { choice, why } = resuming.of(file.path, await withBios(file, chosen), resume);
+    const { choice, why } = resuming.of(file, await withBios(file, chosen), resume);
     if (why !== undefined) run.explain?.(why);
     const proof = await startReadably(file, choice, (...named) => starting.start(...named, run));
     resuming.note(file.path, choice, proof);

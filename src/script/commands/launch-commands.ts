@@ -14,7 +14,7 @@ import {
 
 const resumeOption = {
   resume:
-    "`no` starts a game of RetroArch from its beginning, and `yes` continues it. Without this option `retroarch.resume` decides. Battery RAM is loaded in both cases.",
+    "`no` starts from the beginning, and `yes` continues. Without this option `retroarch.resume` decides for games of RetroArch, and `playback.resume` for sounds and films of mpv. Battery RAM is loaded in both cases.",
 } as const;
 
 /** The options of every command that starts a file. */

@@ -110,6 +110,8 @@ allow_http = ["http://lamp/.*"]
 allow_input = true
 [retroarch]
 resume = false
+[playback]
+resume = "never"
 [hooks]
 on_scan = "**echo:a"
 on_remove = "**echo:b"
@@ -148,6 +150,7 @@ command = ["any", "--file={path}"]
     audio: { feedback: false, volumeMax: 60 },
     launch: { guard: true },
     retroarch: { resume: false },
+    playback: { resume: "never" },
     playtime: {
       limitsEnabled: false,
       dailyMinutes: 60,

@@ -1,0 +1,64 @@
+/**
+ * Positions in sounds and films, from which a later start goes on: those of the `positionsMax` files that played last. All
+ * are in memory, so that no tap waits for the disk. A write joins the rows of the history, and its sync to the disk does not
+ * block the event loop: a power cut loses no more than a killed process.
+ */
+import type { Database } from "bun:sqlite";
+import { positionsMax } from "../core/limits.ts";
+import type { DurableWrites } from "./durable-writes.ts";
+import type { History } from "./history.ts";
+
+const sql = {
+  list: "SELECT path, position_ms AS positionMs, duration_ms AS durationMs FROM positions ORDER BY id",
+  save: `INSERT INTO positions (path, position_ms, duration_ms) VALUES ($path, $positionMs, $durationMs)
+         ON CONFLICT (path) DO UPDATE SET position_ms = $positionMs, duration_ms = $durationMs`,
+  remove: "DELETE FROM positions WHERE path = $path",
+} as const;
+
+export interface StoredPosition {
+  readonly positionMs: number;
+  readonly durationMs: number;
+}
+
+export type Positions = ReturnType<typeof createPositions>;
+
+/** `onDisk` resolves once all that was committed so far is on the disk. */
+export function createPositions(
+  database: Database,
+  { ask }: Pick<DurableWrites, "ask">,
+  history: Pick<History, "beside">,
+  onDisk: () => Promise<void>,
+) {
+  const list = database.query<StoredPosition & { path: string }, []>(sql.list);
+  const insert = database.query(sql.save);
+  const drop = database.query(sql.remove);
+  // The file that played last is the last one.
+  const known = new Map<string, StoredPosition>(
+    ask(() => list.all()).map(({ path, ...position }) => [path, position]),
+  );
+  let newest = [...known.keys()].at(-1);
+
+  const write = (run: () => void) =>
+    history.beside(() => {
+      run();
+      // After the commit of this write. A disk that fails is reported by the next row of the history.
+      queueMicrotask(() => void onDisk().catch(() => {}));
+    });
+  const remove = (path: string) => {
+    if (known.delete(path)) write(() => drop.run({ path }));
+  };
+  return {
+    get: (path: string): StoredPosition | undefined => known.get(path),
+    save(path: string, { positionMs, durationMs }: StoredPosition): void {
+      // A new row, so that the order of the rows is that of the last plays.
+      if (path !== newest) remove(path);
+      newest = path;
+      known.set(path, { positionMs, durationMs });
+      write(() => insert.run({ path, positionMs, durationMs }));
+      const [oldest] = known.keys();
+      if (known.size > positionsMax && oldest !== undefined) remove(oldest);
+    },
+    /** The next start of this file begins at its beginning. */
+    forget: remove,
+  };
+}

@@ -1,0 +1,71 @@
+/** Positions in sounds and films: they outlast a restart, are bounded, and reach the disk. */
+import { Database } from "bun:sqlite";
+import { afterEach, expect, test } from "bun:test";
+import { join } from "node:path";
+import { positionsMax } from "../../../src/core/limits.ts";
+import { migrations } from "../../../src/store/migrations.ts";
+import { createPositions } from "../../../src/store/positions.ts";
+import { createStores } from "../../helpers/stores.ts";
+
+const stores = createStores();
+afterEach(stores.clean);
+
+const at = (positionMs: number) => ({ positionMs, durationMs: 3_600_000 });
+
+test("a position outlasts a restart, and a forgotten one does not come back", () => {
+  const folder = stores.newFolder();
+  const first = stores.open(folder);
+  first.positions.save("/m/film", at(1000));
+  first.positions.save("/m/film", at(2000));
+  first.positions.save("/m/song", at(3000));
+  first.positions.forget("/m/song");
+  first.positions.forget("/m/unknown");
+  expect(first.positions.get("/m/film")).toEqual(at(2000));
+  stores.close(first);
+  const second = stores.open(folder);
+  expect(second.positions.get("/m/film")).toEqual(at(2000));
+  expect(second.positions.get("/m/song")).toBeUndefined();
+});
+
+test("the files that played last are kept, also by a later run, and the table has no other rows", () => {
+  const folder = stores.newFolder();
+  const first = stores.open(folder);
+  for (let n = 1; n <= positionsMax; n++) first.positions.save(`/m/${n}`, at(n));
+  // The oldest plays again, so the second one is now the oldest.
+  first.positions.save("/m/1", at(7));
+  stores.close(first);
+  const second = stores.open(folder);
+  second.positions.save("/m/new", at(8));
+  expect(["/m/1", "/m/2", "/m/3"].map((path) => second.positions.get(path)?.positionMs)).toEqual([
+    7,
+    undefined,
+    3,
+  ]);
+  stores.close(second);
+  using database = new Database(join(folder, "tapdeck.db"), { readonly: true });
+  expect(database.query("SELECT count(*) AS count FROM positions").get()).toEqual({ count: positionsMax });
+});
+
+test("each write is synced after its commit, and a disk that refuses stops nothing", async () => {
+  using database = new Database(":memory:", { strict: true });
+  for (const sql of migrations) database.run(sql);
+  const notes: (() => void)[] = [];
+  const synced: unknown[] = [];
+  const onDisk = async () => {
+    synced.push(database.inTransaction, database.query("SELECT position_ms AS ms FROM positions").all());
+    throw new Error("the disk is broken");
+  };
+  const positions = createPositions(
+    database,
+    { ask: (run) => run() },
+    { beside: (note) => void notes.push(note) },
+    onDisk,
+  );
+  positions.save("/m/film", at(5000));
+  expect([notes.length, synced]).toEqual([1, []]);
+  database.transaction(() => {
+    for (const note of notes) note();
+  })();
+  await Promise.resolve();
+  expect(synced).toEqual([false, [{ ms: 5000 }]]);
+});
