@@ -168,7 +168,8 @@ export const settingsTable = {
   playback: {
     resume: setting({ check: oneOf(resumeModes), default: "long" }, [
       'Which sounds and films of mpv go on where they ended: "long" for those of more than 10 minutes, "always" or "never". A card',
-      "overrides this with ?resume=no or ?resume=yes. The last 2 %, or 30 seconds of a long file, count as its end.",
+      "overrides this with ?resume=no or ?resume=yes. The last 2 %, or 30 seconds of a long file, count as its end. A folder or list",
+      'goes on at its item, except with "never" or in a random order.',
     ]),
   },
   retroarch: {

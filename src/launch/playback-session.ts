@@ -35,7 +35,7 @@ export interface SessionParts {
   readonly lastMedia?: LastMedia;
   /** The media that were played before; absent for none. */
   readonly plays?: Pick<Plays, "list">;
-  /** Keeps the positions of sounds and films; without it they start at their beginning. */
+  /** Keeps the positions of sounds, films and playlists; without it they start at their beginning. */
   readonly positions?: Positions;
   /** Keeps the saves of games; without it, RetroArch's own settings decide. */
   readonly saves?: SaveKeeper;
@@ -89,6 +89,8 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
     },
     onOpened: (list) => bus.emit("playlist.opened", list),
     stop: starting.stop,
+    positions: parts.positions,
+    resumes: () => config().playback.resume !== "never",
   });
   const portsOf = createScriptPorts({ ...parts, folders, playing, starting, playlists, token });
   const hooks = createHooks({

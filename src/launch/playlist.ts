@@ -5,6 +5,7 @@ import { playlistFailuresMax, playlistShownMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { LoadedPlaylist } from "../core/shapes.ts";
 import type { LaunchHow, PlaylistHow, PlaylistPorts } from "../script/command.ts";
+import type { Positions } from "../store/positions.ts";
 import { type PlaylistItem, type ReadPlaylist, readPlaylist } from "./playlist-items.ts";
 import type { RunContext } from "./run-context.ts";
 
@@ -26,6 +27,10 @@ interface PlaylistParts {
   /** Called when a card asks for the list, to choose from. */
   readonly onOpened: (list: LoadedPlaylist) => void;
   readonly stop: () => Promise<void>;
+  /** Absent if the items are not kept. */
+  readonly positions: Positions | undefined;
+  /** Whether a playlist goes on at its item if its card does not decide. */
+  readonly resumes: () => boolean;
 }
 
 export type Playlists = ReturnType<typeof createPlaylists>;
@@ -45,7 +50,7 @@ interface Loaded extends ReadPlaylist {
 }
 
 export function createPlaylists(parts: PlaylistParts) {
-  const { clock, log, elapsedMs, find, launch, runScript, onOpened, stop } = parts;
+  const { clock, log, elapsedMs, find, launch, runScript, onOpened, stop, positions, resumes } = parts;
   let loaded: Loaded | undefined;
   let startedMs = 0;
   let startedRun: RunContext | undefined;
@@ -63,12 +68,15 @@ export function createPlaylists(parts: PlaylistParts) {
     const list = await readPlaylist(path, owner.origin, find);
     owner.signal.throwIfAborted();
     clear();
+    const last = how.isShuffled || !(how.resume ?? resumes()) ? undefined : positions?.get(list.path)?.item;
+    const at = list.items.findIndex((item) => "path" in item && item.path === last);
     loaded = {
       ...list,
       items: how.isShuffled ? shuffled(list.items) : list.items,
       how,
       owner,
-      at: 0,
+      // An item that has left the list is not looked for further.
+      at: Math.max(0, at),
       isPlaying: false,
       isOpen: false,
       crashes: 0,
@@ -123,6 +131,13 @@ export function createPlaylists(parts: PlaylistParts) {
       if (!signal.aborted) log.warn("playlist", messageOf(error));
     }
   };
+  /** A list on the card has no path, and a random order is drawn again. The first item needs no note. */
+  const keepPlace = ({ path, items, at, how }: Loaded) => {
+    const item = items[at];
+    if (path === "" || how.isShuffled || !(how.resume === true || resumes())) return;
+    if (item === undefined || !("path" in item) || at === 0) positions?.forget(path);
+    else positions?.save(path, { positionMs: 0, durationMs: 0, item: item.path });
+  };
   const isItem = (list: Loaded) => list.run !== undefined && startedRun === list.run;
 
   return {
@@ -173,7 +188,9 @@ export function createPlaylists(parts: PlaylistParts) {
       startedMs = elapsedMs();
       startedRun = run;
       // A start of other media ends the playlist, but not a paused one.
-      if (loaded?.isPlaying === true && !isItem(loaded)) clear();
+      if (loaded?.isPlaying !== true) return;
+      if (isItem(loaded)) keepPlace(loaded);
+      else clear();
     },
     /** To be called when a player ended by itself. `exitCode` is null if a signal ended it. */
     ended(exitCode: number | null) {
@@ -183,6 +200,7 @@ export function createPlaylists(parts: PlaylistParts) {
       const next = list.how.repeat === "one" ? list.at : placeAfter(list, list.at, 1);
       if (list.crashes >= crashesMax)
         log.warn("playlist", "it ends: two players in a row ended with a fault as soon as they were started");
+      if (next === undefined) keepPlace({ ...list, at: 0 });
       if (list.crashes >= crashesMax || next === undefined) return clear();
       void playNext(list, next);
     },

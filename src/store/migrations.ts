@@ -118,6 +118,8 @@ CREATE TABLE positions (
   duration_ms INTEGER NOT NULL
 ) STRICT;
 `,
+  // The item at which a playlist goes on, by its path; empty for a sound or film.
+  "ALTER TABLE positions ADD COLUMN item TEXT NOT NULL DEFAULT ''",
 ];
 
 // A higher version number comes from damage, not from a newer program.

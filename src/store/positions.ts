@@ -1,6 +1,5 @@
 /**
- * Positions in sounds and films, from which a later start goes on: those of the `positionsMax` files that played last. All
- * are in memory, so that no tap waits for the disk. A write joins the rows of the history, and its sync to the disk does not
+ * Positions in sounds, films and playlists, from which a later start goes on: the `positionsMax` that played last. All are in memory, so that no tap waits for the disk. A write joins the rows of the history, and its sync to the disk does not
  * block the event loop: a power cut loses no more than a killed process.
  */
 import type { Database } from "bun:sqlite";
@@ -9,15 +8,17 @@ import type { DurableWrites } from "./durable-writes.ts";
 import type { History } from "./history.ts";
 
 const sql = {
-  list: "SELECT path, position_ms AS positionMs, duration_ms AS durationMs FROM positions ORDER BY id",
-  save: `INSERT INTO positions (path, position_ms, duration_ms) VALUES ($path, $positionMs, $durationMs)
-         ON CONFLICT (path) DO UPDATE SET position_ms = $positionMs, duration_ms = $durationMs`,
+  list: "SELECT path, position_ms AS positionMs, duration_ms AS durationMs, item FROM positions ORDER BY id",
+  save: `INSERT INTO positions (path, position_ms, duration_ms, item) VALUES ($path, $positionMs, $durationMs, $item)
+         ON CONFLICT (path) DO UPDATE SET position_ms = $positionMs, duration_ms = $durationMs, item = $item`,
   remove: "DELETE FROM positions WHERE path = $path",
 } as const;
 
 export interface StoredPosition {
   readonly positionMs: number;
   readonly durationMs: number;
+  /** The path of the item of a playlist; empty for a sound or film. */
+  readonly item: string;
 }
 
 export type Positions = ReturnType<typeof createPositions>;
@@ -49,16 +50,16 @@ export function createPositions(
   };
   return {
     get: (path: string): StoredPosition | undefined => known.get(path),
-    save(path: string, { positionMs, durationMs }: StoredPosition): void {
+    save(path: string, { positionMs, durationMs, item }: StoredPosition): void {
       // A new row, so that the order of the rows is that of the last plays.
       if (path !== newest) remove(path);
       newest = path;
-      known.set(path, { positionMs, durationMs });
-      write(() => insert.run({ path, positionMs, durationMs }));
+      known.set(path, { positionMs, durationMs, item });
+      write(() => insert.run({ path, positionMs, durationMs, item }));
       const [oldest] = known.keys();
       if (known.size > positionsMax && oldest !== undefined) remove(oldest);
     },
-    /** The next start of this file begins at its beginning. */
+    /** The next start begins at the beginning. */
     forget: remove,
   };
 }

@@ -75,7 +75,8 @@ function resumptionOf(
     if (isOver || durationMs - positionMs <= Math.min(endMsMax, durationMs * endPart))
       return positions.forget(path);
     const savedMs = positions.get(path)?.positionMs ?? 0;
-    if (Math.abs(positionMs - savedMs) >= changeMsMin) positions.save(path, { positionMs, durationMs });
+    if (Math.abs(positionMs - savedMs) >= changeMsMin)
+      positions.save(path, { positionMs, durationMs, item: "" });
   };
   return {
     startMs() {

@@ -14,7 +14,7 @@ import {
 
 const resumeOption = {
   resume:
-    "`no` starts from the beginning, and `yes` continues. Without this option `retroarch.resume` decides for games of RetroArch, and `playback.resume` for sounds and films of mpv. Battery RAM is loaded in both cases.",
+    "`no` starts from the beginning, and `yes` continues. Without this option `retroarch.resume` decides for games of RetroArch, and `playback.resume` for sounds and films of mpv, and for playlists. Battery RAM is loaded in both cases.",
 } as const;
 
 /** The options of every command that starts a file. */

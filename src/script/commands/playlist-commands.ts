@@ -29,7 +29,7 @@ export const playlistCommands: readonly ScriptCommand[] = [
     args: "folder or list",
     options,
     startsMedia: true,
-    docs: `Starts ${what}. Without an argument, it continues the loaded one. When an item ends by itself, the next one starts. An item that cannot be played is skipped. Another start ends a playlist that plays, and keeps one that is paused.`,
+    docs: `Starts ${what}. Without an argument, it continues the loaded one. A folder or list goes on at the item that played last, unless that was the last one and ended. When an item ends by itself, the next one starts. An item that cannot be played is skipped. Another start ends a playlist that plays, and keeps one that is paused.`,
     example: "**playlist.play:Audio/Bedtime?mode=shuffle&repeat=all",
     run: (call, { playlist }) => {
       const path = call.args[0] ?? "";

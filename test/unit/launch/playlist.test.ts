@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { playlistItems } from "../../../src/launch/playlist-items.ts";
 import { playlistEntries } from "../../../src/media/playlists.ts";
@@ -161,7 +162,7 @@ test("next, previous and goto move about; at the ends they say so, or go round w
   await deck.tapAndWait("**playlist.previous");
   expect(await deck.tapAndWait("**playlist.goto:4")).toBe("the playlist has 3 items, and no number 4");
   expect(deck.launcher.playlist()).toMatchObject({ place: 2, count: 3, state: "playing" });
-  await deck.tapAndWait("**playlist.play:A?repeat=all");
+  await deck.tapAndWait("**playlist.play:A?repeat=all&resume=no");
   await deck.tapAndWait("**playlist.previous");
   await deck.tapAndWait("**playlist.next");
   expect(deck.started()).toEqual(["1", "2", "3", "2", "1", "3", "1"]);
@@ -233,7 +234,7 @@ test("two players that crash in a row end it; one alone does not", async () => {
 
 test("a playlist of which nothing plays fails its launch", async () => {
   await using deck = await makeList("A/a.odd", "A/b.odd");
-  expect(await deck.tapAndWait("**playlist.play:A?repeat=all")).toMatch(
+  expect(await deck.tapAndWait("**playlist.play:A?repeat=all&resume=no")).toMatch(
     /^nothing more of the playlist can be played: no player is set up for \.odd/,
   );
   expect(deck.launcher.playlist()).toBeUndefined();
@@ -245,11 +246,11 @@ test("a playlist of which nothing plays fails its launch", async () => {
 
 test("repeat=one stays with one item, repeat=all begins again", async () => {
   await using deck = await makeList("A/1.true", "A/2.true");
-  await deck.tapAndWait("**playlist.play:A?repeat=all");
+  await deck.tapAndWait("**playlist.play:A?repeat=all&resume=no");
   await eventually(() => expect(deck.count("media.stopped")).toBeGreaterThanOrEqual(5));
   expect(deck.started().slice(0, 5)).toEqual(["1", "2", "1", "2", "1"]);
   const before = deck.started().length;
-  await deck.tapAndWait("**playlist.play:A?repeat=one");
+  await deck.tapAndWait("**playlist.play:A?repeat=one&resume=no");
   await eventually(() => expect(deck.started().length).toBeGreaterThan(before + 3));
   expect(new Set(deck.started().slice(before + 1))).toEqual(new Set(["1"]));
 });
@@ -270,4 +271,56 @@ test("if play time is over, the playlist ends and says so, rather than trying ea
   why = "the time is up";
   expect(await deck.tapAndWait("**playlist.next")).toBe("the time is up");
   expect(deck.lines).toEqual([]);
+});
+
+const list = "**playlist.play:A";
+const songs = ["A/1.sleep", "A/2.sleep", "A/3.true"] as const;
+
+test("a playlist goes on at its item after a stop and a restart, and at its first one after its end", async () => {
+  const data = await mkdtemp(join(tmpdir(), "tapdeck-list-"));
+  const parts = { data, elapsedMs: () => performance.now() * 1000 };
+  {
+    await using deck = await makeDeck(parts);
+    await deck.files(...songs);
+    await deck.tapAndWait(list);
+    await deck.tapAndWait("**playlist.next");
+    await deck.tapAndWait("**stop");
+    expect(deck.started()).toEqual(["1", "2"]);
+  }
+  {
+    await using deck = await makeDeck(parts);
+    // A new item before it moves its place.
+    await deck.files("A/0.sleep");
+    await deck.tapAndWait("A");
+    expect(deck.launcher.playlist()).toMatchObject({ place: 3, count: 4 });
+    deck.tap("**playlist.next");
+    await eventually(() => expect(deck.launcher.playlist()).toBeUndefined());
+    await deck.tapAndWait(list);
+    expect(deck.started()).toEqual(["2", "3", "0"]);
+  }
+  await rm(data, { recursive: true });
+});
+
+test("the card and the setting decide whether a playlist goes on; a random order and a lost item do not", async () => {
+  await using deck = await makeList(...songs);
+  const next = async (card: string) => {
+    await deck.tapAndWait(card);
+    return deck.launcher.playlist()?.place;
+  };
+  const never = { playback: { resume: "never" } } as const;
+  await deck.tapAndWait(list);
+  await deck.tapAndWait("**playlist.goto:2");
+  expect(await next(list)).toBe(2);
+  expect(await next(`${list}?mode=shuffle`)).toBe(1);
+  expect(await next(list)).toBe(2);
+  deck.set(never);
+  expect(await next(list)).toBe(1);
+  await deck.tapAndWait("**playlist.goto:2");
+  expect(await next(list)).toBe(1);
+  expect(await next(`${list}?resume=yes`)).toBe(2);
+  deck.set({ playback: { resume: "long" } });
+  await rm(join(deck.folder, "A/2.sleep"));
+  expect(await next(list)).toBe(1);
+  // The first item that plays is the one to go on with.
+  expect(await next(`${list}?resume=no`)).toBe(1);
 });

@@ -10,7 +10,7 @@ import { createStores } from "../../helpers/stores.ts";
 const stores = createStores();
 afterEach(stores.clean);
 
-const at = (positionMs: number) => ({ positionMs, durationMs: 3_600_000 });
+const at = (positionMs: number) => ({ positionMs, durationMs: 3_600_000, item: "" });
 
 test("a position outlasts a restart, and a forgotten one does not come back", () => {
   const folder = stores.newFolder();
@@ -18,6 +18,7 @@ test("a position outlasts a restart, and a forgotten one does not come back", ()
   first.positions.save("/m/film", at(1000));
   first.positions.save("/m/film", at(2000));
   first.positions.save("/m/song", at(3000));
+  first.positions.save("/m/album", { ...at(0), item: "/m/album/2" });
   first.positions.forget("/m/song");
   first.positions.forget("/m/unknown");
   expect(first.positions.get("/m/film")).toEqual(at(2000));
@@ -25,6 +26,7 @@ test("a position outlasts a restart, and a forgotten one does not come back", ()
   const second = stores.open(folder);
   expect(second.positions.get("/m/film")).toEqual(at(2000));
   expect(second.positions.get("/m/song")).toBeUndefined();
+  expect(second.positions.get("/m/album")?.item).toBe("/m/album/2");
 });
 
 test("the files that played last are kept, also by a later run, and the table has no other rows", () => {

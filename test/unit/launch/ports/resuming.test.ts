@@ -108,7 +108,7 @@ test.each([
   "with %s, and %p on the card, of %i ms the position %i is %s",
   async (mode, asked, durationMs, positionMs, is) => {
     const shelf = makeShelf(mode);
-    shelf.kept.set("/m/film", { positionMs: 2000, durationMs });
+    shelf.kept.set("/m/film", { positionMs: 2000, durationMs, item: "" });
     const film = shelf.play(durationMs, asked);
     await film.end(positionMs);
     expect(shelf.kept.get("/m/film")?.positionMs === positionMs).toBe(is === "kept");
