@@ -306,7 +306,7 @@ async def _shake_hands(socket: ClientConnection, identity: Identity) -> _Session
     reply = _read_bytes(await _receive_object(socket), "e", 48)
     try:
         noise.read_message(reply)
-    except InvalidTag as error:
+    except (InvalidTag, ValueError) as error:  # A forged share is a ValueError.
         raise SecureFailure("the other side does not know the secret") from error
     return _Session(noise)
 

@@ -93,6 +93,21 @@ test("the Python client notices a device that knows another code, and one that r
   ]);
 });
 
+test("the Python client notices a handshake with a point of small order as a failure of the secure layer", async () => {
+  const forged = JSON.stringify({ v: 2, e: Buffer.alloc(48).toString("base64") });
+  await using impostor = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: (request, self) => (self.upgrade(request) ? undefined : new Response(null, { status: 400 })),
+    websocket: { message: (socket) => void socket.send(forged) },
+  });
+  const url = `ws://127.0.0.1:${impostor.port}/api/v0.1`;
+  await using python = await start((command) => command, "wrong-secret", url, crypto.randomUUID());
+  expect(await python.rest()).toEqual([
+    ["SecureFailure", "the other side does not know the secret", null, null],
+  ]);
+});
+
 describe.skipIf(!canMakeNetworks)("the Python client", () => {
   test("needs no identity on the device, and reports refusals and limits as exceptions", async () => {
     await using python = await start(device.network.onDevice, "plain", "ws://127.0.0.1:7497/api/v0.1");
