@@ -230,6 +230,7 @@ export const pictureMsMax = 10_000; // For one picture; a drive that sleeps need
 export const picturesWaitingMax = 64; // In all, because one is made after another; each takes some 50 ms. Half of them for callers without the right `change`.
 export const picturesPerConnectionMax = 3; // At a time: with three more unread answers, a connection stays below `unsentBytesMax`.
 export const pictureListBytesMax = 16 * 1024 * 1024; // Of a gamelist.xml: some 1 KB for each of 10,000 games.
+export const pictureGameBytesMax = 64 * 1024; // Before and after the path of a game in it: some 2 KB, and no million of pictures.
 export const playsRowsMax = 2000; // Kept in the history of played media.
 export const positionsMax = 1000; // Kept, one for each sound or film: some 100 KB of memory.
 export const playsPageMax = 100;

@@ -9,6 +9,7 @@ import { publicError } from "../core/errors.ts";
 import {
   pictureBytesMax,
   pictureFileBytesMax,
+  pictureGameBytesMax,
   pictureListBytesMax,
   picturePixelsMax,
 } from "../core/limits.ts";
@@ -174,7 +175,9 @@ async function listedIn(top: string, path: string): Promise<readonly Candidate[]
     .find((at) => at >= 0);
   if (start === undefined) return [];
   // The other elements of the game are around the path.
-  const game = list.toString("utf8", list.lastIndexOf("<game", start), list.indexOf("</game>", start));
+  const from = Math.max(list.lastIndexOf("<game", start), start - pictureGameBytesMax);
+  const to = Math.min(list.indexOf("</game>", start), start + pictureGameBytesMax);
+  const game = list.toString("utf8", from, to);
   return [...game.matchAll(/<([a-z\d]+)>([^<]+)</g)].flatMap(([, element, text = ""]) => {
     const type = pictureTypes.find((one) => one === element);
     return type === undefined ? [] : [{ type, path: resolve(top, unescaped(text.trim())) }];

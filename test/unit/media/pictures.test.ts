@@ -4,7 +4,7 @@ import { linkSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "n
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { pictureBytesMax, pictureFileBytesMax } from "../../../src/core/limits.ts";
+import { pictureBytesMax, pictureFileBytesMax, pictureGameBytesMax } from "../../../src/core/limits.ts";
 import { type MediaFolders, type PictureType, pictureTypes } from "../../../src/core/media.ts";
 import { findPicture } from "../../../src/media/pictures.ts";
 
@@ -71,6 +71,20 @@ test("a gamelist names pictures that no folder would give", async () => {
   );
   expect(await found(game)).toEqual({ contentType: "image/png", bytes: dot, type: "boxart" });
   expect(await found("media/SNES/Unlisted.sfc")).toBeUndefined();
+});
+
+test("a gamelist whose game does not end names the pictures near the game only", async () => {
+  put(game, "");
+  put("media/SNES/art/far.png");
+  put("media/SNES/art/near.png", jpeg);
+  const begin = `<game><path>./RPG/Some &amp; Game's.sfc</path>`;
+  const noise = "<desc>x</desc>".repeat(pictureGameBytesMax / 14 + 1);
+  put("media/SNES/gamelist.xml", `${begin}${noise}<image>./art/far.png</image></game>`);
+  expect(await found(game)).toBeUndefined();
+  put("media/SNES/gamelist.xml", `${begin}<image>./art/near.png</image>${noise}</game>`);
+  expect((await found(game))?.bytes).toEqual(jpeg);
+  put("media/SNES/gamelist.xml", `<image>./art/far.png</image>${noise}${begin.slice(6)}</game>`);
+  expect(await found(game)).toBeUndefined();
 });
 
 test("the wanted types decide between pictures, and then the usual order", async () => {
