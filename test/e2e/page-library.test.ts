@@ -8,6 +8,7 @@ import { say } from "../../src/web/page/page-texts.ts";
 import { startChromium, type TestBrowser } from "../helpers/chromium.ts";
 import { deviceForAll } from "../helpers/device.ts";
 import { emulatedPn532, ntag213, unlessHeldUp } from "../helpers/emulated.ts";
+import { makeFiles } from "../helpers/library.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
 import { eventually } from "../helpers/processes.ts";
 import { makeSound } from "../helpers/sound-file.ts";
@@ -24,15 +25,23 @@ command = ["mpv", "--no-terminal", "--no-config", "--ao=null", "--vo=null", "--"
 `;
 
 const reader = emulatedPn532("real");
-const device = deviceForAll(readerConfig(reader) + mpv + sleeper(".sfc"), async ({ place, service }) => {
-  for (const name of ["Star Garden", "Super Game"]) await place.file(`SNES/${name}.sfc`);
-  for (const name of ["First Song", "Second Song"])
-    await Bun.write(join(place.folder, `media/Audio/Album/${name}.wav`), makeSound(200));
-  for (const path of ["SNES/images/Star Garden.png", "Audio/Album/images/First Song.png"])
-    await Bun.write(join(place.folder, "media", path), picture());
-  await firstReader(service);
-  await indexMedia(service.client);
-});
+const device = deviceForAll(
+  readerConfig(reader) + mpv + sleeper(".sfc", ".gba"),
+  async ({ place, service }) => {
+    for (const name of ["Star Garden", "Super Game"]) await place.file(`SNES/${name}.sfc`);
+    for (const name of ["First Song", "Second Song"])
+      await Bun.write(join(place.folder, `media/Audio/Album/${name}.wav`), makeSound(200));
+    for (const path of ["SNES/images/Star Garden.png", "Audio/Album/images/First Song.png"])
+      await Bun.write(join(place.folder, "media", path), picture());
+    const numbers = Array.from({ length: 120 }, (_, number) => String(number).padStart(3, "0"));
+    makeFiles(
+      join(place.folder, "media"),
+      numbers.map((number) => `GBA/Long/${Number(number) % 2 === 0 ? "Arrow" : "Boat"} ${number}.gba`),
+    );
+    await firstReader(service);
+    await indexMedia(service.client);
+  },
+);
 let phone: TestBrowser;
 beforeAll(async () => {
   if (canMakeNetworks) phone = await startChromium({}, device.network.onNeighbour);
@@ -161,6 +170,121 @@ remoteTest(
       expect(await region(page, "Last taps").getByText("the tag is blank").count()).toBe(0);
       expect(faults).toEqual([]);
     }),
+  60_000,
+);
+
+remoteTest(
+  "the page browses systems, folders, pages and letters, with covers",
+  async () => {
+    await using visit = await open("Browser");
+    const { page, faults } = visit;
+    const browse = region(page, "Browse");
+    const rows = browse.getByRole("listitem");
+    await browse.getByRole("button", { name: /Nintendo Entertainment/ }).click();
+    await browse.getByText("Super Nintendo Entertainment System · 2 files and folders").waitFor();
+    const star = rows.filter({ hasText: "Star Garden" });
+    await star.locator("img[src^='data:image']").waitFor();
+    expect(
+      await star
+        .getByRole("button")
+        .first()
+        .evaluate((one) => one === document.activeElement),
+    ).toBe(true);
+    await look(page, "folder");
+    await browse.getByRole("button", { name: "Back" }).click();
+    await browse.getByRole("button", { name: /Game Boy Advance/ }).click();
+    await browse.getByRole("button", { name: /^Long/ }).click();
+    await browse.getByText("Game Boy Advance › Long · 120 files and folders").waitFor();
+    expect(await rows.count()).toBe(50);
+    await browse.getByRole("button", { name: "Show more" }).click();
+    await eventually(async () => expect(await rows.count()).toBe(100));
+    expect(
+      await rows
+        .nth(50)
+        .getByRole("button")
+        .first()
+        .evaluate((one) => one === document.activeElement),
+    ).toBe(true);
+    await browse.getByRole("button", { name: "Show more" }).click();
+    await eventually(async () => expect(await rows.count()).toBe(120));
+    expect(new Set(await rows.locator(".name").allTextContents()).size).toBe(120);
+    expect(await browse.getByRole("button", { name: "Show more" }).count()).toBe(0);
+    await browse.getByLabel("Names that start with").selectOption("B");
+    await browse.getByText("60 files and folders").waitFor();
+    expect(await rows.first().locator(".name").textContent()).toBe("Boat 001");
+    await browse.getByRole("button", { name: /^Boat 001/ }).click();
+    await region(page, "Now playing").getByText("Boat 001", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Stop" }).click();
+    expect(faults).toEqual([]);
+  },
+  60_000,
+);
+
+remoteTest(
+  "the search pages, takes the name of a system, and forgives one wrong letter",
+  async () => {
+    await using visit = await open("Finder");
+    const { page, faults } = visit;
+    const search = region(page, "Play something");
+    const rows = search.getByRole("listitem");
+    const type = (words: string) => search.getByRole("searchbox").fill(words);
+    await type("boat");
+    await search.getByText("40 of 60 results").waitFor();
+    await search.getByRole("button", { name: "Show more" }).click();
+    await search.getByText("60 results", { exact: true }).waitFor();
+    expect(await rows.count()).toBe(60);
+    await type("snes");
+    await search.getByText("2 results", { exact: true }).waitFor();
+    await type("game boy advance arrow 002");
+    await search.getByText("1 result", { exact: true }).waitFor();
+    expect(await rows.locator(".name").allTextContents()).toEqual(["Arrow 002"]);
+    for (const slip of ["star gardem", "star gadren", "star garrden", "ster garden", "snes supr"]) {
+      await type("");
+      await eventually(async () => expect(await rows.count()).toBe(0));
+      await type(slip);
+      await search.getByText("Nothing fits. Instead").waitFor();
+      expect(await rows.first().locator(".name").textContent()).toBe(
+        slip === "snes supr" ? "Super Game" : "Star Garden",
+      );
+    }
+    await look(page, "search");
+    await type("zzzzzz");
+    await search.getByText("Nothing fits.", { exact: true }).waitFor();
+    expect(faults).toEqual([]);
+  },
+  60_000,
+);
+
+remoteTest(
+  "arrow keys and Enter alone find the folder of a game, start it and stop it",
+  async () => {
+    await using visit = await open("Television");
+    const { page, faults } = visit;
+    await page.setViewportSize({ width: 1920, height: 1080 });
+    const focused = () => page.locator(":focus");
+    const press = async (key: string, name: RegExp) => {
+      for (let times = 0; times < 20; times++) {
+        await page.keyboard.press(key);
+        if (name.test((await focused().getAttribute("aria-label")) ?? (await focused().textContent()) ?? ""))
+          return;
+      }
+      throw new Error(`${key} does not lead to ${name}`);
+    };
+    await press("ArrowDown", /^Find a game/);
+    await press("ArrowDown", /^Super Nintendo/);
+    await page.keyboard.press("Enter");
+    await region(page, "Browse").getByText("2 files and folders").waitFor();
+    await press("ArrowDown", /^Super Game/);
+    await press("ArrowRight", /^Write Super Game to a card/);
+    await press("ArrowLeft", /^Super Game/);
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Stop" }).waitFor();
+    await look(page, "television");
+    await press("ArrowUp", /^Stop/);
+    await page.keyboard.press("Enter");
+    await page.getByText("Nothing plays.").waitFor();
+    expect(faults).toEqual([]);
+  },
   60_000,
 );
 

@@ -44,7 +44,8 @@ export function listCard(title: string, empty: string, ...below: readonly Child[
 
 /** Replaces the rows of a list. If a button in it had the focus, the button at its place gets it. */
 export function replaceKeepingFocus(list: HTMLElement, rows: readonly Node[]): void {
-  const place = [...list.querySelectorAll("button")].findIndex((one) => one === document.activeElement);
+  const before: (Element | null)[] = [...list.querySelectorAll("button")];
+  const place = before.indexOf(document.activeElement);
   list.replaceChildren(...rows);
   if (place < 0) return;
   const buttons = [...list.querySelectorAll("button")];

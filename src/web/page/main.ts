@@ -1,8 +1,10 @@
 /** The page: connects, shows the cards that its rights allow, and updates them by notifications. */
 import type { Client, Notification } from "../../client/client.ts";
+import { moveFocusByArrows } from "./arrow-keys.ts";
+import { browseCard } from "./browse-card.ts";
 import { button, byId, el, note } from "./dom.ts";
 import { createPictures } from "./page-pictures.ts";
-import { searchCard } from "./page-search.ts";
+import { playRows, searchCard } from "./page-search.ts";
 import { type Entry, enter, forget, kept, takeCodeFromAddress, takeFromAddress } from "./page-session.ts";
 import { indexCard, readersCard, tapsCard } from "./page-status.ts";
 import { say } from "./page-texts.ts";
@@ -15,6 +17,7 @@ let current: Client | undefined;
 /** Counts the starts; only the latest one may change the page. */
 let starts = 0;
 
+moveFocusByArrows();
 takeFromAddress();
 let code = takeCodeFromAddress();
 // A link of a card or a QR code may open in this page, which then gets the new address without a load.
@@ -114,12 +117,15 @@ function makeCards({ client, rights, isPaired }: Inside) {
   const playing = playingCard(client, canPlay, pictures);
   const playlist = playlistCard(client, canPlay);
   const library = indexCard(client, canChange);
-  const find = searchCard(client, { canPlay, canChange, canWrite: () => canWrite });
+  const abilities = { canPlay, canChange, canWrite: () => canWrite };
+  const find = searchCard(client, pictures, abilities);
+  const browse = browseCard(client, playRows(client, pictures, abilities));
   const taps = canChange ? tapsCard(client) : undefined;
   const onReaders = (can: boolean) => {
     if (can === canWrite) return;
     canWrite = can;
     void find.search();
+    void browse.refresh();
   };
   const readers = canChange ? readersCard(client, onReaders) : undefined;
   const phones = rights.includes("own") ? phonesCard(client) : undefined;
@@ -128,7 +134,13 @@ function makeCards({ client, rights, isPaired }: Inside) {
 
   let guarded = "";
   const hear = ({ method, params }: Notification) => {
-    if (method === "media.indexing") library.show(params);
+    if (method === "media.indexing") {
+      library.show(params);
+      if (!params.indexing) {
+        find.forget();
+        void browse.refresh();
+      }
+    }
     if (method === "media.started" || method === "media.stopped") void playlist.refresh();
     if (playbackEvents.has(method)) void playing.refresh();
     if (method === "playlist.opened") playlist.show(params);
@@ -145,12 +157,12 @@ function makeCards({ client, rights, isPaired }: Inside) {
   };
   return {
     columns: [
-      el("div", { class: "column" }, playing.card, playlist.card, find.card),
+      el("div", { class: "column" }, playing.card, playlist.card, find.card, browse.card),
       el("div", { class: "column" }, taps?.card, phones?.card, readers?.card, library.card, more),
     ],
     hear,
     refresh: () =>
-      Promise.all([playing, playlist, library, taps, readers, phones].map((card) => card?.refresh())),
+      Promise.all([playing, playlist, library, browse, taps, readers, phones].map((card) => card?.refresh())),
   };
 }
 

@@ -1,15 +1,15 @@
-/** Search as you type. Results can be launched or written to a card, if the rights allow it. */
+/** Search as you type, with pages. Results can be launched or written to a card, if the rights allow it. */
 import type { Calls, Client } from "../../client/client.ts";
 import { messageOf } from "../../core/errors.ts";
-import { button, el, named, note, openDialog, section, telling } from "./dom.ts";
+import { button, el, named, note, openDialog, replaceKeepingFocus, section, telling } from "./dom.ts";
+import { findMedia, foundMax } from "./finding.ts";
+import type { Pictures } from "./page-pictures.ts";
 import { say } from "./page-texts.ts";
 
 const waitMs = 120;
-const shownMax = 40;
+const pageRows = 40;
 
-type Found = Calls["media.search"]["result"]["results"][number];
-
-interface Abilities {
+export interface Abilities {
   readonly canPlay: boolean;
   /** Receives `launch.finished`, with the reason of a failure. */
   readonly canChange: boolean;
@@ -17,7 +17,16 @@ interface Abilities {
   readonly canWrite: () => boolean;
 }
 
-export function searchCard(client: Client, { canPlay, canChange, canWrite }: Abilities) {
+/** A file of the library, in a row. */
+export interface Listed {
+  readonly name: string;
+  readonly path: string;
+  readonly zapScript: string;
+  readonly systemName: string;
+}
+
+/** A field with the rows of its results below, each made by `row`. */
+export function searchBox(client: Client, row: (found: Listed) => HTMLElement) {
   const input = el("input", {
     type: "search",
     placeholder: say.find,
@@ -26,28 +35,12 @@ export function searchCard(client: Client, { canPlay, canChange, canWrite }: Abi
     enterkeyhint: "search",
   });
   const list = el("ul", { class: "rows" });
-  const count = el("p", { class: "more", role: "status" });
-  const card = section(canPlay ? say.play : say.search, input, list, count);
+  const count = el("p", { class: "more later", role: "status" });
   let timer: ReturnType<typeof setTimeout> | undefined;
   let asked = 0;
+  let most = pageRows;
+  let systems: Promise<Calls["systems"]["result"]> | undefined;
 
-  const row = ({ name, system, zapScript }: Found) => {
-    const launch = telling(async () => {
-      await client.call("launch", zapScript);
-      // The playing card shows the new media.
-      note(canChange ? say.starting(name) : say.asked);
-    });
-    const write = () => writeToCard(client, name, zapScript);
-    const what = named(name, system.name);
-    return el(
-      "li",
-      {},
-      canPlay
-        ? el("button", { type: "button", class: "row", onclick: launch }, ...what)
-        : el("div", { class: "what" }, ...what),
-      canWrite() ? button(say.card, write, { "aria-label": say.writeCard(name) }) : undefined,
-    );
-  };
   const search = async () => {
     const query = input.value.trim();
     asked += 1;
@@ -55,27 +48,82 @@ export function searchCard(client: Client, { canPlay, canChange, canWrite }: Abi
     if (query === "") {
       list.replaceChildren();
       count.textContent = "";
+      more.hidden = true;
       return;
     }
-    const { results, total } = await client.call("media.search", { query, maxResults: shownMax });
+    systems ??= client.call("systems");
+    const found = await findMedia(client, query, (await systems).systems, most);
     // A later query may have been answered first.
     if (number !== asked) return;
-    list.replaceChildren(...results.map(row));
-    count.textContent = total === 0 ? say.nothingFits : total > results.length ? say.tooMany(total) : "";
+    const { results, total, instead } = found;
+    const rows = results.map(({ system, ...item }) => row({ ...item, systemName: system.name }));
+    if (most === pageRows) replaceKeepingFocus(list, rows);
+    else list.append(...rows.slice(list.childElementCount));
+    more.hidden = results.length >= total || most >= foundMax;
+    const shown = total === 0 ? say.nothingFits : say.shownOf(results.length, total);
+    count.textContent = instead === undefined ? shown : say.foundInstead(instead, shown);
   };
+  const more = button(
+    say.showMore,
+    async () => {
+      most += pageRows;
+      const before = list.childElementCount;
+      await search();
+      list.children[before]?.querySelector("button")?.focus();
+    },
+    { class: "later" },
+  );
+  more.hidden = true;
   input.addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(() => {
+      most = pageRows;
       search().catch((error: unknown) => {
         count.textContent = messageOf(error);
       });
     }, waitMs);
   });
-  return { card, search };
+  const forget = () => {
+    systems = undefined;
+  };
+  return { input, parts: [input, count, list, more], search, forget };
 }
 
-/** Shows a dialog until the card is written or the dialog closed. Rejects if the service refuses the card. */
-async function writeToCard(client: Client, name: string, text: string): Promise<void> {
+/** Makes rows that launch their media, or write them to a card. */
+export function playRows(client: Client, pictures: Pictures, { canPlay, canChange, canWrite }: Abilities) {
+  return ({ name, path, systemName, zapScript }: Listed): HTMLElement => {
+    const launch = telling(async () => {
+      await client.call("launch", zapScript);
+      // The playing card shows the new media.
+      note(canChange ? say.starting(name) : say.asked);
+    });
+    const write = () => writeToCard(client, name, { text: zapScript });
+    const what = [pictures.inRow(path), el("span", {}, ...named(name, systemName))];
+    return el(
+      "li",
+      {},
+      canPlay
+        ? el("button", { type: "button", class: "row", onclick: launch }, ...what)
+        : el("div", { class: "what row" }, ...what),
+      canWrite() ? button(say.card, write, { "aria-label": say.writeCard(name) }) : undefined,
+    );
+  };
+}
+
+export function searchCard(client: Client, pictures: Pictures, abilities: Abilities) {
+  const { parts, search, forget } = searchBox(client, playRows(client, pictures, abilities));
+  return { card: section(abilities.canPlay ? say.play : say.search, ...parts), search, forget };
+}
+
+/**
+ * Shows a dialog until the card is written or the dialog closed; false if it was closed. Rejects if the service refuses the
+ * card.
+ */
+export async function writeToCard(
+  client: Client,
+  name: string,
+  what: Calls["readers.write"]["params"],
+): Promise<boolean> {
   let isWaiting = true;
   const dialog = openDialog(say.write, say.cancel, el("p", {}, say.writeTo(name)));
   void dialog.closed.then(() => {
@@ -84,10 +132,12 @@ async function writeToCard(client: Client, name: string, text: string): Promise<
     isWaiting = false;
   });
   try {
-    await client.call("readers.write", { text });
+    await client.call("readers.write", what);
     note(say.written(name));
+    return true;
   } catch (error) {
     if (isWaiting) throw error;
+    return false;
   } finally {
     isWaiting = false;
     dialog.close();

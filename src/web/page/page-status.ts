@@ -40,7 +40,7 @@ export function tapsCard(client: Client) {
     const outcome = success ? when : say.failedAt(when, say.reason(error ?? say.notStarted));
     const name = meaningOf(script || text) || say.cardOf(uid);
     const press = { type: "button", class: "row", title: say.again, onclick: again };
-    return el("li", {}, el("button", press, ...named(name, outcome, !success)));
+    return el("li", {}, el("button", press, el("span", {}, ...named(name, outcome, !success))));
   };
   const refresh = async () => {
     const { entries } = await client.call("tokens.history", { limit: shownMax });

@@ -12,6 +12,8 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 const number = (value: number) => value.toLocaleString();
+const counted = (count: number, one: string, many = `${one}s`) =>
+  `${number(count)} ${count === 1 ? one : many}`;
 
 const english = {
   // The connection.
@@ -63,12 +65,27 @@ const english = {
   card: "Card",
   writeCard: (name: string) => `Write ${name} to a card`,
   nothingFits: "Nothing fits.",
-  tooMany: (count: number) => `${number(count)} fit: say more of the name.`,
+  shownOf: (shown: number, total: number) =>
+    shown < total ? `${number(shown)} of ${number(total)} results` : counted(total, "result"),
+  foundInstead: (words: string, shown: string) => `Nothing fits. Instead, for “${words}”: ${shown}`,
+  showMore: "Show more",
   write: "Write a card",
   writeTo: (name: string) => `Lay a card on the reader, to hold “${name}”.`,
   written: (name: string) => `Written: ${name}`,
   cancel: "Cancel",
   done: "Done",
+
+  // The folders.
+  browse: "Browse",
+  back: "Back",
+  startingWith: "Names that start with",
+  allLetters: "All names",
+  nothingHere: "Nothing is here.",
+  browsed: (place: string, count: number) =>
+    place === ""
+      ? counted(count, "system")
+      : `${place} · ${counted(count, "file or folder", "files and folders")}`,
+  files: (count: number) => counted(count, "file"),
 
   // Taps and readers.
   taps: "Last taps",

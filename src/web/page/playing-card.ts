@@ -28,7 +28,7 @@ export function playingCard(client: Client, canPlay: boolean, pictures: Pictures
   const volume = slider(say.volume, canPlay, (value) => act("volume", [value]));
   const [previous, pause, resume, next] = ["previous", "pause", "resume", "next"].map(control);
   const stop = button(say.stop, () => client.call("stop"), { class: "main" });
-  const buttons = canPlay ? el("div", { class: "bar" }, previous, pause, resume, next, stop) : undefined;
+  const buttons = canPlay ? el("div", { class: "bar keys" }, previous, pause, resume, next, stop) : undefined;
   const place = el("div", { class: "seek" }, seek.input, clock);
   const loudness = el("label", { class: "seek" }, volume.input, el("span", { class: "more" }, say.volume));
   const body = el("div", { class: "playing" }, cover, el("div", { class: "rows what" }, what), buttons);

@@ -1,0 +1,84 @@
+/** The folders of the library, a page at a time, so that a folder of 100,000 files costs no more than one of fifty. */
+import type { Calls, Client } from "../../client/client.ts";
+import { button, el, named, section, telling } from "./dom.ts";
+import type { Listed } from "./page-search.ts";
+import { say } from "./page-texts.ts";
+
+const pageRows = 50;
+type Entry = Calls["media.browse"]["result"]["entries"][number];
+
+export function browseCard(client: Client, row: (file: Listed) => HTMLElement) {
+  const place = el("p", { class: "more", role: "status" });
+  const list = el("ul", { class: "rows" });
+  const letter = el("select", { "aria-label": say.startingWith, class: "letter" });
+  const letters = ["0-9", ..."ABCDEFGHIJKLMNOPQRSTUVWXYZ", "#"];
+  letter.append(el("option", { value: "" }, say.allLetters), ...letters.map((one) => el("option", {}, one)));
+  /** The names of the open folders, from the system on, with their paths. */
+  let way: readonly Pick<Entry, "name" | "path">[] = [];
+  let cursor: string | undefined;
+  let asked = 0;
+
+  const load = async (isFirst: boolean) => {
+    asked += 1;
+    const number = asked;
+    const { path = "" } = way.at(-1) ?? {};
+    const page = await client.call("media.browse", {
+      path,
+      maxResults: pageRows,
+      ...(letter.value === "" ? {} : { letter: letter.value }),
+      ...(isFirst ? {} : { cursor: cursor ?? null }),
+    });
+    // A later press may have been answered first.
+    if (number !== asked) return;
+    cursor = page.pagination.nextCursor;
+    more.hidden = cursor === undefined;
+    up.hidden = way.length === 0;
+    const count = page.totalDirs + page.totalFiles;
+    letter.hidden = letter.value === "" && count <= pageRows;
+    const here = way.map(({ name }) => name).join(" › ");
+    place.textContent = count === 0 ? say.nothingHere : say.browsed(here, count);
+    const rows = page.entries.map(rowOf);
+    if (isFirst) list.replaceChildren(...rows);
+    else list.append(...rows);
+    return rows[0];
+  };
+  const focusFirst = (first: HTMLElement | undefined) => (first?.querySelector("button") ?? up).focus();
+  const go = async (to: typeof way) => {
+    const before = way;
+    way = to;
+    letter.value = "";
+    try {
+      focusFirst(await load(true));
+    } catch (error) {
+      way = before;
+      throw error;
+    }
+  };
+  const rowOf = (entry: Entry): HTMLElement => {
+    const { type, name, path, zapScript = "", systemName = "", fileCount = 0 } = entry;
+    if (type === "media") return row({ name, path, zapScript, systemName });
+    const open = telling(() => go([...way, { name, path }]));
+    const what = el("span", {}, ...named(name, say.files(fileCount)));
+    return el("li", {}, el("button", { type: "button", class: "row", onclick: open }, what));
+  };
+  const up = button(say.back, () => go(way.slice(0, -1)));
+  const more = button(say.showMore, async () => focusFirst(await load(false)), { class: "later" });
+  letter.addEventListener(
+    "change",
+    telling(() => load(true)),
+  );
+  for (const hidden of [up, more, letter]) hidden.hidden = true;
+  const card = section(say.browse, el("div", { class: "bar" }, up, letter), place, list, more);
+  return {
+    card,
+    /** Loads the open folder again; a folder that is gone leads back to the systems. */
+    async refresh(): Promise<void> {
+      if (way.length === 0) return void (await load(true));
+      if (list.contains(document.activeElement)) return;
+      await load(true).catch(() => {
+        way = [];
+        return load(true);
+      });
+    },
+  };
+}

@@ -1,0 +1,128 @@
+/**
+ * Finds media for words that people type. `media.search` wants every word in the file name. Here a word may also name a
+ * system, and one word may have one slip: a letter wrong, missing, added, or two letters exchanged.
+ */
+import type { Calls, Client } from "../../client/client.ts";
+
+export type Found = Calls["media.search"]["result"]["results"][number];
+type KnownSystem = Calls["systems"]["result"]["systems"][number];
+
+interface Findings {
+  readonly results: readonly Found[];
+  readonly total: number;
+  /** The words that were sought instead, if nothing fitted the typed ones. */
+  readonly instead?: string;
+}
+
+/** The words for the names, and ids of systems; none means all. */
+interface Reading {
+  readonly words: readonly string[];
+  readonly systems: readonly string[];
+}
+
+export const foundMax = 1000; // As `media.search` allows.
+/** Words of a query that are tried with another letter; each costs up to three searches. */
+const slipWordsMax = 4;
+/** No system's name has more. */
+const nameWordsMax = 8;
+const slipLettersMin = 4;
+const slipResultsMax = 250;
+
+export async function findMedia(
+  client: Pick<Client, "call">,
+  query: string,
+  systems: readonly KnownSystem[],
+  maxResults: number,
+): Promise<Findings> {
+  const words = wordsOf(query);
+  const readings: Reading[] = [{ words: [query], systems: [] }];
+  const named = systemsIn(words, systems);
+  if (named !== undefined) readings.push(named);
+  const found = await searchAll(client, readings, maxResults);
+  if (found.total > 0) return found;
+  const slipped = named ?? { words, systems: [] };
+  const corrected = await correct(client, slipped);
+  if (corrected === undefined) return found;
+  const instead = await searchAll(client, [{ ...slipped, words: corrected }], maxResults);
+  return instead.total > 0 ? { ...instead, instead: corrected.join(" ") } : found;
+}
+
+/** The results of the first reading, and then the further ones of the others. */
+async function searchAll(
+  client: Pick<Client, "call">,
+  readings: readonly Reading[],
+  maxResults: number,
+): Promise<Findings> {
+  const most = Math.min(maxResults, foundMax);
+  const answers = await Promise.all(readings.map((reading) => search(client, reading, most)));
+  const byPath = new Map(answers.flatMap(({ results }) => results).map((one) => [one.path, one]));
+  const twice = answers.reduce((sum, { results }) => sum + results.length, 0) - byPath.size;
+  const total = answers.reduce((sum, answer) => sum + answer.total, 0) - twice;
+  return { results: [...byPath.values()].slice(0, most), total };
+}
+
+function search(client: Pick<Client, "call">, { words, systems }: Reading, maxResults: number) {
+  return client.call("media.search", { query: words.join(" "), systems: [...systems], maxResults });
+}
+
+/** Without capitals, accents and punctuation. */
+function wordsOf(text: string): readonly string[] {
+  const plain = text
+    .normalize("NFKD")
+    .replace(/\p{M}+/gu, "")
+    .toLowerCase();
+  return plain.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
+}
+
+/**
+ * The reading in which the longest possible run of words names systems: an id, a whole name, or two words or more at the
+ * start of a name.
+ */
+function systemsIn(words: readonly string[], systems: readonly KnownSystem[]): Reading | undefined {
+  const known = systems.map(({ id, name }) => ({
+    id,
+    names: [id, name].map((one) => wordsOf(one).join(" ")),
+  }));
+  for (let length = Math.min(words.length, nameWordsMax); length > 0; length--) {
+    for (let from = 0; from + length <= words.length; from++) {
+      const run = words.slice(from, from + length).join(" ");
+      const isNamed = (names: readonly string[]) =>
+        names.some((name) => name === run || (length > 1 && name.startsWith(`${run} `)));
+      const ids = known.filter(({ names }) => isNamed(names)).map(({ id }) => id);
+      const rest = [...words.slice(0, from), ...words.slice(from + length)];
+      if (ids.length > 0) return { words: rest, systems: ids };
+    }
+  }
+  return undefined;
+}
+
+/** The words with one of them corrected by a word of a file name; undefined if none is near. */
+async function correct(
+  client: Pick<Client, "call">,
+  { words, systems }: Reading,
+): Promise<readonly string[] | undefined> {
+  const long = [...words.entries()].filter(([, word]) => word.length >= slipLettersMin);
+  for (const [place, word] of long.slice(0, slipWordsMax)) {
+    // A slip leaves one half of the word as it is, or the end if the letters in the middle are exchanged.
+    const middle = Math.floor(word.length / 2);
+    const parts = [word.slice(0, middle), word.slice(middle), word.slice(middle + 1)];
+    for (const half of parts.filter(({ length }) => length > 1)) {
+      const { results } = await search(client, { words: words.with(place, half), systems }, slipResultsMax);
+      const near = results.flatMap(({ name }) => wordsOf(name)).find((other) => isOneSlip(word, other));
+      if (near !== undefined) return words.with(place, near);
+    }
+  }
+  return undefined;
+}
+
+export function isOneSlip(a: string, b: string): boolean {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at++;
+  const [restA, restB] = [a.slice(at), b.slice(at)];
+  return (
+    restA.slice(1) === restB.slice(1) ||
+    restA.slice(1) === restB ||
+    restA === restB.slice(1) ||
+    (restA.slice(2) === restB.slice(2) && restA[0] === restB[1] && restA[1] === restB[0])
+  );
+}
