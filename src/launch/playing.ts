@@ -31,7 +31,6 @@ const reportedProofMs = 10_000;
 
 export type Playing = ReturnType<typeof createPlaying>;
 
-/** Whether one start of a player succeeds. */
 export interface Proof {
   readonly media: ActiveMedia;
   /**
