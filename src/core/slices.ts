@@ -53,7 +53,13 @@ export async function sortInSlices<T extends NonNullable<unknown>>(
   return runs;
 }
 
-/** Resolves in the next turn of the event loop. */
+let lastTurn = Promise.resolve();
+
+/**
+ * Resolves in a later turn of the event loop. Of several callers, each gets a turn of its own, in order, so that many tasks
+ * in slices do not add up to one long turn.
+ */
 export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+  lastTurn = lastTurn.then(() => new Promise((resolve) => setImmediate(resolve)));
+  return lastTurn;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { eachInSlices, filterInSlices, sortInSlices } from "../../../src/core/slices.ts";
+import { eachInSlices, filterInSlices, nextTurn, sortInSlices } from "../../../src/core/slices.ts";
 import { mostInOneTurn } from "../../helpers/turns.ts";
 
 const pairs = fc.array(fc.tuple(fc.nat(20), fc.nat()), { maxLength: 300 });
@@ -39,4 +39,17 @@ test("five hundred comparisons are made in one turn", async () => {
     });
   });
   expect(most).toBeWithin(1, 501);
+});
+
+test("of tasks that yield at the same time, each goes on in a turn of its own", async () => {
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    counting = setImmediate(count);
+  };
+  let counting = setImmediate(count);
+  const seen = await Promise.all(Array.from({ length: 5 }, () => nextTurn().then(() => turns)));
+  clearImmediate(counting);
+  expect(new Set(seen).size).toBe(5);
+  expect(seen).toEqual(seen.toSorted((a, b) => a - b));
 });
