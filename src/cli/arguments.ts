@@ -4,7 +4,7 @@ import { exitCodes, messageOf, StartError } from "../core/errors.ts";
 import { auditPageMax } from "../core/limits.ts";
 import { type Role, roles } from "../core/rights.ts";
 import { didYouMean } from "../core/text.ts";
-import { commandHelp, commandNames, isCommand } from "./help.ts";
+import { commandHelp, commandNames, commonOptions, isCommand, isOption, optionForms } from "./help.ts";
 import type { UpdateAction } from "./update-command.ts";
 
 export interface Common {
@@ -15,45 +15,22 @@ export interface Common {
 export type CommandLine = Extract<Invocation, { readonly kind: "command" }>;
 export type Invocation = ReturnType<typeof parseArguments>;
 
-const options = {
-  config: { type: "string" },
-  data: { type: "string" },
-  port: { type: "string" },
-  uid: { type: "string" },
-  for: { type: "string" },
-  timeout: { type: "string" },
-  json: { type: "boolean" },
-  write: { type: "boolean" },
-  list: { type: "string" },
-  reader: { type: "string" },
-  force: { type: "boolean" },
-  lines: { type: "string", short: "n" },
-  card: { type: "boolean" },
-  code: { type: "boolean" },
-  pin: { type: "boolean" },
-  revoke: { type: "string" },
-  host: { type: "string" },
-  bearer: { type: "string" },
-  role: { type: "string" },
-  "allow-older": { type: "boolean" },
-  status: { type: "boolean" },
-  undo: { type: "boolean" },
-  confirm: { type: "boolean" },
-  help: { type: "boolean", short: "h" },
-  version: { type: "boolean", short: "V" },
-} as const;
-
-const flagNames = Object.keys(options).map((name) => `--${name}`);
+const flagNames = Object.keys(optionForms).map((name) => `--${name}`);
 
 /** Throws `StartError` with exit code 64. */
 export function parseArguments(argv: readonly string[]) {
   const { values, positionals } = parse(argv);
   const [first, ...words] = positionals;
   if (first !== undefined && !isCommand(first)) {
-    throw usage(`there is no command ${first}${didYouMean(first, commandNames)}`);
+    throw noCommand(first);
   }
   if (values.help) return { kind: "help", command: first } as const;
-  if (values.version) return { kind: "version" } as const;
+  if (first === "help") {
+    const [about] = words;
+    if (about !== undefined && !isCommand(about)) throw noCommand(about);
+    return { kind: "help", command: about } as const;
+  }
+  if (values.version || first === "version") return { kind: "version", json: values.json ?? false } as const;
   const common = { config: values.config, data: values.data };
   if (first === undefined) {
     const { config: _config, data: _data, ...ofCommands } = values;
@@ -61,11 +38,15 @@ export function parseArguments(argv: readonly string[]) {
     if (stray !== undefined) throw usage(`--${stray} belongs to a command: tapdeck --help lists them`);
     return { kind: "serve", ...common } as const;
   }
-  const { options: own = [], words: [wordsMin, wordsMax] = [0, 0], usage: form } = commandHelp[first];
-  const stray = Object.keys(values).find((name) => !own.includes(name) && !everywhere.includes(name));
+  const { options: own = {}, words: [wordsMin, wordsMax] = [0, 0], usage: form } = commandHelp[first];
+  const stray = Object.keys(values).find(
+    (name) => !Object.hasOwn(own, name) && !Object.hasOwn(commonOptions, name),
+  );
   if (stray !== undefined) throw usage(strayOption(stray, form));
   if (words.length < wordsMin || words.length > wordsMax) throw usage(`use it as: tapdeck ${form}`);
   if (first === "write" && (words.length === 1) === (values.list !== undefined))
+    throw usage(`use it as: tapdeck ${form}`);
+  if (first === "map" && (words.length === 1) !== (values.next ?? false))
     throw usage(`use it as: tapdeck ${form}`);
   return {
     kind: "command" as const,
@@ -77,6 +58,7 @@ export function parseArguments(argv: readonly string[]) {
     durationMs: wholeNumber("for", values.for, 1, 3_600_000),
     timeoutMs: wholeNumber("timeout", values.timeout, 1, 3_600_000),
     json: values.json ?? false,
+    next: values.next ?? false,
     write: values.write ?? false,
     list: typeof values.list === "string" ? values.list : undefined,
     reader: values.reader,
@@ -90,11 +72,14 @@ export function parseArguments(argv: readonly string[]) {
   };
 }
 
-/** Options that every command takes; `help` and `version` are handled earlier. */
-const everywhere: readonly string[] = ["config", "data", "port", "timeout"];
+function noCommand(word: string): StartError {
+  return usage(`there is no command ${word}${didYouMean(word, commandNames)}`);
+}
 
 function strayOption(name: string, form: string): string {
-  const owners = commandNames.filter((command) => commandHelp[command].options?.includes(name));
+  const owners = commandNames.filter(
+    (command) => isOption(name) && commandHelp[command].options?.[name] !== undefined,
+  );
   return `--${name} belongs to tapdeck ${owners.join(", ")}: use it as: tapdeck ${form}`;
 }
 
@@ -125,10 +110,15 @@ function roleOf(text: string | undefined): Role {
 
 function parse(argv: readonly string[]) {
   // `write --list` takes a file, `pair --list` takes nothing.
-  const [first] = parseArgs({ args: [...argv], options, allowPositionals: true, strict: false }).positionals;
+  const [first] = parseArgs({
+    args: [...argv],
+    options: optionForms,
+    allowPositionals: true,
+    strict: false,
+  }).positionals;
   const list = { type: first === "pair" ? "boolean" : "string" } as const;
   try {
-    return parseArgs({ args: [...argv], options: { ...options, list }, allowPositionals: true });
+    return parseArgs({ args: [...argv], options: { ...optionForms, list }, allowPositionals: true });
   } catch (error) {
     const flag =
       argv.find((word) => word.startsWith("-") && !flagNames.includes(word.split("=")[0] ?? "")) ?? "";

@@ -8,8 +8,9 @@ import { assert, codeOf, exitCodes, exitFailure, messageOf, StartError } from ".
 import { isRecord, printable, printableJson } from "../core/text.ts";
 import { normalizeUid } from "../core/token.ts";
 import type { CommandLine, Common, Invocation } from "./arguments.ts";
+import { deckCommands } from "./deck-commands.ts";
 import { type CommandName, helpText } from "./help.ts";
-import { indexMedia, searchMedia } from "./media-command.ts";
+import { indexMedia, meantInstead, searchMedia } from "./media-command.ts";
 import { pairPhone } from "./pair-command.ts";
 import { auditText, notificationLine, readersTable, type Terminal } from "./show.ts";
 import { runUpdate } from "./update-command.ts";
@@ -36,6 +37,7 @@ const terminal: Terminal = {
   prompt: (line) => void process.stderr.write(`${line}\n`),
 };
 const { print } = terminal;
+const silent: Terminal = { ...terminal, isTerminal: false, write() {} };
 
 /** Prints to stdout and returns the exit code. Throws `StartError` with a sentence for stderr. */
 export async function runCommand(
@@ -43,20 +45,24 @@ export async function runCommand(
   parts: CliParts,
 ): Promise<number> {
   if (asked.kind === "help") print(helpText(asked.command).trimEnd());
-  else if (asked.kind === "version") print(`tapdeck ${parts.version}`);
-  else if (asked.command === "config") await printConfig(asked.write ? parts.configPathOf(asked) : undefined);
+  else if (asked.kind === "version")
+    print(asked.json ? JSON.stringify({ version: parts.version }) : `tapdeck ${parts.version}`);
+  else if (asked.command === "config") await printConfig(asked, parts.configPathOf(asked));
   else if (asked.command === "update") return await updateSystem(asked, parts);
   else await askService(commands[asked.command], asked, parts);
   return exitCodes.ok;
 }
 
-type Command = (client: Client, asked: CommandLine) => Promise<void>;
+type Command = (client: Client, asked: CommandLine, screen: Terminal) => Promise<void>;
+
+type Alone = "config" | "update" | "version" | "help";
 
 /** The commands that need a service. */
-const commands: Readonly<Record<Exclude<CommandName, "config" | "update">, Command>> = {
-  async ping(client, { timeoutMs = connectMs }) {
+const commands: Readonly<Record<Exclude<CommandName, Alone>, Command>> = {
+  ...deckCommands,
+  async ping(client, { timeoutMs = connectMs, json }) {
     await within(timeoutMs, client.ping());
-    print("pong");
+    print(json ? '{"pong":true}' : "pong");
   },
   async call(client, { words: [method = ""], params }) {
     const result = await client.callAny(method, withDefaults(method, params));
@@ -71,7 +77,10 @@ const commands: Readonly<Record<Exclude<CommandName, "config" | "update">, Comma
   async audit(client, { lines = auditLines, json }) {
     print(await auditText(client, lines, json));
   },
-  index: (client, { words }) => indexMedia(client, words, terminal),
+  async index(client, { words, json }) {
+    await indexMedia(client, words, json ? silent : terminal);
+    if (json) print(JSON.stringify((await client.call("media")).database));
+  },
   async search(client, { words, json }) {
     const query = words.join(" ");
     print(
@@ -79,14 +88,14 @@ const commands: Readonly<Record<Exclude<CommandName, "config" | "update">, Comma
     );
   },
   pair: (client, asked) => pairPhone(client, asked, terminal),
-  write: (client, { words: [text], list, reader: readerId, force }) =>
-    writeTags(client, { text, list, readerId, force, ...terminal }),
+  write: (client, { words: [text], list, reader: readerId, force, json }) =>
+    writeTags(client, { text, list, readerId, force, json, ...terminal }),
 };
 
 async function askService(command: Command, asked: CommandLine, parts: CliParts): Promise<void> {
   const client = await reach(asked, parts);
   try {
-    await command(client, asked);
+    await command(client, asked, terminal);
   } catch (error) {
     if (error instanceof RpcError) throw exitFailure(printable(error.message), error);
     throw error;
@@ -109,12 +118,12 @@ async function updateSystem(asked: CommandLine, { configOf }: CliParts): Promise
   });
 }
 
-async function printConfig(path: string | undefined): Promise<void> {
-  if (path === undefined) return print(template().trimEnd());
+async function printConfig({ write, json }: CommandLine, path: string): Promise<void> {
+  if (!write) return print(json ? JSON.stringify({ toml: template() }) : template().trimEnd());
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await writeFile(path, template(), { flag: "wx", mode: 0o600 });
-    print(`wrote ${path}`);
+    print(json ? JSON.stringify({ wrote: path }) : `wrote ${path}`);
   } catch (error) {
     const why =
       codeOf(error) === "EEXIST" ? "there is a file already, and it is left alone" : messageOf(error);
@@ -142,7 +151,10 @@ async function reach(asked: CommandLine, { configOf, socketPathOf }: CliParts): 
 }
 
 /** Taps on the simulated reader if there is one, waits for the end of the script, and prints the result. */
-async function tap(client: Client, { words: [text = ""], uid, durationMs }: CommandLine): Promise<void> {
+async function tap(
+  client: Client,
+  { words: [text = ""], uid, durationMs, json }: CommandLine,
+): Promise<void> {
   const { readers } = await client.call("readers");
   const simulated = readers.find((reader) => reader.driver === "simulated" && reader.connected);
   if (uid !== undefined) await untilOff(client, uid);
@@ -175,12 +187,16 @@ async function tap(client: Client, { words: [text = ""], uid, durationMs }: Comm
     "the card lies on the reader, and nothing was launched: its media may still play (hold mode), or the reader is busy",
   );
   // A write took the card, and its own command prints the rest.
-  if (began === "written") return print("written, not launched");
+  if (began === "written") return print(json ? '{"written":true}' : "written, not launched");
   const impatient = setTimeout(() => {
     process.stderr.write("its script takes its time; Ctrl-C ends the waiting, and not the script\n");
   }, patienceMs);
-  const { success, error, note } = await finished.promise.finally(() => clearTimeout(impatient));
-  if (!success) throw exitFailure(printable(error ?? "the launch failed"));
+  const result = await finished.promise.finally(() => clearTimeout(impatient));
+  const { success, error, note } = result;
+  if (json) print(JSON.stringify(result));
+  if (!success)
+    throw exitFailure(printable(`${error ?? "the launch failed"}${await meantInstead(client, text)}`));
+  if (json) return;
   const what = started === "" ? "done" : `started ${started}`;
   print(printable(note === undefined ? what : `${what}: ${note}`));
 }

@@ -1,24 +1,61 @@
-/** The help text of the program and of each command, in the order of the help text. */
+/** The table of commands and options, in the order of the help text. The help texts are made from it. */
+
+/** The options: `value` stands for the value in help texts. */
+export const optionForms = {
+  config: { type: "string", value: "FILE" },
+  data: { type: "string", value: "FOLDER" },
+  port: { type: "string", value: "N" },
+  timeout: { type: "string", value: "MS" },
+  uid: { type: "string", value: "HEX" },
+  for: { type: "string", value: "MS" },
+  json: { type: "boolean" },
+  next: { type: "boolean" },
+  write: { type: "boolean" },
+  // `pair --list` takes no value.
+  list: { type: "string", value: "FILE" },
+  reader: { type: "string", value: "ID" },
+  force: { type: "boolean" },
+  lines: { type: "string", short: "n", value: "N" },
+  card: { type: "boolean" },
+  code: { type: "boolean" },
+  pin: { type: "boolean" },
+  revoke: { type: "string", value: "ID" },
+  host: { type: "string", value: "HOST" },
+  bearer: { type: "string", value: "NAME" },
+  role: { type: "string", value: "ROLE" },
+  "allow-older": { type: "boolean" },
+  status: { type: "boolean" },
+  undo: { type: "boolean" },
+  confirm: { type: "boolean" },
+  help: { type: "boolean", short: "h" },
+  version: { type: "boolean", short: "V" },
+} as const;
+
+export type OptionName = keyof typeof optionForms;
 
 interface CommandHelp {
   readonly usage: string;
   readonly summary: string;
   readonly more: string;
-  /** Without the dashes; options that every command takes are not listed. */
-  readonly options?: readonly string[];
+  /** The effect of each option of its own. An option with an empty text is for scripts, and not shown. */
+  readonly options?: { readonly [Name in OptionName]?: string };
   /** How many words follow the command; none if absent. */
   readonly words?: readonly [min: number, max: number];
 }
+
+const json = "in the form of the API";
 
 const help = {
   tap: {
     usage: "tap TEXT [--uid HEX] [--for MS]",
     summary: "tap a card with this text, and print the result",
     more: `On the simulated reader if there is one, so that the bytes run through the real driver; else on a virtual one.
-  --uid HEX   the card's UID (14 digits on the simulated reader)
-  --for MS    remove it after this many milliseconds (500)
 Exit code 1 if the launch failed.`,
-    options: ["uid", "for"],
+    options: {
+      uid: "the card's UID (14 digits on the simulated reader)",
+      for: "remove it after this many milliseconds (500)",
+      json,
+    },
     words: [1, 1],
   },
   write: {
@@ -26,24 +63,74 @@ Exit code 1 if the launch failed.`,
     summary: "write TEXT to a tag, or one line of FILE to each",
     more: `TEXT is a path, a title, or a script. Lay a tag on the reader within 28 seconds; a tag that lies there already is
 used at once. It is formatted if needed, read back, and not launched until it is laid on again.
-  --list FILE   many tags in a row: it asks for one after another, and Ctrl-C ends
-  --reader ID   on this reader (tapdeck readers lists them), instead of the first that can write
-  --force       overwrites data of another kind, too
 Exit code 1 if the tag was not written.`,
-    options: ["list", "reader", "force"],
+    options: {
+      list: "many tags in a row: it asks for one after another, and Ctrl-C ends",
+      reader: "on this reader (tapdeck readers lists them), instead of the first that can write",
+      force: "overwrites data of another kind, too",
+      json: "a line of JSON for each written tag",
+    },
     words: [0, 1],
+  },
+  status: {
+    usage: "status [--json]",
+    summary: "show what plays, the readers, the media and faults",
+    more: "Exit code 0, even if something is wrong: tapdeck call health tells programs.",
+    options: { json },
+  },
+  stop: {
+    usage: "stop",
+    summary: "stop what plays",
+    more: "Nothing happens if nothing plays.",
+    options: { json },
+  },
+  pause: {
+    usage: "pause",
+    summary: "pause what plays, or let it continue",
+    more: "Exit code 1 if nothing plays, or its player cannot pause.",
+    options: { json },
+  },
+  history: {
+    usage: "history [-n N] [--json]",
+    summary: "show the cards that were tapped, and what became of them",
+    more: "The newest is the last.",
+    options: { lines: "the newest N taps (20)", json },
+  },
+  map: {
+    usage: "map UID TEXT | --next TEXT",
+    summary: "give a card another text, without writing to it",
+    more: `For cards that cannot be written. A later text for the same card takes the place of the earlier one.
+A text that would start nothing now is kept, with a warning.`,
+    options: { next: "for the next card that is laid on a reader; Ctrl-C ends the waiting", json },
+    words: [1, 2],
+  },
+  unmap: {
+    usage: "unmap UID",
+    summary: "let a card have its own text again",
+    more: "Deletes the mapping that tapdeck map or an app made for exactly this UID.",
+    options: { json },
+    words: [1, 1],
+  },
+  settings: {
+    usage: "settings get [NAME] | set NAME VALUE",
+    summary: "show the settings, or change one",
+    more: `These are the settings of the API; tapdeck config prints all. VALUE is true, false, a number or a text. A list
+is JSON, or words with commas: tapdeck settings set insertModeBlocklist SNES,NES`,
+    options: { json },
+    words: [1, 3],
   },
   index: {
     usage: "index [SYSTEM ...]",
     summary: "look for media, and show the progress",
     more: "SYSTEM is an id such as SNES; without one, all systems are indexed.",
+    options: { json: "only the result" },
     words: [0, 64],
   },
   search: {
     usage: "search WORDS [--json]",
     summary: "list media with every word in their name",
-    more: "Each line is a text for a card: tapdeck write LINE\n  --json   in the form of the API",
-    options: ["json"],
+    more: "Each line is a text for a card: tapdeck write LINE",
+    options: { json },
     words: [1, 32],
   },
   call: {
@@ -51,83 +138,140 @@ Exit code 1 if the tag was not written.`,
     summary: "call a method of the API and print its result",
     more: `JSON holds the params: tapdeck call tokens.history '{"limit":5}'
 A mapping of mappings.new is enabled unless it says otherwise. Exit code 1 if the service refused.`,
+    options: { json: "always on" },
     words: [1, 2],
   },
   watch: {
     usage: "watch [--json]",
     summary: "show taps, launches and media as they happen",
-    more: "  --json   whole notifications, one a line\nEnd it with Ctrl-C.",
-    options: ["json"],
+    more: "End it with Ctrl-C.",
+    options: { json: "whole notifications, one a line" },
   },
-  readers: {
-    usage: "readers [--json]",
-    summary: "list the readers",
-    more: "  --json   in the form of the API",
-    options: ["json"],
-  },
+  readers: { usage: "readers [--json]", summary: "list the readers", more: "", options: { json } },
   pair: {
     usage: "pair [NAME] [--role ROLE] [--card | --code | --pin | --bearer NAME | --list | --revoke ID]",
     summary: "pair a phone: a QR code, a card, or a short code",
     more: `Shows a link as a QR code. A phone that opens it is paired with this device. NAME is its name in the list.
 A link that nobody opens within ten minutes expires.
-  --role ROLE   member, the default, may do everything except administer the device; player may look, start and stop media
-  --card        write the link to a card instead, which opens it on a phone; --reader ID and --force as in tapdeck write
-  --code        show six digits to type into the phone, valid for ten minutes and three tries
-  --pin         the same for an app that knows only the older encryption (api.allow_v1_clients), valid for five minutes
-  --bearer NAME make a client for a program that speaks HTTPS, and print its bearer token once
-  --list        list the paired phones and programs, with role, age and last use; --json as JSON
-  --revoke ID   end a pairing, by its id or its name
-  --host HOST   put this name or address of the device into the link
 After the link it prints the SHA-256 of the certificate, as browsers show it for https.
 Exit code 1 if nothing was paired.`,
-    options: ["card", "code", "pin", "list", "revoke", "host", "bearer", "role", "reader", "force", "json"],
+    options: {
+      role: "member, the default, may do everything except administer the device; player may look, start and stop media",
+      card: "write the link to a card instead, which opens it on a phone",
+      reader: "with --card: on this reader",
+      force: "with --card: overwrites data of another kind, too",
+      code: "show six digits to type into the phone, valid for ten minutes and three tries",
+      pin: "the same for an app that knows only the older encryption (api.allow_v1_clients), valid for five minutes",
+      bearer: "make a client for a program that speaks HTTPS, and print its bearer token once",
+      list: "list the paired phones and programs, with role, age and last use",
+      json: "the list as JSON",
+      revoke: "end a pairing, by its id or its name",
+      host: "put this name or address of the device into the link",
+    },
     words: [0, 1],
   },
-  ping: {
-    usage: "ping [--timeout MS]",
-    summary: "exit with 0 if the service answers",
-    more: "  --timeout MS   wait this long (3000)",
-  },
+  ping: { usage: "ping", summary: "exit with 0 if the service answers", more: "", options: { json } },
   audit: {
     usage: "audit [-n N] [--json]",
     summary: "show pairings, refusals, and remote launches and changes",
-    more: `  -n, --lines N   the newest N lines (20)
-  --json          an entry a line, in the form of the API
-Equal refusals and launches are counted together; tapdeck call tokens.history lists the launches.`,
-    options: ["lines", "json"],
+    more: "Equal refusals and launches are counted together; tapdeck history lists the launches.",
+    options: { lines: "the newest N lines (20)", json: "an entry a line, in the form of the API" },
   },
   config: {
     usage: "config [--write]",
     summary: "print a settings file with every key and its default",
-    more: `  --write   write it to the service's settings file, unless that exists`,
-    options: ["write"],
+    more: "",
+    options: {
+      write: "write it to the service's settings file, unless that exists",
+      json: "as a JSON string",
+    },
   },
   update: {
     usage: "update FILE | --status | --undo",
     summary: "update the system of Tapdeck's own image",
     more: `As root, in the image's shell. FILE is a signed bundle. It is checked as a whole, written beside the running
 system, read back, and tried. It is kept after a healthy minute; otherwise the old system starts again by itself.
-  --allow-older   accept a version older than the running one
-  --status        show the systems in the two slots
-  --undo          try the system from before the last update
 Exit code 1 if the file was refused; then nothing was written.`,
-    options: ["allow-older", "status", "undo", "confirm"],
+    options: {
+      "allow-older": "accept a version older than the running one",
+      status: "show the systems in the two slots",
+      undo: "try the system from before the last update",
+      confirm: "",
+    },
     words: [0, 1],
   },
+  version: {
+    usage: "version",
+    summary: "print the version",
+    more: "",
+    options: { json: "as a JSON object" },
+  },
+  help: { usage: "help [COMMAND]", summary: "print this, or more on a command", more: "", words: [0, 1] },
 } as const satisfies Readonly<Record<string, CommandHelp>>;
 
 export type CommandName = keyof typeof help;
 export const commandHelp: Readonly<Record<CommandName, CommandHelp>> = help;
 export const commandNames = Object.keys(help).filter(isCommand);
 
+/** Options of every command. */
+export const commonOptions: { readonly [Name in OptionName]?: string } = {
+  config: "settings (~/.config/tapdeck/config.toml)",
+  data: "database and media (~/.local/share/tapdeck); its config.toml is used without --config",
+  port: "commands: the service's port, if it differs from the settings",
+  timeout: "commands: how long to wait for the service (3000)",
+  help: "this, or more on a command: tapdeck tap --help",
+  version: "the version",
+};
+
 export function isCommand(word: string): word is CommandName {
   return Object.hasOwn(help, word);
 }
 
+interface OptionHelp {
+  readonly name: OptionName;
+  readonly letter: string | undefined;
+  /** Undefined for a flag. */
+  readonly value: string | undefined;
+  readonly text: string;
+}
+
+/** The options of a command that are shown, or those of every command. */
+export function optionsOf(command: CommandName | undefined): readonly OptionHelp[] {
+  const texts = command === undefined ? commonOptions : (commandHelp[command].options ?? {});
+  return Object.entries(texts).flatMap(([name, text]) =>
+    isOption(name) && text !== "" ? [{ name, text, ...formOf(name, command) }] : [],
+  );
+}
+
+function formOf(name: OptionName, command: CommandName | undefined) {
+  const form = optionForms[name];
+  const value = "value" in form && !(name === "list" && command === "pair") ? form.value : undefined;
+  return { letter: "short" in form ? form.short : undefined, value };
+}
+
+export function isOption(name: string): name is OptionName {
+  return Object.hasOwn(optionForms, name);
+}
+
+/** `-n, --lines N`. */
+export function spelt({ name, letter, value }: OptionHelp): string {
+  return `${letter === undefined ? "" : `-${letter}, `}--${name}${value === undefined ? "" : ` ${value}`}`;
+}
+
+function optionLines(command: CommandName | undefined): string {
+  const rows = optionsOf(command).map((option) => [spelt(option), option.text] as const);
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, text]) => `  ${left.padEnd(width)}   ${text}\n`).join("");
+}
+
+export const exitCodeText = `Exit codes: 0 success, 1 refused or failed, 64 wrong usage, 69 service not reachable or port in use,
+73 no place for data, 78 wrong settings.`;
+
 export function helpText(command: CommandName | undefined): string {
   if (command !== undefined) {
     const { usage, summary, more } = commandHelp[command];
-    return `tapdeck ${usage}\n\n${summary}\n\n${more}\n`;
+    const options = optionLines(command);
+    return `${[`tapdeck ${usage}\n`, `${summary}\n`, more === "" ? "" : `${more}\n`, options].filter(Boolean).join("\n")}`;
   }
   const list = Object.values(commandHelp).map(
     ({ usage, summary }) => `  tapdeck ${usage.padEnd(34)} ${summary}`,
@@ -137,14 +281,7 @@ export function helpText(command: CommandName | undefined): string {
   ${"tapdeck".padEnd(42)} start the service
 ${list.join("\n")}
 
-  --config FILE   settings (~/.config/tapdeck/config.toml)
-  --data FOLDER   database and media (~/.local/share/tapdeck); its config.toml is used without --config
-  --port N        commands: the service's port, if it differs from the settings
-  --timeout MS    commands: how long to wait for the service (3000)
-  --help          this, or more on a command: tapdeck tap --help
-  --version       the version
-
-Exit codes: 0 success, 1 refused or failed, 64 wrong usage, 69 service not reachable or port in use,
-73 no place for data, 78 wrong settings.
+${optionLines(undefined)}
+${exitCodeText}
 `;
 }

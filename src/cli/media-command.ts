@@ -1,7 +1,7 @@
 /** `tapdeck index` and `tapdeck search`: the media of the device at a terminal. */
 import { type Client, RpcError } from "../client/client.ts";
 import type { IndexStatus } from "../core/media.ts";
-import { printable } from "../core/text.ts";
+import { nearest, printable } from "../core/text.ts";
 import { createStatusLine, type Terminal } from "./show.ts";
 
 /**
@@ -69,5 +69,54 @@ export async function searchMedia(client: Client, query: string): Promise<string
   const { results, total } = await client.call("media.search", { query, maxResults: resultsShown });
   const lines = results.map(({ zapScript }) => printable(zapScript));
   if (total > results.length) lines.push(`... and ${total - results.length} more: say more of the name`);
-  return total === 0 ? "Nothing fits. (tapdeck index looks for new files.)" : lines.join("\n");
+  if (total > 0) return lines.join("\n");
+  const meant = await meantQuery(client, query);
+  return meant === undefined
+    ? "Nothing fits. (tapdeck index looks for new files.)"
+    : `Nothing fits; did you mean ${printable(meant)}?`;
+}
+
+// The first letters of a word are rarely wrong.
+const stemChars = 3;
+const correctedWordsMax = 4;
+
+/** The query with each unknown word replaced by the nearest word of a name; undefined if that finds nothing. */
+async function meantQuery(client: Client, query: string): Promise<string | undefined> {
+  const corrected: string[] = [];
+  for (const word of query.toLowerCase().split(/\s+/).slice(0, correctedWordsMax)) {
+    const { results } = await client.call("media.search", { query: word.slice(0, stemChars) });
+    const known = new Set(results.flatMap(({ name }) => name.toLowerCase().split(/[^\p{L}\p{N}]+/u)));
+    corrected.push(
+      nearest(
+        word,
+        [...known].filter((one) => one !== ""),
+      ) ?? word,
+    );
+  }
+  const meant = corrected.join(" ");
+  if (meant === query.toLowerCase()) return undefined;
+  const { total } = await client.call("media.search", { query: meant, maxResults: 1 });
+  return total > 0 ? meant : undefined;
+}
+
+/** `; did you mean SNES/Game.sfc?` for a path that no file has, or an empty string. */
+export async function meantInstead(client: Client, text: string): Promise<string> {
+  const [, system, name] = /^([^/*@|]+)\/(?:.*\/)?([^/|]+?)(?:\.\w{1,8})?$/.exec(text) ?? [];
+  if (system === undefined || name === undefined) return "";
+  // An unknown system has no near title.
+  const { match } = await client.call("media.lookup", { system, name }).catch(() => ({ match: null }));
+  const meant = match?.zapScript ?? (await nearName(client, system, name));
+  return meant === undefined || meant === text ? "" : `; did you mean ${meant}?`;
+}
+
+async function nearName(client: Client, system: string, name: string): Promise<string | undefined> {
+  const query = name.slice(0, stemChars);
+  const { results } = await client
+    .call("media.search", { query, systems: [system] })
+    .catch(() => ({ results: [] }));
+  const best = nearest(
+    name,
+    results.map((media) => media.name),
+  );
+  return results.find((media) => media.name === best)?.zapScript;
 }

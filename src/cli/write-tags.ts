@@ -15,6 +15,8 @@ interface WriteTagsOptions extends Pick<Terminal, "print" | "prompt"> {
   /** If absent, the first reader that can write. */
   readonly readerId: string | undefined;
   readonly force: boolean;
+  /** Prints JSON instead of sentences. */
+  readonly json?: boolean;
   /** The NDEF record for the text: Text, or URI, which phones open. */
   readonly record?: "text" | "uri";
 }
@@ -48,7 +50,8 @@ export async function writeTags(client: Client, options: WriteTagsOptions): Prom
       if (options.list === undefined || refusal.cause === undefined) throw refusal.error;
       if (refusal.cause !== "timeout") options.prompt(`${name}${refusal.error.message}`);
     }
-    options.print(texts.length === 1 ? "written" : `written ${text}`);
+    if (options.json) options.print(JSON.stringify({ written: text }));
+    else options.print(texts.length === 1 ? "written" : `written ${text}`);
   }
 }
 

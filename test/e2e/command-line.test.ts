@@ -3,11 +3,13 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import {
   firstReader,
+  indexMedia,
   makePlace,
   noReaders,
   type Place,
   program,
   readerConfig,
+  sleeper,
   startTapdeck,
 } from "../helpers/tapdeck.ts";
 
@@ -67,4 +69,81 @@ test("a tap during a write was reported as nothing launched, because of hold mod
     readerId: expect.stringMatching(/./),
     uid: expect.stringMatching(/^[0-9a-f]{14}$/),
   });
+});
+
+test("an owner sees, stops, maps, unmaps and sets without knowing the API", async () => {
+  await using place = await makePlace(readerConfig("simulated:") + sleeper());
+  await place.file("SNES/Super Game.sfc");
+  await using service = await startTapdeck(place);
+  await firstReader(service);
+  await indexMedia(service.client);
+  const out = async (...words: readonly string[]) => {
+    const { out, err, code } = await tapdeck(place, ...words);
+    return code === 0 ? out.trimEnd() : `${code} ${err.trimEnd()}`;
+  };
+  expect(await out("tap", "SNES/Super Gmae.sfc")).toBe(
+    "1 tapdeck: there is no file SNES/Super Gmae.sfc below the media folders; did you mean SNES/Super Game.sfc?",
+  );
+  expect(await out("search", "supre")).toBe("Nothing fits; did you mean super?");
+  expect(await out("tap", "SNES/Super Game.sfc", "--uid", "04a1b2c3d4e5f6")).toBe(
+    "started Super Game (sleeper)",
+  );
+  const status = await out("status");
+  for (const part of [
+    /^service +\d/,
+    /\nplays +Super Game \(/,
+    /\nreaders +1 connected/,
+    /\nmedia +1 in the index/,
+  ])
+    expect(status).toMatch(part);
+  expect(JSON.parse(await out("status", "--json"))).toMatchObject({ active: { mediaName: "Super Game" } });
+  expect(await out("stop")).toBe("stopped Super Game");
+  expect(await out("stop")).toBe("nothing plays");
+  expect(await out("pause")).toStartWith("1 tapdeck: ");
+  const history = await out("history", "-n", "2");
+  expect(history).toMatch(
+    /failed +SNES\/Super Gmae\.sfc: there is no file.*\n.*04a1b2c3d4e5f6 +done +SNES\/Super Game\.sfc$/,
+  );
+
+  expect(await out("map", "04:A1:B2:C3:D4:E5:F6", "SNES/Super Game.sfc")).toBe(
+    "mapped 04:A1:B2:C3:D4:E5:F6 to SNES/Super Game.sfc",
+  );
+  expect(await out("map", "04a1b2c3d4e5f6", "**stop")).toBe(
+    "mapped 04a1b2c3d4e5f6 to **stop, in place of SNES/Super Game.sfc",
+  );
+  expect((await tapdeck(place, "map", "04ff", "SNES/Gone.sfc")).err).toStartWith(
+    "warning: there is no file SNES/Gone.sfc",
+  );
+  expect(await out("unmap", "04a1b2c3d4e5f7")).toBe(
+    "1 tapdeck: there is no mapping for the UID 04a1b2c3d4e5f7; did you mean 04a1b2c3d4e5f6?",
+  );
+  expect(await out("unmap", "04a1b2c3d4e5f6", "--json")).toBe('{"deleted":[1]}');
+
+  expect(await out("settings", "get", "insertMode")).toBe("false");
+  expect(await out("settings", "set", "insertMode", "true")).toBe("set insertMode to true");
+  expect(await out("settings", "set", "dailyMinutes", "90")).toBe("set dailyMinutes to 90");
+  expect(JSON.parse(await out("settings", "get", "--json"))).toMatchObject({
+    insertMode: true,
+    dailyMinutes: 90,
+  });
+  expect(await out("settings", "get", "insertMoed")).toBe(
+    "64 tapdeck: there is no setting insertMoed; did you mean insertMode?",
+  );
+});
+
+test("map --next waits for a card, and later taps of it start the text", async () => {
+  await using place = await makePlace(noReaders + sleeper());
+  await place.file("SNES/Game.sfc");
+  await using service = await startTapdeck(place);
+  const mapping = Bun.spawn([program, "map", "--next", "SNES/Game.sfc", `--data=${place.folder}`], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  // It listens before it asks.
+  const asked = await mapping.stderr.getReader().read();
+  expect(Buffer.from(asked.value ?? []).toString()).toBe("lay the card on the reader\n");
+  await service.client.call("tokens.scan", { uid: "04A1", text: "" });
+  expect(await new Response(mapping.stdout).text()).toBe("mapped 04A1 to SNES/Game.sfc\n");
+  expect(await mapping.exited).toBe(0);
+  await service.client.call("launch", { uid: "04a1" });
+  expect(await service.heard.next("media.started")).toMatchObject({ mediaName: "Game" });
 });

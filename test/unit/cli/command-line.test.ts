@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { parseArguments } from "../../../src/cli/arguments.ts";
 import { withDefaults } from "../../../src/cli/cli.ts";
+import { settingValue } from "../../../src/cli/deck-commands.ts";
 import { commandHelp, commandNames, helpText } from "../../../src/cli/help.ts";
 import { notificationLine } from "../../../src/cli/show.ts";
 import { printable } from "../../../src/core/text.ts";
@@ -53,15 +54,18 @@ test("call mappings.new was refused without enabled", () => {
 
 test("every command takes the options that its help names, and each of its options is in its help", () => {
   for (const name of commandNames) {
-    const { options = [], words: [wordsMin] = [0] } = commandHelp[name];
+    const { options = {}, words: [wordsMin] = [0] } = commandHelp[name];
     const help = helpText(name);
     // Options of the image's own scripts are not for people.
-    for (const option of options.filter((one) => one !== "confirm"))
+    for (const option of Object.keys(options).filter((one) => one !== "confirm"))
       expect([name, option, help.includes(`--${option}`)]).toEqual([name, option, true]);
     const words =
-      { update: ["--status"], write: ["x"] }[String(name)] ?? Array.from({ length: wordsMin }, () => "x");
+      { update: ["--status"], write: ["x"], map: ["04a1", "x"] }[String(name)] ??
+      Array.from({ length: wordsMin }, () => "x");
     for (const flag of ["--port=80", "--timeout=5", "--data=/tmp", "--config=x"])
-      expect(parseArguments([name, ...words, flag])).toMatchObject({ command: name });
+      expect(parseArguments([name, ...words, flag])).toMatchObject(
+        name === "version" ? { kind: "version" } : name === "help" ? { kind: "help" } : { command: name },
+      );
   }
 });
 
@@ -77,4 +81,53 @@ test("names from outside cannot steer a terminal: they stay on their line, and w
     new Date(0),
   );
   expect(line).toContain("a\\u{1b}]0;x\\u{7} (S, x)");
+});
+
+test("help and version are commands, too, and every command of the table parses", () => {
+  expect(parseArguments(["help"])).toEqual({ kind: "help", command: undefined });
+  expect(parseArguments(["help", "tap"])).toEqual({ kind: "help", command: "tap" });
+  expect(() => parseArguments(["help", "tpa"])).toThrow("there is no command tpa; did you mean tap?");
+  expect(parseArguments(["version", "--json"])).toEqual({ kind: "version", json: true });
+  expect(parseArguments(["-V"])).toEqual({ kind: "version", json: false });
+});
+
+test("map takes a UID and a text, or a text for the next card", () => {
+  expect(parseArguments(["map", "04a1", "x"])).toMatchObject({
+    command: "map",
+    words: ["04a1", "x"],
+    next: false,
+  });
+  expect(parseArguments(["map", "--next", "x"])).toMatchObject({ words: ["x"], next: true });
+  for (const words of [["04a1"], ["--next", "04a1", "x"], ["--next"]])
+    expect(() => parseArguments(["map", ...words]), words.join(" ")).toThrow(
+      "use it as: tapdeck map UID TEXT",
+    );
+});
+
+test.each([
+  ["true", false, true],
+  ["2.5", 0, 2.5],
+  ["soon", 0, "soon"],
+  ["hold", "tap", "hold"],
+  ["7", "tap", "7"],
+  ["SNES, NES", [], ["SNES", "NES"]],
+  ['["SNES"]', [], ["SNES"]],
+  ["", ["SNES"], []],
+  ["10,5", [1], [10, 5]],
+] as const)("settings set reads %p in place of %j as %j", (typed, now, value) => {
+  expect(settingValue(typed, now)).toEqual(value);
+});
+
+test("the help of a command and of all of them is made from one table", () => {
+  expect(helpText("audit")).toBe(`tapdeck audit [-n N] [--json]
+
+show pairings, refusals, and remote launches and changes
+
+Equal refusals and launches are counted together; tapdeck history lists the launches.
+
+  -n, --lines N   the newest N lines (20)
+  --json          an entry a line, in the form of the API
+`);
+  for (const name of commandNames)
+    expect(helpText(undefined)).toContain(`  tapdeck ${commandHelp[name].usage}`);
 });

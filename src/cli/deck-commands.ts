@@ -1,0 +1,191 @@
+/** The commands of an owner: the state of the deck, its player, its taps, its mappings and its settings. */
+import { type Client, RpcError } from "../client/client.ts";
+import { exitCodes, exitFailure, StartError } from "../core/errors.ts";
+import { ago, didYouMean, isRecord, parseJson, printable } from "../core/text.ts";
+import { normalizeUid } from "../core/token.ts";
+import type { CommandLine } from "./arguments.ts";
+import { inColumns, type Terminal } from "./show.ts";
+
+type DeckCommand = (client: Client, asked: CommandLine, screen: Terminal) => Promise<void>;
+
+const historyLines = 20;
+
+export const deckCommands = {
+  async status(client, { json }, { print }) {
+    const [version, health, playing, media] = [
+      await client.call("version"),
+      await client.call("health"),
+      await client.call("media.active"),
+      await client.call("media"),
+    ];
+    if (json) return print(JSON.stringify({ version, health, active: playing, database: media.database }));
+    const { connected } = health.readers;
+    const total = media.database.totalMedia ?? 0;
+    const faults = health.checks.filter(({ ok }) => !ok);
+    const rows = [
+      ["service", `${version.version} on ${version.platform}, up ${spanOf(health.uptime)}`],
+      ["plays", playing === null ? "nothing" : playingText(playing)],
+      ["readers", connected === 0 ? "none is connected" : `${connected} connected`],
+      ["media", media.database.indexing ? "being indexed" : `${total} in the index`],
+      ...faults.map(({ name, reason = "" }) => ["fault", `${name}: ${reason}`]),
+    ];
+    print(printableRows(rows));
+  },
+  async stop(client, { json }, { print }) {
+    const playing = await client.call("media.active");
+    await client.call("stop");
+    if (json) print(JSON.stringify({ stopped: playing }));
+    else print(playing === null ? "nothing plays" : printable(`stopped ${playing.mediaName}`));
+  },
+  async pause(client, { json }, { print }) {
+    await client.call("media.control", { action: "toggle" });
+    const playing = await client.call("media.active");
+    if (json) print(JSON.stringify({ active: playing }));
+    else print(playing?.playbackState === "paused" ? "paused" : "continued");
+  },
+  async history(client, { lines = historyLines, json }, { print }) {
+    const { entries } = await client.call("tokens.history", { limit: lines });
+    const inOrder = entries.toReversed();
+    if (json) return print(JSON.stringify({ entries: inOrder }));
+    if (inOrder.length === 0) return print("No card was tapped yet.");
+    const rows = inOrder.map(({ time, uid, text, state, error = "" }) => [
+      ago(time, Date.now()),
+      uid === "" ? "-" : uid,
+      state === "failed" ? "failed" : state === "running" ? "runs" : "done",
+      error === "" ? text : `${text}: ${error}`,
+    ]);
+    print(printableRows(rows));
+  },
+  async map(client, { words: [first = "", second], next, json }, { print, prompt }) {
+    const uid = next ? await nextUid(client, prompt) : first;
+    const override = next ? first : (second ?? "");
+    const { id, warning, before } = await mapUid(client, uid, override);
+    if (json) return print(JSON.stringify({ id, uid: normalizeUid(uid), ...(warning && { warning }) }));
+    if (warning !== undefined) prompt(printable(`warning: ${warning}`));
+    print(printable(`mapped ${uid} to ${override}${before === undefined ? "" : `, in place of ${before}`}`));
+  },
+  async unmap(client, { words: [uid = ""], json }, { print }) {
+    const { mappings } = await client.call("mappings");
+    const ofUids = mappings.filter(({ type, match }) => type === "uid" && match === "exact");
+    const meant = ofUids.filter(({ pattern }) => normalizeUid(pattern) === normalizeUid(uid));
+    if (meant.length === 0) {
+      const known = ofUids.map(({ pattern }) => normalizeUid(pattern));
+      throw exitFailure(`there is no mapping for the UID ${uid}${didYouMean(normalizeUid(uid), known)}`);
+    }
+    for (const { id } of meant) await client.call("mappings.delete", { id });
+    if (json) print(JSON.stringify({ deleted: meant.map(({ id }) => id) }));
+    else print(printable(`unmapped ${uid}`));
+  },
+  async settings(client, { words: [action, name, value], json }, { print }) {
+    const limits = (await client.call("playtime")).limits;
+    const known: Readonly<Record<string, unknown>> = { ...(await client.call("settings")), ...limits };
+    if (action === "get" && name === undefined)
+      return print(json ? JSON.stringify(known) : printableRows(Object.entries(known).map(settingRow)));
+    if ((action !== "get" && action !== "set") || (action === "set") !== (value !== undefined))
+      throw wrongUse("use it as: tapdeck settings get [NAME] | set NAME VALUE (tapdeck help settings)");
+    if (name === undefined || !Object.hasOwn(known, name))
+      throw wrongUse(`there is no setting ${name}${didYouMean(name ?? "", Object.keys(known))}`);
+    if (value !== undefined) {
+      const method = Object.hasOwn(limits, name) ? "playtime.limits.update" : "settings.update";
+      await client.callAny(method, { [name]: settingValue(value, known[name]) });
+      if (json) print("null");
+      else print(printable(`set ${name} to ${value}`));
+      return;
+    }
+    print(printable(json ? JSON.stringify({ [name]: known[name] }) : settingText(known[name])));
+  },
+} as const satisfies Readonly<Record<string, DeckCommand>>;
+
+/** Makes a mapping of a UID, or gives the one that there is the text. */
+async function mapUid(client: Client, uid: string, override: string) {
+  const fields = { enabled: true, type: "uid", match: "exact", pattern: uid, override } as const;
+  try {
+    return { ...(await client.call("mappings.new", fields)), before: undefined };
+  } catch (error) {
+    const { data } = error instanceof RpcError ? error : {};
+    if (!isRecord(data) || data.reason !== "conflict" || typeof data.id !== "number") throw error;
+    const { id } = data;
+    const { mappings } = await client.call("mappings");
+    await client.call("mappings.update", { id, override });
+    return { id, warning: undefined, before: mappings.find((one) => one.id === id)?.override };
+  }
+}
+
+/** Resolves with the UID of the next card; rejects when the service has ended. */
+async function nextUid(client: Client, prompt: Terminal["prompt"]): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  using _listening = client.onNotification(({ method, params }) => {
+    if (method !== "tokens.added") return;
+    if (params.uid === "") prompt("this reader reports no UID: use another reader, or write to the card");
+    else resolve(params.uid);
+  });
+  prompt("lay the card on the reader");
+  const uid = await Promise.race([promise, client.closed]);
+  if (uid === undefined) throw exitFailure("the service has ended");
+  return uid;
+}
+
+/** A list is JSON or words with commas; a text is taken as it is; anything else is JSON. */
+export function settingValue(typed: string, now: unknown): unknown {
+  if (typeof now === "string") return typed;
+  const value = parseJson(typed);
+  if (!Array.isArray(now)) return value === undefined ? typed : value;
+  if (Array.isArray(value)) return value;
+  const words = typed.split(",").map((word) => word.trim());
+  return words
+    .filter((word) => word !== "")
+    .map((word) => (typeof now[0] === "number" ? Number(word) : word));
+}
+
+function settingRow([name, value]: readonly [string, unknown]): readonly string[] {
+  return [name, settingText(value)];
+}
+
+function settingText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+interface Playing {
+  readonly mediaName: string;
+  readonly systemName: string;
+  readonly positionMs?: number;
+  readonly durationMs?: number;
+  readonly playbackState?: string;
+}
+
+/** `Doorbell (Audio), 0:12 of 3:20, paused`. */
+export function playingText({
+  mediaName,
+  systemName,
+  positionMs,
+  durationMs,
+  playbackState,
+}: Playing): string {
+  const length = durationMs === undefined ? "" : ` of ${minutesOf(durationMs)}`;
+  const parts = [`${mediaName} (${systemName})`];
+  if (positionMs !== undefined) parts.push(`${minutesOf(positionMs)}${length}`);
+  if (playbackState !== undefined) parts.push(playbackState);
+  return parts.join(", ");
+}
+
+function minutesOf(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
+
+/** `2 d 3 h`, `3 h 5 min`, `40 s`. */
+function spanOf(seconds: number): string {
+  const [days, hours, minutes] = [seconds / 86_400, (seconds / 3600) % 24, (seconds / 60) % 60].map(
+    Math.floor,
+  );
+  if (days) return `${days} d ${hours} h`;
+  return hours ? `${hours} h ${minutes} min` : minutes ? `${minutes} min` : `${Math.floor(seconds)} s`;
+}
+
+function printableRows(rows: readonly (readonly string[])[]): string {
+  return inColumns(rows.map((row) => row.map(printable))).join("\n");
+}
+
+function wrongUse(sentence: string): StartError {
+  return new StartError(exitCodes.usage, sentence);
+}
