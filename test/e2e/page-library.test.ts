@@ -5,9 +5,10 @@ import type { Page } from "playwright-core";
 import { tagProblems } from "../../src/core/token.ts";
 import { noTextSentence } from "../../src/launch/run-context.ts";
 import { say } from "../../src/web/page/page-texts.ts";
+import { createClassicTag } from "../emulators/emulated-tags.ts";
 import { startChromium, type TestBrowser } from "../helpers/chromium.ts";
 import { deviceForAll } from "../helpers/device.ts";
-import { emulatedPn532, ntag213, unlessHeldUp } from "../helpers/emulated.ts";
+import { emulatedPn532, ntag213, textOn, unlessHeldUp } from "../helpers/emulated.ts";
 import { makeFiles } from "../helpers/library.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
 import { eventually } from "../helpers/processes.ts";
@@ -101,6 +102,17 @@ async function look(page: Page, name: string): Promise<void> {
   await page.setViewportSize(before);
 }
 
+/** Visible controls without an accessible name, and pictures without an alternative text. */
+const unnamed = (page: Page) =>
+  page.locator("button:visible, input:visible, select:visible, img").evaluateAll((elements) =>
+    elements
+      .filter((one) => {
+        if (one instanceof HTMLImageElement) return !one.hasAttribute("alt");
+        return (one.getAttribute("aria-label") ?? one.textContent ?? "").trim() === "";
+      })
+      .map((one) => one.outerHTML),
+  );
+
 const region = (page: Page, name: string) => page.getByRole("region", { name });
 const playback = () => device.service.client.call("media.active");
 
@@ -116,6 +128,8 @@ remoteTest(
     await now.getByRole("slider", { name: "Position" }).waitFor();
     await look(page, "now");
 
+    await page.reload();
+    await now.locator("img.cover[src^='data:image']").waitFor();
     await now.getByRole("button", { name: "Pause" }).click();
     await now.getByText("Paused").waitFor();
     expect(await playback()).toMatchObject({ playbackState: "paused" });
@@ -270,6 +284,7 @@ remoteTest(
       }
       throw new Error(`${key} does not lead to ${name}`);
     };
+    expect(await unnamed(page)).toEqual([]);
     await press("ArrowDown", /^Find a game/);
     await press("ArrowDown", /^Super Nintendo/);
     await page.keyboard.press("Enter");
@@ -285,6 +300,85 @@ remoteTest(
     await page.getByText("Nothing plays.").waitFor();
     expect(faults).toEqual([]);
   },
+  60_000,
+);
+
+remoteTest(
+  "a card without a meaning appears on the page, is written with the chosen game, and the next tap plays",
+  () =>
+    unlessHeldUp(async () => {
+      await using visit = await open("Filler");
+      const { page, faults } = visit;
+      const { heard } = device.service;
+      const card = region(page, "New card");
+      expect(await card.count()).toBe(0);
+      const tag = ntag213("04d1d2d3d4d5d6");
+      heard.forget();
+      reader.put(tag);
+      await card.getByText("Card 04d1d2d3d4d5d6 has no meaning yet.").waitFor();
+      await card.getByRole("searchbox").fill("star");
+      await card.getByRole("button", { name: "Try Star Garden" }).click();
+      await region(page, "Now playing").getByText("Star Garden", { exact: true }).waitFor();
+      expect(await unnamed(page)).toEqual([]);
+      await look(page, "assign");
+      await page.getByRole("button", { name: "Stop" }).click();
+      await page.getByText("Nothing plays.").waitFor();
+      await card.getByRole("button", { name: "Put Star Garden on the card" }).click();
+      await page.getByText("Written: Star Garden").waitFor();
+      await card.waitFor({ state: "hidden" });
+      expect(textOn(tag)).toBe("SNES/Star Garden.sfc");
+      reader.take();
+      await heard.next("tokens.removed");
+      heard.forget();
+      reader.put(tag);
+      expect(await heard.next("media.started")).toMatchObject({ mediaName: "Star Garden" });
+      expect(await card.count()).toBe(0);
+      reader.take();
+      await heard.next("tokens.removed");
+      await page.getByRole("button", { name: "Stop" }).click();
+      expect(faults).toEqual([]);
+    }),
+  60_000,
+);
+
+remoteTest(
+  "a card that cannot be written gets a mapping, with an own text, and the next tap plays",
+  () =>
+    unlessHeldUp(async () => {
+      await using visit = await open("Mapper");
+      const { page, faults } = visit;
+      const { client, heard } = device.service;
+      const card = region(page, "New card");
+      const tag = createClassicTag(Uint8Array.fromHex("04e1e2e3e4e5e6"));
+      heard.forget();
+      reader.put(tag);
+      await card.getByText("Card 04e1e2e3e4e5e6 has no meaning yet.").waitFor();
+      await card.getByText("Own text").click();
+      await card.getByRole("button", { name: "Save to the card" }).click();
+      await page.getByText("Type a text first.").waitFor();
+      await card.getByRole("textbox", { name: "Own text" }).fill("SNES/Super Game.sfc");
+      await card.getByRole("button", { name: "Save to the card" }).click();
+      await page.getByText("The card cannot be written, so this device remembers it").waitFor();
+      await card.waitFor({ state: "hidden" });
+      expect((await client.call("mappings")).mappings).toMatchObject([
+        { type: "uid", match: "exact", pattern: "04e1e2e3e4e5e6", override: "SNES/Super Game.sfc" },
+      ]);
+      reader.take();
+      await heard.next("tokens.removed");
+      heard.forget();
+      reader.put(tag);
+      expect(await heard.next("media.started")).toMatchObject({ mediaName: "Super Game" });
+      expect(await card.count()).toBe(0);
+      // Put on the page aside, a card stays away until it is tapped again.
+      reader.take();
+      await heard.next("tokens.removed");
+      reader.put(ntag213("04f1f2f3f4f5f6"));
+      await card.getByRole("button", { name: "Not now" }).click();
+      await card.waitFor({ state: "hidden" });
+      reader.take();
+      await heard.next("tokens.removed");
+      expect(faults).toEqual([]);
+    }),
   60_000,
 );
 

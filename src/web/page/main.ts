@@ -1,6 +1,7 @@
 /** The page: connects, shows the cards that its rights allow, and updates them by notifications. */
 import type { Client, Notification } from "../../client/client.ts";
 import { moveFocusByArrows } from "./arrow-keys.ts";
+import { assignCard } from "./assign-card.ts";
 import { browseCard } from "./browse-card.ts";
 import { button, byId, el, note } from "./dom.ts";
 import { createPictures } from "./page-pictures.ts";
@@ -128,6 +129,7 @@ function makeCards({ client, rights, isPaired }: Inside) {
     void browse.refresh();
   };
   const readers = canChange ? readersCard(client, onReaders) : undefined;
+  const assign = canChange ? assignCard(client, pictures) : undefined;
   const phones = rights.includes("own") ? phonesCard(client) : undefined;
   const why = say.roleNow(isPaired, canPlay);
   const more = canChange ? undefined : pairMoreCard({ why, known: takeCode(), onPaired: restart });
@@ -144,7 +146,10 @@ function makeCards({ client, rights, isPaired }: Inside) {
     if (method === "media.started" || method === "media.stopped") void playlist.refresh();
     if (playbackEvents.has(method)) void playing.refresh();
     if (method === "playlist.opened") playlist.show(params);
-    if (readerEvents.has(method)) void readers?.refresh();
+    if (readerEvents.has(method)) {
+      void readers?.refresh();
+      void assign?.refresh();
+    }
     if (method === "launch.guarded") {
       guarded = params.time;
       const confirm = button(say.switchNow, () => client.call("confirm"));
@@ -152,17 +157,20 @@ function makeCards({ client, rights, isPaired }: Inside) {
     }
     if (method !== "launch.finished") return;
     void taps?.refresh();
+    void assign?.refresh();
     // A launch that the guard holds back has its own note.
     if (!params.success && params.time !== guarded) note(say.reason(params.error ?? say.notStarted));
   };
   return {
     columns: [
-      el("div", { class: "column" }, playing.card, playlist.card, find.card, browse.card),
+      el("div", { class: "column" }, assign?.card, playing.card, playlist.card, find.card, browse.card),
       el("div", { class: "column" }, taps?.card, phones?.card, readers?.card, library.card, more),
     ],
     hear,
     refresh: () =>
-      Promise.all([playing, playlist, library, browse, taps, readers, phones].map((card) => card?.refresh())),
+      Promise.all(
+        [playing, playlist, library, browse, taps, readers, assign, phones].map((card) => card?.refresh()),
+      ),
   };
 }
 

@@ -9,7 +9,6 @@ const keptMax = 300;
 export type Pictures = ReturnType<typeof createPictures>;
 
 export function createPictures(client: Client) {
-  /** The address of a picture; empty if the media have none. */
   const kept = new Map<string, string>();
   const waiting: (() => Promise<void>)[] = [];
   let running = 0;
@@ -23,24 +22,25 @@ export function createPictures(client: Client) {
       runNext();
     });
   };
-  const load = async (image: HTMLImageElement, path: string, maxSize: number) => {
+  const addressOf = async (path: string, maxSize: number) => {
     const key = `${maxSize} ${path}`;
-    if (!kept.has(key)) {
-      const { contentType, data } = await client.call("media.image", { path, maxSize });
-      kept.set(key, `data:${contentType};base64,${data}`);
-    }
-    image.src = kept.get(key) ?? "";
-    image.hidden = image.src === "";
+    const known = kept.get(key);
+    if (known !== undefined) return known;
+    const { contentType, data } = await client.call("media.image", { path, maxSize });
+    const address = `data:${contentType};base64,${data}`;
+    kept.set(key, address);
     const [oldest] = kept.keys();
     if (kept.size > keptMax && oldest !== undefined) kept.delete(oldest);
+    return address;
   };
-  /** Loads a picture when its turn comes; the latest first, because the visitor sees those. */
-  const queue = (image: HTMLImageElement, path: string, maxSize: number) => {
+  /** Loads a picture when its turn comes, if it is still wanted; the latest first, because the visitor sees those. */
+  const queue = (image: HTMLImageElement, path: string, maxSize: number, isWanted: () => boolean) => {
     waiting.push(async () => {
-      // The visitor has left its list.
-      if (!image.isConnected) return;
       // Media without a picture keep their empty place.
-      await load(image, path, maxSize).catch(() => {});
+      const address = isWanted() ? await addressOf(path, maxSize).catch(() => "") : "";
+      if (address === "" || !isWanted()) return;
+      image.src = address;
+      image.hidden = false;
     });
     runNext();
   };
@@ -48,23 +48,21 @@ export function createPictures(client: Client) {
     for (const { target, isIntersecting } of entries) {
       if (!isIntersecting || !(target instanceof HTMLImageElement)) continue;
       seen.unobserve(target);
-      queue(target, target.dataset.path ?? "", rowPx);
+      queue(target, target.dataset.path ?? "", rowPx, () => target.isConnected);
     }
   });
   return {
     /** A small picture that loads once it is in view. */
     inRow(path: string): HTMLElement {
-      const image = el("img", { alt: "", hidden: "", "data-path": path });
-      const frame = el("span", { class: "thumb" }, image);
-      // A hidden picture is never in view, so that an empty one takes its place in the frame.
-      image.hidden = false;
+      const image = el("img", { alt: "", "data-path": path });
       seen.observe(image);
-      return frame;
+      return el("span", { class: "thumb" }, image);
     },
     /** Loads the picture into the element, which stays hidden without one. */
     show(image: HTMLImageElement, path: string): void {
       image.hidden = true;
-      queue(image, path, coverPx);
+      image.dataset.path = path;
+      queue(image, path, coverPx, () => image.dataset.path === path);
     },
   };
 }

@@ -75,6 +75,21 @@ const english = {
   cancel: "Cancel",
   done: "Done",
 
+  // A new card.
+  newCard: "New card",
+  newCardIs: (uid: string, isLocked: boolean) =>
+    `Card ${uid} has no meaning yet. Choose what it starts.${isLocked ? " It is locked, so this device remembers the choice." : ""}`,
+  chooseFor: (name: string) => `Put ${name} on the card`,
+  tryIt: "Try",
+  tryOf: (name: string) => `Try ${name}`,
+  ownText: "Own text",
+  ownTextExample: "SNES/Game.sfc",
+  typeFirst: "Type a text first.",
+  saveText: "Save to the card",
+  notNow: "Not now",
+  mapped: (name: string) =>
+    `The card cannot be written, so this device remembers it: ${name}. Tap the card again to play.`,
+
   // The folders.
   browse: "Browse",
   back: "Back",
