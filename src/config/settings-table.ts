@@ -100,14 +100,18 @@ export const settingsTable = {
       "after four tries within eleven minutes, until it is plugged in again; readers of connect are tried for ever.",
     ]),
     insert_mode: setting({ check: boolean, default: false, api: "insertMode" }, [
-      "Hold mode: whether removing the card from the reader stops its media.",
+      "Hold mode: whether removing the card from the reader stops its media, or pauses them (insert_mode_action).",
+    ]),
+    insert_mode_action: setting({ check: oneOf(["stop", "pause"]), default: "stop" }, [
+      'What hold mode does: "stop", or "pause" with mpv and RetroArch. Putting the card back within an hour resumes paused media;',
+      "after that hour they stop.",
     ]),
     insert_mode_blocklist: setting({ check: texts, default: [], api: "insertModeBlocklist" }, [
-      'Systems that are never stopped that way, such as "SNES".',
+      'Systems that are never stopped or paused that way, such as "SNES".',
     ]),
     insert_mode_exit_delay: setting(
       { check: seconds(insertModeExitDelaySecondsMax), default: 0, api: "insertModeExitDelay" },
-      ["How many seconds a card may be off the reader before its media stop."],
+      ["How many seconds a card may be off the reader before its media stop or pause."],
     ),
   },
   audio: {

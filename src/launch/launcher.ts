@@ -182,10 +182,16 @@ export function createLauncher(parts: LauncherParts) {
     for (const run of waiting) finish(run, stoppedReason);
     return session.stopAll();
   };
-  const logFailure = (stopped: Promise<void>) =>
-    void stopped.catch((error) =>
-      log.error("launch", "could not stop the player", { error: messageOf(error) }),
+  const logFailure = (done: Promise<void>, what = "stop") =>
+    void done.catch((error) =>
+      log.error("launch", `could not ${what} the player`, { error: messageOf(error) }),
     );
+  /** Ends the player and its playlist, and the running script of `card`. Returns at once. */
+  const stopMedia = (why: string, card?: string): void => {
+    const ofCard = card === undefined ? [] : queue.begun().filter((run) => run.card === card);
+    for (const run of ofCard) run.ending.abort(failed(why));
+    logFailure(session.stopMedia());
+  };
 
   return {
     /** Queues the script. Throws `busy` for a full queue, `invalid-params` for an empty token, `forbidden` for its origin. */
@@ -197,12 +203,14 @@ export function createLauncher(parts: LauncherParts) {
     },
     /** Ends the player and all scripts, empties the queue, and returns at once. */
     stop: () => logFailure(stopAll()),
-    /** Ends the player and its playlist, and the running script of `card`. Returns at once. */
-    stopMedia(why: string, card?: string): void {
-      const ofCard = card === undefined ? [] : queue.begun().filter((run) => run.card === card);
-      for (const run of ofCard) run.ending.abort(failed(why));
-      logFailure(session.stopMedia());
-    },
+    stopMedia,
+    /** Pauses the player, or stops it (`stopMedia`) if that fails. Returns at once. */
+    pauseMedia: (why: string, card: string): void =>
+      void session.control({ kind: "pause" }).catch(() => {
+        if (session.owner()?.card === card) stopMedia(why, card);
+      }),
+    resumeMedia: (): void => logFailure(session.control({ kind: "resume" }), "resume"),
+    canPauseMedia: session.canPause,
     /** As `stopMedia` if the current media is below the folder; `media.stopped` carries `why`. */
     stopMediaIn(folder: string, why: string): void {
       if (session.active()?.mediaPath.startsWith(`${folder}/`)) logFailure(session.stopMedia(why));

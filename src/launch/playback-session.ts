@@ -113,6 +113,7 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
     playlist: playlists.state,
     isPlaylistOf: playlists.isOf,
     owner: playing.owner,
+    canPause: playing.canPause,
     /** Ends the player and its playlist; resolves when the player is gone. `media.stopped` carries `why`. */
     stopMedia(why?: string): Promise<void> {
       // A paused playlist does not play, so it stays.

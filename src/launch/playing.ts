@@ -94,6 +94,7 @@ export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: Pla
     active: () => current?.media,
     /** The run that started the current player. */
     owner: () => current?.owner,
+    canPause: () => current !== undefined && current.kind !== "process",
     /** As `active`, with the position; waits a quarter of a second for the player's answer. */
     async playback(): Promise<ActiveMedia | undefined> {
       const asked = current;

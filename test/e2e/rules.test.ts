@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { emulatedPn532, ntag213 } from "../helpers/emulated.ts";
 import { eventually } from "../helpers/processes.ts";
+import { makeSound } from "../helpers/sound-file.ts";
 import {
   firstReader,
   makePlace,
@@ -63,6 +64,28 @@ test("hold mode: a card that is back within the delay goes on without a new laun
   await client.call("tokens.scan", { text: "**echo:nothing", duration: 50 });
   await heard.next("tokens.removed", ({ text }) => text === "**echo:nothing");
   expect(await client.call("media.active")).toMatchObject({ mediaName: "Other" });
+});
+
+test("hold mode: taking the card off pauses mpv, putting it back goes on, and a program that cannot pause ends", async () => {
+  const mode = `insert_mode = true\ninsert_mode_action = "pause"\n`;
+  await using place = await makePlace(`${noReaders}${mode}${players}`);
+  await Bun.write(await place.file("Audio/Song.wav"), makeSound(600));
+  await place.file("SNES/Game.sfc");
+  await using service = await startTapdeck(place);
+  const { client, heard } = service;
+  const card = { text: "Audio/Song.wav", uid: "04aa" };
+  await client.call("tokens.scan", { ...card, duration: 50 });
+  expect(await heard.next("media.paused")).toMatchObject({ mediaName: "Song" });
+  await client.call("tokens.scan", { ...card, duration: 60_000 });
+  expect(await heard.next("media.resumed")).toMatchObject({ mediaName: "Song" });
+  await eventually(async () =>
+    expect(await client.call("media.active")).toMatchObject({ playbackState: "playing" }),
+  );
+  const names = heard.names().filter((name) => name === "running" || name === "media.stopped");
+  expect(names).toEqual(["running"]);
+  await client.call("tokens.scan", { text: "SNES/Game.sfc", uid: "04bb", duration: 50 });
+  await heard.next("media.stopped", ({ mediaName }) => mediaName === "Song");
+  await heard.next("media.stopped", ({ mediaName }) => mediaName === "Game");
 });
 
 test("hold mode: a reader that is pulled out stops nothing; back with its card nothing either, back without it does", async () => {

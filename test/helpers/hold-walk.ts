@@ -1,7 +1,7 @@
 /**
  * A random walk through hold mode. A world of three readers, five cards and slow players runs the real presence, tokens and
  * rules. Beside it a model, written from the sentences of the rules, predicts each launch and stop, and its time. The model
- * looks at the state every 10 ms, and gets no events.
+ * looks at the state every 2 or 3 ms, and gets no events.
  */
 import { createBus } from "../../src/bus.ts";
 import { silentLog } from "../../src/core/log.ts";
@@ -14,6 +14,9 @@ import { createManualClock } from "./manual-clock.ts";
 
 const tickMs = 10;
 const debounceMs = 300;
+// Hands act at multiples of a tick, scripts half a tick later, and the ends of pauses 2 ms after either.
+const pauseMs = 4002;
+const looksMs = [2, 3, 2, 3];
 
 interface Card {
   readonly name: string;
@@ -38,6 +41,7 @@ interface Rules {
   readonly isOn: boolean;
   readonly spared: readonly string[];
   readonly delayMs: number;
+  readonly pauses: boolean;
 }
 
 /** A waiting or running script. */
@@ -60,20 +64,25 @@ export function walk(seed: number, steps: number) {
   };
   const pass = (ms: number) => {
     for (const untilMs = clock.now() + ms; clock.now() < untilMs; ) {
-      clock.advance(tickMs);
-      model.tick();
+      for (const ms of looksMs) {
+        clock.advance(ms);
+        model.tick();
+      }
     }
   };
   const setRules = (rules: Rules) => {
     model.setRules(rules);
     world.setRules(rules);
   };
-  setRules({ isOn: true, spared: [], delayMs: 1000 });
+  setRules({ isOn: true, spared: [], delayMs: 1000, pauses: false });
+  let last = pick(cards);
   for (let step = 0; step < steps; step++) {
     const dice = random();
     const reader = pick(readerNames);
     if (dice < 0.35) {
-      const card = pick(cards);
+      // Often the card that was on last.
+      const card = random() < 0.3 ? last : pick(cards);
+      last = card;
       // A card is in one place, so a hand that puts it down took it from its last place.
       for (const other of readerNames) if (world.on(other) === card) lay(other, undefined);
       lay(reader, card);
@@ -84,11 +93,13 @@ export function walk(seed: number, steps: number) {
       world.setWorking(reader, works);
     } else if (dice < 0.79) world.end();
     else if (dice < 0.82) world.launch(undefined);
-    else if (dice < 0.87) {
+    else if (dice < 0.84) world.resume();
+    else if (dice < 0.89) {
       setRules({
         isOn: random() < 0.8,
         spared: pick([[], [], ["SNES"], ["Audio", "Video"]]),
         delayMs: pick([0, 500, 1000, 2500]),
+        pauses: random() < 0.5,
       });
     }
     pass(tickMs * Math.floor(random() * random() * 120));
@@ -118,6 +129,8 @@ function createWorld(clock: ReturnType<typeof createManualClock>, model: Model) 
   const later = (ms: number, run: () => void) =>
     clock.after(ms + tickMs + tickMs / 2 - (clock.now() % tickMs), run);
 
+  // Games play in a program that cannot pause.
+  const canPause = (systemId: string) => !["SNES", "NES"].includes(systemId);
   const end = () => {
     const ended = playing;
     if (ended === undefined) return;
@@ -128,7 +141,8 @@ function createWorld(clock: ReturnType<typeof createManualClock>, model: Model) 
   const start = (run: Run) => {
     end();
     playing = run;
-    model.started(run, facts(run).systemId);
+    const { systemId } = facts(run);
+    model.started(run, systemId, canPause(systemId));
     bus.emit("media.started", facts(run));
   };
   const over = () => {
@@ -160,6 +174,7 @@ function createWorld(clock: ReturnType<typeof createManualClock>, model: Model) 
     log: silentLog,
     readers: defaultConfig.readers,
     elapsedMs: clock.now,
+    pauseMs,
     launcher: {
       launch({ text }) {
         note(`launch ${text}`);
@@ -178,6 +193,9 @@ function createWorld(clock: ReturnType<typeof createManualClock>, model: Model) 
           if (playing === stopped) end();
         });
       },
+      pauseMedia: (_why, key) => note(`pause ${cardOfKey(key).name}`),
+      resumeMedia: () => note(`resume ${playing?.card?.name}`),
+      canPauseMedia: () => playing !== undefined && canPause(facts(playing).systemId),
       cardOfMedia: () => (playing?.card === undefined ? undefined : keyOf(playing.card)),
       isLaunching: (key) =>
         [current, ...queue].some((run) => run?.card !== undefined && keyOf(run.card) === key),
@@ -218,10 +236,17 @@ function createWorld(clock: ReturnType<typeof createManualClock>, model: Model) 
     },
     end,
     launch,
-    setRules: ({ isOn, spared, delayMs }: Rules) =>
+    /** A person resumes the player. */
+    resume() {
+      if (playing === undefined) return;
+      model.resumed();
+      bus.emit("media.resumed", facts(playing));
+    },
+    setRules: ({ isOn, spared, delayMs, pauses }: Rules) =>
       holding.configure({
         ...defaultConfig.readers,
         insertMode: isOn,
+        insertModeAction: pauses ? "pause" : "stop",
         insertModeBlocklist: spared,
         insertModeExitDelay: delayMs / 1000,
       }),
@@ -253,9 +278,16 @@ function createModel(now: () => number) {
     ]),
   );
   const seenLast = new Map<Card, string>();
-  let rules: Rules = { isOn: false, spared: [], delayMs: 0 };
+  let rules: Rules = { isOn: false, spared: [], delayMs: 0, pauses: false };
   let runs: readonly (Owned & { readonly run: Run })[] = [];
-  let media: (Owned & { readonly systemId: string; isBeingStopped: boolean }) | undefined;
+  let media:
+    | (Owned & {
+        readonly systemId: string;
+        readonly canPause: boolean;
+        isBeingStopped: boolean;
+        pausedMs: number | undefined;
+      })
+    | undefined;
   let kept = 0;
   const at = (reader: string) => desks.get(reader) ?? fail();
   const all = (): readonly Owned[] => [
@@ -267,10 +299,14 @@ function createModel(now: () => number) {
     const last = seenLast.get(card);
     const isCarried = last !== undefined && at(last).believed === card;
     const its = all().filter((one) => one.card === card);
-    const isBackInTime = its.some(({ offMs }) => offMs !== undefined && now() - offMs < rules.delayMs);
+    const isPaused = media !== undefined && its.includes(media) && media.pausedMs !== undefined;
+    const isBackInTime =
+      isPaused || its.some(({ offMs }) => offMs !== undefined && now() - offMs < rules.delayMs);
     const stays = rules.isOn && isRemovable(reader) && its.length > 0 && (isCarried || isBackInTime);
     if (stays) kept++;
     else expect(`launch ${card.name}`);
+    if (stays && isPaused) expect(`resume ${card.name}`);
+    if (media !== undefined && isPaused) media.pausedMs = undefined;
     for (const one of its) one.offMs = undefined;
     if (isRemovable(reader)) seenLast.set(card, reader);
   };
@@ -282,6 +318,7 @@ function createModel(now: () => number) {
   const forgive = () => {
     if (!rules.isOn) for (const one of all()) one.offMs = undefined;
     if (media !== undefined && rules.spared.includes(media.systemId)) media.offMs = undefined;
+    if (media !== undefined && media.offMs === undefined) media.pausedMs = undefined;
   };
   const look = (reader: string) => {
     const desk = at(reader);
@@ -303,7 +340,17 @@ function createModel(now: () => number) {
     stopWhatIsDue();
   };
   const stopWhatIsDue = () => {
-    if (media?.offMs === undefined || media.isBeingStopped || now() - media.offMs < rules.delayMs) return;
+    if (media?.offMs === undefined || media.isBeingStopped) return;
+    const pauses = rules.pauses && media.canPause;
+    if (pauses && media.pausedMs !== undefined) {
+      if (now() - media.pausedMs < pauseMs) return;
+    } else {
+      if (now() - media.offMs < rules.delayMs) return;
+      if (pauses) {
+        media.pausedMs = now();
+        return expect(`pause ${media.card?.name}`);
+      }
+    }
     media.isBeingStopped = true;
     expect(`stop ${media.card?.name}`);
   };
@@ -335,9 +382,14 @@ function createModel(now: () => number) {
     runOver(run: Run) {
       runs = runs.filter((one) => one.run !== run);
     },
-    started(run: Run, systemId: string) {
+    resumed() {
+      if (media?.pausedMs === undefined) return;
+      media.offMs = undefined;
+      media.pausedMs = undefined;
+    },
+    started(run: Run, systemId: string, canPause: boolean) {
       const offMs = runs.find((one) => one.run === run)?.offMs;
-      media = { card: run.card, systemId, offMs, isBeingStopped: false };
+      media = { card: run.card, systemId, canPause, offMs, isBeingStopped: false, pausedMs: undefined };
       forgive();
       stopWhatIsDue();
     },

@@ -6,6 +6,8 @@
  *   a card is removed  its media stop after the delay, unless their system is in the list of exceptions
  *   media start        they belong to the card whose script started them, or to none; if that card was removed meanwhile, the
  *                      delay runs from its removal
+ *   instead of a stop  the media pause if the rules say so and their player can; they stop if the card stays away too long, and
+ *                      resume without a launch if it is put back before; a person who resumes them ends the wait
  *   media end          there is nothing left to stop
  *   the rules change   at once, also for a running delay; a removal that the old rules ignored stays ignored
  *
@@ -18,6 +20,8 @@ export interface HoldRules {
   readonly isOn: boolean;
   readonly isSpared: (systemId: string) => boolean;
   readonly exitDelayMs: number;
+  /** The time that media of a removed card stay paused before they stop; undefined if they stop at once. */
+  readonly pauseMs: number | undefined;
 }
 
 export type HoldEvent =
@@ -37,8 +41,15 @@ export type HoldEvent =
       readonly isLaunching: boolean;
     }
   /** `card` is undefined if no card started the media. */
-  | { readonly kind: "started"; readonly card: string | undefined; readonly systemId: string }
+  | {
+      readonly kind: "started";
+      readonly card: string | undefined;
+      readonly systemId: string;
+      readonly canPause: boolean;
+    }
   | { readonly kind: "ended" }
+  /** The player plays again after a pause. */
+  | { readonly kind: "resumed" }
   | { readonly kind: "rules"; readonly rules: HoldRules }
   /** The time of `dueMs` has come. */
   | { readonly kind: "time" };
@@ -58,25 +69,53 @@ interface HeldMedia {
   readonly systemId: string;
   /** The removal time of that card; undefined while it lies there, or if its removal is ignored. */
   readonly goneMs: number | undefined;
+  readonly canPause: boolean;
+  /** The time of the pause because of that removal. */
+  readonly pausedMs: number | undefined;
 }
 
 export function startHold(rules: HoldRules): HoldState {
   return { rules, lying: new Map(), gone: new Map(), media: undefined };
 }
 
-/** Whether the step `launches` the added card, and the card whose media it `stops`. `nowMs` is monotonic. */
+/** Whether the step `launches` the added card, and its `act` on the media of a card. `nowMs` is monotonic. */
 export function stepHold(state: HoldState, event: HoldEvent, nowMs: number) {
   const launches = event.kind === "added" && !isPutBack(state, event, nowMs);
   const next = forgiven(taken(state, event, nowMs));
   const due = dueMs(next);
-  if (next.media === undefined || due === undefined || due > nowMs)
-    return { state: next, launches, stops: undefined };
-  const media = { ...next.media, card: undefined, goneMs: undefined };
-  return { state: { ...next, media }, launches, stops: next.media.card };
+  if (next.media === undefined || due === undefined || due > nowMs) {
+    const isPaused = event.kind === "added" && isHeldPaused(state, event.card);
+    return { state: next, launches, act: isPaused && !launches ? actOn("resume", event.card) : undefined };
+  }
+  const { card } = next.media;
+  if (pausesFor(next) !== undefined && next.media.pausedMs === undefined)
+    return {
+      state: { ...next, media: { ...next.media, pausedMs: nowMs } },
+      launches,
+      act: actOn("pause", card),
+    };
+  const media = { ...next.media, card: undefined, goneMs: undefined, pausedMs: undefined };
+  return { state: { ...next, media }, launches, act: actOn("stop", card) };
 }
 
-/** The time at which media are to be stopped, unless an event comes before; undefined if none are. */
-export function dueMs({ rules, media }: HoldState): number | undefined {
+function actOn(does: "stop" | "pause" | "resume", card: string | undefined) {
+  return card === undefined ? undefined : { does, card };
+}
+
+function isHeldPaused({ media }: HoldState, card: string): boolean {
+  return media?.card === card && media.pausedMs !== undefined;
+}
+
+/** The time for which the present media are paused instead of stopped. */
+function pausesFor({ rules, media }: HoldState): number | undefined {
+  return media?.canPause === true ? rules.pauseMs : undefined;
+}
+
+/** The time at which media are to be paused or stopped, unless an event comes before; undefined if none are. */
+export function dueMs(state: HoldState): number | undefined {
+  const { rules, media } = state;
+  const pauseMs = pausesFor(state);
+  if (media?.pausedMs !== undefined && pauseMs !== undefined) return media.pausedMs + pauseMs;
   return media?.goneMs === undefined ? undefined : media.goneMs + rules.exitDelayMs;
 }
 
@@ -88,7 +127,7 @@ function taken(state: HoldState, event: HoldEvent, nowMs: number): HoldState {
       return {
         ...state,
         // A card that is seen on any reader is not removed.
-        media: media?.card === card ? { ...media, goneMs: undefined } : media,
+        media: media?.card === card ? { ...media, goneMs: undefined, pausedMs: undefined } : media,
         gone: without(gone, card),
         lying: isRemovable ? new Map(lying).set(card, readerId) : lying,
       };
@@ -104,11 +143,15 @@ function taken(state: HoldState, event: HoldEvent, nowMs: number): HoldState {
       };
     }
     case "started": {
-      const { card, systemId } = event;
-      return { ...state, media: { card, systemId, goneMs: card === undefined ? undefined : gone.get(card) } };
+      const { kind: _kind, ...started } = event;
+      const goneMs = event.card === undefined ? undefined : gone.get(event.card);
+      return { ...state, media: { ...started, goneMs, pausedMs: undefined } };
     }
     case "ended":
       return { ...state, media: undefined };
+    case "resumed":
+      if (media?.pausedMs === undefined) return state;
+      return { ...state, media: { ...media, goneMs: undefined, pausedMs: undefined } };
     case "rules":
       return { ...state, rules: event.rules };
     case "time":
@@ -122,20 +165,24 @@ function forgiven(state: HoldState): HoldState {
   const isMinded = rules.isOn && media !== undefined && !rules.isSpared(media.systemId);
   return {
     ...state,
-    media: media?.goneMs === undefined || isMinded ? media : { ...media, goneMs: undefined },
+    media:
+      media?.goneMs === undefined || isMinded ? media : { ...media, goneMs: undefined, pausedMs: undefined },
     gone: rules.isOn || gone.size === 0 ? gone : new Map(),
   };
 }
 
 function isPutBack(
-  { rules, lying, gone, media }: HoldState,
+  state: HoldState,
   { card, isRemovable, isLaunching }: Extract<HoldEvent, { kind: "added" }>,
   nowMs: number,
 ): boolean {
+  const { rules, lying, gone, media } = state;
   const isOwn = media?.card === card;
   if (!rules.isOn || !isRemovable || (!isOwn && !isLaunching)) return false;
   // The card moved to another reader before the first one reported its removal.
   if (lying.has(card)) return true;
+  const pauseMs = pausesFor(state);
+  if (isOwn && media.pausedMs !== undefined && pauseMs !== undefined) return nowMs - media.pausedMs < pauseMs;
   const goneMs = (isOwn ? media.goneMs : undefined) ?? (isLaunching ? gone.get(card) : undefined);
   return goneMs !== undefined && nowMs - goneMs < rules.exitDelayMs;
 }

@@ -17,17 +17,25 @@ interface TapLauncherParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly readers: Config["readers"];
-  readonly launcher: Pick<Launcher, "launch" | "stopMedia" | "cardOfMedia" | "isLaunching">;
+  readonly launcher: Pick<
+    Launcher,
+    "launch" | "stopMedia" | "pauseMedia" | "resumeMedia" | "canPauseMedia" | "cardOfMedia" | "isLaunching"
+  >;
   /** The caller of the API that put this token on a virtual reader; undefined for a real tap. */
   readonly requesterOf?: (token: Token) => Requester | undefined;
   readonly elapsedMs?: () => number;
+  /** The time that media of a removed card stay paused; an hour if absent. */
+  readonly pauseMs?: number;
 }
+
+const hourMs = 60 * 60_000;
+const takenOff = "its card was taken off";
 
 /** Listens until disposed. */
 export function createTapLauncher(parts: TapLauncherParts) {
   const { bus, clock, log, launcher, requesterOf = () => undefined } = parts;
-  const { elapsedMs = () => performance.now() } = parts;
-  let state = startHold(rulesOf(parts.readers));
+  const { elapsedMs = () => performance.now(), pauseMs = hourMs } = parts;
+  let state = startHold(rulesOf(parts.readers, pauseMs));
   let timer: { readonly dueMs: number; readonly handle: Disposable } | undefined;
   // By reader id. Readers are announced before their first card. The API's virtual reader reports removals.
   const removable = new Map([["", true]]);
@@ -39,7 +47,9 @@ export function createTapLauncher(parts: TapLauncherParts) {
     const step = stepHold(state, event, nowMs);
     state = step.state;
     aim(nowMs);
-    if (step.stops !== undefined) launcher.stopMedia("its card was taken off", step.stops);
+    if (step.act?.does === "stop") launcher.stopMedia(takenOff, step.act.card);
+    if (step.act?.does === "pause") launcher.pauseMedia(takenOff, step.act.card);
+    if (step.act?.does === "resume") launcher.resumeMedia();
     return step.launches;
   };
   const aim = (nowMs: number) => {
@@ -88,13 +98,15 @@ export function createTapLauncher(parts: TapLauncherParts) {
     }),
     bus.on("tokens.removed", (token) => void take({ kind: "removed", ...placed(token) })),
     bus.on("media.started", ({ systemId }) => {
-      take({ kind: "started", card: launcher.cardOfMedia(), systemId: known(systemId) });
+      const [card, canPause] = [launcher.cardOfMedia(), launcher.canPauseMedia()];
+      take({ kind: "started", card, systemId: known(systemId), canPause });
     }),
     bus.on("media.stopped", () => void take({ kind: "ended" })),
+    bus.on("media.resumed", () => void take({ kind: "resumed" })),
   ];
   return {
     /** Applies changed settings at once, also to a running delay. */
-    configure: (readers: Config["readers"]) => void take({ kind: "rules", rules: rulesOf(readers) }),
+    configure: (readers: Config["readers"]) => void take({ kind: "rules", rules: rulesOf(readers, pauseMs) }),
     [Symbol.dispose]() {
       readers[Symbol.dispose]();
       for (const one of listening) one[Symbol.dispose]();
@@ -103,12 +115,14 @@ export function createTapLauncher(parts: TapLauncherParts) {
   };
 }
 
-function rulesOf({ insertMode, insertModeBlocklist, insertModeExitDelay }: Config["readers"]): HoldRules {
+function rulesOf(readers: Config["readers"], pauseMs: number): HoldRules {
+  const { insertMode, insertModeAction, insertModeBlocklist, insertModeExitDelay } = readers;
   const spared = new Set(insertModeBlocklist.map(known));
   return {
     isOn: insertMode,
     isSpared: (systemId) => spared.has(systemId),
     exitDelayMs: insertModeExitDelay * 1000,
+    pauseMs: insertModeAction === "pause" ? pauseMs : undefined,
   };
 }
 

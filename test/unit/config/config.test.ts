@@ -86,6 +86,7 @@ allow_v1_clients = true
 connect = ["simulated:"]
 detect = false
 insert_mode = true
+insert_mode_action = "pause"
 insert_mode_blocklist = ["SNES"]
 insert_mode_exit_delay = 2.5
 [audio]
@@ -144,6 +145,7 @@ command = ["any", "--file={path}"]
       connect: ["simulated:"],
       detect: false,
       insertMode: true,
+      insertModeAction: "pause",
       insertModeBlocklist: ["SNES"],
       insertModeExitDelay: 2.5,
     },

@@ -140,6 +140,7 @@ test("every field changes its own key, and nothing else", async () => {
       connect: ["simulated:"],
       detect: false,
       insertMode: true,
+      insertModeAction: "stop" as const,
       insertModeBlocklist: ["SNES"],
       insertModeExitDelay: 2.5,
     },

@@ -14,12 +14,17 @@ import { createManualClock } from "../../../helpers/manual-clock.ts";
 const on = { ...defaultConfig.readers, insertMode: true };
 const media = { systemName: "", mediaPath: "", mediaName: "", launcherId: "", started: "" };
 
+const noPauses = { pauseMedia() {}, resumeMedia() {}, canPauseMedia: () => false };
+const pausing = { insertModeAction: "pause" } as const;
+const hourMs = 3_600_000;
+
 /** Cards come and go on readers, and the test decides on their media. */
 function makeDesk(settings: Partial<typeof on> = {}) {
   const clock = createManualClock();
   const bus = createBus(createLog({ debug: false, write: (line) => did.push(line) }));
   const did: string[] = [];
   let starter: string | undefined;
+  let canPause = true;
   const cards = new Map<string, Token>();
   const keys = new Map<string, string>();
   const holding = createTapLauncher({
@@ -31,6 +36,9 @@ function makeDesk(settings: Partial<typeof on> = {}) {
     launcher: {
       launch: ({ text }) => void did.push(`launch ${text}`),
       stopMedia: (_why, card) => void did.push(`stop ${cards.get(card ?? "")?.text}`),
+      pauseMedia: (_why, card) => void did.push(`pause ${cards.get(card)?.text}`),
+      resumeMedia: () => void did.push("resume"),
+      canPauseMedia: () => canPause,
       cardOfMedia: () => starter,
       isLaunching: () => false,
     },
@@ -65,6 +73,11 @@ function makeDesk(settings: Partial<typeof on> = {}) {
       starter = text === undefined ? undefined : keys.get(text);
       bus.emit("media.started", { ...media, systemId });
     },
+    cannotPause() {
+      canPause = false;
+    },
+    /** A person resumes the player. */
+    resumes: () => bus.emit("media.resumed", { ...media, systemId: "SNES" }),
     ends: () => bus.emit("media.stopped", { ...media, systemId: "SNES", elapsed: 1, exitCode: 0 }),
     set: (more: Partial<typeof on>) => holding.configure({ ...on, ...settings, ...more }),
   };
@@ -229,23 +242,107 @@ test.each([
   expect(desk.did).toEqual(["launch game"]);
 });
 
+test("a card that goes pauses its media if that is set, and they resume without a launch when it is put back", () => {
+  const desk = makeDesk({ ...pausing, insertModeExitDelay: 2 });
+  desk.put("game");
+  desk.plays("game");
+  desk.take("game");
+  desk.clock.advance(1999);
+  expect(desk.did).toEqual(["launch game"]);
+  desk.clock.advance(1);
+  expect(desk.did).toEqual(["launch game", "pause game"]);
+  desk.clock.advance(hourMs - 1);
+  desk.put("game", "b");
+  expect(desk.did).toEqual(["launch game", "pause game", "resume"]);
+  desk.resumes();
+  desk.clock.advance(2 * hourMs);
+  expect(desk.did).toHaveLength(3);
+  desk.take("game", "b");
+  desk.clock.advance(1000);
+  // Back before the pause.
+  desk.put("game");
+  desk.clock.advance(2 * hourMs);
+  expect(desk.did).toHaveLength(3);
+});
+
+test("paused media stop after an hour, and the card is then launched again", () => {
+  const desk = makeDesk(pausing);
+  desk.put("game");
+  desk.plays("game");
+  desk.take("game");
+  desk.clock.advance(hourMs - 1);
+  expect(desk.did).toEqual(["launch game", "pause game"]);
+  desk.clock.advance(1);
+  expect(desk.did).toEqual(["launch game", "pause game", "stop game"]);
+  desk.put("game");
+  expect(desk.did.at(-1)).toBe("launch game");
+});
+
+test("media of a player that cannot pause stop, and another card takes over from paused ones", () => {
+  const desk = makeDesk(pausing);
+  desk.put("film");
+  desk.plays("film");
+  desk.take("film");
+  desk.put("other");
+  desk.ends();
+  desk.cannotPause();
+  desk.plays("other");
+  desk.clock.advance(2 * hourMs);
+  desk.take("other");
+  expect(desk.did).toEqual(["launch film", "pause film", "launch other", "stop other"]);
+});
+
+test("media that a person resumes play on without their card, and a tap on another kind of reader launches", () => {
+  const desk = makeDesk(pausing);
+  desk.put("game");
+  desk.plays("game");
+  desk.take("game");
+  desk.resumes();
+  desk.clock.advance(2 * hourMs);
+  expect(desk.did).toEqual(["launch game", "pause game"]);
+  desk.put("game");
+  desk.take("game");
+  desk.put("game", "line");
+  expect(desk.did.slice(2)).toEqual(["launch game", "pause game", "launch game"]);
+});
+
+test.each([
+  ["media are to stop instead", { insertModeAction: "stop" }, ["stop game"]],
+  ["hold mode is switched off", { insertMode: false }, []],
+  ["its system comes to the blocklist", { insertModeBlocklist: ["SNES"] }, []],
+] as const)("a changed setting counts for paused media too: %s", (_what, change, does) => {
+  const desk = makeDesk(pausing);
+  desk.put("game");
+  desk.plays("game");
+  desk.take("game");
+  desk.set(change);
+  desk.clock.advance(2 * hourMs);
+  expect(desk.did).toEqual(["launch game", "pause game", ...does]);
+});
+
 test("100,000 steps of cards, faults, ends and settings do what a model of the rules says", () => {
   const seeds = 50;
   const stepsEach = 2000;
   let launches = 0;
   let stops = 0;
   let putBack = 0;
+  let pauses = 0;
+  let resumes = 0;
   for (let seed = 1; seed <= seeds; seed++) {
     const { told, expected, kept } = walk(seed, stepsEach);
     expect(told).toEqual(expected);
     launches += told.filter((line) => line.includes("launch")).length;
     stops += told.filter((line) => line.includes("stop")).length;
     putBack += kept;
+    pauses += told.filter((line) => line.includes("pause")).length;
+    resumes += told.filter((line) => line.includes("resume")).length;
   }
   // The walk reaches every state.
   expect(launches).toBeGreaterThan(5000);
   expect(stops).toBeGreaterThan(1000);
   expect(putBack).toBeGreaterThan(500);
+  expect(pauses).toBeGreaterThan(300);
+  expect(resumes).toBeGreaterThan(40);
 });
 
 test("a reader that was never announced, or a system that nobody knows, is no special case", () => {
@@ -286,6 +383,7 @@ test("a delay waits a whole number of milliseconds, at least one, and for nothin
       stopMedia() {
         stops += 1;
       },
+      ...noPauses,
       cardOfMedia: () => cardOf(token),
       isLaunching: () => false,
     },
@@ -319,6 +417,7 @@ test("a tap is launched with its reader, its caller and the problem of its tag; 
         if (refusal !== undefined) throw refusal;
       },
       stopMedia() {},
+      ...noPauses,
       cardOfMedia: () => undefined,
       isLaunching: () => false,
     },
@@ -374,6 +473,7 @@ test("a card counts as one of a reader of the device, unless the API laid it the
     launcher: {
       launch: ({ text }, from) => void said.push(`${text}: ${from?.isFromReader}`),
       stopMedia() {},
+      ...noPauses,
       cardOfMedia: () => undefined,
       isLaunching: () => false,
     },
