@@ -224,3 +224,36 @@ test("the owner's ceiling holds for the volume of mpv, from its start on", async
     await rm(folder, { recursive: true });
   }
 });
+
+test("mpv starts at a position, and its last report stays known after the end, but not for another file", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-lines-"));
+  const said = join(folder, "said");
+  const event = (name: string, facts = "") => `printf '{"event":"${name}"${facts}}\n' >&3`;
+  const property = (name: string, data: string) =>
+    event("property-change", `,"name":"${name}"${data === "" ? "" : `,"data":${data}`}`);
+  // Answers everything by 58. A seek ends the file, and the next file has no position of its own.
+  const script = `echo "$*" >${said}; ${event("file-loaded")}; ${property("duration", "700")}
+  ${property("pause", "true")}; ${event("playback-restart")}
+  while read -r line <&3; do
+    id=\${line##*:}
+    echo "{\\"request_id\\":\${id%\\}},\\"error\\":\\"success\\",\\"data\\":58}" >&3
+    case $line in
+      *'"seek"'*) ${event("end-file", ',"reason":"eof"')}; ${property("duration", "")} ;;
+      *playlist-next*) ${event("file-loaded")} ;;
+    esac
+  done`;
+  const started = { ...order(script), startMs: 300_500 };
+  const player = startMpv(started, { clock: systemClock, volume: undefined, onPause });
+  try {
+    const progress = { positionMs: 58_000, durationMs: 700_000, isOver: false };
+    await eventually(() => expect(player.progress?.()).toEqual(progress));
+    expect(await Bun.file(said).text()).toContain(" --start=300.500");
+    await player.control({ kind: "seek", to: { kind: "to", ms: 1 } });
+    await eventually(() => expect(player.progress?.()).toEqual({ ...progress, isOver: true }));
+    await player.control({ kind: "next" });
+    await eventually(() => expect(player.progress?.()).toBeUndefined());
+  } finally {
+    await player.process.stop(1000);
+    await rm(folder, { recursive: true });
+  }
+});
