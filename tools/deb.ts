@@ -10,6 +10,8 @@ import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 import { dependencies, version } from "../package.json";
+import { completionsFor } from "../src/cli/completions.ts";
+import { manPage } from "./man-page.ts";
 
 const root = join(import.meta.dir, "..");
 const targets = {
@@ -73,6 +75,10 @@ async function fill(place: string, architecture: Architecture, compiler: string)
   for (const [path, from, mode] of files) await put(place, path, await readFile(join(root, from)), mode);
   await put(place, "usr/share/doc/tapdeck/copyright", await copyright());
   await put(place, "usr/share/doc/tapdeck/changelog.gz", gzipSync(await changelog(), { level: 9 }));
+  await put(place, "usr/share/man/man1/tapdeck.1.gz", gzipSync(manPage(), { level: 9 }));
+  await put(place, "usr/share/bash-completion/completions/tapdeck", completionsFor("bash"));
+  await put(place, "usr/share/zsh/vendor-completions/_tapdeck", completionsFor("zsh"));
+  await put(place, "usr/share/fish/vendor_completions.d/tapdeck.fish", completionsFor("fish"));
   const binary = join(root, "dist", `tapdeck-linux-${targets[architecture].binary}`);
   if (!(await Bun.file(binary).exists())) fail(`${relative(root, binary)} is missing: make build`);
   await mkdir(join(place, "usr/bin"), { recursive: true });

@@ -5,9 +5,10 @@ import { type Client, connect, type Notification, RpcError } from "../client/cli
 import { template } from "../config/settings-table.ts";
 import type { Config } from "../config/shape.ts";
 import { assert, codeOf, exitCodes, exitFailure, messageOf, StartError } from "../core/errors.ts";
-import { isRecord, printable, printableJson } from "../core/text.ts";
+import { didYouMean, isRecord, printable, printableJson } from "../core/text.ts";
 import { normalizeUid } from "../core/token.ts";
 import type { CommandLine, Common, Invocation } from "./arguments.ts";
+import { completionsFor, isShell, shells } from "./completions.ts";
 import { deckCommands } from "./deck-commands.ts";
 import { type CommandName, helpText } from "./help.ts";
 import { indexMedia, meantInstead, searchMedia } from "./media-command.ts";
@@ -47,6 +48,7 @@ export async function runCommand(
   if (asked.kind === "help") print(helpText(asked.command).trimEnd());
   else if (asked.kind === "version")
     print(asked.json ? JSON.stringify({ version: parts.version }) : `tapdeck ${parts.version}`);
+  else if (asked.command === "completions") print(completions(asked.words[0] ?? ""));
   else if (asked.command === "config") await printConfig(asked, parts.configPathOf(asked));
   else if (asked.command === "update") return await updateSystem(asked, parts);
   else await askService(commands[asked.command], asked, parts);
@@ -55,7 +57,7 @@ export async function runCommand(
 
 type Command = (client: Client, asked: CommandLine, screen: Terminal) => Promise<void>;
 
-type Alone = "config" | "update" | "version" | "help";
+type Alone = "completions" | "config" | "update" | "version" | "help";
 
 /** The commands that need a service. */
 const commands: Readonly<Record<Exclude<CommandName, Alone>, Command>> = {
@@ -91,6 +93,12 @@ const commands: Readonly<Record<Exclude<CommandName, Alone>, Command>> = {
   write: (client, { words: [text], list, reader: readerId, force, json }) =>
     writeTags(client, { text, list, readerId, force, json, ...terminal }),
 };
+
+function completions(shell: string): string {
+  if (isShell(shell)) return completionsFor(shell).trimEnd();
+  const sentence = `there are completions for ${shells.join(", ")}, and none for ${shell}${didYouMean(shell, shells)}`;
+  throw new StartError(exitCodes.usage, sentence);
+}
 
 async function askService(command: Command, asked: CommandLine, parts: CliParts): Promise<void> {
   const client = await reach(asked, parts);

@@ -1,4 +1,4 @@
-/** The table of commands and options, in the order of the help text. The help texts are made from it. */
+/** The table of commands and options, in the order of the help text. Help, completions and the man page are made from it. */
 
 /** The options: `value` stands for the value in help texts. */
 export const optionForms = {
@@ -43,7 +43,7 @@ interface CommandHelp {
   readonly words?: readonly [min: number, max: number];
 }
 
-const json = "in the form of the API";
+const json = "as JSON";
 
 const help = {
   tap: {
@@ -183,7 +183,7 @@ Exit code 1 if nothing was paired.`,
     more: "",
     options: {
       write: "write it to the service's settings file, unless that exists",
-      json: "as a JSON string",
+      json,
     },
   },
   update: {
@@ -200,11 +200,19 @@ Exit code 1 if the file was refused; then nothing was written.`,
     },
     words: [0, 1],
   },
+  completions: {
+    usage: "completions bash|zsh|fish",
+    summary: "print the completions for a shell",
+    more: `bash: tapdeck completions bash >~/.local/share/bash-completion/completions/tapdeck
+zsh:  tapdeck completions zsh >FOLDER/_tapdeck, with a FOLDER of $fpath
+fish: tapdeck completions fish >~/.config/fish/completions/tapdeck.fish`,
+    words: [1, 1],
+  },
   version: {
     usage: "version",
     summary: "print the version",
     more: "",
-    options: { json: "as a JSON object" },
+    options: { json },
   },
   help: { usage: "help [COMMAND]", summary: "print this, or more on a command", more: "", words: [0, 1] },
 } as const satisfies Readonly<Record<string, CommandHelp>>;
@@ -227,7 +235,7 @@ export function isCommand(word: string): word is CommandName {
   return Object.hasOwn(help, word);
 }
 
-interface OptionHelp {
+export interface OptionHelp {
   readonly name: OptionName;
   readonly letter: string | undefined;
   /** Undefined for a flag. */
@@ -274,11 +282,11 @@ export function helpText(command: CommandName | undefined): string {
     return `${[`tapdeck ${usage}\n`, `${summary}\n`, more === "" ? "" : `${more}\n`, options].filter(Boolean).join("\n")}`;
   }
   const list = Object.values(commandHelp).map(
-    ({ usage, summary }) => `  tapdeck ${usage.padEnd(34)} ${summary}`,
+    ({ usage, summary }) => `  tapdeck ${usage.padEnd(36)} ${summary}`,
   );
   return `Tap a card, and the game, song or film on it starts.
 
-  ${"tapdeck".padEnd(42)} start the service
+  ${"tapdeck".padEnd(44)} start the service
 ${list.join("\n")}
 
 ${optionLines(undefined)}

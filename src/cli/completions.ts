@@ -1,0 +1,158 @@
+/** The completions of `tapdeck completions` for bash, zsh and fish, made from the table of commands. */
+import { roles } from "../core/rights.ts";
+import { type CommandName, commandHelp, commandNames, type OptionHelp, optionsOf } from "./help.ts";
+
+export const shells = ["bash", "zsh", "fish"] as const;
+type Shell = (typeof shells)[number];
+
+export function isShell(word: string): word is Shell {
+  return shells.some((shell) => shell === word);
+}
+
+export function completionsFor(shell: Shell): string {
+  return { bash, zsh, fish }[shell]();
+}
+
+/** The words that may follow a command; none if they are free. */
+function choicesOf(command: CommandName): readonly string[] {
+  if (command === "help") return commandNames;
+  if (command === "completions") return shells;
+  return command === "settings" ? ["get", "set"] : [];
+}
+
+const takesFile = (command: CommandName) => command === "update";
+const isPath = ({ value }: OptionHelp) => value === "FILE" || value === "FOLDER";
+const long = ({ name }: OptionHelp) => `--${name}`;
+const dashed = (option: OptionHelp) => [
+  ...(option.letter === undefined ? [] : [`-${option.letter}`]),
+  long(option),
+];
+const summaryOf = (command: CommandName) => commandHelp[command].summary;
+
+function bash(): string {
+  const common = optionsOf(undefined);
+  const valued = common.filter(({ value }) => value !== undefined);
+  const cases = commandNames.map((command) => {
+    const words = [...optionsOf(command), ...common].map(long);
+    const file = takesFile(command) ? "; files=1" : "";
+    return `    ${command}) words="${[...choicesOf(command), ...words].join(" ")}"${file} ;;`;
+  });
+  const paths = new Set(
+    [undefined, ...commandNames].flatMap((command) => optionsOf(command).filter(isPath).map(long)),
+  );
+  // `pair --list` takes no value, and is followed by no word either.
+  return `# bash completion for tapdeck
+_tapdeck() {
+  local word=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD-1]} command= words= files= i
+  COMPREPLY=()
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case \${COMP_WORDS[i]} in
+    ${valued.map(long).join(" | ")})
+      [[ \${COMP_WORDS[i+1]} == = ]] && ((i++))
+      ((i++))
+      ;;
+    -*) ;;
+    *)
+      command=\${COMP_WORDS[i]}
+      break
+      ;;
+    esac
+  done
+  [[ $before == = ]] && before=\${COMP_WORDS[COMP_CWORD-2]}
+  [[ $word == = ]] && word=
+  case $before in
+  ${[...paths].join(" | ")})
+    compopt -o filenames
+    mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    return
+    ;;
+  --role)
+    mapfile -t COMPREPLY < <(compgen -W "${roles.join(" ")}" -- "$word")
+    return
+    ;;
+  esac
+  case $command in
+    "") words="${[...commandNames, ...common.map(long)].join(" ")}" ;;
+${cases.join("\n")}
+  esac
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+  if [[ $files && $word != -* ]]; then
+    compopt -o filenames
+    mapfile -t -O "\${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$word")
+  fi
+}
+complete -F _tapdeck tapdeck
+`;
+}
+
+function zsh(): string {
+  const spec = (option: OptionHelp) => {
+    const text = `[${option.text.replaceAll(/[[\]:\\]/g, "\\$&")}]`;
+    const action = isPath(option) ? "_files" : option.name === "role" ? `(${roles.join(" ")})` : " ";
+    const value = option.value === undefined ? "" : `:${option.value}:${action}`;
+    return dashed(option).map((form) => quoted(`${form}${text}${value}`));
+  };
+  const cases = commandNames.map((command) => {
+    const choices = choicesOf(command);
+    const words = choices.length > 0 ? `(${choices.join(" ")})` : takesFile(command) ? "_files" : " ";
+    const specs = [...optionsOf(command).flatMap(spec), quoted(`*:word:${words}`)];
+    return `      ${command}) _arguments $common ${specs.join(" ")} ;;`;
+  });
+  return `#compdef tapdeck
+_tapdeck() {
+  local curcontext="$curcontext" state line
+  local -a commands common
+  commands=(
+${commandNames.map((command) => `    ${quoted(`${command}:${summaryOf(command).replaceAll(":", "\\:")}`)}`).join("\n")}
+  )
+  common=(
+${optionsOf(undefined)
+  .flatMap(spec)
+  .map((one) => `    ${one}`)
+  .join("\n")}
+  )
+  _arguments -C $common '1:command:->command' '*::word:->word'
+  case $state in
+  command) _describe command commands ;;
+  word)
+    case $line[1] in
+${cases.join("\n")}
+    esac
+    ;;
+  esac
+}
+if [[ $funcstack[1] == _tapdeck ]]; then _tapdeck "$@"; else compdef _tapdeck tapdeck; fi
+`;
+}
+
+function fish(): string {
+  const line = (option: OptionHelp, condition: string) => {
+    const value =
+      option.value === undefined
+        ? ""
+        : option.name === "role"
+          ? ` -x -a ${quoted(roles.join(" "))}`
+          : isPath(option)
+            ? " -r -F"
+            : " -x";
+    const letter = option.letter === undefined ? "" : ` -s ${option.letter}`;
+    return `complete -c tapdeck${condition} -l ${option.name}${letter}${value} -d ${quoted(option.text)}`;
+  };
+  const lines = commandNames.flatMap((command) => {
+    const within = ` -n '__fish_seen_subcommand_from ${command}'`;
+    const choices = choicesOf(command);
+    return [
+      `complete -c tapdeck -n __fish_use_subcommand -a ${command} -d ${quoted(summaryOf(command))}`,
+      ...(choices.length === 0 ? [] : [`complete -c tapdeck${within} -a ${quoted(choices.join(" "))}`]),
+      ...(takesFile(command) ? [`complete -c tapdeck${within} -F`] : []),
+      ...optionsOf(command).map((option) => line(option, within)),
+    ];
+  });
+  const common = optionsOf(undefined).map((option) => line(option, ""));
+  return `# fish completion for tapdeck\ncomplete -c tapdeck -f\n${[...common, ...lines].join("\n")}\n`;
+}
+
+/** In single quotes, which bash, zsh and fish read alike if no backslash stands before a quote. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
