@@ -5,6 +5,7 @@
 import { isAbsolute } from "node:path";
 import {
   configListMax,
+  hostNameCharsMax,
   mappingPatternBytesMax,
   playTimeMinutesMax,
   scriptBytesMax,
@@ -110,6 +111,13 @@ export const hook: Check<string> = (value, key) => {
   return script;
 };
 
+const host: Check<string> = (value, key) => {
+  const name = boundedText(hostNameCharsMax)(value, key).toLowerCase();
+  if (/^(\*\.)?([\w-]+\.)*[\w-]+$|^(([\w-]+\.)*[\w-]+|\[[0-9a-f:]+\])(:\d{1,5})?$/.test(name)) return name;
+  const examples = '"radio.example.org", "*.example.org" or "nas.lan:8000"';
+  throw new SettingError(key, `${key} must hold names of hosts such as ${examples}, not ${shown(value)}`);
+};
+export const hosts = list(host, settingsListMax);
 export const patterns = list(boundedText(mappingPatternBytesMax), settingsListMax);
 export const allowLaunch: Check<boolean | readonly string[]> = (value, key) =>
   typeof value === "boolean" ? value : patterns(value, key);

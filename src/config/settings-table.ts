@@ -16,6 +16,7 @@ import {
   type Check,
   folder,
   hook,
+  hosts,
   list,
   oneOf,
   patterns,
@@ -159,6 +160,10 @@ export const settingsTable = {
     ]),
     allow_http: setting({ check: patterns, default: [] }, [
       "Addresses that a card may call with **http.get and **http.post: patterns that match all of it. An empty list means none.",
+    ]),
+    allow_stream: setting({ check: hosts, default: [] }, [
+      'Hosts whose web radio and podcasts play from a card with an address: "radio.example.org", all below a name as "*.example.org", or with a port.',
+      "A host of this device or of your network must be named without a star. An empty list means none.",
     ]),
     allow_input: setting({ check: boolean, default: false }, [
       "Whether cards and callers may press keys of a virtual keyboard and gamepad. Keys reach the window with the focus, even a terminal.",

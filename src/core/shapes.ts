@@ -129,6 +129,8 @@ export type MediaStopped = ValueOf<typeof mediaStopped>;
 /** The media that is playing. Position, duration, state and volume (percent) are present only if the player reports them. */
 export const activeMedia = v.object({
   ...startedMedia,
+  /** The present title of a web radio, in the words of its station. */
+  streamTitle: v.exactOptional(v.string()),
   positionMs: v.exactOptional(count),
   durationMs: v.exactOptional(count),
   playbackState: v.exactOptional(v.picklist(playbackStates)),

@@ -182,6 +182,18 @@ export function chooseSystemLauncher(system: System, launchers: readonly Launche
   return orderOf(launcher, { path: "", system });
 }
 
+/** The mpv that plays a stream from its standard input: the first one, or `wantedId`. Throws `ServiceError("failed")`. */
+export function chooseStreamPlayer(
+  system: System,
+  launchers: readonly AvailableLauncher[],
+  wantedId: string | undefined,
+): PlayerChoice {
+  const isWanted = ({ id }: LauncherConfig) => wantedId === undefined || id === wantedId;
+  const launcher = launchers.find((one) => one.kind === "mpv" && isWanted(one));
+  if (launcher !== undefined) return orderOf(launcher, { path: "-", system });
+  throw failed('no mpv is set up, which streams need: install it, or add a launcher with kind = "mpv"');
+}
+
 /** Puts the file into the command line, and for RetroArch the core. */
 function orderOf(launcher: AvailableLauncher, { path, system }: MediaFile): PlayerChoice {
   const { id, kind = "process", command, environment, folder, isUnconfined, stop } = launcher;

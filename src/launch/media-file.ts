@@ -20,6 +20,8 @@ export interface MediaFile {
   readonly system: System;
   /** The system by folder and extension, if the card names another one. */
   readonly toldSystem?: System;
+  /** The name for people, if it is not that of the file: of a station. */
+  readonly name?: string;
   /** The path in bytes, if it is not UTF-8. */
   readonly bytes?: Uint8Array;
   /** To be called once the player is gone. */
@@ -109,7 +111,9 @@ function notBelow(wanted: string): ServiceError {
 
 async function missing(wanted: string, { roots, own }: MediaFolders, names: Names): Promise<ServiceError> {
   if (/^[a-z][\w+.-]*:\/\//i.test(wanted))
-    return failed(`${wanted} is an address and no file, and Tapdeck opens none`);
+    return failed(
+      `${wanted} is an address and no file: Tapdeck opens only web radio and podcasts of script.allow_stream`,
+    );
   const folders = [...roots, ...own.map(({ folder }) => folder)];
   // The error does not reveal files outside the media folders.
   if (isAbsolute(wanted) && !folders.some((folder) => isBelow(wanted, folder))) return notBelow(wanted);

@@ -174,12 +174,16 @@ export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: Pla
   };
 }
 
-function mediaOf({ path, system }: MediaFile, { launcherId }: PlayerChoice, startedMs: number): ActiveMedia {
+function mediaOf(
+  { path, system, name }: MediaFile,
+  { launcherId }: PlayerChoice,
+  startedMs: number,
+): ActiveMedia {
   return {
     systemId: system.id,
     systemName: system.name,
     mediaPath: path,
-    mediaName: mediaNameOf(path),
+    mediaName: name ?? mediaNameOf(path),
     launcherId,
     started: rfc3339(startedMs),
   };

@@ -5,6 +5,7 @@ import { spawnPlayer } from "../system/process.ts";
 import { lastLines } from "../system/stderr-tail.ts";
 import { type MpvLine, openMpvLine } from "./mpv-line.ts";
 import type { ControlledPlayer, PlayerAction, PlayerOrder, PlayerParts, PlayerState } from "./player.ts";
+import { feedStream } from "./web-stream.ts";
 
 // The wait for the present position. After it, the state is the last known one.
 const stateMsMax = 250;
@@ -36,6 +37,15 @@ const fileOnly = [
   "--include=/dev/stdin",
 ] as const;
 
+/** A stream comes through the standard input. Without `mpv.conf` and its folder there are no scripts, either. */
+const streamOnly = [
+  ...fileOnly.filter((option) => !option.startsWith("--include=")),
+  "--no-config",
+  // The default of 150 MiB is too much for a board.
+  "--demuxer-max-bytes=8MiB",
+  "--demuxer-max-back-bytes=1MiB",
+] as const;
+
 const noScripts = new TextEncoder().encode("load-scripts=no\nscripts=\nytdl=no\n");
 
 interface Known {
@@ -57,14 +67,15 @@ export function startMpv(
   order: PlayerOrder,
   { clock, volume, onPause }: Pick<PlayerParts, "clock" | "volume" | "onPause">,
 ): ControlledPlayer {
-  const { argv, optionsAt, environment, folder, startMs } = order;
+  const { argv, optionsAt, environment, folder, startMs, stream } = order;
   const loudness = volume === undefined ? [] : [`--volume=${volume}`];
   const start = startMs === undefined ? [] : [`--start=${(startMs / 1000).toFixed(3)}`];
-  const options = [...fileOnly, "--input-ipc-client=fd://3", ...loudness, ...start];
+  const source = stream === undefined ? fileOnly : streamOnly;
+  const options = [...source, "--input-ipc-client=fd://3", ...loudness, ...start];
   const process = spawnPlayer(argv.toSpliced(optionsAt, 0, ...options), {
     ...(environment === undefined ? {} : { environment }),
     folder,
-    input: noScripts,
+    ...(stream === undefined ? { input: noScripts } : { hasTalk: true }),
     reach: "offline",
     hasLine: true,
     mayHandOn: false,
@@ -102,7 +113,12 @@ export function startMpv(
     }
     if (name === "file-loaded") loading ??= clock.after(loadedMs, shown.resolve);
   });
+  if (stream !== undefined && process.talk !== undefined) {
+    void process.talk.output.pipeTo(new WritableStream()).catch(() => {});
+    void feedStream(stream, process.talk, (title) => known.properties.set("streamTitle", title));
+  }
   void process.exited.then(() => {
+    stream?.close();
     line.close();
     loading?.[Symbol.dispose]();
   });
@@ -187,10 +203,12 @@ function stateOf(known: Known): PlayerState {
   if (!isLoaded) return { playbackState: "loading" };
   const duration = properties.get("duration");
   const volume = properties.get("volume");
+  const title = properties.get("streamTitle");
   const waits = properties.get("paused-for-cache") === true;
   return {
     ...(positionMs === undefined ? {} : { positionMs }),
     ...(typeof duration === "number" ? { durationMs: toMs(duration) } : {}),
+    ...(typeof title === "string" ? { streamTitle: title } : {}),
     ...(typeof volume === "number" ? { volume: Math.round(volume) } : {}),
     playbackState: isPaused(known) ? "paused" : waits ? "buffering" : "playing",
   };

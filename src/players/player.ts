@@ -10,6 +10,7 @@ import type {
   StopHow,
   VolumeChange,
 } from "../core/playback.ts";
+import type { WebBody } from "../system/http-exchange.ts";
 import { type Player, spawnPlayer } from "../system/process.ts";
 import { startMpv } from "./mpv.ts";
 import { startRetroArch } from "./retroarch.ts";
@@ -32,6 +33,8 @@ export interface PlayerOrder {
   readonly resuming?: Resuming;
   /** RetroArch only: the folder of saves. Its own settings decide if absent. */
   readonly saves?: SavePlace;
+  /** mpv only: plays these bytes from its standard input, and not its file. */
+  readonly stream?: WebBody;
   /** RetroArch only: the folder of BIOS files, if it is not RetroArch's own. */
   readonly systemFolder?: string;
 }
@@ -52,7 +55,10 @@ export interface PlayerParts {
   readonly onPause: (isPaused: boolean) => void;
 }
 
-export type PlayerState = Pick<ActiveMedia, "positionMs" | "durationMs" | "playbackState" | "volume">;
+export type PlayerState = Pick<
+  ActiveMedia,
+  "positionMs" | "durationMs" | "playbackState" | "volume" | "streamTitle"
+>;
 
 /** A control of a player, without the volume (`changeVolume`). */
 export type PlayerAction = Exclude<ControlAction, { readonly kind: "volume" }>;

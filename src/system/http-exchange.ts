@@ -22,10 +22,10 @@ export interface HttpExchange {
  * with `data.connected` false if there was no connection, and the signal's reason if that aborts.
  */
 export function exchange(asked: HttpExchange, signal: AbortSignal): Promise<ResponseHead> {
-  const request = requestOf(asked);
+  const request = requestOf(asked, "1.1");
   return new Promise((resolve, reject) => {
     let connected = false;
-    const reading: Reading = { bytes: Buffer.alloc(0), head: undefined, bodyBytes: 0, tail: "" };
+    const reading = newReading();
     const socket = open(asked, () => {
       connected = true;
       socket.write(request);
@@ -59,6 +59,53 @@ export function exchange(asked: HttpExchange, signal: AbortSignal): Promise<Resp
   });
 }
 
+/** The head of a response, and its body as it comes. */
+export interface WebBody extends ResponseHead {
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** Ends the connection, and with it the body. */
+  close(): void;
+}
+
+/**
+ * Sends a GET of HTTP/1.0, which has no chunks, and resolves with the head of the response; the signal counts until then.
+ * Throws as `exchange` does.
+ */
+export async function openBody(asked: HttpExchange, signal: AbortSignal): Promise<WebBody> {
+  let connected = false;
+  const socket = open(asked, () => {
+    connected = true;
+    socket.write(requestOf(asked, "1.0"));
+  });
+  const onAbort = () => socket.destroy();
+  signal.addEventListener("abort", onAbort, { once: true });
+  const chunks: AsyncIterator<Buffer> = socket[Symbol.asyncIterator]();
+  const reading = newReading();
+  const fail = (why: string, cause?: unknown): never => {
+    socket.destroy();
+    signal.throwIfAborted();
+    throw new ServiceError("failed", `${asked.url.host} ${why}`, { cause, data: { connected } });
+  };
+  while (reading.head === undefined) {
+    const read = await chunks
+      .next()
+      .catch((error: unknown) => fail(`could not be reached: ${messageOf(error)}`, error));
+    if (read.done === true) return fail("closed the connection without an answer");
+    const fault = take(reading, read.value);
+    if (fault !== undefined) return fail(fault);
+  }
+  signal.removeEventListener("abort", onAbort);
+  if (reading.head.isChunked) return fail("sends chunks, which HTTP/1.0 does not have");
+  const first = reading.rest;
+  return {
+    ...reading.head,
+    chunks: (async function* () {
+      yield first;
+      yield* { [Symbol.asyncIterator]: () => chunks };
+    })(),
+    close: () => void socket.destroy(),
+  };
+}
+
 function open({ url, address }: HttpExchange, onOpen: () => void): Socket {
   const port = portOf(url);
   if (url.protocol !== "https:") return connectPlain({ host: address, port }, onOpen);
@@ -73,28 +120,32 @@ export function portOf({ port, protocol }: URL): number {
   return Number(port === "" ? (protocol === "https:" ? 443 : 80) : port);
 }
 
-function requestOf({ method, url, content }: HttpExchange): Buffer {
+function requestOf({ method, url, content }: HttpExchange, version: "1.0" | "1.1"): Buffer {
   const body = Buffer.from(content?.body ?? "");
   if (content !== undefined && !/^[\x20-\x7e]+$/.test(content.type))
     throw failed("a content type is written in plain letters, such as text/plain");
   const lines = [
-    `${method} ${url.pathname}${url.search} HTTP/1.1`,
+    `${method} ${url.pathname}${url.search} HTTP/${version}`,
     `Host: ${url.host}`,
     "User-Agent: tapdeck",
     "Accept: */*",
     "Accept-Encoding: identity",
     "Connection: close",
+    // Radio stations put titles into the body, and say how (`icy-metaint`).
+    ...(version === "1.0" ? ["Icy-MetaData: 1"] : []),
     ...(content === undefined ? [] : [`Content-Type: ${content.type}`, `Content-Length: ${body.length}`]),
   ];
   return Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`), body]);
 }
 
-interface ResponseHead {
+export interface ResponseHead {
   readonly status: number;
   readonly location: string | undefined;
   /** Bytes of the body; undefined if it ends with the connection, or comes in chunks. */
   readonly length: number | undefined;
   readonly isChunked: boolean;
+  /** The fields, by names in lower case. */
+  readonly fields: ReadonlyMap<string, string>;
 }
 
 interface Reading {
@@ -104,6 +155,13 @@ interface Reading {
   bodyBytes: number;
   /** The last characters of the body, which mark the end of a body in chunks. */
   tail: string;
+  /** The last piece of the body. */
+  rest: Buffer;
+}
+
+function newReading(): Reading {
+  const none = Buffer.alloc(0);
+  return { bytes: none, head: undefined, bodyBytes: 0, tail: "", rest: none };
 }
 
 /** Reads bytes; returns a sentence if they are no valid response. */
@@ -121,6 +179,7 @@ function take(reading: Reading, bytes: Buffer): string | undefined {
     // A final response follows 1xx (RFC 9110, 15.2).
     if (head.status >= 200) reading.head = head;
   }
+  reading.rest = body;
   reading.bodyBytes += body.length;
   reading.tail = (reading.tail + body.subarray(-7).toString("latin1")).slice(-7);
   return reading.bodyBytes > webBodyBytesMax ? `answered with more than ${webBodyBytesMax} bytes` : undefined;
@@ -128,7 +187,7 @@ function take(reading: Reading, bytes: Buffer): string | undefined {
 
 function headOf(text: string): ResponseHead | undefined {
   const [statusLine = "", ...lines] = text.split("\r\n");
-  const status = /^HTTP\/1\.[01] ([1-9][0-9]{2})( |$)/.exec(statusLine)?.[1];
+  const status = /^(?:HTTP\/1\.[01]|ICY) ([1-9][0-9]{2})( |$)/.exec(statusLine)?.[1];
   if (status === undefined) return undefined;
   const fields = new Map(
     lines.map((line) => {
@@ -142,7 +201,7 @@ function headOf(text: string): ResponseHead | undefined {
   // 204 and 304 have no body, even with a Content-Length (RFC 9112, 6.3).
   const known =
     code === 204 || code === 304 ? 0 : length === undefined || isChunked ? undefined : Number(length);
-  return { status: code, location: fields.get("location"), length: known, isChunked };
+  return { status: code, location: fields.get("location"), length: known, isChunked, fields };
 }
 
 function isWhole({ head, bodyBytes, tail }: Reading): boolean {

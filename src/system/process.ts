@@ -22,6 +22,10 @@ export type Player = ReturnType<typeof spawnPlayer>;
 export interface Talk {
   /** Never throws, even if the player has ended. */
   say(text: string): void;
+  /** Resolves with whether the player's pipe has taken the bytes; false if it has ended. */
+  send(bytes: Uint8Array): Promise<boolean>;
+  /** Ends its standard input. */
+  end(): void;
   readonly output: ReadableStream<Uint8Array>;
 }
 
@@ -121,11 +125,25 @@ function talkOf({ stdin, stdout, exited }: Pick<Child, "stdin" | "stdout" | "exi
   };
   void exited.then(() => quietly(() => stdin.end()));
   const [output, copy] = stdout.tee();
-  const say = (text: string) => {
-    quietly(() => stdin.write(text));
-    quietly(() => stdin.flush());
+  const talk = {
+    output,
+    async send(bytes: Uint8Array) {
+      try {
+        await stdin.write(bytes);
+        await stdin.flush();
+        return true;
+      } catch {
+        // EPIPE: it has ended, and its exit says more.
+        return false;
+      }
+    },
+    end: () => quietly(() => stdin.end()),
+    say(text: string) {
+      quietly(() => stdin.write(text));
+      quietly(() => stdin.flush());
+    },
   };
-  return { talk: { output, say }, said: keepLastWords(copy) };
+  return { talk, said: keepLastWords(copy) };
 }
 
 /** Resolves when nothing of the player behind a wrapper is left. */

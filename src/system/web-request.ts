@@ -7,14 +7,25 @@ import { isIP } from "node:net";
 import { failed, ServiceError } from "../core/errors.ts";
 import { webAddressesMax, webRedirectsMax, webRequestMsMax } from "../core/limits.ts";
 import { isOwnAddress, type Reach, reachOf } from "./addresses.ts";
-import { exchange, type HttpExchange, portOf } from "./http-exchange.ts";
+import {
+  exchange,
+  type HttpExchange,
+  openBody,
+  portOf,
+  type ResponseHead,
+  type WebBody,
+} from "./http-exchange.ts";
 
 /** The addresses of a host name, in the order in which the client tries them. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
 interface WebClientParts {
-  /** The patterns of the owner's list that match the whole URL. */
-  readonly listed: (url: string) => readonly string[];
+  /** The entries of the owner's list that match the URL. */
+  readonly listed: (url: URL) => readonly string[];
+  /** The remedy for an URL that is not listed, as the end of a sentence. */
+  readonly how: string;
+  /** The name of one entry of the list. */
+  readonly entry: string;
   /** Ports that this service listens on. */
   readonly ownPorts: () => readonly number[];
   readonly resolve?: Resolve;
@@ -25,32 +36,34 @@ interface WebRequest extends Pick<HttpExchange, "method" | "content"> {
   readonly url: string;
 }
 
+type Send<Head> = (request: HttpExchange, signal: AbortSignal) => Promise<Head>;
+
 export function createWebClient({
   listed,
+  how,
+  entry,
   ownPorts,
   resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address),
   msMax = webRequestMsMax,
 }: WebClientParts) {
   /** The addresses to connect to, in order. */
   const allowedAddresses = async (url: URL): Promise<readonly string[]> => {
-    const patterns = listed(url.href);
+    const patterns = listed(url);
     const host = hostOf(url);
-    if (patterns.length === 0) {
-      const sentence = `cards may not call ${url.origin} like this: add a pattern for the whole address to script.allow_http in the config file`;
-      throw new ServiceError("forbidden", sentence);
-    }
+    if (patterns.length === 0)
+      throw new ServiceError("forbidden", `cards may not call ${url.origin} like this: ${how}`);
     const addresses = isIP(host) > 0 ? [host] : await resolve(host).catch((error) => unresolved(host, error));
     if (addresses.length === 0) unresolved(host, undefined);
-    for (const address of addresses) checkAddress(url, address, patterns, ownPorts());
+    for (const address of addresses) checkAddress(url, address, patterns, ownPorts(), entry);
     return addresses.slice(0, webAddressesMax);
   };
-  const once = async (url: URL, request: WebRequest, signal: AbortSignal) => {
+  const once = async <Head>(url: URL, request: WebRequest, signal: AbortSignal, send: Send<Head>) => {
     let fault: unknown;
     const addresses = await abortable(allowedAddresses(url), signal);
     for (const address of addresses) {
       signal.throwIfAborted();
       try {
-        return await exchange({ ...request, url, address }, signal);
+        return await send({ ...request, url, address }, signal);
       } catch (error) {
         fault = error;
         // A server that accepted the connection may have done the request. The next address is tried only if the server was
@@ -60,11 +73,17 @@ export function createWebClient({
     }
     throw fault;
   };
-  const follow = async (first: WebRequest, signal: AbortSignal): Promise<void> => {
+  const follow = async <Head extends ResponseHead & Partial<Pick<WebBody, "close">>>(
+    first: WebRequest,
+    signal: AbortSignal,
+    send: Send<Head>,
+  ): Promise<Head> => {
     let [request, url] = [first, urlOf(first.url)];
     for (let redirects = 0; redirects <= webRedirectsMax; redirects++) {
-      const { status, location } = await once(url, request, signal);
-      if (status >= 200 && status < 300) return;
+      const head = await once(url, request, signal, send);
+      const { status, location } = head;
+      if (status >= 200 && status < 300) return head;
+      head.close?.();
       if (status < 300 || status >= 400 || location === undefined)
         throw failed(`${url.host} answered with the code ${status}`);
       url = urlOf(location, url);
@@ -73,20 +92,30 @@ export function createWebClient({
     }
     throw failed(`${first.url} was redirected more than ${webRedirectsMax} times`);
   };
+  const inTime = async <Value>(
+    host: string,
+    signal: AbortSignal,
+    act: (all: AbortSignal) => Promise<Value>,
+  ) => {
+    const late = AbortSignal.timeout(msMax);
+    try {
+      return await act(AbortSignal.any([signal, late]));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!late.aborted) throw error;
+      throw failed(`${host} did not answer within ${msMax / 1000} s`);
+    }
+  };
   return {
+    /** As `request` with GET; resolves with the head of the response, whose body the caller reads or closes. */
+    open: (url: string, signal: AbortSignal): Promise<WebBody> =>
+      inTime(urlOf(url).host, signal, (all) => follow({ method: "GET", url }, all, openBody)),
     /**
      * Resolves after a response with a status from 200 to 299. Throws `ServiceError`: `forbidden` for a URL that the owner
      * did not list, or `failed`; and the signal's reason if that aborts.
      */
     async request(asked: WebRequest, signal: AbortSignal): Promise<void> {
-      const late = AbortSignal.timeout(msMax);
-      try {
-        await follow(asked, AbortSignal.any([signal, late]));
-      } catch (error) {
-        signal.throwIfAborted();
-        if (!late.aborted) throw error;
-        throw failed(`${urlOf(asked.url).host} did not answer within ${msMax / 1000} s`);
-      }
+      await inTime(urlOf(asked.url).host, signal, (all) => follow(asked, all, exchange));
     },
   };
 }
@@ -126,6 +155,7 @@ function checkAddress(
   address: string,
   patterns: readonly string[],
   ownPorts: readonly number[],
+  entry: string,
 ): void {
   const host = hostOf(url);
   const reach = reachOf(address);
@@ -133,12 +163,12 @@ function checkAddress(
   const isNamed = (name: string) => names.some((pattern) => holdsWord(pattern, name));
   const port = portOf(url);
   if (ownPorts.includes(port) && isOwnAddress(address) && !isNamed(`${url.hostname}:${port}`))
-    throw refusal(url, "Tapdeck itself");
+    throw refusal(url, "Tapdeck itself", entry);
   if (reach === "public") return;
   const isHome = reach === "private" && isHomeName(host);
   const isOwn = reach === "loopback" && host === "localhost";
   if ((isIP(host) > 0 || isHome || isOwn) && isNamed(url.hostname)) return;
-  throw refusal(url, words[reach]);
+  throw refusal(url, words[reach], entry);
 }
 
 /** True if the pattern contains `name` as a whole word: `my.nas` and `nas2` do not contain `nas`. */
@@ -150,11 +180,9 @@ function holdsWord(pattern: string, name: string): boolean {
   return false;
 }
 
-function refusal(url: URL, where: string): ServiceError {
-  return new ServiceError(
-    "forbidden",
-    `${url.host} leads to ${where}, which a pattern of script.allow_http must name letter by letter`,
-  );
+function refusal(url: URL, where: string, entry: string): ServiceError {
+  const sentence = `${url.host} leads to ${where}, which ${entry} must name letter by letter`;
+  return new ServiceError("forbidden", sentence);
 }
 
 /** RFC 6762 (.local), RFC 8375 (home.arpa), ICANN's reservation of .internal, and other names that routers give. */

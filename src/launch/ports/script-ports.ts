@@ -4,17 +4,21 @@ import type { Config, LauncherConfig } from "../../config/shape.ts";
 import { type Clock, sleep } from "../../core/clock.ts";
 import { failed, ServiceError } from "../../core/errors.ts";
 import { untrustedDelayMsMax } from "../../core/limits.ts";
-import type { ActiveMedia, MediaFolders } from "../../core/media.ts";
+import { type ActiveMedia, type MediaFolders, mediaNameOf } from "../../core/media.ts";
 import type { ControlAction, VolumeChange } from "../../core/playback.ts";
 import { normalizeUid, type TokenParams } from "../../core/token.ts";
+import { kindOf } from "../../media/known-systems.ts";
 import { coreFolders, findCores } from "../../players/retroarch-cores.ts";
+import { shownTitle } from "../../players/web-stream.ts";
 import type { ScriptPorts } from "../../script/command.ts";
 import type { Facts } from "../../script/expression.ts";
 import { changeSystemVolume } from "../../system/mixer.ts";
 import { platform, tapdeckVersion } from "../../system/own-program.ts";
 import {
+  type AvailableLauncher,
   availableLaunchers,
   chooseLauncher,
+  chooseStreamPlayer,
   chooseSystemLauncher,
   isPlayed,
   type PlayerChoice,
@@ -69,7 +73,24 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     last.note(file, choice, proof);
     run.onStarted?.(proof);
   };
-  const outside = createOutside({ config, log });
+  const { openStream, ...outside } = createOutside({ config, log });
+  const startStream = async (
+    url: string,
+    launchers: readonly AvailableLauncher[],
+    launcher: string | undefined,
+    run: RunContext,
+  ) => {
+    const system = kindOf(".mp3") ?? { id: "Audio", name: "Audio", category: "Media" };
+    const choice = chooseStreamPlayer(system, launchers, launcher);
+    const stream = await openStream(url, run.signal);
+    try {
+      const file = { path: url, system, name: streamNameOf(url, stream.fields) };
+      run.onStarted?.(await starting.start(file, { ...choice, stream }, run));
+    } catch (error) {
+      stream.close();
+      throw error;
+    }
+  };
   const index = media === undefined ? {} : { index: createMediaLookup(media, folders) };
   return (run) => ({
     ...outside,
@@ -78,6 +99,8 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
       factsNow(config(), run.origin === "untrusted" ? undefined : token(), playing.active(), run.event),
     async launch(path, how) {
       const { launchers, knownSystems } = players();
+      if (/^https?:\/\//i.test(path) && config().script.allowStream.length > 0)
+        return startStream(path, launchers, how.launcher, run);
       const find = (named: string) => findMediaFile(named, folders(), knownSystems, how.system);
       const file = await find(path).catch(async (error: unknown) => {
         const meant = await meantBy(path, index.index);
@@ -117,6 +140,17 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     delay: createDelay(clock, run),
     echo: (text) => log.info("script", text),
   });
+}
+
+/** The name of the station, or of the file of a podcast. */
+function streamNameOf(url: string, fields: ReadonlyMap<string, string>): string {
+  const named = Buffer.from(fields.get("icy-name") ?? "", "latin1")
+    .toString("utf8")
+    .trim();
+  const { pathname, host } = new URL(url);
+  // An address may hold other bytes than UTF-8.
+  const file = /%(?![0-7][0-9a-f])/i.test(pathname) ? pathname : decodeURIComponent(pathname);
+  return shownTitle(named || mediaNameOf(file) || host);
 }
 
 /** The delays of one script; those of an untrusted script are `untrustedDelayMsMax` together at most. */

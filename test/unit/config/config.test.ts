@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { readConfig } from "../../../src/config/read-config.ts";
-import type { Config } from "../../../src/config/shape.ts";
+import { type Config, configOfTable } from "../../../src/config/shape.ts";
 import { exitCodes, StartError } from "../../../src/core/errors.ts";
 import { configBytesMax, launchersMax } from "../../../src/core/limits.ts";
 import { defaultConfig } from "../../helpers/defaults.ts";
@@ -108,6 +108,7 @@ root_folders = ["/a", "/b"]
 [script]
 allow_execute = ["mpv .*"]
 allow_http = ["http://lamp/.*"]
+allow_stream = ["Radio.example.org", "*.example.com", "nas.lan:8000", "[fd00::1]:80"]
 allow_input = true
 [retroarch]
 resume = false
@@ -162,7 +163,12 @@ command = ["any", "--file={path}"]
     },
     log: { console: false, debug: true },
     systems: { ...defaultConfig.systems, rootFolders: ["/a", "/b"], statedRootFolders: ["/a", "/b"] },
-    script: { allowExecute: ["mpv .*"], allowHttp: ["http://lamp/.*"], allowInput: true },
+    script: {
+      allowExecute: ["mpv .*"],
+      allowHttp: ["http://lamp/.*"],
+      allowStream: ["radio.example.org", "*.example.com", "nas.lan:8000", "[fd00::1]:80"],
+      allowInput: true,
+    },
     hooks: {
       onScan: "**echo:a",
       onRemove: "**echo:b",
@@ -400,4 +406,12 @@ test("no file makes the reader fail in any other way than by a refusal", async (
     }),
     { seed: 4, numRuns: 400 },
   );
+});
+
+test("a host of a stream is a name, with a port or with a star before it, and no address of a page", () => {
+  const read = (host: string) => configOfTable({ script: { allow_stream: [host] } }, []);
+  for (const wrong of ["http://a.example", "a/b", "*", "*.a.example:80", "a.*", "a b", "user@a"])
+    expect(() => read(wrong)).toThrow(
+      `script.allow_stream must hold names of hosts such as "radio.example.org", "*.example.org" or "nas.lan:8000", not ${JSON.stringify(wrong)}`,
+    );
 });

@@ -128,7 +128,7 @@ test("an answer counts only behind its own question, however it is cut", async (
       },
     });
     const said: string[] = [];
-    const talk = { output, say: (text: string) => void said.push(text) };
+    const talk = { output, say: (text: string) => void said.push(text), send: async () => true, end() {} };
     const line = openRetroArchLine({ pid: process.pid, talk }, systemClock);
     expect(await line.status(30_000)).toBe("paused");
     expect(said.length).toBe(1);

@@ -58,7 +58,7 @@ test("the lookup of files refuses each path of the corpus that is an address", a
   expect(addresses.length).toBeGreaterThanOrEqual(3);
   for (const address of addresses)
     await expect(findMediaFile(address, { roots: [folder], own: [] }, [])).rejects.toThrow(
-      `${address} is an address and no file, and Tapdeck opens none`,
+      `${address} is an address and no file: Tapdeck opens only web radio and podcasts of script.allow_stream`,
     );
 });
 

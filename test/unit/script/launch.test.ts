@@ -28,7 +28,12 @@ async function scriptDeck(map: (text: string) => string | undefined = () => unde
   let pairings = 0;
   const deck = await makeDeck({
     config: {
-      script: { allowExecute: ["/usr/bin/touch .*|/bin/touch .*"], allowHttp: [], allowInput: false },
+      script: {
+        allowExecute: ["/usr/bin/touch .*|/bin/touch .*"],
+        allowHttp: [],
+        allowStream: [],
+        allowInput: false,
+      },
     },
     launchers: () => [
       { id: "game", systems: ["SNES"], extensions: [".sfc"], command: ["sleep", "60"] },

@@ -109,7 +109,9 @@ const ok = "HTTP/1.1 204 No Content\r\n\r\n";
 /** A client that may call every URL that one of the patterns matches, as plain regular expressions. */
 function client(patterns: readonly string[], more: Partial<Parameters<typeof createWebClient>[0]> = {}) {
   return createWebClient({
-    listed: (url) => patterns.filter((pattern) => new RegExp(`^(?:${pattern})$`).test(url)),
+    listed: (url) => patterns.filter((pattern) => new RegExp(`^(?:${pattern})$`).test(url.href)),
+    how: "add a pattern for the whole address to script.allow_http in the config file",
+    entry: "a pattern of script.allow_http",
     ownPorts: () => [],
     resolve: async (host) => {
       throw new Error(`no address for ${host}`);

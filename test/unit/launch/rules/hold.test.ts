@@ -449,7 +449,13 @@ test("a card that is put back in hold mode has a line in the log, too", () => {
     log: createLog({ debug: false, write: (line) => lines.push(line) }),
     readers: { ...on, insertModeExitDelay: 2 },
     elapsedMs: () => 0,
-    launcher: { launch() {}, stopMedia() {}, cardOfMedia: () => starter, isLaunching: () => false },
+    launcher: {
+      ...noPauses,
+      launch() {},
+      stopMedia() {},
+      cardOfMedia: () => starter,
+      isLaunching: () => false,
+    },
   });
   const token = { type: "", uid: "04aa", text: "game", data: "", scanTime: "", readerId: "" };
   bus.emit("tokens.added", token);

@@ -1,0 +1,161 @@
+/** Web radio and podcasts, with a real mpv: it gets the bytes of listed hosts from the service, and opens no connection. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { defaultConfig } from "../helpers/defaults.ts";
+import { type DeckOptions, makeDeck } from "../helpers/launcher-harness.ts";
+import { eventually, run } from "../helpers/processes.ts";
+
+const players = () => [
+  {
+    ...{ id: "mpv", systems: [], extensions: [], kind: "mpv" as const },
+    command: ["mpv", "--no-terminal", "--ao=null", "--vo=null", "--", "{path}"],
+  },
+];
+
+let sound: Buffer;
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tapdeck-streams-"));
+  const path = join(folder, "tone.mp3");
+  const { code } = await run([
+    "mpv",
+    "--no-config",
+    "--no-terminal",
+    "av://lavfi:sine=duration=5",
+    `--o=${path}`,
+  ]);
+  expect(code).toBe(0);
+  sound = await readFile(path);
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const interval = 4000;
+const station = `ICY 200 OK\r\nicy-name: Radio Éins\r\ncontent-type: audio/mpeg\r\nicy-metaint: ${interval}\r\n\r\n`;
+const podcast = "HTTP/1.1 200 OK\r\nContent-Type: audio/mpeg\r\n\r\n";
+
+function metadata(title: string): Buffer {
+  const said = Buffer.from(`StreamTitle='${title}';StreamUrl='';`);
+  const blocks = Math.ceil(said.length / 16);
+  return Buffer.concat([Buffer.of(blocks), said, Buffer.alloc(blocks * 16 - said.length)]);
+}
+
+/** Plays until the listener goes. */
+function playForever(socket: Socket): void {
+  const title = metadata("It's Ünder - A Song");
+  let at = 0;
+  const send = () => {
+    while (!socket.destroyed) {
+      const piece = Buffer.concat([sound, sound]).subarray(at, at + interval);
+      at = (at + interval) % sound.length;
+      if (!socket.write(Buffer.concat([piece, title]))) return;
+    }
+  };
+  socket.on("drain", send);
+  send();
+}
+
+/** A server on loopback, with the first line of each request. */
+async function serve() {
+  const asked: string[] = [];
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket);
+    socket.on("error", () => {});
+    socket.on("close", () => open.delete(socket));
+    socket.once("data", (bytes) => {
+      const text = bytes.toString();
+      const [, path = ""] = text.split(" ");
+      asked.push(text.includes("Icy-MetaData: 1") ? path : `${path} without titles`);
+      if (path === "/radio") {
+        socket.write(Buffer.from(station, "utf8"));
+        return playForever(socket);
+      }
+      if (path.startsWith("/to/"))
+        return void socket.end(
+          `HTTP/1.1 302 Found\r\nLocation: ${decodeURIComponent(path.slice(4))}\r\n\r\n`,
+        );
+      if (path === "/list.mp3")
+        return void socket.end(`${podcast}#EXTM3U\n#EXTINF:1,x\nhttp://127.0.0.1:${port}/inside\n`);
+      if (path === "/Episode%201.mp3") return void socket.end(Buffer.concat([Buffer.from(podcast), sound]));
+      socket.end("HTTP/1.1 404 Not Found\r\n\r\n");
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  return {
+    ...{ asked, open, port, url: `http://127.0.0.1:${port}` },
+    [Symbol.dispose]() {
+      for (const socket of open) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+const deckFor = (allowStream: readonly string[], more: DeckOptions = {}) =>
+  makeDeck({
+    launchers: players,
+    ...more,
+    config: { script: { ...defaultConfig.script, allowStream } },
+  });
+
+test("a web radio plays, with the names of station and song, until it is stopped", async () => {
+  using server = await serve();
+  await using deck = await deckFor([`127.0.0.1:${server.port}`]);
+  await deck.play(`${server.url}/radio`);
+  expect(deck.launcher.activeMedia()).toMatchObject({
+    ...{ mediaName: "Radio Éins", mediaPath: `${server.url}/radio`, systemId: "Audio", launcherId: "mpv" },
+  });
+  await eventually(async () =>
+    expect(await deck.launcher.playback()).toMatchObject({
+      playbackState: "playing",
+      streamTitle: "It's Ünder - A Song",
+    }),
+  );
+  await eventually(async () => expect((await deck.launcher.playback())?.positionMs ?? 0).toBeGreaterThan(0));
+  expect(server.asked).toEqual(["/radio"]);
+  // A station that sends faster than mpv plays waits: nothing but mpv's own cache takes more.
+  const [station] = server.open;
+  await eventually(async () =>
+    expect((await deck.launcher.playback())?.positionMs ?? 0).toBeGreaterThan(1500),
+  );
+  expect(station?.bytesWritten).toBeLessThan(32 * 1024 * 1024);
+  deck.launcher.stop();
+  await deck.next("media.stopped");
+  await eventually(() => expect(server.open.size).toBe(0));
+});
+
+test("an episode of a podcast plays to its end, also by a caller without trust", async () => {
+  using server = await serve();
+  await using deck = await deckFor(["127.0.0.1"]);
+  const token = deck.token(`${server.url}/Episode%201.mp3`);
+  deck.launcher.launch(token, { trusted: false });
+  expect(await deck.next("media.stopped")).toMatchObject({ mediaName: "Episode 1", exitCode: 0 });
+});
+
+test("only listed hosts are called, also by a redirect, and a list in a stream leads nowhere", async () => {
+  using server = await serve();
+  using other = await serve();
+  await using deck = await deckFor([`127.0.0.1:${server.port}`, "*.0.0.1"]);
+  expect(await deck.run(`${other.url}/radio`)).toContain("leads to this device itself");
+  expect(await deck.run("http://elsewhere.example/radio")).toContain("add its host to script.allow_stream");
+  const elsewhere = encodeURIComponent(`${other.url}/radio`);
+  expect(await deck.run(`${server.url}/to/${elsewhere}`)).toContain("leads to this device itself");
+  const toFile = encodeURIComponent("file:///etc/passwd");
+  expect(await deck.run(`${server.url}/to/${toFile}`)).toContain("is no address");
+  expect(await deck.run(`${server.url}/missing`)).toContain("answered with the code 404");
+  expect(deck.count("media.started")).toBe(0);
+  expect(await deck.run(`${server.url}/list.mp3`)).toContain("the player mpv ended with code 2");
+  expect(server.asked).not.toContain("/inside");
+  expect(other.asked).toEqual([]);
+});
+
+test("without a list no address is opened", async () => {
+  using server = await serve();
+  await using deck = await deckFor([]);
+  expect(await deck.run(`${server.url}/radio`)).toContain("is an address and no file");
+  expect(server.asked).toEqual([]);
+});
