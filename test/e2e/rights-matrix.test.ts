@@ -114,6 +114,13 @@ async function causeAll({ device }: Scene): Promise<void> {
   }
   await client.call("settings.update", { readers: [`file:${place.folder}/card`] });
   await heard.next("readers.added");
+  await client.call("settings.update", { readers: ["simulated:"] });
+  await heard.next("readers.removed");
+  const { readerId } = await heard.next("readers.added");
+  const writing = client.call("readers.write", { text: "**stop", readerId });
+  await client.call("tokens.scan", { text: "x", readerId, duration: 60_000 });
+  await writing;
+  await heard.next("tokens.written");
   await client.call("settings.update", { readers: [] });
   await heard.next("readers.removed");
   await indexMedia(client);
@@ -129,6 +136,8 @@ async function causeAll({ device }: Scene): Promise<void> {
   await client.call("tokens.scan", { text: "Audio/other.wav", uid: "04bb", duration: 10 });
   await heard.next("launch.guarded");
   await heard.next("launch.finished");
+  await client.call("launch", "**playlist.open:Audio");
+  await heard.next("playlist.opened");
   await client.call("stop");
   await heard.next("media.stopped");
   expect([...new Set(heard.names())].toSorted()).toEqual(Object.keys(notificationRights).toSorted());
