@@ -1,12 +1,14 @@
 /** Web radio and podcasts, with a real mpv: it gets the bytes of listed hosts from the service, and opens no connection. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { attackTest, startScene } from "../helpers/attack-scene.ts";
 import { defaultConfig } from "../helpers/defaults.ts";
 import { type DeckOptions, makeDeck } from "../helpers/launcher-harness.ts";
 import { eventually, run } from "../helpers/processes.ts";
+import { noReaders } from "../helpers/tapdeck.ts";
 
 const players = () => [
   {
@@ -159,3 +161,79 @@ test("without a list no address is opened", async () => {
   expect(await deck.run(`${server.url}/radio`)).toContain("is an address and no file");
   expect(server.asked).toEqual([]);
 });
+
+const icecastPort = 8123;
+const icecastConfig = (logs: string) => `<icecast>
+  <limits><sources>2</sources><clients>10</clients></limits>
+  <authentication><source-password>secret</source-password><admin-password>secret</admin-password></authentication>
+  <hostname>localhost</hostname>
+  <listen-socket><port>${icecastPort}</port><bind-address>127.0.0.1</bind-address></listen-socket>
+  <paths><basedir>/usr/share/icecast2</basedir><logdir>${logs}</logdir><webroot>/usr/share/icecast2/web</webroot><adminroot>/usr/share/icecast2/admin</adminroot></paths>
+  <security><chroot>0</chroot><changeowner><user>nobody</user><group>nogroup</group></changeowner></security>
+</icecast>
+`;
+
+const listening = `${noReaders}
+[script]
+allow_stream = ["127.0.0.1:${icecastPort}"]
+
+[[launchers]]
+id = "mpv"
+kind = "mpv"
+command = ["mpv", "--no-terminal", "--no-config", "--ao=null", "--vo=null", "--", "{path}"]
+`;
+
+attackTest(
+  "a stranger plays a stream of a host that is not listed, and not only the Icecast that is",
+  async () => {
+    await using scene = await startScene(listening);
+    const { network, service } = scene.device;
+    // Icecast refuses to run as root, so its user writes there.
+    await using logFolder = new AsyncDisposableStack();
+    const logs = await mkdtemp("/tmp/tapdeck-icecast-");
+    logFolder.defer(() => rm(logs, { recursive: true }));
+    await chmod(logs, 0o777);
+    const config = join(folder, "icecast.xml");
+    await writeFile(config, icecastConfig(logs));
+    const start = (command: readonly string[]) =>
+      Bun.spawn([...network.onDevice(command)], { stdio: ["ignore", "pipe", "ignore"] });
+    const icecast = start(["icecast2", "-c", config]);
+    try {
+      const tone = join(folder, "tone.mp3");
+      const program = join(import.meta.dir, "../programs/icecast-source.ts");
+      const port = String(icecastPort);
+      await eventually(async () =>
+        expect(await readFile(`${logs}/error.log`, "utf8")).toContain("server started"),
+      );
+      const source = start([process.execPath, program, port, "secret", tone]);
+      try {
+        const said = source.stdout.getReader();
+        expect(new TextDecoder().decode((await said.read()).value)).toBe("plays\n");
+        const stranger = await scene.stranger();
+        const url = `http://127.0.0.1:${port}/radio`;
+        await stranger.call("launch", { text: "http://127.0.0.1:7497/radio" });
+        expect(await service.heard.next("launch.finished")).toMatchObject({ success: false });
+        await stranger.call("launch", { text: url });
+        expect(await service.heard.next("media.started")).toMatchObject({
+          mediaName: "Radio Deck",
+          mediaPath: url,
+        });
+        expect(await service.heard.next("launch.finished")).toMatchObject({ success: true });
+        await eventually(async () =>
+          expect(await service.client.call("media.active")).toMatchObject({
+            playbackState: "playing",
+            streamTitle: "The Taps - First Song",
+          }),
+        );
+        await service.client.call("stop");
+        await service.heard.next("media.stopped");
+      } finally {
+        source.kill();
+        await source.exited;
+      }
+    } finally {
+      icecast.kill();
+      await icecast.exited;
+    }
+  },
+);
