@@ -209,12 +209,12 @@ remoteTest(
     await browse.getByRole("button", { name: /Game Boy Advance/ }).click();
     await browse.getByRole("button", { name: /^Long/ }).click();
     await browse.getByText("Game Boy Advance › Long · 120 files and folders").waitFor();
-    expect(await rows.count()).toBe(50);
+    expect(await rows.count()).toBe(40);
     await browse.getByRole("button", { name: "Show more" }).click();
-    await eventually(async () => expect(await rows.count()).toBe(100));
+    await eventually(async () => expect(await rows.count()).toBe(80));
     expect(
       await rows
-        .nth(50)
+        .nth(40)
         .getByRole("button")
         .first()
         .evaluate((one) => one === document.activeElement),

@@ -1,10 +1,10 @@
-/** The folders of the library, a page at a time, so that a folder of 100,000 files costs no more than one of fifty. */
+/** The folders of the library, a page at a time, so that a folder of 100,000 files costs no more than one of forty. */
 import type { Calls, Client } from "../../client/client.ts";
 import { button, el, named, section, telling } from "./dom.ts";
 import type { Listed } from "./page-search.ts";
 import { say } from "./page-texts.ts";
 
-const pageRows = 50;
+const pageRows = 40;
 type Entry = Calls["media.browse"]["result"]["entries"][number];
 
 export function browseCard(client: Client, row: (file: Listed) => HTMLElement) {
