@@ -1,6 +1,6 @@
 /** The folders of the library, a page at a time, so that a folder of 100,000 files costs no more than one of forty. */
 import type { Calls, Client } from "../../client/client.ts";
-import { button, el, named, section, telling } from "./dom.ts";
+import { button, el, named, replaceKeepingFocus, section, telling } from "./dom.ts";
 import type { Listed } from "./page-search.ts";
 import { say } from "./page-texts.ts";
 
@@ -15,10 +15,12 @@ export function browseCard(client: Client, row: (file: Listed) => HTMLElement) {
   letter.append(el("option", { value: "" }, say.allLetters), ...letters.map((one) => el("option", {}, one)));
   /** The names of the open folders, from the system on, with their paths. */
   let way: readonly Pick<Entry, "name" | "path">[] = [];
-  let cursor: string | undefined;
+  /** The cursors of the pages up to the one in view; the first page has none. */
+  let pages: readonly (string | undefined)[] = [undefined];
+  let following: string | undefined;
   let asked = 0;
 
-  const load = async (isFirst: boolean) => {
+  const load = async () => {
     asked += 1;
     const number = asked;
     const { path = "" } = way.at(-1) ?? {};
@@ -26,31 +28,32 @@ export function browseCard(client: Client, row: (file: Listed) => HTMLElement) {
       path,
       maxResults: pageRows,
       ...(letter.value === "" ? {} : { letter: letter.value }),
-      ...(isFirst ? {} : { cursor: cursor ?? null }),
+      cursor: pages.at(-1) ?? null,
     });
     // A later press may have been answered first.
     if (number !== asked) return;
-    cursor = page.pagination.nextCursor;
-    more.hidden = cursor === undefined;
+    following = page.pagination.nextCursor;
+    later.hidden = following === undefined;
+    earlier.hidden = pages.length === 1;
     up.hidden = way.length === 0;
     const count = page.totalDirs + page.totalFiles;
     letter.hidden = letter.value === "" && count <= pageRows;
     const here = way.map(({ name }) => name).join(" › ");
     place.textContent = count === 0 ? say.nothingHere : say.browsed(here, count);
     const rows = page.entries.map(rowOf);
-    if (isFirst) list.replaceChildren(...rows);
-    else list.append(...rows);
+    replaceKeepingFocus(list, rows);
     return rows[0];
   };
   const focusFirst = (first: HTMLElement | undefined) => (first?.querySelector("button") ?? up).focus();
-  const go = async (to: typeof way) => {
-    const before = way;
-    way = to;
-    letter.value = "";
+  const go = async (to: typeof way, at: typeof pages = [undefined]) => {
+    const before = { way, pages, letter: letter.value };
+    if (to !== way) letter.value = "";
+    [way, pages] = [to, at];
     try {
-      focusFirst(await load(true));
+      focusFirst(await load());
     } catch (error) {
-      way = before;
+      ({ way, pages } = before);
+      letter.value = before.letter;
       throw error;
     }
   };
@@ -62,22 +65,25 @@ export function browseCard(client: Client, row: (file: Listed) => HTMLElement) {
     return el("li", {}, el("button", { type: "button", class: "row", onclick: open }, what));
   };
   const up = button(say.back, () => go(way.slice(0, -1)));
-  const more = button(say.showMore, async () => focusFirst(await load(false)), { class: "later" });
-  letter.addEventListener(
-    "change",
-    telling(() => load(true)),
-  );
-  for (const hidden of [up, more, letter]) hidden.hidden = true;
-  const card = section(say.browse, el("div", { class: "bar" }, up, letter), place, list, more);
+  const later = button(say.nextPage, () => go(way, [...pages, following]));
+  const earlier = button(say.previousPage, () => go(way, pages.slice(0, -1)));
+  const turn = el("div", { class: "bar" }, earlier, later);
+  const choose = telling(() => {
+    pages = [undefined];
+    return load();
+  });
+  letter.addEventListener("change", choose);
+  for (const hidden of [up, earlier, later, letter]) hidden.hidden = true;
+  const card = section(say.browse, el("div", { class: "bar" }, up, letter), place, list, turn);
   return {
     card,
     /** Loads the open folder again; a folder that is gone leads back to the systems. */
     async refresh(): Promise<void> {
-      if (way.length === 0) return void (await load(true));
+      if (way.length === 0) return void (await load());
       if (list.contains(document.activeElement)) return;
-      await load(true).catch(() => {
-        way = [];
-        return load(true);
+      await load().catch(() => {
+        [way, pages] = [[], [undefined]];
+        return load();
       });
     },
   };

@@ -93,6 +93,8 @@ const english = {
   // The folders.
   browse: "Browse",
   back: "Back",
+  nextPage: "Next page",
+  previousPage: "Previous page",
   startingWith: "Names that start with",
   allLetters: "All names",
   nothingHere: "Nothing is here.",
