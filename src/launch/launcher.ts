@@ -2,7 +2,7 @@
  * Launches tokens: the text of a token, or of its mapping, joins the queue as a script (`script-queue.ts`). A script that
  * switches or stops media ends the scripts that wait. Each accepted launch has one history row and one `launch.finished`.
  */
-import { type Clock, rfc3339 } from "../core/clock.ts";
+import { rfc3339 } from "../core/clock.ts";
 import { failed, messageOf, publicError, ServiceError } from "../core/errors.ts";
 import { launchesForCardsMax, launchQueueMax, untrustedLaunchesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
@@ -13,6 +13,7 @@ import type { TagProblem, TokenParams } from "../core/token.ts";
 import type { ScriptOrigin } from "../script/command.ts";
 import { readyScript } from "../script/run-script.ts";
 import type { History } from "../store/history.ts";
+import { confirmMs, createLaunchGuard } from "./launch-guard.ts";
 import { createPlaybackSession, type SessionParts } from "./playback-session.ts";
 import type { Proof } from "./playing.ts";
 import {
@@ -58,8 +59,6 @@ interface Remarks {
   traits?: Readonly<Record<string, string>>;
 }
 
-// Enough time to read the notice and to tap the card again, for the confirmation of the launch guard.
-export const confirmMs = 10_000;
 const noToken: TokenParams = { type: "", uid: "", text: "", data: "" };
 const stoppedReason = publicError("failed", "it was stopped");
 const revoked = failed("its client was revoked");
@@ -276,27 +275,4 @@ function sentenceFor(error: unknown, log: Log): string {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   log.error("launch", "internal error", { error: text });
   return "internal error: see the log";
-}
-
-/** While media play, the launch guard holds back a card that would switch them, until a second tap. It holds the last one. */
-function createLaunchGuard<Waiting extends { readonly card: string }>(clock: Clock) {
-  let held: { readonly waiting: Waiting; readonly timer: Disposable } | undefined;
-  const take = (): Waiting | undefined => {
-    const waiting = held?.waiting;
-    held?.timer[Symbol.dispose]();
-    held = undefined;
-    return waiting;
-  };
-  return {
-    /** False if this card waits already, which confirms it; otherwise it waits from now on, and replaces any other. */
-    holds(waiting: Waiting): boolean {
-      if (take()?.card === waiting.card) return false;
-      held = { waiting, timer: clock.after(confirmMs, take) };
-      return true;
-    },
-    take,
-    drop(isMeant: (waiting: Waiting) => boolean): void {
-      if (held !== undefined && isMeant(held.waiting)) take();
-    },
-  };
 }

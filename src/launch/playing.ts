@@ -7,18 +7,12 @@ import { type Clock, rfc3339, sleep } from "../core/clock.ts";
 import { failed, publicError } from "../core/errors.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
 import { type ActiveMedia, mediaNameOf } from "../core/media.ts";
-import {
-  type ControlAction,
-  clampVolume,
-  type PlayerKind,
-  type StopHow,
-  usualStops,
-  type VolumeChange,
-} from "../core/playback.ts";
+import { type ControlAction, type PlayerKind, type StopHow, usualStops } from "../core/playback.ts";
 import { type ControlledPlayer, startPlayer } from "../players/player.ts";
 import type { Exit } from "../system/process.ts";
 import type { PlayerChoice } from "./launchers.ts";
 import type { MediaFile } from "./media-file.ts";
+import { createPlayerVolume } from "./player-volume.ts";
 import type { RunContext } from "./run-context.ts";
 import type { SavedGame } from "./saves/keeper.ts";
 
@@ -252,54 +246,4 @@ async function untilReady(
   } finally {
     done.abort();
   }
-}
-
-// Players start at the volume of the file.
-const fullVolume = 100;
-
-/**
- * The volume of players that have one. A volume that was set for one player applies to later ones, until the device's volume
- * is set instead. `playing` returns the current player, `ceiling` the owner's ceiling in percent, which applies to all.
- */
-export function createPlayerVolume(playing: () => ControlledPlayer | undefined, ceiling: () => number) {
-  /** The volume without the ceiling, so that it counts again when the ceiling is raised. */
-  let wanted: number | undefined;
-
-  /** Keeps the change for the next player. */
-  const want = ({ kind, percent }: VolumeChange) => {
-    const before = kind === "to" ? 0 : Math.min(wanted ?? fullVolume, ceiling());
-    wanted = clampVolume(before + percent, fullVolume);
-  };
-  return {
-    want,
-    /** Resolves with whether the current player has a volume and took it; rejects with `ServiceError` if that failed. */
-    async change(change: VolumeChange): Promise<boolean> {
-      const player = playing();
-      if (player?.changeVolume === undefined) return false;
-      try {
-        const set = await player.changeVolume(change, ceiling());
-        wanted = change.kind === "to" ? change.percent : set;
-      } catch (error) {
-        if (playing() === player) throw error;
-        // The player ended meanwhile, so the change is for the next one.
-        want(change);
-      }
-      return true;
-    },
-    isWanted: () => wanted !== undefined,
-    /** The next player starts at its default. */
-    forget() {
-      wanted = undefined;
-    },
-    /** Turns the current player down to the owner's ceiling if it is louder. */
-    async hold(): Promise<void> {
-      await playing()?.changeVolume?.({ kind: "by", percent: 0 }, ceiling());
-    },
-    /** The volume at a player's start, in percent; undefined for its default. */
-    first(): number | undefined {
-      const loudest = ceiling();
-      if (wanted !== undefined) return clampVolume(wanted, loudest);
-      return loudest < fullVolume ? clampVolume(fullVolume, loudest) : undefined;
-    },
-  };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { confirmMs } from "../../../src/launch/launcher.ts";
+import { confirmMs } from "../../../src/launch/launch-guard.ts";
 import { proofMs } from "../../../src/launch/playing.ts";
 import { cardOf } from "../../../src/launch/run-context.ts";
 import { makeDeck } from "../../helpers/launcher-harness.ts";

@@ -4,7 +4,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readVolume } from "../../../src/core/playback.ts";
-import { createPlayerVolume } from "../../../src/launch/playing.ts";
+import { createPlayerVolume } from "../../../src/launch/player-volume.ts";
 import { createControlPorts } from "../../../src/launch/ports/script-ports.ts";
 import { type ControlledPlayer, startPlain } from "../../../src/players/player.ts";
 

@@ -1,0 +1,53 @@
+/** The volume of players, which outlives each of them. */
+import { clampVolume, type VolumeChange } from "../core/playback.ts";
+import type { ControlledPlayer } from "../players/player.ts";
+
+// Players start at the volume of the file.
+const fullVolume = 100;
+
+/**
+ * The volume of players that have one. A volume that was set for one player applies to later ones, until the device's volume
+ * is set instead. `playing` returns the current player, `ceiling` the owner's ceiling in percent, which applies to all.
+ */
+export function createPlayerVolume(playing: () => ControlledPlayer | undefined, ceiling: () => number) {
+  /** The volume without the ceiling, so that it counts again when the ceiling is raised. */
+  let wanted: number | undefined;
+
+  /** Keeps the change for the next player. */
+  const want = ({ kind, percent }: VolumeChange) => {
+    const before = kind === "to" ? 0 : Math.min(wanted ?? fullVolume, ceiling());
+    wanted = clampVolume(before + percent, fullVolume);
+  };
+  return {
+    want,
+    /** Resolves with whether the current player has a volume and took it; rejects with `ServiceError` if that failed. */
+    async change(change: VolumeChange): Promise<boolean> {
+      const player = playing();
+      if (player?.changeVolume === undefined) return false;
+      try {
+        const set = await player.changeVolume(change, ceiling());
+        wanted = change.kind === "to" ? change.percent : set;
+      } catch (error) {
+        if (playing() === player) throw error;
+        // The player ended meanwhile, so the change is for the next one.
+        want(change);
+      }
+      return true;
+    },
+    isWanted: () => wanted !== undefined,
+    /** The next player starts at its default. */
+    forget() {
+      wanted = undefined;
+    },
+    /** Turns the current player down to the owner's ceiling if it is louder. */
+    async hold(): Promise<void> {
+      await playing()?.changeVolume?.({ kind: "by", percent: 0 }, ceiling());
+    },
+    /** The volume at a player's start, in percent; undefined for its default. */
+    first(): number | undefined {
+      const loudest = ceiling();
+      if (wanted !== undefined) return clampVolume(wanted, loudest);
+      return loudest < fullVolume ? clampVolume(fullVolume, loudest) : undefined;
+    },
+  };
+}
