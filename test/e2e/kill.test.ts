@@ -64,12 +64,13 @@ async function untilKilled(write: () => Promise<void>): Promise<void> {
 function writeMappings(client: Client, { mappings }: Acknowledged, round: number): Promise<void> {
   let count = 0;
   return untilKilled(async () => {
-    const override = `**delay:${round}${count++}`;
+    const pattern = `${round}n${count++}`;
+    const override = `**delay:${pattern}`;
     const { id } = await client.call("mappings.new", {
       enabled: true,
       type: "uid",
       match: "exact",
-      pattern: "04a1",
+      pattern,
       override,
     });
     mappings.set(id, override);

@@ -413,7 +413,7 @@ const mappingOf = (label: string) => ({
   label,
   type: "uid" as const,
   match: "exact" as const,
-  pattern: "04a1b2c3d4e5f6",
+  pattern: Buffer.from(label).toString("hex"),
   override: "SNES/Game.sfc",
 });
 
