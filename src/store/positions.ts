@@ -1,6 +1,7 @@
 /**
- * Positions in sounds, films and playlists, from which a later start goes on: the `positionsMax` that played last. All are in memory, so that no tap waits for the disk. A write joins the rows of the history, and its sync to the disk does not
- * block the event loop: a power cut loses no more than a killed process.
+ * Positions in sounds, films and playlists, from which a later start goes on: the `positionsMax` that played last. All are in
+ * memory, so that no tap waits for the disk. A write joins the rows of the history, and its sync to the disk does not block
+ * the event loop: a power cut loses no more than a killed process.
  */
 import type { Database } from "bun:sqlite";
 import { positionsMax } from "../core/limits.ts";
@@ -39,11 +40,25 @@ export function createPositions(
   );
   let newest = [...known.keys()].at(-1);
 
+  let isSyncing = false;
+  let isStale = false;
+  /** Runs one sync at a time, and one more for all writes meanwhile: each has a descriptor. */
+  const sync = async () => {
+    isStale = true;
+    if (isSyncing) return;
+    isSyncing = true;
+    while (isStale) {
+      isStale = false;
+      // A disk that fails is reported by the next row of the history.
+      await onDisk().catch(() => {});
+    }
+    isSyncing = false;
+  };
   const write = (run: () => void) =>
     history.beside(() => {
       run();
-      // After the commit of this write. A disk that fails is reported by the next row of the history.
-      queueMicrotask(() => void onDisk().catch(() => {}));
+      // After the commit of this write.
+      queueMicrotask(() => void sync());
     });
   const remove = (path: string) => {
     if (known.delete(path)) write(() => drop.run({ path }));

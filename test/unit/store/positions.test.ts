@@ -71,3 +71,27 @@ test("each write is synced after its commit, and a disk that refuses stops nothi
   await Promise.resolve();
   expect(synced).toEqual([false, [{ ms: 5000 }]]);
 });
+
+test("1000 writes during one sync cost one more sync, and not a descriptor each", async () => {
+  using database = new Database(":memory:", { strict: true });
+  for (const sql of migrations) database.run(sql);
+  const syncs: PromiseWithResolvers<void>[] = [];
+  const onDisk = () => {
+    const sync = Promise.withResolvers<void>();
+    syncs.push(sync);
+    return sync.promise;
+  };
+  const positions = createPositions(database, { ask: (run) => run() }, { beside: (note) => note() }, onDisk);
+  for (let n = 0; n < 1000; n++) positions.save("/m/film", at(n));
+  await Promise.resolve();
+  expect(syncs).toHaveLength(1);
+  syncs[0]?.resolve();
+  await Bun.sleep(0);
+  expect(syncs).toHaveLength(2);
+  syncs[1]?.resolve();
+  await Bun.sleep(0);
+  expect(syncs).toHaveLength(2);
+  positions.save("/m/film", at(1000));
+  await Promise.resolve();
+  expect(syncs).toHaveLength(3);
+});
