@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import { screenDrawMsMax, screenRestoreMsMax } from "../core/limits.ts";
-import { gently, jobEnvironment, ownCommand } from "../system/own-program.ts";
+import { gently, giveInput, jobEnvironment, ownCommand } from "../system/own-program.ts";
 import type { DrawJob, DrawResult } from "./draw-job.ts";
 
 /** The argument that makes the program draw instead of run the service. */
@@ -39,7 +39,7 @@ export function createPainter({ clock, command }: PainterParts): Painter {
         };
         if (job.kind === "draw") endDrawing = end;
         using _late = clock.after(msMax, end);
-        await tell(child, job);
+        await giveInput(child, JSON.stringify(job));
         const [line, code] = await Promise.all([new Response(child.stdout).text(), child.exited]);
         if (isLate) return { kind: "late" };
         return line === ""
@@ -54,15 +54,6 @@ export function createPainter({ clock, command }: PainterParts): Painter {
     },
     cancel: () => endDrawing?.(),
   };
-}
-
-async function tell({ stdin }: ReturnType<typeof start>, job: DrawJob): Promise<void> {
-  try {
-    stdin.write(JSON.stringify(job));
-    await stdin.end();
-  } catch {
-    // It ended before it read all of its input, and its exit code has the reason.
-  }
 }
 
 function start(command: readonly string[]) {

@@ -42,3 +42,20 @@ export function ownCommand(argument: string, source: string): readonly string[] 
   const isCompiled = Bun.main.startsWith("/$bunfs/");
   return [process.execPath, ...(isCompiled ? [] : [source]), argument];
 }
+
+/**
+ * Writes the input of a child, and ends it unless `stays`. A child that ended before it read all of it is no fault, because its
+ * exit has the reason. Without the wait, the broken pipe would be an unhandled rejection, which ends this process.
+ */
+export async function giveInput(
+  { stdin }: { readonly stdin: Bun.FileSink },
+  text: string,
+  { stays = false }: { readonly stays?: boolean } = {},
+): Promise<void> {
+  try {
+    await stdin.write(text);
+    await (stays ? stdin.flush() : stdin.end());
+  } catch {
+    // EPIPE
+  }
+}

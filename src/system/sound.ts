@@ -17,7 +17,7 @@ import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import { soundsPerWindowMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
-import { plainEnvironment } from "./own-program.ts";
+import { giveInput, plainEnvironment } from "./own-program.ts";
 
 /** In order of importance, the least first. None is longer than 400 ms. */
 export const sounds = {
@@ -118,10 +118,8 @@ export function createSounds(parts: SoundParts) {
     armed = undefined;
     if (shell === undefined) return false;
     current = shell;
-    shell.stdin.write(`${join(folder, `${name}.wav`)}\n`);
     const late = clock.after(soundMsMax, () => shell.kill("SIGKILL"));
-    // A killed shell takes no line; its exit code says so.
-    await Promise.resolve(shell.stdin.end()).catch(() => {});
+    await giveInput(shell, `${join(folder, `${name}.wav`)}\n`);
     const exitCode = await shell.exited;
     late[Symbol.dispose]();
     current = undefined;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { failed, messageOf, ServiceError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import type { MediaFolders } from "../../core/media.ts";
-import { gently, jobEnvironment, ownCommand } from "../../system/own-program.ts";
+import { gently, giveInput, jobEnvironment, ownCommand } from "../../system/own-program.ts";
 import type { MediaLibrary } from "../media-library.ts";
 import type { IndexJob, JobLine } from "./index-job.ts";
 import type { WatchLine } from "./watch-job.ts";
@@ -24,8 +24,7 @@ export const watchArgument = "watch-job";
 /** Starts a run. At most one at a time, because two would write the same file. */
 export function startRun(job: IndexJob, { command, log, onLine }: RunOptions) {
   const child = spawnGently(jobArgument, command);
-  child.stdin.write(JSON.stringify(job));
-  child.stdin.end();
+  void giveInput(child, JSON.stringify(job));
   let cancelled = false;
   const follow = async () => {
     let last: JobLine | undefined;
@@ -95,8 +94,7 @@ interface WatchOptions {
 /** Indexes the systems of changed folders, until disposed. If the kernel has no room for the watches, it only logs that. */
 export function watchMedia({ media, folders, log, command }: WatchOptions): Disposable {
   const child = spawnGently(watchArgument, command);
-  child.stdin.write(`${JSON.stringify({ folders })}\n`);
-  child.stdin.flush();
+  void giveInput(child, `${JSON.stringify({ folders })}\n`, { stays: true });
   let over = false;
   const follow = async () => {
     for await (const line of linesOf<WatchLine>(child.stdout)) {
