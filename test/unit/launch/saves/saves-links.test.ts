@@ -44,7 +44,7 @@ async function play(game: SavedGame, act: () => Promise<void>): Promise<void> {
 }
 
 const allBelow = async (folder: string) =>
-  (await readdir(folder, { recursive: true }).catch(() => [])).join("\n");
+  (await readdir(folder, { recursive: true }).catch(() => [])).sort().join("\n");
 
 test("a folder of saves that is a link brings nothing of the place where it leads", async () => {
   const scene = await openScene();
