@@ -67,7 +67,7 @@ export const mediaMethods = [
   method({
     name: "media.active",
     right: "look",
-    docs: "The media that plays now, or null. `positionMs`, `durationMs`, `playbackState` (`loading`, `playing`, `paused`, `buffering`) and `volume` (percent) are there if the player reports them.",
+    docs: "The media that plays now, or null. `positionMs`, `durationMs`, `playbackState` (`loading`, `playing`, `paused`, `buffering`) and `volume` (percent) are there if the player reports them. Of a stream, `streamTitle` is what it plays now.",
     result: v.nullable(activeMedia),
     run: async (services) => (await services.playback()) ?? null,
   }),
