@@ -24,7 +24,7 @@ export const variables = {
   media_playing: { type: "flag", docs: "Whether a player runs." },
   "active_media.launcher_id": {
     type: "text",
-    docs: "The id of the player; empty if nothing plays. In the hook `on_stop`, the five are those of the media that has ended.",
+    docs: "The id of the player; empty if nothing plays. In the hook `on_stop`, all members of `active_media` are those of the media that has ended.",
   },
   "active_media.system_id": { type: "text", docs: "Its system, such as `SNES`." },
   "active_media.system_name": { type: "text", docs: "The same in words." },

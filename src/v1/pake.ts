@@ -30,7 +30,8 @@ export const constantV = p256.Point.fromAffine({
 });
 
 // The multiplications depend on their scalars in time, as those of known clients do. Each scalar is used once: the PIN of one
-// pairing with three tries, and a key that is dropped. Those of constant time take 20 MB more under a flood of pairings.
+// pairing with three tries, and a key that is dropped. Multiplications of constant time take 20 MB more under a flood of
+// pairings.
 
 /**
  * Answers a client's message. `random` has 48 bytes. `message` is the service's message as bytes, because both sides hash

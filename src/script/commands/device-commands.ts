@@ -28,7 +28,7 @@ export const deviceCommands: readonly ScriptCommand[] = [
     ...common,
     names: ["input.key", "key"],
     args: "key",
-    docs: `Presses one key of the virtual keyboard, by its name in the braces of \`input.keyboard\`, or by its number in Linux. \`88\` is F12, and \`6\` is the key of the 5. ${permission}`,
+    docs: `Presses one key of the virtual keyboard, by its name in the braces of \`input.keyboard\`, or by its number in Linux. \`88\` is the key F12, and \`6\` the key with the digit 5. ${permission}`,
     example: "**input.key:f12",
     async run({ args: [key = ""] }, ports, signal) {
       await ports.input("keyboard", pressedTimes(codesOfKey(key.trim()), 1), signal);
