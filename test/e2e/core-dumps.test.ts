@@ -25,7 +25,11 @@ test("neither the service nor a player leaves a core dump, whatever limit it was
   const [child = 0] = await childrenOf(service.pid);
   await service.client.call("launch", "SNES/Game.sfc");
   await service.heard.next("media.started");
-  const player = await playerOf(child);
+  // Until its program has begun, the player is a waiting tapdeck-confine.
+  let player = 0;
+  await eventually(async () => {
+    player = await playerOf(child);
+  });
   for (const pid of [child, player]) {
     const limits = await readFile(`/proc/${pid}/limits`, "latin1");
     expect(limits).toMatch(/^Max core file size +1 +1 +bytes/m);
@@ -41,7 +45,7 @@ test("neither the service nor a player leaves a core dump, whatever limit it was
 
 async function playerOf(service: number): Promise<number> {
   for (const pid of await childrenOf(service))
-    if ((await readFile(`/proc/${pid}/cmdline`, "latin1")).includes("sleep")) return pid;
+    if ((await readFile(`/proc/${pid}/cmdline`, "latin1").catch(() => "")).includes("sleep")) return pid;
   throw new Error("no player is a child of the service");
 }
 
