@@ -1,6 +1,14 @@
 /** The functions of the service that the API may call. wiring/api-services.ts implements them. */
 import type { AuditEntry } from "../core/audit.ts";
-import type { ActiveMedia, IndexStatus, Media, MediaTag, PictureType, System } from "../core/media.ts";
+import type {
+  ActiveMedia,
+  BrowseQuery,
+  IndexStatus,
+  Media,
+  MediaTag,
+  PictureType,
+  System,
+} from "../core/media.ts";
 import type { ControlAction, LaunchEntry } from "../core/playback.ts";
 import type { Requester, Role } from "../core/rights.ts";
 import type { ListedMapping, LoadedPlaylist, ValueOf } from "../core/shapes.ts";
@@ -85,18 +93,7 @@ interface MediaService {
 /** The screens of the library. No `systems` means all. */
 export interface LibraryService {
   /** Rejects with `invalid-params`, with `not-found` for an unknown folder, and with `busy`. */
-  browse(
-    query: {
-      readonly path: string;
-      readonly systems: readonly string[];
-      readonly maxResults: number;
-      readonly cursor: string | undefined;
-      readonly tags: readonly string[];
-      readonly letter: string | undefined;
-      readonly isDescending: boolean;
-    },
-    caller: MethodCaller,
-  ): Promise<ValueOf<typeof schemas.browsePage>>;
+  browse(query: BrowseQuery, caller: MethodCaller): Promise<ValueOf<typeof schemas.browsePage>>;
   /** Rejects with `not-found` if there is no picture, `failed` if it is too large, and `busy`. */
   image(
     request: {

@@ -60,6 +60,21 @@ export interface MediaFolders {
   readonly closed?: ClosedPlaces;
 }
 
+/** A page of a folder of the media index. */
+export interface BrowseQuery {
+  /** `<system id>/<folder>` as in an entry; empty for the systems. */
+  readonly path: string;
+  /** Exact ids; empty means all. */
+  readonly systems: readonly string[];
+  readonly maxResults: number;
+  readonly cursor: string | undefined;
+  /** Conditions on the tags of files: `region:usa`, `-status:beta`, `~lang:en`. */
+  readonly tags: readonly string[];
+  /** The start of names, `0-9`, or `#` for names with neither a letter nor a digit at the start. */
+  readonly letter: string | undefined;
+  readonly isDescending: boolean;
+}
+
 /** The order of preference among several files of one title. */
 export interface TitlePreferences {
   /** As they occur in file names, the best first: `USA`, `Europe`. */

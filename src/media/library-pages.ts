@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { publicError, ServiceError } from "../core/errors.ts";
 import { browseCursorCharsMax, tagsPerTypeMax } from "../core/limits.ts";
-import type { Media, MediaTag } from "../core/media.ts";
+import type { BrowseQuery, Media, MediaTag } from "../core/media.ts";
 import { nextTurn } from "../core/slices.ts";
 import { systemOf } from "./index/answers.ts";
 import { fold } from "./index/fold.ts";
@@ -10,20 +10,6 @@ import { compareKeys, type FoldedKey, foldedKey, keyOfMedia, type NameKey } from
 import type { MediaLibrary } from "./media-library.ts";
 import { slipsBetween, titleKey } from "./titles/title-key.ts";
 import { mediaTagOf, splitTitle } from "./titles/titles.ts";
-
-export interface BrowseQuery {
-  /** `<system id>/<folder>` as in an entry; empty for the systems. */
-  readonly path: string;
-  /** Exact ids; empty means all. */
-  readonly systems: readonly string[];
-  readonly maxResults: number;
-  readonly cursor: string | undefined;
-  /** Conditions on the tags of files: `region:usa`, `-status:beta`, `~lang:en`. */
-  readonly tags: readonly string[];
-  /** The start of names, `0-9`, or `#` for names with neither a letter nor a digit at the start. */
-  readonly letter: string | undefined;
-  readonly isDescending: boolean;
-}
 
 interface FolderEntry {
   readonly type: "root" | "directory";
