@@ -28,6 +28,7 @@ else
 	@status=0; \
 	$(BUN) test --parallel=2 --timeout 180000 --reporter=junit --reporter-outfile=build/junit.xml $(ALONE:%=--path-ignore-patterns=%) || status=1; \
 	$(BUN) test --timeout 180000 --reporter=junit --reporter-outfile=build/junit-alone.xml $(ALONE:%=./%) || status=1; \
+	tools/failed-tests build/junit.xml build/junit-alone.xml; \
 	exit $$status
 endif
 
