@@ -6,7 +6,7 @@ import { tagProblems } from "../../src/core/token.ts";
 import { noTextSentence } from "../../src/launch/run-context.ts";
 import { say } from "../../src/web/page/page-texts.ts";
 import { createClassicTag } from "../emulators/emulated-tags.ts";
-import { startChromium, type TestBrowser } from "../helpers/chromium.ts";
+import { goTo, startChromium, type TestBrowser } from "../helpers/chromium.ts";
 import { deviceForAll } from "../helpers/device.ts";
 import { emulatedPn532, ntag213, textOn, unlessHeldUp } from "../helpers/emulated.ts";
 import { makeFiles } from "../helpers/library.ts";
@@ -194,6 +194,7 @@ remoteTest(
     const { page, faults } = visit;
     const browse = region(page, "Browse");
     const rows = browse.getByRole("listitem");
+    await goTo(page, "Library");
     await browse.getByRole("button", { name: /Nintendo Entertainment/ }).click();
     await browse.getByText("Super Nintendo Entertainment System · 2 files and folders").waitFor();
     const star = rows.filter({ hasText: "Star Garden" });
@@ -229,8 +230,44 @@ remoteTest(
     await browse.getByText("60 files and folders").waitFor();
     expect(await rows.first().locator(".name").textContent()).toBe("Boat 001");
     await browse.getByRole("button", { name: /^Boat 001/ }).click();
+    await page.getByText("Starting Boat 001").waitFor();
+    await goTo(page, "Now");
     await region(page, "Now playing").getByText("Boat 001", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
+    expect(faults).toEqual([]);
+  },
+  60_000,
+);
+
+remoteTest(
+  "the address names the screen, also after Back and a reload, and a screen is up to date when it is shown",
+  async () => {
+    await using visit = await open("Walker");
+    const { page, faults } = visit;
+    const current = page.locator("nav [aria-current=page]");
+    const shows = (name: string) => current.getByText(name, { exact: true }).waitFor();
+    await shows("Now");
+    await goTo(page, "Library");
+    expect(page.url()).toEndWith("/#library");
+    expect(await page.title()).toBe("Library · Tapdeck");
+    await region(page, "Browse").waitFor();
+    expect(await region(page, "Now playing").count()).toBe(0);
+    await page.reload();
+    await shows("Library");
+    await goTo(page, "Device");
+    await page.goBack();
+    await shows("Library");
+    await page.evaluate(() => {
+      location.hash = "#nowhere";
+    });
+    await shows("Now");
+    // The screen was not in view when this started.
+    await goTo(page, "Device");
+    await device.service.client.call("launch", "SNES/Star Garden.sfc");
+    await goTo(page, "Now");
+    await region(page, "Now playing").getByText("Star Garden", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText("Nothing plays.").waitFor();
     expect(faults).toEqual([]);
   },
   60_000,
@@ -287,7 +324,9 @@ remoteTest(
       throw new Error(`${key} does not lead to ${name}`);
     };
     expect(await unnamed(page)).toEqual([]);
-    await press("ArrowDown", /^Find a game/);
+    await press("ArrowRight", /^Library$/);
+    await page.keyboard.press("Enter");
+    await region(page, "Browse").waitFor();
     await press("ArrowDown", /^Super Nintendo/);
     await page.keyboard.press("Enter");
     await region(page, "Browse").getByText("2 files and folders").waitFor();
@@ -295,9 +334,13 @@ remoteTest(
     await press("ArrowRight", /^Write Super Game to a card/);
     await press("ArrowLeft", /^Super Game/);
     await page.keyboard.press("Enter");
+    await page.getByText("Starting Super Game").waitFor();
+    await press("ArrowUp", /^Library$/);
+    await press("ArrowLeft", /^Now$/);
+    await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Stop" }).waitFor();
     await look(page, "television");
-    await press("ArrowUp", /^Stop/);
+    await press("ArrowDown", /^Stop/);
     await page.keyboard.press("Enter");
     await page.getByText("Nothing plays.").waitFor();
     expect(faults).toEqual([]);

@@ -2,7 +2,7 @@
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Browser, chromium } from "playwright-core";
+import { type Browser, chromium, type Page } from "playwright-core";
 
 const program = Bun.which("chromium");
 
@@ -35,4 +35,11 @@ export async function startChromium(
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Shows a screen of the device's page by its link. */
+export async function goTo(page: Page, screen: string): Promise<void> {
+  const link = page.getByRole("link", { name: screen, exact: true });
+  await link.click();
+  await link.and(page.locator("[aria-current=page]")).waitFor();
 }

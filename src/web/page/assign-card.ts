@@ -1,16 +1,17 @@
 /** The card for a new card: it appears when a card without a meaning lies on a reader, and gives the card one. */
-import { type Calls, type Client, RpcError } from "../../client/client.ts";
+import { type Calls, RpcError } from "../../client/client.ts";
 import { button, el, named, note, section } from "./dom.ts";
-import type { Pictures } from "./page-pictures.ts";
 import { type Listed, searchBox, writeToCard } from "./page-search.ts";
+import { readerEvents } from "./page-status.ts";
 import { say } from "./page-texts.ts";
+import type { PageCard, Shared } from "./screens.ts";
 
 type Token = Calls["tokens"]["result"]["active"][number];
 
 /** Causes of `readers.write` after which another try on the same card fails again. */
 const unwritable = new Set(["locked", "too-small", "mismatch", "password", "foreign", "unsupported"]);
 
-export function assignCard(client: Client, pictures: Pictures) {
+export function assignCard({ client, pictures }: Shared): PageCard {
   let token: Token | undefined;
   /** The card that the visitor has dealt with; it may still lie there. */
   let handled = "";
@@ -87,6 +88,7 @@ export function assignCard(client: Client, pictures: Pictures) {
   hide();
   return {
     card,
+    hears: ["launch.finished", ...readerEvents],
     /** Shows the card on a reader that has no meaning. The latest launch of a card says whether it has one. */
     async refresh(): Promise<void> {
       const [{ active }, { entries }] = await Promise.all([

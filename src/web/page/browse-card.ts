@@ -1,13 +1,16 @@
 /** The folders of the library, a page at a time, so that a folder of 100,000 files costs no more than one of forty. */
-import type { Calls, Client } from "../../client/client.ts";
+import type { Calls } from "../../client/client.ts";
 import { button, el, named, replaceKeepingFocus, section, telling } from "./dom.ts";
-import type { Listed } from "./page-search.ts";
+import { playRows } from "./page-search.ts";
 import { say } from "./page-texts.ts";
+import type { PageCard, Shared } from "./screens.ts";
 
 const pageRows = 40;
 type Entry = Calls["media.browse"]["result"]["entries"][number];
 
-export function browseCard(client: Client, row: (file: Listed) => HTMLElement) {
+export function browseCard(shared: Shared): PageCard {
+  const { client } = shared;
+  const row = playRows(shared);
   const place = el("p", { class: "more", role: "status" });
   const list = el("ul", { class: "rows" });
   const letter = el("select", { "aria-label": say.startingWith, class: "letter" });
@@ -74,17 +77,23 @@ export function browseCard(client: Client, row: (file: Listed) => HTMLElement) {
   });
   letter.addEventListener("change", choose);
   for (const hidden of [up, earlier, later, letter]) hidden.hidden = true;
+  /** Loads the open folder again; a folder that is gone leads back to the systems. */
+  const refresh = async () => {
+    await shared.lookForWriters();
+    if (way.length === 0) return void (await load());
+    if (list.contains(document.activeElement)) return;
+    await load().catch(() => {
+      [way, pages] = [[], [undefined]];
+      return load();
+    });
+  };
   const card = section(say.browse, el("div", { class: "bar" }, up, letter), place, list, turn);
   return {
     card,
-    /** Loads the open folder again; a folder that is gone leads back to the systems. */
-    async refresh(): Promise<void> {
-      if (way.length === 0) return void (await load());
-      if (list.contains(document.activeElement)) return;
-      await load().catch(() => {
-        [way, pages] = [[], [undefined]];
-        return load();
-      });
+    hears: ["readers.added", "readers.removed"],
+    hear({ method, params }) {
+      if (method === "media.indexing" && !params.indexing) telling(refresh)();
     },
+    refresh,
   };
 }

@@ -3,15 +3,48 @@ import type { Client, Notification } from "../../client/client.ts";
 import { moveFocusByArrows } from "./arrow-keys.ts";
 import { assignCard } from "./assign-card.ts";
 import { browseCard } from "./browse-card.ts";
-import { button, byId, el, note } from "./dom.ts";
+import { button, byId, note } from "./dom.ts";
 import { createPictures } from "./page-pictures.ts";
-import { playRows, searchCard } from "./page-search.ts";
+import { searchCard } from "./page-search.ts";
 import { type Entry, enter, forget, kept, takeCodeFromAddress, takeFromAddress } from "./page-session.ts";
 import { indexCard, readersCard, tapsCard } from "./page-status.ts";
 import { say } from "./page-texts.ts";
 import { phonesCard } from "./phones.ts";
 import { playingCard, playlistCard } from "./playing-card.ts";
+import { type PageCard, type PageScreen, type Shared, showScreens } from "./screens.ts";
 import { pairMoreCard, unpairedCard } from "./unpaired.ts";
+
+/** The screens in the order of the bar. A card is one line here; `needs` names the right without which it is not made. */
+const screens: readonly PageScreen[] = [
+  {
+    id: "now",
+    icon: "M5 4v16l14-8z",
+    cards: [
+      { needs: "change", make: assignCard },
+      { make: playingCard },
+      { make: playlistCard },
+      { make: searchCard },
+    ],
+    aside: [{ needs: "change", make: tapsCard }, { needs: "change", make: readersCard }, { make: pairMore }],
+  },
+  {
+    id: "library",
+    icon: "M4 4v16M9 4v16M14 4l5 16",
+    cards: [{ make: browseCard }],
+    aside: [{ make: indexCard }],
+  },
+  {
+    id: "cards",
+    icon: "M3 6h18v12H3zM3 10h18",
+    cards: [],
+  },
+  {
+    id: "device",
+    icon: "M4 7h9m4 0h3M4 17h3m4 0h9M15 5v4M9 15v4",
+    cards: [{ needs: "change", make: readersCard }],
+    aside: [{ needs: "own", make: phonesCard }],
+  },
+];
 
 const againMs = 3000;
 let current: Client | undefined;
@@ -61,7 +94,6 @@ async function start(): Promise<void> {
 function ask(why: string): void {
   state("off", say.notPaired);
   const main = byId("main");
-  main.classList.remove("wide");
   main.replaceChildren(unpairedCard({ why, known: takeCode(), onPaired: restart }));
 }
 
@@ -71,107 +103,68 @@ function takeCode(): string | undefined {
   return taken;
 }
 
-const playbackEvents = new Set<Notification["method"]>([
-  "media.started",
-  "media.paused",
-  "media.resumed",
-  "media.stopped",
-]);
-const readerEvents = new Set<Notification["method"]>([
-  "readers.added",
-  "readers.removed",
-  "tokens.added",
-  "tokens.removed",
-]);
-
 type Inside = Extract<Entry, { kind: "in" }>;
 
 async function show(entry: Inside): Promise<void> {
   const { client, rights } = entry;
   current = client;
-  const cards = makeCards(entry);
-  client.onNotification(cards.hear);
+  const shown = showScreens(screens, share(entry), rights);
+  client.onNotification((notification) => {
+    shown.hear(notification);
+    hear(client, notification);
+  });
   client.onState((now) => {
     if (now === "lost") return state("off", say.lost);
     const resume = async () => {
       // The rights may have changed. They are a prefix of one list, so their number identifies them.
       if ((await client.call("rights")).rights.length !== rights.length) return restart();
       state("on", say.connected);
-      await cards.refresh();
+      await shown.refresh();
     };
     resume().catch(restart);
   });
-  await cards.refresh();
-  const main = byId("main");
-  main.classList.add("wide");
-  main.replaceChildren(...cards.columns);
+  void client.closed.then(shown.end);
+  await shown.show();
   state("on", say.connected);
   await client.closed;
   if (current === client) restart();
 }
 
-/** Makes the cards that the rights allow, so that none calls a method that the device would refuse. */
-function makeCards({ client, rights, isPaired }: Inside) {
-  const [canPlay, canChange] = [rights.includes("play"), rights.includes("change")];
+function share({ client, rights, isPaired }: Inside): Shared {
   let canWrite = false;
-  const pictures = createPictures(client);
-  const playing = playingCard(client, canPlay, pictures);
-  const playlist = playlistCard(client, canPlay);
-  const library = indexCard(client, canChange);
-  const abilities = { canPlay, canChange, canWrite: () => canWrite };
-  const find = searchCard(client, pictures, abilities);
-  const browse = browseCard(client, playRows(client, pictures, abilities));
-  const taps = canChange ? tapsCard(client) : undefined;
-  const onReaders = (can: boolean) => {
-    if (can === canWrite) return;
-    canWrite = can;
-    void find.search();
-    void browse.refresh();
-  };
-  const readers = canChange ? readersCard(client, onReaders) : undefined;
-  const assign = canChange ? assignCard(client, pictures) : undefined;
-  const phones = rights.includes("own") ? phonesCard(client) : undefined;
-  const why = say.roleNow(isPaired, canPlay);
-  const more = canChange ? undefined : pairMoreCard({ why, known: takeCode(), onPaired: restart });
-
-  let guarded = "";
-  const hear = ({ method, params }: Notification) => {
-    if (method === "media.indexing") {
-      library.show(params);
-      if (!params.indexing) {
-        find.forget();
-        void browse.refresh();
-      }
-    }
-    if (method === "media.started" || method === "media.stopped") void playlist.refresh();
-    if (playbackEvents.has(method)) void playing.refresh();
-    if (method === "playlist.opened") playlist.show(params);
-    if (readerEvents.has(method)) {
-      void readers?.refresh();
-      void assign?.refresh();
-    }
-    if (method === "launch.guarded") {
-      guarded = params.time;
-      const confirm = button(say.switchNow, () => client.call("confirm"));
-      note(say.guarded(params.playing), confirm);
-    }
-    if (method !== "launch.finished") return;
-    void taps?.refresh();
-    void assign?.refresh();
-    // A launch that the guard holds back has its own note.
-    if (!params.success && params.time !== guarded) note(say.reason(params.error ?? say.notStarted));
-  };
   return {
-    columns: [
-      el("div", { class: "column" }, assign?.card, playing.card, playlist.card, find.card, browse.card),
-      el("div", { class: "column" }, taps?.card, phones?.card, readers?.card, library.card, more),
-    ],
-    hear,
-    refresh: () =>
-      Promise.all(
-        [playing, playlist, library, browse, taps, readers, assign, phones].map((card) => card?.refresh()),
-      ),
+    client,
+    pictures: createPictures(client),
+    isPaired,
+    canPlay: rights.includes("play"),
+    canChange: rights.includes("change"),
+    canWrite: () => canWrite,
+    async lookForWriters() {
+      if (!rights.includes("change")) return;
+      const { readers } = await client.call("readers");
+      canWrite = readers.some(({ connected, capabilities }) => connected && capabilities.includes("write"));
+    },
   };
+}
+
+function pairMore({ isPaired, canPlay, canChange }: Shared): PageCard | undefined {
+  if (canChange) return undefined;
+  const why = say.roleNow(isPaired, canPlay);
+  return { card: pairMoreCard({ why, known: takeCode(), onPaired: restart }) };
+}
+
+let guarded = "";
+
+/** The notes that every screen shows. */
+function hear(client: Client, { method, params }: Notification): void {
+  if (method === "launch.guarded") {
+    guarded = params.time;
+    const confirm = button(say.switchNow, () => client.call("confirm"));
+    note(say.guarded(params.playing), confirm);
+  }
+  // A launch that the guard holds back has its own note.
+  if (method === "launch.finished" && !params.success && params.time !== guarded)
+    note(say.reason(params.error ?? say.notStarted));
 }
 
 function state(name: "" | "on" | "off", text: string): void {

@@ -3,8 +3,8 @@ import type { Calls, Client } from "../../client/client.ts";
 import { messageOf } from "../../core/errors.ts";
 import { button, el, named, note, openDialog, replaceKeepingFocus, section, telling } from "./dom.ts";
 import { findMedia, foundMax } from "./finding.ts";
-import type { Pictures } from "./page-pictures.ts";
 import { say } from "./page-texts.ts";
+import type { PageCard, Shared } from "./screens.ts";
 
 const waitMs = 120;
 const pageRows = 40;
@@ -15,6 +15,8 @@ export interface Abilities {
   readonly canChange: boolean;
   /** A reader that can write is connected. */
   readonly canWrite: () => boolean;
+  /** Asks for the readers again, for `canWrite`. */
+  readonly lookForWriters: () => Promise<void>;
 }
 
 /** A file of the library, in a row. */
@@ -90,7 +92,7 @@ export function searchBox(client: Client, row: (found: Listed) => HTMLElement) {
 }
 
 /** Makes rows that launch their media, or write them to a card. */
-export function playRows(client: Client, pictures: Pictures, { canPlay, canChange, canWrite }: Abilities) {
+export function playRows({ client, pictures, canPlay, canChange, canWrite }: Shared) {
   return ({ name, path, systemName, zapScript }: Listed): HTMLElement => {
     const launch = telling(async () => {
       await client.call("launch", zapScript);
@@ -110,9 +112,18 @@ export function playRows(client: Client, pictures: Pictures, { canPlay, canChang
   };
 }
 
-export function searchCard(client: Client, pictures: Pictures, abilities: Abilities) {
-  const { parts, search, forget } = searchBox(client, playRows(client, pictures, abilities));
-  return { card: section(abilities.canPlay ? say.play : say.search, ...parts), search, forget };
+export function searchCard(shared: Shared): PageCard {
+  const { parts, search, forget } = searchBox(shared.client, playRows(shared));
+  return {
+    card: section(shared.canPlay ? say.play : say.search, ...parts),
+    hears: ["readers.added", "readers.removed"],
+    hear: ({ method, params }) => method === "media.indexing" && !params.indexing && forget(),
+    async refresh() {
+      forget();
+      await shared.lookForWriters();
+      await search();
+    },
+  };
 }
 
 /**

@@ -1,15 +1,16 @@
 /** The cards for the index, the last taps, and the readers with their cards; buttons appear if the rights allow them. */
-import type { Calls, Client } from "../../client/client.ts";
+import type { Calls, Notification } from "../../client/client.ts";
 import { type IndexStatus, mediaNameOf } from "../../core/media.ts";
 import type { LaunchEntry } from "../../core/playback.ts";
 import { button, el, listCard, named, section, telling } from "./dom.ts";
 import { say } from "./page-texts.ts";
+import type { PageCard, Shared } from "./screens.ts";
 
-export function indexCard(client: Client, canStart: boolean) {
+export function indexCard({ client, canChange }: Shared): PageCard {
   const text = el("p", { class: "quiet" });
   const bar = el("progress", { "aria-label": say.indexing });
   const start = button(say.index, () => client.call("media.index", {}));
-  const card = section(say.library, bar, text, canStart ? el("div", { class: "bar" }, start) : undefined);
+  const card = section(say.library, bar, text, canChange ? el("div", { class: "bar" }, start) : undefined);
   const show = ({ indexing, optimizing, exists, currentStepDisplay = "", ...counts }: IndexStatus) => {
     const { totalSteps = 0, currentStep = 0, totalFiles = 0, totalMedia = 0 } = counts;
     bar.hidden = !indexing;
@@ -21,7 +22,11 @@ export function indexCard(client: Client, canStart: boolean) {
     const state = optimizing ? say.indexAlmost(totalFiles) : say.indexAt(currentStepDisplay, totalFiles);
     text.textContent = indexing ? state : exists ? say.indexed(totalMedia) : say.notIndexed;
   };
-  return { card, show, refresh: async () => show((await client.call("media")).database) };
+  return {
+    card,
+    hear: ({ method, params }) => method === "media.indexing" && show(params),
+    refresh: async () => show((await client.call("media")).database),
+  };
 }
 
 /** The name of what a card's text starts, for people: `Super Game` for `SNES/Super Game.sfc`. */
@@ -32,7 +37,7 @@ export function meaningOf(script: string): string {
 
 const shownMax = 10;
 
-export function tapsCard(client: Client) {
+export function tapsCard({ client }: Shared): PageCard {
   const { card, show } = listCard(say.taps, say.noTaps);
   const row = ({ time, text, uid, data, success, error, script }: LaunchEntry) => {
     const when = new Date(time).toLocaleString([], { dateStyle: "short", timeStyle: "short" });
@@ -46,12 +51,19 @@ export function tapsCard(client: Client) {
     const { entries } = await client.call("tokens.history", { limit: shownMax });
     show(entries.map(row));
   };
-  return { card, refresh };
+  return { card, refresh, hears: ["launch.finished"] };
 }
 
 type Tokens = Calls["tokens"]["result"]["active"];
 
-export function readersCard(client: Client, onChange: (canWrite: boolean) => void) {
+export const readerEvents: readonly Notification["method"][] = [
+  "readers.added",
+  "readers.removed",
+  "tokens.added",
+  "tokens.removed",
+];
+
+export function readersCard({ client }: Shared): PageCard {
   const { card, show } = listCard(say.readers, say.noReaders);
   const refresh = async () => {
     const [{ readers }, { active }] = await Promise.all([client.call("readers"), client.call("tokens")]);
@@ -63,9 +75,8 @@ export function readersCard(client: Client, onChange: (canWrite: boolean) => voi
       return el("li", {}, dot, el("div", { class: "what" }, ...named(info || driver, facts), here));
     });
     show(rows);
-    onChange(readers.some(({ connected, capabilities }) => connected && capabilities.includes("write")));
   };
-  return { card, refresh };
+  return { card, refresh, hears: readerEvents };
 }
 
 function tokensText(tokens: Tokens): string {

@@ -27,6 +27,10 @@ const english = {
   roleNow: (isPaired: boolean, canPlay: boolean) =>
     `${isPaired ? "Paired as a player" : "Without pairing"}, this phone can ${canPlay ? "start and stop media" : "only look"}. Paired as a member, it can also write cards, and see taps and readers.`,
 
+  // The screens.
+  navigation: "Screens",
+  screens: { now: "Now", library: "Library", cards: "Cards", device: "Device" },
+
   // The current media.
   now: "Now playing",
   nothingPlays: (canPlay: boolean) =>

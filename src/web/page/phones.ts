@@ -1,12 +1,12 @@
 /** The card of phones, on the device itself: pairs them by a QR code or a short code, and revokes them. */
 import { encode } from "uqr";
-import type { Client } from "../../client/client.ts";
 import { pairingLink } from "../../core/pairing-link.ts";
 import { ago } from "../../core/text.ts";
 import { button, el, listCard, named, note, openDialog } from "./dom.ts";
 import { say } from "./page-texts.ts";
+import type { PageCard, Shared } from "./screens.ts";
 
-export function phonesCard(client: Client) {
+export function phonesCard({ client }: Shared): PageCard {
   const name = el("input", {
     placeholder: say.whose,
     "aria-label": say.whose,

@@ -1,9 +1,9 @@
 /** The card for playing media: cover, position, and the buttons that the player and the rights allow; and that of a playlist. */
-import type { Calls, Client } from "../../client/client.ts";
+import type { Calls } from "../../client/client.ts";
 import type { ActiveMedia } from "../../core/media.ts";
 import { button, el, named, replaceKeepingFocus, section, telling } from "./dom.ts";
-import type { Pictures } from "./page-pictures.ts";
 import { say } from "./page-texts.ts";
+import type { PageCard, Shared } from "./screens.ts";
 
 type Playlist = Calls["media"]["result"]["playlists"][number];
 
@@ -11,7 +11,7 @@ type Playlist = Calls["media"]["result"]["playlists"][number];
 const [countMs, requestEveryCounts] = [1000, 5];
 const seekStepMs = 5000;
 
-export function playingCard(client: Client, canPlay: boolean, pictures: Pictures) {
+export function playingCard({ client, canPlay, pictures }: Shared): PageCard {
   const control = (action: string) => button(say[nameOf(action)], () => act(action));
   const act = async (action: string, args?: readonly [string | number] | { readonly positionMs: number }) => {
     await client.call("media.control", {
@@ -77,13 +77,13 @@ export function playingCard(client: Client, canPlay: boolean, pictures: Pictures
   };
   let counts = 0;
   const timer = setInterval(() => {
-    if (shown?.playbackState === undefined || document.hidden) return;
+    if (shown?.playbackState === undefined || document.hidden || !card.isConnected) return;
     counts += 1;
     if (counts % requestEveryCounts === 0) refresh().catch(() => {});
     else count();
   }, countMs);
   void client.closed.then(() => clearInterval(timer));
-  return { card, refresh };
+  return { card, refresh, hears: ["media.started", "media.paused", "media.resumed", "media.stopped"] };
 }
 
 type Control = "previous" | "pause" | "resume" | "next";
@@ -134,7 +134,7 @@ function timeText(ms: number): string {
 }
 
 /** The items of a playlist that a card opened, to choose from; hidden without one. */
-export function playlistCard(client: Client, canPlay: boolean) {
+export function playlistCard({ client, canPlay }: Shared): PageCard {
   const list = el("ul", { class: "rows" });
   const name = el("p", { class: "quiet" });
   const card = section(say.chooseOne, name, list);
@@ -154,5 +154,10 @@ export function playlistCard(client: Client, canPlay: boolean) {
     replaceKeepingFocus(list, (items ?? []).map(row));
   };
   card.hidden = true;
-  return { card, show, refresh: async () => show((await client.call("media")).playlists[0]) };
+  return {
+    card,
+    hears: ["media.started", "media.stopped"],
+    hear: ({ method, params }) => method === "playlist.opened" && show(params),
+    refresh: async () => show((await client.call("media")).playlists[0]),
+  };
 }
