@@ -2,9 +2,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { tagProblems } from "../../src/core/token.ts";
-import { noTextSentence } from "../../src/launch/run-context.ts";
-import { say } from "../../src/web/page/page-texts.ts";
 import { createClassicTag } from "../emulators/emulated-tags.ts";
 import { goTo, startChromium, type TestBrowser } from "../helpers/chromium.ts";
 import { deviceForAll } from "../helpers/device.ts";
@@ -68,16 +65,16 @@ interface Visit extends AsyncDisposable {
 }
 
 /** Opens the page of a newly paired member. */
-async function open(name: string): Promise<Visit> {
+async function open(name: string, locale = "en-US"): Promise<Visit> {
   const { out: link, error } = await device.run("pair", name, "--host", device.network.deviceAddress);
   expect(error).not.toContain("error");
-  const context = await phone.browser.newContext({ viewport: { width: 390, height: 844 } });
+  const context = await phone.browser.newContext({ viewport: { width: 390, height: 844 }, locale });
   const page = await context.newPage();
   const faults: string[] = [];
   page.on("pageerror", ({ message }) => faults.push(message));
   page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
   await page.goto(link);
-  await page.getByText("Connected", { exact: true }).waitFor();
+  await page.locator("#line[data-state=on]").waitFor();
   return { page, faults, [Symbol.asyncDispose]: () => context.close() };
 }
 
@@ -274,6 +271,33 @@ remoteTest(
 );
 
 remoteTest(
+  "the page speaks the browser's language until its visitor chooses another, which stays",
+  async () => {
+    await using visit = await open("Polyglot", "de-AT");
+    const { page, faults } = visit;
+    await region(page, "Es läuft").getByText("Es läuft nichts.").waitFor();
+    expect(await page.locator("html").getAttribute("lang")).toBe("de");
+    for (const { code, screen, nothing } of [
+      { code: "ja", screen: "再生中", nothing: "何も再生していません。" },
+      { code: "pt", screen: "Agora", nothing: "Nada em reprodução." },
+      { code: "en", screen: "Now", nothing: "Nothing plays." },
+      { code: "fr", screen: "En cours", nothing: "Rien n’est lancé." },
+    ]) {
+      await page.locator("footer select").selectOption(code);
+      await page.getByRole("link", { name: screen, exact: true }).waitFor();
+      await page.getByText(nothing).waitFor();
+      expect(await page.locator("html").getAttribute("lang")).toBe(code);
+      await look(page, `now-${code}`);
+    }
+    await page.reload();
+    await page.getByText("Rien n’est lancé.").waitFor();
+    expect(await page.locator("footer select").inputValue()).toBe("fr");
+    expect(faults).toEqual([]);
+  },
+  60_000,
+);
+
+remoteTest(
   "the search pages, takes the name of a system, and forgives one wrong letter",
   async () => {
     await using visit = await open("Finder");
@@ -335,12 +359,12 @@ remoteTest(
     await press("ArrowLeft", /^Super Game/);
     await page.keyboard.press("Enter");
     await page.getByText("Starting Super Game").waitFor();
-    await press("ArrowUp", /^Library$/);
-    await press("ArrowLeft", /^Now$/);
+    await press("ArrowUp", /^Now$/);
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Stop" }).waitFor();
     await look(page, "television");
-    await press("ArrowDown", /^Stop/);
+    await press("ArrowDown", /^Find a game/);
+    await press("ArrowUp", /^Stop/);
     await page.keyboard.press("Enter");
     await page.getByText("Nothing plays.").waitFor();
     expect(faults).toEqual([]);
@@ -426,11 +450,3 @@ remoteTest(
     }),
   60_000,
 );
-
-test("every reason for a card without a text has words of the page", () => {
-  for (const problem of [undefined, ...tagProblems]) {
-    const sentence = noTextSentence(problem);
-    expect(say.reason(sentence)).toContain("his card");
-  }
-  expect(say.reason("there is no file X.sfc")).toBe("there is no file X.sfc");
-});

@@ -4,11 +4,12 @@ import { moveFocusByArrows } from "./arrow-keys.ts";
 import { assignCard } from "./assign-card.ts";
 import { browseCard } from "./browse-card.ts";
 import { button, byId, note } from "./dom.ts";
+import { languageChoice, loadLanguage } from "./page-language.ts";
 import { createPictures } from "./page-pictures.ts";
 import { searchCard } from "./page-search.ts";
 import { type Entry, enter, forget, kept, takeCodeFromAddress, takeFromAddress } from "./page-session.ts";
 import { indexCard, readersCard, tapsCard } from "./page-status.ts";
-import { say } from "./page-texts.ts";
+import { reasonOf, say } from "./page-texts.ts";
 import { phonesCard } from "./phones.ts";
 import { playingCard, playlistCard } from "./playing-card.ts";
 import { type PageCard, type PageScreen, type Shared, showScreens } from "./screens.ts";
@@ -47,7 +48,7 @@ const screens: readonly PageScreen[] = [
 ];
 
 const againMs = 3000;
-let current: Client | undefined;
+let current: { readonly client: Client; readonly end: () => void } | undefined;
 /** Counts the starts; only the latest one may change the page. */
 let starts = 0;
 
@@ -60,10 +61,13 @@ addEventListener("hashchange", () => {
   code = takeCodeFromAddress();
   if (hasSecret || code !== undefined) restart();
 });
+await loadLanguage().catch(() => {});
+byId("foot").replaceChildren(languageChoice(restart));
 void start();
 
 function restart(): void {
-  current?.close();
+  current?.end();
+  current?.client.close();
   current = undefined;
   void start();
 }
@@ -107,8 +111,8 @@ type Inside = Extract<Entry, { kind: "in" }>;
 
 async function show(entry: Inside): Promise<void> {
   const { client, rights } = entry;
-  current = client;
   const shown = showScreens(screens, share(entry), rights);
+  current = { client, end: shown.end };
   client.onNotification((notification) => {
     shown.hear(notification);
     hear(client, notification);
@@ -123,11 +127,10 @@ async function show(entry: Inside): Promise<void> {
     };
     resume().catch(restart);
   });
-  void client.closed.then(shown.end);
   await shown.show();
   state("on", say.connected);
   await client.closed;
-  if (current === client) restart();
+  if (current?.client === client) restart();
 }
 
 function share({ client, rights, isPaired }: Inside): Shared {
@@ -164,7 +167,7 @@ function hear(client: Client, { method, params }: Notification): void {
   }
   // A launch that the guard holds back has its own note.
   if (method === "launch.finished" && !params.success && params.time !== guarded)
-    note(say.reason(params.error ?? say.notStarted));
+    note(reasonOf(params.error ?? say.notStarted));
 }
 
 function state(name: "" | "on" | "off", text: string): void {

@@ -3,7 +3,7 @@ import type { Calls, Notification } from "../../client/client.ts";
 import { type IndexStatus, mediaNameOf } from "../../core/media.ts";
 import type { LaunchEntry } from "../../core/playback.ts";
 import { button, el, listCard, named, section, telling } from "./dom.ts";
-import { say } from "./page-texts.ts";
+import { dateOf, reasonOf, say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 
 export function indexCard({ client, canChange }: Shared): PageCard {
@@ -40,9 +40,9 @@ const shownMax = 10;
 export function tapsCard({ client }: Shared): PageCard {
   const { card, show } = listCard(say.taps, say.noTaps);
   const row = ({ time, text, uid, data, success, error, script }: LaunchEntry) => {
-    const when = new Date(time).toLocaleString([], { dateStyle: "short", timeStyle: "short" });
+    const when = dateOf(time);
     const again = telling(() => client.call("launch", { text, uid, data }));
-    const outcome = success ? when : say.failedAt(when, say.reason(error ?? say.notStarted));
+    const outcome = success ? when : say.failedAt(when, reasonOf(error ?? say.notStarted));
     const name = meaningOf(script || text) || say.cardOf(uid);
     const press = { type: "button", class: "row", title: say.again, onclick: again };
     return el("li", {}, el("button", press, el("span", {}, ...named(name, outcome, !success))));

@@ -1,21 +1,23 @@
-/** Every text of the page, in one table. A further language is a value of `PageTexts`, so a missing text does not compile. */
+/**
+ * The texts of the page: the English ones are the table, and every other language in `languages/` is a value of `PageTexts`, so
+ * that a missing text does not compile. Numbers, times and dates are in the form of the language.
+ */
 
-/** The reasons of failed taps that the page shortens, by the start of the service's sentence. */
-const reasons: Readonly<Record<string, string>> = {
-  "the tag is blank": "This card is empty.",
-  "the tag is not formatted": "This card is empty, and not formatted yet. Writing formats it.",
-  "the message on the tag is cut short": "The text on this card is cut short. Write it again.",
-  "the message on the tag is neither": "This card holds data of another kind.",
-  "the tag keeps its memory locked": "This card is locked.",
-  "the tag's memory could not be read": "This card could not be read. Put it on again.",
-  "there is no text on this token": "This card has no meaning yet.",
-};
+let locale = "en";
 
-const number = (value: number) => value.toLocaleString();
+const number = (value: number) => value.toLocaleString(locale);
 const counted = (count: number, one: string, many = `${one}s`) =>
-  `${number(count)} ${count === 1 ? one : many}`;
+  `${number(count)} ${new Intl.PluralRules(locale).select(count) === "one" ? one : many}`;
+
+/** `counted` takes the forms for one and for more. */
+export interface Numbers {
+  readonly number: (value: number) => string;
+  readonly counted: (count: number, one: string, many: string) => string;
+}
 
 const english = {
+  language: "Language",
+
   // The connection.
   connecting: "Connecting …",
   connected: "Connected",
@@ -114,11 +116,6 @@ const english = {
   again: "Launch it again",
   cardOf: (uid: string) => `Card ${uid}`,
   failedAt: (time: string, reason: string) => `${time} · ${reason}`,
-  /** A known reason in short words, or the service's sentence. */
-  reason: (sentence: string) => {
-    const known = Object.entries(reasons).find(([start]) => sentence.startsWith(start));
-    return known?.[1] ?? sentence;
-  },
   readers: "Readers",
   noReaders: "No reader is plugged in.",
   notConnected: (path: string) => `${path} · not connected`,
@@ -126,11 +123,23 @@ const english = {
   tokenHere: (name: string) => `Here now: ${name}`,
   emptyCard: (uid: string) => `Empty card ${uid}`,
 
+  /** The reasons of failed taps that the page shortens. */
+  reasons: {
+    blank: "This card is empty.",
+    unformatted: "This card is empty, and not formatted yet. Writing formats it.",
+    cutShort: "The text on this card is cut short. Write it again.",
+    otherKind: "This card holds data of another kind.",
+    locked: "This card is locked.",
+    unreadable: "This card could not be read. Put it on again.",
+    noMeaning: "This card has no meaning yet.",
+  },
+
   // Phones.
   phones: "Phones",
   noPhones: "No phone is paired yet.",
   whose: "Whose phone is it?",
   whatMay: "What may it do?",
+  roles: { member: "Member", player: "Player" },
   member: "Member: plays, cards and settings",
   player: "Player: plays only",
   pairPhone: "Pair a phone",
@@ -161,9 +170,65 @@ const english = {
   ],
   digits: "The six digits",
   pair: "Pair",
+
+  cards: {},
+  device: {},
+  upload: {},
+  backup: {},
 };
 
-export type PageTexts = typeof english;
+/** The shape of the table, with any string for a text. */
+type Shape<T> = T extends (...given: infer Given) => string
+  ? (...given: Given) => string
+  : T extends string
+    ? string
+    : { readonly [Name in keyof T]: Shape<T[Name]> };
+
+export type PageTexts = Shape<typeof english>;
 
 /** The texts in the page's language. */
-export const say: PageTexts = english;
+export let say: PageTexts = english;
+
+/** Makes `say` a further language; the locale is that of numbers and dates. */
+export function speak(texts: ((numbers: Numbers) => PageTexts) | undefined, newLocale: string): void {
+  locale = newLocale;
+  say = texts?.({ number, counted }) ?? english;
+}
+
+/** By the start of the service's sentence. */
+const reasonStarts: readonly (readonly [string, keyof PageTexts["reasons"]])[] = [
+  ["the tag is blank", "blank"],
+  ["the tag is not formatted", "unformatted"],
+  ["the message on the tag is cut short", "cutShort"],
+  ["the message on the tag is neither", "otherKind"],
+  ["the tag keeps its memory locked", "locked"],
+  ["the tag's memory could not be read", "unreadable"],
+  ["there is no text on this token", "noMeaning"],
+];
+
+/** A known reason in short words, or the service's sentence. */
+export function reasonOf(sentence: string): string {
+  const [, known] = reasonStarts.find(([start]) => sentence.startsWith(start)) ?? [];
+  return known === undefined ? sentence : say.reasons[known];
+}
+
+/** `14:05`, of RFC 3339. */
+export function clockOf(time: string): string {
+  return new Date(time).toLocaleTimeString(locale, { timeStyle: "short" });
+}
+
+/** The date and the time in short form. */
+export function dateOf(time: string): string {
+  return new Date(time).toLocaleString(locale, { dateStyle: "short", timeStyle: "short" });
+}
+
+const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
+
+/** `this minute`, `5 minutes ago`, `yesterday`. */
+export function sinceText(time: string): string {
+  const ms = Math.max(0, Date.now() - Date.parse(time));
+  const words = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
+  if (ms < hourMs) return words.format(-Math.floor(ms / minuteMs), "minute");
+  if (ms < dayMs) return words.format(-Math.floor(ms / hourMs), "hour");
+  return words.format(-Math.floor(ms / dayMs), "day");
+}

@@ -1,9 +1,8 @@
 /** The card of phones, on the device itself: pairs them by a QR code or a short code, and revokes them. */
 import { encode } from "uqr";
 import { pairingLink } from "../../core/pairing-link.ts";
-import { ago } from "../../core/text.ts";
 import { button, el, listCard, named, note, openDialog } from "./dom.ts";
-import { say } from "./page-texts.ts";
+import { clockOf, say, sinceText } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 
 export function phonesCard({ client }: Shared): PageCard {
@@ -28,13 +27,13 @@ export function phonesCard({ client }: Shared): PageCard {
     const { clients } = await client.call("clients");
     const rows = clients.map(({ id, name, role, added, lastUsed, address }) => {
       const label = name || say.phoneOf(id.slice(0, 8));
-      const used = lastUsed === undefined ? say.notUsed : say.lastUsed(ago(lastUsed, Date.now()), address);
+      const used = lastUsed === undefined ? say.notUsed : say.lastUsed(sinceText(lastUsed), address);
       const revoke = async () => {
         await client.call("clients.delete", { id });
         note(say.revokedOf(label));
         await refresh();
       };
-      const facts = [role, say.paired(ago(added, Date.now())), used].join(" · ");
+      const facts = [say.roles[role], say.paired(sinceText(added)), used].join(" · ");
       return el(
         "li",
         {},
@@ -66,13 +65,12 @@ export function phonesCard({ client }: Shared): PageCard {
   const pairByCode = async () => {
     const { code, expires } = await client.call("pairing.open", { role: chosenRole() });
     const { hosts, port } = await client.call("pairing");
-    const until = new Date(expires).toLocaleTimeString([], { timeStyle: "short" });
     const dialog = openDialog(
       say.pairByCode,
       say.cancel,
       el("p", {}, say.openAndType(`http://${hosts[0] ?? location.hostname}:${port}`)),
       el("p", { class: "code" }, `${code.slice(0, 3)} ${code.slice(3)}`),
-      el("p", { class: "quiet" }, say.goodUntil(until)),
+      el("p", { class: "quiet" }, say.goodUntil(clockOf(expires))),
     );
     // The pairing may have ended already; then there is nothing to cancel.
     void dialog.closed.then(() => client.call("pairing.cancel").catch(() => {}));

@@ -2,7 +2,7 @@
 import type { Calls } from "../../client/client.ts";
 import type { ActiveMedia } from "../../core/media.ts";
 import { button, el, named, replaceKeepingFocus, section, telling } from "./dom.ts";
-import { say } from "./page-texts.ts";
+import { clockOf, say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 
 type Playlist = Calls["media"]["result"]["playlists"][number];
@@ -63,7 +63,7 @@ export function playingCard({ client, canPlay, pictures }: Shared): PageCard {
     showIf(pause, playbackState === "playing" || playbackState === "buffering", resume);
     showIf(resume, playbackState === "paused", pause);
     if (media === null) return;
-    const since = new Date(media.started).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    const since = clockOf(media.started);
     const facts = say.playingSince(media.systemName, since);
     const state = media.playbackState === undefined ? "" : say.state[media.playbackState];
     const label = state === "" ? facts : `${facts} · ${state}`;

@@ -1,0 +1,62 @@
+/** The page's texts in every language: complete, filled and translated. */
+import { expect, test } from "bun:test";
+import { tagProblems } from "../../../src/core/token.ts";
+import { noTextSentence } from "../../../src/launch/run-context.ts";
+import { languages } from "../../../src/web/page/page-language.ts";
+import { reasonOf, say, sinceText, speak } from "../../../src/web/page/page-texts.ts";
+
+/** Texts that are the same in English and in another language, by language and path. */
+const equal: Readonly<Record<string, readonly string[]>> = {
+  de: ["pause"],
+  fr: [],
+  es: [],
+  pt: [],
+  ja: [],
+};
+/** Texts without a word that a language could change, and the ones that are empty in English. */
+const wordless = new Set(["failedAt", "state.playing"]);
+
+/** Each text by its path; a function gives its arity and a sentence that it makes. */
+function textsOf(value: unknown, path = ""): readonly (readonly [string, string])[] {
+  if (typeof value === "string") return [[path, value]];
+  if (typeof value === "function") {
+    const many = Array.from({ length: value.length }, () => 2);
+    const one = Array.from({ length: value.length }, () => "");
+    return [
+      [`${path}/${value.length}`, value(...many)],
+      [`${path}/${value.length} of nothing`, value(...one)],
+    ];
+  }
+  return Object.entries(value ?? {}).flatMap(([name, inner]) =>
+    textsOf(inner, path === "" ? name : `${path}.${name}`),
+  );
+}
+
+const baseOf = (path: string) => path.replace(/\/.*/, "");
+const english = textsOf(say);
+
+test("English has no empty text", () => {
+  const empty = english.filter(([path, text]) => text.trim() === "" && !wordless.has(baseOf(path)));
+  expect(empty).toEqual([]);
+  expect(english.length).toBeGreaterThan(150);
+});
+
+for (const [code, { name, load }] of Object.entries(languages)) {
+  if (load === undefined) continue;
+  test(`${name} has the texts of English with as many parameters, filled and translated`, async () => {
+    speak(await load(), code);
+    const texts = textsOf(say);
+    expect(sinceText(new Date().toISOString())).not.toBe("this minute");
+    for (const problem of [undefined, ...tagProblems]) {
+      const sentence = noTextSentence(problem);
+      expect(reasonOf(sentence)).not.toBe(sentence);
+    }
+    speak(undefined, "en");
+    expect(texts.map(([path]) => path)).toEqual(english.map(([path]) => path));
+    const given = texts.filter(([path]) => !wordless.has(baseOf(path)));
+    expect(given.filter(([, text]) => text.trim() === "")).toEqual([]);
+    const byPath = new Map(english);
+    const same = given.filter(([path, text]) => text === byPath.get(path)).map(([path]) => path);
+    expect(same).toEqual([...(equal[code] ?? [])]);
+  });
+}
