@@ -14,6 +14,7 @@ import { type Config, configuredSystems, mediaFolders } from "./config/shape.ts"
 import { type Clock, systemClock as clock } from "./core/clock.ts";
 import { exitCodes, messageOf, StartError } from "./core/errors.ts";
 import { type ChangeableLog, createLog, type Log } from "./core/log.ts";
+import { createLogRing, type LogRing } from "./core/log-ring.ts";
 import type { OpenInputDevice } from "./core/operating-system.ts";
 import { createLauncher } from "./launch/launcher.ts";
 import { createAllowLaunch } from "./launch/rules/allow-patterns.ts";
@@ -62,7 +63,8 @@ interface ServiceOptions {
 /** Starts everything, or throws `StartError` with nothing left running. */
 export async function startService(options: ServiceOptions) {
   const { places } = options;
-  const log = createLog({ debug: false, write: options.write });
+  const logs = createLogRing(clock);
+  const log = createLog({ debug: false, write: options.write, keep: logs.keep });
   const settings = await openSettings(options, log);
   const stops = createStops(log);
   stops.add("settings", settings);
@@ -75,7 +77,7 @@ export async function startService(options: ServiceOptions) {
     const port = await startParts({
       ...options,
       ...places,
-      ...{ settings, config: settings.current, clock, log, store, stops, bus: createBus(log) },
+      ...{ settings, config: settings.current, clock, log, logs, store, stops, bus: createBus(log) },
     });
     log.info("service", "listening", { port, version: tapdeckVersion, platform });
     return {
@@ -99,6 +101,7 @@ interface Base extends ServiceOptions, ServicePlaces {
   readonly config: () => Config;
   readonly clock: Clock;
   readonly log: ChangeableLog;
+  readonly logs: LogRing;
   readonly store: Store;
   readonly bus: Bus;
   readonly stops: Stops;

@@ -17,8 +17,9 @@ import {
   tokenDataCharsMax,
   tokenTypeCharsMax,
 } from "../core/limits.ts";
+import { keptLevels } from "../core/log-ring.ts";
 import { pictureTypes } from "../core/media.ts";
-import { playerKinds } from "../core/playback.ts";
+import { holdActions, playerKinds, resumeModes } from "../core/playback.ts";
 import { roles } from "../core/rights.ts";
 import { count, integer, mappingMatch, mediaItem, mediaTag, type TokenParams, time } from "../core/shapes.ts";
 import { mappingTypeNames, mappingTypeOf } from "../core/token.ts";
@@ -39,6 +40,11 @@ export function hasContent<Input extends Texts>() {
   ruleSchemas.set(rule, { anyOf });
   return rule;
 }
+
+export const isoTime = v.pipe(
+  v.string(),
+  v.isoTimestamp("must be a time in RFC 3339, such as 2026-01-31T12:00:00Z"),
+);
 
 /** A whole number from 1. */
 export const upTo = (max: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(max));
@@ -122,7 +128,7 @@ export const launcherEntry = v.object({
 /** Exact ids of systems. */
 export const systemIds = v.pipe(v.array(v.pipe(v.string(), v.maxLength(128))), v.maxLength(searchSystemsMax));
 
-const pagination = v.object({
+export const pagination = v.object({
   hasNextPage: v.boolean(),
   pageSize: count,
   nextCursor: v.exactOptional(v.string()),
@@ -202,11 +208,13 @@ const settingsFields = {
   audioFeedback: v.boolean(),
   detectReaders: v.boolean(),
   insertMode: v.boolean(),
+  insertModeAction: v.picklist(holdActions),
   insertModeBlocklist: settingList,
   insertModeExitDelay: exitDelay,
   consoleLogging: v.boolean(),
   debug: v.boolean(),
   launchGuardEnabled: v.boolean(),
+  playbackResume: v.picklist(resumeModes),
 };
 /** The other names of some settings, which later clients use, and `readers`. */
 export const laterSettings = {
@@ -223,6 +231,32 @@ export const allSettings = { ...settingsFields, ...laterSettings };
 export const rootFolders = v.object({ rootFolder: settingList, rootFolders: settingList });
 /** The settings that the API reads and changes, without the second spellings. */
 export const apiSettings = v.object({ ...settingsFields, rootFolder: settingList });
+
+export const logLine = v.object({
+  id: count,
+  time,
+  level: v.picklist(keptLevels),
+  area: v.string(),
+  text: v.string(),
+});
+
+/** A setting, for people. Without `name` only the config file changes it, and `value` is not shown. */
+export const settingFacts = v.object({
+  key: v.string(),
+  name: v.exactOptional(v.string()),
+  kind: v.picklist(["switch", "number", "choice", "text", "list"]),
+  min: v.exactOptional(v.number()),
+  max: v.exactOptional(v.number()),
+  isWhole: v.exactOptional(v.boolean()),
+  choices: v.exactOptional(v.array(v.string())),
+  /** As the config file states it. */
+  default: v.string(),
+  docs: v.string(),
+  value: v.exactOptional(
+    v.union([v.boolean(), v.number(), v.string(), v.array(v.union([v.string(), v.number()]))]),
+  ),
+  right: v.exactOptional(v.picklist(["change", "own"])),
+});
 
 export const writeRequest = v.object({
   text: v.pipe(v.string(), v.minLength(1)),

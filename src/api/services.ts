@@ -1,5 +1,6 @@
 /** The functions of the service that the API may call. wiring/api-services.ts implements them. */
 import type { AuditEntry } from "../core/audit.ts";
+import type { LogRing } from "../core/log-ring.ts";
 import type {
   ActiveMedia,
   BrowseQuery,
@@ -62,6 +63,8 @@ export interface Services {
   launchers(): readonly ValueOf<typeof schemas.launcherEntry>[];
   /** Resolves within two seconds, even if a media folder does not answer. */
   health(): Promise<Health>;
+  /** The newest lines of the log. */
+  readonly logs: Pick<LogRing, "follow">;
   readonly media: MediaService;
   readonly library: LibraryService;
   readonly mappings: MappingService;
@@ -134,6 +137,10 @@ type FieldChanges<T> = { readonly [Key in keyof T]?: T[Key] | undefined };
 
 interface SettingsService {
   read(): ApiSettings;
+  /** Every setting with its explanation; `api` is its field in `read` or in the limits of play time. */
+  describe(): readonly (Omit<ValueOf<typeof schemas.settingFacts>, "name" | "value" | "right"> & {
+    readonly api?: string;
+  })[];
   /** Applies the changes before it returns; they are on the disk when it resolves. Logs the names of `unknown` settings. */
   update(
     changes: FieldChanges<ApiSettings & PlayTimeState["limits"]>,

@@ -29,7 +29,18 @@ export class SettingError extends Error {
   }
 }
 
-export type Check<T> = (value: unknown, key: string) => T;
+/** The values that a check accepts, as far as a control for people needs to know them. */
+interface Form {
+  readonly min?: number;
+  readonly max?: number;
+  readonly isWhole?: true;
+  readonly choices?: readonly string[];
+}
+
+export interface Check<T> {
+  (value: unknown, key: string): T;
+  readonly form?: Form;
+}
 
 export const boolean: Check<boolean> = (value, key) => {
   if (typeof value !== "boolean")
@@ -55,31 +66,34 @@ export const boundedText =
 
 export const text: Check<string> = boundedText(settingsTextCharsMax);
 
-export const wholeNumber =
-  (min: number, max: number): Check<number> =>
-  (value, key) => {
+export function wholeNumber(min: number, max: number): Check<number> {
+  const check: Check<number> = (value, key) => {
     if (typeof value === "number" && Number.isInteger(value) && value >= min && value <= max) return value;
     throw new SettingError(key, `${key} must be a whole number from ${min} to ${max}, not ${shown(value)}`);
   };
+  return Object.assign(check, { form: { min, max, isWhole: true } } as const);
+}
 
 /** One of a few words. */
-export const oneOf =
-  <const Words extends readonly string[]>(words: Words): Check<Words[number]> =>
-  (value, key) => {
+export function oneOf<const Words extends readonly string[]>(words: Words): Check<Words[number]> {
+  const check: Check<Words[number]> = (value, key) => {
     const word = words.find((one) => one === value);
     if (word !== undefined) return word;
     const known = words.map((one) => `"${one}"`).join(", ");
     throw new SettingError(key, `${key} must be one of ${known}, not ${shown(value)}`);
   };
+  return Object.assign(check, { form: { choices: words } });
+}
 
 /** Seconds, fractions allowed. */
-export const seconds =
-  (max: number): Check<number> =>
-  (value, key) => {
+export function seconds(max: number): Check<number> {
+  const check: Check<number> = (value, key) => {
     // Adding 0 turns -0, which JSON and TOML can hold, into 0.
     if (typeof value === "number" && value >= 0 && value <= max) return value + 0;
     throw new SettingError(key, `${key} must be a number of seconds from 0 to ${max}, not ${shown(value)}`);
   };
+  return Object.assign(check, { form: { min: 0, max } });
+}
 
 export const list =
   <T>(item: Check<T>, entriesMax: number): Check<readonly T[]> =>

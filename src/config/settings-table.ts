@@ -9,7 +9,7 @@ import {
   readersMax,
   settingsListMax,
 } from "../core/limits.ts";
-import { resumeModes } from "../core/playback.ts";
+import { holdActions, resumeModes } from "../core/playback.ts";
 import {
   allowLaunch,
   boolean,
@@ -103,7 +103,7 @@ export const settingsTable = {
     insert_mode: setting({ check: boolean, default: false, api: "insertMode" }, [
       "Hold mode: whether removing the card from the reader stops its media, or pauses them (insert_mode_action).",
     ]),
-    insert_mode_action: setting({ check: oneOf(["stop", "pause"]), default: "stop" }, [
+    insert_mode_action: setting({ check: oneOf(holdActions), default: "stop", api: "insertModeAction" }, [
       'What hold mode does: "stop", or "pause" with mpv and RetroArch. Putting the card back within an hour resumes paused media;',
       "after that hour they stop.",
     ]),
@@ -175,7 +175,7 @@ export const settingsTable = {
     ]),
   },
   playback: {
-    resume: setting({ check: oneOf(resumeModes), default: "long" }, [
+    resume: setting({ check: oneOf(resumeModes), default: "long", api: "playbackResume" }, [
       'Which sounds and films of mpv go on where they ended: "long" for those of more than 10 minutes, "always" or "never". A card',
       "overrides this with ?resume=no or ?resume=yes. The last 2 %, or 30 seconds of a long file, count as its end. A folder or list",
       'goes on at its item, except with "never" or in a random order.',
@@ -229,6 +229,38 @@ export const settingsTable = {
 } as const;
 
 export type SettingsTable = typeof settingsTable;
+
+/** A setting in words, without its value. */
+export interface SettingFacts {
+  /** Its place in the config file: `readers.insert_mode`. */
+  readonly key: string;
+  /** The field of `SettingsPatch`; absent if only the file can change it. */
+  readonly api?: string;
+  readonly kind: "switch" | "number" | "choice" | "text" | "list";
+  readonly form: NonNullable<Check<unknown>["form"]>;
+  /** In TOML. */
+  readonly default: string;
+  readonly docs: string;
+}
+
+export function describeSettings(): readonly SettingFacts[] {
+  return Object.entries(settingsTable).flatMap(([section, settings]) =>
+    Object.entries<Setting<unknown, string>>(settings).map(([name, one]) => ({
+      key: `${section}.${name}`,
+      ...(one.api === undefined ? {} : { api: one.api }),
+      kind: kindOf(one),
+      form: one.check.form ?? {},
+      default: one.literal ?? literalOf(one.default),
+      docs: one.docs.join(" "),
+    })),
+  );
+}
+
+function kindOf({ check, default: value }: Setting<unknown, string>): SettingFacts["kind"] {
+  if (check.form?.choices !== undefined) return "choice";
+  if (Array.isArray(value)) return "list";
+  return typeof value === "boolean" ? "switch" : typeof value === "number" ? "number" : "text";
+}
 
 /** `insertMode` for `insert_mode`. */
 export type FieldName<Key extends string> = Key extends `${infer First}_${infer Rest}`

@@ -20,7 +20,7 @@ import {
   spliceList,
 } from "./toml-list-edit.ts";
 
-export type SettingValue = boolean | number | readonly ListValue[];
+export type SettingValue = boolean | ListValue | readonly ListValue[];
 
 /** `section.key` gets `value`. */
 export interface SettingEdit {
@@ -129,11 +129,15 @@ function listSplices(source: Source, edit: SettingEdit, present: unknown): reado
     : plainSplices(source, edit);
 }
 
+function literalOf(value: SettingValue): string {
+  if (typeof value === "object") return `[${value.map(listLiteral).join(", ")}]`;
+  return typeof value === "string" ? listLiteral(value) : `${value}`;
+}
+
 function plainSplices(source: Source, edit: SettingEdit): readonly Splice[] {
   const { text, spanOf, top, tables } = source;
   const { section, key } = edit;
-  const literal =
-    typeof edit.value === "object" ? `[${edit.value.map(listLiteral).join(", ")}]` : `${edit.value}`;
+  const literal = literalOf(edit.value);
   const value = valueAt(source, edit);
   if (value !== undefined) return [{ ...spanOf(value), text: literal }];
   const line = `${key} = ${literal}`;

@@ -125,10 +125,12 @@ export const settingsListMax = 256;
 export const settingsTextCharsMax = 4096; // A path: PATH_MAX of Linux.
 export const insertModeExitDelaySecondsMax = 24 * 60 * 60; // A day: more is a mistake in the config.
 
-// The log.
+// The log, and the audit log.
 export const logUnsentCharsMax = 1024 * 1024; // Lines that wait because stderr accepts none.
-
-// The audit log.
+export const logPageMax = 500; // Lines of one answer over the API.
+export const logTextCharsMax = 200; // Of a text that is looked for in it.
+export const logWaitMsMax = 25_000; // Of a caller that follows it: known clients give up at 30 s.
+export const logWaitersMax = 32; // Callers that follow it at a time, because each new line is compared for each.
 export const auditPageMax = 1000;
 export const auditFileBytesMax = 128 * 1024; // Some 1,000 lines.
 export const auditFilesMax = 4; // Of each of its two kinds: 1 MiB in all.
@@ -259,14 +261,11 @@ export const webAddressesMax = 4; // Of one name, tried one after another.
 export const executeMsMax = 60_000; // A program of a card; a long-running one should be a player, or a service of the owner.
 export const executeOutputBytesMax = 64 * 1024; // Kept of what it writes, for the log; the rest is read and dropped.
 
-// The command line.
+// The command line, and virtual keyboards and gamepads.
 export const writeListBytesMax = 1024 * 1024; // Ten thousand cards, as many as anybody owns.
-
-// Virtual keyboards and gamepads.
 export const macroKeysMax = 512; // Presses of one macro: some lines of text.
 export const macroMsMax = 60_000; // Of one macro, because the next cards wait for it.
 export const macrosWaitingMax = 16; // Macros that wait until the present one has ended.
-
 export const soundsPerWindowMax = 8; // Sounds of feedback in four seconds: enough for the taps of a person.
 
 // Updates of the image.

@@ -2,6 +2,7 @@
  * The log: one line for each event, `area: sentence key=value`. Levels: `error` needs action, `warn` was handled, `info` is
  * an action of a person, `debug` holds bytes as spaced hex. Text of tokens is logged at `debug` only, secrets never.
  */
+import type { LogRing } from "./log-ring.ts";
 import { printable } from "./text.ts";
 
 type LogLevel = "error" | "warn" | "info" | "debug";
@@ -33,9 +34,11 @@ interface LogOptions {
   readonly debug: boolean;
   /** Takes one whole line without its line end. */
   readonly write: (line: string) => void;
+  /** Takes the same line in parts, except of the level `debug`. */
+  readonly keep?: LogRing["keep"];
 }
 
-export function createLog({ debug, write }: LogOptions): ChangeableLog {
+export function createLog({ debug, write, keep }: LogOptions): ChangeableLog {
   let settings: LogSettings = { debug, console: true };
   const line = (level: LogLevel, area: string, sentence: string, facts: LogFacts = {}) => {
     if (!settings.console) return;
@@ -44,7 +47,9 @@ export function createLog({ debug, write }: LogOptions): ChangeableLog {
       .map(([key, value]) => ` ${key}=${quoted(String(value))}`)
       .join("");
     // Sentences quote cards and file names, which must not start a new line or control the terminal.
-    write(printable(`${level.padEnd(5)} ${area}: ${sentence}${tail}`));
+    const text = printable(`${sentence}${tail}`);
+    write(`${level.padEnd(5)} ${area}: ${text}`);
+    if (level !== "debug") keep?.(level, area, text);
   };
   return {
     error: (area, sentence, facts) => line("error", area, sentence, facts),

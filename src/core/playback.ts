@@ -46,6 +46,9 @@ export interface Progress {
 export const resumeModes = ["long", "always", "never"] as const;
 export const resumedMsMin = 10 * 60_000;
 
+/** The effects of hold mode on the media of a removed card. */
+export const holdActions = ["stop", "pause"] as const;
+
 /** A position: relative to the current one, from the start, or in percent of the duration. */
 export type SeekTarget =
   | { readonly kind: "by"; readonly ms: number }

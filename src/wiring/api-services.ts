@@ -1,6 +1,7 @@
 /** The services that the API may call, each passed on to the part that has it. */
 import type { ApiSettings, OpenRpcDocument, Services } from "../api/services.ts";
 import type { Settings } from "../config/settings.ts";
+import { describeSettings } from "../config/settings-table.ts";
 import { type Config, mediaFolders } from "../config/shape.ts";
 import type { Clock } from "../core/clock.ts";
 import type { ClosedPlaces } from "../core/media.ts";
@@ -19,7 +20,7 @@ import type { AllDevices } from "./devices.ts";
 import { createHealth, createMediaCheck, diskFault, type FolderToCheck } from "./health-report.ts";
 import { createLibrary, createWarningOf } from "./library.ts";
 
-interface ServiceSources extends Pick<Services, "clients" | "pairByPin" | "audit" | "pairing"> {
+interface ServiceSources extends Pick<Services, "logs" | "clients" | "pairByPin" | "audit" | "pairing"> {
   readonly media: MediaWithSticks;
   /** Files and folders of the service. */
   readonly closed: ClosedPlaces;
@@ -94,10 +95,15 @@ export function createServices(sources: ServiceSources): Services {
         ...machineChecks(process.env, clock),
       ],
     }),
+    logs: sources.logs,
     media,
     library: createLibrary({ media, clock, plays: store.plays, folders }),
     mappings: { ...mapper, warningOf: createWarningOf({ media, clock, folders }) },
-    settings: { ...settings, read: () => publicSettings(settings) },
+    settings: {
+      ...settings,
+      read: () => publicSettings(settings),
+      describe: () => describeSettings().map(({ form, ...facts }) => ({ ...facts, ...form })),
+    },
     clients,
     pairByPin,
     audit,
@@ -118,17 +124,19 @@ function foldersToCheck(config: Config, media: Pick<MediaWithSticks, "bases">): 
 }
 
 function publicSettings(settings: Settings): ApiSettings {
-  const { readers, audio, log, systems, launch } = settings.current();
+  const { readers, audio, log, systems, launch, playback } = settings.current();
   return {
     reader: readers.connect,
     audioFeedback: audio.feedback,
     detectReaders: readers.detect,
     insertMode: readers.insertMode,
+    insertModeAction: readers.insertModeAction,
     insertModeBlocklist: readers.insertModeBlocklist,
     insertModeExitDelay: readers.insertModeExitDelay,
     consoleLogging: log.console,
     debug: log.debug,
     launchGuardEnabled: launch.guard,
+    playbackResume: playback.resume,
     rootFolder: systems.statedRootFolders,
   };
 }

@@ -60,6 +60,8 @@ export const methodRows: Readonly<Record<string, MethodRow>> = {
   "media.index.cancel": change,
   "media.generate.cancel": change,
   settings: change,
+  "settings.describe": change,
+  logs: { ...change, params: { limit: 1 } },
   "settings.update": { ...change, params: {} },
   "settings.reload": change,
   "settings.playtime.limits": change,

@@ -1,8 +1,11 @@
 /** The service itself: `version`, `health`, `rights`, and `rpc.discover` (spec.open-rpc.org, "Service Discovery Method"). */
 import * as v from "valibot";
+import { logPageMax, logTextCharsMax, logWaitMsMax } from "../../core/limits.ts";
+import { keptLevels } from "../../core/log-ring.ts";
 import { allows, allRights, rightsOf } from "../../core/rights.ts";
+import { count } from "../../core/shapes.ts";
 import { method } from "../method.ts";
-import { healthReport, openRpcDocument } from "../schemas.ts";
+import { healthReport, isoTime, logLine, openRpcDocument, pagination, upTo } from "../schemas.ts";
 
 export const deviceMethods = [
   method({
@@ -21,6 +24,36 @@ export const deviceMethods = [
       const health = await services.health();
       if (allows(caller.grant(), "change")) return health;
       return { ...health, checks: health.checks.map(({ name, ok }) => ({ name, ok })) };
+    },
+  }),
+  method({
+    name: "logs",
+    right: "change",
+    isLong: true,
+    docs: "The newest lines of the log, the oldest of them first: those of at least this `level`, that hold `text`, and are not older than `since`. The device keeps some thousand lines in memory since its start; those of the level `debug`, which hold texts of cards, are on its console only. Without `after`, `pagination.nextCursor` leads to older lines. With `after`, an `id` or the `last` of an earlier answer, the lines after it come, or those after `waitMs` if there is none before; so a caller follows the log. A `last` of before a restart counts as the beginning.",
+    params: v.object({
+      level: v.optional(v.picklist(keptLevels), "info"),
+      text: v.optional(v.pipe(v.string(), v.maxLength(logTextCharsMax)), ""),
+      since: v.optional(isoTime),
+      limit: v.optional(upTo(logPageMax), 100),
+      cursor: v.optional(v.pipe(v.string(), v.regex(/^\d{1,16}$/, "must be the nextCursor of an answer"))),
+      after: v.optional(count),
+      waitMs: v.optional(v.pipe(count, v.maxValue(logWaitMsMax)), 0),
+    }),
+    result: v.object({ lines: v.array(logLine), last: count, pagination }),
+    errors: ["busy"],
+    async run({ logs }, { since, cursor, waitMs, ...query }, { gone }) {
+      const sinceMs = since === undefined ? 0 : Date.parse(since);
+      const before = cursor === undefined ? undefined : Number(cursor);
+      const isFollowed = query.after !== undefined;
+      const { lines, hasMore, last } = await logs.follow(
+        { ...query, sinceMs, before },
+        isFollowed ? waitMs : 0,
+        gone(),
+      );
+      const [oldest] = lines;
+      const next = hasMore && !isFollowed && oldest !== undefined ? { nextCursor: `${oldest.id}` } : {};
+      return { lines, last, pagination: { hasNextPage: hasMore, pageSize: query.limit, ...next } };
     },
   }),
   method({

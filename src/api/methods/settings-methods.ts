@@ -1,13 +1,17 @@
 /** Settings and play-time limits: `settings`, `settings.update`, `playtime`, `playtime.limits.update`. */
 import * as v from "valibot";
 import { ServiceError } from "../../core/errors.ts";
+import type { ValueOf } from "../../core/shapes.ts";
 import { method, requireRight } from "../method.ts";
-import { allSettings, playTimeLimits, playTimeState, rootFolders } from "../schemas.ts";
+import { allSettings, playTimeLimits, playTimeState, rootFolders, settingFacts } from "../schemas.ts";
 
 const settingsUpdate = v.object({
   ...v.partial(v.object(allSettings)).entries,
   systems: v.optional(v.partial(rootFolders)),
 });
+
+/** Each names a file, a device or a trace. */
+const localSettings: ReadonlySet<string> = new Set(["reader", "rootFolder", "consoleLogging", "debug"]);
 
 /** Settings of later clients that this device does not have. */
 const missingSettings: ReadonlySet<string> = new Set([
@@ -36,6 +40,26 @@ export const settingsMethods = [
         debugLogging: rest.debug,
         systems: { rootFolder, rootFolders: rootFolder },
       };
+    },
+  }),
+  method({
+    name: "settings.describe",
+    right: "change",
+    docs: "Every setting for people, in the order of the config file: its place there (`key`), what it does (`docs`), its default as the file states it, and the kind of control that fits it. A setting with a `name` also has its `value`, and the right that its change requires: by `settings.update`, or by `playtime.limits.update` for a `key` of `playtime` and for `volumeMax`. A name with a point is a member: `systems.rootFolder`. The other settings can be changed in the file only, and their values are not shown.",
+    result: v.object({ settings: v.array(settingFacts) }),
+    run({ settings, playTime }) {
+      const { limits } = playTime();
+      const values = new Map<string, ValueOf<typeof settingFacts>["value"]>(
+        Object.entries({ ...settings.read(), ...limits }),
+      );
+      const described = settings.describe().map(({ api = "", ...facts }) => {
+        const value = values.get(api);
+        if (value === undefined) return facts;
+        const right = localSettings.has(api) || Object.hasOwn(limits, api) ? "own" : "change";
+        const name = api === "rootFolder" ? "systems.rootFolder" : api;
+        return { ...facts, name, value, right } as const;
+      });
+      return { settings: described };
     },
   }),
   method({

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { historyPageMax, scanMsMax } from "../../core/limits.ts";
 import { launchEntry, token } from "../../core/shapes.ts";
 import { method, requesterOf } from "../method.ts";
-import { hasContent, tokenFields, toToken, upTo } from "../schemas.ts";
+import { hasContent, isoTime, tokenFields, toToken, upTo } from "../schemas.ts";
 
 const durationMsDefault = 500;
 
@@ -44,9 +44,7 @@ export const tokenMethods = [
     docs: "Recent launches, newest first; `before` pages back. A page of long texts has fewer than `limit` entries, so only an empty page is the last one.",
     params: v.object({
       limit: v.optional(upTo(historyPageMax), limitDefault),
-      before: v.optional(
-        v.pipe(v.string(), v.isoTimestamp("must be a time in RFC 3339, such as 2026-01-31T12:00:00Z")),
-      ),
+      before: v.optional(isoTime),
     }),
     result: v.object({ entries: v.array(launchEntry) }),
     run(services, { limit, before }) {
