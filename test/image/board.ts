@@ -177,7 +177,10 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
         const known = members.get(options.card.url);
         if (options.machine === "zero2w" || known !== undefined) {
           try {
-            return await connect(url, { ...known, reconnect: true });
+            const client = await connect(url, { ...known, reconnect: true });
+            // A slow board may still end a connection whose proof came late.
+            await client.call("version");
+            return client;
           } catch (error) {
             // A damaged card has lost its client.
             if (!(error instanceof RpcError)) return false;
