@@ -2,7 +2,8 @@
  * RetroArch: games, with a libretro core for each system, controlled over its standard input and output. A private settings
  * file for this start overrides the owner's settings, which stay unchanged.
  */
-import { mkdtempSync, rm, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rm, writeFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Clock, sleep } from "../core/clock.ts";
@@ -57,6 +58,7 @@ export function startRetroArch(
       mayHandOn: false,
     }),
   );
+  void removeLeftSettings().catch(() => {});
   const line = openRetroArchLine(process, clock);
   const ended = new AbortController();
   let last: RetroArchStatus | undefined;
@@ -103,13 +105,22 @@ type Ask = (msMax: number) => Promise<RetroArchStatus | undefined>;
 
 /** Writes the settings into a folder of this user alone. RetroArch reads the file again when a core or a game changes. */
 function writeSettings(settings: RetroArchSettings, parent = tmpdir()) {
-  const folder = mkdtempSync(join(parent, "tapdeck-retroarch-"));
+  const folder = mkdtempSync(join(parent, `tapdeck-retroarch-${process.pid}-`));
   const path = join(folder, "settings.cfg");
   // Removes the file; nothing waits for that.
   const release = () => rm(folder, { recursive: true, force: true }, () => {});
   const lines = Object.entries(settings).map(([key, value]) => `${key} = "${value}"\n`);
   writeFileSync(path, lines.join(""), { mode: 0o600 });
   return { path, release };
+}
+
+/** Removes the temporary settings of services that were killed. */
+async function removeLeftSettings(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const [, pid] = /^tapdeck-retroarch-(\d+)-/.exec(name) ?? [];
+    if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
+    rm(join(tmpdir(), name), { recursive: true, force: true }, () => {});
+  }
 }
 
 /** Removes the file after the player's end, or at once if the player cannot be started. */

@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   gameDeck,
@@ -166,7 +167,7 @@ test("the service is stopped, by a signal that its player gets too: the state is
   expect(existsSync(stateOf(folder))).toBe(true);
 });
 
-test("the service has died, and the watchdog ends its player: the state is written", async () => {
+test("the service has died, and the watchdog ends its player: the state is written, and the next game removes what is left", async () => {
   const { place, card, game, folder } = await gamePlace();
   await using _place = place;
   const service = await startTapdeck(place);
@@ -180,4 +181,13 @@ test("the service has died, and the watchdog ends its player: the state is writt
   process.kill(player, "SIGTERM");
   await eventually(async () => expect(await liveMembers(player)).toEqual([]));
   expect(existsSync(stateOf(folder))).toBe(true);
+  const settingsOf = async (pid: number) =>
+    (await readdir(tmpdir())).filter((name) => name.startsWith(`tapdeck-retroarch-${pid}-`));
+  expect(await settingsOf(service.pid)).toHaveLength(1);
+  await using next = await startTapdeck(place);
+  await untilPlaying(next);
+  await eventually(async () => expect(await settingsOf(service.pid)).toEqual([]));
+  expect(await settingsOf(next.pid)).toHaveLength(1);
+  await next[Symbol.asyncDispose]();
+  await eventually(async () => expect(await settingsOf(next.pid)).toEqual([]));
 });
