@@ -1,7 +1,7 @@
 /**
- * The cryptography of two libraries. libsodium does X25519 (RFC 7748), ChaCha20-Poly1305 (RFC 8439) and random bytes. It is
- * loaded with the first handshake, because it takes 460 KB. `@noble/hashes` does the hashes. The libsodium that is small
- * enough for a page has no SHA-256, and a page that came over plain HTTP has no `crypto.subtle`.
+ * The cryptography of libraries: X25519 (RFC 7748), ChaCha20-Poly1305 (RFC 8439) and random bytes of `#primitives`, which is
+ * libsodium, and `@noble` in the device's page (`package.json`). It is loaded with the first handshake, because libsodium
+ * takes 460 KB. `@noble/hashes` does the hashes, because a page that came over plain HTTP has no `crypto.subtle`.
  */
 import { hkdf } from "@noble/hashes/hkdf.js";
 import { sha256 } from "@noble/hashes/sha2.js";
@@ -10,11 +10,22 @@ import { type CHash, clean } from "@noble/hashes/utils.js";
 export const keyBytes = 32;
 export const tagBytes = 16;
 
-export type Primitives = Awaited<ReturnType<typeof load>>;
+export interface Primitives {
+  /** The public key of 32 bytes that belongs to a private one. */
+  publicKeyOf(privateKey: Uint8Array): Uint8Array;
+  /** 32 bytes; undefined for a public key of small order, with which the result would not depend on the private one. */
+  sharedSecret(privateKey: Uint8Array, publicKey: Uint8Array): Uint8Array | undefined;
+  /** The ciphertext and its tag of 16 bytes. The nonce has 12 bytes. */
+  encrypt(key: Uint8Array, nonce: Uint8Array, ad: Uint8Array, plaintext: Uint8Array): Uint8Array;
+  /** Undefined if the tag does not fit. */
+  decrypt(key: Uint8Array, nonce: Uint8Array, ad: Uint8Array, ciphertext: Uint8Array): Uint8Array | undefined;
+  /** Fit for keys. */
+  randomBytes(count: number): Uint8Array;
+}
 
 let loading: Promise<Primitives> | undefined;
 
-/** Loads libsodium at the first call; later calls share it. */
+/** Loads the library at the first call; later calls share it. */
 export function loadPrimitives(): Promise<Primitives> {
   loading ??= load().catch((error: unknown) => {
     // A page may have lost its network meanwhile: the next call tries again.
@@ -24,39 +35,17 @@ export function loadPrimitives(): Promise<Primitives> {
   return loading;
 }
 
-async function load() {
-  const { default: sodium } = await import("libsodium-wrappers");
-  await sodium.ready;
-  return {
-    /** The public key of 32 bytes that belongs to a private one. */
-    publicKeyOf: (privateKey: Uint8Array): Uint8Array => sodium.crypto_scalarmult_base(privateKey),
-    /** 32 bytes; undefined for a public key of small order, with which the result would not depend on the private one. */
-    sharedSecret: (privateKey: Uint8Array, publicKey: Uint8Array): Uint8Array | undefined => {
-      const shared = unlessThrown(() => sodium.crypto_scalarmult(privateKey, publicKey));
-      if (shared?.every((byte) => byte === 0) !== true) return shared;
-      clean(shared);
-      return undefined;
-    },
-    /** The ciphertext and its tag of 16 bytes. The nonce has 12 bytes. */
-    encrypt: (key: Uint8Array, nonce: Uint8Array, ad: Uint8Array, plaintext: Uint8Array): Uint8Array =>
-      sodium.crypto_aead_chacha20poly1305_ietf_encrypt(plaintext, ad, null, nonce, key),
-    /** Undefined if the tag does not fit. */
-    decrypt: (key: Uint8Array, nonce: Uint8Array, ad: Uint8Array, ciphertext: Uint8Array) =>
-      ciphertext.length < tagBytes
-        ? undefined
-        : unlessThrown(() =>
-            sodium.crypto_aead_chacha20poly1305_ietf_decrypt(null, ciphertext, ad, nonce, key),
-          ),
-    /** Fit for keys. */
-    randomBytes: (count: number): Uint8Array => sodium.randombytes_buf(count),
-  };
+async function load(): Promise<Primitives> {
+  const { createPrimitives } = await import("#primitives");
+  return createPrimitives();
 }
 
-function unlessThrown(run: () => Uint8Array): Uint8Array | undefined {
+/** Undefined if the library throws, which it does for a weak key and for a wrong tag; callers treat both alike. */
+export function unlessThrown(run: () => Uint8Array): Uint8Array | undefined {
   try {
     return run();
   } catch {
-    // libsodium throws for a weak key and for a wrong tag; callers treat both alike.
+    // The value says it.
     return undefined;
   }
 }

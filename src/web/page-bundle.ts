@@ -2,7 +2,7 @@
  * Bundles the device's page from `page/` at build time: this is called as a macro, and the binary holds its result. Files are
  * compressed here, so that the service spends no time on it.
  *
- * The script has two parts, so that libsodium (five sixths of it) is loaded only for encrypted connections. Names hold a hash
+ * The script has parts: the page, the cryptography of encrypted connections, and each language but English. Names hold a hash
  * of the content, except the page's own.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -25,6 +25,8 @@ export function bundlePage(): Bundle {
   try {
     // In a process of its own, because a build within a build would wait for itself.
     const command = ["build", join(folder, "index.html"), "--target=browser", "--splitting", "--minify"];
+    // The condition `page` selects the small cryptography (package.json, `imports`).
+    command.push("--conditions=page");
     const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...command, `--outdir=${out}`]);
     if (exitCode !== 0) throw new Error(`the page could not be bundled: ${stderr.toString()}`);
     return Object.fromEntries(

@@ -3,10 +3,10 @@ import { bundlePage } from "./page-bundle.ts" with { type: "macro" };
 
 const bundle = bundlePage();
 
-/** Only resources of the device itself, and no embedding in other pages. `wasm-unsafe-eval` is for libsodium. */
+/** Only resources of the device itself, and no embedding in other pages. */
 const policy = [
   "default-src 'none'",
-  "script-src 'self' 'wasm-unsafe-eval'",
+  "script-src 'self'",
   "style-src 'self'",
   "img-src 'self' data:",
   "connect-src 'self'",
