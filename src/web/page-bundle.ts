@@ -13,22 +13,22 @@ import { join } from "node:path";
 export type Bundle = Readonly<Record<string, { readonly type: string; readonly gzip: string }>>;
 
 const types: Readonly<Record<string, string>> = {
-  js: "text/javascript",
-  css: "text/css",
-  html: "text/html",
-  svg: "image/svg+xml",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  html: "text/html; charset=utf-8",
+  svg: "image/svg+xml; charset=utf-8",
+  png: "image/png",
+  webmanifest: "application/manifest+json",
 };
 
 export function bundlePage(): Bundle {
   const folder = join(import.meta.dir, "page");
   const out = mkdtempSync(join(tmpdir(), "tapdeck-page-"));
   try {
-    // In a process of its own, because a build within a build would wait for itself.
-    const command = ["build", join(folder, "index.html"), "--target=browser", "--splitting", "--minify"];
+    const build = ["build", join(folder, "index.html"), "--target=browser", "--splitting", "--minify"];
     // The condition `page` selects the small cryptography (package.json, `imports`).
-    command.push("--conditions=page");
-    const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...command, `--outdir=${out}`]);
-    if (exitCode !== 0) throw new Error(`the page could not be bundled: ${stderr.toString()}`);
+    run([...build, "--conditions=page", `--outdir=${out}`]);
+    run([join(import.meta.dir, "page-icons.ts"), out]);
     return Object.fromEntries(
       readdirSync(out).map((name) => {
         const type = types[name.split(".").at(-1) ?? ""];
@@ -36,10 +36,16 @@ export function bundlePage(): Bundle {
         const gzip = Buffer.from(Bun.gzipSync(readFileSync(join(out, name)), { level: 9 })).toString(
           "base64",
         );
-        return [name === "index.html" ? "/" : `/${name}`, { type: `${type}; charset=utf-8`, gzip }];
+        return [name === "index.html" ? "/" : `/${name}`, { type, gzip }];
       }),
     );
   } finally {
     rmSync(out, { recursive: true });
   }
+}
+
+/** In a process of its own, because a build within a build would wait for itself. */
+function run(command: readonly string[]): void {
+  const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...command]);
+  if (exitCode !== 0) throw new Error(`the page could not be bundled: ${stderr.toString()}`);
 }

@@ -3,7 +3,8 @@ import { expect, test } from "bun:test";
 import { bundlePage } from "../../../src/web/page-bundle.ts";
 
 const bytesMax = 60_000;
-const files = Object.entries(bundlePage()).map(([path, { type, gzip }]) => {
+const bundle = bundlePage();
+const files = Object.entries(bundle).map(([path, { type, gzip }]) => {
   const bytes = Buffer.from(gzip, "base64");
   return { path, type, size: bytes.length, text: new TextDecoder().decode(Bun.gunzipSync(bytes)) };
 });
@@ -13,11 +14,25 @@ const languageOf = (path: string) => languages.find((name) => path.startsWith(`/
 const sum = (of: typeof files) => of.reduce((total, { size }) => total + size, 0);
 
 test("a paired phone loads at most 60 KB, in any language", () => {
-  const shared = files.filter(
-    ({ path, type }) => languageOf(path) === undefined && !type.startsWith("image/png"),
-  );
+  const shared = files.filter(({ path, type }) => languageOf(path) === undefined && type !== "image/png");
   const largest = Math.max(...files.filter(({ path }) => languageOf(path)).map(({ size }) => size));
   expect(sum(shared) + largest).toBeLessThanOrEqual(bytesMax);
+});
+
+test("the manifest names icons that are there, in the sizes that it says", () => {
+  const find = (name: string) => files.find(({ path }) => path === `/${name}`);
+  const html = files.find(({ path }) => path === "/")?.text ?? "";
+  const name = /<link rel="manifest" href="\/([^"]+)">/.exec(html)?.[1] ?? "";
+  const { icons, ...facts } = JSON.parse(find(name)?.text ?? "{}");
+  expect(facts).toMatchObject({ name: "Tapdeck", start_url: "/", display: "standalone" });
+  const seen = icons.map(({ src, ...rest }: { src: string }) => {
+    const png = Bun.gunzipSync(Buffer.from(bundle[`/${src}`]?.gzip ?? "", "base64"));
+    // PNG, 11.2.2: the width and the height are the first fields of IHDR.
+    const [width, height] = [16, 20].map((at) => Buffer.from(png).readUInt32BE(at));
+    return { ...rest, is: `${width}x${height}` };
+  });
+  const of = (size: string, purpose: string) => ({ sizes: size, purpose, type: "image/png", is: size });
+  expect(seen).toEqual([of("192x192", "any"), of("512x512", "any"), of("512x512", "maskable")]);
 });
 
 test("each language is a part of its own, and no part holds WebAssembly", () => {
