@@ -84,6 +84,9 @@ export const mappingFields = {
   pattern: v.pipe(v.string(), v.minLength(1), v.maxLength(mappingPatternBytesMax)),
   override: v.pipe(v.string(), v.minLength(1), v.maxLength(mappingOverrideBytesMax)),
 };
+/** A sentence about a line of an imported text. */
+export const lineNote = v.object({ line: count, message: v.string() });
+
 /** A mapping's id: a number, or its digits as a string. */
 export const mappingId = v.pipe(
   v.union([v.pipe(v.number(), v.safeInteger()), v.pipe(v.string(), v.regex(/^-?\d{1,15}$/))]),

@@ -47,8 +47,12 @@ export interface Services {
    */
   scan(token: TokenParams, durationMs: number, readerId: string | undefined, requester?: Requester): void;
   tokens(): { readonly active: readonly Token[]; readonly last: Token | undefined };
-  /** Only launches before `beforeMs`, in milliseconds since 1970. */
-  history(page: { readonly limit: number; readonly beforeMs?: number }): readonly LaunchEntry[];
+  /** Only launches before `beforeMs`, in milliseconds since 1970, and of the card with this UID unless it is empty. */
+  history(page: {
+    readonly limit: number;
+    readonly beforeMs?: number;
+    readonly uid: string;
+  }): readonly LaunchEntry[];
   readers(): readonly Reader[];
   /** Resolves after the tag is written. Rejects with `no-reader`, `write-failed` with `data.cause`, `conflict` or `failed`. */
   write(request: ValueOf<typeof schemas.writeRequest>, signal?: AbortSignal): Promise<void>;
@@ -129,10 +133,28 @@ interface MappingService {
   warningOf(text: string): Promise<string | undefined>;
   update(id: number, changes: FieldChanges<MappingParams>): void;
   remove(id: number): void;
+  exported(format: MappingFormat): string;
+  /** Stores all mappings of a text or none. Also throws `conflict` and `busy`; `data.faults` has the lines. */
+  import(text: {
+    readonly format: MappingFormat;
+    readonly content: string;
+    readonly replace: boolean;
+  }): Promise<{
+    readonly added: readonly { readonly line: number; readonly params: MappingParams }[];
+    readonly removed: number;
+    readonly notes: readonly LineNote[];
+  }>;
+  /** The ids of the mappings that match, the one that counts first, and the text to launch. The id of a new draft is 0. */
+  test(
+    token: TokenParams,
+    draft?: MappingParams & { readonly id?: number },
+  ): { readonly matches: readonly number[]; readonly script: string };
   /** Reads the mapping files that changed. A file with a fault is logged, and its last valid mappings stay. */
   reload(): Promise<void>;
 }
 
+type MappingFormat = "toml" | "csv";
+type LineNote = ValueOf<typeof schemas.lineNote>;
 type FieldChanges<T> = { readonly [Key in keyof T]?: T[Key] | undefined };
 
 interface SettingsService {

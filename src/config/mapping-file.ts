@@ -1,7 +1,7 @@
-/** Reads one file of mappings: TOML with `[[mapping]]` tables, or one sentence with the line of the fault. */
+/** Reads and writes mappings as TOML with `[[mapping]]` tables. A fault is a sentence with its line. */
 import { parse } from "@decimalturn/toml-patch";
 import { messageOf } from "../core/errors.ts";
-import { mappingDotsMax, mappingListMarksMax } from "../core/limits.ts";
+import { importFaultsMax, mappingDotsMax, mappingListMarksMax } from "../core/limits.ts";
 import { didYouMean, isRecord } from "../core/text.ts";
 import { type MappingMatch, type MappingParams, mappingTypeNames, mappingTypeOf } from "../core/token.ts";
 import { lineOf, tomlFault } from "./read-config.ts";
@@ -19,15 +19,21 @@ export class MappingFileFault extends Error {
 /** Throws an error for an invalid mapping; its sentence begins with the key's name and a colon. */
 export type MappingCheck = (mapping: MappingParams) => void;
 
+/** The valid mappings of a text, in order, and the faults of the others. */
+export interface ReadMappings {
+  readonly mappings: readonly { readonly line: number; readonly params: MappingParams }[];
+  readonly faults: readonly MappingFileFault[];
+}
+
 /**
- * The mappings of a file's text, in order. Throws `MappingFileFault`. Awaits `breathe` often, so that other work can run
- * meanwhile.
+ * The mappings of a text. Throws `MappingFileFault` if it is no TOML, or holds anything else. Awaits `breathe` often, so that
+ * other work can run meanwhile.
  */
-export async function mappingsOf(
+export async function readMappingsToml(
   source: string,
   check: MappingCheck,
   breathe: () => Promise<void>,
-): Promise<readonly MappingParams[]> {
+): Promise<ReadMappings> {
   const tables: unknown[] = [];
   const parts = partsOf(source);
   for (let at = 0, line = 0; at < parts.length; ) {
@@ -133,31 +139,62 @@ async function checkedAll(
   source: string,
   check: MappingCheck,
   breathe: () => Promise<void>,
-): Promise<readonly MappingParams[]> {
-  const mappings: MappingParams[] = [];
+): Promise<ReadMappings> {
+  const mappings: ReadMappings["mappings"][number][] = [];
+  const faults: MappingFileFault[] = [];
+  const lines = source.split("\n");
+  const heads = lines.flatMap((line, at) => (/^\s*\[\[\s*["']?mapping["']?\s*\]\]/.test(line) ? [at] : []));
   for (const [nth, table] of tables.entries()) {
+    if (faults.length >= importFaultsMax) break;
+    const head = heads[nth] ?? 0;
     try {
-      const mapping = mappingOf(table);
-      check(mapping);
-      mappings.push(mapping);
+      const params = mappingOfTable(table);
+      check(params);
+      mappings.push({ line: head + 1, params });
     } catch (error) {
       const sentence = messageOf(error);
       const key = /^(\w+):/.exec(sentence)?.[1];
-      const place = { key: key === undefined ? "mapping" : `mapping.${key}`, nth };
-      throw new MappingFileFault(lineOf(source, place), sentence, error);
+      const own = lines.slice(head, heads[nth + 1]).join("\n");
+      const within = key === undefined ? undefined : lineOf(own, { key: `mapping.${key}`, nth: 0 });
+      faults.push(new MappingFileFault(head + (within ?? 1), sentence, error));
     }
     await breathe();
   }
-  return mappings;
+  return { mappings, faults };
 }
 
-const keys = ["enabled", "label", "type", "match", "pattern", "override"] as const;
+/** The text of these mappings. Keys with their default are left out. */
+export function mappingsToml(mappings: readonly MappingParams[]): string {
+  return mappings
+    .map(({ enabled, label, type, match, pattern, override }) => {
+      const lines = [
+        "[[mapping]]",
+        enabled ? "" : "enabled = false",
+        label === "" ? "" : `label = ${quoted(label)}`,
+        `type = "${type}"`,
+        match === "exact" ? "" : `match = "${match}"`,
+        `pattern = ${quoted(pattern)}`,
+        `override = ${quoted(override)}`,
+      ];
+      return `${lines.filter((line) => line !== "").join("\n")}\n`;
+    })
+    .join("\n");
+}
+
+/** A basic string of TOML has the escapes of JSON, and needs one for DEL, too (TOML 1.0, "String"). */
+function quoted(value: string): string {
+  return JSON.stringify(value).replaceAll("\x7f", "\\u007f");
+}
+
+export const mappingKeys = ["enabled", "label", "type", "match", "pattern", "override"] as const;
 const ways: readonly MappingMatch[] = ["exact", "partial", "regex"];
 
-function mappingOf(table: unknown): MappingParams {
+/** Throws an error whose sentence begins with the key. */
+export function mappingOfTable(table: unknown): MappingParams {
   if (!isRecord(table)) throw new Error('a mapping is a table of keys and values, such as type = "uid"');
-  const wrong = Object.keys(table).find((key) => !keys.some((known) => known === key));
-  if (wrong !== undefined) throw new Error(`${wrong}: a mapping has no such key${didYouMean(wrong, keys)}`);
+  const wrong = Object.keys(table).find((key) => !mappingKeys.some((known) => known === key));
+  if (wrong !== undefined)
+    throw new Error(`${wrong}: a mapping has no such key${didYouMean(wrong, mappingKeys)}`);
   const { enabled = true, label = "", type, match = "exact", pattern, override } = table;
   if (typeof enabled !== "boolean") throw new Error("enabled: it must be true or false");
   return {

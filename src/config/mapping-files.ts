@@ -9,7 +9,7 @@ import { codeOf, messageOf } from "../core/errors.ts";
 import { mappingFileBytesMax, mappingFilesMax, mappingsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { Mapping, MappingParams } from "../core/token.ts";
-import { type MappingCheck, MappingFileFault, mappingsOf } from "./mapping-file.ts";
+import { type MappingCheck, MappingFileFault, readMappingsToml } from "./mapping-file.ts";
 import { watchFolder } from "./watch-files.ts";
 
 export interface FileMapping extends Mapping {
@@ -175,10 +175,12 @@ async function readOne(
 ): Promise<readonly FileMapping[]> {
   const source = await readText(join(folder, name));
   const added = rfc3339(Math.trunc(modifiedMs));
-  const mappings = await mappingsOf(source, judge.check, breathe);
+  const { mappings, faults } = await readMappingsToml(source, judge.check, breathe);
+  const [fault] = faults;
+  if (fault !== undefined) throw fault;
   if (mappings.length > mappingsMax)
     throw new Error(`it holds ${mappings.length} mappings, and ${mappingsMax} is the most`);
-  return mappings.map((mapping, place) => ({ ...mapping, id: idOf(name, place), added, file: name }));
+  return mappings.map(({ params }, place) => ({ ...params, id: idOf(name, place), added, file: name }));
 }
 
 async function readText(path: string): Promise<string> {

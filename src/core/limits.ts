@@ -71,7 +71,6 @@ export const damagedFilesMax = 3; // Databases that were set aside: enough to lo
 // Readers.
 export const readersMax = 32;
 export const tokensPerReaderMax = 8;
-
 export const readerLineBytesMax = 36 * 1024; // A text and a UID of 16 KiB each, and the words around them.
 export const readerFileBytesMax = 36 * 1024; // The same, of a file that stands for a card.
 export const readerTapsPerSecondMax = 10; // Of a reader that sends lines or types; a hand is slower.
@@ -160,6 +159,8 @@ export const mappingFileBytesMax = 1024 * 1024;
 // dots of a key: 18 ms for 1,000 of them, 4 s for 16,000. A list of 2,048 items takes it 5 ms.
 export const mappingDotsMax = 16;
 export const mappingListMarksMax = 2048;
+export const mappingImportCharsMax = 768 * 1024; // Of one import: with its quotes and line ends escaped it fits into a message.
+export const importFaultsMax = 100; // Lines that the answer to an import names; a person repairs no more at a time.
 export const partialCharsMax = 512 * 1024; // Of all enabled partial patterns, in the database and again in files: each character takes some 60 bytes of an automaton.
 export const regexWrittenOutMax = 20_000; // Steps, estimated before the engine writes repetitions out, which takes 0.7 µs for each.
 export const regexPropertiesMax = 32; // `\p{...}` in one pattern: each adds up to 1,300 ranges of characters.

@@ -70,9 +70,11 @@ export const mapping = v.object({
   override: text,
   /** It is in a file of the owner's. */
   readOnly: v.exactOptional(v.boolean()),
+  /** The name of that file in the folder `mappings` of the settings. */
+  file: optionalText,
 });
 export type ListedMapping = ValueOf<typeof mapping>;
-export type Mapping = Omit<ListedMapping, "readOnly">;
+export type Mapping = Omit<ListedMapping, "readOnly" | "file">;
 export type MappingParams = Omit<Mapping, "id" | "added">;
 
 /** A game console or kind of media that files are grouped under. */

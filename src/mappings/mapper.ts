@@ -3,16 +3,24 @@
  * files come after those of the database, so that a mapping from an app overrules a collection. Their order is that of file
  * names and places.
  */
-import { breather, type FileMapping, type MappingFiles, type MappingJudge } from "../config/mapping-files.ts";
+import { breather, type MappingFiles, type MappingJudge } from "../config/mapping-files.ts";
 import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import { mappingsCharsMax, mappingsMax, partialCharsMax, regexCostMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
-import { type Mapping, type MappingParams, normalizeUid, type TokenParams } from "../core/token.ts";
+import type { ListedMapping } from "../core/shapes.ts";
+import type { Mapping, MappingParams, TokenParams } from "../core/token.ts";
 import type { MappingChanges, Mappings } from "../store/mapping-table.ts";
 import { admitted, busy, charsOf, checkLoad, checkMapping, type Load, loadOf } from "./check-mapping.ts";
-import { type Rule, ruleOf } from "./mapping-index.ts";
-import { createMatcher } from "./matcher.ts";
+import {
+  type ImportPlan,
+  type MappingFormat,
+  type MappingImport,
+  planImport,
+  readMappings,
+  textOfMappings,
+} from "./import-mappings.ts";
+import { type MappingDraft, openBook } from "./mapping-book.ts";
 import { createRegexes, type Regexes } from "./regex.ts";
 
 export type Mapper = Awaited<ReturnType<typeof createMapper>>;
@@ -60,11 +68,31 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
     checkLoad(loadOf(params, regexes), book.loadsBeside(before?.id));
   };
 
+  let isImporting = false;
+  const importNow = async (text: MappingImport) => {
+    const breathe = breather(clock);
+    const read = await readMappings(text, judge.check, breathe);
+    let [before, plan, seen]: [readonly Mapping[], ImportPlan | undefined, number] = [[], undefined, 0];
+    // Another change may come while this is planned.
+    while (plan === undefined || book.changes() !== seen) {
+      [before, seen] = [mappings.list(), book.changes()];
+      plan = await planImport(read, text.replace ? [] : before, regexes, breathe);
+    }
+    const { fresh, notes } = plan;
+    const added = fresh.map(({ params }) => params);
+    const ids = added.length === 0 ? [] : mappings.addAll(added, clock.now(), text.replace);
+    const removed = text.replace ? before.map(({ id }) => id) : [];
+    book.putAll(removed, new Map(ids.map((id, place) => [id, added[place]])));
+    log.info("mappings", "imported", { added: ids.length, removed: removed.length });
+    await book.matcher.settled();
+    return { added: fresh, removed: removed.length, notes };
+  };
+
   return {
     /** In the order in which they are tried. */
-    list: (): readonly (Mapping & { readonly readOnly?: true })[] => [
+    list: (): readonly ListedMapping[] => [
       ...mappings.list(),
-      ...book.ofFiles().map(({ file: _, ...mapping }) => ({ ...mapping, readOnly: true as const })),
+      ...book.ofFiles().map((mapping) => ({ ...mapping, readOnly: true })),
     ],
     /** Throws `ServiceError`: `invalid-params` with the field, `busy` if there are too many, `conflict` for a second of a UID. */
     add(params: MappingParams): number {
@@ -90,6 +118,29 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
       book.put(id, undefined);
       log.info("mappings", "deleted", { id });
     },
+    /** All mappings of the database as the text of a file. */
+    exported: (format: MappingFormat) => textOfMappings(mappings.list(), format),
+    /**
+     * Stores all mappings of a text, or none. Resolves when taps use them. Rejects with `invalid-params` and `conflict`, each
+     * with `data.faults`, and with `busy`.
+     */
+    async import(text: MappingImport) {
+      if (isImporting) throw new ServiceError("conflict", "another import is running: try again in a moment");
+      isImporting = true;
+      try {
+        return await importNow(text);
+      } finally {
+        isImporting = false;
+      }
+    },
+    /**
+     * The mappings that match a token, the one that counts first, and the text to launch. With `draft`, as if that were
+     * stored: in the place of the mapping with its id, or as a new one, which has the id 0 in the answer.
+     */
+    test(token: TokenParams, draft?: MappingDraft) {
+      if (draft !== undefined) checkMapping(draft, regexes);
+      return book.test(token, draft);
+    },
     async reload(): Promise<void> {
       await files.reload();
       await book.matcher.settled();
@@ -103,66 +154,6 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
       book.matcher.close();
     },
   };
-}
-
-// Above every id of the database.
-const firstFileRank = 2 ** 50;
-
-/** The rules of the mappings; only enabled mappings have one. */
-function openBook(kept: readonly Mapping[], regexes: Regexes, clock: Clock) {
-  const rules = new Map(kept.map((mapping) => [mapping.id, ruleOf(mapping, mapping.id)]));
-  const loads = new Map(kept.map((mapping) => [mapping.id, loadOf(mapping, regexes)]));
-  const matcher = createMatcher([...rules.values()], clock, regexes);
-  let ofFiles: readonly FileMapping[] = [];
-  let fileRules = new Map<number, Rule>();
-  return {
-    matcher,
-    /** Adds or changes a mapping of the database; without `params`, deletes it. */
-    put(id: number, params: MappingParams | undefined): void {
-      const before = rules.get(id);
-      const after = params?.enabled === true ? ruleOf(params, id) : undefined;
-      if (after === undefined) rules.delete(id);
-      else rules.set(id, after);
-      if (params === undefined) loads.delete(id);
-      else loads.set(id, loadOf(params, regexes));
-      matcher.change(before === undefined ? [] : [before], after === undefined ? [] : [after]);
-    },
-    putFiles(mappings: readonly FileMapping[]): void {
-      const next = new Map(mappings.flatMap((mapping, place) => ranked(mapping, place, fileRules)));
-      const kept = new Set(next.values());
-      const old = new Set(fileRules.values());
-      ofFiles = mappings;
-      fileRules = next;
-      matcher.change(
-        [...old].filter((rule) => !kept.has(rule)),
-        [...kept].filter((rule) => !old.has(rule)),
-      );
-    },
-    ofFiles: () => ofFiles,
-    /** The id of another enabled mapping for exactly this UID; undefined if `before` was for this UID, too. */
-    twinOf(params: MappingParams, before: Mapping | undefined): number | undefined {
-      const uid = uidOf(params);
-      if (uid === undefined || (before !== undefined && uidOf(before) === uid)) return undefined;
-      for (const [id, { type, match, pattern }] of rules)
-        if (id !== before?.id && type === "uid" && match === "exact" && pattern === uid) return id;
-      return undefined;
-    },
-    /** The loads of all mappings of the database except this id. */
-    loadsBeside: (id: number | undefined): readonly Load[] =>
-      [...loads].filter(([other]) => other !== id).map(([, load]) => load),
-  };
-}
-
-/** The rule of an enabled mapping of a file: the old rule if nothing changed. */
-function ranked(
-  mapping: FileMapping,
-  place: number,
-  before: ReadonlyMap<number, Rule>,
-): readonly (readonly [number, Rule])[] {
-  if (!mapping.enabled) return [];
-  const rule = ruleOf(mapping, firstFileRank + place);
-  const old = before.get(mapping.id);
-  return [[mapping.id, old !== undefined && Bun.deepEquals(old, rule) ? old : rule]];
 }
 
 function merged(before: Mapping, changes: MappingChanges): MappingParams {
@@ -208,10 +199,6 @@ async function keptOf(
       },
     );
   return kept;
-}
-
-function uidOf({ enabled, type, match, pattern }: MappingParams): string | undefined {
-  return enabled && type === "uid" && match === "exact" ? normalizeUid(pattern) : undefined;
 }
 
 /** The first mapping of a UID applies, so that a second one would have no effect. */

@@ -44,11 +44,12 @@ export function createMatcher(rules: readonly Rule[], clock: Clock, regexes = cr
   if (present.size > 0) build(0);
 
   return {
-    /** The rule of the lowest rank that matches. */
-    find(token: TokenParams): Rule | undefined {
+    /** The rule of the lowest rank that matches, without some. */
+    find(token: TokenParams, skipped: ReadonlySet<Rule> = new Set()): Rule | undefined {
       const fields = fieldsOf(token);
-      const late = recent.find((rule) => matches(rule, fields, regexes));
-      return index.find(fields, late?.rank ?? Number.POSITIVE_INFINITY, (rule) => gone.has(rule)) ?? late;
+      const late = recent.find((rule) => !skipped.has(rule) && matches(rule, fields, regexes));
+      const isGone = (rule: Rule) => gone.has(rule) || skipped.has(rule);
+      return index.find(fields, late?.rank ?? Number.POSITIVE_INFINITY, isGone) ?? late;
     },
     /** Removes and adds rules, all at the same moment: up to 64 at once, and more as soon as they are indexed. */
     change(goneNow: readonly Rule[], fresh: readonly Rule[]): void {

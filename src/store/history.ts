@@ -26,7 +26,7 @@ const sql = {
            VALUES ($id, $timeMs, $type, $uid, $text, $data, $readerId, $script)`,
   finish: "UPDATE history SET success = $success, error = $error WHERE id = $id",
   list: `SELECT id, time_ms AS timeMs, type, uid, text, data, reader_id AS readerId, script, success, error FROM history
-         WHERE time_ms < $beforeMs AND id < $belowId ORDER BY id DESC LIMIT $limit`,
+         WHERE time_ms < $beforeMs AND id < $belowId AND ($uid = '' OR uid = $uid) ORDER BY id DESC LIMIT $limit`,
   lastId: "SELECT max(id) AS id FROM history",
   prune: `DELETE FROM history WHERE id IN
             (SELECT id FROM history WHERE id <= $id ORDER BY id LIMIT $rows)`,
@@ -102,12 +102,14 @@ export function createHistory(database: Database, { ask }: Pick<DurableWrites, "
     /** Notes a write to another table, in the same transaction. */
     beside: note,
     /**
-     * Newest first, and only launches that began before `beforeMs`. Fewer than `limit`, but at least one, if their texts
+     * Newest first, and only launches that began before `beforeMs`, of one card if `uid` is not empty. Fewer than `limit`, but at least one, if their texts
      * exceed `historyPageCharsMax`. A launch that still runs is shown as a success, because known clients show no state.
      */
-    list({ limit, beforeMs = Number.MAX_SAFE_INTEGER }: ListParams): readonly LaunchEntry[] {
+    list({ limit, beforeMs = Number.MAX_SAFE_INTEGER, uid = "" }: ListParams): readonly LaunchEntry[] {
       flush();
-      return ask(() => readPage(list, limit, beforeMs)).map((row) => entryOf(row, running.has(row.id)));
+      return ask(() => readPage(list, { limit, beforeMs, uid })).map((row) =>
+        entryOf(row, running.has(row.id)),
+      );
     },
     /** Throws the error of the last write, if it failed. */
     check(): void {
@@ -122,14 +124,15 @@ export function createHistory(database: Database, { ask }: Pick<DurableWrites, "
   };
 }
 
-type Page = { readonly beforeMs: number; readonly belowId: number; readonly limit: number };
-type ListParams = Pick<Page, "limit"> & Partial<Pick<Page, "beforeMs">>;
+type Page = Asked & { readonly belowId: number };
+type Asked = { readonly beforeMs: number; readonly uid: string; readonly limit: number };
+type ListParams = Pick<Asked, "limit"> & Partial<Asked>;
 
-function readPage(list: Statement<Row, [Page]>, limit: number, beforeMs: number): readonly Row[] {
+function readPage(list: Statement<Row, [Page]>, { limit, ...asked }: Asked): readonly Row[] {
   const rows: Row[] = [];
   let [chars, belowId, isMore] = [0, Number.MAX_SAFE_INTEGER, true];
   while (isMore && rows.length < limit) {
-    const some = list.all({ beforeMs, belowId, limit: Math.min(readRowsMax, limit - rows.length) });
+    const some = list.all({ ...asked, belowId, limit: Math.min(readRowsMax, limit - rows.length) });
     for (const row of some) {
       chars += row.uid.length + row.text.length + row.data.length + row.script.length;
       if (chars > historyPageCharsMax && rows.length > 0) return rows;

@@ -21,6 +21,7 @@ const sql = {
              type = coalesce($type, type), "match" = coalesce($match, "match"),
              pattern = coalesce($pattern, pattern), override = coalesce($override, override)
            WHERE id = $id`,
+  removeAll: "DELETE FROM mappings",
   remove: "DELETE FROM mappings WHERE id = $id",
 } as const;
 
@@ -36,6 +37,15 @@ export function createMappings(database: Database, { durable, ask }: Pick<Durabl
   const add = database.query(sql.add);
   const update = database.query(sql.update);
   const remove = database.query(sql.remove);
+  const removeAll = database.query(sql.removeAll);
+  const addOne = ({ enabled, ...fields }: MappingParams, addedMs: number) =>
+    Number(add.run({ ...fields, enabled: Number(enabled), addedMs }).lastInsertRowid);
+  const addAll = database.transaction(
+    (mappings: readonly MappingParams[], addedMs: number, replace: boolean) => {
+      if (replace) removeAll.run();
+      return mappings.map((mapping) => addOne(mapping, addedMs));
+    },
+  );
 
   return {
     /** In the order of creation, which is the order of matching. */
@@ -47,11 +57,13 @@ export function createMappings(database: Database, { durable, ask }: Pick<Durabl
     /** The number of mappings, and of the characters in their labels, patterns and overrides. */
     size: () => ask(() => size.get()) ?? { mappings: 0, chars: 0 },
     /** On the disk when it returns the new id. An id is never reused. */
-    add: ({ enabled, label, type, match, pattern, override }: MappingParams, addedMs: number): number =>
-      Number(
-        durable(() => add.run({ addedMs, enabled: enabled ? 1 : 0, label, type, match, pattern, override }))
-          .lastInsertRowid,
-      ),
+    add: (mapping: MappingParams, addedMs: number): number => durable(() => addOne(mapping, addedMs)),
+    /**
+     * Adds them in their order, in the place of all others if `replace`: either everything is on the disk when it returns, or
+     * nothing is changed. Returns the new ids.
+     */
+    addAll: (mappings: readonly MappingParams[], addedMs: number, replace: boolean): readonly number[] =>
+      durable(() => addAll(mappings, addedMs, replace)),
     /** Changes only the given fields; on the disk when it returns. False if no mapping has this id. */
     update(id: number, { enabled, label, type, match, pattern, override }: MappingChanges): boolean {
       const changes = {

@@ -67,6 +67,7 @@ test("NETWORK states the limits of callers as they are", async () => {
     "requests of all remote addresses": `${limits.requestsPerSecondMax} a second`,
     "request bodies of remote callers that are being read": `${limits.bodiesMax}, of one address ${limits.bodiesPerAddressMax}, ${limits.messageBytesMax / 1024 ** 2} MiB each`,
     "callers that wait for new lines of the log": `${limits.logWaitersMax}`,
+    "text of one import of mappings": `${limits.mappingImportCharsMax / 1024} Ki characters`,
     "disk writes of a remote client": `${limits.writesPerMinuteMax} a minute, ${thousands.format(limits.writesPerDayMax)} a day`,
   });
 });

@@ -1,6 +1,6 @@
 /** Tokens on the readers, virtual ones, and the launch history: `tokens`, `tokens.scan`, `tokens.history`. */
 import * as v from "valibot";
-import { historyPageMax, scanMsMax } from "../../core/limits.ts";
+import { historyPageMax, scanMsMax, scriptBytesMax } from "../../core/limits.ts";
 import { launchEntry, token } from "../../core/shapes.ts";
 import { method, requesterOf } from "../method.ts";
 import { hasContent, isoTime, tokenFields, toToken, upTo } from "../schemas.ts";
@@ -41,14 +41,15 @@ export const tokenMethods = [
   method({
     name: "tokens.history",
     right: "change",
-    docs: "Recent launches, newest first; `before` pages back. A page of long texts has fewer than `limit` entries, so only an empty page is the last one.",
+    docs: "Recent launches, newest first; `before` pages back, and `uid` leaves only those of one card. A page of long texts has fewer than `limit` entries, so only an empty page is the last one.",
     params: v.object({
       limit: v.optional(upTo(historyPageMax), limitDefault),
       before: v.optional(isoTime),
+      uid: v.optional(v.pipe(v.string(), v.maxLength(scriptBytesMax))),
     }),
     result: v.object({ entries: v.array(launchEntry) }),
-    run(services, { limit, before }) {
-      const page = before === undefined ? { limit } : { limit, beforeMs: Date.parse(before) };
+    run(services, { limit, before, uid = "" }) {
+      const page = before === undefined ? { limit, uid } : { limit, uid, beforeMs: Date.parse(before) };
       return { entries: services.history(page) };
     },
   }),

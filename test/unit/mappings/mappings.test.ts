@@ -59,6 +59,16 @@ function refusal(run: () => unknown): { code: string; message: string; data: unk
   }
 }
 
+async function rejection(promise: Promise<unknown>) {
+  const error = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  return refusal(() => {
+    throw error;
+  });
+}
+
 const wrong: readonly [string, Partial<MappingParams>, string][] = [
   ["an empty pattern", { pattern: "" }, "pattern: it is empty"],
   ["a pattern of more than 4 KiB", { pattern: "é".repeat(2049) }, "pattern: it is longer than 4096 bytes"],
@@ -277,8 +287,7 @@ test("mappings of files are listed behind the others, are tried after them, and 
   };
   const mapper = await open(openDatabase(), files);
   expect(mapper.map(card("a"))).toBe("file");
-  const { file: _, ...shown } = mapping;
-  expect(mapper.list()[0]).toEqual({ ...shown, readOnly: true });
+  expect(mapper.list()[0]).toEqual({ ...mapping, readOnly: true });
   const id = mapper.add({ ...base, override: "database" });
   expect(mapper.map(card("a"))).toBe("database");
   expect(mapper.list().map((one) => one.id)).toEqual([id, -5, -6]);
@@ -310,4 +319,132 @@ test("a second mapping for one UID was stored without a word, although it never 
   mapper.update(first, { enabled: false });
   mapper.update(off, { enabled: true });
   expect(refusal(() => mapper.update(first, { enabled: true }))).toMatchObject({ code: "conflict" });
+});
+
+const csv = (...rows: readonly string[]) => ({
+  format: "csv" as const,
+  content: ["type,match,pattern,override,enabled", ...rows].join("\n"),
+  replace: false,
+});
+
+test("an import is in use at once, behind the mappings before it, and survives a restart", async () => {
+  const database = openDatabase();
+  const mapper = await open(database);
+  mapper.add({ ...base, override: "first" });
+  const rows = Array.from({ length: 500 }, (_, place) => `uid,,04${place},song ${place}`);
+  const { added, removed, notes } = await mapper.import(csv("text,partial,a,late", ...rows, "uid,,ff,off,0"));
+  expect([added.length, removed, notes]).toEqual([502, 0, []]);
+  expect(mapper.map(card("a"))).toBe("first");
+  expect(mapper.map(card("ba"))).toBe("late");
+  for (const one of [mapper, await open(database)]) {
+    expect(one.map(card("", "04:499"))).toBe("song 499");
+    expect(one.map(card("", "ff"))).toBeUndefined();
+    expect(one.list().map(({ override }) => override)).toEqual([
+      ...["first", "late"],
+      ...rows.map((_, place) => `song ${place}`),
+      "off",
+    ]);
+  }
+});
+
+test("with one wrong line nothing is imported, and every wrong line is named", async () => {
+  const mapper = await open();
+  const id = mapper.add({ ...base, type: "uid", pattern: "04:A1" });
+  const wrong = csv("uid,,05,x", "text,regex,a(b,x", "uid,,06,", "text,,t,x");
+  expect(await rejection(mapper.import({ ...wrong, replace: true }))).toMatchObject({
+    code: "invalid-params",
+    message:
+      "line 3: pattern: at offset 1, this bracket is not closed: write ) after it, or \\( for the sign itself (and 1 more line)",
+    data: { faults: [{ line: 3 }, { line: 4, message: "override: it is missing" }] },
+  });
+  expect(await rejection(mapper.import(csv("uid,,05,x", "uid,,04a1,y", "uid,,0:5,z")))).toMatchObject({
+    code: "conflict",
+    data: {
+      faults: [
+        {
+          line: 3,
+          message: `pattern: the mapping ${id} is for this UID already: delete or switch off one of them`,
+        },
+        {
+          line: 4,
+          message: "pattern: the mapping in line 2 is for this UID already: delete or switch off one of them",
+        },
+      ],
+    },
+  });
+  expect(await rejection(mapper.import(csv()))).toMatchObject({
+    message: "content: there is no mapping in it",
+  });
+  expect(mapper.list().map((one) => one.id)).toEqual([id]);
+  expect(mapper.map(card("", "05"))).toBeUndefined();
+});
+
+test("a mapping that is there already is left out by name", async () => {
+  const mapper = await open();
+  const id = mapper.add({ ...base, type: "uid", pattern: "04:A1", override: "x", label: "Mine" });
+  const { added, notes } = await mapper.import(csv("uid,,04a1,x", "text,,a,b", "text,,a,b"));
+  expect(added.map(({ line }) => line)).toEqual([3]);
+  expect(notes).toEqual([
+    { line: 2, message: `the mapping ${id} does the same, so this one is left out` },
+    { line: 4, message: "the mapping in line 3 does the same, so this one is left out" },
+  ]);
+});
+
+test.each(["toml", "csv"] as const)(
+  "an export as %s takes the place of all mappings on another device",
+  async (format) => {
+    const [one, other] = [await open(), await open()];
+    one.add({ ...base, pattern: '04a1,b\n"', label: "Ä", enabled: false });
+    one.add({ ...base, type: "data", match: "regex", pattern: "^\\d+\0$", override: "**delay:1" });
+    other.add({ ...base, override: "gone" });
+    other.add({ ...base, type: "uid", pattern: "04" });
+    const content = one.exported(format);
+    expect(await other.import({ format, content, replace: true })).toMatchObject({ removed: 2 });
+    const bare = (mapper: Mapper) => mapper.list().map(({ id: _, added: __, ...fields }) => fields);
+    expect(bare(other)).toEqual(bare(one));
+    expect(other.map(card("a"))).toBeUndefined();
+    expect(other.map(card("", "", "12"))).toBeUndefined();
+  },
+);
+
+test("an import that exceeds a limit names the limit and the line, and changes nothing", async () => {
+  const mapper = await open();
+  const many = Array.from({ length: mappingsMax }, (_, place) => `uid,,04${place},x`);
+  mapper.add(base);
+  expect(await rejection(mapper.import(csv(...many)))).toMatchObject({
+    code: "busy",
+    message: `line ${mappingsMax + 1}: from here on there are more than ${mappingsMax} mappings`,
+    data: { limit: "mappingsMax" },
+  });
+  const long = Array.from(
+    { length: 600 },
+    (_, place) => `text,,${place},${"x".repeat(mappingOverrideBytesMax)}`,
+  );
+  expect(await rejection(mapper.import(csv(...long)))).toMatchObject({ data: { limit: "mappingsCharsMax" } });
+  const costly = Array.from({ length: 300 }, (_, place) => `text,regex,a${place}.*b,x`);
+  expect(await rejection(mapper.import(csv(...costly)))).toMatchObject({
+    code: "busy",
+    message: expect.stringMatching(/^line \d+: pattern: this regular expression costs/),
+    data: { limit: "regexCostMax", line: expect.any(Number) },
+  });
+  expect(mapper.list()).toHaveLength(1);
+});
+
+test("a test names the mappings that match in their order, with a draft in its place", async () => {
+  const mapper = await open();
+  const part = mapper.add({ ...base, type: "uid", match: "partial", pattern: "a1", override: "part" });
+  const whole = mapper.add({ ...base, type: "uid", pattern: "04:A1", override: "whole" });
+  mapper.add({ ...base, type: "uid", match: "partial", pattern: "04", enabled: false });
+  const one = card("own", "04a1");
+  expect(mapper.test(one)).toEqual({ matches: [part, whole], script: "part" });
+  expect(mapper.test(card("own", "05"))).toEqual({ matches: [], script: "own" });
+  const draft = { ...base, type: "uid", match: "regex", pattern: "^04", override: "new" } as const;
+  expect(mapper.test(one, draft)).toEqual({ matches: [part, whole, 0], script: "part" });
+  expect(mapper.test(one, { ...draft, id: part })).toEqual({ matches: [part, whole], script: "new" });
+  expect(mapper.test(one, { ...draft, id: part, enabled: false })).toEqual({
+    matches: [whole],
+    script: "whole",
+  });
+  expect(refusal(() => mapper.test(one, { ...draft, pattern: "(" }))?.code).toBe("invalid-params");
+  expect(mapper.map(one)).toBe("part");
 });

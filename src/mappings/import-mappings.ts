@@ -1,0 +1,156 @@
+/** Mappings as the text of a file: reads them, and decides what storing them all would do. Nothing is changed here. */
+import { mappingsCsv, readMappingsCsv } from "../config/mapping-csv.ts";
+import {
+  type MappingCheck,
+  MappingFileFault,
+  mappingsToml,
+  type ReadMappings,
+  readMappingsToml,
+} from "../config/mapping-file.ts";
+import { messageOf, ServiceError } from "../core/errors.ts";
+import { importFaultsMax, mappingsCharsMax, mappingsMax } from "../core/limits.ts";
+import type { Mapping, MappingParams } from "../core/token.ts";
+import { busy, charsOf, checkLoad, type Load, loadOf } from "./check-mapping.ts";
+import { ruleOf } from "./mapping-index.ts";
+import type { Regexes } from "./regex.ts";
+
+export type MappingFormat = "toml" | "csv";
+
+export interface MappingImport {
+  readonly format: MappingFormat;
+  readonly content: string;
+  /** Whether they take the place of all mappings of the database. */
+  readonly replace: boolean;
+}
+
+/** A sentence about a line of the text. */
+export interface LineNote {
+  readonly line: number;
+  readonly message: string;
+}
+
+export function textOfMappings(mappings: readonly MappingParams[], format: MappingFormat): string {
+  return format === "toml" ? mappingsToml(mappings) : mappingsCsv(mappings);
+}
+
+/** The mappings of the text, each with its line. Throws `invalid-params` with `data.faults` if any is invalid. */
+export async function readMappings(
+  { format, content }: MappingImport,
+  check: MappingCheck,
+  breathe: () => Promise<void>,
+): Promise<ReadMappings["mappings"]> {
+  const read = format === "toml" ? readMappingsToml : readMappingsCsv;
+  const { mappings, faults } = await read(content, check, breathe).catch((error: unknown) => {
+    if (error instanceof MappingFileFault) return { mappings: [], faults: [error] };
+    throw error;
+  });
+  refuseFaults(faults.map(({ line = 1, message }) => ({ line, message })));
+  if (mappings.length === 0) throw new ServiceError("invalid-params", "content: there is no mapping in it");
+  return mappings;
+}
+
+export interface ImportPlan {
+  readonly fresh: ReadMappings["mappings"];
+  /** The lines that are left out, because their mapping is there already. */
+  readonly notes: readonly LineNote[];
+}
+
+/**
+ * The mappings that are to be stored beside those of `kept`. Throws `conflict` with `data.faults` for a second text of one
+ * UID, and `busy` at a limit.
+ */
+export async function planImport(
+  read: ReadMappings["mappings"],
+  kept: readonly Mapping[],
+  regexes: Regexes,
+  breathe: () => Promise<void>,
+): Promise<ImportPlan> {
+  const known = new Map(kept.map((mapping) => [effectOf(mapping), `the mapping ${mapping.id}`]));
+  const ofUids = new Map(
+    kept.flatMap((one) => (isOfUid(one) ? [[patternOf(one), `the mapping ${one.id}`]] : [])),
+  );
+  const fresh: ReadMappings["mappings"][number][] = [];
+  const notes: LineNote[] = [];
+  const faults: LineNote[] = [];
+  for (const { line, params } of read) {
+    await breathe();
+    const same = known.get(effectOf(params));
+    const twin = isOfUid(params) ? ofUids.get(patternOf(params)) : undefined;
+    if (same !== undefined) notes.push({ line, message: `${same} does the same, so this one is left out` });
+    else if (twin !== undefined)
+      faults.push({
+        line,
+        message: `pattern: ${twin} is for this UID already: delete or switch off one of them`,
+      });
+    else fresh.push({ line, params });
+    known.set(effectOf(params), same ?? `the mapping in line ${line}`);
+    if (isOfUid(params)) ofUids.set(patternOf(params), twin ?? `the mapping in line ${line}`);
+  }
+  refuseFaults(faults, "conflict");
+  await checkSizes(fresh, kept, regexes, breathe);
+  return { fresh, notes };
+}
+
+/** Throws `busy` with the line at which a limit is reached. */
+async function checkSizes(
+  fresh: ReadMappings["mappings"],
+  kept: readonly Mapping[],
+  regexes: Regexes,
+  breathe: () => Promise<void>,
+): Promise<void> {
+  let chars = kept.reduce((sum, mapping) => sum + charsOf(mapping), 0);
+  let load = kept.map((mapping) => loadOf(mapping, regexes)).reduce(plus, { regexCost: 0, partialChars: 0 });
+  for (const [index, { line, params }] of fresh.entries()) {
+    await breathe();
+    if (kept.length + index >= mappingsMax)
+      throw busy(`line ${line}: from here on there are more than ${mappingsMax} mappings`, "mappingsMax");
+    chars += charsOf(params);
+    if (chars > mappingsCharsMax)
+      throw busy(
+        `line ${line}: from here on the texts of all mappings have more than ${mappingsCharsMax} characters`,
+        "mappingsCharsMax",
+      );
+    const own = loadOf(params, regexes);
+    try {
+      checkLoad(own, [load]);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      throw new ServiceError(error.code, `line ${line}: ${messageOf(error)}`, {
+        data: { line, ...error.data },
+      });
+    }
+    load = plus(load, own);
+  }
+}
+
+function plus(a: Load, b: Load): Load {
+  return { regexCost: a.regexCost + b.regexCost, partialChars: a.partialChars + b.partialChars };
+}
+
+/** Equal for mappings with the same effect, whatever their labels. */
+function effectOf(mapping: MappingParams): string {
+  const { enabled, type, match, override } = mapping;
+  return JSON.stringify([enabled, type, match, patternOf(mapping), override]);
+}
+
+/** In the form in which it is compared. */
+function patternOf(mapping: MappingParams): string {
+  return ruleOf(mapping, 0).pattern;
+}
+
+function isOfUid({ enabled, type, match }: MappingParams): boolean {
+  return enabled && type === "uid" && match === "exact";
+}
+
+function refuseFaults(
+  faults: readonly LineNote[],
+  code: "invalid-params" | "conflict" = "invalid-params",
+): void {
+  const [first] = faults;
+  if (first === undefined) return;
+  const more = faults.length - 1;
+  const rest = more === 0 ? "" : ` (and ${more} more ${more === 1 ? "line" : "lines"})`;
+  throw new ServiceError(code, `line ${first.line}: ${first.message}${rest}`, {
+    data: { faults: faults.slice(0, importFaultsMax) },
+  });
+}
