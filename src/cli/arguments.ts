@@ -46,8 +46,7 @@ export function parseArguments(argv: readonly string[]) {
   if (words.length < wordsMin || words.length > wordsMax) throw usage(`use it as: tapdeck ${form}`);
   if (first === "write" && (words.length === 1) === (values.list !== undefined))
     throw usage(`use it as: tapdeck ${form}`);
-  if (first === "map" && (words.length === 1) !== (values.next ?? false))
-    throw usage(`use it as: tapdeck ${form}`);
+  if (first === "map" && !isMapForm(words.length, values)) throw usage(`use it as: tapdeck ${form}`);
   return {
     kind: "command" as const,
     ...common,
@@ -59,6 +58,9 @@ export function parseArguments(argv: readonly string[]) {
     timeoutMs: wholeNumber("timeout", values.timeout, 1, 3_600_000),
     json: values.json ?? false,
     next: values.next ?? false,
+    export: values.export,
+    import: values.import,
+    replace: values.replace ?? false,
     write: values.write ?? false,
     list: typeof values.list === "string" ? values.list : undefined,
     reader: values.reader,
@@ -70,6 +72,16 @@ export function parseArguments(argv: readonly string[]) {
     /** The action of `update`; undefined for other commands. */
     update: first === "update" ? updateAction(words, values) : undefined,
   };
+}
+
+/** `map` takes a UID and a text, a text for the next card, or one file. */
+function isMapForm(
+  words: number,
+  { next = false, force = false, replace = false, ...files }: Values,
+): boolean {
+  if ((replace && files.import === undefined) || (force && files.export === undefined)) return false;
+  if (files.export === undefined && files.import === undefined) return words === (next ? 1 : 2);
+  return words === 0 && !next && (files.export === undefined) !== (files.import === undefined);
 }
 
 function noCommand(word: string): StartError {

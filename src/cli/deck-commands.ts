@@ -4,6 +4,7 @@ import { exitCodes, exitFailure, StartError } from "../core/errors.ts";
 import { ago, didYouMean, isRecord, parseJson, printable } from "../core/text.ts";
 import { normalizeUid } from "../core/token.ts";
 import type { CommandLine } from "./arguments.ts";
+import { exportMappings, importMappings } from "./mapping-files-command.ts";
 import { inColumns, type Terminal } from "./show.ts";
 
 type DeckCommand = (client: Client, asked: CommandLine, screen: Terminal) => Promise<void>;
@@ -56,7 +57,15 @@ export const deckCommands = {
     ]);
     print(printableRows(rows));
   },
-  async map(client, { words: [first = "", second], next, json }, { print, prompt }) {
+  async map(client, asked, screen) {
+    const {
+      words: [first = "", second],
+      next,
+      json,
+    } = asked;
+    if (asked.export !== undefined) return exportMappings(client, asked.export, asked, screen);
+    if (asked.import !== undefined) return importMappings(client, asked.import, asked, screen);
+    const { print, prompt } = screen;
     const uid = next ? await nextUid(client, prompt) : first;
     const override = next ? first : (second ?? "");
     const { id, warning, before } = await mapUid(client, uid, override);

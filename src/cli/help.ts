@@ -10,6 +10,9 @@ export const optionForms = {
   for: { type: "string", value: "MS" },
   json: { type: "boolean" },
   next: { type: "boolean" },
+  export: { type: "string", value: "FILE" },
+  import: { type: "string", value: "FILE" },
+  replace: { type: "boolean" },
   write: { type: "boolean" },
   // `pair --list` takes no value.
   list: { type: "string", value: "FILE" },
@@ -97,12 +100,21 @@ Exit code 1 if the tag was not written.`,
     options: { lines: "the newest N taps (20)", json },
   },
   map: {
-    usage: "map UID TEXT | --next TEXT",
+    usage: "map UID TEXT | --next TEXT | --export FILE | --import FILE",
     summary: "give a card another text, without writing to it",
     more: `For cards that cannot be written. A later text for the same card takes the place of the earlier one.
-A text that would start nothing now is kept, with a warning.`,
-    options: { next: "for the next card that is laid on a reader; Ctrl-C ends the waiting", json },
-    words: [1, 2],
+A text that would start nothing now is kept, with a warning.
+FILE ends in .toml or .csv. Its mappings are imported all or, if one line is wrong, not at all.
+Exit code 1 if nothing was imported.`,
+    options: {
+      next: "for the next card that is laid on a reader; Ctrl-C ends the waiting",
+      export: "write all mappings to a new file, without those of the folder mappings",
+      force: "with --export: replaces a file that exists",
+      import: "add the mappings of a file",
+      replace: "with --import: delete all other mappings, without those of the folder mappings",
+      json,
+    },
+    words: [0, 2],
   },
   unmap: {
     usage: "unmap UID",
@@ -264,32 +276,4 @@ export function isOption(name: string): name is OptionName {
 /** `-n, --lines N`. */
 export function spelt({ name, letter, value }: OptionHelp): string {
   return `${letter === undefined ? "" : `-${letter}, `}--${name}${value === undefined ? "" : ` ${value}`}`;
-}
-
-function optionLines(command: CommandName | undefined): string {
-  const rows = optionsOf(command).map((option) => [spelt(option), option.text] as const);
-  const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, text]) => `  ${left.padEnd(width)}   ${text}\n`).join("");
-}
-
-export const exitCodeText = `Exit codes: 0 success, 1 refused or failed, 64 wrong usage, 69 service not reachable or port in use,
-73 no place for data, 78 wrong settings.`;
-
-export function helpText(command: CommandName | undefined): string {
-  if (command !== undefined) {
-    const { usage, summary, more } = commandHelp[command];
-    const options = optionLines(command);
-    return `${[`tapdeck ${usage}\n`, `${summary}\n`, more === "" ? "" : `${more}\n`, options].filter(Boolean).join("\n")}`;
-  }
-  const list = Object.values(commandHelp).map(
-    ({ usage, summary }) => `  tapdeck ${usage.padEnd(36)} ${summary}`,
-  );
-  return `Tap a card, and the game, song or film on it starts.
-
-  ${"tapdeck".padEnd(44)} start the service
-${list.join("\n")}
-
-${optionLines(undefined)}
-${exitCodeText}
-`;
 }

@@ -131,6 +131,53 @@ test("an owner sees, stops, maps, unmaps and sets without knowing the API", asyn
   );
 });
 
+test("map --export and --import carry all mappings to another deck, or none", async () => {
+  await using place = await makePlace(noReaders + sleeper());
+  await place.file("SNES/Game.sfc");
+  await using _service = await startTapdeck(place);
+  const file = (name: string) => join(place.folder, name);
+  await tapdeck(place, "map", "04A1", "**stop");
+  for (const name of ["cards.csv", "cards.toml"])
+    expect(await tapdeck(place, "map", "--export", file(name))).toEqual({
+      out: `wrote ${file(name)}\n`,
+      err: "",
+      code: 0,
+    });
+  expect(await Bun.file(file("cards.csv")).text()).toBe(
+    "enabled,label,type,match,pattern,override\r\ntrue,,uid,exact,04A1,**stop\r\n",
+  );
+  const again = await tapdeck(place, "map", "--export", file("cards.csv"));
+  expect([again.code, again.err]).toEqual([
+    73,
+    `tapdeck: ${file("cards.csv")}: there is a file already: --force replaces it\n`,
+  ]);
+  await Bun.write(file("more.csv"), "type,pattern,override\nuid,04a2,SNES/Gone.sfc\nuid,04a1,**stop\n");
+  const more = file("more.csv");
+  expect(await tapdeck(place, "map", "--import", more)).toEqual({
+    out: "added 1\n",
+    err: `${more}, line 2: there is no file SNES/Gone.sfc below the media folders
+${more}, line 3: the mapping 1 does the same, so this one is left out
+`,
+    code: 0,
+  });
+  await Bun.write(more, "type,pattern,override\nuid,05,x\nuid,04a1,y\nuid,04a2,z\n");
+  const refused = await tapdeck(place, "map", "--import", more);
+  expect([refused.code, refused.out, refused.err]).toEqual([
+    1,
+    "",
+    `tapdeck: nothing was imported
+${more}, line 3: pattern: the mapping 1 is for this UID already: delete or switch off one of them
+${more}, line 4: pattern: the mapping 2 is for this UID already: delete or switch off one of them
+`,
+  ]);
+  expect(await tapdeck(place, "map", "--import", file("cards.toml"), "--replace", "--json")).toMatchObject({
+    out: '{"added":1,"removed":2,"notes":[]}\n',
+  });
+  expect((await tapdeck(place, "map", "--import", file("cards.txt"))).err).toContain(
+    "the name of the file must end in .toml or .csv",
+  );
+});
+
 test("map --next waits for a card, and later taps of it start the text", async () => {
   await using place = await makePlace(noReaders + sleeper());
   await place.file("SNES/Game.sfc");

@@ -3,7 +3,8 @@ import { expect, test } from "bun:test";
 import { parseArguments } from "../../../src/cli/arguments.ts";
 import { withDefaults } from "../../../src/cli/cli.ts";
 import { settingValue } from "../../../src/cli/deck-commands.ts";
-import { commandHelp, commandNames, helpText } from "../../../src/cli/help.ts";
+import { commandHelp, commandNames } from "../../../src/cli/help.ts";
+import { helpText } from "../../../src/cli/help-text.ts";
 import { notificationLine } from "../../../src/cli/show.ts";
 import { printable } from "../../../src/core/text.ts";
 
@@ -12,7 +13,7 @@ const wrong: readonly (readonly [readonly string[], string])[] = [
   [["tpa", "x"], "there is no command tpa; did you mean tap?"],
   [["frobnicate"], "there is no command frobnicate (tapdeck --help)"],
   [["tap", "x", "--forec"], "there is no option --forec; did you mean --force?"],
-  [["tap", "x", "--force"], "--force belongs to tapdeck write, pair: use it as: tapdeck tap TEXT"],
+  [["tap", "x", "--force"], "--force belongs to tapdeck write, map, pair: use it as: tapdeck tap TEXT"],
   [
     ["write", "x", "--uid", "04a1"],
     "--uid belongs to tapdeck tap: use it as: tapdeck write TEXT | --list FILE",
@@ -91,7 +92,26 @@ test("help and version are commands, too, and every command of the table parses"
   expect(parseArguments(["-V"])).toEqual({ kind: "version", json: false });
 });
 
-test("map takes a UID and a text, or a text for the next card", () => {
+test("map takes a UID and a text, a text for the next card, or a file", () => {
+  expect(parseArguments(["map", "--export", "a.csv", "--force"])).toMatchObject({
+    export: "a.csv",
+    force: true,
+  });
+  expect(parseArguments(["map", "--import", "a.csv", "--replace"])).toMatchObject({
+    import: "a.csv",
+    replace: true,
+  });
+  for (const words of [
+    ["--export", "a.csv", "--import", "a.csv"],
+    ["--export", "a.csv", "x"],
+    ["--import", "a.csv", "--next"],
+    ["--import", "a.csv", "--force"],
+    ["04a1", "x", "--replace"],
+    [],
+  ])
+    expect(() => parseArguments(["map", ...words]), words.join(" ")).toThrow(
+      "use it as: tapdeck map UID TEXT | --next TEXT | --export FILE | --import FILE",
+    );
   expect(parseArguments(["map", "04a1", "x"])).toMatchObject({
     command: "map",
     words: ["04a1", "x"],
