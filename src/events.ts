@@ -19,6 +19,7 @@ export interface Events {
   "launch.finished": shapes.LaunchFinished;
   "playlist.opened": shapes.LoadedPlaylist;
   "launch.guarded": shapes.LaunchGuarded;
+  "device.updating": shapes.UpdateState;
   "playtime.warning": shapes.PlayTimeWarning;
 }
 

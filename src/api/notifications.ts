@@ -42,6 +42,11 @@ export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> 
     docs: "Play time ends in `minutesLeft` minutes. If that is 0, it has ended, and the player is stopped.",
     params: shapes.playTimeWarning,
   },
+  "device.updating": {
+    right: "change",
+    docs: "An update of the image is fetched and installed, or `failed` because of `why`. After `restarting` the connection ends.",
+    params: shapes.updateState,
+  },
   "tokens.added": { right: "change", docs: "A reader has a new token.", params: shapes.token },
   "tokens.removed": { right: "change", docs: "A token left its reader.", params: shapes.token },
   "tokens.written": {

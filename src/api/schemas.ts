@@ -17,7 +17,6 @@ import {
   tokenDataCharsMax,
   tokenTypeCharsMax,
 } from "../core/limits.ts";
-import { keptLevels } from "../core/log-ring.ts";
 import { pictureTypes } from "../core/media.ts";
 import { holdActions, playerKinds, resumeModes } from "../core/playback.ts";
 import { roles } from "../core/rights.ts";
@@ -188,19 +187,6 @@ export const playsPage = v.object({
   pagination,
 });
 
-const healthCheck = v.object({
-  name: v.picklist(["readers", "database", "disk", "settings", "media", "players", "device", "watchdog"]),
-  ok: v.boolean(),
-  reason: v.exactOptional(v.string()),
-});
-export const healthReport = v.object({
-  status: v.picklist(["ok", "degraded"]),
-  readers: v.object({ connected: integer, configured: integer }),
-  uptime: integer,
-  checks: v.array(healthCheck),
-  tls: v.exactOptional(v.object({ fingerprint: v.string() })),
-});
-
 const setting = v.pipe(v.string(), v.minLength(1), v.maxLength(settingsTextCharsMax));
 const settingList = v.pipe(v.array(setting), v.maxLength(settingsListMax));
 const readerStrings = v.pipe(v.array(setting), v.maxLength(readersMax));
@@ -235,45 +221,12 @@ export const rootFolders = v.object({ rootFolder: settingList, rootFolders: sett
 /** The settings that the API reads and changes, without the second spellings. */
 export const apiSettings = v.object({ ...settingsFields, rootFolder: settingList });
 
-export const logLine = v.object({
-  id: count,
-  time,
-  level: v.picklist(keptLevels),
-  area: v.string(),
-  text: v.string(),
-});
-
-/** A setting, for people. Without `name` only the config file changes it, and `value` is not shown. */
-export const settingFacts = v.object({
-  key: v.string(),
-  name: v.exactOptional(v.string()),
-  kind: v.picklist(["switch", "number", "choice", "text", "list"]),
-  min: v.exactOptional(v.number()),
-  max: v.exactOptional(v.number()),
-  isWhole: v.exactOptional(v.boolean()),
-  choices: v.exactOptional(v.array(v.string())),
-  /** As the config file states it. */
-  default: v.string(),
-  docs: v.string(),
-  value: v.exactOptional(
-    v.union([v.boolean(), v.number(), v.string(), v.array(v.union([v.string(), v.number()]))]),
-  ),
-  right: v.exactOptional(v.picklist(["change", "own"])),
-});
-
 export const writeRequest = v.object({
   text: v.pipe(v.string(), v.minLength(1)),
   readerId: v.optional(v.pipe(v.string(), v.maxLength(128))),
   force: v.optional(v.boolean()),
   newTag: v.optional(v.boolean()),
   record: v.optional(v.picklist(["text", "uri"])),
-});
-
-/** The members of any OpenRPC document (OpenRPC 1.3). */
-export const openRpcDocument = v.object({
-  openrpc: v.string(),
-  info: v.looseObject({ title: v.string(), version: v.string() }),
-  methods: v.array(v.looseObject({ name: v.string() })),
 });
 
 const minutes = v.pipe(integer, v.minValue(0), v.maxValue(playTimeMinutesMax));

@@ -14,6 +14,7 @@ import type { ControlAction, LaunchEntry } from "../core/playback.ts";
 import type { Requester, Role } from "../core/rights.ts";
 import type { ListedMapping, LoadedPlaylist, ValueOf } from "../core/shapes.ts";
 import type { MappingParams, Reader, Token, TokenParams } from "../core/token.ts";
+import type * as deviceSchemas from "./device-schemas.ts";
 import type { MethodCaller } from "./method.ts";
 import type { PairByPin } from "./pin-pairing-endpoint.ts";
 import type * as schemas from "./schemas.ts";
@@ -21,10 +22,10 @@ import type * as schemas from "./schemas.ts";
 export type ClientEntry = ValueOf<typeof schemas.client>;
 export type PairingOpening = ValueOf<typeof schemas.pairingOpening>;
 export type PairingEnd = ValueOf<typeof schemas.pairingEnd>;
-export type Health = ValueOf<typeof schemas.healthReport>;
+export type Health = ValueOf<typeof deviceSchemas.healthReport>;
 export type HealthCheck = Health["checks"][number];
 export type ApiSettings = ValueOf<typeof schemas.apiSettings>;
-export type OpenRpcDocument = ValueOf<typeof schemas.openRpcDocument>;
+export type OpenRpcDocument = ValueOf<typeof deviceSchemas.openRpcDocument>;
 type PlayTimeState = ValueOf<typeof schemas.playTimeState>;
 
 export interface Services {
@@ -67,6 +68,14 @@ export interface Services {
   launchers(): readonly ValueOf<typeof schemas.launcherEntry>[];
   /** Resolves within two seconds, even if a media folder does not answer. */
   health(): Promise<Health>;
+  /** Facts about the machine. Resolves within two seconds, even if a folder does not answer. */
+  device(): Promise<ValueOf<typeof deviceSchemas.deviceReport>>;
+  /** Each rejects with `failed` if this machine cannot do it, and with `conflict` while an update is being installed. */
+  readonly machine: {
+    restart(): Promise<void>;
+    shutdown(): Promise<void>;
+    update(url: string): void;
+  };
   /** The newest lines of the log. */
   readonly logs: Pick<LogRing, "follow">;
   readonly media: MediaService;
@@ -160,7 +169,7 @@ type FieldChanges<T> = { readonly [Key in keyof T]?: T[Key] | undefined };
 interface SettingsService {
   read(): ApiSettings;
   /** Every setting with its explanation; `api` is its field in `read` or in the limits of play time. */
-  describe(): readonly (Omit<ValueOf<typeof schemas.settingFacts>, "name" | "value" | "right"> & {
+  describe(): readonly (Omit<ValueOf<typeof deviceSchemas.settingFacts>, "name" | "value" | "right"> & {
     readonly api?: string;
   })[];
   /** Applies the changes before it returns; they are on the disk when it resolves. Logs the names of `unknown` settings. */

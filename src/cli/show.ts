@@ -79,6 +79,10 @@ function detail({ method, params }: Notification): string {
       return `${params.name}: choose one of ${params.count}`;
     case "launch.guarded":
       return `${params.playing} plays: put the card on once more to switch`;
+    case "device.updating":
+      return [params.step, params.percent === undefined ? "" : `${params.percent} %`, params.why ?? ""]
+        .filter((part) => part !== "")
+        .join(" ");
     case "playtime.warning":
       return params.minutesLeft === 0
         ? `the play time of this ${params.limit} is used up`

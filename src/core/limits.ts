@@ -277,6 +277,7 @@ export const updateBootBytesMax = 64 * 1024 * 1024; // Half of the boot partitio
 export const updateRootBytesMax = 1024 * 1024 * 1024; // The partition's own size is the nearer limit.
 export const updateVersionCharsMax = 32;
 export const updateKeysMax = 16;
+export const updateFetchMsMax = 60 * 60 * 1000; // To fetch one by its address: 1 GiB at 300 KB/s.
 export const updateNoteBytesMax = 4096; // The note of an update for the next start, and small files of the boot partition.
 
 // Saves of games, which RetroArch writes in memory.

@@ -217,6 +217,19 @@ export type LaunchGuarded = ValueOf<typeof launchGuarded>;
 export const playTimeWarning = v.object({ limit: v.picklist(["day", "session"]), minutesLeft: count });
 export type PlayTimeWarning = ValueOf<typeof playTimeWarning>;
 
+/** Requests about the device itself, which need the right `own`. */
+export const deviceActions = ["restart", "shutdown", "update"] as const;
+export type DeviceAction = (typeof deviceActions)[number];
+
+/** An update of the image that is being fetched and installed, or was not. */
+export const updateState = v.object({
+  step: v.picklist(["fetching", "checking", "writing", "reading back", "restarting", "failed"]),
+  percent: v.exactOptional(count),
+  /** A sentence, if it failed. */
+  why: optionalText,
+});
+export type UpdateState = ValueOf<typeof updateState>;
+
 /** A line of the audit log. For counted events, `time` is the time of the last one. */
 export const auditEntry = v.object({
   time,

@@ -71,6 +71,10 @@ function unheldAddresses(): ReadonlySet<string> {
 // Bridges and tunnels of programs on this device.
 const inner = /^(lo|docker|br-|veth|virbr|lxc|lxd|podman|cni|tun|tap|wg|tailscale)/;
 
+export function isInnerInterface(name: string): boolean {
+  return inner.test(name);
+}
+
 /** The IPv4 addresses of the network cards. Addresses of IPv6 change from time to time (RFC 8981). */
 export function lastingAddresses(): readonly string[] {
   return cards().flatMap(({ addresses }) => addresses);

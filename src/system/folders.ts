@@ -53,6 +53,7 @@ export function closedPlaces(places: ServicePlaces, environment: Environment): C
       dataFolder,
       dirname(socketPath),
       ...runFolders,
+      ...(environment.TAPDECK_MACHINE ? [environment.TAPDECK_MACHINE] : []),
       isOwn ? configFolder : join(configFolder, "mappings"),
     ],
     files: [configPath],

@@ -1,9 +1,11 @@
 /** The services that the API may call, each passed on to the part that has it. */
 import type { ApiSettings, OpenRpcDocument, Services } from "../api/services.ts";
+import type { Bus } from "../bus.ts";
 import type { Settings } from "../config/settings.ts";
 import { describeSettings } from "../config/settings-table.ts";
 import { type Config, mediaFolders } from "../config/shape.ts";
 import type { Clock } from "../core/clock.ts";
+import type { Log } from "../core/log.ts";
 import type { ClosedPlaces } from "../core/media.ts";
 import type { Launcher } from "../launch/launcher.ts";
 import { describeLaunchers, missingPrograms } from "../launch/launchers.ts";
@@ -14,11 +16,14 @@ import type { MediaWithSticks } from "../media/sticks/stick-library.ts";
 import type { Readers } from "../readers/readers.ts";
 import type { Store } from "../store/open.ts";
 import { confinementFault } from "../system/confine.ts";
+import { diskFacts, machineFacts } from "../system/device-facts.ts";
 import { machineChecks } from "../system/machine-checks.ts";
+import { createMachineControl, type MachineControl } from "../system/machine-control.ts";
 import { platform, tapdeckVersion } from "../system/own-program.ts";
 import type { AllDevices } from "./devices.ts";
 import { createHealth, createMediaCheck, diskFault, type FolderToCheck } from "./health-report.ts";
 import { createLibrary, createWarningOf } from "./library.ts";
+import type { Stops } from "./stop-order.ts";
 
 interface ServiceSources extends Pick<Services, "logs" | "clients" | "pairByPin" | "audit" | "pairing"> {
   readonly media: MediaWithSticks;
@@ -37,11 +42,21 @@ interface ServiceSources extends Pick<Services, "logs" | "clients" | "pairByPin"
   /** The fingerprint of the TLS certificate. */
   readonly fingerprint: () => string | undefined;
   readonly readers: () => Readers;
+  readonly log: Log;
+  readonly bus: Bus;
+  readonly stops: Stops;
 }
 
 export function createServices(sources: ServiceSources): Services {
   const { launcher, playTime, mapper, devices, store, clock, settings, readers } = sources;
   const { closed, dataFolder, savesFault, fingerprint, media, clients, pairByPin, audit, pairing } = sources;
+  const machine = sources.stops.add(
+    "machine",
+    createMachineControl({
+      ...{ ...sources, environment: process.env, stopMedia: launcher.stop },
+      onUpdate: (state) => sources.bus.emit("device.updating", state),
+    }),
+  );
   // Created on demand, because only `rpc.discover` needs it.
   let description: Promise<OpenRpcDocument> | undefined;
   const databaseFault = () => {
@@ -95,6 +110,8 @@ export function createServices(sources: ServiceSources): Services {
         ...machineChecks(process.env, clock),
       ],
     }),
+    device: () => describeDevice(sources, machine),
+    machine,
     logs: sources.logs,
     media,
     library: createLibrary({ media, clock, plays: store.plays, folders }),
@@ -109,6 +126,24 @@ export function createServices(sources: ServiceSources): Services {
     audit,
     pairing,
     describe: () => (description ??= describe()),
+  };
+}
+
+const startedMs = performance.now();
+
+async function describeDevice({ settings, dataFolder }: ServiceSources, machine: MachineControl) {
+  const { roots, own } = mediaFolders(settings.current());
+  const folders = [dataFolder, ...roots, ...own.map(({ folder }) => folder)];
+  const [facts, disks] = await Promise.all([machineFacts(), diskFacts(folders)]);
+  const updating = machine.updating();
+  return {
+    ...facts,
+    version: tapdeckVersion,
+    platform,
+    uptime: Math.floor((performance.now() - startedMs) / 1000),
+    disks,
+    actions: machine.actions,
+    ...(updating === undefined ? {} : { updating }),
   };
 }
 

@@ -15,6 +15,7 @@ const stopOrder = [
   "screen",
   "certificates",
   "pairing",
+  "machine",
   "connections",
   "mappings",
   "media folders",

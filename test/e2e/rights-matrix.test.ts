@@ -47,7 +47,7 @@ for (const anonymous of ["none", "look", "play", "change"] as const) {
     async () => {
       await noisePython();
       await using made = new AsyncDisposableStack();
-      const scene = made.use(await startScene(configOf(anonymous)));
+      const scene = made.use(await startScene(configOf(anonymous), ["env", "TAPDECK_MACHINE=/nowhere"]));
       const { onDevice } = scene.device.network;
       const crew = {
         owner: made.use(startPeer(onDevice)),
@@ -138,6 +138,8 @@ async function causeAll({ device }: Scene): Promise<void> {
   await heard.next("launch.finished");
   await client.call("launch", "**playlist.open:Audio");
   await heard.next("playlist.opened");
+  await client.call("device.update", "http://127.0.0.1:9/");
+  await heard.next("device.updating");
   await client.call("stop");
   await heard.next("media.stopped");
   expect([...new Set(heard.names())].toSorted()).toEqual(Object.keys(notificationRights).toSorted());

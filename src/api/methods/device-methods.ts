@@ -1,11 +1,12 @@
 /** The service itself: `version`, `health`, `rights`, and `rpc.discover` (spec.open-rpc.org, "Service Discovery Method"). */
 import * as v from "valibot";
-import { logPageMax, logTextCharsMax, logWaitMsMax } from "../../core/limits.ts";
+import { logPageMax, logTextCharsMax, logWaitMsMax, settingsTextCharsMax } from "../../core/limits.ts";
 import { keptLevels } from "../../core/log-ring.ts";
 import { allows, allRights, rightsOf } from "../../core/rights.ts";
 import { count } from "../../core/shapes.ts";
+import { deviceReport, healthReport, logLine, openRpcDocument } from "../device-schemas.ts";
 import { method } from "../method.ts";
-import { healthReport, isoTime, logLine, openRpcDocument, pagination, upTo } from "../schemas.ts";
+import { isoTime, pagination, upTo } from "../schemas.ts";
 
 export const deviceMethods = [
   method({
@@ -25,6 +26,42 @@ export const deviceMethods = [
       if (allows(caller.grant(), "change")) return health;
       return { ...health, checks: health.checks.map(({ name, ok }) => ({ name, ok })) };
     },
+  }),
+  method({
+    name: "device",
+    right: "change",
+    docs: "The machine: its name, free memory, disks and networks. `uptime` is that of the service and `systemUptime` that of the machine, in seconds; the temperature is in °C, if there is a sensor. A disk names the folders of Tapdeck on it. `board` and `slot` are those of the SD image. `actions` are what a caller with the right `own` may ask here, and `updating` is the last update since the start, as in `device.updating`.",
+    result: deviceReport,
+    run: (services) => services.device(),
+  }),
+  method({
+    name: "device.restart",
+    right: "own",
+    docs: "Stops the media and restarts the device, on the SD image; below systemd only the service. Positions and saves are stored first.",
+    errors: ["failed", "conflict"],
+    run: ({ machine }) => machine.restart(),
+  }),
+  method({
+    name: "device.shutdown",
+    right: "own",
+    docs: "Stops the media and switches the device off, on the SD image only. Positions and saves are stored first.",
+    errors: ["failed", "conflict"],
+    run: ({ machine }) => machine.shutdown(),
+  }),
+  method({
+    name: "device.update",
+    right: "own",
+    docs: "Fetches a signed update by its address and installs it, on the SD image only. It answers at once, and `device.updating` reports the progress. The device then restarts, and keeps the update after a healthy minute.",
+    params: v.object({
+      url: v.pipe(
+        v.string(),
+        v.maxLength(settingsTextCharsMax),
+        v.regex(/^https?:\/\/\S+$/, "must begin with http:// or https://"),
+      ),
+    }),
+    shorthand: "url",
+    errors: ["failed", "conflict"],
+    run: ({ machine }, { url }) => machine.update(url),
   }),
   method({
     name: "logs",

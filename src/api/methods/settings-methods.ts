@@ -2,8 +2,9 @@
 import * as v from "valibot";
 import { ServiceError } from "../../core/errors.ts";
 import type { ValueOf } from "../../core/shapes.ts";
+import { settingFacts } from "../device-schemas.ts";
 import { method, requireRight } from "../method.ts";
-import { allSettings, playTimeLimits, playTimeState, rootFolders, settingFacts } from "../schemas.ts";
+import { allSettings, playTimeLimits, playTimeState, rootFolders } from "../schemas.ts";
 
 const settingsUpdate = v.object({
   ...v.partial(v.object(allSettings)).entries,

@@ -1,0 +1,120 @@
+import { expect, test } from "bun:test";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { silentLog } from "../../../src/core/log.ts";
+import type { UpdateState } from "../../../src/core/shapes.ts";
+import { createMachineControl, stateIn } from "../../../src/system/machine-control.ts";
+import { createManualClock } from "../../helpers/manual-clock.ts";
+
+/** A device with the pipe of the image, which `read` reads, and a server that has an update. */
+async function image() {
+  await using made = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-machine-"));
+  made.defer(() => rm(folder, { recursive: true }));
+  expect(Bun.spawnSync(["mkfifo", join(folder, "requests")]).exitCode).toBe(0);
+  const reading = made.use(
+    Bun.spawn(["sh", "-c", 'echo ready; exec cat <>"$1"', "sh", join(folder, "requests")], {
+      stdin: "ignore",
+      stdout: "pipe",
+    }),
+  );
+  const words = reading.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  expect((await words.read()).value).toBe("ready\n");
+  const server = Bun.serve({
+    port: 0,
+    fetch: ({ url }) =>
+      url.endsWith("/there") ? new Response("a bundle") : new Response("", { status: 404 }),
+  });
+  made.defer(() => server.stop(true));
+  const clock = createManualClock();
+  const states: UpdateState[] = [];
+  let heard = () => {};
+  let stops = 0;
+  const control = made.use(
+    createMachineControl({
+      environment: { TAPDECK_MACHINE: folder },
+      dataFolder: folder,
+      clock,
+      log: silentLog,
+      stopMedia: () => {
+        stops += 1;
+      },
+      onUpdate: (state) => {
+        states.push(state);
+        heard();
+      },
+    }),
+  );
+  const whole = made.move();
+  return {
+    ...{ folder, clock, control, states, url: `http://127.0.0.1:${server.port}` },
+    word: async () => (await words.read()).value,
+    stops: () => stops,
+    /** Resolves when an update is at this step. */
+    async at(step: UpdateState["step"], percent?: number) {
+      while (states.at(-1)?.step !== step || states.at(-1)?.percent !== percent) {
+        const next = Promise.withResolvers<void>();
+        heard = next.resolve;
+        await next.promise;
+      }
+    },
+    [Symbol.asyncDispose]: () => whole.disposeAsync(),
+  };
+}
+
+test("on the image a restart and a shutdown stop the media and ask the root script", async () => {
+  await using device = await image();
+  expect(device.control.actions).toEqual(["restart", "shutdown", "update"]);
+  await device.control.restart();
+  expect(await device.word()).toBe("restart\n");
+  await device.control.shutdown();
+  expect(await device.word()).toBe("shutdown\n");
+  expect(device.stops()).toBe(2);
+});
+
+test("an update is fetched and handed over, and its progress is reported to its end", async () => {
+  await using device = await image();
+  const { control, folder, clock, states } = device;
+  control.update(`${device.url}/there`);
+  expect(() => control.update(`${device.url}/there`)).toThrow("an update is being installed");
+  expect(control.restart()).rejects.toThrow("an update is being installed");
+  expect(await device.word()).toBe("update\n");
+  expect(await readFile(join(folder, "update.bundle"), "utf8")).toBe("a bundle");
+  await device.at("checking", 0);
+  await writeFile(join(folder, "update"), "checking, 0 %\nchecking, 50 %\n");
+  clock.advance(500);
+  await device.at("checking", 50);
+  const why = "the file was altered, or signed by a key that this system does not trust";
+  await writeFile(join(folder, "update"), `checking, 50 %\ntapdeck: ${why}\nexit 1\n`);
+  clock.advance(500);
+  await device.at("failed");
+  expect(states.at(-1)).toEqual({ step: "failed", why });
+  expect(control.updating()).toEqual({ step: "failed", why });
+});
+
+test("an update that cannot be fetched fails with the reason, and another one may begin", async () => {
+  await using device = await image();
+  device.control.update(`${device.url}/absent`);
+  await device.at("failed");
+  expect(device.states.at(-1)?.why).toContain("the server answered 404");
+  device.control.update(`${device.url}/there`);
+  expect(await device.word()).toBe("update\n");
+});
+
+test("the state of an update is read from the last line", () => {
+  expect(stateIn("")).toBeUndefined();
+  expect(stateIn("reading back, 90 %\n")).toEqual({ step: "reading back", percent: 90 });
+  expect(stateIn("writing, 100 %\nrestarting: 1.2.3 is tried\n")).toEqual({ step: "restarting" });
+});
+
+test("a machine that is not the image is not controlled", async () => {
+  const control = createMachineControl({
+    ...{ environment: {}, dataFolder: "/nowhere", clock: createManualClock(), log: silentLog },
+    ...{ stopMedia: () => {}, onUpdate: () => {} },
+  });
+  expect(control.actions).toEqual([]);
+  expect(control.restart()).rejects.toThrow("started by hand");
+  expect(control.shutdown()).rejects.toThrow("only Tapdeck's own image");
+  expect(() => control.update("http://x/")).toThrow("only Tapdeck's own image");
+});
