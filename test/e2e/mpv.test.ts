@@ -342,36 +342,53 @@ test("the whole service: a lower ceiling over the API turns mpv down at once, an
   expect(await heard.next("media.paused")).toMatchObject({ mediaName: "Song", launcherId: "mpv" });
 });
 
-test("the whole service: a sound goes on where the last write before a KILL, or a stop, left it", async () => {
+test("the whole service: a sound resumes at the stored position after a stop, a KILL, and a stop of the service", async () => {
   await using place = await makePlace(noReaders);
   await Bun.write(await place.file("Audio/Book.wav"), makeSound(filmMs / 1000));
   const isAt = ({ client }: Running, ms: number, sinceMs: number) =>
     eventually(async () => void isNear((await client.call("media.active"))?.positionMs, ms, sinceMs));
   const first = await startTapdeck(place);
+  using database = new Database(join(place.folder, "tapdeck.db"), { readonly: true });
+  const positions = database.query<{ ms: number }, []>("SELECT position_ms AS ms FROM positions");
+  const storedMs = () => positions.get()?.ms ?? 0;
+  /** The first position that mpv reports is the stored one. */
+  const resume = async ({ client }: Running) => {
+    const expectedMs = storedMs();
+    await client.call("launch", "Audio/Book.wav");
+    // The sound began after the last answer without a position.
+    let silentMs = performance.now();
+    let positionMs: number | undefined;
+    await eventually(async () => {
+      const askedMs = performance.now();
+      positionMs = (await client.call("media.active"))?.positionMs;
+      if (positionMs === undefined) silentMs = askedMs;
+      return positionMs !== undefined;
+    });
+    isNear(positionMs, expectedMs, silentMs);
+  };
+  const seek = async (running: Running, to: string, ms: number) => {
+    const sinceMs = performance.now();
+    await running.client.call("media.control", { action: "seek", args: [to] });
+    await isAt(running, ms, sinceMs);
+    return sinceMs;
+  };
   await first.client.call("launch", "Audio/Book.wav");
   await first.heard.next("media.started");
   await isAt(first, 0, performance.now());
-  await first.client.call("media.control", { action: "seek", args: ["5:00"] });
-  using database = new Database(join(place.folder, "tapdeck.db"), { readonly: true });
-  const positions = database.query<{ ms: number }, []>("SELECT position_ms AS ms FROM positions");
-  let storedMs = 0;
-  await eventually(() => {
-    storedMs = positions.get()?.ms ?? 0;
-    expect(storedMs).toBeGreaterThan(300_000);
-  });
+  let soughtMs = await seek(first, "2:00", 120_000);
+  await first.client.call("stop");
+  await eventually(() => isNear(storedMs(), 120_000, soughtMs));
+  await resume(first);
+  await seek(first, "5:00", 300_000);
+  await eventually(() => storedMs() > 300_000);
   process.kill(first.pid, "SIGKILL");
   first.client.close();
   await first.stop();
   const second = await startTapdeck(place);
-  await second.client.call("launch", "Audio/Book.wav");
-  let sinceMs = performance.now();
-  await isAt(second, storedMs, sinceMs);
-  sinceMs = performance.now();
-  await second.client.call("media.control", { action: "seek", args: ["9:00"] });
-  await isAt(second, 540_000, sinceMs);
-  // A stop of the service stores the position of that moment.
+  await resume(second);
+  soughtMs = await seek(second, "9:00", 540_000);
   await second[Symbol.asyncDispose]();
+  isNear(storedMs(), 540_000, soughtMs);
   await using third = await startTapdeck(place);
-  await third.client.call("launch", "Audio/Book.wav");
-  await isAt(third, 540_000, sinceMs);
+  await resume(third);
 });
