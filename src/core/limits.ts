@@ -269,33 +269,6 @@ export const macroMsMax = 60_000; // Of one macro, because the next cards wait f
 export const macrosWaitingMax = 16; // Macros that wait until the present one has ended.
 export const soundsPerWindowMax = 8; // Sounds of feedback in four seconds: enough for the taps of a person.
 
-// Updates of the image.
-export const updateManifestBytesMax = 128 * 1024;
-export const updatePartsMax = 512; // A kernel, a few device trees and the firmware's overlays.
-export const updatePartNameCharsMax = 128;
-export const updateBootBytesMax = 64 * 1024 * 1024; // Half of the boot partition; the other half is for the other slot.
-export const updateRootBytesMax = 1024 * 1024 * 1024; // The partition's own size is the nearer limit.
-export const updateVersionCharsMax = 32;
-export const updateKeysMax = 16;
-export const updateFetchMsMax = 60 * 60 * 1000; // To fetch one by its address: 1 GiB at 300 KB/s.
-export const updateNoteBytesMax = 4096; // The note of an update for the next start, and small files of the boot partition.
-
-// Saves of games, which RetroArch writes in memory.
-export const savesBytesMax = 24 * 1024 * 1024; // Of one game, before it starts: a board has 512 MB, and a PlayStation's state 1 to 4.
-export const savesFilesMax = 500; // The same: each is copied before the game starts.
-export const savesListedMax = 20_000; // Files and folders of one system's saves; they are looked through before a game starts.
-export const savesDepthMax = 4; // Folders in folders: the system's, the core's, and what a core makes below.
-export const savesMemoryFreeMin = 256 * 1024; // With less the memory counts as full, and the last write may be truncated.
-export const orphanSaveMsMax = 5000; // The time for a RetroArch that outlived the service to save and end.
-
 /** At the start tapdeck-confine reports whether it can confine players; it takes a few milliseconds. */
 export const confineProbeMsMax = 5000;
 export const spareMessageBytesMax = 32 * 1024; // The program and arguments of a player, as in watchdog/spare.h; a player with more starts without the spare.
-
-// The device's own screen.
-export const screenNameCharsMax = 80; // Of a name: two lines, which can be read from a distance.
-export const screenReasonCharsMax = 120; // Of the reason of a failed start; the log has the rest.
-export const screenPixelsMax = 4096 * 2304; // Of a frame buffer: drawing takes 12 bytes for each.
-export const screenDrawMsMax = 120_000; // Of one drawing with the pictures packed after it, at the lowest priority; 0.2 s on a PC.
-export const screenRestoreMsMax = 1000; // For the return to the console's text mode, at the end of the service.
-export const screenshotsMax = 500; // Files in the folder of screenshots: a full card would lose saves.

@@ -2,7 +2,7 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
-import { screenPixelsMax } from "../core/limits.ts";
+import { screenPixelsMax } from "../core/console-limits.ts";
 
 export interface FrameBuffer {
   readonly device: string;

@@ -1,8 +1,8 @@
 /** Drawings, seen from the service: each is a short-lived process, and at most one runs at a time. */
 import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
+import { screenDrawMsMax, screenRestoreMsMax } from "../core/console-limits.ts";
 import { messageOf } from "../core/errors.ts";
-import { screenDrawMsMax, screenRestoreMsMax } from "../core/limits.ts";
 import { gently, giveInput, jobEnvironment, ownCommand } from "../system/own-program.ts";
 import type { DrawJob, DrawResult } from "./draw-job.ts";
 

@@ -1,5 +1,5 @@
 /** Chooses the picture of the screen from the facts; this code neither draws nor waits. */
-import { screenNameCharsMax, screenReasonCharsMax } from "../core/limits.ts";
+import { screenNameCharsMax, screenReasonCharsMax } from "../core/console-limits.ts";
 import type { LoadedPlaylist } from "../core/shapes.ts";
 import { plainText } from "./screen-lines.ts";
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { crc32, createDeflate } from "node:zlib";
+import { screenshotsMax } from "../core/console-limits.ts";
 import { failed, messageOf } from "../core/errors.ts";
-import { screenshotsMax } from "../core/limits.ts";
 import { bandRows, type FrameBuffer, rgbOf } from "./frame-buffer.ts";
 
 /** Writes a new file, which is named after the time. Rejects with `ServiceError`, also if the folder is full. */

@@ -3,7 +3,7 @@
  * a distance of three metres, and the page's address as a QR code. Flat colors only, for screens of 16 bits.
  */
 import { encode } from "uqr";
-import { screenReasonCharsMax } from "../core/limits.ts";
+import { screenReasonCharsMax } from "../core/console-limits.ts";
 import { accents, colors, drawing, drawingHeight } from "./drawings.ts";
 import type { Picture, ShownPairing, StatePicture } from "./picture.ts";
 import { escapeXml, fitText, plainText, type Room } from "./screen-lines.ts";

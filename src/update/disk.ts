@@ -4,8 +4,8 @@
  */
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, statfs } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
+import { updateNoteBytesMax } from "../core/console-limits.ts";
 import { ifThere } from "../core/errors.ts";
-import { updateNoteBytesMax } from "../core/limits.ts";
 
 export interface OpenFile {
   write(bytes: Uint8Array): Promise<void>;

@@ -3,7 +3,7 @@
  * decision is pure: the caller passes in each answer of `GET /health` and its time. A note on the disk holds the outcome.
  */
 import { rename, writeFile } from "node:fs/promises";
-import { updateNoteBytesMax } from "../core/limits.ts";
+import { updateNoteBytesMax } from "../core/console-limits.ts";
 import { noMediaAt, noProgram, startedAgain } from "../core/operating-system.ts";
 import type { BootSlot } from "./boot-control.ts";
 import { readNote } from "./disk.ts";

@@ -17,7 +17,7 @@ import {
   updatePartsMax,
   updateRootBytesMax,
   updateVersionCharsMax,
-} from "../core/limits.ts";
+} from "../core/console-limits.ts";
 import { isRecord } from "../core/text.ts";
 
 export const headBytes = 76;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setConsole } from "../../drivers/index.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { screenDrawMsMax } from "../../src/core/limits.ts";
+import { screenDrawMsMax } from "../../src/core/console-limits.ts";
 import { type FrameBuffer, writePacked } from "../../src/screen/frame-buffer.ts";
 import { createPainter, drawArgument } from "../../src/screen/painter.ts";
 import { screenSvg } from "../../src/screen/status-template.ts";

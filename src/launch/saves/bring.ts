@@ -2,7 +2,7 @@
 import { lstat, mkdir, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { uptime } from "node:os";
 import { join } from "node:path";
-import { orphanSaveMsMax, savesBytesMax, savesFilesMax } from "../../core/limits.ts";
+import { orphanSaveMsMax, savesBytesMax, savesFilesMax } from "../../core/console-limits.ts";
 import { filesFolder, type Game } from "./game.ts";
 import { gameNamesOf, isForGame } from "./retroarch-saves.ts";
 import { copySave, hasCode, listSaves, moveSave, type SaveFile, saveFileAt } from "./save-files.ts";

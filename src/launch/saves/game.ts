@@ -6,8 +6,8 @@
 import { readdir, readlink, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, sleep } from "../../core/clock.ts";
+import { savesMemoryFreeMin } from "../../core/console-limits.ts";
 import { messageOf } from "../../core/errors.ts";
-import { savesMemoryFreeMin } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 import type { Player } from "../../system/process.ts";
 import { hasCode, listSaves, replaceSave, type SaveFile, saveFileAt } from "./save-files.ts";

@@ -8,7 +8,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, link, lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { savesDepthMax, savesListedMax } from "../../core/limits.ts";
+import { savesDepthMax, savesListedMax } from "../../core/console-limits.ts";
 import { syncFolderAsync } from "../../store/database-files.ts";
 import { backupEnding, freshName, isComplete } from "./retroarch-saves.ts";
 

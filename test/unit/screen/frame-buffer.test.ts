@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inflateSync } from "node:zlib";
+import { screenshotsMax } from "../../../src/core/console-limits.ts";
 import { ServiceError } from "../../../src/core/errors.ts";
-import { screenshotsMax } from "../../../src/core/limits.ts";
 import {
   findFrameBuffer,
   framePixels,

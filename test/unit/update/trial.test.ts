@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { updateNoteBytesMax } from "../../../src/core/limits.ts";
+import { updateNoteBytesMax } from "../../../src/core/console-limits.ts";
 /** The trial of an updated system: its success, its failure, and the complaints that count. */
 import { noMediaAt, noProgram, startedAgain } from "../../../src/core/operating-system.ts";
 import { imagePaths } from "../../../src/update/machine.ts";

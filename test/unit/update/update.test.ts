@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import fc from "fast-check";
-import { updateManifestBytesMax } from "../../../src/core/limits.ts";
+import { updateManifestBytesMax } from "../../../src/core/console-limits.ts";
 import { configFor, createTryboot, createUboot, slotOfConfig } from "../../../src/update/boot-control.ts";
 import { checkUpdate, type Installation } from "../../../src/update/check-bundle.ts";
 import { goBack, writeUpdate } from "../../../src/update/install.ts";

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "bun:test";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { savesBytesMax } from "../../../../src/core/limits.ts";
+import { savesBytesMax } from "../../../../src/core/console-limits.ts";
 import { createLog } from "../../../../src/core/log.ts";
 import { createSaveKeeper, type SavedGame } from "../../../../src/launch/saves/keeper.ts";
 import { gameNamesOf, isComplete, isForGame } from "../../../../src/launch/saves/retroarch-saves.ts";
