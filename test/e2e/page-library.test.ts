@@ -1,13 +1,13 @@
 /** The page's library and player in real Chromium: a paired phone drives the compiled service with mpv and an emulated reader. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { Page } from "playwright-core";
 import { createClassicTag } from "../emulators/emulated-tags.ts";
 import { goTo, startChromium, type TestBrowser } from "../helpers/chromium.ts";
 import { deviceForAll } from "../helpers/device.ts";
 import { emulatedPn532, ntag213, textOn, unlessHeldUp } from "../helpers/emulated.ts";
 import { makeFiles } from "../helpers/library.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
+import { look, openPage, region, unnamed } from "../helpers/page-visit.ts";
 import { eventually } from "../helpers/processes.ts";
 import { makeSound } from "../helpers/sound-file.ts";
 import { firstReader, indexMedia, readerConfig, sleeper } from "../helpers/tapdeck.ts";
@@ -58,59 +58,7 @@ function picture(): Uint8Array {
   return pngOf({ width, height, pixels });
 }
 
-interface Visit extends AsyncDisposable {
-  readonly page: Page;
-  /** Uncaught errors, and those of the console. */
-  readonly faults: readonly string[];
-}
-
-/** Opens the page of a newly paired member. */
-async function open(name: string, locale = "en-US"): Promise<Visit> {
-  const { out: link, error } = await device.run("pair", name, "--host", device.network.deviceAddress);
-  expect(error).not.toContain("error");
-  const context = await phone.browser.newContext({ viewport: { width: 390, height: 844 }, locale });
-  const page = await context.newPage();
-  const faults: string[] = [];
-  page.on("pageerror", ({ message }) => faults.push(message));
-  page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
-  await page.goto(link);
-  await page.locator("#line[data-state=on]").waitFor();
-  return { page, faults, [Symbol.asyncDispose]: () => context.close() };
-}
-
-/** With the environment variable PAGE_PICTURES, a folder, stores a picture of the page in two widths and schemes. */
-async function look(page: Page, name: string): Promise<void> {
-  const folder = process.env.PAGE_PICTURES;
-  if (folder === undefined) return;
-  const before = page.viewportSize() ?? { width: 390, height: 844 };
-  for (const [width, height, colorScheme] of [
-    [390, 844, "light"],
-    [820, 1180, "dark"],
-    [1920, 1080, "dark"],
-    [1920, 1080, "light"],
-  ] as const) {
-    await page.setViewportSize({ width, height });
-    await page.emulateMedia({ colorScheme });
-    await page.screenshot({
-      path: join(folder, `${name}-${width}-${colorScheme}.png`),
-      fullPage: width < 1000,
-    });
-  }
-  await page.setViewportSize(before);
-}
-
-/** Visible controls without an accessible name, and pictures without an alternative text. */
-const unnamed = (page: Page) =>
-  page.locator("button:visible, input:visible, select:visible, img").evaluateAll((elements) =>
-    elements
-      .filter((one) => {
-        if (one instanceof HTMLImageElement) return !one.hasAttribute("alt");
-        return (one.getAttribute("aria-label") ?? one.textContent ?? "").trim() === "";
-      })
-      .map((one) => one.outerHTML),
-  );
-
-const region = (page: Page, name: string) => page.getByRole("region", { name });
+const open = (name: string, locale?: string) => openPage(device, phone, name, locale);
 const playback = () => device.service.client.call("media.active");
 
 remoteTest(
