@@ -1,7 +1,7 @@
 /** Visits of the device's page by a newly paired phone, for the tests of its screens. */
 import { expect } from "bun:test";
 import { join } from "node:path";
-import type { Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import type { TestBrowser } from "./chromium.ts";
 import type { Device } from "./device.ts";
 
@@ -11,42 +11,57 @@ export interface Visit extends AsyncDisposable {
   readonly faults: readonly string[];
 }
 
-/** Opens the page of a newly paired member. */
+/** Opens the page of a newly paired member, and waits for its connection. */
 export async function openPage(
   device: Pick<Device, "run" | "network">,
   { browser }: TestBrowser,
   name: string,
   locale = "en-US",
+  options: BrowserContextOptions = {},
 ): Promise<Visit> {
   const { out: link, error } = await device.run("pair", name, "--host", device.network.deviceAddress);
   expect(error).not.toContain("error");
-  const context = await browser.newContext({ viewport: { width: 390, height: 844 }, locale });
+  const viewport = { width: 390, height: 844 };
+  const context = await browser.newContext({ viewport, locale, ...options });
   const page = await context.newPage();
-  const faults: string[] = [];
-  page.on("pageerror", ({ message }) => faults.push(message));
-  page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
+  const faults = faultsOf(page);
   await page.goto(link);
-  await page.locator("#line[data-state=on]").waitFor();
+  await connected(page);
   return { page, faults, [Symbol.asyncDispose]: () => context.close() };
 }
 
-/** With the environment variable PAGE_PICTURES, a folder, stores a picture of the page in two widths and schemes. */
+/** Uncaught errors of the page from now on, and those of its console. */
+export function faultsOf(page: Page): readonly string[] {
+  const faults: string[] = [];
+  page.on("pageerror", ({ message }) => faults.push(message));
+  page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
+  return faults;
+}
+
+/** Waits until the page is connected, in any language. */
+export async function connected(page: Page): Promise<void> {
+  await page.locator("#line[data-state=on]").waitFor();
+}
+
+/** A phone, a tablet and a television. */
+const sizes = [
+  { width: 390, height: 844 },
+  { width: 820, height: 1180 },
+  { width: 1920, height: 1080 },
+];
+
+/** With the environment variable PAGE_PICTURES, a folder, stores pictures of the page in three widths and two schemes. */
 export async function look(page: Page, name: string): Promise<void> {
   const folder = process.env.PAGE_PICTURES;
   if (folder === undefined) return;
   const before = page.viewportSize() ?? { width: 390, height: 844 };
-  for (const [width, height, colorScheme] of [
-    [390, 844, "light"],
-    [820, 1180, "dark"],
-    [1920, 1080, "dark"],
-    [1920, 1080, "light"],
-  ] as const) {
-    await page.setViewportSize({ width, height });
-    await page.emulateMedia({ colorScheme });
-    await page.screenshot({
-      path: join(folder, `${name}-${width}-${colorScheme}.png`),
-      fullPage: width < 1000,
-    });
+  for (const size of sizes) {
+    await page.setViewportSize(size);
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      const path = join(folder, `${name}-${size.width}-${colorScheme}.png`);
+      await page.screenshot({ path, fullPage: size.width < 1000 });
+    }
   }
   await page.setViewportSize(before);
 }

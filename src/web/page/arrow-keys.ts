@@ -1,6 +1,11 @@
-/** Arrow keys move the focus to the nearest control in their direction, as a remote control of a television needs. */
+/**
+ * Arrow keys move the focus to the nearest control in their direction, as a remote control of a television needs. A control
+ * that is hidden or removed passes its focus on to the nearest one, so that there always is one to go on from.
+ */
 
-const controls = "button, input, select, summary, a[href]";
+const controls = "button, input, select, textarea, summary, a[href]";
+/** Text fields open the keyboard of a phone, so that they get the focus only by a key or a touch. */
+const typing = "input:not([type=range], [type=checkbox], [type=radio], [type=file]), textarea";
 
 interface Direction {
   readonly x: -1 | 0 | 1;
@@ -14,48 +19,110 @@ const directions: Readonly<Record<string, Direction>> = {
   ArrowDown: { x: 0, y: 1 },
 };
 
+/** The control that had the focus last, and its place. */
+let last: { readonly element: HTMLElement; readonly place: DOMRect } | undefined;
+
 export function moveFocusByArrows(): void {
   document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target instanceof HTMLSelectElement) {
+      event.preventDefault();
+      return event.target.showPicker();
+    }
     const direction = directions[event.key];
-    const from = document.activeElement;
     if (direction === undefined || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const from = document.activeElement;
     if (from !== null && usesItself(from, direction)) return;
-    const to = nextControl(from, direction);
-    if (to === undefined) return;
-    event.preventDefault();
-    to.focus();
-    to.scrollIntoView({ block: "nearest" });
+    const to = nextControl(direction);
+    // The arrows would change a closed list of choices on the way past it.
+    if (to !== undefined || from instanceof HTMLSelectElement) event.preventDefault();
+    to?.focus();
+    to?.scrollIntoView({ block: "nearest" });
+  });
+  document.addEventListener("focusin", ({ target }) => {
+    if (target instanceof HTMLElement && target.matches(controls))
+      last = { element: target, place: target.getBoundingClientRect() };
+  });
+  new MutationObserver(() => {
+    if (last === undefined || isThere(last.element)) return;
+    const { place } = last;
+    last = undefined;
+    const active = document.activeElement;
+    if (active === null || active === document.body || !isThere(active)) nearestTo(place)?.focus();
+  }).observe(document.body, {
+    childList: true,
+    subtree: true,
+    attributeFilter: ["hidden", "disabled", "open"],
   });
 }
 
-/** A text field and a slider need left and right, a list of choices up and down. */
-function usesItself(element: Element, { x }: Direction): boolean {
-  if (element instanceof HTMLSelectElement) return x === 0;
-  return element instanceof HTMLInputElement && x !== 0;
+/** Without a look at the layout, because every change of the page asks. */
+function isThere(element: Element): boolean {
+  const isClosed =
+    element.parentElement?.closest("details:not([open])") != null && !element.matches("summary");
+  return element.isConnected && !element.matches(":disabled") && !element.closest("[hidden]") && !isClosed;
 }
 
-function nextControl(from: Element | null, { x, y }: Direction): HTMLElement | undefined {
-  const within = document.querySelector("dialog[open]") ?? document;
-  const all = [...within.querySelectorAll<HTMLElement>(controls)].filter(
-    (one) => one !== from && !one.matches(":disabled") && one.checkVisibility(),
+/** A text field and a slider need left and right; a field of several lines also needs up and down within its text. */
+function usesItself(element: Element, { x, y }: Direction): boolean {
+  if (element instanceof HTMLTextAreaElement)
+    return x !== 0 || (y < 0 ? element.selectionStart > 0 : element.selectionEnd < element.value.length);
+  return element instanceof HTMLInputElement && x !== 0 && !/^(checkbox|file|button)$/.test(element.type);
+}
+
+/** The controls in view that may be used, in the order of the page; those of a dialog while one is open. */
+function usable(): readonly HTMLElement[] {
+  const within = [...document.querySelectorAll("dialog[open]")].at(-1) ?? document;
+  return [...within.querySelectorAll<HTMLElement>(controls)].filter(
+    (one) => !one.matches(":disabled") && one.checkVisibility({ visibilityProperty: true }),
   );
-  if (from === null || from === document.body) return all[0];
+}
+
+function nearestTo(place: DOMRect): HTMLElement | undefined {
+  const distanceTo = (one: HTMLElement) => {
+    const { left, top, width, height } = one.getBoundingClientRect();
+    const x = left + width / 2 - place.left - place.width / 2;
+    return Math.hypot(x, top + height / 2 - place.top - place.height / 2);
+  };
+  return nearest(
+    usable().filter((one) => !one.matches(typing)),
+    distanceTo,
+  );
+}
+
+function nextControl({ x, y }: Direction): HTMLElement | undefined {
+  const all = usable();
+  const active = all.find((one) => one === document.activeElement);
+  const from = active ?? all.find((one) => one === last?.element);
+  if (from === undefined) return all[0];
+  // After a touch beside all controls, the first key shows where the focus was.
+  if (active === undefined) return from;
   const start = from.getBoundingClientRect();
   const distanceTo = (one: HTMLElement) => {
     const end = one.getBoundingClientRect();
-    const [right, down] = [
-      gap(start.left, start.right, end.left, end.right),
-      gap(start.top, start.bottom, end.top, end.bottom),
-    ];
+    const right = gap(start.left, start.right, end.left, end.right);
+    const down = gap(start.top, start.bottom, end.top, end.bottom);
     const [along, aside] = x === 0 ? [down * y, right] : [right * x, down];
     // A control beside the way counts as farther.
     return along > 0 ? along + 3 * Math.abs(aside) : undefined;
   };
-  const near = all.flatMap((one) => {
-    const distance = distanceTo(one);
-    return distance === undefined ? [] : [{ one, distance }];
-  });
-  return near.sort((a, b) => a.distance - b.distance)[0]?.one;
+  const others = all.filter((one) => one !== from);
+  // The bar of screens lies over the page on a phone: it is left only where the page has no further control.
+  const near = others.filter((one) => partOf(one) === partOf(from));
+  return nearest(near, distanceTo) ?? (x === 0 ? nearest(others, distanceTo) : undefined);
+}
+
+const partOf = (element: Element) => element.closest("nav, dialog, #notes") ?? document.body;
+
+function nearest(
+  elements: readonly HTMLElement[],
+  distanceTo: (one: HTMLElement) => number | undefined,
+): HTMLElement | undefined {
+  let [best, least]: [HTMLElement | undefined, number] = [undefined, Number.POSITIVE_INFINITY];
+  for (const one of elements) {
+    const distance = distanceTo(one) ?? Number.POSITIVE_INFINITY;
+    if (distance < least) [best, least] = [one, distance];
+  }
+  return best;
 }
 
 /** The space between two ranges, below 0 if the second one is before the first; 0 if they overlap. */

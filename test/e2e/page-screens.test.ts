@@ -1,0 +1,249 @@
+/** Every screen of the page in real Chromium: by arrow keys alone, by the rules of axe-core, and as an installed program. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { goTo, startChromium, type TestBrowser } from "../helpers/chromium.ts";
+import { deviceForAll, port } from "../helpers/device.ts";
+import { emulatedPn532, ntag213 } from "../helpers/emulated.ts";
+import { canMakeNetworks } from "../helpers/namespaces.ts";
+import { connected, faultsOf, look, openPage } from "../helpers/page-visit.ts";
+import { eventually } from "../helpers/processes.ts";
+import { root } from "../helpers/source-tree.ts";
+import { firstReader, indexMedia, readerConfig, sleeper } from "../helpers/tapdeck.ts";
+
+const remoteTest = test.skipIf(!canMakeNetworks);
+const reader = emulatedPn532("real");
+const device = deviceForAll(readerConfig(reader) + sleeper(".sfc", ".gba"), async ({ place, service }) => {
+  for (const name of ["Star Garden", "Super Game"]) await place.file(`SNES/${name}.sfc`);
+  await place.file("GBA/Boat.gba");
+  await firstReader(service);
+  await indexMedia(service.client);
+  await service.client.call("launch", "SNES/Super Game.sfc");
+});
+let phone: TestBrowser;
+/** On the device itself, which has all rights. */
+let own: TestBrowser;
+beforeAll(async () => {
+  if (!canMakeNetworks) return;
+  phone = await startChromium({}, device.network.onNeighbour);
+  own = await startChromium({}, device.network.onDevice);
+}, 120_000);
+afterAll(async () => {
+  await phone?.[Symbol.asyncDispose]();
+  await own?.[Symbol.asyncDispose]();
+  await reader[Symbol.asyncDispose]();
+});
+
+async function openOwn(width: number, height: number): Promise<Page> {
+  const page = await own.browser.newPage({ viewport: { width, height }, locale: "en-US" });
+  await page.goto(`http://127.0.0.1:${port}/`);
+  await connected(page);
+  return page;
+}
+
+/** Shows each screen that the page offers, and runs `use` once it no longer changes. */
+async function onEachScreen(page: Page, use: (screen: string) => Promise<void>): Promise<void> {
+  const screens = await page.locator("nav a").allTextContents();
+  expect(screens.length).toBeGreaterThan(2);
+  for (const screen of screens) {
+    await goTo(page, screen);
+    await settled(page);
+    await use(screen);
+  }
+}
+
+/** Waits until the screen has not changed for a while, so that its rows are there. */
+const settled = (page: Page) =>
+  page.evaluate(
+    () =>
+      new Promise<void>((resolve) => {
+        const end = () => {
+          watch.disconnect();
+          resolve();
+        };
+        let timer = setTimeout(end, 500);
+        const watch = new MutationObserver(() => {
+          clearTimeout(timer);
+          timer = setTimeout(end, 500);
+        });
+        watch.observe(document.body, { subtree: true, childList: true });
+      }),
+  );
+
+const axe = await readFile(join(root, "node_modules/axe-core/axe.min.js"), "utf8");
+
+/** The violations of axe-core's rules in both schemes of colours, each with the elements. */
+async function violations(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe);
+  const found: string[] = [];
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    const {
+      violations,
+    }: { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] } =
+      await page.evaluate("axe.run()");
+    for (const { id, nodes } of violations)
+      found.push(
+        ...nodes.map(({ html, failureSummary }) => `${colorScheme} ${id}: ${html} ${failureSummary}`),
+      );
+  }
+  return found;
+}
+
+remoteTest(
+  "axe-core finds nothing on any screen, in a dialog, or before the pairing, in light and dark",
+  async () => {
+    for (const [width, height] of [
+      [390, 844],
+      [1920, 1080],
+    ] as const) {
+      const page = await openOwn(width, height);
+      const faults = faultsOf(page);
+      await onEachScreen(page, async (screen) => {
+        expect(await violations(page), screen).toEqual([]);
+        await look(page, `screen-${screen.toLowerCase()}`);
+      });
+      await goTo(page, "Device");
+      await page.getByRole("button", { name: "Pair a phone" }).click();
+      await page.getByRole("dialog").waitFor();
+      expect(await violations(page)).toEqual([]);
+      await look(page, "dialog");
+      await page.keyboard.press("Escape");
+      await goTo(page, "Now");
+      await page.getByRole("searchbox").fill("star");
+      await page.getByRole("button", { name: /^Star Garden/ }).waitFor();
+      expect(await violations(page)).toEqual([]);
+      expect(faults).toEqual([]);
+      await page.close();
+    }
+    const page = await phone.browser.newPage({ viewport: { width: 390, height: 844 } });
+    await page.goto(`http://${device.network.deviceAddress}:${port}/`);
+    await page.getByText("Not paired").waitFor();
+    expect(await violations(page)).toEqual([]);
+    await look(page, "unpaired");
+    await page.close();
+  },
+  120_000,
+);
+
+/** The names of all controls in view, and of those that arrow keys alone reach. */
+async function walk(page: Page): Promise<{ all: readonly string[]; reached: readonly string[] }> {
+  const all = await page.evaluate(() => {
+    const dialog = document.querySelector("dialog[open]");
+    const found = [
+      ...(dialog ?? document).querySelectorAll("button, input, select, textarea, summary, a[href]"),
+    ].filter((one) => one instanceof HTMLElement && !one.matches(":disabled") && one.checkVisibility());
+    found.forEach((one, number) => {
+      if (one instanceof HTMLElement) one.dataset.walk = String(number);
+    });
+    return found.map((one, number) => {
+      const name = one.getAttribute("aria-label") ?? one.textContent ?? "";
+      return `${number} ${one.tagName} ${name.slice(0, 40)}`;
+    });
+  });
+  const focused = () =>
+    page.evaluate(() => {
+      const { activeElement } = document;
+      return activeElement instanceof HTMLElement ? Number(activeElement.dataset.walk ?? -1) : -1;
+    });
+  await page.keyboard.press("ArrowDown");
+  const reached = new Set([await focused()]);
+  // A further member is visited in its turn.
+  for (const from of reached) {
+    for (const key of ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"]) {
+      await page.evaluate((number) => {
+        const one = document.querySelector(`[data-walk="${number}"]`);
+        if (one instanceof HTMLElement) one.focus();
+      }, from);
+      await page.keyboard.press(key);
+      reached.add(await focused());
+    }
+  }
+  return { all, reached: [...reached].sort((a, b) => a - b).map((number) => all[number] ?? "nothing") };
+}
+
+remoteTest(
+  "arrow keys alone reach every control of every screen, and of a dialog, on a television and on a phone",
+  async () => {
+    for (const [width, height] of [
+      [1920, 1080],
+      [390, 844],
+    ] as const) {
+      const page = await openOwn(width, height);
+      await onEachScreen(page, async (screen) => {
+        const { all, reached } = await walk(page);
+        expect(reached, `${screen} at ${width}`).toEqual(all);
+      });
+      await goTo(page, "Device");
+      await page.getByRole("button", { name: "Pair a phone" }).click();
+      await page.getByRole("dialog").waitFor();
+      const { all, reached } = await walk(page);
+      expect(reached).toEqual(all);
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      await page.close();
+    }
+  },
+  120_000,
+);
+
+remoteTest(
+  "the focus stays on a visible control when its own goes away, and Enter opens a list that the arrows pass by",
+  async () => {
+    await using visit = await openPage(device, phone, "Remote", "en-US", {
+      viewport: { width: 1920, height: 1080 },
+    });
+    const { page, faults } = visit;
+    const hasFocus = () =>
+      page.evaluate(() => {
+        const { activeElement } = document;
+        return activeElement !== document.body && activeElement?.checkVisibility() === true;
+      });
+    const stop = page.getByRole("button", { name: "Stop" });
+    await stop.focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("Nothing plays.").waitFor();
+    expect(await hasFocus()).toBe(true);
+    // The card on the reader has no meaning; putting the question aside removes the button.
+    reader.put(ntag213("04d1d2d3d4d5d7"));
+    const later = page.getByRole("button", { name: "Not now" });
+    await later.focus();
+    await page.keyboard.press("Enter");
+    await later.waitFor({ state: "hidden" });
+    expect(await hasFocus()).toBe(true);
+    reader.take();
+    const choice = page.getByLabel("Language");
+    await choice.focus();
+    await page.keyboard.press("ArrowUp");
+    expect(await choice.inputValue()).toBe("en");
+    expect(await choice.evaluate((one) => one === document.activeElement)).toBe(false);
+    await choice.focus();
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.getByText("Es läuft nichts.").waitFor();
+    expect(await page.getByLabel("Sprache").evaluate((one) => one === document.activeElement)).toBe(true);
+    expect(faults).toEqual([]);
+    await device.service.client.call("launch", "SNES/Super Game.sfc");
+  },
+  60_000,
+);
+
+remoteTest(
+  "Chromium offers to install the page on the device",
+  async () => {
+    const page = await openOwn(390, 844);
+    const session = await page.context().newCDPSession(page);
+    const { errors, url } = await session.send("Page.getAppManifest");
+    expect(errors).toEqual([]);
+    expect(url).toMatch(/\/manifest-[a-z0-9]+\.webmanifest$/);
+    await eventually(async () => {
+      const { installabilityErrors } = await session.send("Page.getInstallabilityErrors");
+      // The windows of this browser keep nothing, so that nothing can be installed from them.
+      expect(installabilityErrors.map(({ errorId }) => errorId)).toEqual(["in-incognito"]);
+    });
+    await page.close();
+  },
+  60_000,
+);
