@@ -1,5 +1,5 @@
 /** Pictures of media, as data addresses. The device sends a connection three at a time, so that the others wait here. */
-import type { Client } from "../../client/client.ts";
+import { type Client, RpcError } from "../../client/client.ts";
 import { el } from "./dom.ts";
 
 const atATime = 3;
@@ -26,8 +26,14 @@ export function createPictures(client: Client) {
     const key = `${maxSize} ${path}`;
     const known = kept.get(key);
     if (known !== undefined) return known;
-    const { contentType, data } = await client.call("media.image", { path, maxSize });
-    const address = `data:${contentType};base64,${data}`;
+    const address = await client.call("media.image", { path, maxSize }).then(
+      ({ contentType, data }) => `data:${contentType};base64,${data}`,
+      (error: unknown) => {
+        // The device has none: the page does not ask again. Without a connection it does.
+        if (error instanceof RpcError) return "";
+        throw error;
+      },
+    );
     kept.set(key, address);
     const [oldest] = kept.keys();
     if (kept.size > keptMax && oldest !== undefined) kept.delete(oldest);

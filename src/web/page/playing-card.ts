@@ -1,7 +1,7 @@
 /** The card for playing media: cover, position, and the buttons that the player and the rights allow; and that of a playlist. */
 import type { Calls } from "../../client/client.ts";
 import type { ActiveMedia } from "../../core/media.ts";
-import { button, el, named, replaceKeepingFocus, section, telling } from "./dom.ts";
+import { button, el, replaceKeepingFocus, section, telling } from "./dom.ts";
 import { clockOf, say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 
@@ -67,8 +67,14 @@ export function playingCard({ client, canPlay, pictures }: Shared): PageCard {
     const facts = say.playingSince(media.systemName, since);
     const state = media.playbackState === undefined ? "" : say.state[media.playbackState];
     const label = state === "" ? facts : `${facts} · ${state}`;
+    const { mediaName, streamTitle = "" } = media;
     // An equal text is not announced again.
-    if (what.textContent !== media.mediaName + label) what.replaceChildren(...named(media.mediaName, label));
+    if (what.textContent !== mediaName + streamTitle + label)
+      what.replaceChildren(
+        el("span", { class: "name" }, mediaName),
+        el("span", { class: "more here" }, streamTitle),
+        el("span", { class: "more" }, label),
+      );
     if (hasChanged) pictures.show(cover, media.mediaPath);
   };
   const refresh = async () => {
