@@ -3,6 +3,7 @@ import type { Client, Notification } from "../../client/client.ts";
 import { moveFocusByArrows } from "./arrow-keys.ts";
 import { assignCard } from "./assign-card.ts";
 import { browseCard } from "./browse-card.ts";
+import { healthCard, logCard, powerCard } from "./device-cards.ts";
 import { button, byId, note } from "./dom.ts";
 import { languageChoice, loadLanguage } from "./page-language.ts";
 import { createPictures } from "./page-pictures.ts";
@@ -13,6 +14,7 @@ import { reasonOf, say } from "./page-texts.ts";
 import { phonesCard } from "./phones.ts";
 import { playingCard, playlistCard } from "./playing-card.ts";
 import { type PageCard, type PageScreen, type Shared, showScreens } from "./screens.ts";
+import { settingsCard } from "./settings-card.ts";
 import { pairMoreCard, unpairedCard } from "./unpaired.ts";
 
 /** The screens in the order of the bar. A card is one line here; `needs` names the right without which it is not made. */
@@ -42,8 +44,16 @@ const screens: readonly PageScreen[] = [
   {
     id: "device",
     icon: "M4 7h9m4 0h3M4 17h3m4 0h9M15 5v4M9 15v4",
-    cards: [{ needs: "change", make: readersCard }],
-    aside: [{ needs: "own", make: phonesCard }],
+    cards: [
+      { needs: "change", make: healthCard },
+      { needs: "change", make: settingsCard },
+    ],
+    aside: [
+      { needs: "own", make: powerCard },
+      { needs: "own", make: phonesCard },
+      { needs: "change", make: readersCard },
+      { needs: "change", make: logCard },
+    ],
   },
 ];
 
@@ -139,6 +149,7 @@ function share({ client, rights, isPaired }: Inside): Shared {
     client,
     pictures: createPictures(client),
     isPaired,
+    rights,
     canPlay: rights.includes("play"),
     canChange: rights.includes("change"),
     canWrite: () => canWrite,

@@ -3,6 +3,8 @@
  * that a missing text does not compile. Numbers, times and dates are in the form of the language.
  */
 
+import { englishDevice } from "./languages/english-device.ts";
+
 let locale = "en";
 
 const number = (value: number) => value.toLocaleString(locale);
@@ -172,7 +174,7 @@ const english = {
   pair: "Pair",
 
   cards: {},
-  device: {},
+  device: englishDevice,
   upload: {},
   backup: {},
 };
@@ -210,6 +212,27 @@ const reasonStarts: readonly (readonly [string, keyof PageTexts["reasons"]])[] =
 export function reasonOf(sentence: string): string {
   const [, known] = reasonStarts.find(([start]) => sentence.startsWith(start)) ?? [];
   return known === undefined ? sentence : say.reasons[known];
+}
+
+const units = ["kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
+
+/** `12.5 GB`. */
+export function bytesOf(bytes: number): string {
+  const power = Math.min(Math.max(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), 1), units.length);
+  const form = { style: "unit", unit: units[power - 1], maximumFractionDigits: 1 } as const;
+  return (bytes / 1000 ** power).toLocaleString(locale, form);
+}
+
+/** `3 days`: a time in seconds, in its largest unit. */
+export function spanOf(seconds: number): string {
+  const ms = seconds * 1000;
+  const [unit, size] =
+    ms < hourMs
+      ? (["minute", minuteMs] as const)
+      : ms < dayMs
+        ? (["hour", hourMs] as const)
+        : (["day", dayMs] as const);
+  return Math.floor(ms / size).toLocaleString(locale, { style: "unit", unit, unitDisplay: "long" });
 }
 
 /** `14:05`, of RFC 3339. */

@@ -13,6 +13,7 @@ import { say } from "./page-texts.ts";
 export interface Shared extends Abilities {
   readonly client: Client;
   readonly pictures: Pictures;
+  readonly rights: Rights;
   /** With an identity. */
   readonly isPaired: boolean;
 }

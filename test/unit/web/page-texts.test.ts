@@ -8,10 +8,10 @@ import { reasonOf, say, sinceText, speak } from "../../../src/web/page/page-text
 /** Texts that are the same in English and in another language, by language and path. */
 const equal: Readonly<Record<string, readonly string[]>> = {
   de: ["pause"],
-  fr: [],
-  es: [],
-  pt: [],
-  ja: [],
+  fr: ["device.wifi"],
+  es: ["device.wifi"],
+  pt: ["device.wifi"],
+  ja: ["device.wifi"],
 };
 /** Texts without a word that a language could change, and the ones that are empty in English. */
 const wordless = new Set(["failedAt", "state.playing"]);

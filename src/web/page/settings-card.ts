@@ -1,0 +1,156 @@
+/** Every setting with its explanation and the control that fits it. A change is saved at once. */
+import type { Calls } from "../../client/client.ts";
+import { button, el, named, note, section, telling } from "./dom.ts";
+import { say } from "./page-texts.ts";
+import type { PageCard, Shared } from "./screens.ts";
+
+type Setting = Calls["settings.describe"]["result"]["settings"][number];
+type Value = NonNullable<Setting["value"]>;
+type Item = string | number;
+
+export function settingsCard({ client, rights }: Shared): PageCard {
+  const groups = el("div", {});
+  const fileOnly = el("ul", { class: "rows" });
+  const more = el(
+    "details",
+    { class: "own" },
+    el("summary", {}, el("h2", {}, say.device.inFile)),
+    el("p", { class: "quiet" }, say.device.inFileHow),
+    fileOnly,
+  );
+  const card = section(say.device.settings, groups, more);
+
+  const save = async ({ key, name = "" }: Setting, value: Value) => {
+    const [member = "", field] = name.split(".");
+    const isLimit = key.startsWith("playtime.") || name === "volumeMax";
+    const params = field === undefined ? { [name]: value } : { [member]: { [field]: value } };
+    await client.callAny(isLimit ? "playtime.limits.update" : "settings.update", params);
+    note(say.device.saved);
+  };
+  const rowOf = (one: Setting) => {
+    const { key, name = "", docs, right = "own", value } = one;
+    const title = Object.entries(say.device.names).find(([known]) => known === name)?.[1] ?? name;
+    const explanation = el("p", { class: "more", lang: "en" }, docs);
+    if (name === "" || value === undefined) {
+      const facts = say.device.defaultIs(one.default);
+      return el("li", {}, el("div", { class: "what" }, ...named(key, facts), explanation));
+    }
+    const isLocked = !rights.includes(right);
+    const control = controlOf(one, title, value, (now) => save(one, now));
+    if (isLocked)
+      for (const part of [control, ...control.querySelectorAll("*")]) part.toggleAttribute("disabled", true);
+    const locked = isLocked ? el("span", { class: "more" }, say.device.onlyHere) : undefined;
+    return el(
+      "li",
+      { class: `wrap ${one.kind}` },
+      el("div", { class: "what" }, el("span", { class: "name" }, title), explanation, locked),
+      el("div", { class: "control" }, control),
+    );
+  };
+  const refresh = async () => {
+    // A control in use stays as it is.
+    if (groups.contains(document.activeElement)) return;
+    const { settings } = await client.call("settings.describe");
+    groups.replaceChildren(
+      el("ul", { class: "rows settings" }, ...settings.filter(({ name }) => name !== undefined).map(rowOf)),
+    );
+    fileOnly.replaceChildren(...settings.filter(({ name }) => name === undefined).map(rowOf));
+  };
+  return { card, refresh };
+}
+
+type Save = (value: Value) => Promise<void>;
+
+function controlOf(setting: Setting, title: string, value: Value, save: Save): HTMLElement {
+  const { kind, choices = [], min, max, isWhole } = setting;
+  if (Array.isArray(value)) return listOf(title, value, save);
+  const label = { "aria-label": title };
+  if (kind === "choice") {
+    const names: Readonly<Record<string, string>> = say.device.choices;
+    const options = choices.map((one) => el("option", { value: one }, names[one] ?? one));
+    const select = el("select", label, ...options);
+    return saving(select, `${value}`, () => save(select.value));
+  }
+  if (kind === "switch") {
+    const input = el("input", { type: "checkbox", role: "switch", ...label });
+    input.checked = value === true;
+    const onChange = () =>
+      save(input.checked).catch((error) => {
+        input.checked = !input.checked;
+        throw error;
+      });
+    input.addEventListener("change", telling(onChange));
+    return input;
+  }
+  if (kind === "text") {
+    const input = el("input", label);
+    return saving(input, `${value}`, () => save(input.value));
+  }
+  const range = { min: `${min ?? ""}`, max: `${max ?? ""}`, step: isWhole ? "1" : "any" };
+  const input = el("input", { type: "number", required: "", ...range, ...label });
+  return saving(input, `${value}`, async () => {
+    if (!input.checkValidity()) throw new Error(say.device.rangeOf(min ?? 0, max ?? 0));
+    await save(input.valueAsNumber);
+  });
+}
+
+/** Saves each change; a value that is refused gives way to the one before it. */
+function saving<Control extends HTMLInputElement | HTMLSelectElement>(
+  control: Control,
+  value: string,
+  save: () => Promise<void>,
+): Control {
+  let before = value;
+  control.value = value;
+  /** A change waits for the one before it. */
+  let working = Promise.resolve();
+  const apply = async () => {
+    // Another value may be typed meanwhile.
+    const { value: typed } = control;
+    try {
+      await save();
+      before = typed;
+    } catch (error) {
+      control.value = before;
+      throw error;
+    }
+  };
+  const onChange = () => {
+    working = working.catch(() => {}).then(apply);
+    return working;
+  };
+  control.addEventListener("change", telling(onChange));
+  return control;
+}
+
+/** The items as buttons that remove them, and a field for another one. */
+function listOf(title: string, first: readonly Item[], save: Save): HTMLElement {
+  let items = first;
+  const isNumber = typeof first[0] === "number";
+  const input = el("input", { "aria-label": say.device.addTo(title), placeholder: say.device.add });
+  const row = el("div", { class: "bar" });
+  const change = async (next: readonly Item[]) => {
+    await save([...next]);
+    items = next;
+    show();
+  };
+  const show = () => {
+    const buttons = items.map((item, place) =>
+      button(`${item} ×`, () => change(items.toSpliced(place, 1)), {
+        "aria-label": say.device.remove(`${item}`),
+      }),
+    );
+    row.replaceChildren(...buttons, form);
+  };
+  const submit = async () => {
+    const typed = input.value.trim();
+    if (typed === "") return;
+    await change([...items, isNumber ? Number(typed) : typed]);
+    input.value = "";
+    input.focus();
+  };
+  const form = el("form", { onsubmit: telling(submit) }, input);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  show();
+  return row;
+}

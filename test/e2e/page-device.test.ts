@@ -1,0 +1,130 @@
+/** The page's screen of the device in real Chromium: a paired phone reads and changes the compiled service, and its owner on the device. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readFile } from "node:fs/promises";
+import { goTo, startChromium, type TestBrowser } from "../helpers/chromium.ts";
+import { deviceForAll, port } from "../helpers/device.ts";
+import { canMakeNetworks } from "../helpers/namespaces.ts";
+import { look, openPage, region, unnamed } from "../helpers/page-visit.ts";
+import { eventually } from "../helpers/processes.ts";
+import { noReaders } from "../helpers/tapdeck.ts";
+
+const remoteTest = test.skipIf(!canMakeNetworks);
+const device = deviceForAll(`${noReaders}[systems]\nroot_folders = ["/nowhere/media"]\n`);
+let phone: TestBrowser;
+let screen: TestBrowser;
+beforeAll(async () => {
+  if (!canMakeNetworks) return;
+  phone = await startChromium({}, device.network.onNeighbour);
+  screen = await startChromium({}, device.network.onDevice);
+}, 120_000);
+afterAll(async () => {
+  await phone?.[Symbol.asyncDispose]();
+  await screen?.[Symbol.asyncDispose]();
+});
+const settings = () => device.service.client.call("settings");
+
+remoteTest(
+  "the page shows faults with advice, disks and networks, and changes settings by controls of their kind",
+  async () => {
+    await using visit = await openPage(device, phone, "Settings");
+    const { page, faults } = visit;
+    await goTo(page, "Device");
+    const health = region(page, "State of the device");
+    await health.getByText("no media are at /nowhere/media").waitFor();
+    await health.getByText("Plug the drive in, or correct the folders of media in the settings.").waitFor();
+    await health
+      .getByText(/^[\d.]+ [GT]B of [\d.]+ [GT]B free · /)
+      .first()
+      .waitFor();
+    await health.getByText(device.network.deviceAddress).waitFor();
+
+    const card = region(page, "Settings");
+    await card.getByRole("switch", { name: "Hold mode" }).check();
+    await eventually(async () => expect((await settings()).insertMode).toBe(true));
+    await card.getByRole("combobox", { name: "When the card is removed" }).selectOption("Pause");
+    await eventually(async () => expect((await settings()).insertModeAction).toBe("pause"));
+    const delay = card.getByRole("spinbutton", { name: "Seconds until removal counts" });
+    await delay.fill("2.5");
+    await delay.press("Enter");
+    await eventually(async () => expect((await settings()).insertModeExitDelay).toBe(2.5));
+    await delay.fill("-1");
+    await delay.press("Enter");
+    await page.getByText("Type a number from 0 to 86400.").waitFor();
+    expect(await delay.inputValue()).toBe("2.5");
+    const systems = card.getByRole("textbox", { name: "Add to Systems without hold mode" });
+    await systems.fill("SNSE");
+    await systems.press("Enter");
+    await page.getByText("there is no system SNSE; did you mean SNES?").waitFor();
+    await systems.fill("SNES");
+    await systems.press("Enter");
+    await card.getByRole("button", { name: "Remove SNES" }).waitFor();
+    expect(await readFile(`${device.place.folder}/config.toml`, "utf8")).toContain(
+      'insert_mode_blocklist = ["SNES"]',
+    );
+    await card.getByRole("button", { name: "Remove SNES" }).click();
+    await eventually(async () => expect((await settings()).insertModeBlocklist).toEqual([]));
+
+    // A phone reads settings that name files, and may not change them.
+    await card.getByText("Folders of media", { exact: true }).waitFor();
+    expect(await card.getByRole("textbox", { name: "Add to Folders of media" }).isDisabled()).toBe(true);
+    expect(await card.getByRole("switch", { name: "Every detail in the log" }).isDisabled()).toBe(true);
+    expect(await page.getByRole("button", { name: "Restart the device" }).count()).toBe(0);
+    await card.getByText("Settings in the file only").click();
+    await card.getByText("script.allow_execute").waitFor();
+    expect(await unnamed(page)).toEqual([]);
+    await look(page, "device");
+    expect(faults).toEqual([]);
+  },
+  60_000,
+);
+
+remoteTest(
+  "the page follows the log, filters it, and stores it as a file",
+  async () => {
+    await using visit = await openPage(device, phone, "Log");
+    const { page, faults } = visit;
+    await goTo(page, "Device");
+    const log = region(page, "Log");
+    await log.getByText(/service: listening/).waitFor();
+    await device.service.client.callAny("settings.update", { liveLine: 1 });
+    await log.getByText("config: unknown settings were ignored names=liveLine").waitFor();
+    await look(page, "log");
+    await log.getByRole("searchbox", { name: "Lines with this text" }).fill("LISTENING");
+    await log.getByText(/service: listening/).waitFor();
+    await log.getByText("names=liveLine").waitFor({ state: "detached" });
+    await device.service.client.callAny("settings.update", { hiddenLine: 1 });
+    const downloading = page.waitForEvent("download");
+    await log.getByRole("button", { name: "Download" }).click();
+    const download = await downloading;
+    expect(download.suggestedFilename()).toBe("tapdeck.log");
+    expect(await readFile(await download.path(), "utf8")).toMatch(/^\S+Z info service: listening .*\n$/);
+    await log.getByRole("searchbox").fill("");
+    await log.getByRole("combobox", { name: "Lines" }).selectOption("Errors");
+    await log.getByText(/service: listening/).waitFor({ state: "detached" });
+    expect(await log.getByText("hiddenLine").count()).toBe(0);
+    expect(faults).toEqual([]);
+  },
+  60_000,
+);
+
+remoteTest(
+  "on the device itself the page also changes settings that name files, and has no buttons that this system refuses",
+  async () => {
+    const page = await screen.browser.newPage();
+    await page.goto(`http://127.0.0.1:${port}/#device`);
+    const card = region(page, "Settings");
+    await card.getByRole("switch", { name: "Every detail in the log" }).check();
+    await eventually(async () => expect((await settings()).debug).toBe(true));
+    const folders = card.getByRole("textbox", { name: "Add to Folders of media" });
+    await folders.fill("/tmp/more media, here");
+    await folders.press("Enter");
+    await eventually(async () =>
+      expect((await settings()).systems.rootFolder).toEqual(["/nowhere/media", "/tmp/more media, here"]),
+    );
+    await region(page, "Phones").waitFor();
+    expect(await region(page, "Restart and update").isVisible()).toBe(false);
+    await look(page, "device-own");
+    await page.close();
+  },
+  60_000,
+);
