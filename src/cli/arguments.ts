@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 import { exitCodes, messageOf, StartError } from "../core/errors.ts";
 import { auditPageMax } from "../core/limits.ts";
+import { type KeptLevel, keptLevels } from "../core/log-ring.ts";
 import { type Role, roles } from "../core/rights.ts";
 import { didYouMean } from "../core/text.ts";
 import { commandHelp, commandNames, commonOptions, isCommand, isOption, optionForms } from "./help.ts";
@@ -66,6 +67,8 @@ export function parseArguments(argv: readonly string[]) {
     reader: values.reader,
     force: values.force ?? false,
     lines: wholeNumber("lines", values.lines, 1, auditPageMax, typedAs(argv, "lines", "-n")),
+    follow: values.follow ?? false,
+    level: levelOf(values.level),
     pair: pairFlags(values, words),
     /** The params of `call`. */
     params: first === "call" && words[1] !== undefined ? parseJson(words[1]) : undefined,
@@ -111,6 +114,13 @@ function pairFlags(
       "--role belongs to a new phone or program, and an app that pairs by a PIN is always a member",
     );
   return flags;
+}
+
+function levelOf(text: string | undefined): KeptLevel | undefined {
+  const level = keptLevels.find((known) => known === text);
+  if (text !== undefined && level === undefined)
+    throw usage(`--level must be ${keptLevels.join(", ")}, not "${text}"`);
+  return level;
 }
 
 function roleOf(text: string | undefined): Role {

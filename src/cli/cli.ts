@@ -123,6 +123,7 @@ async function updateSystem(asked: CommandLine, { configOf }: CliParts): Promise
   assert(asked.update !== undefined, "the words of an update were read");
   return runUpdate(asked.update, {
     screen: terminal,
+    json: asked.json,
     port: asked.port ?? (await configOf(asked)).api.port,
   });
 }

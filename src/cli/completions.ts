@@ -1,4 +1,5 @@
 /** The completions of `tapdeck completions` for bash, zsh and fish, made from the table of commands. */
+import { keptLevels } from "../core/log-ring.ts";
 import { roles } from "../core/rights.ts";
 import { type CommandName, commandHelp, commandNames, type OptionHelp, optionsOf } from "./help.ts";
 
@@ -21,6 +22,9 @@ function choicesOf(command: CommandName): readonly string[] {
 }
 
 const takesFile = (command: CommandName) => command === "update";
+/** The values of an option, if they are few. */
+const valuesOf = ({ name }: { readonly name: string }): readonly string[] =>
+  name === "role" ? roles : name === "level" ? keptLevels : [];
 const isPath = ({ value }: OptionHelp) => value === "FILE" || value === "FOLDER";
 const long = ({ name }: OptionHelp) => `--${name}`;
 const dashed = (option: OptionHelp) => [
@@ -39,6 +43,12 @@ function bash(): string {
   });
   const paths = new Set(
     [undefined, ...commandNames].flatMap((command) => optionsOf(command).filter(isPath).map(long)),
+  );
+  const chosen = (["role", "level"] as const).map(
+    (name) => `  --${name})
+    mapfile -t COMPREPLY < <(compgen -W "${valuesOf({ name }).join(" ")}" -- "$word")
+    return
+    ;;`,
   );
   // `pair --list` takes no value, and is followed by no word either.
   return `# bash completion for tapdeck
@@ -66,10 +76,7 @@ _tapdeck() {
     mapfile -t COMPREPLY < <(compgen -f -- "$word")
     return
     ;;
-  --role)
-    mapfile -t COMPREPLY < <(compgen -W "${roles.join(" ")}" -- "$word")
-    return
-    ;;
+${chosen.join("\n")}
   esac
   case $command in
     "") words="${[...commandNames, ...common.map(long)].join(" ")}" ;;
@@ -88,7 +95,8 @@ complete -F _tapdeck tapdeck
 function zsh(): string {
   const spec = (option: OptionHelp) => {
     const text = `[${option.text.replaceAll(/[[\]:\\]/g, "\\$&")}]`;
-    const action = isPath(option) ? "_files" : option.name === "role" ? `(${roles.join(" ")})` : " ";
+    const values = valuesOf(option);
+    const action = isPath(option) ? "_files" : values.length > 0 ? `(${values.join(" ")})` : " ";
     const value = option.value === undefined ? "" : `:${option.value}:${action}`;
     return dashed(option).map((form) => quoted(`${form}${text}${value}`));
   };
@@ -130,8 +138,8 @@ function fish(): string {
     const value =
       option.value === undefined
         ? ""
-        : option.name === "role"
-          ? ` -x -a ${quoted(roles.join(" "))}`
+        : valuesOf(option).length > 0
+          ? ` -x -a ${quoted(valuesOf(option).join(" "))}`
           : isPath(option)
             ? " -r -F"
             : " -x";

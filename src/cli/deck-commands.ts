@@ -4,6 +4,7 @@ import { exitCodes, exitFailure, StartError } from "../core/errors.ts";
 import { ago, didYouMean, isRecord, parseJson, printable } from "../core/text.ts";
 import { normalizeUid } from "../core/token.ts";
 import type { CommandLine } from "./arguments.ts";
+import { printLog } from "./log-command.ts";
 import { exportMappings, importMappings } from "./mapping-files-command.ts";
 import { inColumns, type Terminal } from "./show.ts";
 
@@ -57,6 +58,7 @@ export const deckCommands = {
     ]);
     print(printableRows(rows));
   },
+  log: printLog,
   async map(client, asked, screen) {
     const {
       words: [first = "", second],

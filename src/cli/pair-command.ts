@@ -12,15 +12,17 @@ import { onInterrupt, writeTags } from "./write-tags.ts";
 export async function pairPhone(client: Client, asked: CommandLine, screen: Terminal): Promise<void> {
   const { card, code, pin, list, revoke, bearer } = asked.pair;
   if (list) return await listClients(client, asked.json, screen);
-  if (revoke !== undefined) return await revokeClient(client, revoke, screen);
+  if (revoke !== undefined) return await revokeClient(client, revoke, asked, screen);
   if (bearer !== undefined) return await makeBearer(client, bearer, asked, screen);
   if (code) return await pairByCode(client, asked, screen);
-  if (pin) return await pairByPin(client, screen);
+  if (pin) return await pairByPin(client, asked, screen);
   return card ? await pairByCard(client, asked, screen) : await pairByLink(client, asked, screen);
 }
 
 async function pairByLink(client: Client, asked: CommandLine, screen: Terminal): Promise<void> {
-  const { link, facts } = await newLink(client, asked);
+  const { link, facts, id } = await newLink(client, asked);
+  const { hosts, fingerprint } = facts;
+  if (asked.json) return screen.print(JSON.stringify({ id, link, hosts, fingerprint }));
   if (screen.isTerminal) screen.print(`${qrText(link)}\nPoint the phone's camera at it, or open there:`);
   screen.print(link);
   if (screen.isTerminal) {
@@ -46,7 +48,9 @@ async function pairByCard(client: Client, asked: CommandLine, screen: Terminal):
       force: asked.force,
       print: () =>
         screen.print(
-          "written: tap a phone on it within ten minutes, else the link expires. Anybody with the card can use this device.",
+          asked.json
+            ? JSON.stringify({ id, written: true })
+            : "written: tap a phone on it within ten minutes, else the link expires. Anybody with the card can use this device.",
         ),
       prompt: screen.prompt,
     });
@@ -75,7 +79,7 @@ async function newLink(client: Client, { words, pair }: CommandLine) {
 async function makeBearer(
   client: Client,
   name: string,
-  { pair }: CommandLine,
+  { pair, json }: CommandLine,
   { isTerminal, print }: Terminal,
 ): Promise<void> {
   const { fingerprint } = await client.call("pairing");
@@ -83,27 +87,31 @@ async function makeBearer(
     throw exitFailure(
       "a bearer token goes over TLS, and TLS is off: set api.tls_port in the settings to 7498",
     );
-  print(bearerOf(await client.call("clients.new", { name, role: pair.role }), fingerprint));
+  const made = await client.call("clients.new", { name, role: pair.role });
+  const bearer = bearerOf(made, fingerprint);
+  if (json) return print(JSON.stringify({ id: made.id, bearer, fingerprint }));
+  print(bearer);
   if (isTerminal) {
     print("Send it over https as: Authorization: Bearer <the line above>. It is not shown again.");
     print(`It belongs to this certificate (SHA-256): ${fingerprint}`);
   }
 }
 
-async function pairByCode(client: Client, { pair }: CommandLine, screen: Terminal): Promise<void> {
-  const { code } = await client.call("pairing.open", { role: pair.role });
+async function pairByCode(client: Client, { pair, json }: CommandLine, screen: Terminal): Promise<void> {
+  const { code, expires } = await client.call("pairing.open", { role: pair.role });
   using interruption = onInterrupt(() => {
     // The pairing may have ended already; then there is nothing to cancel.
     client.call("pairing.cancel").catch(() => {});
   });
   const { hosts, port } = await client.call("pairing");
-  screen.print(inThrees(code));
+  screen.print(json ? JSON.stringify({ code, expires }) : inThrees(code));
   screen.prompt(
     `Open http://${hosts[0] ?? "<this device>"}:${port} on the phone and type it there. It is good for ten minutes; Ctrl-C ends it.`,
   );
   const { reason, client: paired } = await client.call("pairing.wait");
   switch (reason) {
     case "paired":
+      if (json) return screen.print(JSON.stringify({ paired }));
       return screen.print(`paired ${printable(paired?.name || "a phone without a name")}`);
     case "tries":
       throw exitFailure("three tries were made, and none had the code: somebody may be guessing");
@@ -117,17 +125,21 @@ async function pairByCode(client: Client, { pair }: CommandLine, screen: Termina
 const pinPollMs = 500;
 
 /** For apps with version 1 of the secure layer. No notification reports their pairing, so this polls the list. */
-async function pairByPin(client: Client, screen: Terminal): Promise<void> {
+async function pairByPin(client: Client, { json }: CommandLine, screen: Terminal): Promise<void> {
   const known = await olderClients(client);
   const { pin, expiresAt } = await client.call("clients.pair.start");
   using interruption = onInterrupt(() => {
     client.call("clients.pair.cancel").catch(() => {});
   });
-  screen.print(inThrees(pin));
+  const expires = new Date(expiresAt * 1000).toISOString();
+  screen.print(json ? JSON.stringify({ pin, expires }) : inThrees(pin));
   screen.prompt("Type it into the phone's app. It is good for five minutes and three tries; Ctrl-C ends it.");
   while (!interruption.happened() && Date.now() < expiresAt * 1000) {
     const added = (await olderClients(client)).find(({ id }) => !known.some((one) => one.id === id));
-    if (added !== undefined) return screen.print(`paired ${printable(added.name)}`);
+    if (added !== undefined) {
+      const paired = { id: added.id, name: added.name };
+      return screen.print(json ? JSON.stringify({ paired }) : `paired ${printable(added.name)}`);
+    }
     await Bun.sleep(pinPollMs);
   }
   throw exitFailure(
@@ -165,7 +177,12 @@ export function clientLines(clients: readonly Omit<Listed, "secret">[], nowMs: n
 
 type Listed = Calls["clients"]["result"]["clients"][number];
 
-async function revokeClient(client: Client, which: string, { print }: Terminal): Promise<void> {
+async function revokeClient(
+  client: Client,
+  which: string,
+  { json }: CommandLine,
+  { print }: Terminal,
+): Promise<void> {
   const { clients } = await client.call("clients");
   const found = clients.filter(({ id, name }) => id === which || name === which);
   const [first]: readonly (Listed | undefined)[] = found;
@@ -173,7 +190,8 @@ async function revokeClient(client: Client, which: string, { print }: Terminal):
   if (found.length > 1)
     throw exitFailure(`${found.length} have the name ${which}: say which by its id (tapdeck pair --list)`);
   await client.call("clients.delete", { id: first.id });
-  print(`${printable(first.name) || first.id} can no longer connect`);
+  if (json) print(JSON.stringify({ revoked: first.id }));
+  else print(`${printable(first.name) || first.id} can no longer connect`);
 }
 
 const quietModules = 4; // The border that a reader needs (ISO/IEC 18004).

@@ -22,6 +22,8 @@ export type UpdateAction =
 
 export interface UpdateParts {
   readonly screen: Pick<Terminal, "isTerminal" | "write">;
+  /** Writes a line of JSON for each step instead of sentences. */
+  readonly json?: boolean;
   readonly paths?: MachinePaths;
   /** The port of the service on this device. */
   readonly port: number;
@@ -54,8 +56,10 @@ export async function runUpdate(action: UpdateAction, parts: UpdateParts): Promi
   const slot = otherSlot(machine.control.running);
   const excused = await complaintBefore(parts);
   await writeUpdateNote(paths, { event: "trying", slot, version, excused });
-  parts.screen.write(
-    `restarting: ${version} is tried, and kept once it was healthy for a minute; else the version before comes back\n`,
+  report(
+    parts,
+    `restarting: ${version} is tried, and kept once it was healthy for a minute; else the version before comes back`,
+    { restarting: version },
   );
   await (parts.restart ?? spawnRestart)(machine.control.restart);
   return exitCodes.ok;
@@ -75,25 +79,27 @@ type KnownParts = UpdateParts & { readonly paths: MachinePaths };
 async function install(
   { path, allowOlder }: Extract<UpdateAction, { kind: "install" }>,
   machine: Machine,
-  { screen, paths }: KnownParts,
+  parts: KnownParts,
 ): Promise<string> {
+  const { screen, paths } = parts;
   await using source = await openSource(path).catch((error: unknown) => {
     throw exitFailure(`${path}: ${messageOf(error)}`, error);
   });
-  const progress = createProgress(screen);
+  const progress = createProgress(parts);
   const installation = { ...machine, source, allowOlder, progress };
   const checked = await checkUpdate(installation);
-  screen.write(`${screen.isTerminal ? "\n" : ""}installing ${checked.manifest.version}\n`);
+  const { version } = checked.manifest;
+  report(parts, `${screen.isTerminal ? "\n" : ""}installing ${version}`, { installing: version });
   await whileWritable(paths, () => writeUpdate(installation, checked));
-  if (screen.isTerminal) screen.write("\n");
-  return checked.manifest.version;
+  if (screen.isTerminal && parts.json !== true) screen.write("\n");
+  return version;
 }
 
-async function back(machine: Machine, { screen, paths }: KnownParts): Promise<string> {
-  return whileWritable(paths, () => goBack({ ...machine, progress: createProgress(screen) }));
+async function back(machine: Machine, parts: KnownParts): Promise<string> {
+  return whileWritable(parts.paths, () => goBack({ ...machine, progress: createProgress(parts) }));
 }
 
-async function showStatus(machine: Machine, { screen, paths }: KnownParts): Promise<number> {
+async function showStatus(machine: Machine, parts: KnownParts): Promise<number> {
   const [running, kept] = [machine.control.running, await machine.control.kept()];
   for (const slot of slots) {
     const manifest = await manifestOf(machine.files, slot);
@@ -104,11 +110,26 @@ async function showStatus(machine: Machine, { screen, paths }: KnownParts): Prom
       ...(slot === kept ? ["is kept"] : []),
       ...(slot === running && slot !== kept ? ["is tried: it is kept once it was healthy for a minute"] : []),
     ];
-    screen.write(`slot ${slot}: ${facts.join(", ")}\n`);
+    report(parts, `slot ${slot}: ${facts.join(", ")}`, {
+      ...{ slot, version: version ?? null },
+      ...{ runs: slot === running, isKept: slot === kept },
+    });
   }
-  const note = await readUpdateNote(paths);
-  if (note !== undefined) screen.write(`last: ${note.version} ${outcomes[note.event]}\n`);
+  const note = await readUpdateNote(parts.paths);
+  if (note !== undefined) {
+    const { version, event } = note;
+    report(parts, `last: ${version} ${outcomes[event]}`, { last: { version, event } });
+  }
   return exitCodes.ok;
+}
+
+/** Writes a sentence for people, or the facts. */
+function report(
+  { screen, json }: Pick<UpdateParts, "screen" | "json">,
+  sentence: string,
+  facts: Readonly<Record<string, unknown>>,
+): void {
+  screen.write(`${json ? JSON.stringify(facts) : sentence}\n`);
 }
 
 const outcomes = {
@@ -176,11 +197,12 @@ async function whileWritable<Value>(paths: MachinePaths, work: () => Promise<Val
 const barWidth = 24;
 
 /** In a log, a line for each tenth of a step. */
-function createProgress(screen: UpdateParts["screen"]) {
-  const show = createStatusLine(screen);
+function createProgress({ screen, json }: Pick<UpdateParts, "screen" | "json">) {
+  const show = createStatusLine(json ? { ...screen, isTerminal: false } : screen);
   return (step: Step, done: number, total: number) => {
     const share = done / total;
     const percent = Math.floor(share * 100);
+    if (json) return show(JSON.stringify({ step, percent: percent - (percent % 10) }));
     show(
       screen.isTerminal
         ? `[${"#".repeat(Math.floor(share * barWidth)).padEnd(barWidth, ".")}] ${step}, ${percent} %`

@@ -178,6 +178,57 @@ ${more}, line 4: pattern: the mapping 2 is for this UID already: delete or switc
   );
 });
 
+test("log shows the newest lines by level, and follows until Ctrl-C", async () => {
+  await using place = await makePlace(noReaders);
+  await using service = await startTapdeck(place);
+  const all = await tapdeck(place, "log");
+  expect(all.out).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d info {2}service: listening port=\d+ /m);
+  const [line = ""] =
+    (await tapdeck(place, "log", "-n", "1000", "--json")).out.match(/^.*listening.*$/m) ?? [];
+  expect(JSON.parse(line)).toMatchObject({ level: "info", area: "service", time: expect.any(String) });
+  expect((await tapdeck(place, "log", "--level", "error")).out).toBe("");
+  expect(await tapdeck(place, "log", "--level", "loud")).toMatchObject({
+    err: 'tapdeck: --level must be error, warn, info, not "loud" (tapdeck --help)\n',
+    code: 64,
+  });
+  const following = Bun.spawn([program, "log", "-n", "1", "--follow", `--data=${place.folder}`], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const lines = following.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  const until = async (words: string) => {
+    while (!text.includes(words)) text += (await lines.read()).value ?? "";
+  };
+  await until("\n");
+  for (const name of ["first", "second"]) {
+    await service.client.callAny("settings.update", { [name]: 1 });
+    await until(`names=${name}\n`);
+  }
+  following.kill("SIGINT");
+  expect(await following.exited).toBe(0);
+});
+
+test("pair prints its link, code and revocation as JSON", async () => {
+  await using place = await makePlace(noReaders);
+  await using service = await startTapdeck(place);
+  const json = async (...words: readonly string[]) =>
+    JSON.parse((await tapdeck(place, "pair", ...words, "--json")).out);
+  const { id, link } = await json("Anna", "--host", "deck.lan");
+  expect(link).toStartWith(`http://deck.lan:${place.port}/#`);
+  expect(await json("--list")).toMatchObject([{ id, name: "Anna" }]);
+  expect(await json("--revoke", "Anna")).toEqual({ revoked: id });
+  const pairing = Bun.spawn([program, "pair", "--code", "--json", `--data=${place.folder}`], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const { value } = await pairing.stdout.pipeThrough(new TextDecoderStream()).getReader().read();
+  expect(JSON.parse(value ?? "")).toEqual({
+    code: expect.stringMatching(/^\d{6}$/),
+    expires: expect.any(String),
+  });
+  await service.client.call("pairing.cancel");
+  expect(await pairing.exited).toBe(1);
+});
+
 test("map --next waits for a card, and later taps of it start the text", async () => {
   await using place = await makePlace(noReaders + sleeper());
   await place.file("SNES/Game.sfc");

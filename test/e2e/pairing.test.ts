@@ -95,6 +95,8 @@ remoteTest("a link nobody used stands in the list with its end, and takes the na
 
 remoteTest("pair --bearer prints the id and a token that goes with the certificate, once", async () => {
   const { client } = device.service;
+  const json = await device.run("pair", "--bearer", "Till", "--json");
+  expect(JSON.parse(json.out)).toMatchObject({ bearer: expect.stringMatching(/^[\w-]+:[0-9a-f]{64}$/) });
   const { out, code } = await device.run("pair", "--bearer", "Shop", "--role", "player");
   expect(code).toBe(0);
   const made = (await client.call("clients")).clients.find(({ name }) => name === "Shop");

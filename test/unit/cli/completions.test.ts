@@ -27,6 +27,7 @@ test("bash completes commands, their words and options, values and files", () =>
   expect(completed("map", "--n")).toEqual(["--next"]);
   expect(completed("stop", "--n")).toEqual([]);
   expect(completed("pair", "--role", "p")).toEqual(["player"]);
+  expect(completed("log", "--level", "w")).toEqual(["warn"]);
   expect(completed("--port", "80", "tap", "--u")).toEqual(["--uid"]);
   expect(completed("--port", "=", "80", "tap", "--u")).toEqual(["--uid"]);
   expect(completed("write", "--list", "unit/doc")).toEqual(["unit/documents.test.ts"]);

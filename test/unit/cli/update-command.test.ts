@@ -206,6 +206,26 @@ async function startsFrom(slot: string, version: string): Promise<void> {
   await put("etc/tapdeck-release", `Tapdeck ${version}\n`);
 }
 
+test("with --json each step and each slot is a line of JSON", async () => {
+  await bundle("0.2.0");
+  await update({ kind: "install", path: at("bundle"), allowOlder: false }, { json: true });
+  const lines = () =>
+    said
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+  expect(lines()).toContainEqual({ step: "reading back", percent: 100 });
+  expect(lines()).toContainEqual({ installing: "0.2.0" });
+  expect(lines().at(-1)).toEqual({ restarting: "0.2.0" });
+  said = "";
+  await update({ kind: "status" }, { json: true });
+  expect(lines()).toEqual([
+    { slot: "a", version: "0.1.0", runs: true, isKept: true },
+    { slot: "b", version: "0.2.0", runs: false, isKept: false },
+    { last: { version: "0.2.0", event: "trying" } },
+  ]);
+});
+
 async function status(): Promise<readonly string[]> {
   said = "";
   await update({ kind: "status" });
