@@ -48,6 +48,7 @@ import { createPairing, pairingService, pairOnScreen } from "./wiring/pairing-se
 import { followScreen } from "./wiring/screen.ts";
 import { createStops, type Stops } from "./wiring/stop-order.ts";
 import { followCertificate, tlsOf } from "./wiring/tls.ts";
+import { createUploadService } from "./wiring/upload-service.ts";
 
 interface ServiceOptions {
   readonly places: ServicePlaces;
@@ -206,6 +207,8 @@ async function createPlayback(
     log,
   });
   stops.add("media", media);
+  const folders = () => ({ ...mediaFolders(config()), closed, sticks: media.sticks() });
+  const uploads = stops.add("uploads", createUploadService({ media, folders, bus, clock, log }));
   const playTime = createPlayTime({
     ...{ bus, clock, log, store: store.playTimes, limits: () => config().playtime },
     stopMedia: (why) => launcher.stopMedia(why),
@@ -227,7 +230,7 @@ async function createPlayback(
   });
   stops.add("players", launcher);
   stops.add("play history", keepPlays(bus, store.plays));
-  return { mapper, media, closed, playTime, devices, saves, launcher };
+  return { mapper, media, uploads, closed, playTime, devices, saves, launcher };
 }
 
 interface Running extends Awaited<ReturnType<typeof createPlayback>> {

@@ -16,6 +16,7 @@ export interface Events {
   "media.resumed": shapes.ActiveMedia;
   "media.stopped": shapes.MediaStopped;
   "media.indexing": shapes.IndexStatus;
+  "media.uploading": shapes.Uploading;
   "launch.finished": shapes.LaunchFinished;
   "playlist.opened": shapes.LoadedPlaylist;
   "launch.guarded": shapes.LaunchGuarded;

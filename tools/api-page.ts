@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { type DescribedMethod, describeApi } from "../src/api/openrpc.ts";
 import { rpcCodes } from "../src/core/errors.ts";
+import { uploadChunkBytesMax } from "../src/core/limits.ts";
 
 interface Schema {
   readonly type?: string;
@@ -56,6 +57,30 @@ with \`forbidden\` and \`data.right\`.
 | \`play\` | to start and stop media; scripts are not trusted | all below; over TLS also unpaired callers, by default |
 | \`change\` | to work with cards, mappings and settings; scripts are trusted | paired members, callers on the device |
 | \`own\` | to administer the device | callers on the device |
+
+## Uploads
+
+\`uploads.start\` declares files, and answers with the \`id\`, the \`offset\` and the \`key\` of each. The bytes go over HTTP:
+
+\`PUT /uploads/<id>?offset=<offset>\` has up to ${uploadChunkBytesMax} bytes of the file from this offset. Send the next PUT of a file after the answer:
+
+| status | meaning |
+|---|---|
+| 200 | the bytes are there; \`{"offset":N}\` is the new end |
+| 409 | the upload continues at another offset, or over another connection: call \`uploads.start\` again |
+| 403, 404 | there is no such upload, its key is another one now, or the right \`change\` is missing |
+| 413 | more bytes than the file has, or than one PUT takes |
+| 429, 503 | too many requests or uploads at a time: wait a second |
+| 507 | the disk is full, or refuses; the body is a sentence |
+
+\`uploads.finish\` checks the hash, and makes the bytes a media file. After a lost connection or a restart of the service,
+\`uploads.start\` for the same file answers with the offset to continue from.
+
+Callers on the device, and paired members over TLS with a bearer token, send the bytes as they are. All others seal them and
+add \`&sealed=1\`. The body is then a row of frames: 16 KiB of the file each, less in the last one, sealed by ChaCha20-Poly1305
+(RFC 8439, the tag at the end). The key is \`key\`, 32 bytes in hex. The nonce is 4 bytes of zero and the frame's offset in the file
+as a 64-bit little-endian number. The associated data is the \`id\` in ASCII. Seal no offset twice with one key: each
+\`uploads.start\` makes another key. \`src/client/upload.ts\` is a client.
 
 ## Known apps
 

@@ -16,6 +16,8 @@ export interface Visit {
   readonly isAdmitted: () => boolean;
   /** The caller's right now; `none` before a caller that must seal has done so. */
   readonly grant: () => Grant;
+  /** Gives the token of the rate limit back, for a request that has brought bytes of an upload. */
+  readonly refund: () => void;
   /** The id of a paired client, proved by its bearer token. */
   readonly client?: string;
   /** The page of a known phone app: it may pair by PIN and use version 1 of the secure layer, and nothing else. */

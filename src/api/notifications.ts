@@ -71,6 +71,11 @@ export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> 
     docs: "The progress of indexing: at most four a second, and always at the start, at each system and at the end.",
     params: shapes.indexStatus,
   },
+  "media.uploading": {
+    right: "change",
+    docs: "The progress of an upload, at most four times a second, and always its start and its end.",
+    params: shapes.uploading,
+  },
   "readers.added": { right: "change", docs: "A reader was connected.", params: shapes.reader },
   "readers.removed": { right: "change", docs: "A reader is gone.", params: shapes.reader },
 };

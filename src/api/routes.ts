@@ -15,6 +15,7 @@ import { type AllowLaunch, answerLaunch, isLaunchPath } from "./launch-endpoint.
 import { answerPair, isPairPath, type PairByPin } from "./pin-pairing-endpoint.ts";
 import type { Services } from "./services.ts";
 import { type SocketData, socketDataOf } from "./sockets.ts";
+import { answerUpload, isUploadPath } from "./upload-endpoint.ts";
 
 export interface RouteParts {
   readonly services: Services;
@@ -48,6 +49,7 @@ export function createRoutes(parts: RouteParts): (visit: Visit, server: Server<S
     if (apiPaths.has(path)) return answerApi(parts, visit, server);
     if (isLaunchPath(path)) return answerLaunch({ launch: launchFor(visit), allowLaunch, audit }, visit);
     if (isPairPath(path)) return answerPair(parts, visit);
+    if (isUploadPath(path)) return answerUpload(parts, visit, server);
     if (request.method !== "GET" && request.method !== "HEAD")
       return sentence(405, "only GET is served here", { allow: "GET, HEAD" });
     if (eventPaths.has(path)) return openEvents(parts, visit, server);

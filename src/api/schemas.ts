@@ -20,7 +20,16 @@ import {
 import { pictureTypes } from "../core/media.ts";
 import { holdActions, playerKinds, resumeModes } from "../core/playback.ts";
 import { roles } from "../core/rights.ts";
-import { count, integer, mappingMatch, mediaItem, mediaTag, type TokenParams, time } from "../core/shapes.ts";
+import {
+  count,
+  integer,
+  mappingMatch,
+  mediaItem,
+  mediaTag,
+  type TokenParams,
+  time,
+  uploadFields,
+} from "../core/shapes.ts";
 import { mappingTypeNames, mappingTypeOf } from "../core/token.ts";
 
 /** The JSON Schema of rules that the library cannot convert, by the rule. */
@@ -186,6 +195,9 @@ export const playsPage = v.object({
   ),
   pagination,
 });
+
+/** An unfinished upload. `path` is relative to the folder of the system. */
+export const upload = v.object(uploadFields);
 
 const setting = v.pipe(v.string(), v.minLength(1), v.maxLength(settingsTextCharsMax));
 const settingList = v.pipe(v.array(setting), v.maxLength(settingsListMax));

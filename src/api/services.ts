@@ -80,6 +80,7 @@ export interface Services {
   readonly logs: Pick<LogRing, "follow">;
   readonly media: MediaService;
   readonly library: LibraryService;
+  readonly uploads: UploadService;
   readonly mappings: MappingService;
   readonly settings: SettingsService;
   readonly clients: ClientService;
@@ -133,6 +134,45 @@ export interface LibraryService {
     readonly isDistinct: boolean;
   }): ValueOf<typeof schemas.playsPage>;
 }
+
+/** Rejects with a sentence: `not-found`, `conflict`, `busy` or `failed`. */
+export interface UploadService {
+  start(
+    file: {
+      readonly system: string;
+      readonly path: string;
+      readonly size: number;
+      readonly replace: boolean;
+    },
+    caller: MethodCaller,
+  ): Promise<ListedUpload & { readonly key: string }>;
+  list(): Promise<{ readonly uploads: readonly ListedUpload[]; readonly freeBytes: number }>;
+  /** The paired client that started the upload last. */
+  clientOf(id: string): string | undefined;
+  /** Writes a body; `onBytes` is called for each part of it that is sound. */
+  write(
+    at: { readonly id: string; readonly offset: number; readonly isSealed: boolean },
+    pieces: (signal: AbortSignal) => AsyncIterable<Uint8Array>,
+    signal: AbortSignal,
+    onBytes: () => void,
+  ): Promise<WrittenUpload>;
+  finish(id: string, sha256: string): Promise<{ readonly path: string }>;
+  cancel(id: string): Promise<void>;
+  /** Deletes a media file. */
+  remove(path: string): Promise<void>;
+  move(path: string, system: string): Promise<{ readonly path: string }>;
+}
+
+type ListedUpload = ValueOf<typeof schemas.upload>;
+
+type WrittenUpload =
+  | { readonly kind: "written"; readonly offset: number }
+  /** The upload continues at another offset. */
+  | { readonly kind: "elsewhere"; readonly offset: number }
+  /** There is no such upload, or the caller may not continue it. */
+  | { readonly kind: "unknown" }
+  /** A frame does not open. */
+  | { readonly kind: "forged" };
 
 /** Throws `not-found` for an unknown id, `forbidden` for a mapping in a file, `invalid-params` with the field. */
 interface MappingService {

@@ -75,6 +75,8 @@ function detail({ method, params }: Notification): string {
       return endOf(params);
     case "media.indexing":
       return params.indexing ? (params.currentStepDisplay ?? "") : `${params.totalMedia ?? 0} files`;
+    case "media.uploading":
+      return `${params.system}/${params.path} ${params.state} at ${params.offset} of ${params.size} bytes`;
     case "playlist.opened":
       return `${params.name}: choose one of ${params.count}`;
     case "launch.guarded":

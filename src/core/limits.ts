@@ -214,7 +214,8 @@ export const v1FirstFrameCharsMax = 64 * 1024; // It carries the first request, 
 export const v1TokenCharsMax = 64; // A UUID has 36.
 export const v1SaltsPerClientMax = 100_000; // Sessions of one client: 50 a day for five years, 3 MB; then it must pair again.
 
-// The media index.
+// The media index, uploads (`upload-limits.ts`), and BIOS files.
+export * from "./upload-limits.ts";
 export const folderDepthMax = 64; // Nested folders below a system's; deeper ones are a loop.
 export const playlistBytesMax = 256 * 1024; // A playlist of discs has a few lines; a longer file is something else.
 export const indexedFilesMax = 8_000_000; // As many fit into the memory of a PC while they are sorted.
@@ -242,8 +243,6 @@ export const playsPageMax = 100;
 export const sticksMax = 16; // USB sticks, or their partitions, at the same time; a hub has some seven ports.
 export const stickIndexesMax = 8; // Sticks whose index is kept for when they come again: some MB each.
 export const scanComplaintsMax = 100; // Lines of the log for one run of the index; the rest is counted.
-
-// BIOS files.
 export const coreInfoBytesMax = 64 * 1024; // Of a core's .info file; the longest published one has 20 KB.
 export const firmwareFilesMax = 16; // Of one core that are looked for before a game starts.
 

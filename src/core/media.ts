@@ -83,6 +83,9 @@ export interface TitlePreferences {
   readonly languages: readonly string[];
 }
 
+/** A hidden folder in a media folder, with the files of unfinished uploads. */
+export const uploadsFolder = ".tapdeck-uploads";
+
 /** A file name without folders and extension, for people. */
 export function mediaNameOf(path: string): string {
   const name = path.slice(path.lastIndexOf("/") + 1);

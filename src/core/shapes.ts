@@ -140,6 +140,22 @@ export const activeMedia = v.object({
 });
 export type ActiveMedia = ValueOf<typeof activeMedia>;
 
+export const uploadFields = {
+  id: text,
+  system: text,
+  /** Relative to the folder of the system. */
+  path: text,
+  size: count,
+  /** The bytes that are on the device. */
+  offset: count,
+};
+/** An upload began or went on, became a media file, or was deleted. */
+export const uploading = v.object({
+  ...uploadFields,
+  state: v.picklist(["started", "progress", "finished", "cancelled"]),
+});
+export type Uploading = ValueOf<typeof uploading>;
+
 /** The state of the index. Counts are absent until they are known. */
 export const indexStatus = v.object({
   exists: v.boolean(),

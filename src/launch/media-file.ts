@@ -5,7 +5,7 @@
 import { exists, readdir, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { failed, publicError, type ServiceError } from "../core/errors.ts";
-import { extensionOf, type MediaFolders, type System } from "../core/media.ts";
+import { extensionOf, type MediaFolders, type System, uploadsFolder } from "../core/media.ts";
 import { noDescriptors } from "../core/operating-system.ts";
 import { filterInSlices } from "../core/slices.ts";
 import { type FileName, nameBytes, readable } from "../media/file-names.ts";
@@ -60,6 +60,8 @@ export async function findMediaFile(
     .sort((a, b) => b.path.length - a.path.length)[0];
   // The same error as for a missing file, so that it does not reveal files outside the media folders.
   if (base === undefined) throw notBelow(wanted);
+  if (readable(found).split(sep).includes(uploadsFolder))
+    throw failed("this file is being uploaded: it plays when the upload is finished");
   if (await closed.isClosed(found))
     throw failed(
       "this file lies in a folder of Tapdeck itself or of the kernel, from which nothing is played",

@@ -64,6 +64,12 @@ export function systemOfFile(folder: string, extension: string): KnownSystem | u
     .find(({ extensions }) => extensions.includes(extension));
 }
 
+/** The system with this id, and the systems with files in the same folder; none without an id. */
+export function withGuests(host: string | undefined): readonly string[] {
+  if (host === undefined) return [];
+  return [host, ...(guests().get(host) ?? []).map(([, { id }]) => id)];
+}
+
 /** Names with equal keys are the same: capitals, accents, spaces, dashes and underscores do not count. */
 export function systemKeyOf(name: string): string {
   return name

@@ -25,7 +25,8 @@ import { createHealth, createMediaCheck, diskFault, type FolderToCheck } from ".
 import { createLibrary, createWarningOf } from "./library.ts";
 import type { Stops } from "./stop-order.ts";
 
-interface ServiceSources extends Pick<Services, "logs" | "clients" | "pairByPin" | "audit" | "pairing"> {
+interface ServiceSources
+  extends Pick<Services, "logs" | "clients" | "pairByPin" | "audit" | "pairing" | "uploads"> {
   readonly media: MediaWithSticks;
   /** Files and folders of the service. */
   readonly closed: ClosedPlaces;
@@ -49,7 +50,8 @@ interface ServiceSources extends Pick<Services, "logs" | "clients" | "pairByPin"
 
 export function createServices(sources: ServiceSources): Services {
   const { launcher, playTime, mapper, devices, store, clock, settings, readers } = sources;
-  const { closed, dataFolder, savesFault, fingerprint, media, clients, pairByPin, audit, pairing } = sources;
+  const { closed, dataFolder, savesFault, fingerprint, media, uploads, clients, pairByPin, audit, pairing } =
+    sources;
   const machine = sources.stops.add(
     "machine",
     createMachineControl({
@@ -114,6 +116,7 @@ export function createServices(sources: ServiceSources): Services {
     machine,
     logs: sources.logs,
     media,
+    uploads,
     library: createLibrary({ media, clock, plays: store.plays, folders }),
     mappings: { ...mapper, warningOf: createWarningOf({ media, clock, folders }) },
     settings: {

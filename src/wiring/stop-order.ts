@@ -17,6 +17,7 @@ const stopOrder = [
   "pairing",
   "machine",
   "connections",
+  "uploads",
   "mappings",
   "media folders",
   "USB sticks",

@@ -61,6 +61,8 @@ const things = [
   ["launch: a foreign image", /* */ "403", /*   */ "-", /*     */ "403", /*   */ "403"],
   ["launch: a prefetch", /*      */ "403", /*   */ "-", /*     */ "403", /*   */ "403"],
   ["launch that is allowed", /*  */ "200", /*   */ "-", /*     */ "200", /*   */ "200"],
+  ["bytes of an upload", /*      */ "404", /*   */ "-", /*     */ "403", /*   */ "403"],
+  ["bytes with a wrong seal", /* */ "404", /*   */ "-", /*     */ "404", /*   */ "403"],
   ["pairing by PIN", /*          */ "404", /*   */ "-", /*     */ "404", /*   */ "404"],
 ] as const;
 
@@ -153,6 +155,18 @@ const asking: Readonly<Record<Thing[0], Asking>> = {
   "launch: a foreign image": launch(fetchMetadata("cross-site", "no-cors", "image")),
   "launch: a prefetch": launch({ "sec-purpose": "prefetch" }),
   "launch that is allowed": launch({}, "**delay:1"),
+  "bytes of an upload": {
+    method: "PUT",
+    path: `/uploads/${"0".repeat(32)}?offset=0`,
+    headers: {},
+    body: "x",
+  },
+  "bytes with a wrong seal": {
+    method: "PUT",
+    path: `/uploads/${"0".repeat(32)}?offset=0&sealed=1`,
+    headers: {},
+    body: "x",
+  },
   "pairing by PIN": { method: "POST", path: "/api/pair/start", headers: json, body: "{}" },
 };
 

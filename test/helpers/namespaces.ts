@@ -76,6 +76,8 @@ export interface Visit {
   readonly headers?: Readonly<Record<string, string>>;
   readonly method?: string;
   readonly body?: string;
+  /** The body in base64. */
+  readonly bytes?: string;
   /** Accepts every certificate of the service. */
   readonly anyCertificate?: boolean;
   /** Texts that a WebSocket sends, one after another; it then waits for as many messages, or for its end. */

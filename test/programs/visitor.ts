@@ -10,6 +10,7 @@ async function ask({
   headers = {},
   method = "GET",
   body,
+  bytes,
   anyCertificate = false,
 }: Visit): Promise<Outcome> {
   const answer = await fetch(url, {
@@ -18,6 +19,7 @@ async function ask({
     redirect: "manual",
     tls: { rejectUnauthorized: !anyCertificate },
     ...(body === undefined ? {} : { body }),
+    ...(bytes === undefined ? {} : { body: Buffer.from(bytes, "base64") }),
   });
   return { status: answer.status, body: await answer.text() };
 }

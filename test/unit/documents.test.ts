@@ -68,6 +68,8 @@ test("NETWORK states the limits of callers as they are", async () => {
     "request bodies of remote callers that are being read": `${limits.bodiesMax}, of one address ${limits.bodiesPerAddressMax}, ${limits.messageBytesMax / 1024 ** 2} MiB each`,
     "callers that wait for new lines of the log": `${limits.logWaitersMax}`,
     "text of one import of mappings": `${limits.mappingImportCharsMax / 1024} Ki characters`,
+    "PUTs of remote callers with bytes of uploads": `${limits.uploadBodiesMax}, of one address ${limits.uploadBodiesPerAddressMax}, ${limits.uploadChunkBytesMax / 1024 ** 2} MiB each`,
+    "unfinished uploads": `${limits.uploadsMax}; one call declares ${limits.uploadsPerStartMax} of them, and counts as one disk write`,
     "disk writes of a remote client": `${limits.writesPerMinuteMax} a minute, ${thousands.format(limits.writesPerDayMax)} a day`,
   });
 });

@@ -158,7 +158,12 @@ export function createAdmission<Data>({
       if (isDevice && !isDeviceAddress(address, () => addresses)) return false;
       return judgeAccess(source, isDevice, now, own).kind === verdict.kind;
     });
-    const visit = { ...visitOf(request, address, isTls), isAdmitted };
+    const refund = () => {
+      if (isDevice) return;
+      perAddress.giveBack(address);
+      inAll.spend(-1);
+    };
+    const visit = { ...visitOf(request, address, isTls), isAdmitted, refund };
     if (verdict.kind === "v1-app") return answer({ ...visit, isV1App: true }, server);
     if (verdict.kind === "remote") return byBearerOrAnonymous(visit, isTls ? "change" : "none", server);
     if (isOwners || isByLeave) return answer({ ...visit, ...ofDevice(isAdmitted) }, server);
@@ -226,7 +231,10 @@ interface Arrival<Data> {
 function visitOf(request: Request, address: string, isTls: boolean): Omit<Visit, "isAdmitted"> {
   // A Host with an impossible port makes the URL invalid. The empty path is answered with 404.
   const path = URL.canParse(request.url) ? new URL(request.url).pathname : "";
-  return { request, address, path, access: "remote", isTls, isPrivate: isTls, grant: none, isV1App: false };
+  return {
+    ...{ request, address, path, access: "remote", isTls, isPrivate: isTls, grant: none, isV1App: false },
+    refund() {},
+  };
 }
 
 // The kernel takes 0.1 to 10 ms to list its interfaces, which is too long for each request of a flood.

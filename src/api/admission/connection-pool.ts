@@ -18,6 +18,8 @@ import {
   unsealedPerAddressMax,
   unsealedStayMs,
   unsentInAllBytesMax,
+  uploadBodiesMax,
+  uploadBodiesPerAddressMax,
 } from "../../core/limits.ts";
 import { sentence, type Visit } from "../http.ts";
 import type { Access } from "./access.ts";
@@ -202,6 +204,7 @@ export function createRemoteLimits(clock: Clock) {
     }),
     backlog: createSendBacklog(),
     bodies: createBodyReader(),
+    uploads: createConnectionPool({ max: uploadBodiesMax, perAddressMax: uploadBodiesPerAddressMax }),
     failures: createFailedAttempts(clock),
     writes: createWriteQuota(clock),
   };

@@ -47,7 +47,7 @@ export class TokenBucket {
     return true;
   }
 
-  /** Takes `tokens`, even if there are fewer. */
+  /** Takes `tokens`, even if there are fewer. A negative number gives them back. */
   spend(tokens: number): void {
     this.#levelMs = this.#filledMs() - tokens * this.#tokenMs;
   }
@@ -79,6 +79,7 @@ export function createRateLimit(clock: Clock) {
       evictOldest(buckets);
       return true;
     },
+    giveBack: (address: string) => buckets.get(address)?.spend(-1),
   };
 }
 

@@ -12,12 +12,14 @@ import { mediaMethods } from "./media-methods.ts";
 import { readerMethods } from "./reader-methods.ts";
 import { settingsMethods } from "./settings-methods.ts";
 import { tokenMethods } from "./token-methods.ts";
+import { uploadMethods } from "./upload-methods.ts";
 
 export const methods = [
   ...launchMethods,
   ...tokenMethods,
   ...mediaMethods,
   ...libraryMethods,
+  ...uploadMethods,
   ...settingsMethods,
   ...laterMethods,
   ...mappingMethods,

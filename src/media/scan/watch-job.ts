@@ -6,8 +6,8 @@ import { type FSWatcher, readFileSync, realpathSync, type Stats, statSync, watch
 import { relative } from "node:path";
 import { createInterface } from "node:readline";
 import { exitCodes, messageOf } from "../../core/errors.ts";
-import type { MediaFolders } from "../../core/media.ts";
-import { knownSystems, systemByFolder, systemByName } from "../known-systems.ts";
+import { type MediaFolders, uploadsFolder } from "../../core/media.ts";
+import { systemByFolder, systemByName, withGuests } from "../known-systems.ts";
 
 /** Ids of the systems with changed folders, none for all; or why changes cannot be watched. */
 export type WatchLine = { readonly systems: readonly string[] } | { readonly failed: string };
@@ -28,12 +28,13 @@ export async function runWatchJob(): Promise<never> {
   const burst = createBurst(tell);
   for await (const line of createInterface({ input: process.stdin })) {
     const { folders }: { readonly folders: MediaFolders } = JSON.parse(line);
-    // The first folder below a root names the system.
+    // The first folder below a root names the system. That of unfinished uploads names none.
     const about: About = (path) => withGuests(systemByFolder(path.split("/")[0] ?? "")?.id);
     for (const root of folders.roots) watchFolder(root, about, burst, tell);
     for (const { system, folder } of folders.own) {
       const systems = withGuests(systemByName(system)?.id);
-      watchFolder(folder, () => systems, burst, tell);
+      const isUnfinished = (path: string) => path.split("/").includes(uploadsFolder);
+      watchFolder(folder, (path) => (isUnfinished(path) ? [] : systems), burst, tell);
     }
   }
   // The watches and intervals would keep the process alive.
@@ -92,13 +93,6 @@ function mountsAt(folder: string): readonly string[] {
     // The folder went away meanwhile; the next look sees that.
     return [];
   }
-}
-
-/** The system, and the systems with files in the same folder. */
-function withGuests(host: string | undefined): readonly string[] {
-  if (host === undefined) return [];
-  const guests = knownSystems().filter(({ livesWith }) => livesWith?.includes(host));
-  return [host, ...guests.map(({ id }) => id)];
 }
 
 /** Collects systems until the burst ends, then reports them. */

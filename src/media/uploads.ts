@@ -1,0 +1,159 @@
+/**
+ * Uploads of media: bytes go to a hidden file beside the systems' folders, and one rename makes it a media file. So an
+ * unfinished upload is never indexed or played, and it survives a restart of the service.
+ *
+ *   .tapdeck-uploads/<id>.part   the bytes so far
+ *   .tapdeck-uploads/<id>.json   its system, path and size, and the start of the machine in which it was written
+ *
+ * After another start of the machine, such as a power cut, the end of the bytes may be torn. It is sent again, as far back as
+ * the last sync but one. A file whose hash differs begins again.
+ */
+
+import type { Clock } from "../core/clock.ts";
+import { codeOf, failed, limitReached, ServiceError } from "../core/errors.ts";
+import { uploadsMax } from "../core/limits.ts";
+import type { MediaFolders } from "../core/media.ts";
+import { createSerialQueue } from "../core/serial-queue.ts";
+import {
+  assertWhole,
+  createFiles,
+  freeBytesOf,
+  isSameFile,
+  loadAll,
+  type OpenUpload,
+  type Pieces,
+  putInPlace,
+  refuseExisting,
+  refuseWithoutRoom,
+  removeFiles,
+  storeOf,
+  type Upload,
+  type WantedUpload,
+  writePieces,
+} from "./upload-files.ts";
+import { uploadPlace, writeFailure } from "./upload-place.ts";
+
+interface UploadParts {
+  readonly folders: () => MediaFolders;
+  /** Whether the index has files of this media folder. */
+  readonly isIndexed: (root: string) => boolean;
+  readonly clock: Clock;
+}
+
+export type Uploads = ReturnType<typeof createUploads>;
+
+export function createUploads({ folders, isIndexed, clock }: UploadParts) {
+  const all = new Map<string, OpenUpload>();
+  const inTurn = createSerialQueue();
+  let loaded: Promise<void> | undefined;
+  const place = (wanted: Pick<WantedUpload, "system" | "path">) => uploadPlace(wanted, folders(), isIndexed);
+  const load = () => inTurn(() => loadAll(all, { folders, place, clock }));
+  const ready = () => (loaded ??= load());
+  const known = async (id: string): Promise<OpenUpload> => {
+    await ready();
+    const upload = all.get(id);
+    if (upload !== undefined) return upload;
+    throw new ServiceError(
+      "not-found",
+      "there is no such upload: it was finished, cancelled or left for a week",
+    );
+  };
+  const drop = async (upload: OpenUpload) => {
+    all.delete(upload.id);
+    await stopWriting(upload);
+    await removeFiles(storeOf(upload.place), upload.id);
+  };
+  const begin = async (wanted: WantedUpload): Promise<Upload> => {
+    const at = await place(wanted);
+    const same = [...all.values()].find(({ place: other }) => isSameFile(other, at));
+    if (same !== undefined && same.path !== wanted.path)
+      throw failed(
+        `${same.path} is being uploaded, and differs in capitals or accents only: use another name`,
+      );
+    await refuseExisting(at, wanted.replace);
+    if (same?.size === wanted.size) {
+      same.replace = wanted.replace;
+      return same;
+    }
+    if (same !== undefined) await drop(same);
+    if (all.size >= uploadsMax)
+      throw limitReached("uploadsMax", `${uploadsMax} uploads are unfinished: finish or cancel some first`);
+    await refuseWithoutRoom(at.top, wanted.size);
+    const upload = await createFiles(wanted, at);
+    all.set(upload.id, upload);
+    return upload;
+  };
+  return {
+    /** The upload of this file, which continues if it was begun before. Rejects with a sentence, and `busy`. */
+    async start(wanted: WantedUpload): Promise<Upload> {
+      await ready();
+      return inTurn(() => begin(wanted).catch(rethrown));
+    },
+    find: known,
+    /** All unfinished uploads, after those of a drive that came back were found. */
+    async list(): Promise<readonly Upload[]> {
+      await load();
+      return [...all.values()];
+    },
+    async freeBytes(): Promise<number> {
+      const [root] = folders().roots;
+      return root === undefined ? 0 : freeBytesOf(root).catch(() => 0);
+    },
+    /**
+     * Writes at `offset`, which must be the end of the bytes so far, and returns the new end. Undefined for another offset.
+     * Rejects if the disk refuses, the pieces reject, or a newer write takes over.
+     */
+    async write(
+      id: string,
+      offset: number,
+      pieces: Pieces,
+      signal: AbortSignal,
+    ): Promise<number | undefined> {
+      const upload = await known(id);
+      await stopWriting(upload);
+      if (offset !== upload.offset) return undefined;
+      const stop = new AbortController();
+      const written = writePieces(upload, pieces, AbortSignal.any([signal, stop.signal]));
+      upload.writing = { stop, ended: written.catch(() => {}) };
+      try {
+        return await written;
+      } catch (error) {
+        throw rethrown(error);
+      }
+    },
+    /** Makes the whole file a media file. It is on the disk when this resolves. Rejects with `data.offset` if bytes miss. */
+    async finish(id: string, sha256: string): Promise<Upload> {
+      const upload = await known(id);
+      await stopWriting(upload);
+      try {
+        await assertWhole(upload, sha256);
+        await inTurn(() => putInPlace(upload));
+      } catch (error) {
+        throw rethrown(error);
+      }
+      all.delete(id);
+      return upload;
+    },
+    async cancel(id: string): Promise<Upload> {
+      const upload = await known(id);
+      await inTurn(() => drop(upload));
+      return upload;
+    },
+    /** Ends all writes. */
+    async close() {
+      await Promise.all([...all.values()].map(stopWriting));
+    },
+  };
+}
+
+function rethrown(error: unknown): never {
+  throw error instanceof Error && codeOf(error) !== "" && !(error instanceof ServiceError)
+    ? writeFailure(error)
+    : error;
+}
+
+async function stopWriting(upload: OpenUpload): Promise<void> {
+  upload.writing?.stop.abort(new ServiceError("conflict", "another connection continues this upload"));
+  await upload.writing?.ended;
+  await upload.syncing;
+}

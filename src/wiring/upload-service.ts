@@ -1,0 +1,259 @@
+/** Changes of the media folders over the API: uploads with their keys, deletions and moves. The index follows them. */
+import { lstat, realpath, rename, rm } from "node:fs/promises";
+import { dirname, relative } from "node:path";
+import type { MethodCaller } from "../api/method.ts";
+import type { UploadService } from "../api/services.ts";
+import type { Bus } from "../bus.ts";
+import type { Clock } from "../core/clock.ts";
+import { failed, messageOf, publicError, ServiceError } from "../core/errors.ts";
+import { toHex } from "../core/hex.ts";
+import type { Log } from "../core/log.ts";
+import { extensionOf, type MediaFolders } from "../core/media.ts";
+import { allows } from "../core/rights.ts";
+import { findMediaFile } from "../launch/media-file.ts";
+import { fsPath } from "../media/file-names.ts";
+import { systemByFolder, systemByName, systemOfFile, withGuests } from "../media/known-systems.ts";
+import { indexWhenFree } from "../media/scan/indexer.ts";
+import type { MediaWithSticks } from "../media/sticks/stick-library.ts";
+import type { Upload } from "../media/upload-files.ts";
+import {
+  makeFolder,
+  refuseLinks,
+  syncFolder,
+  uploadPlace,
+  uploadTarget,
+  writeFailure,
+} from "../media/upload-place.ts";
+import { createUploads } from "../media/uploads.ts";
+import { keyBytes, loadPrimitives } from "../secure/primitives.ts";
+import { ForgedFrame, openUpload } from "../secure/upload-frames.ts";
+
+interface UploadSources {
+  readonly media: Pick<MediaWithSticks, "index" | "bases">;
+  /** With the plugged-in sticks and the closed places. */
+  readonly folders: () => MediaFolders;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The caller that started an upload last, and the key that it got. */
+interface Owner {
+  readonly key: Uint8Array;
+  readonly caller: MethodCaller;
+}
+
+export function createUploadService(sources: UploadSources): UploadService & { close(): Promise<void> } {
+  const { media, bus, clock, folders } = sources;
+  // Sticks have no part in it: their owner would not find the file on the device.
+  const stated = () => ({ ...folders(), sticks: [] });
+  const isIndexed = (root: string) => media.bases().some((base) => base.root === root);
+  const uploads = createUploads({ folders: stated, isIndexed, clock });
+  const owners = new Map<string, Owner>();
+  const tell = createTeller(bus, clock);
+  const follow = createFollower(sources);
+
+  const startOne: UploadService["start"] = async (wanted, caller) => {
+    const upload = await uploads.start(wanted);
+    const key = crypto.getRandomValues(new Uint8Array(keyBytes));
+    owners.set(upload.id, { key, caller });
+    tell(upload, "started");
+    return { ...shown(upload), key: toHex(key) };
+  };
+  return {
+    start: startOne,
+    async list() {
+      const [all, freeBytes] = [await uploads.list(), await uploads.freeBytes()];
+      return { uploads: all.map(shown), freeBytes };
+    },
+    clientOf: (id) => owners.get(id)?.caller.from.client,
+    async write({ id, offset, isSealed }, pieces, signal, onBytes) {
+      const upload = await uploads.find(id).catch(() => undefined);
+      const owner = owners.get(id);
+      if (upload === undefined) return { kind: "unknown" };
+      const note = async function* (bytes: AsyncIterable<Uint8Array>) {
+        for await (const piece of bytes) {
+          onBytes();
+          yield piece;
+          tell(upload, "progress");
+        }
+      };
+      try {
+        const sound = isSealed ? await opened(owner, id, offset, pieces(signal)) : pieces;
+        if (sound === undefined) return { kind: "unknown" };
+        const end = await uploads.write(id, offset, (stop) => note(sound(stop)), signal);
+        if (end !== undefined) return { kind: "written", offset: end };
+        return isSealed ? { kind: "unknown" } : { kind: "elsewhere", offset: upload.offset };
+      } catch (error) {
+        if (error instanceof ForgedFrame) return { kind: "forged" };
+        throw error;
+      } finally {
+        follow.delay();
+      }
+    },
+    async finish(id, sha256) {
+      const upload = await uploads.finish(id, sha256);
+      owners.delete(id);
+      tell(upload, "finished");
+      follow.changed([upload.system]);
+      return { path: `${upload.system}/${upload.path}` };
+    },
+    async cancel(id) {
+      const upload = await uploads.cancel(id);
+      owners.delete(id);
+      tell(upload, "cancelled");
+    },
+    async remove(path) {
+      const found = await located(path, folders());
+      await onDisk(async () => {
+        await rm(found.name);
+        await syncFolder(dirname(found.real));
+      });
+      follow.changed([found.host]);
+    },
+    async move(path, system) {
+      const found = await located(path, folders());
+      const place = await uploadPlace(
+        { system, path: found.below },
+        { ...stated(), ...found.near },
+        () => false,
+      );
+      const extension = extensionOf(found.below);
+      if (place.system.id === found.host) throw failed(`this file is in the folder of ${found.host} already`);
+      if (systemOfFile(place.system.id, extension)?.extensions.includes(extension) !== true)
+        throw failed(`${place.system.name} has no ${extension} files, so this one would not be found there`);
+      if (await refuseLinks(place)) throw publicError("conflict", `${place.path} is there already`);
+      const target = uploadTarget(place);
+      await onDisk(async () => {
+        await makeFolder(dirname(target));
+        await rename(found.name, target);
+        await syncFolder(dirname(target));
+        await syncFolder(dirname(found.real));
+      });
+      follow.changed([found.host, place.system.id]);
+      return { path: `${place.system.id}/${place.path}` };
+    },
+    async close() {
+      follow[Symbol.dispose]();
+      await uploads.close();
+    },
+  };
+}
+
+function shown({ id, system, path, size, offset }: Upload) {
+  return { id, system, path, size, offset };
+}
+
+async function onDisk(change: () => Promise<void>): Promise<void> {
+  await change().catch((error: unknown) => {
+    throw writeFailure(error);
+  });
+}
+
+type Opened = (signal: AbortSignal) => AsyncIterable<Uint8Array>;
+
+/**
+ * The bytes of a sealed body, after its first frame has opened. Before that the caller has proved nothing, and must not
+ * take over an upload. Undefined without a key, or without a frame. Throws `ForgedFrame`.
+ */
+async function opened(
+  owner: Owner | undefined,
+  id: string,
+  offset: number,
+  body: AsyncIterable<Uint8Array>,
+): Promise<Opened | undefined> {
+  if (owner === undefined || !allows(owner.caller.grant(), "change")) return undefined;
+  const frames = openUpload(await loadPrimitives(), { key: owner.key, id }, offset, body);
+  const first = await frames.next();
+  if (first.done === true) return undefined;
+  return async function* pieces() {
+    try {
+      yield first.value;
+      for await (const bytes of frames) {
+        if (!allows(owner.caller.grant(), "change")) return;
+        yield bytes;
+      }
+    } finally {
+      await frames.return(undefined);
+    }
+  };
+}
+
+const tellMs = 250;
+
+/** Reports starts and ends at once, and the progress at most four times a second. */
+function createTeller(bus: Bus, clock: Clock) {
+  let toldMs = Number.NEGATIVE_INFINITY;
+  return (upload: Upload, state: "started" | "progress" | "finished" | "cancelled") => {
+    if (state === "progress" && Math.abs(clock.now() - toldMs) < tellMs) return;
+    toldMs = clock.now();
+    bus.emit("media.uploading", { ...shown(upload), state });
+  };
+}
+
+// One run of the index for the files of a batch.
+const settleMs = 1000;
+const settleMsMax = 60_000;
+
+/** Indexes changed systems after a second without a change or a byte, and after a minute in any case. */
+function createFollower({ media, clock, log }: UploadSources) {
+  const systems = new Set<string>();
+  let firstMs = 0;
+  let timer: Disposable | undefined;
+  let isOver = false;
+  const run = () => {
+    const changed = [...systems];
+    systems.clear();
+    indexWhenFree(media, changed, () => isOver).catch((error: unknown) =>
+      log.warn("media", messageOf(error)),
+    );
+  };
+  const delay = () => {
+    if (systems.size === 0 || isOver) return;
+    timer?.[Symbol.dispose]();
+    const leftMs = Math.max(0, firstMs + settleMsMax - clock.now());
+    timer = clock.after(Math.min(settleMs, leftMs), run);
+  };
+  return {
+    delay,
+    /** Takes the ids of systems whose folders have changed. */
+    changed(hosts: readonly string[]) {
+      if (systems.size === 0) firstMs = clock.now();
+      for (const host of hosts) for (const id of withGuests(host)) systems.add(id);
+      delay();
+    },
+    [Symbol.dispose]() {
+      isOver = true;
+      timer?.[Symbol.dispose]();
+    },
+  };
+}
+
+/** A media file: its system's folder, its path below that, and the media folder that both are in. */
+async function located(path: string, folders: MediaFolders) {
+  const file = await findMediaFile(path, folders, []).catch((error: unknown) => {
+    throw error instanceof ServiceError && error.code === "failed"
+      ? new ServiceError("not-found", messageOf(error), { cause: error })
+      : error;
+  });
+  const name = fsPath(file.bytes ?? file.path);
+  if (!(await lstat(name)).isFile()) throw failed(`${path} is a folder: name a file`);
+  const found = { name, real: file.path };
+  for (const { system, folder } of folders.own) {
+    const below = await pathBelow(folder, file.path);
+    const host = systemByName(system)?.id;
+    if (below !== undefined && host !== undefined) return { ...found, host, below, near: {} };
+  }
+  for (const root of [...folders.roots, ...(folders.sticks ?? [])]) {
+    const [first = "", ...names] = (await pathBelow(root, file.path))?.split("/") ?? [];
+    const host = systemByFolder(first)?.id;
+    if (host !== undefined && names.length > 0)
+      return { ...found, host, below: names.join("/"), near: { roots: [root], own: [] } };
+  }
+  throw failed(`${path} is not in the folder of a system`);
+}
+
+async function pathBelow(folder: string, path: string): Promise<string | undefined> {
+  const below = relative(await realpath(folder).catch(() => folder), path);
+  return below === "" || below.startsWith("../") || below === ".." ? undefined : below;
+}
