@@ -2,17 +2,17 @@
  * The composition root: creates all parts in the order of their dependencies, and stops them. `launcher`, `readers`, `api` and
  * `screen` are also used by parts that are created before them, in functions that run only after the start.
  */
-import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { TlsOptions } from "./api/admission/listeners.ts";
 import { type ApiOptions, type ApiServer, serveApi } from "./api/server.ts";
+import { completeRestore } from "./backup/apply-restore.ts";
 import { type Bus, createBus } from "./bus.ts";
 import { createMappingFiles } from "./config/mapping-files.ts";
 import type { Overrides } from "./config/overrides.ts";
 import { createSettings, type Settings } from "./config/settings.ts";
 import { type Config, configuredSystems, mediaFolders } from "./config/shape.ts";
 import { type Clock, systemClock as clock } from "./core/clock.ts";
-import { exitCodes, messageOf, StartError } from "./core/errors.ts";
+import { messageOf } from "./core/errors.ts";
 import { type ChangeableLog, createLog, type Log } from "./core/log.ts";
 import { createLogRing, type LogRing } from "./core/log-ring.ts";
 import type { OpenInputDevice } from "./core/operating-system.ts";
@@ -35,7 +35,7 @@ import { createDescriptors } from "./system/descriptor-reserve.ts";
 import { closedPlaces, type ServicePlaces } from "./system/folders.ts";
 import { machineChecks } from "./system/machine-checks.ts";
 import { platform, tapdeckVersion } from "./system/own-program.ts";
-import { closeToOthers } from "./system/private-files.ts";
+import { prepareDataFolder } from "./system/private-files.ts";
 import { ownerOf } from "./system/socket-owner.ts";
 import { endSpare, prepareSpare } from "./system/spare-player.ts";
 import { pageFile } from "./web/page-file.ts";
@@ -57,6 +57,8 @@ interface ServiceOptions {
   readonly refuseAt: ApiOptions["refuseAt"];
   /** Settings that replace those of the config file. */
   readonly overrides: Overrides;
+  /** Stops the service and starts it again, soon: a restore is completed by a start. */
+  readonly restart: () => void;
   /** Takes log lines. */
   readonly write: (line: string) => void;
 }
@@ -66,6 +68,7 @@ export async function startService(options: ServiceOptions) {
   const { places } = options;
   const logs = createLogRing(clock);
   const log = createLog({ debug: false, write: options.write, keep: logs.keep });
+  await completeRestore(places, log);
   const settings = await openSettings(options, log);
   const stops = createStops(log);
   stops.add("settings", settings);
@@ -281,18 +284,4 @@ function openSettings({ places, drivers, overrides }: ServiceOptions, log: Log):
     },
     systemFault: (name, now) => systemFault(name, configuredSystems(now)),
   });
-}
-
-/** Makes the data folder, and closes its secrets to other users. Throws `StartError` if it cannot be made. */
-async function prepareDataFolder(folder: string, log: Log): Promise<void> {
-  try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw new StartError(
-      exitCodes.cannotCreate,
-      `cannot make the data folder ${folder}: ${messageOf(error)}. Name another one with --data.`,
-      error,
-    );
-  }
-  await closeToOthers(folder, log);
 }

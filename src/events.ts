@@ -1,4 +1,5 @@
 /** Every event of the service and its payload. Names and shapes are those of the wire (docs/API.md). */
+import type { UpdateState } from "./core/device-shapes.ts";
 import type * as shapes from "./core/shapes.ts";
 
 export type { LaunchFinished } from "./core/shapes.ts";
@@ -20,7 +21,7 @@ export interface Events {
   "launch.finished": shapes.LaunchFinished;
   "playlist.opened": shapes.LoadedPlaylist;
   "launch.guarded": shapes.LaunchGuarded;
-  "device.updating": shapes.UpdateState;
+  "device.updating": UpdateState;
   "playtime.warning": shapes.PlayTimeWarning;
 }
 

@@ -16,7 +16,7 @@ import { jobArgument, watchArgument } from "./media/scan/indexer.ts";
 import { drawArgument } from "./screen/painter.ts";
 import { type PlaceOptions, placesOf } from "./system/folders.ts";
 import { createLogLines } from "./system/log-lines.ts";
-import { tapdeckVersion } from "./system/own-program.ts";
+import { restartProgram, tapdeckVersion } from "./system/own-program.ts";
 
 process.exitCode = await start(process.argv.slice(2));
 
@@ -38,8 +38,7 @@ async function main(argv: readonly string[]): Promise<number> {
       ? await serve(asked, lines.write)
       : await runCommand(asked, {
           configOf,
-          configPathOf: (options) => placesOf(options, process.env).configPath,
-          socketPathOf: (options) => placesOf(options, process.env).socketPath,
+          placesOf: (options) => placesOf(options, process.env),
           version: tapdeckVersion,
         });
   } catch (error) {
@@ -59,9 +58,14 @@ async function serve(options: PlaceOptions, write: (line: string) => void): Prom
   const stopped = signalled(["SIGINT", "SIGTERM", "SIGHUP"]);
   const places = placesOf(options, process.env);
   const overrides = overridesOf(process.env);
-  const service = await startService({ places, drivers, openInput: openUinput, refuseAt, overrides, write });
-  await stopped;
+  const restarting = Promise.withResolvers<"restart">();
+  const restart = () => restarting.resolve("restart");
+  const parts = { places, drivers, openInput: openUinput, refuseAt, overrides, restart, write };
+  const service = await startService(parts);
+  const asked = await Promise.race([stopped, restarting.promise]);
   await service.close();
+  // A signal during the stop counts more.
+  if (asked === "restart" && (await Promise.race([stopped, asked])) === "restart") restartProgram();
   return exitCodes.ok;
 }
 

@@ -22,7 +22,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "src/events.ts",
     "src/core/",
   ],
-  "src/cli/": ["src/cli/", "src/client/", "src/core/", "src/config/", "src/update/"],
+  "src/cli/": ["src/cli/", "src/client/", "src/core/", "src/config/", "src/update/", "src/backup/"],
+  "src/backup/": ["src/backup/", "src/mappings/", "src/config/", "src/store/", "src/system/", "src/core/"],
   "src/update/": ["src/update/", "src/core/"],
   "src/api/": [
     "src/api/",

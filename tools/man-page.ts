@@ -1,7 +1,7 @@
 /** The man page tapdeck(1), made from the table of commands: `bun tools/man-page.ts >tapdeck.1` */
 import { version } from "../package.json";
-import { type CommandName, commandHelp, commandNames, optionsOf, spelt } from "../src/cli/help.ts";
-import { exitCodeText } from "../src/cli/help-text.ts";
+import { type CommandName, commandHelp, commandNames } from "../src/cli/help.ts";
+import { exitCodeText, optionsOf, spelt } from "../src/cli/help-text.ts";
 
 if (import.meta.main) process.stdout.write(manPage());
 

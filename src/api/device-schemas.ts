@@ -1,7 +1,8 @@
 /** Shapes of results on the device itself: its health, its log, its settings with explanations, and its API. */
 import * as v from "valibot";
+import { deviceActions, updateState } from "../core/device-shapes.ts";
 import { keptLevels } from "../core/log-ring.ts";
-import { count, deviceActions, integer, time, updateState } from "../core/shapes.ts";
+import { count, integer, time } from "../core/shapes.ts";
 
 const healthCheck = v.object({
   name: v.picklist(["readers", "database", "disk", "settings", "media", "players", "device", "watchdog"]),

@@ -1,6 +1,7 @@
 /** Sends each event to each connection that may hear it. */
 import type * as v from "valibot";
 import type { Bus } from "../bus.ts";
+import { updateState } from "../core/device-shapes.ts";
 import type { Right } from "../core/rights.ts";
 import * as shapes from "../core/shapes.ts";
 import type { EventName, Events } from "../events.ts";
@@ -45,7 +46,7 @@ export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> 
   "device.updating": {
     right: "change",
     docs: "An update of the image is fetched and installed, or `failed` because of `why`. After `restarting` the connection ends.",
-    params: shapes.updateState,
+    params: updateState,
   },
   "tokens.added": { right: "change", docs: "A reader has a new token.", params: shapes.token },
   "tokens.removed": { right: "change", docs: "A token left its reader.", params: shapes.token },

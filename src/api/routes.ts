@@ -7,6 +7,7 @@ import { allows } from "../core/rights.ts";
 import { mayListen } from "./admission/access.ts";
 import type { PoolMember, RemoteLimits } from "./admission/connection-pool.ts";
 import type { MaybeResponse } from "./admission/listeners.ts";
+import { answerBackup, backupPath } from "./backup-endpoint.ts";
 import type { Dispatch } from "./dispatch.ts";
 import { errorText } from "./envelope.ts";
 import type { EventStreams } from "./event-stream.ts";
@@ -50,6 +51,11 @@ export function createRoutes(parts: RouteParts): (visit: Visit, server: Server<S
     if (isLaunchPath(path)) return answerLaunch({ launch: launchFor(visit), allowLaunch, audit }, visit);
     if (isPairPath(path)) return answerPair(parts, visit);
     if (isUploadPath(path)) return answerUpload(parts, visit, server);
+    if (path === backupPath) {
+      // A check or an upload may take longer than the time for an answer.
+      server.timeout(visit.request, 0);
+      return answerBackup(services, visit);
+    }
     if (request.method !== "GET" && request.method !== "HEAD")
       return sentence(405, "only GET is served here", { allow: "GET, HEAD" });
     if (eventPaths.has(path)) return openEvents(parts, visit, server);

@@ -1,5 +1,6 @@
 /** The functions of the service that the API may call. wiring/api-services.ts implements them. */
 import type { AuditEntry } from "../core/audit.ts";
+import type { BackupContent, backupFacts, backupPreview } from "../core/device-shapes.ts";
 import type { LogRing } from "../core/log-ring.ts";
 import type {
   ActiveMedia,
@@ -85,11 +86,24 @@ export interface Services {
   readonly settings: SettingsService;
   readonly clients: ClientService;
   readonly pairing: PairingService;
+  readonly backup: BackupService;
   readonly pairByPin: Pick<PairByPin, "open" | "cancel">;
   /** The entries of the audit log, newest first. */
   audit(limit: number): Promise<readonly AuditEntry[]>;
   /** The OpenRPC document of this API. */
   describe(): Promise<OpenRpcDocument>;
+}
+
+/** Rejects with `failed` and a sentence, and with `conflict` once a restore is decided. */
+export interface BackupService {
+  /** Makes a backup to download, or one that stays on the device as that before an update. */
+  make(passphrase: string | undefined, before: "update" | undefined): Promise<ValueOf<typeof backupFacts>>;
+  /** The backup that was made last, once. Rejects with `not-found`. */
+  take(): Promise<{ readonly bytes: number; readonly stream: ReadableStream<Uint8Array> }>;
+  /** Keeps a backup for `restore`, and returns its content; checks all of it. */
+  give(body: ReadableStream<Uint8Array>): Promise<ValueOf<typeof backupPreview>>;
+  /** Resolves when the restore is decided; the service then starts again. Rejects with `not-found` for another backup. */
+  restore(sha256: string, passphrase: string | undefined): Promise<BackupContent & { readonly kept: string }>;
 }
 
 interface MediaService {

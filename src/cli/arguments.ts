@@ -66,6 +66,8 @@ export function parseArguments(argv: readonly string[]) {
     list: typeof values.list === "string" ? values.list : undefined,
     reader: values.reader,
     force: values.force ?? false,
+    check: values.check ?? false,
+    passphraseFile: values["passphrase-file"],
     lines: wholeNumber("lines", values.lines, 1, auditPageMax, typedAs(argv, "lines", "-n")),
     follow: values.follow ?? false,
     level: levelOf(values.level),

@@ -1,6 +1,7 @@
 /** Runs a command against the service that runs on this device. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import type { BackupPlaces } from "../backup/make-backup.ts";
 import { type Client, connect, type Notification, RpcError } from "../client/client.ts";
 import { template } from "../config/settings-table.ts";
 import type { Config } from "../config/shape.ts";
@@ -8,6 +9,7 @@ import { assert, codeOf, exitCodes, exitFailure, messageOf, StartError } from ".
 import { didYouMean, isRecord, printable, printableJson } from "../core/text.ts";
 import { normalizeUid } from "../core/token.ts";
 import type { CommandLine, Common, Invocation } from "./arguments.ts";
+import { keepBeforeUpdate, runBackup, runRestore, type ServiceDoor } from "./backup-command.ts";
 import { completionsFor, isShell, shells } from "./completions.ts";
 import { deckCommands } from "./deck-commands.ts";
 import type { CommandName } from "./help.ts";
@@ -20,10 +22,8 @@ import { writeTags } from "./write-tags.ts";
 
 interface CliParts {
   readonly configOf: (common: Common) => Promise<Config>;
-  /** The path of the config file, which need not exist. */
-  readonly configPathOf: (common: Common) => string;
-  /** The socket of a service that runs with the same flags. */
-  readonly socketPathOf: (common: Common) => string;
+  /** The files of a service that runs with the same flags; none need exist. */
+  readonly placesOf: (common: Common) => BackupPlaces & { readonly socketPath: string };
   readonly version: string;
 }
 
@@ -50,15 +50,16 @@ export async function runCommand(
   else if (asked.kind === "version")
     print(asked.json ? JSON.stringify({ version: parts.version }) : `tapdeck ${parts.version}`);
   else if (asked.command === "completions") print(completions(asked.words[0] ?? ""));
-  else if (asked.command === "config") await printConfig(asked, parts.configPathOf(asked));
+  else if (asked.command === "config") await printConfig(asked, parts.placesOf(asked).configPath);
   else if (asked.command === "update") return await updateSystem(asked, parts);
+  else if (asked.command === "backup" || asked.command === "restore") await backUp(asked, parts);
   else await askService(commands[asked.command], asked, parts);
   return exitCodes.ok;
 }
 
 type Command = (client: Client, asked: CommandLine, screen: Terminal) => Promise<void>;
 
-type Alone = "completions" | "config" | "update" | "version" | "help";
+type Alone = "backup" | "restore" | "completions" | "config" | "update" | "version" | "help";
 
 /** The commands that need a service. */
 const commands: Readonly<Record<Exclude<CommandName, Alone>, Command>> = {
@@ -102,7 +103,7 @@ function completions(shell: string): string {
 }
 
 async function askService(command: Command, asked: CommandLine, parts: CliParts): Promise<void> {
-  const client = await reach(asked, parts);
+  const { client } = await reach(asked, parts);
   try {
     await command(client, asked, terminal);
   } catch (error) {
@@ -113,18 +114,44 @@ async function askService(command: Command, asked: CommandLine, parts: CliParts)
   }
 }
 
+/** Works without the service, too, unless a port is named; a restore may repair the settings. */
+async function backUp(asked: CommandLine, parts: CliParts): Promise<void> {
+  const door = await ifReached(asked, parts);
+  try {
+    const run = asked.command === "backup" ? runBackup : runRestore;
+    await run(asked, { screen: terminal, places: parts.placesOf(asked), door });
+  } catch (error) {
+    throw error instanceof RpcError ? exitFailure(printable(error.message), error) : error;
+  } finally {
+    door?.client.close();
+  }
+}
+
+const absences: readonly number[] = [exitCodes.unavailable, exitCodes.config];
+
+async function ifReached(asked: CommandLine, parts: CliParts): Promise<ServiceDoor | undefined> {
+  try {
+    return await reach(asked, parts);
+  } catch (error) {
+    const isAway = error instanceof StartError && absences.includes(error.exitCode);
+    if (isAway && asked.port === undefined) return undefined;
+    throw error;
+  }
+}
+
 /** The API requires `enabled` of a new mapping; at the command line a mapping without it is enabled. */
 export function withDefaults(method: string, params: unknown): unknown {
   return method === "mappings.new" && isRecord(params) ? { enabled: true, ...params } : params;
 }
 
 /** Works without the service, because an update may be needed to repair it. */
-async function updateSystem(asked: CommandLine, { configOf }: CliParts): Promise<number> {
+async function updateSystem(asked: CommandLine, parts: CliParts): Promise<number> {
   assert(asked.update !== undefined, "the words of an update were read");
   return runUpdate(asked.update, {
     screen: terminal,
     json: asked.json,
-    port: asked.port ?? (await configOf(asked)).api.port,
+    port: asked.port ?? (await parts.configOf(asked)).api.port,
+    keepBackup: async () => keepBeforeUpdate(await ifReached(asked, parts)),
   });
 }
 
@@ -142,18 +169,23 @@ async function printConfig({ write, json }: CommandLine, path: string): Promise<
 }
 
 /** Connects by the socket, because another user's process may hold the port; if that fails, by the port. */
-async function reach(asked: CommandLine, { configOf, socketPathOf }: CliParts): Promise<Client> {
+async function reach(asked: CommandLine, { configOf, placesOf }: CliParts): Promise<ServiceDoor> {
   const signal = AbortSignal.timeout(asked.timeoutMs ?? connectMs);
   if (asked.port === undefined) {
     // The service may be absent or another user's; the port decides.
-    const client = await connect(`ws+unix://${socketPathOf(asked)}:/api/v0.1`, { signal }).catch(
-      () => undefined,
-    );
-    if (client !== undefined) return client;
+    const unix = placesOf(asked).socketPath;
+    const address = `ws+unix://${unix}:/api/v0.1`;
+    const client = await connect(address, { signal }).catch(() => undefined);
+    if (client !== undefined) return { client, address, http: { url: "http://localhost/backup", unix } };
   }
   const port = asked.port ?? (await configOf(asked)).api.port;
   try {
-    return await connect(`ws://127.0.0.1:${port}/api/v0.1`, { signal });
+    const address = `ws://127.0.0.1:${port}/api/v0.1`;
+    return {
+      client: await connect(address, { signal }),
+      address,
+      http: { url: `http://127.0.0.1:${port}/backup` },
+    };
   } catch (error) {
     const sentence = `no tapdeck answers on port ${port}: start it with tapdeck`;
     throw new StartError(exitCodes.unavailable, sentence, error);

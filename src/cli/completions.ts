@@ -1,7 +1,8 @@
 /** The completions of `tapdeck completions` for bash, zsh and fish, made from the table of commands. */
 import { keptLevels } from "../core/log-ring.ts";
 import { roles } from "../core/rights.ts";
-import { type CommandName, commandHelp, commandNames, type OptionHelp, optionsOf } from "./help.ts";
+import { type CommandName, commandHelp, commandNames } from "./help.ts";
+import { type OptionHelp, optionsOf } from "./help-text.ts";
 
 export const shells = ["bash", "zsh", "fish"] as const;
 type Shell = (typeof shells)[number];
@@ -21,7 +22,7 @@ function choicesOf(command: CommandName): readonly string[] {
   return command === "settings" ? ["get", "set"] : [];
 }
 
-const takesFile = (command: CommandName) => command === "update";
+const takesFile = (command: CommandName) => ["update", "backup", "restore"].includes(command);
 /** The values of an option, if they are few. */
 const valuesOf = ({ name }: { readonly name: string }): readonly string[] =>
   name === "role" ? roles : name === "level" ? keptLevels : [];

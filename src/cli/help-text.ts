@@ -1,5 +1,39 @@
-/** The output of `tapdeck --help`. */
-import { type CommandName, commandHelp, optionsOf, spelt } from "./help.ts";
+/** The output of `tapdeck --help`, and the options as completions and the man page show them. */
+import {
+  type CommandName,
+  commandHelp,
+  commonOptions,
+  isOption,
+  type OptionName,
+  optionForms,
+} from "./help.ts";
+
+export interface OptionHelp {
+  readonly name: OptionName;
+  readonly letter: string | undefined;
+  /** Undefined for a flag. */
+  readonly value: string | undefined;
+  readonly text: string;
+}
+
+/** The options of a command that are shown, or those of every command. */
+export function optionsOf(command: CommandName | undefined): readonly OptionHelp[] {
+  const texts = command === undefined ? commonOptions : (commandHelp[command].options ?? {});
+  return Object.entries(texts).flatMap(([name, text]) =>
+    isOption(name) && text !== "" ? [{ name, text, ...formOf(name, command) }] : [],
+  );
+}
+
+function formOf(name: OptionName, command: CommandName | undefined) {
+  const form = optionForms[name];
+  const value = "value" in form && !(name === "list" && command === "pair") ? form.value : undefined;
+  return { letter: "short" in form ? form.short : undefined, value };
+}
+
+/** `-n, --lines N`. */
+export function spelt({ name, letter, value }: OptionHelp): string {
+  return `${letter === undefined ? "" : `-${letter}, `}--${name}${value === undefined ? "" : ` ${value}`}`;
+}
 
 function optionLines(command: CommandName | undefined): string {
   const rows = optionsOf(command).map((option) => [spelt(option), option.text] as const);

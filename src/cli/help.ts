@@ -29,6 +29,8 @@ export const optionForms = {
   bearer: { type: "string", value: "NAME" },
   role: { type: "string", value: "ROLE" },
   "allow-older": { type: "boolean" },
+  "passphrase-file": { type: "string", value: "FILE" },
+  check: { type: "boolean" },
   status: { type: "boolean" },
   undo: { type: "boolean" },
   confirm: { type: "boolean" },
@@ -211,6 +213,30 @@ Exit code 1 if nothing was paired.`,
       json,
     },
   },
+  backup: {
+    usage: "backup FILE [--passphrase-file FILE]",
+    summary: "write settings, mappings and history to a file",
+    more: `At a terminal it asks for a passphrase. With one, the file also holds the paired phones and the keys of the
+certificate, encrypted; without, they are left out. Media are not in it. It works without the service, too.`,
+    options: {
+      "passphrase-file": "the passphrase is the first line of this file, and nothing is asked",
+      json,
+    },
+    words: [1, 1],
+  },
+  restore: {
+    usage: "restore FILE [--check] [--passphrase-file FILE]",
+    summary: "restore what a backup holds, in place of the present state",
+    more: `The file is checked first. The present state is kept as a backup of its own, in the folder backups beside the
+database; then the service starts again. Ports and addresses of this device stay. It works without the service, too.
+Exit code 1 if the file was refused; then nothing was changed.`,
+    options: {
+      check: "only shows what the backup holds, and what would change",
+      "passphrase-file": "the passphrase is the first line of this file, and nothing is asked",
+      json,
+    },
+    words: [1, 1],
+  },
   update: {
     usage: "update FILE | --status | --undo",
     summary: "update the system of Tapdeck's own image",
@@ -261,33 +287,6 @@ export function isCommand(word: string): word is CommandName {
   return Object.hasOwn(help, word);
 }
 
-export interface OptionHelp {
-  readonly name: OptionName;
-  readonly letter: string | undefined;
-  /** Undefined for a flag. */
-  readonly value: string | undefined;
-  readonly text: string;
-}
-
-/** The options of a command that are shown, or those of every command. */
-export function optionsOf(command: CommandName | undefined): readonly OptionHelp[] {
-  const texts = command === undefined ? commonOptions : (commandHelp[command].options ?? {});
-  return Object.entries(texts).flatMap(([name, text]) =>
-    isOption(name) && text !== "" ? [{ name, text, ...formOf(name, command) }] : [],
-  );
-}
-
-function formOf(name: OptionName, command: CommandName | undefined) {
-  const form = optionForms[name];
-  const value = "value" in form && !(name === "list" && command === "pair") ? form.value : undefined;
-  return { letter: "short" in form ? form.short : undefined, value };
-}
-
 export function isOption(name: string): name is OptionName {
   return Object.hasOwn(optionForms, name);
-}
-
-/** `-n, --lines N`. */
-export function spelt({ name, letter, value }: OptionHelp): string {
-  return `${letter === undefined ? "" : `-${letter}, `}--${name}${value === undefined ? "" : ` ${value}`}`;
 }

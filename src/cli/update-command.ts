@@ -27,6 +27,8 @@ export interface UpdateParts {
   readonly paths?: MachinePaths;
   /** The port of the service on this device. */
   readonly port: number;
+  /** Keeps a backup of the present state, and returns its name. */
+  readonly keepBackup?: () => Promise<string>;
   /** Runs the command that restarts the machine. */
   readonly restart?: (command: readonly string[]) => Promise<void>;
   readonly lockPath?: string;
@@ -90,6 +92,14 @@ async function install(
   const checked = await checkUpdate(installation);
   const { version } = checked.manifest;
   report(parts, `${screen.isTerminal ? "\n" : ""}installing ${version}`, { installing: version });
+  try {
+    const backup = await parts.keepBackup?.();
+    if (backup !== undefined) report(parts, `the settings and cards are kept as ${backup}`, { backup });
+  } catch (error) {
+    // The update may be the repair.
+    const reason = messageOf(error);
+    report(parts, `no backup was made before the update: ${reason}`, { backup: null, reason });
+  }
   await whileWritable(paths, () => writeUpdate(installation, checked));
   if (screen.isTerminal && parts.json !== true) screen.write("\n");
   return version;

@@ -1,4 +1,15 @@
-/** The limits of outside input of updates, saves and screens, as in `limits.ts`. */
+/** The limits of outside input of backups, updates, saves and screens, as in `limits.ts`. */
+
+// Backups.
+export const backupFileBytesMax = 16 * 1024 * 1024; // Of a packed one: ten times that of 10,000 taps and mappings.
+export const backupTextBytesMax = 64 * 1024 * 1024; // Unpacked; it is read a line at a time.
+export const backupLineCharsMax = 8 * 1024 * 1024; // The settings, or a mapping file, of 1 MiB with each byte as an escape.
+export const backupHistoryCharsMax = 16 * 1024 * 1024; // Of the history, the newest: 10,000 of the longest taps are 660 MB.
+export const backupsKeptMax = 3; // Of those before updates; a restore keeps one of its own.
+export const backupPassphraseCharsMin = 8;
+export const backupPassphraseCharsMax = 1024;
+export const backupKeyMemoryKibMax = 64 * 1024; // Of Argon2id, as written and as accepted: an eighth of the smallest board.
+export const backupKeyPassesMax = 3; // 0.4 s on a PC.
 
 // Updates of the image.
 export const updateManifestBytesMax = 128 * 1024;

@@ -113,11 +113,11 @@ const startedMedia = {
   started: time,
 };
 export const mediaStarted = v.object(startedMedia);
-/** Media has ended. `elapsed` in seconds; `exitCode` is null if a signal ended the player. */
 /** A text was written to a tag and read back. The tag is launched only after it was removed and laid on again. */
 export const tokenWritten = v.object({ readerId: v.string(), uid: v.string() });
 export type TokenWritten = ValueOf<typeof tokenWritten>;
 
+/** Media has ended. `elapsed` in seconds; `exitCode` is null if a signal ended the player. */
 export const mediaStopped = v.object({
   ...startedMedia,
   elapsed: count,
@@ -232,19 +232,6 @@ export type LaunchGuarded = ValueOf<typeof launchGuarded>;
 /** Play time ends in `minutesLeft` minutes; 0 means now. */
 export const playTimeWarning = v.object({ limit: v.picklist(["day", "session"]), minutesLeft: count });
 export type PlayTimeWarning = ValueOf<typeof playTimeWarning>;
-
-/** Requests about the device itself, which need the right `own`. */
-export const deviceActions = ["restart", "shutdown", "update"] as const;
-export type DeviceAction = (typeof deviceActions)[number];
-
-/** An update of the image that is being fetched and installed, or was not. */
-export const updateState = v.object({
-  step: v.picklist(["fetching", "checking", "writing", "reading back", "restarting", "failed"]),
-  percent: v.exactOptional(count),
-  /** A sentence, if it failed. */
-  why: optionalText,
-});
-export type UpdateState = ValueOf<typeof updateState>;
 
 /** A line of the audit log. For counted events, `time` is the time of the last one. */
 export const auditEntry = v.object({

@@ -105,8 +105,11 @@ function assemble({
   };
 }
 
-/** Opens the file if it is sound; else recovers, and opens the copy. */
-function openSound(path: string, clock: Clock): { database: Database; recovered: Recovery | undefined } {
+/** Opens the file if it is sound; else recovers, and opens the copy. The caller holds the lock of the folder. */
+export function openSound(
+  path: string,
+  clock: Clock,
+): { database: Database; recovered: Recovery | undefined } {
   const first = lossOf(path) ?? openWhole(path);
   if (typeof first !== "string") return { database: first, recovered: undefined };
   const recovered = recover(path, first, clock.now());

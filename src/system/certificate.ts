@@ -149,13 +149,13 @@ export async function certificateIn(folder: string, nowMs: number, log: Log): Pr
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const owners = await readPair(join(folder, "owner.pem"), join(folder, "owner-key.pem"));
   if (owners !== undefined) {
-    const fault = faultOf(owners);
+    const fault = certificateFault(owners);
     if (fault === undefined) return owners;
     log.error("tls", "the owner's certificate cannot be used, so the device shows its own", { fault });
   }
   const [certificatePath, keyPath] = [join(folder, "device.pem"), join(folder, "device-key.pem")];
   const known = await readPair(certificatePath, keyPath);
-  if (known !== undefined && faultOf(known) === undefined && isFresh(known, nowMs)) return known;
+  if (known !== undefined && certificateFault(known) === undefined && isFresh(known, nowMs)) return known;
   const made = makeCertificate({
     commonName: ownNames()[0] ?? "tapdeck",
     names: ownNames(),
@@ -163,7 +163,7 @@ export async function certificateIn(folder: string, nowMs: number, log: Log): Pr
     notBefore: earliest,
     notAfter: new Date(Math.max(nowMs, earliest.getTime()) + yearsValid * 365 * dayMs),
     // The same key keeps the trust of clients.
-    ...(known === undefined || faultOf(known) !== undefined ? {} : { keyPem: known.keyPem }),
+    ...(known === undefined || certificateFault(known) !== undefined ? {} : { keyPem: known.keyPem }),
   });
   await writePrivate(keyPath, made.keyPem);
   await writePrivate(certificatePath, made.certificatePem);
@@ -182,7 +182,8 @@ async function readPair(certificatePath: string, keyPath: string): Promise<Certi
   }
 }
 
-function faultOf({ certificatePem, keyPem }: Certificate): string | undefined {
+/** Why a certificate and a key cannot be used together; undefined if they can. */
+export function certificateFault({ certificatePem, keyPem }: Certificate): string | undefined {
   try {
     const isPair = new X509Certificate(certificatePem).checkPrivateKey(createPrivateKey(keyPem));
     return isPair ? undefined : "the key does not belong to it";

@@ -115,7 +115,7 @@ async function refusalOf(helper: string): Promise<string | undefined> {
 }
 
 /** The folders in the data folder that hold files of the service. */
-const ownFolders = ["tls", "mappings", "tapdeck-sounds"] as const;
+const ownFolders = ["tls", "mappings", "backups", "tapdeck-sounds"] as const;
 
 /** The options that hide the service's files, by real paths. */
 async function hiddenBy({ configPath, configNamed, dataFolder }: ServicePlaces): Promise<readonly string[]> {

@@ -8,9 +8,9 @@ import { open, readFile, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, sleep } from "../core/clock.ts";
 import { updateBootBytesMax, updateFetchMsMax, updateRootBytesMax } from "../core/console-limits.ts";
+import type { DeviceAction, UpdateState } from "../core/device-shapes.ts";
 import { codeOf, failed, messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import type { DeviceAction, UpdateState } from "../core/shapes.ts";
 import type { Environment } from "./folders.ts";
 
 interface MachineControlParts {

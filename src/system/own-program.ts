@@ -37,6 +37,13 @@ export function lowerPriority(): void {
   }
 }
 
+/** Becomes a fresh start of this program with the same arguments, in the same process, so that its supervisor sees no end. */
+export function restartProgram(): void {
+  const isCompiled = Bun.main.startsWith("/$bunfs/");
+  const words = [process.execPath, ...(isCompiled ? [] : [Bun.main]), ...process.argv.slice(2)];
+  process.execve?.(process.execPath, words);
+}
+
 /** The command that starts this program with `argument`. Only a program that is not compiled needs the path of its source. */
 export function ownCommand(argument: string, source: string): readonly string[] {
   const isCompiled = Bun.main.startsWith("/$bunfs/");

@@ -1,8 +1,8 @@
 /** Closes the service's files to other users at each start. Media, the config file and mapping files are the owner's. */
 import { existsSync } from "node:fs";
-import { chmod, readdir, stat } from "node:fs/promises";
+import { chmod, mkdir, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { messageOf } from "../core/errors.ts";
+import { exitCodes, messageOf, StartError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 
 /** The secrets of clients, the history, and the keys of certificates. */
@@ -15,6 +15,20 @@ const readable = "other users could read this file until now";
 const ownerAlone = 0o700;
 const groupSearches = 0o010;
 const sticky = 0o1000;
+
+/** Makes the data folder, and closes its secrets to other users. Throws `StartError` if it cannot be made. */
+export async function prepareDataFolder(folder: string, log: Log): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new StartError(
+      exitCodes.cannotCreate,
+      `cannot make the data folder ${folder}: ${messageOf(error)}. Name another one with --data.`,
+      error,
+    );
+  }
+  await closeToOthers(folder, log);
+}
 
 /**
  * Removes the access of other users to the data folder, its `tls`, and the service's files in both. Logs a warning for each

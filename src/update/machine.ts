@@ -31,6 +31,12 @@ export const imagePaths: MachinePaths = {
   forgetCaches,
 };
 
+/** The files of the service on the image, as overlay/usr/lib/tapdeck/serve places them. */
+export const imageData = {
+  dataFolder: "/data/tapdeck",
+  configPath: "/data/config/tapdeck/config.toml",
+} as const;
+
 export type Machine = Awaited<ReturnType<typeof openMachine>>;
 
 /** Throws a sentence if this machine has no slots, or its image is incomplete. */

@@ -20,6 +20,7 @@ import { diskFacts, machineFacts } from "../system/device-facts.ts";
 import { machineChecks } from "../system/machine-checks.ts";
 import { createMachineControl, type MachineControl } from "../system/machine-control.ts";
 import { platform, tapdeckVersion } from "../system/own-program.ts";
+import { createBackupService } from "./backup-service.ts";
 import type { AllDevices } from "./devices.ts";
 import { createHealth, createMediaCheck, diskFault, type FolderToCheck } from "./health-report.ts";
 import { createLibrary, createWarningOf } from "./library.ts";
@@ -38,6 +39,9 @@ interface ServiceSources
   readonly clock: Clock;
   readonly settings: Settings;
   readonly dataFolder: string;
+  readonly configPath: string;
+  /** Stops the service and starts it again, soon. */
+  readonly restart: () => void;
   /** Why saves of games are not kept, or an empty string. */
   readonly savesFault: () => string;
   /** The fingerprint of the TLS certificate. */
@@ -128,6 +132,7 @@ export function createServices(sources: ServiceSources): Services {
     pairByPin,
     audit,
     pairing,
+    backup: createBackupService({ ...sources, places: sources }),
     describe: () => (description ??= describe()),
   };
 }

@@ -102,6 +102,8 @@ export const methodRows: Readonly<Record<string, MethodRow>> = {
   "pairing.open": own,
   "pairing.cancel": own,
   audit: { ...own, params: { limit: 1 } },
+  backup: own,
+  restore: { ...own, params: { sha256: "0".repeat(64) } },
   // The longest answer.
   "rpc.discover": look,
 };

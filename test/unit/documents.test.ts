@@ -3,12 +3,13 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import * as consoleLimits from "../../src/core/console-limits.ts";
 import * as limits from "../../src/core/limits.ts";
 
 const root = join(import.meta.dir, "../..");
 const documents = [
   ...["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "buildroot/HARDWARE.md"],
-  ...["USE", "READERS", "PLAYERS", "IMAGE", "NETWORK", "SECURE", "API", "SCRIPT"].map(
+  ...["USE", "READERS", "PLAYERS", "IMAGE", "BACKUP", "NETWORK", "SECURE", "API", "SCRIPT"].map(
     (name) => `docs/${name}.md`,
   ),
 ];
@@ -46,6 +47,18 @@ test("README and ARCHITECTURE are read at one sitting: 120 lines", async () => {
     expect((await readFile(join(root, path), "utf8")).trimEnd().split("\n").length).toBeLessThanOrEqual(120);
 });
 
+test("BACKUP states its limits as they are", async () => {
+  const mebi = (count: number) => count / 1024 ** 2;
+  const text = await readFile(join(root, "docs/BACKUP.md"), "utf8");
+  expect(text).toContain(`
+| the file | ${mebi(consoleLimits.backupFileBytesMax)} MiB |
+| its lines, unpacked | ${mebi(consoleLimits.backupTextBytesMax)} MiB, each ${mebi(consoleLimits.backupLineCharsMax)} Mi characters |
+| history | the newest taps whose texts have ${mebi(consoleLimits.backupHistoryCharsMax)} Mi characters together |
+| memory of Argon2id | ${consoleLimits.backupKeyMemoryKibMax / 1024} MiB |
+`);
+  expect(text).toContain(`at least ${consoleLimits.backupPassphraseCharsMin} characters`);
+});
+
 test("NETWORK states the limits of callers as they are", async () => {
   const text = await readFile(join(root, "docs/NETWORK.md"), "utf8");
   const [table = ""] = /^\| limit \| value \|\n(?:\|.*\n)+/m.exec(text) ?? [];
@@ -66,6 +79,7 @@ test("NETWORK states the limits of callers as they are", async () => {
     "requests of one remote address": `${limits.requestsPerMinuteMax} a minute, ${limits.requestBurstMax} at once`,
     "requests of all remote addresses": `${limits.requestsPerSecondMax} a second`,
     "request bodies of remote callers that are being read": `${limits.bodiesMax}, of one address ${limits.bodiesPerAddressMax}, ${limits.messageBytesMax / 1024 ** 2} MiB each`,
+    "a backup that is sent to the device, by a caller on it": `${consoleLimits.backupFileBytesMax / 1024 ** 2} MiB`,
     "callers that wait for new lines of the log": `${limits.logWaitersMax}`,
     "text of one import of mappings": `${limits.mappingImportCharsMax / 1024} Ki characters`,
     "PUTs of remote callers with bytes of uploads": `${limits.uploadBodiesMax}, of one address ${limits.uploadBodiesPerAddressMax}, ${limits.uploadChunkBytesMax / 1024 ** 2} MiB each`,

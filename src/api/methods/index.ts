@@ -2,6 +2,7 @@
 import type * as v from "valibot";
 import type { Events } from "../../events.ts";
 import type { Method, ParamsSchema, ResultOf, ResultSchema } from "../method.ts";
+import { backupMethods } from "./backup-methods.ts";
 import { clientMethods } from "./client-methods.ts";
 import { deviceMethods } from "./device-methods.ts";
 import { laterMethods } from "./later-methods.ts";
@@ -25,6 +26,7 @@ export const methods = [
   ...mappingMethods,
   ...readerMethods,
   ...clientMethods,
+  ...backupMethods,
   ...deviceMethods,
 ] as const satisfies readonly Method[];
 

@@ -1,6 +1,6 @@
 /** The cards of the device itself: its health with advice, its disks and networks, restarts and updates, and its log. */
 import type { Calls } from "../../client/client.ts";
-import type { UpdateState } from "../../core/shapes.ts";
+import type { UpdateState } from "../../core/device-shapes.ts";
 import { button, el, listCard, named, openDialog, section, telling } from "./dom.ts";
 import { bytesOf, clockOf, dateOf, say, spanOf } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";

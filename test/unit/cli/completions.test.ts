@@ -1,7 +1,8 @@
 /** What the shells complete, and the man page: both are made from the table of commands. */
 import { expect, test } from "bun:test";
 import { completionsFor, shells } from "../../../src/cli/completions.ts";
-import { commandNames, optionsOf } from "../../../src/cli/help.ts";
+import { commandNames } from "../../../src/cli/help.ts";
+import { optionsOf } from "../../../src/cli/help-text.ts";
 import { manPage } from "../../../tools/man-page.ts";
 
 /** The completions that bash offers for the last of these words. */

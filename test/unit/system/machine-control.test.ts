@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { UpdateState } from "../../../src/core/device-shapes.ts";
 import { silentLog } from "../../../src/core/log.ts";
-import type { UpdateState } from "../../../src/core/shapes.ts";
 import { createMachineControl, stateIn } from "../../../src/system/machine-control.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 

@@ -1,0 +1,157 @@
+/** The checks of a backup's settings, mappings, clients and keys, as those of the API and of a start. */
+import { existsSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
+import { configOf, readConfig } from "../config/read-config.ts";
+import { fieldNameOf, settingsTable } from "../config/settings-table.ts";
+import type { Config } from "../config/shape.ts";
+import { editToml } from "../config/toml-edit.ts";
+import { failed, messageOf } from "../core/errors.ts";
+import { clientNameCharsMax, configBytesMax, mappingsCharsMax } from "../core/limits.ts";
+import { isRecord } from "../core/text.ts";
+import type { MappingParams } from "../core/token.ts";
+import { charsOf, checkMapping } from "../mappings/check-mapping.ts";
+import { createRegexes } from "../mappings/regex.ts";
+import type { BackupRow } from "../store/backup-rows.ts";
+import { certificateFault } from "../system/certificate.ts";
+import { type BackupPlaces, tlsFiles } from "./make-backup.ts";
+import { openPart } from "./sealed-part.ts";
+
+export function rowOf(row: Readonly<Record<string, unknown>>): BackupRow {
+  const values = Object.entries(row).map(([name, value]) => {
+    if (value !== null && typeof value !== "string" && typeof value !== "number")
+      throw new Error(`${name}: a value is a text, a number or null`);
+    return [name, value] as const;
+  });
+  return Object.fromEntries(values);
+}
+
+/** The clients and keys; undefined if there are none, or no passphrase is given. Throws `failed` for a wrong one. */
+export async function openSecrets(sealed: unknown, passphrase: string | undefined) {
+  if (passphrase === undefined) return undefined;
+  if (sealed === undefined) throw failed("this backup holds no clients and keys, so it has no passphrase");
+  const opened = await openPart(sealed, passphrase);
+  if (opened === undefined) throw failed("the passphrase is wrong, and nothing was changed");
+  const { clients, tls } = isRecord(opened) ? opened : {};
+  if (!Array.isArray(clients) || !isRecord(tls)) throw new Error("its encrypted part is not valid");
+  const pems: Record<string, string> = {};
+  for (const name of tlsFiles) {
+    const pem = tls[name];
+    if (typeof pem === "string") pems[name] = pem;
+  }
+  for (const whose of ["owner", "device"] as const) {
+    const [certificatePem, keyPem] = [pems[`${whose}.pem`], pems[`${whose}-key.pem`]];
+    const fault = certificatePem && keyPem ? certificateFault({ certificatePem, keyPem }) : undefined;
+    if (fault !== undefined) throw new Error(`${whose}.pem: ${fault}`);
+  }
+  return { clients, tls: pems };
+}
+
+export function clientRowOf(value: unknown): BackupRow {
+  const row = rowOf(isRecord(value) ? value : {});
+  const { id, name, secret, expires_ms } = row;
+  const isClient =
+    typeof id === "string" &&
+    /^[0-9A-Za-z-]{1,64}$/.test(id) &&
+    typeof name === "string" &&
+    name.length <= clientNameCharsMax &&
+    typeof secret === "string" &&
+    /^[0-9a-f]{64}$/.test(secret) &&
+    (expires_ms ?? null) === null;
+  if (!isClient) throw new Error("a client in it is not valid");
+  return row;
+}
+
+/** Checks enabled mappings as `mappings.new` does: a disabled one may have been stored with other limits. */
+export async function checkStoredMappings(
+  mappings: readonly MappingParams[],
+  breathe: () => Promise<void>,
+): Promise<void> {
+  const regexes = createRegexes();
+  let chars = 0;
+  for (const mapping of mappings) {
+    chars += charsOf(mapping);
+    if (chars > mappingsCharsMax)
+      throw new Error(`the texts of its mappings have more than ${mappingsCharsMax} characters`);
+    if (
+      !["uid", "text", "data"].includes(mapping.type) ||
+      !["exact", "partial", "regex"].includes(mapping.match)
+    )
+      throw new Error(`a mapping has the type ${mapping.type} and the match ${mapping.match}`);
+    try {
+      if (mapping.enabled) checkMapping(mapping, regexes);
+    } catch (error) {
+      throw new Error(
+        `the mapping of ${JSON.stringify(mapping.pattern.slice(0, 80))} is not valid: ${messageOf(error)}`,
+        { cause: error },
+      );
+    }
+    await breathe();
+  }
+}
+
+/** These belong to the device: with the addresses and ports of another one, the service might not start. */
+const ofDevice = ["port", "listen", "tls_port"] as const;
+
+export function restoredSettings(given: string, { dataFolder }: BackupPlaces, present: Config | undefined) {
+  if (Buffer.byteLength(given) > configBytesMax)
+    throw new Error(`its settings are larger than ${configBytesMax} bytes`);
+  const config = checkedConfig(given, dataFolder);
+  if (present === undefined) return { text: given, config };
+  const edits = ofDevice.flatMap((key) => {
+    const value = keptValue(key, present);
+    return isDeepStrictEqual(value, keptValue(key, config)) ? [] : [{ section: "api", key, value }];
+  });
+  const edited = editToml(given, edits);
+  if (edited.kind === "refused")
+    throw new Error(
+      `api.${edited.edit.key} is written in a way that a program cannot change, and this device needs its own value`,
+    );
+  return { text: edited.text, config: checkedConfig(edited.text, dataFolder) };
+}
+
+function keptValue(key: (typeof ofDevice)[number], { api }: Config) {
+  return key === "listen" ? api.listen : key === "port" ? api.port : api.tlsPort;
+}
+
+function checkedConfig(text: string, dataFolder: string): Config {
+  try {
+    return configOf(text, "config.toml", dataFolder);
+  } catch (error) {
+    throw new Error(`its settings have a fault: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** The settings of this device; undefined if they cannot be read. */
+export async function presentConfig({ configPath, dataFolder }: BackupPlaces): Promise<Config | undefined> {
+  return readConfig(configPath, { dataFolder, mustExist: false }).catch(() => undefined);
+}
+
+export function changedSettings(next: Config, present: Config | undefined): readonly string[] {
+  if (present === undefined) return [];
+  const changed = Object.entries(settingsTable).flatMap(([section, settings]) =>
+    Object.keys(settings).flatMap((key) =>
+      isDeepStrictEqual(valueIn(next, section, key), valueIn(present, section, key))
+        ? []
+        : [`${section}.${key}`],
+    ),
+  );
+  return [...changed, ...(isDeepStrictEqual(next.launchers, present.launchers) ? [] : ["launchers"])];
+}
+
+function valueIn(config: Config, section: string, key: string): unknown {
+  const values: unknown = Object.entries(config).find(([name]) => name === section)?.[1];
+  const field = { prefer_regions: "prefer", prefer_languages: "prefer" }[key] ?? fieldNameOf(key);
+  return isRecord(values) ? values[field] : undefined;
+}
+
+/** The paths of the settings that this device does not have. */
+export function missingHere({ systems, readers }: Config): readonly string[] {
+  const folders = [...systems.statedRootFolders, ...systems.folders.map(({ folder }) => folder)];
+  const ports = readers.connect.map((connection) => /^[^:]*:(\/[^?]*)/.exec(connection)?.[1] ?? "/");
+  return [
+    ...[...new Set(folders)]
+      .filter((path) => !existsSync(path))
+      .map((path) => `this device has no media folder ${path}`),
+    ...ports.filter((path) => !existsSync(path)).map((path) => `this device has no reader at ${path}`),
+  ];
+}

@@ -1,0 +1,51 @@
+/** The shapes of what happens to the device itself: updates, restarts and backups. */
+import * as v from "valibot";
+import { count, time, type ValueOf } from "./shapes.ts";
+
+/** Requests about the device itself, which need the right `own`. */
+export const deviceActions = ["restart", "shutdown", "update"] as const;
+export type DeviceAction = (typeof deviceActions)[number];
+
+/** An update of the image that is being fetched and installed, or was not. */
+export const updateState = v.object({
+  step: v.picklist(["fetching", "checking", "writing", "reading back", "restarting", "failed"]),
+  percent: v.exactOptional(count),
+  /** A sentence, if it failed. */
+  why: v.exactOptional(v.string()),
+});
+export type UpdateState = ValueOf<typeof updateState>;
+
+/** A backup that was made. */
+export const backupFacts = v.object({
+  /** Of the packed content: it identifies the backup. */
+  sha256: v.string(),
+  bytes: count,
+  leftOut: v.array(v.string()),
+  /** The name of a backup that stays on the device. */
+  kept: v.exactOptional(v.string()),
+});
+/** Numbers of rows, files and launchers. */
+const backupCounts = v.object({
+  mappings: count,
+  mappingFiles: count,
+  launchers: count,
+  history: count,
+  plays: count,
+  positions: count,
+});
+/** The content of a backup, without what only its passphrase opens. */
+export const backupContent = v.object({
+  sha256: v.string(),
+  bytes: count,
+  made: time,
+  version: v.string(),
+  counts: backupCounts,
+  /** `none`: it holds none; `locked`: without the passphrase their number is unknown. */
+  clients: v.union([v.picklist(["none", "locked"]), count]),
+  /** Settings that differ from those of the device. */
+  changes: v.array(v.string()),
+  warnings: v.array(v.string()),
+});
+/** The answer to `PUT /backup`: the content of the backup, and the same numbers of the device now. */
+export const backupPreview = v.object({ ...backupContent.entries, now: backupCounts });
+export type BackupContent = ValueOf<typeof backupContent>;

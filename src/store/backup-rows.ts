@@ -1,0 +1,230 @@
+/**
+ * The rows of a backup: read as of one moment, staged in a database of their own, and put in the place of the present rows in
+ * one transaction. A staged database begins with the schema of the backup, and the later migrations bring it up to date.
+ */
+import { Database, SQLiteError } from "bun:sqlite";
+import { rmSync } from "node:fs";
+import { backupHistoryCharsMax } from "../core/console-limits.ts";
+import { ServiceError } from "../core/errors.ts";
+import {
+  clientsMax,
+  historyRowsMax,
+  mappingsMax,
+  playsRowsMax,
+  positionsMax,
+  scriptBytesMax,
+} from "../core/limits.ts";
+import type { MappingParams } from "../core/token.ts";
+import { backupPathOf } from "./backup.ts";
+import { syncPath } from "./database-files.ts";
+import { bringUpToDate, migrations } from "./migrations.ts";
+
+/** The tables of a backup, with the most rows of each. Their order is that of the file. */
+export const backupTables = {
+  mappings: mappingsMax,
+  history: historyRowsMax,
+  plays: playsRowsMax,
+  positions: positionsMax,
+  last_media: 1,
+  clients: clientsMax,
+} as const;
+
+export type BackupTable = keyof typeof backupTables;
+type Value = string | number | null;
+export type BackupRow = Readonly<Record<string, Value>>;
+
+const sql = {
+  // An unused pairing link expires within minutes.
+  rows: (table: BackupTable) =>
+    `SELECT * FROM ${table} ${table === "clients" ? "WHERE expires_ms IS NULL" : ""} ORDER BY rowid`,
+  historySizes: `SELECT id, length(uid) + length(text) + length(data) + length(script) AS chars
+                 FROM history ORDER BY id DESC`,
+  history: "SELECT * FROM history WHERE id >= $id ORDER BY id",
+  count: (table: BackupTable) => `SELECT count(*) AS count FROM ${table}`,
+  columns: "SELECT name FROM pragma_table_info($table)",
+  mappings: `SELECT enabled, label, type, "match", pattern, override FROM mappings ORDER BY id`,
+  roles: "SELECT count(*) AS count FROM clients WHERE role NOT IN ('member', 'player')",
+} as const;
+
+/** The number of the last migration, which a backup states. */
+export const schemaVersion = migrations.length;
+
+/** Reads the rows of a database, also while a service uses it. Each table is of the same moment until disposed. */
+export function readBackupRows(path: string) {
+  const database = new Database(path, { readonly: true, strict: true });
+  database.run("PRAGMA busy_timeout = 2000");
+  database.run("BEGIN");
+  const firstHistoryId = async (breathe: () => Promise<void>) => {
+    let [chars, first] = [0, 0];
+    const sizes = database.query<{ id: number; chars: number }, []>(sql.historySizes);
+    for (const { id, chars: more } of sizes.iterate()) {
+      chars += more;
+      if (chars > backupHistoryCharsMax) break;
+      first = id;
+      await breathe();
+    }
+    return first;
+  };
+  return {
+    /** In order; of the history, the newest within `backupHistoryCharsMax`. Awaits `breathe` often. */
+    async *rows(table: BackupTable, breathe: () => Promise<void>): AsyncGenerator<BackupRow> {
+      const found =
+        table === "history"
+          ? database
+              .query<BackupRow, { id: number }>(sql.history)
+              .iterate({ id: await firstHistoryId(breathe) })
+          : database.query<BackupRow, []>(sql.rows(table)).iterate();
+      for (const row of found) {
+        yield row;
+        await breathe();
+      }
+    },
+    [Symbol.dispose]: () => database.close(),
+  };
+}
+
+/** The number of rows in each table. */
+export function countRows(path: string): Readonly<Record<BackupTable, number>> {
+  using database = new Database(path, { readonly: true, strict: true });
+  return countsIn(database);
+}
+
+function countsIn(database: Database): Record<BackupTable, number> {
+  const counts = { mappings: 0, history: 0, plays: 0, positions: 0, last_media: 0, clients: 0 };
+  for (const table of tablesOf(counts))
+    counts[table] = database.query<{ count: number }, []>(sql.count(table)).get()?.count ?? 0;
+  return counts;
+}
+
+function tablesOf(counts: Readonly<Record<BackupTable, number>>): readonly BackupTable[] {
+  return Object.keys(counts).filter(isBackupTable);
+}
+
+export function isBackupTable(name: unknown): name is BackupTable {
+  return typeof name === "string" && Object.hasOwn(backupTables, name);
+}
+
+/** A new database at `path` with the tables of the migration `schema`, from 1. */
+export function stageRows(path: string, schema: number) {
+  const database = new Database(path, { create: true, strict: true });
+  database.run("PRAGMA journal_mode = OFF");
+  database.run("PRAGMA synchronous = OFF");
+  for (const migration of migrations.slice(0, schema)) database.run(migration);
+  database.run(`PRAGMA user_version = ${schema}`);
+  database.run("BEGIN");
+  const columns = new Map<string, ReadonlySet<string>>();
+  const counts = new Map<string, number>();
+  const columnsOf = (table: BackupTable) => {
+    const known = columns.get(table) ?? new Set(columnNames(database, table));
+    columns.set(table, known);
+    return known;
+  };
+  return {
+    /** Adds a row. Throws a sentence for one that the table cannot hold. */
+    add(table: BackupTable, row: BackupRow): void {
+      const names = Object.keys(row);
+      const wrong = names.find((name) => !columnsOf(table).has(name));
+      if (columnsOf(table).size === 0 || wrong !== undefined)
+        throw new Error(`the table ${table} has no ${wrong ?? "rows"} in this format`);
+      const count = (counts.get(table) ?? 0) + 1;
+      if (count > backupTables[table])
+        throw new Error(`it has more than ${backupTables[table]} rows of ${table}`);
+      counts.set(table, count);
+      for (const [name, value] of Object.entries(row)) checkValue(`${table}.${name}`, name, value);
+      const list = names.map((name) => `"${name}"`).join(", ");
+      const places = names.map((name) => `$${name}`).join(", ");
+      inWords(table, () => database.query(`INSERT INTO ${table} (${list}) VALUES (${places})`).run(row));
+    },
+    /** Brings the rows up to date and on the disk, and returns their numbers and the mappings. */
+    finish() {
+      database.run("COMMIT");
+      const fault = bringUpToDate(database);
+      if (fault !== undefined) throw new Error(fault);
+      if (database.query<{ count: number }, []>(sql.roles).get()?.count !== 0)
+        throw new Error("clients.role: there is no such role");
+      const mappings = database.query<StoredMapping, []>(sql.mappings).all().map(mappingOf);
+      const made = { counts: countsIn(database), mappings };
+      database.close();
+      syncPath(path);
+      return made;
+    },
+    [Symbol.dispose]: () => database.close(),
+  };
+}
+
+function columnNames(database: Database, table: BackupTable): readonly string[] {
+  return database
+    .query<{ name: string }, { table: string }>(sql.columns)
+    .all({ table })
+    .map(({ name }) => name);
+}
+
+interface StoredMapping extends Omit<MappingParams, "enabled"> {
+  readonly enabled: number;
+}
+
+function mappingOf({ enabled, ...row }: StoredMapping): MappingParams {
+  return { ...row, enabled: enabled === 1 };
+}
+
+const idMax = 2 ** 48; // Below the ranks of mappings in files.
+const timeMsMax = 8.64e15; // The last time of a Date.
+
+/** Throws for a value that the service would not have written. SQLite checks the types. */
+function checkValue(place: string, name: string, value: Value): void {
+  if (typeof value === "string") {
+    // Hex digits are twice the bytes.
+    if (value.length > 2 * scriptBytesMax) throw new Error(`${place}: it is too long`);
+  } else if (value !== null) {
+    const [min, max] = name === "id" ? [1, idMax] : [0, timeMsMax];
+    if (!Number.isSafeInteger(value) || value < min || value > max)
+      throw new Error(`${place}: ${value} cannot be true`);
+  }
+}
+
+function inWords(table: string, run: () => unknown): void {
+  try {
+    run();
+  } catch (error) {
+    if (
+      !(error instanceof SQLiteError) ||
+      error.code === "SQLITE_FULL" ||
+      error.code?.startsWith("SQLITE_IOERR")
+    )
+      throw error;
+    throw new Error(`a row of ${table} is not valid: ${error.message}`, { cause: error });
+  }
+}
+
+/**
+ * Puts the rows of the staged tables in the place of those of the database at `path`, in one transaction that is on the disk
+ * when it returns. All other tables stay. No other connection may be open. Throws without a change.
+ */
+export function replaceRows(path: string, staged: string, tables: readonly BackupTable[]): void {
+  using database = new Database(path, { strict: true });
+  database.run("PRAGMA synchronous = FULL");
+  database.query("ATTACH $staged AS staged").run({ staged });
+  const damage = database
+    .query<{ quick_check: string }, []>("PRAGMA staged.quick_check(1)")
+    .get()?.quick_check;
+  const version = database
+    .query<{ user_version: number }, []>("PRAGMA staged.user_version")
+    .get()?.user_version;
+  if (damage !== "ok" || version !== migrations.length)
+    throw new ServiceError("failed", `the staged rows cannot be used (${damage}, version ${version})`);
+  database.transaction(() => {
+    for (const table of tables) {
+      const columns = columnNames(database, table)
+        .map((name) => `"${name}"`)
+        .join(", ");
+      database.run(`DELETE FROM main.${table}`);
+      database.run(
+        `INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM staged.${table} ORDER BY rowid`,
+      );
+    }
+  })();
+  database.run("DETACH staged");
+  database.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  // After damage, the copy of the present rows would bring the earlier mappings back.
+  rmSync(backupPathOf(path), { force: true });
+}

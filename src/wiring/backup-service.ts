@@ -1,0 +1,137 @@
+/** Backups and restores of the running service. A restore is prepared and decided here; the start after it completes it. */
+import { existsSync } from "node:fs";
+import { mkdir, open, readdir, rm } from "node:fs/promises";
+import type { BackupService } from "../api/services.ts";
+import { decideRestore } from "../backup/apply-restore.ts";
+import { checkBackupFile } from "../backup/backup-file.ts";
+import {
+  type BackupPlaces,
+  backupPaths,
+  keepBackup,
+  makeBackup,
+  mappingFileForm,
+  mappingsFolderOf,
+} from "../backup/make-backup.ts";
+import { stageRestore } from "../backup/stage-restore.ts";
+import type { Settings } from "../config/settings.ts";
+import type { Config } from "../config/shape.ts";
+import { backupFileBytesMax } from "../core/console-limits.ts";
+import { failed, ifThere, messageOf, publicError, ServiceError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import { createSerialQueue } from "../core/serial-queue.ts";
+import { countRows } from "../store/backup-rows.ts";
+import type { Store } from "../store/open.ts";
+
+interface BackupParts {
+  readonly places: BackupPlaces;
+  readonly settings: Pick<Settings, "current" | "fault">;
+  readonly store: Pick<Store, "history">;
+  readonly log: Log;
+  /** Stops the service and starts it again, soon. */
+  readonly restart: () => void;
+}
+
+const chunkBytes = 64 * 1024;
+
+export function createBackupService({ places, settings, store, log, restart }: BackupParts): BackupService {
+  const paths = backupPaths(places);
+  const inTurn = createSerialQueue();
+  let isDecided = false;
+  const task = <T>(run: () => Promise<T>): Promise<T> =>
+    inTurn(async () => {
+      if (isDecided)
+        throw new ServiceError(
+          "conflict",
+          "a backup is being restored: wait until the service has started again",
+        );
+      // A row of the history waits in memory for a moment.
+      store.history.flush();
+      try {
+        return await run();
+      } catch (error) {
+        throw error instanceof ServiceError ? error : failed(messageOf(error), error);
+      }
+    });
+  const stage = (passphrase: string | undefined) =>
+    stageRestore(paths.given, places, { passphrase, present: settings.current() });
+
+  return {
+    make: (passphrase, before) =>
+      task(async () => {
+        if (before !== undefined) return await keepBackup(before, places, passphrase);
+        const fault = settings.fault();
+        if (fault !== undefined)
+          throw failed(`repair the settings first, because this backup could not be restored: ${fault}`);
+        const made = await makeBackup(paths.made, places, passphrase);
+        log.info("backup", "made", { bytes: made.bytes, clients: passphrase !== undefined });
+        return made;
+      }),
+    take: () =>
+      task(async () => {
+        if (!existsSync(paths.made))
+          throw new ServiceError("not-found", "no backup is ready: call the method backup first");
+        const file = await open(paths.made);
+        await rm(paths.made);
+        return { bytes: (await file.stat()).size, stream: streamOf(file) };
+      }),
+    give: (body) =>
+      task(async () => {
+        await mkdir(paths.folder, { recursive: true, mode: 0o700 });
+        await receive(body, paths.given);
+        const content = await stage(undefined);
+        await rm(paths.staged, { recursive: true, force: true });
+        return { ...content, now: await presentCounts(places, settings.current()) };
+      }),
+    restore: (sha256, passphrase) =>
+      task(async () => {
+        if (!existsSync(paths.given) || (await checkBackupFile(paths.given)).sha256 !== sha256)
+          throw new ServiceError(
+            "not-found",
+            "this backup was not sent, or another one after it: send it by PUT /backup first",
+          );
+        const content = await stage(passphrase);
+        const { kept } = await keepBackup("restore", places, passphrase);
+        await decideRestore(places);
+        isDecided = true;
+        log.info("backup", "a restore is decided, and the service starts again", {
+          made: content.made,
+          kept,
+        });
+        // After the answer.
+        setImmediate(restart);
+        return { ...content, kept };
+      }),
+  };
+}
+
+async function presentCounts(places: BackupPlaces, { launchers }: Config) {
+  const { last_media: _media, clients: _clients, ...rows } = countRows(backupPaths(places).database);
+  const names = (await ifThere(readdir(mappingsFolderOf(places)))) ?? [];
+  const mappingFiles = names.filter((name) => mappingFileForm.test(name)).length;
+  return { ...rows, mappingFiles, launchers: launchers.length };
+}
+
+/** Reads the open file in chunks, and closes it at the end. */
+function streamOf(file: Awaited<ReturnType<typeof open>>): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    async pull(controller) {
+      const { bytesRead, buffer } = await file.read(new Uint8Array(chunkBytes));
+      if (bytesRead > 0) return controller.enqueue(buffer.subarray(0, bytesRead));
+      controller.close();
+      await file.close();
+    },
+    cancel: () => file.close(),
+  });
+}
+
+/** Writes a body to a file, a chunk at a time. Throws `busy` for one that is too long. */
+async function receive(body: ReadableStream<Uint8Array>, path: string): Promise<void> {
+  await using file = await open(path, "w", 0o600);
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > backupFileBytesMax)
+      throw publicError("invalid-params", `a backup has at most ${backupFileBytesMax} bytes`);
+    await file.write(chunk);
+  }
+}
