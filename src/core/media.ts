@@ -93,6 +93,11 @@ export function mediaNameOf(path: string): string {
   return dot > 0 ? name.slice(0, dot) : name;
 }
 
+/** A path as a launch script, with the special characters of docs/SCRIPT.md escaped. */
+export function scriptOf(path: string): string {
+  return path.replace(/\^|\?|\|\||\[\[/g, (mark) => [...mark].map((char) => `^${char}`).join(""));
+}
+
 /** The extension in lower case with its dot, or an empty string: `.mp3`. */
 export function extensionOf(path: string): string {
   const name = path.slice(path.lastIndexOf("/") + 1);

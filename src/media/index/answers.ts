@@ -1,6 +1,6 @@
 /** Queries of the index in the shapes of the API: searches, titles on cards, and random choices. */
 import { titleCandidatesMax } from "../../core/limits.ts";
-import { type Media, mediaNameOf, type System, type TitlePreferences } from "../../core/media.ts";
+import { type Media, mediaNameOf, type System, scriptOf, type TitlePreferences } from "../../core/media.ts";
 import type { StoredName, StoredPlace } from "../../store/media-index-write.ts";
 import { joinNames, readable } from "../file-names.ts";
 import { systemById } from "../known-systems.ts";
@@ -117,11 +117,6 @@ export function mediaOf(index: LoadedIndex, place: Omit<StoredPlace, "base">): M
 
 function stemOf({ name }: Pick<StoredPlace, "name">): string {
   return mediaNameOf(readable(name));
-}
-
-/** A path as a launch script, with the special characters of docs/SCRIPT.md escaped. */
-function scriptOf(path: string): string {
-  return path.replace(/\^|\?|\|\||\[\[/g, (mark) => [...mark].map((char) => `^${char}`).join(""));
 }
 
 export type MediaSource =

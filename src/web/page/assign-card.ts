@@ -1,10 +1,11 @@
 /** The card for a new card: it appears when a card without a meaning lies on a reader, and gives the card one. */
-import { type Calls, RpcError } from "../../client/client.ts";
+import type { Calls } from "../../client/client.ts";
 import { button, el, named, note, section } from "./dom.ts";
 import { type Listed, searchBox, writeToCard } from "./page-search.ts";
 import { readerEvents } from "./page-status.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
+import { causeOf } from "./write-many.ts";
 
 type Token = Calls["tokens"]["result"]["active"][number];
 
@@ -119,10 +120,3 @@ const recentMax = 20;
 
 /** Identifies a card from its arrival to its removal. */
 const visitOf = ({ uid, readerId, scanTime }: Token) => `${readerId} ${uid} ${scanTime}`;
-
-/** The cause of a write that failed; empty if there is none. */
-function causeOf(error: unknown): string {
-  const data: unknown = error instanceof RpcError ? error.data : undefined;
-  const cause: unknown = typeof data === "object" && data !== null && "cause" in data ? data.cause : "";
-  return String(cause);
-}

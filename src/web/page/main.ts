@@ -5,6 +5,9 @@ import { assignCard } from "./assign-card.ts";
 import { browseCard } from "./browse-card.ts";
 import { healthCard, logCard, powerCard } from "./device-cards.ts";
 import { button, byId, note } from "./dom.ts";
+import { historyCard } from "./history-card.ts";
+import { limitsCard } from "./limits-card.ts";
+import { mappingsCard } from "./mappings-card.ts";
 import { languageChoice, loadLanguage } from "./page-language.ts";
 import { createPictures } from "./page-pictures.ts";
 import { searchCard } from "./page-search.ts";
@@ -16,6 +19,7 @@ import { playingCard, playlistCard } from "./playing-card.ts";
 import { type PageCard, type PageScreen, type Shared, showScreens } from "./screens.ts";
 import { settingsCard } from "./settings-card.ts";
 import { pairMoreCard, unpairedCard } from "./unpaired.ts";
+import { writeManyCard } from "./write-many.ts";
 
 /** The screens in the order of the bar. A card is one line here; `needs` names the right without which it is not made. */
 const screens: readonly PageScreen[] = [
@@ -39,7 +43,14 @@ const screens: readonly PageScreen[] = [
   {
     id: "cards",
     icon: "M3 6h18v12H3zM3 10h18",
-    cards: [],
+    cards: [
+      { needs: "change", make: mappingsCard },
+      { needs: "change", make: writeManyCard },
+    ],
+    aside: [
+      { needs: "change", make: historyCard },
+      { needs: "change", make: limitsCard },
+    ],
   },
   {
     id: "device",
@@ -176,6 +187,7 @@ function hear(client: Client, { method, params }: Notification): void {
     const confirm = button(say.switchNow, () => client.call("confirm"));
     note(say.guarded(params.playing), confirm);
   }
+  if (method === "playtime.warning") note(say.cards.timeLeft(params.minutesLeft));
   // A launch that the guard holds back has its own note.
   if (method === "launch.finished" && !params.success && params.time !== guarded)
     note(reasonOf(params.error ?? say.notStarted));

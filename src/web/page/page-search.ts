@@ -5,6 +5,7 @@ import { button, el, named, note, openDialog, replaceKeepingFocus, section, tell
 import { findMedia, foundMax } from "./finding.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
+import { queueCard } from "./write-many.ts";
 
 const waitMs = 120;
 const pageRows = 40;
@@ -99,7 +100,8 @@ export function playRows({ client, pictures, canPlay, canChange, canWrite }: Sha
       // The playing card shows the new media.
       note(canChange ? say.starting(name) : say.asked);
     });
-    const write = () => writeToCard(client, name, { text: zapScript });
+    const later = () => note(say.cards.queued(name, queueCard(name, zapScript)));
+    const write = () => writeToCard(client, name, { text: zapScript }, later);
     const what = [pictures.inRow(path), el("span", {}, ...named(name, systemName))];
     return el(
       "li",
@@ -128,15 +130,21 @@ export function searchCard(shared: Shared): PageCard {
 
 /**
  * Shows a dialog until the card is written or the dialog closed; false if it was closed. Rejects if the service refuses the
- * card.
+ * card. With `later` the dialog offers to write the card later, with others.
  */
 export async function writeToCard(
   client: Client,
   name: string,
   what: Calls["readers.write"]["params"],
+  later?: () => void,
 ): Promise<boolean> {
   let isWaiting = true;
-  const dialog = openDialog(say.write, say.cancel, el("p", {}, say.writeTo(name)));
+  const queue = async () => {
+    dialog.close();
+    later?.();
+  };
+  const more = later === undefined ? undefined : button(say.cards.later, queue, { class: "wide" });
+  const dialog = openDialog(say.write, say.cancel, el("p", {}, say.writeTo(name)), more);
   void dialog.closed.then(() => {
     // The write may have ended already; then there is nothing to cancel.
     if (isWaiting) client.call("readers.write.cancel").catch(() => {});

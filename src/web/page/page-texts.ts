@@ -3,6 +3,7 @@
  * that a missing text does not compile. Numbers, times and dates are in the form of the language.
  */
 
+import { englishCards } from "./languages/english-cards.ts";
 import { englishDevice } from "./languages/english-device.ts";
 
 let locale = "en";
@@ -173,7 +174,7 @@ const english = {
   digits: "The six digits",
   pair: "Pair",
 
-  cards: {},
+  cards: englishCards({ number, counted }),
   device: englishDevice,
   upload: {},
   backup: {},

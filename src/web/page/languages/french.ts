@@ -1,5 +1,6 @@
 /** The page in French, with the formal address. */
 import type { Numbers, PageTexts } from "../page-texts.ts";
+import { frenchCards } from "./french-cards.ts";
 
 export const french = ({ number, counted }: Numbers): PageTexts => ({
   language: "Langue",
@@ -151,7 +152,7 @@ export const french = ({ number, counted }: Numbers): PageTexts => ({
   digits: "Les six chiffres",
   pair: "Associer",
 
-  cards: {},
+  cards: frenchCards({ number, counted }),
   device: {
     health: "État de l’appareil",
     allWell: "Tout fonctionne.",

@@ -1,5 +1,6 @@
 /** The page in German, with the formal address. */
 import type { Numbers, PageTexts } from "../page-texts.ts";
+import { germanCards } from "./german-cards.ts";
 
 export const german = ({ number, counted }: Numbers): PageTexts => ({
   language: "Sprache",
@@ -146,7 +147,7 @@ export const german = ({ number, counted }: Numbers): PageTexts => ({
   digits: "Die sechs Ziffern",
   pair: "Koppeln",
 
-  cards: {},
+  cards: germanCards({ number, counted }),
   device: {
     health: "Zustand des Geräts",
     allWell: "Alles funktioniert.",

@@ -1,7 +1,8 @@
 /** The page in Japanese, in the polite form. */
 import type { Numbers, PageTexts } from "../page-texts.ts";
+import { japaneseCards } from "./japanese-cards.ts";
 
-export const japanese = ({ number }: Numbers): PageTexts => ({
+export const japanese = ({ number, counted }: Numbers): PageTexts => ({
   language: "言語",
 
   connecting: "接続しています…",
@@ -145,7 +146,7 @@ export const japanese = ({ number }: Numbers): PageTexts => ({
   digits: "6 桁の数字",
   pair: "ペアリング",
 
-  cards: {},
+  cards: japaneseCards({ number, counted }),
   device: {
     health: "機器の状態",
     allWell: "すべて正常です。",

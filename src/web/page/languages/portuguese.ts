@@ -1,5 +1,6 @@
 /** The page in Portuguese. */
 import type { Numbers, PageTexts } from "../page-texts.ts";
+import { portugueseCards } from "./portuguese-cards.ts";
 
 export const portuguese = ({ number, counted }: Numbers): PageTexts => ({
   language: "Idioma",
@@ -149,7 +150,7 @@ export const portuguese = ({ number, counted }: Numbers): PageTexts => ({
   digits: "Os seis dígitos",
   pair: "Parear",
 
-  cards: {},
+  cards: portugueseCards({ number, counted }),
   device: {
     health: "Estado do aparelho",
     allWell: "Tudo funciona.",

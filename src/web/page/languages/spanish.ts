@@ -1,5 +1,6 @@
 /** The page in Spanish, with the formal address. */
 import type { Numbers, PageTexts } from "../page-texts.ts";
+import { spanishCards } from "./spanish-cards.ts";
 
 export const spanish = ({ number, counted }: Numbers): PageTexts => ({
   language: "Idioma",
@@ -149,7 +150,7 @@ export const spanish = ({ number, counted }: Numbers): PageTexts => ({
   digits: "Las seis cifras",
   pair: "Vincular",
 
-  cards: {},
+  cards: spanishCards({ number, counted }),
   device: {
     health: "Estado del dispositivo",
     allWell: "Todo funciona.",

@@ -1,0 +1,114 @@
+/** The history: cards and played media, page by page, each to be played again. */
+import type { Calls } from "../../client/client.ts";
+import { scriptOf } from "../../core/media.ts";
+import { button, el, listCard, named, note, telling } from "./dom.ts";
+import { meaningOf } from "./page-status.ts";
+import { dateOf, reasonOf, say } from "./page-texts.ts";
+import type { PageCard, Shared } from "./screens.ts";
+
+// With the longest texts these stay below a page's limit, so that a shorter page is the last one.
+const pageRows = 15;
+type Tapped = Calls["tokens.history"]["result"]["entries"][number];
+type Played = Calls["media.history"]["result"]["entries"][number];
+
+export function historyCard({ client }: Shared): PageCard {
+  const texts = say.cards;
+  let kind: "tapped" | "played" = "tapped";
+  let uid = "";
+  let rows: HTMLElement[] = [];
+  /** The place of the next page: a time, or a cursor. */
+  let after: string | undefined;
+  let asked = 0;
+  const more = button(say.showMore, async () => {
+    const place = rows.length;
+    await load();
+    rows[place]?.querySelector("button")?.focus();
+  });
+  const { card, show } = listCard(texts.history, texts.noneYet, el("div", { class: "bar" }, more));
+  const all = button(texts.allCards, () => only(""));
+  const tabs = (["tapped", "played"] as const).map((one) => {
+    const tab = button(texts[one], async () => {
+      kind = one;
+      uid = "";
+      await restart();
+    });
+    return { one, tab };
+  });
+  card.querySelector("h2")?.after(el("div", { class: "bar" }, ...tabs.map(({ tab }) => tab), all));
+
+  const again = (
+    name: string,
+    facts: string,
+    isBad: boolean,
+    launch: (() => Promise<unknown>) | undefined,
+  ) => {
+    const what = el("span", {}, ...named(name, facts, isBad));
+    if (launch === undefined) return el("div", { class: "what row" }, what);
+    const onclick = telling(async () => {
+      await launch();
+      note(say.starting(name));
+    });
+    return el("button", { type: "button", class: "row", title: texts.playAgain, onclick }, what);
+  };
+  const tappedRow = ({ time, text, data, success, error, script, ...entry }: Tapped) => {
+    const name = meaningOf(script || text) || say.cardOf(entry.uid);
+    const facts = [dateOf(time), entry.uid, success ? "" : reasonOf(error ?? say.notStarted)];
+    const launch = () => client.call("launch", { text, uid: entry.uid, data });
+    const filter =
+      entry.uid === "" || uid !== ""
+        ? undefined
+        : button(texts.onlyThis, () => only(entry.uid), { "aria-label": texts.onlyOf(entry.uid) });
+    return el("li", {}, again(name, facts.filter(Boolean).join(" · "), !success, launch), filter);
+  };
+  const playedRow = ({ systemName, mediaName, mediaPath, startedAt, playTime }: Played) => {
+    const facts = [dateOf(startedAt), systemName, texts.playedFor(Math.floor(playTime / 60))].join(" · ");
+    const launch = mediaPath === "" ? undefined : () => client.call("launch", scriptOf(mediaPath));
+    return el("li", {}, again(mediaName, facts, false, launch));
+  };
+  /** Loads the next page. */
+  const load = async () => {
+    asked += 1;
+    const number = asked;
+    const page = await (kind === "tapped" ? tapped() : played());
+    // A later press may have been answered first.
+    if (number !== asked) return;
+    rows = [...rows, ...page.rows];
+    after = page.next;
+    more.hidden = after === undefined;
+    show(rows);
+  };
+  const tapped = async () => {
+    const { entries } = await client.call("tokens.history", {
+      limit: pageRows,
+      ...(uid === "" ? {} : { uid }),
+      ...(after === undefined ? {} : { before: after }),
+    });
+    const next = entries.length < pageRows ? undefined : entries.at(-1)?.time;
+    return { rows: entries.map(tappedRow), next };
+  };
+  const played = async () => {
+    const { entries, pagination } = await client.call("media.history", {
+      limit: pageRows,
+      cursor: after ?? null,
+    });
+    return { rows: entries.map(playedRow), next: pagination.nextCursor };
+  };
+  const restart = async () => {
+    [rows, after] = [[], undefined];
+    for (const { one, tab } of tabs) tab.setAttribute("aria-pressed", String(one === kind));
+    all.hidden = uid === "";
+    await load();
+  };
+  const only = async (card: string) => {
+    uid = card;
+    await restart();
+  };
+  return {
+    card,
+    /** The first page; further pages that are shown stay. */
+    refresh: async () => {
+      if (rows.length <= pageRows) await restart();
+    },
+    hears: ["launch.finished", "media.stopped"],
+  };
+}

@@ -1,0 +1,104 @@
+/** Play time and volume: the time that is left today, and the limits, which the owner may change on the device. */
+import type { Calls } from "../../client/client.ts";
+import { button, el, note, section } from "./dom.ts";
+import { labelled } from "./mapping-editor.ts";
+import { say } from "./page-texts.ts";
+import type { PageCard, Shared } from "./screens.ts";
+
+type State = Calls["playtime"]["result"];
+type Limits = State["limits"];
+
+const minuteMs = 60_000;
+
+export function limitsCard({ client, rights }: Shared): PageCard {
+  const texts = say.cards;
+  const [day, session] = [account(texts.today), account(texts.session)];
+  const loudest = el("p", { class: "more" });
+  const clock = el("p", { class: "more bad" }, texts.noClock);
+  const update = async (limits: Calls["playtime.limits.update"]["params"]) => {
+    await client.call("playtime.limits.update", limits);
+    await refresh();
+  };
+  const form = rights.includes("own") ? limitsForm(update) : undefined;
+  const rest = form === undefined ? el("p", { class: "more" }, texts.onlyOnDevice) : form.element;
+  const card = section(texts.limits, ...day.parts, ...session.parts, loudest, clock, rest);
+  const refresh = async () => {
+    const state = await client.call("playtime");
+    day.show(state.day, state.limits.dailyMinutes);
+    session.show(state.session, state.limits.sessionMinutes);
+    loudest.textContent = texts.loudest(state.limits.volumeMax);
+    clock.hidden = state.clockBelieved;
+    form?.show(state.limits);
+  };
+  return { card, refresh, hears: ["media.started", "media.stopped", "playtime.warning"] };
+}
+
+/** The used and the remaining time, with a bar if there is a limit. */
+function account(title: string) {
+  const text = el("p", {});
+  const bar = el("progress", { "aria-label": title });
+  const show = ({ usedMs, remainingMs }: State["day"] | State["session"], limit: number) => {
+    const left = remainingMs === undefined ? undefined : Math.ceil(remainingMs / minuteMs);
+    text.textContent = `${title}: ${say.cards.usedOf(Math.floor(usedMs / minuteMs), left)}`;
+    bar.hidden = left === undefined;
+    bar.max = Math.max(limit, 1);
+    bar.value = limit - (left ?? 0);
+  };
+  return { parts: [text, bar], show };
+}
+
+function limitsForm(update: (limits: Calls["playtime.limits.update"]["params"]) => Promise<unknown>) {
+  const texts = say.cards;
+  const isOn = el("input", { type: "checkbox", role: "switch" });
+  const minutes = () => el("input", { type: "number", min: "0", max: "10080" });
+  const [daily, each, reset] = [minutes(), minutes(), minutes()];
+  const warnings = el("input", { inputmode: "numeric", placeholder: "5, 1" });
+  const volume = el("input", { type: "number", min: "0", max: "100" });
+  const fields = [isOn, daily, each, reset, warnings, volume];
+  /** A visitor's changes stay until they are saved. */
+  let isTouched = false;
+  for (const field of fields)
+    field.addEventListener("input", () => {
+      isTouched = true;
+    });
+  const save = button(
+    texts.save,
+    async () => {
+      await update({
+        limitsEnabled: isOn.checked,
+        dailyMinutes: Number(daily.value),
+        sessionMinutes: Number(each.value),
+        sessionResetMinutes: Number(reset.value),
+        warningMinutes: warnings.value
+          .split(/[^\d]+/)
+          .filter(Boolean)
+          .map(Number),
+        volumeMax: Number(volume.value),
+      });
+      isTouched = false;
+      note(texts.saved);
+    },
+    { class: "main" },
+  );
+  const show = (limits: Limits) => {
+    if (isTouched) return;
+    isOn.checked = limits.limitsEnabled;
+    daily.value = String(limits.dailyMinutes);
+    each.value = String(limits.sessionMinutes);
+    reset.value = String(limits.sessionResetMinutes);
+    warnings.value = limits.warningMinutes.join(", ");
+    volume.value = String(limits.volumeMax);
+  };
+  const element = el(
+    "div",
+    {},
+    labelled(texts.limitsCount, isOn),
+    labelled(texts.perDay, daily),
+    labelled(texts.perSession, each),
+    labelled(texts.newSession, reset),
+    labelled(texts.warnings, warnings),
+    labelled(texts.loudestInput, volume),
+    el("div", { class: "bar" }, save),
+  );
+  return { element, show };
+}

@@ -1,0 +1,139 @@
+/** The dialog for a mapping: its fields, and a test with a card or a typed value before anything is stored. */
+import type { Calls, Client, Notification } from "../../client/client.ts";
+import { messageOf } from "../../core/errors.ts";
+import { button, el, note, openDialog, telling } from "./dom.ts";
+import { meaningOf } from "./page-status.ts";
+import { say } from "./page-texts.ts";
+
+export type MappingRow = Calls["mappings"]["result"]["mappings"][number];
+type Token = Calls["tokens"]["result"]["active"][number];
+type Fields = Calls["mappings.new"]["params"];
+
+/** Such as `starts Super Game`. */
+export function launchWords(script: string): string {
+  const act = /^\*\*(?:playlist\.)?(stop|next|previous)$/.exec(script)?.[1];
+  if (act === "stop" || act === "next" || act === "previous") return say.cards.acts[act];
+  const meaning = meaningOf(script);
+  return /^(\*\*|https?:)/.test(meaning) ? say.cards.runs(meaning) : say.cards.starts(meaning);
+}
+
+export function mappingName({ label, override }: Pick<MappingRow, "label" | "override">): string {
+  return label || meaningOf(override);
+}
+
+/** A name for a control, above it. */
+export function labelled(text: string, control: HTMLElement): HTMLElement {
+  control.setAttribute("aria-label", text);
+  return el("label", { class: "field" }, text, control);
+}
+
+function choice<Word extends string>(words: Readonly<Record<Word, string>>) {
+  const options = Object.entries<string>(words).map(([value, text]) => el("option", { value }, text));
+  return el("select", {}, ...options);
+}
+
+/** Opens the dialog; without `before`, for a new mapping. `hear` takes the notifications while it is open. */
+export function editMapping(client: Client, all: readonly MappingRow[], before: MappingRow | undefined) {
+  const texts = say.cards;
+  const text = () => el("input", { autocomplete: "off", autocapitalize: "off", spellcheck: "false" });
+  const [label, pattern, override, value] = [text(), text(), text(), text()];
+  const [type, match] = [choice(texts.fields), choice(texts.ways)];
+  [type.value, match.value] = [before?.type ?? "uid", before?.match ?? "exact"];
+  [label.value, pattern.value] = [before?.label ?? "", before?.pattern ?? ""];
+  override.value = before?.override ?? "";
+  const [found, refused] = [
+    el("p", { role: "status", class: "later" }),
+    el("p", { role: "alert", class: "bad" }),
+  ];
+  value.setAttribute("aria-label", texts.testHow);
+  value.className = "typed";
+  const state = { isSaved: false };
+
+  const fields = (): Fields => ({
+    enabled: before?.enabled ?? true,
+    label: label.value.trim(),
+    type: type.value === "text" || type.value === "data" ? type.value : "uid",
+    match: match.value === "partial" || match.value === "regex" ? match.value : "exact",
+    pattern: pattern.value,
+    override: override.value.trim(),
+  });
+  /** Runs it, and shows its error in the dialog. */
+  const trying = async (run: () => Promise<void>) => {
+    refused.textContent = "";
+    await run().catch((error: unknown) => {
+      refused.textContent = messageOf(error);
+    });
+  };
+  const test = async (token: Calls["mappings.test"]["params"]) => {
+    const draft = { ...fields(), ...(before === undefined ? {} : { id: before.id }) };
+    const { matches, script, warning } = await client.call("mappings.test", { ...token, draft });
+    const names = matches.map((id) => {
+      const one = all.find((other) => other.id === id);
+      return id === (before?.id ?? 0)
+        ? texts.thisMapping
+        : one === undefined
+          ? String(id)
+          : `“${mappingName(one)}”`;
+    });
+    const [first, ...others] = names;
+    const what = launchWords(script);
+    const own = script === "" ? texts.wouldNothing : texts.wouldOwn(what);
+    const parts = [first === undefined ? own : texts.wouldStart(what, first)];
+    if (others.length > 0) parts.push(texts.idleToo(others.join(", ")));
+    if (warning !== undefined && script !== "") parts.push(`(${warning})`);
+    found.textContent = parts.join(" ");
+  };
+  const testValue = () =>
+    trying(async () => {
+      const typed = value.value.trim() || (match.value === "regex" ? "" : pattern.value);
+      await test({ [fields().type]: typed });
+    });
+  const takeCard = () =>
+    trying(async () => {
+      const { active, last } = await client.call("tokens");
+      const token = active[0] ?? last;
+      if (token === null) throw new Error(texts.noCard);
+      type.value = token.uid === "" ? "text" : "uid";
+      match.value = "exact";
+      pattern.value = token.uid || token.text;
+    });
+  const save = () =>
+    trying(async () => {
+      const warning =
+        before === undefined
+          ? (await client.call("mappings.new", fields())).warning
+          : ((await client.call("mappings.update", { ...fields(), id: before.id })) ?? undefined);
+      note(warning ?? texts.saved);
+      state.isSaved = true;
+      dialog.close();
+    });
+  const dialog = openDialog(
+    before === undefined ? texts.newMapping : texts.editMapping,
+    say.cancel,
+    button(texts.takeCard, takeCard, { class: "wide" }),
+    labelled(texts.compare, type),
+    labelled(texts.how, match),
+    labelled(texts.pattern, pattern),
+    labelled(texts.instead, override),
+    labelled(texts.label, label),
+    el(
+      "fieldset",
+      {},
+      el("legend", {}, texts.test),
+      el("p", { class: "quiet" }, texts.testHow),
+      el("div", { class: "bar" }, value, button(texts.test, testValue)),
+      found,
+    ),
+    refused,
+    button(texts.save, save, { class: "main" }),
+  );
+  return {
+    /** Resolves with whether it was saved. */
+    closed: dialog.closed.then(() => state.isSaved),
+    hear({ method, params }: Notification): void {
+      if (method !== "tokens.added") return;
+      const { uid, text, data }: Token = params;
+      telling(() => trying(() => test({ uid, text, data })))();
+    },
+  };
+}

@@ -1,0 +1,269 @@
+/** The page's screen of the cards in real Chromium: a paired phone drives the compiled service with an emulated reader. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { goTo, startChromium, type TestBrowser } from "../helpers/chromium.ts";
+import { deviceForAll } from "../helpers/device.ts";
+import { emulatedPn532, ntag213, textOn, unlessHeldUp } from "../helpers/emulated.ts";
+import { canMakeNetworks } from "../helpers/namespaces.ts";
+import { look, openPage, region, unnamed } from "../helpers/page-visit.ts";
+import { eventually } from "../helpers/processes.ts";
+import { firstReader, indexMedia, readerConfig, sleeper } from "../helpers/tapdeck.ts";
+
+const remoteTest = test.skipIf(!canMakeNetworks);
+const reader = emulatedPn532("real");
+const device = deviceForAll(readerConfig(reader) + sleeper(".sfc"), async ({ place, service }) => {
+  for (const name of ["Star Garden", "Super Game"]) await place.file(`SNES/${name}.sfc`);
+  await Bun.write(
+    join(place.folder, "mappings/toys.toml"),
+    '[[mapping]]\ntype = "uid"\npattern = "04ff"\noverride = "SNES/Star Garden.sfc"\n',
+  );
+  await service.client.call("mappings.reload");
+  await firstReader(service);
+  await indexMedia(service.client);
+});
+let phone: TestBrowser;
+beforeAll(async () => {
+  if (canMakeNetworks) phone = await startChromium({}, device.network.onNeighbour);
+}, 120_000);
+afterAll(async () => {
+  await phone?.[Symbol.asyncDispose]();
+  await reader[Symbol.asyncDispose]();
+});
+
+let visits = 0;
+
+async function openCards(name: string) {
+  visits += 1;
+  const visit = await openPage(device, phone, `${name} ${visits}`);
+  await goTo(visit.page, "Cards");
+  return visit;
+}
+
+remoteTest(
+  "many cards are written in a row, with the next name in large letters, errors of a card, skip and back",
+  () =>
+    unlessHeldUp(async () => {
+      await using visit = await openCards("Writer");
+      const { page, faults } = visit;
+      const many = region(page, "Write many cards");
+      await many.getByRole("searchbox").fill("s");
+      await many.getByRole("button", { name: "Add Star Garden" }).click();
+      await many.getByRole("button", { name: "Add Super Game" }).click();
+      await many.getByText("Own text").click();
+      await many.getByRole("textbox", { name: "Own text" }).fill("**stop");
+      await many.getByRole("button", { name: "Add the text" }).click();
+      await many.getByRole("spinbutton", { name: "Copies of **stop" }).fill("2");
+      await many.getByRole("searchbox").fill("");
+      expect(await unnamed(page)).toEqual([]);
+      await look(page, "cards-queue");
+      await many.getByRole("button", { name: "Write 4 cards" }).click();
+      const dialog = page.getByRole("dialog", { name: "Write many cards" });
+      const next = (place: string, name: string) =>
+        Promise.all([dialog.getByText(place).waitFor(), dialog.locator(".next").getByText(name).waitFor()]);
+      const lay = async (tag: ReturnType<typeof ntag213>, sentence: string) => {
+        reader.put(tag);
+        await dialog.getByText(sentence).waitFor();
+        reader.take();
+      };
+      const written = "Written. Take it off, and lay the next card on.";
+      await next("1 of 4", "Star Garden");
+      const locked = ntag213("04e1e2e3e4e5e0");
+      locked.memory[15] = 0x0f;
+      await lay(locked, "This card is locked. Take another one.");
+      const tags = ["04e1e2e3e4e5e1", "04e1e2e3e4e5e2", "04e1e2e3e4e5e3"].map((uid) => ntag213(uid));
+      const [one = locked, two = locked, three = locked] = tags;
+      await lay(one, written);
+      await next("2 of 4", "Super Game");
+      await look(page, "cards-writing");
+      await dialog.getByRole("button", { name: "Skip" }).click();
+      await next("3 of 4", "**stop");
+      await lay(two, written);
+      await next("4 of 4", "**stop");
+      for (const back of ["3 of 4", "2 of 4"]) {
+        await dialog.getByRole("button", { name: "Back" }).click();
+        await dialog.getByText(back).waitFor();
+      }
+      await next("2 of 4", "Super Game");
+      await lay(three, written);
+      await next("3 of 4", "**stop");
+      await dialog.getByRole("button", { name: "Stop" }).click();
+      await page.getByText("3 cards written, 1 not.").waitFor();
+      await many.getByRole("button", { name: "Write 1 card" }).waitFor();
+      expect(tags.map(textOn)).toEqual(["SNES/Star Garden.sfc", "**stop", "SNES/Super Game.sfc"]);
+      expect(faults).toEqual([]);
+    }),
+  90_000,
+);
+
+remoteTest(
+  "a mapping is made of the last card, tested by a tap, switched, deleted, and brought back",
+  () =>
+    unlessHeldUp(async () => {
+      await using visit = await openCards("Mapper");
+      const { page, faults } = visit;
+      const list = region(page, "Mappings");
+      await list.getByText("It is in the file toys.toml on the device.").waitFor();
+      reader.put(ntag213("04f1f2f3f4f5f6"));
+      await device.service.heard.next("tokens.added");
+      reader.take();
+      await list.getByRole("button", { name: "New mapping" }).click();
+      const dialog = page.getByRole("dialog", { name: "New mapping" });
+      await dialog.getByRole("button", { name: "Take the last card" }).click();
+      await eventually(async () =>
+        expect(await dialog.getByLabel("With").inputValue()).toBe("04f1f2f3f4f5f6"),
+      );
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await dialog.getByRole("alert").getByText("override").waitFor();
+      await dialog.getByLabel("Text to launch instead").fill("SNES/Super Game.sfc");
+      reader.put(ntag213("04f1f2f3f4f5f6"));
+      await dialog.getByText("It starts Super Game, because of this mapping.").waitFor();
+      reader.take();
+      await dialog.getByLabel("Lay a card").fill("04ff");
+      await dialog.getByRole("button", { name: "Test" }).click();
+      await dialog.getByText(/It starts Star Garden, because of “Star Garden”\./).waitFor();
+      await look(page, "cards-editor");
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await list.getByText("UID is: 04f1f2f3f4f5f6").waitFor();
+      reader.put(ntag213("04f1f2f3f4f5f6"));
+      expect(await device.service.heard.next("media.started")).toMatchObject({ mediaName: "Super Game" });
+      reader.take();
+
+      // The mapping of the file matches the same as this one.
+      const { client } = device.service;
+      const rule = { enabled: true, type: "uid", match: "exact", pattern: "04:FF" } as const;
+      await client.call("mappings.new", { ...rule, label: "Twin", override: "**stop" });
+      await page.reload();
+      await list.getByText("3 mappings, 1 without effect").waitFor();
+      await list.getByText("Has no effect: “Twin” comes first and matches the same.").waitFor();
+      await look(page, "cards-mappings");
+      await list.getByRole("switch", { name: "Twin counts" }).uncheck();
+      await list.getByText("3 mappings", { exact: true }).waitFor();
+      await list.getByRole("searchbox").fill("twin");
+      await list.getByText("1 mapping", { exact: true }).waitFor();
+      await list.getByRole("button", { name: "Delete Twin" }).click();
+      await list.getByText("0 mappings", { exact: true }).waitFor();
+      await page.getByRole("button", { name: "Undo" }).click();
+      await list.getByText("1 mapping", { exact: true }).waitFor();
+      const { mappings } = await client.call("mappings");
+      expect(mappings.map(({ label, enabled }) => [label, enabled])).toEqual([
+        ["", true],
+        ["Twin", false],
+        ["", true],
+      ]);
+      expect(faults).toEqual([]);
+    }),
+  90_000,
+);
+
+remoteTest(
+  "mappings are saved as a file and read from one, all or none, with the lines that are wrong",
+  async () => {
+    const { client } = device.service;
+    for (const { id, readOnly } of (await client.call("mappings")).mappings)
+      if (readOnly !== true) await client.call("mappings.delete", { id });
+    await client.call("mappings.new", {
+      ...{ enabled: true, type: "uid", match: "exact", pattern: "04a1" },
+      override: "**stop",
+    });
+    await using visit = await openCards("Keeper");
+    const { page, faults } = visit;
+    const list = region(page, "Mappings");
+    await list.getByText("As a file").click();
+    const download = page.waitForEvent("download");
+    await list.getByRole("button", { name: "Save as CSV" }).click();
+    const saved = await download;
+    expect(saved.suggestedFilename()).toBe("mappings.csv");
+    const csv = await Bun.file(await saved.path()).text();
+    expect(csv).toBe("enabled,label,type,match,pattern,override\r\ntrue,,uid,exact,04a1,**stop\r\n");
+    const read = async (name: string, text: string, how: "Add" | "Replace") => {
+      const file = { name, mimeType: "text/plain", buffer: Buffer.from(text) };
+      await list.locator("input[type=file]").setInputFiles(file);
+      await page.getByRole("dialog").getByRole("button", { name: how, exact: true }).click();
+    };
+    await read("wrong.csv", "type,pattern,override\nuid,05,x\nuid,04a1,y\nuid,04A1,z\n", "Add");
+    await list.getByText("Nothing was changed.").waitFor();
+    await list.getByText("Line 3: pattern: the mapping").waitFor();
+    await list.getByText("Line 4: pattern: the mapping").waitFor();
+    await look(page, "cards-import");
+    const toml = '[[mapping]]\ntype = "text"\npattern = "a"\noverride = "SNES/Gone.sfc"\n';
+    await read("good.toml", toml, "Replace");
+    await list.getByText("1 mapping added, 1 deleted.").waitFor();
+    await list.getByText("Line 1: there is no file SNES/Gone.sfc below the media folders").waitFor();
+    await list.getByText("Text is: a").waitFor();
+    await list.getByRole("button", { name: "Undo" }).click();
+    await list.getByText("UID is: 04a1").waitFor();
+    expect((await client.call("mappings.export", { format: "csv" })).content).toBe(csv);
+    expect(faults).toEqual([]);
+  },
+  60_000,
+);
+
+remoteTest(
+  "the history pages, leaves one card, and plays again",
+  async () => {
+    const { client, heard } = device.service;
+    for (let number = 0; number < 25; number++)
+      await client.call("launch", { uid: `05${number % 2}`, text: "SNES/Missing.sfc" });
+    await client.call("launch", { uid: "0599", text: "SNES/Super Game.sfc" });
+    await heard.next("media.started");
+    await using visit = await openCards("Historian");
+    const { page, faults } = visit;
+    const history = region(page, "History");
+    const rows = history.getByRole("listitem");
+    await rows
+      .getByText(/there is no file SNES\/Missing\.sfc/)
+      .first()
+      .waitFor();
+    expect(await rows.count()).toBe(15);
+    await history.getByRole("button", { name: "Show more" }).click();
+    await eventually(async () => expect(await rows.count()).toBeGreaterThan(25));
+    await look(page, "cards-history");
+    await history.getByRole("button", { name: "Only card 0599" }).click();
+    await history.getByRole("button", { name: "All cards" }).waitFor();
+    await eventually(async () => expect(await rows.count()).toBe(1));
+    await client.call("stop");
+    await rows.getByRole("button").first().click();
+    await page.getByText("Starting Super Game").waitFor();
+    expect(await heard.next("media.started")).toMatchObject({ mediaName: "Super Game" });
+    await history.getByRole("button", { name: "Played" }).click();
+    await rows.getByText("Super Nintendo").first().waitFor();
+    await client.call("stop");
+    await rows
+      .getByRole("button", { name: /^Super Game/ })
+      .first()
+      .click();
+    expect(await heard.next("media.started")).toMatchObject({ mediaName: "Super Game" });
+    await client.call("stop");
+    expect(faults).toEqual([]);
+  },
+  60_000,
+);
+
+remoteTest(
+  "a phone sees what is left of the play time, and the owner changes the limits on the device",
+  async () => {
+    await using visit = await openCards("Player");
+    const { page } = visit;
+    const limits = region(page, "Limits");
+    await limits.getByText("Limits can be changed on the device itself.").waitFor();
+    expect(await limits.getByRole("button", { name: "Save" }).count()).toBe(0);
+    await using screen = await startChromium({}, device.network.onDevice);
+    const own = await screen.browser.newPage();
+    await own.goto("http://127.0.0.1:7497/#cards");
+    const form = region(own, "Limits");
+    await form.getByLabel("Minutes per day").fill("90");
+    await form.getByLabel("Warn this many").fill("10, 2");
+    await form.getByLabel("Highest volume").fill("60");
+    await form.getByRole("button", { name: "Save" }).click();
+    await own.getByText("Saved.").waitFor();
+    await form.getByText("Loudest: 60 %").waitFor();
+    await look(own, "cards-limits");
+    expect((await device.service.client.call("playtime")).limits).toMatchObject({
+      ...{ dailyMinutes: 90, warningMinutes: [10, 2], volumeMax: 60, limitsEnabled: true },
+    });
+    await page.reload();
+    await limits.getByText(/^Today: \d+ minutes? played, \d+ left$/).waitFor();
+    await limits.getByText("Loudest: 60 %").waitFor();
+  },
+  60_000,
+);
