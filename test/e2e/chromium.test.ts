@@ -120,9 +120,12 @@ async function attackFrom(
       if (answer.url().endsWith("/events")) streams.push(answer.status());
     });
     results.push(...(await page.evaluate(attack, { target, part, parts })));
+    // A busy browser gets its last answers after the attack has given up on them.
+    if (part === parts - 1)
+      await eventually(() => expect([target, streams.length > 2]).toEqual([target, true]), 20_000);
     await context.close();
   }
-  expect([target, results.length > 40, streams.length > 2]).toEqual([target, true, true]);
+  expect([target, results.length > 40]).toEqual([target, true]);
   expect(streams.filter((status) => status !== 403)).toEqual([]);
   expect(results.filter(({ read }) => read !== "" && !refusal.test(read))).toEqual([]);
   await nothingLaunched(attacked);

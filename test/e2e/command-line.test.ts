@@ -1,6 +1,7 @@
 /** The commands of the terminal, against the compiled service. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { eventually } from "../helpers/processes.ts";
 import {
   firstReader,
   indexMedia,
@@ -88,13 +89,13 @@ test("an owner sees, stops, maps, unmaps and sets without knowing the API", asyn
   expect(await out("tap", "SNES/Super Game.sfc", "--uid", "04a1b2c3d4e5f6")).toBe(
     "started Super Game (sleeper)",
   );
-  const status = await out("status");
-  for (const part of [
-    /^service +\d/,
-    /\nplays +Super Game \(/,
-    /\nreaders +1 connected/,
-    /\nmedia +1 in the index/,
-  ])
+  // The watch of the folders may look through them once more.
+  let status = "";
+  await eventually(async () => {
+    status = await out("status");
+    expect(status).toMatch(/\nmedia +1 in the index/);
+  });
+  for (const part of [/^service +\d/, /\nplays +Super Game \(/, /\nreaders +1 connected/])
     expect(status).toMatch(part);
   expect(JSON.parse(await out("status", "--json"))).toMatchObject({ active: { mediaName: "Super Game" } });
   expect(await out("stop")).toBe("stopped Super Game");

@@ -103,7 +103,7 @@ export async function liveDay({ taps, seed, progress }: DayOptions): Promise<Day
   const after = await openDescriptors();
   heapMb.push(heapNow());
   const emulatedHours = (time.now() - beganMs) / 3_600_000;
-  const ofDatabase = readdirSync("/proc/self/fd").filter(isDatabase).length;
+  const ofDatabase = await fewestOfDatabase();
   await service.close();
   for (const reader of readers) await reader.close();
   if (ofDatabase > databaseDescriptorsMax)
@@ -294,6 +294,16 @@ async function openDescriptors(): Promise<readonly string[]> {
     await Bun.sleep(20);
   }
   return fewest ?? [];
+}
+
+/** A copy of the database may be under way, which opens further ones until it is complete. */
+async function fewestOfDatabase(): Promise<number> {
+  let fewest = Number.POSITIVE_INFINITY;
+  for (let looks = 0; looks < 500 && fewest > databaseDescriptorsMax; looks++) {
+    fewest = Math.min(fewest, readdirSync("/proc/self/fd").filter(isDatabase).length);
+    await Bun.sleep(20);
+  }
+  return fewest;
 }
 
 function targetOf(fd: string): string {
