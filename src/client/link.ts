@@ -4,6 +4,7 @@
  */
 
 import { startHandshake } from "../secure/handshake.ts";
+import { loadPrimitives } from "../secure/primitives.ts";
 import type { SecureSession } from "../secure/secure-session.ts";
 
 export interface Link {
@@ -100,6 +101,9 @@ export async function openSealedLink(
   { id, secret }: Identity,
   options: LinkOptions,
 ): Promise<Link> {
+  // Each step takes a slow phone up to 60 ms, and a task of its own lets its page answer in between.
+  await loadPrimitives();
+  await nextTask();
   const handshake = await startHandshake(id, secret);
   const shaken = deferred<SecureSession>();
   let session: SecureSession | undefined;
@@ -128,6 +132,7 @@ export async function openSealedLink(
   options.signal?.addEventListener("abort", link.close, { once: true });
   link.send(handshake.hello);
   const open = await shaken.promise.finally(() => options.signal?.removeEventListener("abort", link.close));
+  await nextTask();
   // The first sealed payload proves the secret; the device closes connections that send none.
   link.send(open.seal(proof));
   return { ...link, send: (text) => link.send(open.seal(text)) };
@@ -171,6 +176,11 @@ export function readProtocolError(text: string): RpcError | undefined {
   if (typeof error !== "object" || error === null || !("code" in error) || !("message" in error))
     return undefined;
   return new RpcError(Number(error.code), String(error.message), "data" in error ? error.data : undefined);
+}
+
+/** Resolves in a further task, after the events and the drawing that wait. */
+export function nextTask(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
 }
 
 export type Deferred<T> = ReturnType<typeof deferred<T>>;

@@ -1,6 +1,6 @@
 /** The folders of the library, a page at a time, so that a folder of 100,000 files costs no more than one of forty. */
 import type { Calls } from "../../client/client.ts";
-import { button, el, named, replaceKeepingFocus, section, telling } from "./dom.ts";
+import { button, el, madeInSlices, named, replaceKeepingFocus, section, telling } from "./dom.ts";
 import { playRows } from "./page-search.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
@@ -33,6 +33,7 @@ export function browseCard(shared: Shared): PageCard {
       ...(letter.value === "" ? {} : { letter: letter.value }),
       cursor: pages.at(-1) ?? null,
     });
+    const rows = await madeInSlices(page.entries, rowOf);
     // A later press may have been answered first.
     if (number !== asked) return;
     following = page.pagination.nextCursor;
@@ -43,7 +44,6 @@ export function browseCard(shared: Shared): PageCard {
     letter.hidden = letter.value === "" && count <= pageRows;
     const here = way.map(({ name }) => name).join(" › ");
     place.textContent = count === 0 ? say.nothingHere : say.browsed(here, count);
-    const rows = page.entries.map(rowOf);
     replaceKeepingFocus(list, rows);
     return rows[0];
   };

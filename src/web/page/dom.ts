@@ -1,4 +1,5 @@
 /** Creates elements. Texts become text nodes, so that the text of a card cannot become markup. */
+import { nextTask } from "../../client/link.ts";
 import { messageOf } from "../../core/errors.ts";
 
 type Child = Node | string | undefined;
@@ -50,6 +51,22 @@ export function replaceKeepingFocus(list: HTMLElement, rows: readonly Node[]): v
   if (place < 0) return;
   const buttons = [...list.querySelectorAll("button")];
   buttons[Math.min(place, buttons.length - 1)]?.focus();
+}
+
+const sliceRows = 8;
+
+/** Makes rows a few to a task, because 40 at once keep a slow phone busy for 100 ms. */
+export async function madeInSlices<T>(
+  things: readonly T[],
+  make: (thing: T) => HTMLElement,
+): Promise<readonly HTMLElement[]> {
+  const made: HTMLElement[] = [];
+  for (const thing of things) {
+    if (made.length % sliceRows === 0) await nextTask();
+    made.push(make(thing));
+  }
+  await nextTask();
+  return made;
 }
 
 /** An element of the page's own HTML. */

@@ -1,5 +1,6 @@
 /** The page: connects, shows the cards that its rights allow, and updates them by notifications. */
 import type { Client, Notification } from "../../client/client.ts";
+import { nextTask } from "../../client/link.ts";
 import { moveFocusByArrows } from "./arrow-keys.ts";
 import { assignCard } from "./assign-card.ts";
 import { browseCard } from "./browse-card.ts";
@@ -82,9 +83,17 @@ addEventListener("hashchange", () => {
   code = takeCodeFromAddress();
   if (hasSecret || code !== undefined) restart();
 });
+// The first paint shows the page's own HTML; the rest follows in tasks of its own.
+await painted();
 await loadLanguage().catch(() => {});
 byId("foot").replaceChildren(languageChoice(restart));
 void start();
+
+/** Resolves after the browser has drawn; at once in a window that nobody sees, which draws nothing. */
+async function painted(): Promise<void> {
+  if (!document.hidden) await new Promise(requestAnimationFrame);
+  await nextTask();
+}
 
 function restart(): void {
   current?.end();

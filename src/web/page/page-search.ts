@@ -1,7 +1,17 @@
 /** Search as you type, with pages. Results can be launched or written to a card, if the rights allow it. */
 import type { Calls, Client } from "../../client/client.ts";
 import { messageOf } from "../../core/errors.ts";
-import { button, el, named, note, openDialog, replaceKeepingFocus, section, telling } from "./dom.ts";
+import {
+  button,
+  el,
+  madeInSlices,
+  named,
+  note,
+  openDialog,
+  replaceKeepingFocus,
+  section,
+  telling,
+} from "./dom.ts";
 import { findMedia, foundMax } from "./finding.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
@@ -56,12 +66,17 @@ export function searchBox(client: Client, row: (found: Listed) => HTMLElement) {
     }
     systems ??= client.call("systems");
     const found = await findMedia(client, query, (await systems).systems, most);
-    // A later query may have been answered first.
     if (number !== asked) return;
     const { results, total, instead } = found;
-    const rows = results.map(({ system, ...item }) => row({ ...item, systemName: system.name }));
-    if (most === pageRows) replaceKeepingFocus(list, rows);
-    else list.append(...rows.slice(list.childElementCount));
+    const isFirst = most === pageRows;
+    const before = isFirst ? 0 : list.childElementCount;
+    const rows = await madeInSlices(results.slice(before), ({ system, ...item }) =>
+      row({ ...item, systemName: system.name }),
+    );
+    // A later query may have been answered first.
+    if (number !== asked) return;
+    if (isFirst) replaceKeepingFocus(list, rows);
+    else list.append(...rows);
     more.hidden = results.length >= total || most >= foundMax;
     const shown = total === 0 ? say.nothingFits : say.shownOf(results.length, total);
     count.textContent = instead === undefined ? shown : say.foundInstead(instead, shown);

@@ -3,6 +3,7 @@
  * first shown. It refreshes whenever it is shown, and only then hears notifications.
  */
 import type { Client, Notification } from "../../client/client.ts";
+import { nextTask } from "../../client/link.ts";
 import { byId, el, telling } from "./dom.ts";
 import type { Pictures } from "./page-pictures.ts";
 import type { Abilities } from "./page-search.ts";
@@ -52,33 +53,35 @@ interface Made {
 export function showScreens(screens: readonly PageScreen[], shared: Shared, rights: Rights) {
   const mayMake = ({ needs = "look" }: CardEntry) => rights.includes(needs);
   const offered = screens.filter(({ cards, aside = [] }) => [...cards, ...aside].some(mayMake));
-  const made = new Map<string, Made>();
+  const made = new Map<string, Promise<Made>>();
   const links = new Map(offered.map((screen) => [screen.id, linkTo(screen)]));
-  const make = ({ cards, aside = [] }: PageScreen): Made => {
-    const columns = [cards, aside].map((entries) =>
-      entries.filter(mayMake).flatMap((entry) => entry.make(shared) ?? []),
-    );
-    const filled = columns.filter(({ length }) => length > 0);
-    const elements = filled.map((column) =>
-      el("div", { class: "column" }, ...column.map(({ card }) => card)),
-    );
-    const element = el("div", { class: filled.length > 1 ? "screen two" : "screen" }, ...elements);
-    return { element, cards: columns.flat() };
-  };
   let current: Made = { element: byId("main"), cards: [] };
-  const refresh = () => Promise.all(current.cards.map((card) => card.refresh?.()));
+  let shows = 0;
+  // A task for each card, because a slow phone takes 20 ms for one.
+  const refresh = () =>
+    Promise.all(
+      current.cards.map(async (card) => {
+        await nextTask();
+        await card.refresh?.();
+      }),
+    );
   /** Shows the screen of the address; a screen that is not offered leads to the first. */
   const show = async () => {
     const screen = offered.find(({ id }) => `#${id}` === location.hash) ?? offered[0];
     if (screen === undefined) return;
     const { id } = screen;
-    current = made.get(id) ?? make(screen);
-    made.set(id, current);
+    shows += 1;
+    const mine = shows;
     for (const [other, link] of links)
       if (other === id) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
-    const main = byId("main");
-    main.replaceChildren(current.element);
+    const making = made.get(id) ?? make(screen, shared, mayMake);
+    made.set(id, making);
+    const next = await making;
+    // Another screen may have been chosen meanwhile.
+    if (mine !== shows) return;
+    current = next;
+    byId("main").replaceChildren(current.element);
     document.title = `${say.screens[id]} · Tapdeck`;
     await refresh();
   };
@@ -98,10 +101,31 @@ export function showScreens(screens: readonly PageScreen[], shared: Shared, righ
       }
     },
     end(): void {
+      shows += 1;
       nav.hidden = true;
       removeEventListener("hashchange", showAgain);
     },
   };
+}
+
+async function make(
+  { cards, aside = [] }: PageScreen,
+  shared: Shared,
+  mayMake: (entry: CardEntry) => boolean,
+): Promise<Made> {
+  const columns: PageCard[][] = [];
+  for (const entries of [cards, aside]) {
+    const column: PageCard[] = [];
+    for (const entry of entries.filter(mayMake)) {
+      await nextTask();
+      const card = entry.make(shared);
+      if (card !== undefined) column.push(card);
+    }
+    if (column.length > 0) columns.push(column);
+  }
+  const elements = columns.map((column) => el("div", { class: "column" }, ...column.map(({ card }) => card)));
+  const element = el("div", { class: columns.length > 1 ? "screen two" : "screen" }, ...elements);
+  return { element, cards: columns.flat() };
 }
 
 function linkTo({ id, icon }: PageScreen): HTMLElement {

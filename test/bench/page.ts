@@ -1,0 +1,139 @@
+/**
+ * Measures the device's page on a slow phone: real Chromium with six-fold throttling, in a network of its own, on a library
+ * of 100,000 files (`bun test/bench/page.ts [FILES]`, as root). Prints the first paint, and the longest tasks of the page's
+ * thread at the start and of each use, by the thread's own time: other programs of this machine do not count.
+ */
+import type { CDPSession, Page } from "playwright-core";
+import { goTo, startChromium } from "../helpers/chromium.ts";
+import { startDevice } from "../helpers/device.ts";
+import { makeFiles } from "../helpers/library.ts";
+import { connected } from "../helpers/page-visit.ts";
+import { indexMedia, noReaders, sleeper } from "../helpers/tapdeck.ts";
+
+const [count = 100_000] = process.argv.slice(2).map(Number);
+const throttling = 6;
+const filesOfFolder = 5000;
+
+interface TraceEvent {
+  readonly name: string;
+  readonly ph: string;
+  readonly pid: number;
+  readonly tid: number;
+  readonly dur?: number;
+  readonly tdur?: number;
+  readonly ts: number;
+  readonly args?: { readonly name?: string };
+}
+
+/** The main threads' tasks while `run` runs, the longest first: their milliseconds, and the longest events within them. */
+async function traced(session: CDPSession, run: () => Promise<unknown>): Promise<readonly string[]> {
+  const events: TraceEvent[] = [];
+  const take = ({ value }: { value: readonly object[] }) =>
+    void events.push(...value.filter((one): one is TraceEvent => "ts" in one));
+  session.on("Tracing.dataCollected", take);
+  await session.send("Tracing.start", {
+    transferMode: "ReportEvents",
+    traceConfig: {
+      includedCategories: ["devtools.timeline", "toplevel", "disabled-by-default-devtools.timeline", "v8"],
+    },
+  });
+  await run();
+  const complete = new Promise((resolve) => session.once("Tracing.tracingComplete", resolve));
+  await session.send("Tracing.end");
+  await complete;
+  session.off("Tracing.dataCollected", take);
+  const mains = new Set(
+    events
+      .filter(({ name, args }) => name === "thread_name" && args?.name === "CrRendererMain")
+      .map(({ pid, tid }) => `${pid} ${tid}`),
+  );
+  const own = events.filter(({ pid, tid }) => mains.has(`${pid} ${tid}`));
+  const msOf = ({ tdur = 0 }: TraceEvent) => Math.round(tdur / 1000);
+  const tasks = own.filter(({ name, dur }) => name === "RunTask" && dur !== undefined);
+  return tasks
+    .sort((a, b) => msOf(b) - msOf(a))
+    .slice(0, 4)
+    .map((task) => {
+      const { ts, dur = 0, tid, pid } = task;
+      const within = own.filter(
+        (one) =>
+          one !== task &&
+          one.pid === pid &&
+          one.tid === tid &&
+          one.ts >= ts &&
+          one.ts + (one.dur ?? 0) <= ts + dur,
+      );
+      const parts = within
+        .filter((one) => msOf(one) >= 10 && !/RunTask/.test(one.name))
+        .sort((a, b) => msOf(b) - msOf(a))
+        .slice(0, 8)
+        .map((one) => `${one.name} ${msOf(one)}`);
+      return `${msOf(task)} (${Math.round(dur / 1000)} with waits): ${parts.join(", ")}`;
+    });
+}
+
+const settle = (page: Page, ms: number) => page.waitForTimeout(ms);
+
+await using device = await startDevice(noReaders + sleeper(".sfc", ".gba"));
+const names = Array.from({ length: count }, (_, number) => {
+  const folder = Math.floor(number / filesOfFolder);
+  return `${number % 2 === 0 ? "SNES" : "GBA"}/Folder ${folder}/Game ${String(number).padStart(6, "0")}.${number % 2 === 0 ? "sfc" : "gba"}`;
+});
+makeFiles(`${device.place.folder}/media`, names);
+await indexMedia(device.service.client);
+await using phone = await startChromium({}, device.network.onNeighbour);
+const { out: link } = await device.run("pair", "Bench", "--host", device.network.deviceAddress);
+const page = await phone.browser.newPage({ viewport: { width: 390, height: 844 } });
+const session = await page.context().newCDPSession(page);
+await session.send("Emulation.setCPUThrottlingRate", { rate: throttling });
+const measure = async (name: string, run: () => Promise<unknown>) => {
+  const tasks = await traced(session, run);
+  console.log(`${name}\n  ${tasks.join("\n  ")}`);
+};
+const paint = () =>
+  page.evaluate(() => Math.round(performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? -1));
+
+await measure("first visit, by the pairing link", async () => {
+  await page.goto(link);
+  await connected(page);
+  await settle(page, 1500);
+});
+console.log(`first paint: ${await paint()} ms`);
+await measure("second visit", async () => {
+  await page.reload();
+  await connected(page);
+  await settle(page, 1500);
+});
+console.log(`first paint: ${await paint()} ms`);
+for (const screen of await page.locator("nav a").allTextContents())
+  await measure(`screen ${screen}`, async () => {
+    await goTo(page, screen);
+    await settle(page, 1500);
+  });
+await goTo(page, "Library");
+await measure("a folder", async () => {
+  await page.getByRole("button", { name: /Game Boy Advance/ }).click();
+  await page
+    .getByRole("button", { name: /^Folder 1/ })
+    .first()
+    .click();
+  await page
+    .getByRole("button", { name: /^Game 0/ })
+    .first()
+    .waitFor();
+  await settle(page, 1500);
+});
+await measure("its next page", async () => {
+  await page.getByRole("button", { name: "Next page" }).click();
+  await settle(page, 1500);
+});
+await goTo(page, "Now");
+await measure("a search", async () => {
+  await page.getByRole("searchbox").fill("game 0123");
+  await page.locator("button:visible").getByText("Show more").waitFor();
+  await settle(page, 1500);
+});
+await measure("more results", async () => {
+  await page.locator("button:visible").getByText("Show more").click();
+  await settle(page, 1500);
+});
