@@ -1,8 +1,10 @@
 /** The page's screen of the device in real Chromium: a paired phone reads and changes the compiled service, and its owner on the device. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { goTo, startChromium, type TestBrowser } from "../helpers/chromium.ts";
-import { deviceForAll, port } from "../helpers/device.ts";
+import { deviceForAll, port, startDevice } from "../helpers/device.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
 import { look, openPage, region, unnamed } from "../helpers/page-visit.ts";
 import { eventually } from "../helpers/processes.ts";
@@ -127,4 +129,60 @@ remoteTest(
     await page.close();
   },
   60_000,
+);
+
+remoteTest(
+  "on the image the page updates, restarts and switches off, each after a confirmation",
+  async () => {
+    await using made = new AsyncDisposableStack();
+    const folder = await mkdtemp(join(tmpdir(), "tapdeck-machine-"));
+    made.defer(() => rm(folder, { recursive: true }));
+    const pipe = join(folder, "requests");
+    expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
+    // In place of the root script of the image.
+    const script = made.use(
+      Bun.spawn(["sh", "-c", 'echo ready; exec cat <>"$1"', "sh", pipe], { stdin: "ignore", stdout: "pipe" }),
+    );
+    const words = script.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    const word = async () => (await words.read()).value;
+    expect(await word()).toBe("ready\n");
+    const image = made.use(await startDevice(noReaders, ["env", `TAPDECK_MACHINE=${folder}`]));
+    const { browser } = made.use(await startChromium({}, image.network.onDevice));
+    const page = await browser.newPage();
+    await page.goto(`http://127.0.0.1:${port}/#device`);
+    const power = region(page, "Restart and update");
+
+    const update = async (url: string) => {
+      await power.getByRole("button", { name: "Update" }).click();
+      const dialog = page.getByRole("dialog", { name: "Update" });
+      await dialog.getByRole("textbox", { name: "Address of the update" }).fill(url);
+      await look(page, "device-update");
+      await dialog.getByRole("button", { name: "Update" }).click();
+      await dialog.waitFor({ state: "detached" });
+    };
+    await update(`http://127.0.0.1:${port}/nothing.update`);
+    await power.getByText("the server answered 404").waitFor();
+    // Any file serves as a bundle here.
+    await update(`http://127.0.0.1:${port}/`);
+    expect(await word()).toBe("update\n");
+    await writeFile(join(folder, "update"), "checking, 100 %\nwriting, 40 %\n");
+    await power.getByText("Writing the update …").waitFor();
+    expect(await power.getByRole("progressbar").getAttribute("value")).toBe("40");
+    await look(page, "device-updating");
+    const why = "this file cannot be used: it is no update of Tapdeck";
+    await writeFile(join(folder, "update"), `tapdeck: ${why}\nexit 1\n`);
+    await power.getByText(why).waitFor();
+
+    for (const [name, asked] of [
+      ["Restart the device", "restart\n"],
+      ["Switch off", "shutdown\n"],
+    ] as const) {
+      await power.getByRole("button", { name }).click();
+      const dialog = page.getByRole("dialog", { name });
+      await dialog.getByRole("button", { name }).click();
+      await dialog.waitFor({ state: "detached" });
+      expect(await word()).toBe(asked);
+    }
+  },
+  90_000,
 );

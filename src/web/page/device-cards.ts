@@ -83,13 +83,13 @@ export function powerCard({ client }: Shared): PageCard {
       const dialog = openDialog(title, say.cancel, el("p", {}, sentence), ...fields, yes);
     });
   const refresh = async () => {
-    const { actions, board, updating } = await client.call("device");
+    const { actions, updating } = await client.call("device");
     card.hidden = actions.length === 0;
     const url = el("input", { type: "url", "aria-label": say.device.address, placeholder: "https://" });
     const buttons = {
       restart: () =>
         asking(
-          board === undefined ? say.device.restartService : say.device.restart,
+          actions.includes("shutdown") ? say.device.restart : say.device.restartService,
           say.device.restartSure,
           () => client.call("device.restart"),
         ),
