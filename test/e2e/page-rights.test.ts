@@ -134,9 +134,9 @@ const playCards = { Now: ["Now playing", "Play something"], Library: library };
 const changeCards = {
   Now: ["Now playing", "Play something", "Last taps", "Readers"],
   Library: library,
-  Device: ["Readers"],
+  Device: ["State of the device", "Settings", "Readers", "Log"],
 };
-const ownCards = { ...changeCards, Device: ["Readers", "Phones"] };
+const ownCards = { ...changeCards, Device: ["State of the device", "Settings", "Phones", "Readers", "Log"] };
 /** With the card that leads to more rights. */
 const withPairing = (cards: typeof lookCards) => ({ ...cards, Now: [...cards.Now, pairing] });
 /** Folders open with every right. */
@@ -301,7 +301,16 @@ remoteTest(
     await changes(visit);
     await goTo(page, "Device");
     await page.getByText("No phone is paired yet.").waitFor();
-    expect(await buttonsOf(page)).toEqual(["Phones: Pair a phone", "Phones: Show a short code"]);
+    const reader = (await device.service.client.call("settings")).reader.join();
+    await page.getByRole("button", { name: `Remove ${reader}` }).waitFor();
+    expect(await buttonsOf(page)).toEqual([
+      "Log: Download",
+      "Phones: Pair a phone",
+      "Phones: Show a short code",
+      "Settings: Remove 1",
+      "Settings: Remove 5",
+      `Settings: Remove ${reader}`,
+    ]);
     await page.getByLabel("Whose phone is it?").fill("Anna");
     await openAndClose(page, "Pair a phone", "Done");
     await openAndClose(page, "Show a short code", "Cancel");

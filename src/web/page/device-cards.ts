@@ -63,6 +63,7 @@ export function powerCard({ client }: Shared): PageCard {
   const text = el("p", { class: "quiet", role: "status" });
   const meter = el("progress", { "aria-label": say.device.update, max: "100" });
   const card = section(say.device.power, text, meter, bar);
+  card.hidden = true;
   const show = (state: UpdateState | undefined) => {
     const { step, percent, why = "" } = state ?? {};
     text.textContent = step === undefined ? "" : step === "failed" ? why : say.device.steps[step];

@@ -36,9 +36,11 @@ export function settingsCard({ client, rights }: Shared): PageCard {
       return el("li", {}, el("div", { class: "what" }, ...named(key, facts), explanation));
     }
     const isLocked = !rights.includes(right);
-    const control = controlOf(one, title, value, (now) => save(one, now));
-    if (isLocked)
-      for (const part of [control, ...control.querySelectorAll("*")]) part.toggleAttribute("disabled", true);
+    const control =
+      isLocked && Array.isArray(value)
+        ? el("span", {}, value.join(", "))
+        : controlOf(one, title, value, (now) => save(one, now));
+    if (isLocked) control.toggleAttribute("disabled", true);
     const locked = isLocked ? el("span", { class: "more" }, say.device.onlyHere) : undefined;
     return el(
       "li",
