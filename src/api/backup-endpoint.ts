@@ -33,7 +33,8 @@ async function download(backup: Services["backup"]): Promise<Response> {
     headers: {
       "content-type": "application/octet-stream",
       "content-length": String(bytes),
-      "content-disposition": 'attachment; filename="backup.tapdeck"',
+      // The link of the page names the file.
+      "content-disposition": "attachment",
       "cache-control": "no-store",
     },
   });

@@ -3,6 +3,7 @@ import type { Client, Notification } from "../../client/client.ts";
 import { nextTask } from "../../client/link.ts";
 import { moveFocusByArrows } from "./arrow-keys.ts";
 import { assignCard } from "./assign-card.ts";
+import { backupCard } from "./backup-card.ts";
 import { browseCard } from "./browse-card.ts";
 import { healthCard, logCard, powerCard } from "./device-cards.ts";
 import { button, byId, note } from "./dom.ts";
@@ -63,6 +64,7 @@ const screens: readonly PageScreen[] = [
     aside: [
       { needs: "own", make: powerCard },
       { needs: "own", make: phonesCard },
+      { needs: "own", make: backupCard },
       { needs: "change", make: readersCard },
       { needs: "change", make: logCard },
     ],

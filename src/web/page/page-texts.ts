@@ -177,7 +177,28 @@ const english = {
   cards: englishCards({ number, counted }),
   device: englishDevice,
   upload: {},
-  backup: {},
+  backup: {
+    title: "Backup",
+    what: "One file with settings, mappings, history and positions; with a passphrase also phones and keys. Media and saved games are not in it.",
+    passphrase: "Passphrase (optional)",
+    download: "Download a backup",
+    made: "The backup is made, and downloads.",
+    choose: "Restore a backup",
+    restore: "Restore this backup",
+    restoreSure:
+      "What plays ends, and the service starts again. The present state is kept as a backup on the device.",
+    restored: "The backup is restored. The service starts again.",
+    madeAt: (time: Date, version: string) => `Made ${time.toLocaleString(locale)} by Tapdeck ${version}.`,
+    insteadOf: (count: number, now: number) => `${number(count)}, in place of ${number(now)}`,
+    mappings: "Mappings",
+    mappingFiles: "Files of mappings",
+    history: "Taps",
+    positions: "Positions",
+    settings: "Settings that change",
+    same: "as they are",
+    locked: "only with the passphrase",
+    warning: "Note",
+  },
 };
 
 /** The shape of the table, with any string for a text. */

@@ -1,0 +1,88 @@
+/** The card of backups, on the device itself: downloads one, and restores a file after a look at its content. */
+import type { BackupContent } from "../../core/device-shapes.ts";
+import { button, el, named, note, openDialog, section } from "./dom.ts";
+import { say } from "./page-texts.ts";
+import type { PageCard, Shared } from "./screens.ts";
+
+type Preview = BackupContent & { readonly now: BackupContent["counts"] };
+
+const address = "/backup";
+
+export function backupCard({ client }: Shared): PageCard {
+  const phrase = passphraseField();
+  const download = button(
+    say.backup.download,
+    async () => {
+      const { leftOut } = await client.call("backup", withPhrase({}, phrase));
+      phrase.value = "";
+      const day = new Date().toISOString().slice(0, 10);
+      el("a", { href: address, download: `tapdeck-${day}.tapdeck` }).click();
+      note([say.backup.made, ...leftOut].join(" "));
+    },
+    { class: "main" },
+  );
+  const file = el("input", { type: "file", hidden: "", "aria-label": say.backup.choose });
+  file.addEventListener("change", () => {
+    const [chosen] = file.files ?? [];
+    file.value = "";
+    if (chosen !== undefined) preview(chosen).catch((error: Error) => note(error.message));
+  });
+  const choose = button(say.backup.choose, async () => file.click());
+  const preview = async (chosen: File) => {
+    const answer = await fetch(address, { method: "PUT", body: chosen });
+    if (!answer.ok) throw new Error((await answer.text()).trim());
+    const content: Preview = await answer.json();
+    const opening = passphraseField();
+    const restore = button(
+      say.backup.restore,
+      async () => {
+        await client.call("restore", withPhrase({ sha256: content.sha256 }, opening));
+        dialog.close();
+        note(say.backup.restored);
+      },
+      { class: "main wide" },
+    );
+    const dialog = openDialog(
+      say.backup.restore,
+      say.cancel,
+      el("p", {}, say.backup.madeAt(new Date(content.made), content.version)),
+      el("ul", { class: "rows" }, ...contentRows(content)),
+      el("p", { class: "quiet" }, say.backup.restoreSure),
+      content.clients === "locked" ? el("p", {}, opening) : undefined,
+      restore,
+    );
+  };
+  const bar = el("div", { class: "bar" }, download, choose);
+  const what = el("p", { class: "quiet" }, say.backup.what);
+  return { card: section(say.backup.title, what, phrase, bar, file) };
+}
+
+function contentRows({ counts, now, changes, warnings, clients }: Preview): readonly HTMLElement[] {
+  const row = (name: string, facts: string, isBad = false) =>
+    el("li", {}, el("div", { class: "what" }, ...named(name, facts, isBad)));
+  const { mappings, mappingFiles, history, positions } = say.backup;
+  return [
+    row(mappings, say.backup.insteadOf(counts.mappings, now.mappings)),
+    row(mappingFiles, say.backup.insteadOf(counts.mappingFiles, now.mappingFiles)),
+    row(history, say.backup.insteadOf(counts.history, now.history)),
+    row(positions, say.backup.insteadOf(counts.positions, now.positions)),
+    row(say.backup.settings, changes.length === 0 ? say.backup.same : changes.join(", ")),
+    row(say.phones, clients === "locked" ? say.backup.locked : say.backup.same),
+    ...warnings.map((warning) => row(say.backup.warning, warning, true)),
+  ];
+}
+
+function passphraseField(): HTMLInputElement {
+  const name = say.backup.passphrase;
+  // A password manager may offer to store it.
+  return el("input", {
+    type: "password",
+    autocomplete: "new-password",
+    placeholder: name,
+    "aria-label": name,
+  });
+}
+
+function withPhrase<Params extends object>(params: Params, { value }: HTMLInputElement) {
+  return value === "" ? params : { ...params, passphrase: value };
+}
