@@ -88,7 +88,7 @@ const session = await page.context().newCDPSession(page);
 await session.send("Emulation.setCPUThrottlingRate", { rate: throttling });
 const measure = async (name: string, run: () => Promise<unknown>) => {
   const tasks = await traced(session, run);
-  console.log(`${name}\n  ${tasks.join("\n  ")}`);
+  process.stdout.write(`${name}\n  ${tasks.join("\n  ")}\n`);
 };
 const paint = () =>
   page.evaluate(() => Math.round(performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? -1));
@@ -98,13 +98,13 @@ await measure("first visit, by the pairing link", async () => {
   await connected(page);
   await settle(page, 1500);
 });
-console.log(`first paint: ${await paint()} ms`);
+process.stdout.write(`first paint: ${await paint()} ms\n`);
 await measure("second visit", async () => {
   await page.reload();
   await connected(page);
   await settle(page, 1500);
 });
-console.log(`first paint: ${await paint()} ms`);
+process.stdout.write(`first paint: ${await paint()} ms\n`);
 for (const screen of await page.locator("nav a").allTextContents())
   await measure(`screen ${screen}`, async () => {
     await goTo(page, screen);
