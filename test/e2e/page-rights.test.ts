@@ -134,6 +134,7 @@ const playCards = { Now: ["Now playing", "Play something"], Library: library };
 const changeCards = {
   Now: ["Now playing", "Play something", "Last taps", "Readers"],
   Library: library,
+  Cards: ["Mappings", "Write many cards", "History", "Limits"],
   Device: ["State of the device", "Settings", "Readers", "Log"],
 };
 const ownCards = { ...changeCards, Device: ["State of the device", "Settings", "Phones", "Readers", "Log"] };
