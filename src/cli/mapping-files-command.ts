@@ -52,6 +52,8 @@ async function contentOf(path: string): Promise<string> {
     const { size } = await stat(path);
     if (size > mappingImportCharsMax)
       throw new Error(`it has more than ${mappingImportCharsMax} bytes: divide it into several`);
+    // With --replace it would delete everything.
+    if (size === 0) throw new Error("it is empty");
     return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(path));
   } catch (error) {
     const why = error instanceof TypeError ? "it is not UTF-8 text" : messageOf(error);

@@ -35,10 +35,12 @@ export function textOfMappings(mappings: readonly MappingParams[], format: Mappi
 
 /** The mappings of the text, each with its line. Throws `invalid-params` with `data.faults` if any is invalid. */
 export async function readMappings(
-  { format, content }: MappingImport,
+  { format, content, replace }: MappingImport,
   check: MappingCheck,
   breathe: () => Promise<void>,
 ): Promise<ReadMappings["mappings"]> {
+  // The export of a device without mappings.
+  if (content === "" && replace) return [];
   const read = format === "toml" ? readMappingsToml : readMappingsCsv;
   const { mappings, faults } = await read(content, check, breathe).catch((error: unknown) => {
     if (error instanceof MappingFileFault) return { mappings: [], faults: [error] };

@@ -80,7 +80,7 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
     }
     const { fresh, notes } = plan;
     const added = fresh.map(({ params }) => params);
-    const ids = added.length === 0 ? [] : mappings.addAll(added, clock.now(), text.replace);
+    const ids = added.length === 0 && !text.replace ? [] : mappings.addAll(added, clock.now(), text.replace);
     const removed = text.replace ? before.map(({ id }) => id) : [];
     book.putAll(removed, new Map(ids.map((id, place) => [id, added[place]])));
     log.info("mappings", "imported", { added: ids.length, removed: removed.length });

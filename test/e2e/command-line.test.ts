@@ -174,6 +174,8 @@ ${more}, line 4: pattern: the mapping 2 is for this UID already: delete or switc
   expect(await tapdeck(place, "map", "--import", file("cards.toml"), "--replace", "--json")).toMatchObject({
     out: '{"added":1,"removed":2,"notes":[]}\n',
   });
+  await Bun.write(more, "");
+  expect((await tapdeck(place, "map", "--import", more, "--replace")).err).toContain("it is empty");
   expect((await tapdeck(place, "map", "--import", file("cards.txt"))).err).toContain(
     "the name of the file must end in .toml or .csv",
   );

@@ -88,10 +88,10 @@ export const mappingMethods = [
     name: "mappings.import",
     right: "change",
     isLong: true,
-    docs: `Stores all mappings of a text after the others, or none of them. With \`replace\` they take the place of all mappings of the database. TOML has \`[[mapping]]\` tables. CSV (RFC 4180) has a first row with the names of the columns: \`type\`, \`pattern\` and \`override\`, and if needed \`match\` (else \`exact\`), \`enabled\` (else true) and \`label\`. If a line is invalid, or has another text for a UID that has one already, nothing changes: \`message\` has the first such line, and \`data.faults\` up to ${importFaultsMax}, each with \`line\` and \`message\`. A mapping that is there already is left out. \`notes\` has the lines that were left out and the lines whose text would start nothing now, up to ${importFaultsMax} in all.`,
+    docs: `Stores all mappings of a text after the others, or none of them. With \`replace\` they take the place of all mappings of the database, and an empty text deletes those. TOML has \`[[mapping]]\` tables. CSV (RFC 4180) has a first row with the names of the columns: \`type\`, \`pattern\` and \`override\`, and if needed \`match\` (else \`exact\`), \`enabled\` (else true) and \`label\`. If a line is invalid, or has another text for a UID that has one already, nothing changes: \`message\` has the first such line, and \`data.faults\` up to ${importFaultsMax}, each with \`line\` and \`message\`. A mapping that is there already is left out. \`notes\` has the lines that were left out and the lines whose text would start nothing now, up to ${importFaultsMax} in all.`,
     params: v.object({
       format,
-      content: v.pipe(v.string(), v.minLength(1), v.maxLength(mappingImportCharsMax)),
+      content: v.pipe(v.string(), v.maxLength(mappingImportCharsMax)),
       replace: v.optional(v.boolean(), false),
     }),
     changes: (_params, { added, removed }) => `${added} mappings added, ${removed} removed`,

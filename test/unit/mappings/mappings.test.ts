@@ -404,6 +404,15 @@ test.each(["toml", "csv"] as const)(
     expect(bare(other)).toEqual(bare(one));
     expect(other.map(card("a"))).toBeUndefined();
     expect(other.map(card("", "", "12"))).toBeUndefined();
+    // The export of a device without mappings as TOML.
+    expect(await rejection(other.import({ format, content: "", replace: false }))).toMatchObject({
+      code: "invalid-params",
+    });
+    expect(await other.import({ format, content: "", replace: true })).toMatchObject({
+      added: [],
+      removed: 2,
+    });
+    expect(other.list()).toEqual([]);
   },
 );
 
