@@ -58,8 +58,13 @@ remoteTest(
       await using visit = await openCards("Writer");
       const { page, faults } = visit;
       const many = region(page, "Write many cards");
+      await goTo(page, "Now");
+      await region(page, "Play something").getByRole("searchbox").fill("star");
+      await page.getByRole("button", { name: "Write Star Garden to a card" }).click();
+      await page.getByRole("button", { name: "Later, with others" }).click();
+      await page.getByText("Star Garden waits. 1 card in all, on the screen Cards.").waitFor();
+      await goTo(page, "Cards");
       await many.getByRole("searchbox").fill("s");
-      await many.getByRole("button", { name: "Add Star Garden" }).click();
       await many.getByRole("button", { name: "Add Super Game" }).click();
       await many.getByText("Own text").click();
       await many.getByRole("textbox", { name: "Own text" }).fill("**stop");

@@ -148,7 +148,7 @@ function filesPart(client: Client, count: () => number, refresh: () => Promise<v
     try {
       const { added, removed, notes } = await client.call("mappings.import", { format, content, replace });
       const undo = button(texts.undo, async () => {
-        await restore(client, before.content);
+        await client.call("mappings.import", { format: "toml", content: before.content, replace: true });
         answer.replaceChildren();
         await refresh();
       });
@@ -189,16 +189,6 @@ function filesPart(client: Client, count: () => number, refresh: () => Promise<v
     el("div", { class: "bar" }, save("csv"), save("toml"), open, pick),
     answer,
   );
-}
-
-/** Makes the mappings again those of a text, which may be empty. */
-async function restore(client: Client, content: string): Promise<void> {
-  if (content !== "") {
-    await client.call("mappings.import", { format: "toml", content, replace: true });
-    return;
-  }
-  const { mappings } = await client.call("mappings");
-  for (const { id, readOnly } of mappings) if (!readOnly) await client.call("mappings.delete", { id });
 }
 
 function linesOf(sentences: readonly string[]): HTMLElement {
