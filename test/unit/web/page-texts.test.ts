@@ -7,14 +7,14 @@ import { reasonOf, say, sinceText, speak } from "../../../src/web/page/page-text
 
 /** Texts that are the same in English and in another language, by language and path. */
 const equal: Readonly<Record<string, readonly string[]>> = {
-  de: ["pause"],
-  fr: ["device.wifi"],
+  de: ["pause", "cards.fields.text"],
+  fr: ["cards.playedFor/1", "device.wifi", "backup.positions"],
   es: ["device.wifi"],
   pt: ["device.wifi"],
   ja: ["device.wifi"],
 };
 /** Texts without a word that a language could change, and the ones that are empty in English. */
-const wordless = new Set(["failedAt", "state.playing"]);
+const wordless = new Set(["failedAt", "state.playing", "cards.fields.uid"]);
 
 /** Each text by its path; a function gives its arity and a sentence that it makes. */
 function textsOf(value: unknown, path = ""): readonly (readonly [string, string])[] {
