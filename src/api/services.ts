@@ -161,6 +161,13 @@ export interface UploadService {
     caller: MethodCaller,
   ): Promise<ListedUpload & { readonly key: string }>;
   list(): Promise<{ readonly uploads: readonly ListedUpload[]; readonly freeBytes: number }>;
+  /** All known systems. */
+  systems(): readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly folders: readonly string[];
+    readonly extensions: readonly string[];
+  }[];
   /** The paired client that started the upload last. */
   clientOf(id: string): string | undefined;
   /** Writes a body; `onBytes` is called for each part of it that is sound. */

@@ -28,7 +28,7 @@ export interface UploadOptions {
   readonly signal?: AbortSignal;
 }
 
-type Started = Calls["uploads.start"]["result"]["uploads"][number];
+export type Started = Calls["uploads.start"]["result"]["uploads"][number];
 type Begun = Extract<Started, { readonly id: string }>;
 
 /** The device refuses this file. */
@@ -43,49 +43,62 @@ export class UploadRefused extends Error {
   }
 }
 
+/** Calls methods of the device. A call that fails without an answer is made again. */
+type Caller = Pick<Client, "call">;
+
 const failuresMax = 3; // Of one file that arrives damaged, or that the disk does not take.
-const retryMs = [250, 1000, 4000];
+const retryMs = 1000;
 const putMsMax = 30_000; // A lost network does not always end a connection.
 // A hash of as many takes some milliseconds, so that a page stays responsive.
 const hashBytes = 128 * 1024;
+const busy = -32000;
 
 /**
- * Sends the file, continues where an earlier attempt ended, and resolves when it is a media file. It waits while the device
- * does not answer. Rejects with `UploadRefused`, with `RpcError`, and with the signal's reason. `begun` is the result of
- * `uploads.start` for this file, if the caller has it.
+ * Sends the file, continues where an earlier attempt ended, and resolves with its path when it is a media file. Waits while
+ * the device does not answer, or is busy. Rejects with `UploadRefused`, with `RpcError`, and with the signal's reason.
+ * `begun` is the result of `uploads.start` for this file, if the caller has it.
  */
 export async function uploadFile(
-  client: Client,
+  client: Caller,
   source: UploadSource,
   options: UploadOptions = {},
   begun?: Started,
 ): Promise<string> {
   const { signal } = options;
-  let [failures, isAsked] = [0, false];
-  for (let attempt = 0, started = begun; ; attempt++, started = undefined) {
+  let [failures, isAsked, started] = [0, false, begun];
+  for (;;) {
     signal?.throwIfAborted();
-    const upload = started ?? (await start(client, source));
-    if (!("id" in upload)) {
-      // The answer to `uploads.finish` was lost.
-      if (isAsked && upload.exists === true) return `${source.system}/${source.path}`;
-      throw new UploadRefused(upload.refused, upload.exists === true);
-    }
-    const sent = await send(upload, source.file, options);
-    if (sent.kind === "refused" && ++failures >= failuresMax) throw new UploadRefused(sent.why, false);
-    if (sent.kind === "whole") {
-      isAsked = true;
-      try {
-        return (await client.call("uploads.finish", { id: upload.id, sha256: sent.sha256 })).path;
-      } catch (error) {
-        if (error instanceof RpcError && (!isIncomplete(error) || ++failures >= failuresMax)) throw error;
+    try {
+      const upload = started ?? (await start(client, source));
+      started = undefined;
+      if (!("id" in upload)) {
+        // The answer to `uploads.finish` was lost.
+        if (isAsked && upload.exists === true) return `${source.system}/${source.path}`;
+        throw new UploadRefused(upload.refused, upload.exists === true);
       }
+      const sent = await send(upload, source.file, options);
+      if (sent.kind === "refused" && ++failures >= failuresMax) throw new UploadRefused(sent.why, false);
+      if (sent.kind === "whole") {
+        isAsked = true;
+        return (await client.call("uploads.finish", { id: upload.id, sha256: sent.sha256 })).path;
+      }
+    } catch (error) {
+      if (error instanceof UploadRefused || isUnreadable(error)) throw error;
+      const isFinal = error instanceof RpcError && error.code !== busy && !isIncomplete(error);
+      if (isFinal || (error instanceof RpcError && isIncomplete(error) && ++failures >= failuresMax))
+        throw error;
     }
-    if (sent.kind !== "whole") await pause(retryMs[Math.min(attempt, retryMs.length - 1)] ?? 0, signal);
+    await pause(retryMs, signal);
   }
 }
 
+/** The file was changed or removed after it was chosen. */
+function isUnreadable(error: unknown): boolean {
+  return error instanceof DOMException && ["NotReadableError", "NotFoundError"].includes(error.name);
+}
+
 async function start(
-  client: Client,
+  client: Caller,
   { system, path, file, replace = false }: UploadSource,
 ): Promise<Started> {
   const { uploads } = await client.call("uploads.start", {

@@ -12,7 +12,13 @@ import { extensionOf, type MediaFolders } from "../core/media.ts";
 import { allows } from "../core/rights.ts";
 import { findMediaFile } from "../launch/media-file.ts";
 import { fsPath } from "../media/file-names.ts";
-import { systemByFolder, systemByName, systemOfFile, withGuests } from "../media/known-systems.ts";
+import {
+  knownSystems,
+  systemByFolder,
+  systemByName,
+  systemOfFile,
+  withGuests,
+} from "../media/known-systems.ts";
 import { indexWhenFree } from "../media/scan/indexer.ts";
 import type { MediaWithSticks } from "../media/sticks/stick-library.ts";
 import type { Upload } from "../media/upload-files.ts";
@@ -66,6 +72,13 @@ export function createUploadService(sources: UploadSources): UploadService & { c
       const [all, freeBytes] = [await uploads.list(), await uploads.freeBytes()];
       return { uploads: all.map(shown), freeBytes };
     },
+    systems: () =>
+      knownSystems().map(({ id, name, folders: names, extensions }) => ({
+        id,
+        name,
+        folders: names,
+        extensions,
+      })),
     clientOf: (id) => owners.get(id)?.caller.from.client,
     async write({ id, offset, isSealed }, pieces, signal, onBytes) {
       const upload = await uploads.find(id).catch(() => undefined);

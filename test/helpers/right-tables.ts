@@ -56,6 +56,7 @@ export const methodRows: Readonly<Record<string, MethodRow>> = {
   "tokens.history": { ...change, params: { limit: 1 } },
   "media.history": change,
   uploads: change,
+  "uploads.systems": change,
   "uploads.start": { ...change, params: { files: [{ system: "SNES", path: "../x", size: 1 }] } },
   "uploads.finish": { ...change, params: { id: "0".repeat(32), sha256: "0".repeat(64) } },
   "uploads.cancel": { ...change, params: { id: "0".repeat(32) } },

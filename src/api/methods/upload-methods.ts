@@ -24,6 +24,22 @@ export const uploadMethods = [
     run: (services) => services.uploads.list(),
   }),
   method({
+    name: "uploads.systems",
+    right: "change",
+    docs: "All systems that files can be sent to, with the names of their folders and the extensions of their files. Names of folders are in lower case, without spaces, dashes and accents.",
+    result: v.object({
+      systems: v.array(
+        v.object({
+          id: v.string(),
+          name: v.string(),
+          folders: v.array(v.string()),
+          extensions: v.array(v.string()),
+        }),
+      ),
+    }),
+    run: (services) => ({ systems: services.uploads.systems() }),
+  }),
+  method({
     name: "uploads.start",
     right: "change",
     docs: `Declares files to send, or continues them: \`path\` is relative to the folder of \`system\`, and \`size\` is in bytes. The results are in the order of \`files\`. An upload has an \`id\`, and \`offset\` is the end of the bytes that are on the device: \`PUT /uploads/{id}?offset={offset}\` sends the next ones, up to ${uploadChunkBytesMax} at a time, and answers \`{"offset": N}\`. Then \`uploads.finish\` makes it a media file. \`key\` seals the bytes for a connection without TLS; each start makes another one. A file that is refused has \`refused\`, a sentence; \`exists\` is true if it is there already and \`replace\` is not set. An unfinished upload is kept for a week.`,
