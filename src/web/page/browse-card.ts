@@ -1,6 +1,7 @@
 /** The folders of the library, a page at a time, so that a folder of 100,000 files costs no more than one of forty. */
 import type { Calls } from "../../client/client.ts";
 import { button, el, madeInSlices, named, replaceKeepingFocus, section, telling } from "./dom.ts";
+import { fileActions } from "./file-actions.ts";
 import { playRows } from "./page-search.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
@@ -62,7 +63,12 @@ export function browseCard(shared: Shared): PageCard {
   };
   const rowOf = (entry: Entry): HTMLElement => {
     const { type, name, path, zapScript = "", systemName = "", fileCount = 0 } = entry;
-    if (type === "media") return row({ name, path, zapScript, systemName });
+    if (type === "media") {
+      const file = { name, path, zapScript, systemName };
+      const shown = row(file);
+      if (shared.canChange) shown.append(fileActions(shared, file, () => shown.remove()));
+      return shown;
+    }
     const open = telling(() => go([...way, { name, path }]));
     const what = el("span", {}, ...named(name, say.files(fileCount)));
     return el("li", {}, el("button", { type: "button", class: "row", onclick: open }, what));

@@ -2,7 +2,8 @@
 import type { Calls } from "../../client/client.ts";
 import type { UpdateState } from "../../core/device-shapes.ts";
 import { button, el, listCard, named, openDialog, section, telling } from "./dom.ts";
-import { bytesOf, clockOf, dateOf, say, spanOf } from "./page-texts.ts";
+import { bytesOf, clockOf, dateOf, spanOf } from "./local-forms.ts";
+import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 
 type Facts = Calls["device"]["result"];

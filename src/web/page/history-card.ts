@@ -2,8 +2,9 @@
 import type { Calls } from "../../client/client.ts";
 import { scriptOf } from "../../core/media.ts";
 import { button, el, listCard, named, note, telling } from "./dom.ts";
+import { dateOf } from "./local-forms.ts";
 import { meaningOf } from "./page-status.ts";
-import { dateOf, reasonOf, say } from "./page-texts.ts";
+import { reasonOf, say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 
 // With the longest texts these stay below a page's limit, so that a shorter page is the last one.

@@ -21,6 +21,7 @@ import { playingCard, playlistCard } from "./playing-card.ts";
 import { type PageCard, type PageScreen, type Shared, showScreens } from "./screens.ts";
 import { settingsCard } from "./settings-card.ts";
 import { pairMoreCard, unpairedCard } from "./unpaired.ts";
+import { uploadCard } from "./upload-card.ts";
 import { writeManyCard } from "./write-many.ts";
 
 /** The screens in the order of the bar. A card is one line here; `needs` names the right without which it is not made. */
@@ -40,7 +41,7 @@ const screens: readonly PageScreen[] = [
     id: "library",
     icon: "M4 4v16M9 4v16M14 4l5 16",
     cards: [{ make: browseCard }],
-    aside: [{ make: indexCard }],
+    aside: [{ needs: "change", make: uploadCard }, { make: indexCard }],
   },
   {
     id: "cards",

@@ -3,7 +3,8 @@ import type { Calls, Notification } from "../../client/client.ts";
 import { type IndexStatus, mediaNameOf } from "../../core/media.ts";
 import type { LaunchEntry } from "../../core/playback.ts";
 import { button, el, listCard, named, section, telling } from "./dom.ts";
-import { dateOf, reasonOf, say } from "./page-texts.ts";
+import { dateOf } from "./local-forms.ts";
+import { reasonOf, say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 
 export function indexCard({ client, canChange }: Shared): PageCard {

@@ -6,7 +6,7 @@
 import { englishCards } from "./languages/english-cards.ts";
 import { englishDevice } from "./languages/english-device.ts";
 
-let locale = "en";
+export let locale = "en";
 
 const number = (value: number) => value.toLocaleString(locale);
 const counted = (count: number, one: string, many = `${one}s`) =>
@@ -176,7 +176,33 @@ const english = {
 
   cards: englishCards({ number, counted }),
   device: englishDevice,
-  upload: {},
+  upload: {
+    title: "Add media",
+    drop: "Drop files or folders here, or choose them.",
+    files: "Choose files",
+    folder: "Choose a folder",
+    system: "System",
+    automatic: "By folder or kind of file",
+    unknown: (count: number) => `${counted(count, "file")} without a known system: choose it.`,
+    progress: "Progress",
+    sent: (done: number, count: number, bytes: string, all: string) =>
+      `${number(done)} of ${counted(count, "file")} · ${bytes} of ${all}`,
+    arrived: (count: number) => `${counted(count, "file")} arrived.`,
+    waiting: "Waiting",
+    thereAlready: "There already",
+    replace: (count: number) => `Replace ${counted(count, "file")}`,
+    stop: "Stop sending",
+    unfinished: (count: number) => `${counted(count, "file")} unfinished: choose the same again to continue.`,
+    discard: "Delete unfinished files",
+    free: (bytes: string) => `${bytes} free`,
+    actionsOf: (name: string) => `Move or delete ${name}`,
+    moveTo: "Move to",
+    move: "Move",
+    moved: (name: string) => `Moved: ${name}`,
+    delete: "Delete",
+    deleteSure: (name: string) => `Delete ${name} from the device? This cannot be undone.`,
+    deleted: (name: string) => `Deleted: ${name}`,
+  },
   backup: {
     title: "Backup",
     what: "One file with settings, mappings, history and positions; with a passphrase also phones and keys. Media and saved games are not in it.",
@@ -234,46 +260,4 @@ const reasonStarts: readonly (readonly [string, keyof PageTexts["reasons"]])[] =
 export function reasonOf(sentence: string): string {
   const [, known] = reasonStarts.find(([start]) => sentence.startsWith(start)) ?? [];
   return known === undefined ? sentence : say.reasons[known];
-}
-
-const units = ["kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
-
-/** `12.5 GB`. */
-export function bytesOf(bytes: number): string {
-  const power = Math.min(Math.max(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), 1), units.length);
-  const form = { style: "unit", unit: units[power - 1], maximumFractionDigits: 1 } as const;
-  return (bytes / 1000 ** power).toLocaleString(locale, form);
-}
-
-/** `3 days`: a time in seconds, in its largest unit. */
-export function spanOf(seconds: number): string {
-  const ms = seconds * 1000;
-  const [unit, size] =
-    ms < hourMs
-      ? (["minute", minuteMs] as const)
-      : ms < dayMs
-        ? (["hour", hourMs] as const)
-        : (["day", dayMs] as const);
-  return Math.floor(ms / size).toLocaleString(locale, { style: "unit", unit, unitDisplay: "long" });
-}
-
-/** `14:05`, of RFC 3339. */
-export function clockOf(time: string): string {
-  return new Date(time).toLocaleTimeString(locale, { timeStyle: "short" });
-}
-
-/** The date and the time in short form. */
-export function dateOf(time: string): string {
-  return new Date(time).toLocaleString(locale, { dateStyle: "short", timeStyle: "short" });
-}
-
-const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
-
-/** `this minute`, `5 minutes ago`, `yesterday`. */
-export function sinceText(time: string): string {
-  const ms = Math.max(0, Date.now() - Date.parse(time));
-  const words = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
-  if (ms < hourMs) return words.format(-Math.floor(ms / minuteMs), "minute");
-  if (ms < dayMs) return words.format(-Math.floor(ms / hourMs), "hour");
-  return words.format(-Math.floor(ms / dayMs), "day");
 }

@@ -2,7 +2,8 @@
 import { encode } from "uqr";
 import { pairingLink } from "../../core/pairing-link.ts";
 import { button, el, listCard, named, note, openDialog } from "./dom.ts";
-import { clockOf, say, sinceText } from "./page-texts.ts";
+import { clockOf, sinceText } from "./local-forms.ts";
+import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 
 export function phonesCard({ client }: Shared): PageCard {

@@ -2,7 +2,8 @@
 import type { Calls } from "../../client/client.ts";
 import type { ActiveMedia } from "../../core/media.ts";
 import { button, el, replaceKeepingFocus, section, telling } from "./dom.ts";
-import { clockOf, say } from "./page-texts.ts";
+import { clockOf } from "./local-forms.ts";
+import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 
 type Playlist = Calls["media"]["result"]["playlists"][number];

@@ -1,4 +1,4 @@
-/** The French texts of the screen of the cards. */
+/** The French texts of the screen of the cards, and of backups. */
 import type { Numbers, PageTexts } from "../page-texts.ts";
 
 export const frenchCards = ({ number, counted }: Numbers): PageTexts["cards"] => ({
@@ -109,4 +109,27 @@ export const frenchCards = ({ number, counted }: Numbers): PageTexts["cards"] =>
     minutes === 0
       ? "Le temps de jeu est épuisé."
       : `Encore ${counted(minutes, "minute", "minutes")} de temps de jeu.`,
+});
+
+export const frenchBackup = ({ number }: Pick<Numbers, "number">): PageTexts["backup"] => ({
+  title: "Sauvegarde",
+  what: "Un fichier avec les réglages, les associations, l’historique et les positions ; avec une phrase secrète, aussi les téléphones et les clés. Sans les médias ni les parties enregistrées.",
+  passphrase: "Phrase secrète (facultative)",
+  download: "Télécharger une sauvegarde",
+  made: "La sauvegarde est prête et se télécharge.",
+  choose: "Restaurer une sauvegarde",
+  restore: "Restaurer cette sauvegarde",
+  restoreSure:
+    "La lecture s’arrête et le service redémarre. L’état actuel est conservé comme sauvegarde sur l’appareil.",
+  restored: "La sauvegarde est restaurée. Le service redémarre.",
+  madeAt: (time, version) => `Créée le ${time.toLocaleString("fr")} par Tapdeck ${version}.`,
+  insteadOf: (count, now) => `${number(count)} au lieu de ${number(now)}`,
+  mappings: "Associations",
+  mappingFiles: "Fichiers d’associations",
+  history: "Cartes posées",
+  positions: "Positions",
+  settings: "Réglages modifiés",
+  same: "inchangés",
+  locked: "seulement avec la phrase secrète",
+  warning: "Remarque",
 });

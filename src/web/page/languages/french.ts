@@ -1,6 +1,6 @@
 /** The page in French, with the formal address. */
 import type { Numbers, PageTexts } from "../page-texts.ts";
-import { frenchCards } from "./french-cards.ts";
+import { frenchBackup, frenchCards } from "./french-cards.ts";
 
 export const french = ({ number, counted }: Numbers): PageTexts => ({
   language: "Langue",
@@ -254,27 +254,33 @@ export const french = ({ number, counted }: Numbers): PageTexts => ({
       warningMinutes: "Minutes d’avertissement",
     },
   },
-  upload: {},
-  backup: {
-    title: "Sauvegarde",
-    what: "Un fichier avec les réglages, les associations, l’historique et les positions ; avec une phrase secrète, aussi les téléphones et les clés. Sans les médias ni les parties enregistrées.",
-    passphrase: "Phrase secrète (facultative)",
-    download: "Télécharger une sauvegarde",
-    made: "La sauvegarde est prête et se télécharge.",
-    choose: "Restaurer une sauvegarde",
-    restore: "Restaurer cette sauvegarde",
-    restoreSure:
-      "La lecture s’arrête et le service redémarre. L’état actuel est conservé comme sauvegarde sur l’appareil.",
-    restored: "La sauvegarde est restaurée. Le service redémarre.",
-    madeAt: (time, version) => `Créée le ${time.toLocaleString("fr")} par Tapdeck ${version}.`,
-    insteadOf: (count, now) => `${number(count)} au lieu de ${number(now)}`,
-    mappings: "Associations",
-    mappingFiles: "Fichiers d’associations",
-    history: "Cartes posées",
-    positions: "Positions",
-    settings: "Réglages modifiés",
-    same: "inchangés",
-    locked: "seulement avec la phrase secrète",
-    warning: "Remarque",
+  upload: {
+    title: "Ajouter des médias",
+    drop: "Déposez ici des fichiers ou des dossiers, ou choisissez-les.",
+    files: "Choisir des fichiers",
+    folder: "Choisir un dossier",
+    system: "Système",
+    automatic: "Selon le dossier ou le type de fichier",
+    unknown: (count) => `${counted(count, "fichier", "fichiers")} sans système connu : choisissez-le.`,
+    progress: "Progression",
+    sent: (done, count, bytes, all) =>
+      `${number(done)} sur ${counted(count, "fichier", "fichiers")} · ${bytes} sur ${all}`,
+    arrived: (count) => `${counted(count, "fichier", "fichiers")} sur l’appareil.`,
+    waiting: "En attente",
+    thereAlready: "Déjà présent",
+    replace: (count) => `Remplacer ${counted(count, "fichier", "fichiers")}`,
+    stop: "Arrêter l’envoi",
+    unfinished: (count) =>
+      `${counted(count, "fichier", "fichiers")} à terminer : choisissez de nouveau les mêmes pour continuer.`,
+    discard: "Supprimer les fichiers inachevés",
+    free: (bytes) => `${bytes} libres`,
+    actionsOf: (name) => `Déplacer ou supprimer ${name}`,
+    moveTo: "Déplacer vers",
+    move: "Déplacer",
+    moved: (name) => `Déplacé : ${name}`,
+    delete: "Supprimer",
+    deleteSure: (name) => `Supprimer ${name} de l’appareil ? Cette action est irréversible.`,
+    deleted: (name) => `Supprimé : ${name}`,
   },
+  backup: frenchBackup({ number }),
 });

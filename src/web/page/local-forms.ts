@@ -1,0 +1,44 @@
+/** Times, spans and sizes in the form of the page's locale. */
+import { locale } from "./page-texts.ts";
+
+/** `14:05`, of RFC 3339. */
+export function clockOf(time: string): string {
+  return new Date(time).toLocaleTimeString(locale, { timeStyle: "short" });
+}
+
+/** The date and the time in short form. */
+export function dateOf(time: string): string {
+  return new Date(time).toLocaleString(locale, { dateStyle: "short", timeStyle: "short" });
+}
+
+const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
+
+/** `this minute`, `5 minutes ago`, `yesterday`. */
+export function sinceText(time: string): string {
+  const ms = Math.max(0, Date.now() - Date.parse(time));
+  const words = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
+  if (ms < hourMs) return words.format(-Math.floor(ms / minuteMs), "minute");
+  if (ms < dayMs) return words.format(-Math.floor(ms / hourMs), "hour");
+  return words.format(-Math.floor(ms / dayMs), "day");
+}
+
+const units = ["kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
+
+/** `12.5 GB`. */
+export function bytesOf(bytes: number): string {
+  const power = Math.min(Math.max(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), 1), units.length);
+  const form = { style: "unit", unit: units[power - 1], maximumFractionDigits: 1 } as const;
+  return (bytes / 1000 ** power).toLocaleString(locale, form);
+}
+
+/** `3 days`: a time in seconds, in its largest unit. */
+export function spanOf(seconds: number): string {
+  const ms = seconds * 1000;
+  const [unit, size] =
+    ms < hourMs
+      ? (["minute", minuteMs] as const)
+      : ms < dayMs
+        ? (["hour", hourMs] as const)
+        : (["day", dayMs] as const);
+  return Math.floor(ms / size).toLocaleString(locale, { style: "unit", unit, unitDisplay: "long" });
+}

@@ -1,0 +1,239 @@
+/** Adds media: files and folders by drag and drop or a picker, with progress. The system follows from folder or extension. */
+import type { Calls } from "../../client/client.ts";
+import type { UploadSource } from "../../client/upload.ts";
+import { button, el, named, section, telling } from "./dom.ts";
+import { bytesOf } from "./local-forms.ts";
+import { say } from "./page-texts.ts";
+import type { PageCard, Shared } from "./screens.ts";
+import { type UploadJob, uploadQueue } from "./upload-queue.ts";
+
+type System = Calls["uploads.systems"]["result"]["systems"][number];
+
+/** A chosen file, and its path from the chosen folder on. */
+interface Chosen {
+  readonly file: File;
+  readonly path: string;
+}
+
+const rowsMax = 20;
+const drawMs = 200;
+
+export function uploadCard({ client }: Shared): PageCard {
+  let systems: readonly System[] = [];
+  /** Files of no known system. */
+  let unknown: readonly Chosen[] = [];
+  let isDrawing = false;
+  const system = el("select", { "aria-label": say.upload.system });
+  const free = el("p", { class: "more" });
+  const status = el("p", { role: "status" });
+  const bar = el("progress", { "aria-label": say.upload.progress });
+  const list = el("ul", { class: "rows" });
+  const left = el("p", { class: "more" });
+  const discard = button(say.upload.discard, async () => {
+    for (const { id } of await unfinished()) await client.call("uploads.cancel", { id });
+    await refresh();
+  });
+  const stop = button(say.upload.stop, async () => uploadQueue.stop());
+  const replace = button("", async () => {
+    const there = uploadQueue.jobs().filter(({ state }) => state === "there");
+    uploadQueue.add(there.map(({ source }) => ({ ...source, replace: true })));
+  });
+
+  const unfinished = async () => {
+    const { uploads, freeBytes } = await client.call("uploads");
+    free.textContent = say.upload.free(bytesOf(freeBytes));
+    const mine = new Set(uploadQueue.jobs().map(({ source }) => `${source.system}/${source.path}`));
+    return uploads.filter((one) => !uploadQueue.isBusy() || !mine.has(`${one.system}/${one.path}`));
+  };
+  const send = () => {
+    const sources: UploadSource[] = [];
+    const rest: Chosen[] = [];
+    for (const one of unknown) {
+      const at = placeOf(one.path, systems, system.value);
+      if (at === undefined) rest.push(one);
+      else sources.push({ ...at, file: one.file });
+    }
+    unknown = rest;
+    if (sources.length > 0) uploadQueue.add(sources);
+    draw();
+  };
+  const choose = (chosen: readonly Chosen[]) => {
+    unknown = [...unknown, ...chosen.filter(({ path }) => !isJunk(path))];
+    send();
+  };
+  system.addEventListener("change", send);
+
+  const draw = () => {
+    isDrawing = false;
+    const jobs = uploadQueue.jobs();
+    const isBusy = uploadQueue.isBusy();
+    const sizes = jobs.map(({ source }) => source.file.size);
+    const sent = jobs.reduce((sum, job) => sum + sentOf(job), 0);
+    const size = sizes.reduce((sum, one) => sum + one, 0);
+    const done = jobs.filter(({ state }) => state !== "waiting" && state !== "sending").length;
+    const there = jobs.filter(({ state }) => state === "there").length;
+    const arrived = jobs.filter(({ state }) => state === "done").length;
+    bar.max = size || 1;
+    bar.value = sent;
+    bar.hidden = stop.hidden = !isBusy;
+    replace.hidden = isBusy || there === 0;
+    replace.textContent = say.upload.replace(there);
+    const facts = isBusy
+      ? say.upload.sent(done, jobs.length, bytesOf(sent), bytesOf(size))
+      : jobs.length > 0
+        ? say.upload.arrived(arrived)
+        : "";
+    status.textContent = unknown.length > 0 ? `${facts} ${say.upload.unknown(unknown.length)}`.trim() : facts;
+    const order = ["failed", "sending", "there"];
+    const rows = jobs
+      .filter(({ state }) => order.includes(state))
+      .sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state))
+      .slice(0, rowsMax);
+    list.replaceChildren(...rows.map(rowOf));
+  };
+  let wasBusy = false;
+  const changed = () => {
+    if (!isDrawing) setTimeout(draw, drawMs);
+    isDrawing = true;
+    if (wasBusy && !uploadQueue.isBusy()) telling(refresh)();
+    wasBusy = uploadQueue.isBusy();
+  };
+  const refresh = async () => {
+    uploadQueue.attach(client, changed);
+    if (systems.length === 0) {
+      ({ systems } = await client.call("uploads.systems"));
+      const byName = [...systems].sort((a, b) => a.name.localeCompare(b.name));
+      system.replaceChildren(
+        el("option", { value: "" }, say.upload.automatic),
+        ...byName.map(({ id, name }) => el("option", { value: id }, name)),
+      );
+    }
+    const others = await unfinished();
+    left.textContent = others.length === 0 ? "" : say.upload.unfinished(others.length);
+    discard.hidden = others.length === 0;
+    draw();
+  };
+
+  const files = picker({ multiple: "" }, choose);
+  const folder = picker({ webkitdirectory: "" }, choose);
+  const card = section(
+    say.upload.title,
+    el("p", { class: "more" }, say.upload.drop),
+    el(
+      "div",
+      { class: "bar" },
+      button(say.upload.files, async () => files.click(), { class: "main" }),
+      button(say.upload.folder, async () => folder.click()),
+    ),
+    ...[files, folder],
+    el("div", { class: "own" }, el("label", {}, say.upload.system, system)),
+    ...[status, bar, el("div", { class: "bar" }, stop, replace), list, left, discard, free],
+  );
+  for (const hidden of [bar, stop, replace, discard, files, folder]) hidden.hidden = true;
+  takeDrops(card, choose);
+  return {
+    card,
+    refresh,
+    hear({ method, params }) {
+      const isOthers = method === "media.uploading" && params.state !== "progress" && !uploadQueue.isBusy();
+      if (isOthers || (method === "media.indexing" && !params.indexing)) telling(refresh)();
+    },
+  };
+}
+
+function sentOf({ state, sentBytes, source }: UploadJob): number {
+  return state === "waiting" || state === "sending" ? sentBytes : source.file.size;
+}
+
+function rowOf({ source, state, sentBytes, why }: UploadJob): HTMLElement {
+  const facts = {
+    waiting: say.upload.waiting,
+    sending: `${bytesOf(sentBytes)} / ${bytesOf(source.file.size)}`,
+    done: "✓",
+    there: say.upload.thereAlready,
+    failed: why,
+  }[state];
+  return el(
+    "li",
+    {},
+    el("span", {}, ...named(`${source.system} · ${source.path}`, facts, state === "failed")),
+  );
+}
+
+/** The system and the path below its folder; undefined if neither a folder nor the extension names one system. */
+export function placeOf(
+  path: string,
+  systems: readonly System[],
+  chosen: string,
+): Pick<UploadSource, "system" | "path"> | undefined {
+  const names = path.split("/");
+  for (const [at, name] of names.slice(0, -1).entries()) {
+    const key = keyOf(name);
+    const named = systems.find(
+      (one) => keyOf(one.id) === key || one.folders.includes(key) || keyOf(one.name) === key,
+    );
+    if (named !== undefined && (chosen === "" || named.id === chosen))
+      return { system: named.id, path: names.slice(at + 1).join("/") };
+  }
+  if (chosen !== "") return { system: chosen, path };
+  const extension = /\.[^.]+$/.exec(path)?.[0].toLowerCase() ?? "";
+  const fitting = systems.filter(({ extensions }) => extensions.includes(extension));
+  const media = fitting.find(({ id }) => ["Audio", "Video", "Image"].includes(id));
+  const [only] = media === undefined ? fitting : [media];
+  return only === undefined || (media === undefined && fitting.length > 1)
+    ? undefined
+    : { system: only.id, path };
+}
+
+function keyOf(name: string): string {
+  return name
+    .normalize("NFKD")
+    .replace(/[\s_\-\u0300-\u036f]/g, "")
+    .toLowerCase();
+}
+
+/** Files that systems of computers leave in folders. */
+function isJunk(path: string): boolean {
+  return path.split("/").some((name) => name.startsWith(".") || /^(thumbs\.db|desktop\.ini)$/i.test(name));
+}
+
+function picker(kind: Readonly<Record<string, string>>, choose: (chosen: readonly Chosen[]) => void) {
+  const input = el("input", { type: "file", ...kind });
+  input.addEventListener("change", () => {
+    choose([...(input.files ?? [])].map((file) => ({ file, path: file.webkitRelativePath || file.name })));
+    // The same files may be chosen again.
+    input.value = "";
+  });
+  return input;
+}
+
+function takeDrops(card: HTMLElement, choose: (chosen: readonly Chosen[]) => void): void {
+  const mark = (isOver: boolean) => card.classList.toggle("new", isOver);
+  card.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    mark(true);
+  });
+  card.addEventListener("dragleave", () => mark(false));
+  card.addEventListener("drop", (event) => {
+    event.preventDefault();
+    mark(false);
+    const entries = [...(event.dataTransfer?.items ?? [])].flatMap((item) => item.webkitGetAsEntry() ?? []);
+    telling(async () => choose((await Promise.all(entries.map(filesBelow))).flat()))();
+  });
+}
+
+async function filesBelow(entry: FileSystemEntry): Promise<readonly Chosen[]> {
+  const path = entry.fullPath.replace(/^\//, "");
+  if (entry instanceof FileSystemFileEntry)
+    return [{ path, file: await new Promise<File>((resolve, reject) => entry.file(resolve, reject)) }];
+  if (!(entry instanceof FileSystemDirectoryEntry)) return [];
+  const reader = entry.createReader();
+  const found: Chosen[] = [];
+  for (;;) {
+    const some = await new Promise<FileSystemEntry[]>((resolve, reject) =>
+      reader.readEntries(resolve, reject),
+    );
+    if (some.length === 0) return found;
+    for (const one of some) found.push(...(await filesBelow(one)));
+  }
+}

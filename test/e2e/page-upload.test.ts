@@ -1,0 +1,175 @@
+/** Uploads by the page in real Chromium, from another network: cuts of the connection, a reload, folders, moves and deletions. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { uploadsFolder } from "../../src/core/media.ts";
+import { say } from "../../src/web/page/page-texts.ts";
+import { startChromium, type TestBrowser } from "../helpers/chromium.ts";
+import { deviceForAll, port } from "../helpers/device.ts";
+import { canMakeNetworks } from "../helpers/namespaces.ts";
+import { look, openPage, region, unnamed } from "../helpers/page-visit.ts";
+import { eventually } from "../helpers/processes.ts";
+import { indexMedia, noReaders } from "../helpers/tapdeck.ts";
+
+const remoteTest = test.skipIf(!canMakeNetworks);
+const device = deviceForAll(noReaders, async ({ place, service }) => {
+  for (const name of ["Star Garden", "Super Game"]) await place.file(`SNES/${name}.sfc`);
+  await indexMedia(service.client);
+});
+let phone: TestBrowser;
+/** Files of the phone. */
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tapdeck-phone-"));
+  if (canMakeNetworks) phone = await startChromium({}, device.network.onNeighbour);
+}, 120_000);
+afterAll(async () => {
+  await phone?.[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const media = (...path: readonly string[]) => join(device.place.folder, "media", ...path);
+const names = (path: string) => readdir(media(path)).catch(() => [] as string[]);
+const content = (seed: number, length: number) =>
+  Uint8Array.from({ length }, (_, at) => (at * seed + (at >> 7)) & 0xff);
+
+async function makeFile(path: string, bytes: Uint8Array): Promise<string> {
+  const whole = join(folder, path);
+  await mkdir(join(whole, ".."), { recursive: true });
+  await writeFile(whole, bytes);
+  return whole;
+}
+
+async function openUploads(name: string) {
+  const visit = await openPage(device, phone, name);
+  await visit.page.goto(`${new URL(visit.page.url()).origin}/#library`);
+  await region(visit.page, say.upload.title).waitFor();
+  return visit;
+}
+
+/** Chooses files in the first picker of the card, or a folder in the second. */
+const choose = (page: Page, place: 0 | 1, paths: readonly string[] | string) =>
+  region(page, say.upload.title).locator("input[type=file]").nth(place).setInputFiles(paths);
+
+/** The wire of the neighbour. */
+const link = (state: "up" | "down") => {
+  const [, , , name = ""] = device.network.onDevice([]);
+  const shown = Bun.spawnSync(["ip", "-n", name, "-o", "link", "show", "type", "veth"]).stdout.toString();
+  const wire = /^\d+: ([^@:]+)/.exec(shown)?.[1] ?? "";
+  expect(Bun.spawnSync(["ip", "-n", name, "link", "set", wire, state]).exitCode).toBe(0);
+};
+
+/** Cuts the wire until the page has noticed. The kernel ends its connections, which an idle page finds out after 30 s. */
+async function cut(page: Page): Promise<void> {
+  link("down");
+  Bun.spawnSync([...device.network.onNeighbour(["ss", "-K", "-t", "dport", "=", String(port)])]);
+  await page.locator("#line[data-state=off]").waitFor();
+  link("up");
+  await page.locator("#line[data-state=on]").waitFor();
+}
+
+remoteTest(
+  "200 files arrive although the connection is cut twice and the service is killed",
+  async () => {
+    await using visit = await openUploads("Sender");
+    const { page } = visit;
+    const card = region(page, say.upload.title);
+    const count = 200;
+    for (let n = 0; n < count; n++)
+      await makeFile(
+        `Games/Genesis/${n % 2 === 0 ? "A" : "B"}/Game ${n}.md`,
+        content(n + 1, n % 50 === 0 ? 3_000_000 : 2000),
+      );
+    await makeFile("Games/Genesis/.hidden", content(1, 5));
+    await choose(page, 1, join(folder, "Games"));
+    const arrived = async () => [...(await names("Genesis/A")), ...(await names("Genesis/B"))].length;
+    await eventually(async () => expect(await arrived()).toBeGreaterThan(20));
+    await look(page, "upload-busy");
+    await cut(page);
+    await eventually(async () => expect(await arrived()).toBeGreaterThan(60));
+    process.kill(device.service.pid, "SIGKILL");
+    await device.stop();
+    await device.start();
+    await eventually(async () => expect(await arrived()).toBeGreaterThan(120));
+    await cut(page);
+    await card.getByText(say.upload.arrived(count)).waitFor();
+    expect(await arrived()).toBe(count);
+    for (const n of [0, 1, 50, 199])
+      expect(await readFile(media(`Genesis/${n % 2 === 0 ? "A" : "B"}/Game ${n}.md`))).toEqual(
+        await readFile(join(folder, `Games/Genesis/${n % 2 === 0 ? "A" : "B"}/Game ${n}.md`)),
+      );
+    expect(await names(uploadsFolder)).toEqual([]);
+    const { client } = device.service;
+    await eventually(async () =>
+      expect((await client.call("media.search", { query: "game", systems: ["Genesis"] })).total).toBe(count),
+    );
+    await region(page, say.browse).getByText("Genesis").waitFor();
+    expect(await unnamed(page)).toEqual([]);
+  },
+  120_000,
+);
+
+remoteTest(
+  "after a reload the same file continues; unknown files ask for their system; an existing one is replaced on request",
+  async () => {
+    await using visit = await openUploads("Reloader");
+    const { page, faults } = visit;
+    const card = region(page, say.upload.title);
+    const film = await makeFile("Long Film.mkv", content(3, 12_000_000));
+    // The third part of the film does not get through.
+    await page.route(/offset=2097152/, (route) => route.abort());
+    await choose(page, 0, [film]);
+    await eventually(async () => {
+      const { uploads } = await device.service.client.call("uploads");
+      expect(uploads).toMatchObject([{ system: "Video", path: "Long Film.mkv", offset: 2_097_152 }]);
+    });
+    await page.reload();
+    await card.getByText(say.upload.unfinished(1)).waitFor();
+    await page.unroute(/offset=2097152/);
+    const offsets: string[] = [];
+    page.on("request", (request) => offsets.push(/[?&]offset=(\d+)/.exec(request.url())?.[1] ?? ""));
+    await choose(page, 0, [film]);
+    await card.getByText(say.upload.arrived(1)).waitFor();
+    expect(offsets.filter((one) => one !== "")[0]).toBe("2097152");
+    expect(await readFile(media("Video/Long Film.mkv"))).toEqual(await readFile(film));
+
+    const unknown = await makeFile("Disc.bin", content(5, 3000));
+    await choose(page, 0, [unknown]);
+    await card.getByText(say.upload.unknown(1)).waitFor();
+    await look(page, "upload-unknown");
+    await card.getByRole("combobox", { name: say.upload.system }).selectOption("Genesis");
+    await card.getByText(say.upload.arrived(1)).waitFor();
+    expect(await readFile(media("Genesis/Disc.bin"))).toEqual(await readFile(unknown));
+
+    const other = await makeFile("Disc.bin", content(7, 4000));
+    await choose(page, 0, [other]);
+    await card.getByText(say.upload.thereAlready).waitFor();
+    await card.getByRole("button", { name: say.upload.replace(1) }).click();
+    await card.getByText(say.upload.arrived(1)).waitFor();
+    expect(await readFile(media("Genesis/Disc.bin"))).toEqual(await readFile(other));
+    expect(faults.filter((fault) => !fault.includes("ERR_FAILED"))).toEqual([]);
+  },
+);
+
+remoteTest("a file of the library is moved to another system, and deleted after a question", async () => {
+  await using visit = await openUploads("Mover");
+  const { page, faults } = visit;
+  const browse = region(page, say.browse);
+  await browse.getByRole("button", { name: /Super Nintendo/ }).click();
+  await browse.getByRole("button", { name: say.upload.actionsOf("Super Game") }).click();
+  await page.getByRole("dialog").getByRole("combobox", { name: say.upload.moveTo }).selectOption("SNESMSU1");
+  await look(page, "upload-actions");
+  await page.getByRole("button", { name: say.upload.move, exact: true }).click();
+  await page.getByText(say.upload.moved("Super Game")).waitFor();
+  expect(await names("SNESMSU1")).toEqual(["Super Game.sfc"]);
+  await browse.getByRole("button", { name: say.upload.actionsOf("Star Garden") }).click();
+  await page.getByRole("button", { name: say.upload.delete, exact: true }).click();
+  await page.getByText(say.upload.deleteSure("Star Garden")).waitFor();
+  await page.getByRole("button", { name: say.upload.delete, exact: true }).click();
+  await page.getByText(say.upload.deleted("Star Garden")).waitFor();
+  expect(await names("SNES")).toEqual([]);
+  await browse.getByText("MSU-1").waitFor();
+  expect(faults).toEqual([]);
+});
