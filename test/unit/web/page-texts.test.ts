@@ -3,7 +3,8 @@ import { expect, test } from "bun:test";
 import { tagProblems } from "../../../src/core/token.ts";
 import { noTextSentence } from "../../../src/launch/run-context.ts";
 import { languages } from "../../../src/web/page/page-language.ts";
-import { reasonOf, say, sinceText, speak } from "../../../src/web/page/page-texts.ts";
+import { sinceText } from "../../../src/web/page/local-forms.ts";
+import { reasonOf, say, speak } from "../../../src/web/page/page-texts.ts";
 
 /** Texts that are the same in English and in another language, by language and path. */
 const equal: Readonly<Record<string, readonly string[]>> = {
