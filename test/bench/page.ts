@@ -72,6 +72,7 @@ async function traced(session: CDPSession, run: () => Promise<unknown>): Promise
     });
 }
 
+const print = (text: string) => process.stdout.write(`${text}\n`);
 const settle = (page: Page, ms: number) => page.waitForTimeout(ms);
 
 await using device = await startDevice(noReaders + sleeper(".sfc", ".gba"));
@@ -88,7 +89,7 @@ const session = await page.context().newCDPSession(page);
 await session.send("Emulation.setCPUThrottlingRate", { rate: throttling });
 const measure = async (name: string, run: () => Promise<unknown>) => {
   const tasks = await traced(session, run);
-  process.stdout.write(`${name}\n  ${tasks.join("\n  ")}\n`);
+  print(`${name}\n  ${tasks.join("\n  ")}`);
 };
 const paint = () =>
   page.evaluate(() => Math.round(performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? -1));
@@ -98,13 +99,13 @@ await measure("first visit, by the pairing link", async () => {
   await connected(page);
   await settle(page, 1500);
 });
-process.stdout.write(`first paint: ${await paint()} ms\n`);
+print(`first paint: ${await paint()} ms`);
 await measure("second visit", async () => {
   await page.reload();
   await connected(page);
   await settle(page, 1500);
 });
-process.stdout.write(`first paint: ${await paint()} ms\n`);
+print(`first paint: ${await paint()} ms`);
 for (const screen of await page.locator("nav a").allTextContents())
   await measure(`screen ${screen}`, async () => {
     await goTo(page, screen);
