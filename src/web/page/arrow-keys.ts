@@ -3,7 +3,7 @@
  * that is hidden or removed passes its focus on to the nearest one, so that there always is one to go on from.
  */
 
-const controls = "button, input, select, textarea, summary, a[href]";
+const controls = "button, input, select, textarea, summary, a[href], [tabindex='0']";
 /** Text fields open the keyboard of a phone, so that they get the focus only by a key or a touch. */
 const typing = "input:not([type=range], [type=checkbox], [type=radio], [type=file]), textarea";
 
@@ -62,8 +62,15 @@ function isThere(element: Element): boolean {
   return element.isConnected && !element.matches(":disabled") && !element.closest("[hidden]") && !isClosed;
 }
 
-/** A text field and a slider need left and right; a field of several lines also needs up and down within its text. */
+/**
+ * A text field and a slider need left and right; a field of several lines also needs up and down within its text, and a list
+ * that scrolls needs them until its end.
+ */
 function usesItself(element: Element, { x, y }: Direction): boolean {
+  if (element.matches("[tabindex='0']")) {
+    const { scrollTop, clientHeight, scrollHeight } = element;
+    return y < 0 ? scrollTop > 0 : y > 0 && scrollTop + clientHeight < scrollHeight - 1;
+  }
   if (element instanceof HTMLTextAreaElement)
     return x !== 0 || (y < 0 ? element.selectionStart > 0 : element.selectionEnd < element.value.length);
   return element instanceof HTMLInputElement && x !== 0 && !/^(checkbox|file|button)$/.test(element.type);

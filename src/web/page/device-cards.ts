@@ -134,11 +134,13 @@ export function logCard({ client }: Shared): PageCard {
     placeholder: say.device.filter,
     maxlength: "200",
   });
-  const list = el("ol", { class: "log", role: "log", tabindex: "0", "aria-label": say.device.log });
+  // The role is that of a box around the list: a list with another role has no items.
+  const list = el("ol", { class: "log", tabindex: "0", "aria-label": say.device.log });
+  const box = el("div", { role: "log", "aria-label": say.device.log }, list);
   const earlier = button(say.device.earlier, () => loadEarlier());
   const download = button(say.device.download, () => save());
   const filter = el("div", { class: "bar filter" }, level, text);
-  const card = section(say.device.log, filter, list, el("div", { class: "bar later" }, earlier, download));
+  const card = section(say.device.log, filter, box, el("div", { class: "bar later" }, earlier, download));
   let cursor: string | undefined;
   /** Counts the filters; only the latest one may fill the list. */
   let asked = 0;
