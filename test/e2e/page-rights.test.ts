@@ -137,7 +137,10 @@ const changeCards = {
   Cards: ["Mappings", "Write many cards", "History", "Limits"],
   Device: ["State of the device", "Settings", "Readers", "Log"],
 };
-const ownCards = { ...changeCards, Device: ["State of the device", "Settings", "Phones", "Readers", "Log"] };
+const ownCards = {
+  ...changeCards,
+  Device: ["State of the device", "Settings", "Phones", "Backup", "Readers", "Log"],
+};
 /** With the card that leads to more rights. */
 const withPairing = (cards: typeof lookCards) => ({ ...cards, Now: [...cards.Now, pairing] });
 /** Folders open with every right. */
@@ -305,6 +308,8 @@ remoteTest(
     const reader = (await device.service.client.call("settings")).reader.join();
     await page.getByRole("button", { name: `Remove ${reader}` }).waitFor();
     expect(await buttonsOf(page)).toEqual([
+      "Backup: Download a backup",
+      "Backup: Restore a backup",
       "Log: Download",
       "Phones: Pair a phone",
       "Phones: Show a short code",
