@@ -191,9 +191,10 @@ async function passphraseOf(
 
 /** Asks at the terminal, and shows nothing of what is typed. */
 async function ask(question: string): Promise<string> {
-  process.stderr.write(question);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  // From here on the terminal echoes nothing.
   const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true });
+  process.stderr.write(question);
   try {
     const interrupted = new Promise<never>((_, reject) =>
       lines.once("SIGINT", () => reject(exitFailure("cancelled"))),
