@@ -126,6 +126,8 @@ async function send(upload: Begun, file: Blob, options: UploadOptions): Promise<
   const primitives = await loadPrimitives();
   const seal = { key: fromHex(upload.key) ?? new Uint8Array(), id: upload.id };
   onProgress?.(upload.offset);
+  /** The PUT on its way. The next bytes are hashed and sealed meanwhile. */
+  let sending: Promise<Sent | undefined> | undefined;
   for (let at = 0; at < file.size; ) {
     signal?.throwIfAborted();
     const end =
@@ -136,13 +138,20 @@ async function send(upload: Begun, file: Blob, options: UploadOptions): Promise<
       await breathe();
     }
     if (at >= upload.offset) {
-      const refusal = await put(seal.id, at, sealUpload(primitives, seal, at, bytes), options);
+      const body = sealUpload(primitives, seal, at, bytes);
+      const refusal = await sending;
       if (refusal !== undefined) return refusal;
-      onProgress?.(at + bytes.length);
+      const reached = at + bytes.length;
+      sending = put(seal.id, at, body, options).then((refused) => {
+        if (refused === undefined) onProgress?.(reached);
+        return refused;
+      });
+      // An abort ends it as well as this function.
+      sending.catch(() => {});
     }
     at += bytes.length;
   }
-  return { kind: "whole", sha256: toHex(hash.digest()) };
+  return (await sending) ?? { kind: "whole", sha256: toHex(hash.digest()) };
 }
 
 async function put(
