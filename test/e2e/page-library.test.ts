@@ -298,7 +298,9 @@ remoteTest(
     expect(await unnamed(page)).toEqual([]);
     await press("ArrowRight", /^Library$/);
     await page.keyboard.press("Enter");
-    await region(page, "Browse").waitFor();
+    await region(page, "Browse")
+      .getByRole("button", { name: /^Super Nintendo/ })
+      .waitFor();
     await press("ArrowDown", /^Super Nintendo/);
     await page.keyboard.press("Enter");
     await region(page, "Browse").getByText("2 files and folders").waitFor();

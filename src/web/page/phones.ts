@@ -1,5 +1,4 @@
 /** The card of phones, on the device itself: pairs them by a QR code or a short code, and revokes them. */
-import { encode } from "uqr";
 import { pairingLink } from "../../core/pairing-link.ts";
 import { button, el, listCard, named, note, openDialog } from "./dom.ts";
 import { clockOf, sinceText } from "./local-forms.ts";
@@ -50,13 +49,15 @@ export function phonesCard({ client }: Shared): PageCard {
     if (host === undefined) throw new Error(say.noNetwork);
     const asked = { name: name.value.trim(), role: chosenRole(), link: true } as const;
     const made = await client.call("clients.new", asked);
+    // Only the device's own browser shows one, and only it loads the library.
+    const { qrCode } = await import("./qr-code.ts");
     const link = pairingLink(`http://${host}:${port}`, made) ?? "";
     name.value = "";
     await refresh();
     const dialog = openDialog(
       say.pairPhone,
       say.done,
-      qrCode(link),
+      qrCode(link, say.qrCode),
       el("p", {}, say.scanLink),
       el("p", { class: "link" }, link),
     );
@@ -82,20 +83,4 @@ export function phonesCard({ client }: Shared): PageCard {
     await refresh();
   };
   return { card, refresh };
-}
-
-const quietModules = 4; // ISO/IEC 18004: the border that a reader needs.
-
-function qrCode(text: string): SVGSVGElement {
-  const { data, size } = encode(text, { ecc: "L", border: quietModules });
-  const space = "http://www.w3.org/2000/svg";
-  const svg = document.createElementNS(space, "svg");
-  const path = document.createElementNS(space, "path");
-  const facts = { viewBox: `0 0 ${size} ${size}`, class: "qr", role: "img" };
-  for (const [name, value] of Object.entries({ ...facts, "aria-label": say.qrCode }))
-    svg.setAttribute(name, value);
-  const squares = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : [])));
-  path.setAttribute("d", squares.join(""));
-  svg.append(path);
-  return svg;
 }
