@@ -83,7 +83,7 @@ async function stageLines(file: string, staged: string, places: BackupPlaces, op
   for (const row of secrets?.clients ?? []) rows.add("clients", clientRowOf(row));
   for (const [name, pem] of Object.entries(secrets?.tls ?? {}))
     await writeBehind(join(staged, "tls", name), Buffer.from(pem));
-  const { counts, mappings } = rows.finish();
+  const { counts, mappings } = await rows.finish(breather(systemClock));
   await checkStoredMappings(mappings, breather(systemClock));
   const { text, config } = restoredSettings(found.config, places, options.present);
   await writeBehind(join(staged, "config.toml"), Buffer.from(text));

@@ -14,6 +14,7 @@ import {
   positionsMax,
   scriptBytesMax,
 } from "../core/limits.ts";
+import { nextTurn } from "../core/slices.ts";
 import type { MappingParams } from "../core/token.ts";
 import { backupPathOf } from "./backup.ts";
 import { syncPath } from "./database-files.ts";
@@ -135,14 +136,20 @@ export function stageRows(path: string, schema: number) {
       const places = names.map((name) => `$${name}`).join(", ");
       inWords(table, () => database.query(`INSERT INTO ${table} (${list}) VALUES (${places})`).run(row));
     },
-    /** Brings the rows up to date and on the disk, and returns their numbers and the mappings. */
-    finish() {
+    /** Brings the rows up to date and on the disk, a step in each turn; returns their numbers and the mappings. */
+    async finish(breathe: () => Promise<void>) {
       database.run("COMMIT");
+      await nextTurn();
       const fault = bringUpToDate(database);
       if (fault !== undefined) throw new Error(fault);
       if (database.query<{ count: number }, []>(sql.roles).get()?.count !== 0)
         throw new Error("clients.role: there is no such role");
-      const mappings = database.query<StoredMapping, []>(sql.mappings).all().map(mappingOf);
+      await nextTurn();
+      const mappings: MappingParams[] = [];
+      for (const row of database.query<StoredMapping, []>(sql.mappings).iterate()) {
+        mappings.push(mappingOf(row));
+        await breathe();
+      }
       const made = { counts: countsIn(database), mappings };
       database.close();
       syncPath(path);
