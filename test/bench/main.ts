@@ -9,6 +9,7 @@ import { measureRecovery } from "./recovery.ts";
 import { measureRequests } from "./requests.ts";
 import { measureScripts } from "./script.ts";
 import { measureTaps } from "./taps.ts";
+import { measureUploads } from "./uploads.ts";
 
 const asked = new Set(process.argv.slice(2));
 const wanted = (name: string) => asked.size === 0 || asked.has(name);
@@ -20,3 +21,4 @@ if (wanted("requests")) await measureRequests();
 if (wanted("mappings")) await measureMappings();
 if (wanted("scripts")) await measureScripts();
 if (wanted("media")) await measureMedia();
+if (wanted("uploads")) await measureUploads();
