@@ -54,6 +54,8 @@ export interface BoardOptions {
 
 export interface Board extends AsyncDisposable {
   readonly pid: number;
+  /** The address of its HTTP on the host. */
+  readonly origin: string;
   /** All output of its console. */
   console(): string;
   /** Resolves as soon as the service answers `ping`, with the milliseconds since the start; rejects after four minutes. */
@@ -158,6 +160,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
     );
   return {
     pid: child.pid,
+    origin: `http://127.0.0.1:${port}`,
     console: () => text,
     pong: () => until(() => answers(port), "it was waited for a pong").then(sinceStart),
     silence: async () => {
