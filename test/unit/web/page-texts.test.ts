@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import { tagProblems } from "../../../src/core/token.ts";
 import { noTextSentence } from "../../../src/launch/run-context.ts";
-import { languages } from "../../../src/web/page/page-language.ts";
 import { sinceText } from "../../../src/web/page/local-forms.ts";
+import { languages } from "../../../src/web/page/page-language.ts";
 import { reasonOf, say, speak } from "../../../src/web/page/page-texts.ts";
 
 /** Texts that are the same in English and in another language, by language and path. */
