@@ -140,6 +140,8 @@ async function causeAll({ device }: Scene): Promise<void> {
   await heard.next("playlist.opened");
   await client.call("device.update", "http://127.0.0.1:9/");
   await heard.next("device.updating");
+  await client.call("uploads.start", { files: [{ system: "Audio", path: "new.wav", size: 10 }] });
+  await heard.next("media.uploading");
   await client.call("stop");
   await heard.next("media.stopped");
   expect([...new Set(heard.names())].toSorted()).toEqual(Object.keys(notificationRights).toSorted());
