@@ -138,7 +138,11 @@ export function startMpv(
     },
     progress: () => progressOf(known),
     complaint: () => (known.complaints.length === 0 ? undefined : lastLines(known.complaints.join("\n"))),
-    control: (action) => control(line, action),
+    async control(action) {
+      await control(line, action);
+      // A stop right after a seek must store the new position.
+      if ("to" in action) await askPosition();
+    },
     async changeVolume({ kind, percent }, ceiling) {
       const before = kind === "to" ? 0 : await line.ask(["get_property", "volume"]);
       const wanted = (typeof before === "number" ? before : 0) + percent;

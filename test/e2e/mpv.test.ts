@@ -308,6 +308,15 @@ test("a long sound goes on where a stop, another card or the same card ended it,
   await plays(deck, 0, sinceMs);
 });
 
+test("a stop right after a seek stored the position before the seek", async () => {
+  await using deck = await filmDeck();
+  await deck.play("Audio/book.wav");
+  const sinceMs = performance.now();
+  expect(await deck.run("**control:seek,5:00||**stop")).toBe(true);
+  await deck.play("Audio/book.wav");
+  await plays(deck, 300_000, sinceMs);
+});
+
 test("a sound that crashed goes on at its last position, and one that ended by itself at its beginning", async () => {
   await using deck = await filmDeck();
   await deck.play("Audio/book.wav");
