@@ -160,13 +160,17 @@ remoteTest.each(generations)(
   async (_, _mayChange, open) => {
     await using line = await open();
     const large = { method: "media.image", params: { system: "SNES", path: "SNES/Fruit/Elder.sfc" } };
+    // Fewer frames may come before the answer to their handshake.
+    await line.call("version");
+    // The device may have answered some before it reads the last ones, so these are many more than it allows.
     const answers = await Promise.all(
-      Array.from({ length: picturesPerConnectionMax + 1 }, () => line.call(large.method, large.params)),
+      Array.from({ length: 8 * picturesPerConnectionMax }, () => line.call(large.method, large.params)),
     );
     const refused = answers.filter(({ error }) => error !== undefined);
-    expect(refused.map(({ error }) => error?.data)).toEqual([
-      { reason: "busy", limit: "picturesPerConnectionMax" },
-    ]);
+    expect(answers.length - refused.length).toBeGreaterThanOrEqual(picturesPerConnectionMax);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { error } of refused)
+      expect(error?.data).toEqual({ reason: "busy", limit: "picturesPerConnectionMax" });
     const chars = Math.ceil(pictureBytesMax / 3) * 4;
     for (const answer of answers)
       if (answer.error === undefined) expect(v.parse(picture, answer.result).data.length).toBe(chars);
