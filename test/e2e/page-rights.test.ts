@@ -133,7 +133,7 @@ const lookCards = { Now: ["Now playing", "Search"], Library: library };
 const playCards = { Now: ["Now playing", "Play something"], Library: library };
 const changeCards = {
   Now: ["Now playing", "Play something", "Last taps", "Readers"],
-  Library: library,
+  Library: ["Browse", "Add media", "Library"],
   Cards: ["Mappings", "Write many cards", "History", "Limits"],
   Device: ["State of the device", "Settings", "Readers", "Log"],
 };
@@ -192,7 +192,10 @@ async function changes({ page, notes }: Visit): Promise<void> {
   await page.getByRole("button", { name: "Look for media" }).waitFor();
   await page.getByRole("button", { name: "Super Nintendo" }).waitFor();
   await eventually(async () =>
-    expect(await buttonsOf(page)).toEqual([...libraryButtons, "Library: Look for media"]),
+    expect(await buttonsOf(page)).toEqual([
+      ...["Add media: Choose a folder", "Add media: Choose files"],
+      ...[...libraryButtons, "Library: Look for media"],
+    ]),
   );
   device.service.heard.forget();
   const indexed = device.service.heard.next("media.indexing", ({ indexing }) => !indexing);

@@ -42,4 +42,5 @@ export async function goTo(page: Page, screen: string): Promise<void> {
   const link = page.getByRole("link", { name: screen, exact: true });
   await link.click();
   await link.and(page.locator("[aria-current=page]")).waitFor();
+  await page.locator("main:not([aria-busy])").waitFor();
 }

@@ -72,6 +72,8 @@ export function showScreens(screens: readonly PageScreen[], shared: Shared, righ
     const { id } = screen;
     shows += 1;
     const mine = shows;
+    const main = byId("main");
+    main.ariaBusy = "true";
     for (const [other, link] of links)
       if (other === id) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
@@ -81,7 +83,8 @@ export function showScreens(screens: readonly PageScreen[], shared: Shared, righ
     // Another screen may have been chosen meanwhile.
     if (mine !== shows) return;
     current = next;
-    byId("main").replaceChildren(current.element);
+    main.replaceChildren(current.element);
+    main.ariaBusy = null;
     document.title = `${say.screens[id]} · Tapdeck`;
     await refresh();
   };
@@ -103,6 +106,7 @@ export function showScreens(screens: readonly PageScreen[], shared: Shared, righ
     end(): void {
       shows += 1;
       nav.hidden = true;
+      byId("main").ariaBusy = null;
       removeEventListener("hashchange", showAgain);
     },
   };
