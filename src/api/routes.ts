@@ -62,6 +62,8 @@ export function createRoutes(parts: RouteParts): (visit: Visit, server: Server<S
     if (path === "/ping") return new Response("pong");
     if (path === "/health") return healthResponse(services, visit);
     const file = page(path, request);
+    // The page takes one token of its visitor's rate limit, not one for each of its files.
+    if (file !== undefined && path !== "/") visit.refund();
     if (file !== undefined) return file;
     return sentence(404, "there is nothing here: the API is at /api/v0.1");
   };

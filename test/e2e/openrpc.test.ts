@@ -48,10 +48,12 @@ test("the document has all notifications, as methods without a result", () => {
   const names = described.filter(({ result }) => result === undefined).map(({ name }) => name);
   expect(names.toSorted()).toEqual(
     [
+      "device.updating",
       "launch.finished",
       "launch.guarded",
       "playlist.opened",
       "media.indexing",
+      "media.uploading",
       "media.paused",
       "media.resumed",
       "media.started",
@@ -85,6 +87,16 @@ const own: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>
   // Whole bytes in hexadecimal, which suit every type and match.
   "mappings.new": { pattern: fc.constantFrom("04", "a1b2") },
   "mappings.update": { pattern: fc.constantFrom("04", "a1b2") },
+  "mappings.test": {
+    draft: fc.constantFrom(undefined, {
+      ...{ enabled: true, type: "uid", match: "exact", pattern: "04", override: "**stop" },
+    }),
+  },
+  // The content is a file, whose lines no schema states.
+  "mappings.import": {
+    format: fc.constant("csv"),
+    content: fc.constantFrom("type,match,pattern,override\nuid,exact,04a1,**stop\n"),
+  },
   // Macros are a language, whose limits no schema states.
   "input.keyboard": { keys: fc.constantFrom("a", "{enter}", "{ctrl+c}b") },
   "input.gamepad": { buttons: fc.constantFrom("^", "AB", "{start}") },
@@ -100,6 +112,15 @@ const own: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>
     sessionReset: fc.constantFrom("1m0s", "60s"),
     warnings: fc.constantFrom([], ["5m"], ["1m0s", "2h"]),
   },
+  // A caller that follows the log waits up to 25 s for its next line.
+  logs: { waitMs: fc.integer({ min: 0, max: 5 }) },
+  // A passphrase takes half a second each time, and a backup that stays is synced.
+  backup: { passphrase: fc.constant(undefined), keep: fc.constant(false) },
+  // This machine refuses every one.
+  "device.update": { url: fc.constantFrom("http://127.0.0.1:9/a.update", "https://example.org/b") },
+  restore: { sha256: fc.constant("0".repeat(64)), passphrase: fc.constant(undefined) },
+  "uploads.finish": { id: fc.constant("0".repeat(32)), sha256: fc.constant("0".repeat(64)) },
+  "uploads.cancel": { id: fc.constant("0".repeat(32)) },
   // Virtual tokens that lie there for an hour would fill the reader.
   "tokens.scan": { duration: fc.integer({ min: 1, max: 5 }) },
 };

@@ -51,6 +51,10 @@ async function forgetMappings(): Promise<void> {
     if (readOnly !== true) await client.call("mappings.delete", { id });
 }
 
+/** The service has noticed that no card lies on the reader; the same card laid again sooner has never gone. */
+const gone = () =>
+  eventually(async () => expect((await device.service.client.call("tokens")).active).toEqual([]));
+
 remoteTest(
   "many cards are written in a row, with the next name in large letters, errors of a card, skip and back",
   () =>
@@ -126,6 +130,7 @@ remoteTest(
         expect((await device.service.client.call("tokens")).last?.uid).toBe("04f1f2f3f4f5f6"),
       );
       reader.take();
+      await gone();
       await list.getByRole("button", { name: "New mapping" }).click();
       const dialog = page.getByRole("dialog", { name: "New mapping" });
       await dialog.getByRole("button", { name: "Take the last card" }).click();
@@ -138,6 +143,7 @@ remoteTest(
       reader.put(ntag213("04f1f2f3f4f5f6"));
       await dialog.getByText("It starts Super Game, because of this mapping.").waitFor();
       reader.take();
+      await gone();
       await dialog.getByLabel("Lay a card").fill("04ff");
       await dialog.getByRole("button", { name: "Test" }).click();
       await dialog.getByText(/It starts Star Garden, because of “Star Garden”\./).waitFor();
@@ -147,6 +153,7 @@ remoteTest(
       reader.put(ntag213("04f1f2f3f4f5f6"));
       await plays("Super Game");
       reader.take();
+      await gone();
 
       // The mapping of the file matches the same as this one.
       const { client } = device.service;

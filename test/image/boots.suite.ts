@@ -118,6 +118,7 @@ test(
       "LANG",
       "PATH",
       "TAPDECK_FAULTS",
+      "TAPDECK_MACHINE",
       "TAPDECK_REMOVABLE",
       "TAPDECK_SAVES",
       "TAPDECK_SCREEN",

@@ -159,9 +159,7 @@ export function createAdmission<Data>({
       return judgeAccess(source, isDevice, now, own).kind === verdict.kind;
     });
     const refund = () => {
-      if (isDevice) return;
-      perAddress.giveBack(address);
-      inAll.spend(-1);
+      if (!isDevice) perAddress.giveBack(address);
     };
     const visit = { ...visitOf(request, address, isTls), isAdmitted, refund };
     if (verdict.kind === "v1-app") return answer({ ...visit, isV1App: true }, server);
