@@ -11,6 +11,7 @@ import { createLog, silentLog } from "../../src/core/log.ts";
 import type { Driver, ReaderSession } from "../../src/readers/driver.ts";
 import { startReaders } from "../../src/readers/readers.ts";
 import type { Card, EmulatedReader, Line } from "../emulators/index.ts";
+import { unlessHeldUp } from "../helpers/emulated.ts";
 import { eventually, within } from "../helpers/processes.ts";
 
 const [a, b] = [
@@ -34,7 +35,8 @@ interface Watched {
 }
 
 export function testDriver(driver: Driver, create: () => EmulatedReader): void {
-  const withReader = (run: (watched: Watched) => Promise<void>) => () => open(driver, create, run);
+  const withReader = (run: (watched: Watched) => Promise<void>) => () =>
+    unlessHeldUp(() => open(driver, create, run));
   describe(driver.id, () => {
     testCards(withReader);
     testEnds(driver, create, withReader);
@@ -395,7 +397,11 @@ async function open(driver: Driver, create: () => EmulatedReader, run: (watched:
         lift: () => reader.lift(session),
         sees: (...cards) => {
           const state = cards.map((card) => JSON.stringify(reader.expected(card))).join(" ");
-          return eventually(() => expect(states.at(-1)).toBe(state));
+          const early = ended.then((error) => {
+            if (states.at(-1) !== state)
+              throw new Error(`the driver ended first: ${error}`, { cause: error });
+          });
+          return Promise.race([eventually(() => expect(states.at(-1)).toBe(state)), early]);
         },
       });
     } finally {
