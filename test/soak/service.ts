@@ -13,6 +13,9 @@ import { defaultConfig } from "../helpers/defaults.ts";
 import type { EmulatedTime } from "./emulated-time.ts";
 
 /** The number of each kind of event for one card. */
+/** The start of the name of the folder in which a service keeps its files. */
+export const soakFolder = "tapdeck-soak-";
+
 export interface Told {
   added: number;
   removed: number;
@@ -27,7 +30,7 @@ export async function startSoakService(
   drivers: readonly Driver[],
   connect: readonly string[],
 ) {
-  const folder = await mkdtemp(join(tmpdir(), "tapdeck-soak-"));
+  const folder = await mkdtemp(join(tmpdir(), soakFolder));
   const media = join(folder, "media");
   await mkdir(join(media, "SNES"), { recursive: true });
   await writeFile(join(media, "SNES/a.true"), "");

@@ -23,6 +23,8 @@ export function browseCard(shared: Shared): PageCard {
   let pages: readonly (string | undefined)[] = [undefined];
   let following: string | undefined;
   let asked = 0;
+  /** The index has changed while a row had the focus. */
+  let isStale = false;
 
   const load = async () => {
     asked += 1;
@@ -66,7 +68,11 @@ export function browseCard(shared: Shared): PageCard {
     if (type === "media") {
       const file = { name, path, zapScript, systemName };
       const shown = row(file);
-      if (shared.canChange) shown.append(fileActions(shared, file, () => shown.remove()));
+      const remove = () => {
+        shown.remove();
+        catchUp();
+      };
+      if (shared.canChange) shown.append(fileActions(shared, file, remove));
       return shown;
     }
     const open = telling(() => go([...way, { name, path }]));
@@ -87,12 +93,18 @@ export function browseCard(shared: Shared): PageCard {
   const refresh = async () => {
     await shared.lookForWriters();
     if (way.length === 0) return void (await load());
-    if (list.contains(document.activeElement)) return;
+    isStale = list.contains(document.activeElement);
+    if (isStale) return;
     await load().catch(() => {
       [way, pages] = [[], [undefined]];
       return load();
     });
   };
+  const catchUp = () => {
+    if (isStale && !list.contains(document.activeElement)) telling(refresh)();
+  };
+  // The next control gets the focus after this event.
+  list.addEventListener("focusout", () => setTimeout(catchUp));
   const card = section(say.browse, el("div", { class: "bar" }, up, letter), place, list, turn);
   return {
     card,
