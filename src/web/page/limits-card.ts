@@ -81,6 +81,7 @@ function limitsForm(update: (limits: Calls["playtime.limits.update"]["params"]) 
     { class: "main" },
   );
   const show = (limits: Limits) => {
+    element.hidden = false;
     if (isTouched) return;
     isOn.checked = limits.limitsEnabled;
     daily.value = String(limits.dailyMinutes);
@@ -89,9 +90,10 @@ function limitsForm(update: (limits: Calls["playtime.limits.update"]["params"]) 
     warnings.value = limits.warningMinutes.join(", ");
     volume.value = String(limits.volumeMax);
   };
+  // Empty fields would be saved as limits.
   const element = el(
     "div",
-    {},
+    { hidden: "" },
     labelled(texts.limitsCount, isOn),
     labelled(texts.perDay, daily),
     labelled(texts.perSession, each),
