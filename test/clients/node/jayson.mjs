@@ -1,11 +1,13 @@
 /** The calls with `jayson`: over its WebSocket or, if the address is `http://`, over POST, which brings no notifications. */
+import { Agent } from "node:http";
 import jayson from "jayson";
 import { hear, makeCalls, nextId, ping, read, url } from "./calls.mjs";
 
 const { protocol, hostname, port, pathname: path } = new URL(url);
 const isHttp = protocol === "http:";
 const client = isHttp
-  ? jayson.Client.http({ hostname, port, path, generator: nextId })
+  ? // Node's own agent ends a request after five seconds without bytes; an index may take longer.
+    jayson.Client.http({ hostname, port, path, agent: new Agent({ keepAlive: true }), generator: nextId })
   : jayson.Client.websocket({ url, generator: nextId });
 if (!isHttp) {
   client.ws.on("message", (data) => {
