@@ -105,6 +105,7 @@ export async function openSealedLink(
   await loadPrimitives();
   await nextTask();
   const handshake = await startHandshake(id, secret);
+  await nextTask();
   const shaken = deferred<SecureSession>();
   let session: SecureSession | undefined;
   const take = (text: string) => {

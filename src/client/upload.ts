@@ -2,7 +2,6 @@
  * Uploads files to a device. It runs in browsers too. The bytes are sealed, so they may go over plain HTTP; memory holds a
  * part of the file at a time. After a lost connection or a restart of either side, the same call continues.
  */
-import { sha256 } from "@noble/hashes/sha2.js";
 import type { Calls } from "../api/methods/index.ts";
 import { fromHex, toHex } from "../core/hex.ts";
 import { uploadChunkBytesMax } from "../core/upload-limits.ts";
@@ -122,8 +121,8 @@ type Sent =
 /** Sends the rest of the file from the offset of the device, and hashes all of it. */
 async function send(upload: Begun, file: Blob, options: UploadOptions): Promise<Sent> {
   const { onProgress, signal } = options;
-  const hash = sha256.create();
   const primitives = await loadPrimitives();
+  const hash = primitives.sha256();
   const seal = { key: fromHex(upload.key) ?? new Uint8Array(), id: upload.id };
   onProgress?.(upload.offset);
   /** The PUT on its way. The next bytes are hashed and sealed meanwhile. */
@@ -138,7 +137,7 @@ async function send(upload: Begun, file: Blob, options: UploadOptions): Promise<
       await breathe();
     }
     if (at >= upload.offset) {
-      const body = sealUpload(primitives, seal, at, bytes);
+      const body = await sealUpload(primitives, seal, at, bytes);
       const refusal = await sending;
       if (refusal !== undefined) return refusal;
       const reached = at + bytes.length;

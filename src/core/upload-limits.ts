@@ -12,7 +12,7 @@ export const uploadsMax = 256;
 /** Declared by one call, which counts as one disk write. */
 export const uploadsPerStartMax = 64;
 
-/** PUTs of remote callers at a time: each has some 200 KB in memory, and with more a disk is no faster. */
+/** PUTs of remote callers at a time: each has some 400 KB in memory, and with more a disk is no faster. */
 export const uploadBodiesMax = 4;
 
 /** At a limit the one that was idle for longest is evicted. */

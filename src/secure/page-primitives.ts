@@ -6,6 +6,7 @@
 import { chacha20poly1305 } from "@noble/ciphers/chacha.js";
 import { pow } from "@noble/curves/abstract/modular.js";
 import { montgomery } from "@noble/curves/abstract/montgomery.js";
+import { sha256 } from "@noble/hashes/sha2.js";
 import { keyBytes, type Primitives, tagBytes, unlessThrown } from "./primitives.ts";
 
 const prime = 2n ** 255n - 19n;
@@ -33,6 +34,7 @@ function fromNoble(): Primitives {
         ? undefined
         : unlessThrown(() => chacha20poly1305(key, nonce, ad).decrypt(ciphertext)),
     randomBytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
+    sha256: () => sha256.create(),
   };
 }
 

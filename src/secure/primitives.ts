@@ -21,6 +21,8 @@ export interface Primitives {
   decrypt(key: Uint8Array, nonce: Uint8Array, ad: Uint8Array, ciphertext: Uint8Array): Uint8Array | undefined;
   /** Fit for keys. */
   randomBytes(count: number): Uint8Array;
+  /** A hash of many bytes, for uploads. */
+  sha256(): { update(bytes: Uint8Array): unknown; digest(): Uint8Array };
 }
 
 let loading: Promise<Primitives> | undefined;

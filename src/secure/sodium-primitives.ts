@@ -1,4 +1,5 @@
 /** The primitives of libsodium, for the service, the command line and the client package: fast, and 460 KB. */
+import { sha256 } from "@noble/hashes/sha2.js";
 import { clean } from "@noble/hashes/utils.js";
 import { type Primitives, tagBytes, unlessThrown } from "./primitives.ts";
 
@@ -22,6 +23,9 @@ async function fromSodium(): Promise<Primitives> {
             sodium.crypto_aead_chacha20poly1305_ietf_decrypt(null, ciphertext, ad, nonce, key),
           ),
     randomBytes: (count) => sodium.randombytes_buf(count),
+    // The runtime's own takes an eighth of the time. Browsers and Node before 22.3 lack it.
+    sha256: () =>
+      globalThis.process?.getBuiltinModule?.("node:crypto").createHash("sha256") ?? sha256.create(),
   };
 }
 

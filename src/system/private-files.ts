@@ -7,8 +7,8 @@ import type { Log } from "../core/log.ts";
 
 /** The secrets of clients, the history, and the keys of certificates. */
 const secretFiles = /^(tapdeck\.db.*|audit.*\.jsonl|tls\/.*key.*\.pem.*)$/;
-/** The service's other files: names of media, its own certificate. */
-const otherFiles = /^(media\.db.*|stick-[0-9a-f]+\.db.*|tls\/device\.pem.*)$/;
+/** The service's other files: names of media, its own certificate, its account at a broker, and shared cards. */
+const otherFiles = /^(media\.db.*|stick-[0-9a-f]+\.db.*|tls\/device\.pem.*|mqtt-.*|shared-cards\..*)$/;
 
 const pairAnew = "secrets file was readable by other users; re-pair clients you do not trust";
 const readable = "other users could read this file until now";

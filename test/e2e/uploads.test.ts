@@ -223,19 +223,24 @@ test.skipIf(!canMakeNetworks)(
       sealUpload(primitives, seal, offset, bytes.slice(offset, offset + 16 * 1024));
     expect(await send(0, bytes.slice(0, 100), false)).toEqual(refused);
     expect(await send(0, bytes.slice(0, 100))).toEqual(refused);
-    expect(await send(0, frame(0))).toEqual([200, `{"offset":${16 * 1024}}`]);
+    expect(await send(0, await frame(0))).toEqual([200, `{"offset":${16 * 1024}}`]);
     // Replayed, at another offset, changed, and with the key of an earlier start.
-    expect(await send(0, frame(0))).toEqual(refused);
-    expect(await send(16 * 1024, frame(0))).toEqual(refused);
-    expect(await send(16 * 1024, frame(16 * 1024).fill(0, 9, 12))).toEqual(refused);
+    expect(await send(0, await frame(0))).toEqual(refused);
+    expect(await send(16 * 1024, await frame(0))).toEqual(refused);
+    expect(await send(16 * 1024, (await frame(16 * 1024)).fill(0, 9, 12))).toEqual(refused);
     await line.call("uploads.start", { files });
-    expect(await send(16 * 1024, frame(16 * 1024))).toEqual(refused);
+    expect(await send(16 * 1024, await frame(16 * 1024))).toEqual(refused);
     const again = await line.call("uploads.start", { files });
     expect(again.result).toMatchObject({ uploads: [{ id, offset: 16 * 1024 }] });
     const [now] = (again.result as { uploads: readonly [{ key: string }] }).uploads;
     seal.key = fromHex(now.key) ?? new Uint8Array();
-    await device.service.client.call("clients.delete", { id: member.id });
-    expect(await send(16 * 1024, frame(16 * 1024))).toEqual(refused);
-    expect(await device.service.client.call("uploads")).toMatchObject({ uploads: [{ offset: 16 * 1024 }] });
+    const { client } = device.service;
+    await client.call("clients.update", { id: member.id, role: "player" });
+    expect(await send(16 * 1024, await frame(16 * 1024))).toEqual(refused);
+    await client.call("clients.update", { id: member.id, role: "member" });
+    expect(await send(16 * 1024, await frame(16 * 1024))).toEqual([200, `{"offset":${32 * 1024}}`]);
+    await client.call("clients.delete", { id: member.id });
+    expect(await send(32 * 1024, await frame(32 * 1024))).toEqual(refused);
+    expect(await client.call("uploads")).toMatchObject({ uploads: [{ offset: 32 * 1024 }] });
   },
 );

@@ -387,6 +387,7 @@ function countedPrimitives() {
       work.push("random");
       return primitives.randomBytes(count);
     },
+    sha256: primitives.sha256,
   };
   return { counting, work, keys };
 }

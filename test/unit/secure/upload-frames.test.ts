@@ -1,5 +1,5 @@
 /** The sealed body of an upload: it opens in any pieces, and nothing else opens. */
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { loadPrimitives } from "../../../src/secure/primitives.ts";
 import { ForgedFrame, openUpload, sealUpload } from "../../../src/secure/upload-frames.ts";
 import { seededRandom } from "../../emulators/emulated-line.ts";
@@ -25,7 +25,7 @@ async function openAll(body: AsyncIterable<Uint8Array>, from = offset, by = seal
 test("a body opens, whatever its length and its pieces", async () => {
   for (const length of [0, 1, 16 * 1024 - 1, 16 * 1024, 16 * 1024 + 1, 50_000]) {
     const bytes = randomBytes(length);
-    const body = sealUpload(primitives, seal, offset, bytes);
+    const body = await sealUpload(primitives, seal, offset, bytes);
     expect(body.length).toBe(length + 16 * Math.ceil(length / (16 * 1024)));
     for (const most of [100_000, 5000, 17])
       expect(Buffer.compare(await openAll(cut(body, () => 1 + Math.floor(random() * most))), bytes)).toBe(0);
@@ -34,7 +34,7 @@ test("a body opens, whatever its length and its pieces", async () => {
 
 test("a changed, cut, moved, reordered or foreign body does not open, and noise neither", async () => {
   const frame = 16 * 1024 + 16;
-  const body = sealUpload(primitives, seal, offset, randomBytes(40_000));
+  const body = await sealUpload(primitives, seal, offset, randomBytes(40_000));
   const changed = body.slice();
   changed[frame + 5] = (changed[frame + 5] ?? 0) ^ 1;
   const swapped = Buffer.concat([
@@ -69,7 +69,7 @@ test("a changed, cut, moved, reordered or foreign body does not open, and noise 
 test("the frames before a changed one are given, and a whole frame cut off at its end is noticed by its length", async () => {
   const frame = 16 * 1024 + 16;
   const bytes = randomBytes(40_000);
-  const body = sealUpload(primitives, seal, offset, bytes);
+  const body = await sealUpload(primitives, seal, offset, bytes);
   expect((await openAll(cut(body.subarray(0, 2 * frame), () => 999))).length).toBe(2 * 16 * 1024);
   const opened: Uint8Array[] = [];
   const read = async () => {
@@ -85,4 +85,13 @@ test("the frames before a changed one are given, and a whole frame cut off at it
   };
   expect(await read().catch((error) => error)).toBeInstanceOf(ForgedFrame);
   expect(Buffer.compare(Buffer.concat(opened), bytes.subarray(0, 2 * 16 * 1024))).toBe(0);
+});
+
+test("a body is the same with the cipher of the runtime and without, and each opens the other's", async () => {
+  const bytes = randomBytes(300_000);
+  const body = await sealUpload(primitives, seal, offset, bytes);
+  using without = spyOn(crypto.subtle, "importKey").mockRejectedValue(new Error("not supported"));
+  expect(Buffer.compare(await sealUpload(primitives, seal, offset, bytes), body)).toBe(0);
+  expect(Buffer.compare(await openAll(cut(body, () => 70_000)), bytes)).toBe(0);
+  expect(without).toHaveBeenCalledTimes(2);
 });
