@@ -154,6 +154,8 @@ export async function keepBackup(
   const oldestFirst = numbers.sort((one, other) => one - other);
   const excess = oldestFirst.slice(0, Math.max(0, numbers.length + 1 - keptMax[before]));
   for (const number of excess) await rm(pathOf(number), { force: true });
+  // Power cuts must not bring back the deleted ones of several backups.
+  if (excess.length > 0) await syncFolderAsync(folder);
   // Root makes it without the service, which must be able to delete it.
   const { uid, gid } = await stat(places.dataFolder);
   for (const path of [folder, pathOf(next)]) await chown(path, uid, gid).catch(() => {});

@@ -184,17 +184,18 @@ async function resume(board: Board, client: Client, owned: Owned): Promise<Seen>
 
 /** Reads the database on the host, without the service; 0 if it has no position. */
 async function storedPosition(board: Board): Promise<number> {
+  expect((await board.shell("ls /data/tapdeck | grep damaged || true")).trim()).toBe("");
   const said = await board.shell(
-    "mkdir -p /run/copy; cd /data/tapdeck; ls | grep damaged; " +
+    "mkdir -p /run/copy; cd /data/tapdeck; " +
       // Until no write came during the copy.
-      "until cp tapdeck.db tapdeck.db-wal /run/copy && for name in tapdeck.db tapdeck.db-wal; do cmp $name /run/copy/$name; done; " +
-      "do sleep 0.1; done; gzip -c /run/copy/tapdeck.db | base64; echo next; gzip -c /run/copy/tapdeck.db-wal | base64",
+      "until cp tapdeck.db tapdeck.db-wal /run/copy && cmp -s tapdeck.db /run/copy/tapdeck.db && cmp -s tapdeck.db-wal /run/copy/tapdeck.db-wal; " +
+      "do sleep 0.1; done; gzip -c /run/copy/tapdeck.db | base64; echo -next-; gzip -c /run/copy/tapdeck.db-wal | base64",
   );
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-resume-"));
   try {
     const path = join(folder, "tapdeck.db");
     const [main = "", log = ""] = said
-      .split("next")
+      .split("-next-")
       .map((text) => Bun.gunzipSync(Buffer.from(text, "base64")));
     await Bun.write(path, main);
     await Bun.write(`${path}-wal`, log);
