@@ -23,6 +23,7 @@
  * - A code without an end key ends after a pause. A pause within a code would split it, so the pause is long, and no
  *   event may wait to be read when it is over.
  */
+import { readerFaults } from "../src/core/reader-faults.ts";
 import type { Sighting } from "../src/core/token.ts";
 import type { Candidate, Driver, DriverContext, ReaderSession } from "../src/readers/driver.ts";
 import { type KeyLink, type OpenKeys, openKeys } from "./io/evdev.ts";
@@ -150,8 +151,10 @@ function listen(link: KeyLink, { layout }: KeyboardName, { context, over, heard 
   let idle: Disposable | undefined;
   const take = (typed: Typed | undefined) => {
     if (typed?.kind === "code") heard(typed.text);
-    else if (typed !== undefined)
+    else if (typed !== undefined) {
+      readerFaults.badFrames += 1;
       log.warn("readers", `a code was passed over: ${typed.why}`, { path: link.path });
+    }
   };
   const stopWaiting = () => {
     idle?.[Symbol.dispose]();

@@ -26,6 +26,7 @@ import { ReadlineParser } from "@serialport/parser-readline";
 import { SerialPortStream } from "@serialport/stream";
 import { messageOf, ServiceError } from "../src/core/errors.ts";
 import { readerLineBytesMax } from "../src/core/limits.ts";
+import { readerFaults } from "../src/core/reader-faults.ts";
 import type { Sighting } from "../src/core/token.ts";
 import type { Driver, DriverContext, ReaderSession } from "../src/readers/driver.ts";
 import { readerGone } from "./io/links.ts";
@@ -120,6 +121,7 @@ function createHearing(
     const said = bytes.length > readerLineBytesMax ? tooLong : parseReaderLine(bytes);
     if (said.kind === "noise") {
       noisyLines += 1;
+      readerFaults.badFrames += 1;
       log.debug("serial-line", "a line is passed over", { path, bytes: bytes.length, why: said.why });
       if (noisyLines === noisyLinesMax)
         log.warn("readers", "the received bytes are no text: is the baud rate the reader's?", { path });

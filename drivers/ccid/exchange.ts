@@ -4,6 +4,7 @@
  */
 import { ccidExtensionsMax } from "../../src/core/limits.ts";
 import type { Log } from "../../src/core/log.ts";
+import { readerFaults } from "../../src/core/reader-faults.ts";
 import { readerGone, UsbFault, type UsbLink } from "../io/links.ts";
 import {
   type CcidMessage,
@@ -67,7 +68,10 @@ export function createCcid({ link, slot, log, prepare }: CcidOptions) {
       const transfer = await link.bulkIn(wanted, timeoutMs);
       const cut = assembler.push(transfer);
       wanted = cut.kind === "need" && assembler.pendingBytes > 0 ? cut.bytes : link.packetBytes;
-      if (cut.kind === "noise") log.debug("ccid", "noise", { bytes: cut.bytes, why: cut.why });
+      if (cut.kind === "noise") {
+        readerFaults.badFrames += 1;
+        log.debug("ccid", "noise", { bytes: cut.bytes, why: cut.why });
+      }
       if (log.debugging && cut.kind === "message") log.debug("ccid", `< ${toldCcid(cut.message)}`);
       if (cut.kind === "message" && isAnswer(cut.message, { slot, sequence, type: expected }))
         return cut.message;

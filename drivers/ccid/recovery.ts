@@ -5,6 +5,7 @@
  */
 import { messageOf } from "../../src/core/errors.ts";
 import type { Log } from "../../src/core/log.ts";
+import { readerFaults } from "../../src/core/reader-faults.ts";
 import { UsbFault, type UsbLink } from "../io/links.ts";
 import { abortRequest, abortValue, ccidOut, encodeCcid } from "../protocol/ccid.ts";
 import type { Attempt } from "./exchange.ts";
@@ -60,6 +61,8 @@ export function createRecovery(options: RecoveryOptions) {
     const facts = { path: link.path, fault: outcomeOf(fault) };
     for (let step = from; step < steps.length; step++) {
       signal?.throwIfAborted();
+      // The first step only ends a command.
+      if (step > 0) readerFaults.resets += 1;
       const about = { ...facts, step: stepNames[step] ?? "" };
       try {
         await steps[step]?.();

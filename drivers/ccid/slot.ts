@@ -2,6 +2,7 @@
 import type { Clock } from "../../src/core/clock.ts";
 import { messageOf } from "../../src/core/errors.ts";
 import type { Log } from "../../src/core/log.ts";
+import { readerFaults } from "../../src/core/reader-faults.ts";
 import { createBell } from "../io/bell.ts";
 import { UsbFault, type UsbLink } from "../io/links.ts";
 import { parseInterrupt } from "../protocol/ccid.ts";
@@ -28,7 +29,10 @@ export function watchSlot(link: UsbLink, slot: number, clock: Clock, log: Log) {
       change.ring();
     } else if (told.kind === "hardware-error")
       log.warn("ccid", "the reader reports a fault", { code: told.code });
-    else log.debug("ccid", "noise", { bytes: told.bytes });
+    else {
+      readerFaults.badFrames += 1;
+      log.debug("ccid", "noise", { bytes: told.bytes });
+    }
   };
   const listen = async (): Promise<void> => {
     for (let failures = 0; !closed && failures < failuresMax; ) {

@@ -6,6 +6,7 @@ import { afterSilence, type Clock, sleep } from "../../src/core/clock.ts";
 import { assert } from "../../src/core/errors.ts";
 import { spacedHex } from "../../src/core/hex.ts";
 import type { Log } from "../../src/core/log.ts";
+import { readerFaults } from "../../src/core/reader-faults.ts";
 import { type ByteLink, readerGone } from "../io/links.ts";
 import { toldChip } from "../protocol/log-redaction.ts";
 import { chipToHost } from "../protocol/pn532-commands.ts";
@@ -99,6 +100,7 @@ export function createChip(link: ByteLink, clock: Clock, log: Log) {
       case "nack":
         return;
       case "noise":
+        readerFaults.badFrames += 1;
         if (cut.why === "data-sum" && waiting?.acknowledged && waiting.nacks < nacksMax) askAgain(waiting);
     }
   };

@@ -1,6 +1,7 @@
 /** The commands of a Toy Pad, one at a time, each with its answer or none; and its lights. */
 import { afterSilence, type Clock, sleep } from "../../src/core/clock.ts";
 import type { Log } from "../../src/core/log.ts";
+import { readerFaults } from "../../src/core/reader-faults.ts";
 import type { Signal } from "../../src/readers/driver.ts";
 import type { HidLink } from "../io/links.ts";
 import { toldPad } from "../protocol/log-redaction.ts";
@@ -32,7 +33,8 @@ export function createPad(link: HidLink, clock: Clock, log: Log) {
   link.onReport((bytes) => {
     if (log.debugging) log.debug("toypad", "received", { path: link.path, bytes: toldPad(bytes) });
     const report = parsePadReport(bytes);
-    if (report.kind === "tag") onTag(report);
+    if (report.kind === "noise") readerFaults.badFrames += 1;
+    else if (report.kind === "tag") onTag(report);
     // An answer that came too late has another number and is ignored.
     else if (report.kind === "answer" && report.number === waiting?.number) waiting.end(report.data);
   });

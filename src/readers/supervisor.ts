@@ -5,6 +5,7 @@
 import { type Clock, sleep } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { readerFaults } from "../core/reader-faults.ts";
 import type { Reader } from "../core/token.ts";
 import { type ReaderConnection, type ReaderSession, readerIdOf } from "./driver.ts";
 import type { Presence } from "./presence.ts";
@@ -94,6 +95,7 @@ export function supervise(options: SupervisorOptions, signal: AbortSignal) {
         if (isNews) log[level]("readers", messageOf(error), { reader: readerId });
         if (fault === undefined) {
           everOpened = true;
+          readerFaults.resets += 1;
           if (clock.now() - openedMs >= steadyMs) retryMs = retryMsFirst;
         }
         fault = messageOf(error);

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { readerFaults } from "../../../src/core/reader-faults.ts";
 import { type Delivery, expectedOf, parseTranscript, play } from "../../helpers/scripted-link.ts";
 
 const folder = join(import.meta.dir, "../../transcripts/pn532-uart");
@@ -29,7 +30,9 @@ for (const name of names) {
       expect(await play(lines, (bytes) => Array.from(bytes, (byte) => Uint8Array.of(byte)))).toEqual(
         expected,
       );
+      const damaged = readerFaults.badFrames;
       for (let seed = 1; seed <= 20; seed++) expect(await play(lines, withNoise(seed))).toEqual(expected);
+      if (longest > 0) expect(readerFaults.badFrames).toBeGreaterThan(damaged);
     });
   });
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { ServiceError } from "../../../src/core/errors.ts";
 import { createLog } from "../../../src/core/log.ts";
+import { readerFaults } from "../../../src/core/reader-faults.ts";
 import type { Driver, ReaderSession, Report } from "../../../src/readers/driver.ts";
 import { supervise } from "../../../src/readers/supervisor.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
@@ -130,9 +131,11 @@ test("a reader that worked and failed is retried from 100 ms on, and is the same
   await pass(1800);
   const { readerId } = supervisor.record();
   events.length = 0;
+  const resets = readerFaults.resets;
   device.fail("unplugged");
   await settled();
   expect(supervisor.fault()).toBe("unplugged");
+  expect(readerFaults.resets - resets).toBe(1);
   expect(supervisor.record()).toMatchObject({ connected: false, info: "Test v1" });
   await pass(100);
   expect(events).toEqual(["hold", "close", "disconnected false", "open 5000", "connected Test v1 true"]);
