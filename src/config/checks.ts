@@ -155,6 +155,23 @@ export const savesFolder: Check<string> = (value, key) => {
   return path;
 };
 
+/** An address on the web with TLS; an empty text means none. */
+export const secureAddress: Check<string> = (value, key) => {
+  if (value === "") return "";
+  const address = text(value, key);
+  if (/^https:\/\/[^\s/]/.test(address) && URL.canParse(address)) return address;
+  throw new SettingError(key, `${key} must be an address that begins with https://, not ${shown(value)}`);
+};
+
+/** An Ed25519 key; an empty text means none. */
+export const publicKey: Check<string> = (value, key) => {
+  if (value === "" || (typeof value === "string" && /^[0-9a-f]{64}$/.test(value))) return value;
+  throw new SettingError(
+    key,
+    `${key} must be the 64 digits that tapdeck cards key prints, not ${shown(value)}`,
+  );
+};
+
 export const playMinutes = wholeNumber(0, playTimeMinutesMax);
 
 export type Table = Readonly<Record<string, unknown>>;

@@ -6,6 +6,7 @@ import { basename } from "node:path";
 import { failed, StartError } from "../core/errors.ts";
 import { configBytesMax, configSavedBytesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
+import type { Table } from "./checks.ts";
 import { type Overrides, overrideSentence, withOverrides } from "./overrides.ts";
 import { configOf, readConfigText } from "./read-config.ts";
 import { saveFile, savingFault, targetOf } from "./save.ts";
@@ -41,14 +42,17 @@ export async function openConfigFile({
   const read = () => readConfigText(path, mustExist);
   // Remote callers see the sentences of a running service, so they name the file without its folders.
   const configIn = (text: string | undefined, named = name) =>
-    withOverrides(configOf(text ?? "", named, dataFolder), overrides);
+    withOverrides(configOf(text ?? "", named, dataFolder, shared), overrides);
+  let shared: Table = {};
   let seen = await read();
+  let goodText = seen;
   let good = configIn(seen, path);
   const overridden = overrideSentence(overrides);
   if (overridden !== undefined) {
     const { anonymous, removable } = overrides;
     log.info("config", overridden, { anonymous, removable: removable?.join(":") });
   }
+  if (overrides.fault !== undefined) log.error("config", overrides.fault);
   let fault: string | undefined;
   const withoutFolders = ({ message }: StartError) => message.replaceAll(path, name);
 
@@ -57,6 +61,11 @@ export async function openConfigFile({
     good: (): Config => good,
     /** Why the present file is not in use; undefined if it is. */
     fault: () => fault,
+    /** `good` then also has these settings (`withShared`). */
+    share(settings: Table): void {
+      shared = settings;
+      good = configIn(goodText);
+    },
     /** Reads the file again if it changed. An invalid text is a fault, and the last valid one stays in use. */
     async look(): Promise<void> {
       try {
@@ -64,6 +73,7 @@ export async function openConfigFile({
         if (text === seen && fault === undefined) return;
         seen = text;
         good = configIn(text);
+        goodText = text;
         fault = undefined;
         log.info("config", "the file was edited and is in use", { file: path });
       } catch (error) {
@@ -89,7 +99,7 @@ export async function openConfigFile({
             () => false,
           );
         if (text !== before && !(await replaced(path, text, isSame))) continue;
-        [seen, good, fault] = [text, configIn(text), undefined];
+        [seen, goodText, good, fault] = [text, text, configIn(text), undefined];
         return;
       }
       throw failed("the config file could not be saved: somebody else keeps changing it");

@@ -32,7 +32,7 @@ export async function readMappingsCsv(
   breathe: () => Promise<void>,
 ): Promise<ReadMappings> {
   const text = source.replace(/^\ufeff/, "");
-  const rows = rowsOf(text, /^"?\w+"?([,;\t])/.exec(text)?.[1] ?? ",");
+  const rows = csvRows(text, /^"?\w+"?([,;\t])/.exec(text)?.[1] ?? ",");
   const first = rows.next();
   const names = first.done === true ? [] : first.value.cells.map((cell) => cell.trim().toLowerCase());
   checkNames(names);
@@ -101,7 +101,7 @@ interface CsvRow {
 }
 
 /** Throws `MappingFileFault` for a quote that is not closed, or that is followed by more than a separator. */
-function* rowsOf(text: string, separator: string): Generator<CsvRow, void, undefined> {
+export function* csvRows(text: string, separator: string): Generator<CsvRow, void, undefined> {
   const plain = new RegExp(`[^${separator}\\r\\n]*`, "y");
   // A line ends with LF or CRLF (RFC 4180, 2, has CRLF).
   const mark = new RegExp(`${separator}|\\r?\\n|$`, "y");

@@ -31,6 +31,8 @@ export interface MappingJudge {
 interface MappingFilesOptions {
   /** It may be absent. */
   readonly folder: string;
+  /** Files from elsewhere, which come after those of the folder. `reload` reads them again. */
+  readonly shared?: () => readonly { readonly name: string; readonly source: string }[];
   readonly log: Log;
   readonly clock: Clock;
 }
@@ -38,7 +40,7 @@ interface MappingFilesOptions {
 // Editors write in several steps, and git writes one file after another.
 const gatherMs = 150;
 
-export function createMappingFiles({ folder, log, clock }: MappingFilesOptions) {
+export function createMappingFiles({ folder, shared = () => [], log, clock }: MappingFilesOptions) {
   let files = new Map<string, ReadFile>();
   let watching: Disposable | undefined;
   let timer: Disposable | undefined;
@@ -55,7 +57,7 @@ export function createMappingFiles({ folder, log, clock }: MappingFilesOptions) 
     async start(judge: MappingJudge, changed: (mappings: readonly FileMapping[]) => void): Promise<void> {
       const breathe = breather(clock);
       const read = async () => {
-        const next = await readAll({ folder, earlier: files, judge, log, breathe });
+        const next = await readAll({ folder, shared, earlier: files, judge, log, breathe, clock });
         if (closed) return;
         const isNews = !isSame(files, next);
         files = next;
@@ -106,28 +108,34 @@ interface ReadFile {
   readonly mappings: readonly FileMapping[];
 }
 
-interface Reading {
-  readonly folder: string;
+interface Reading extends Required<MappingFilesOptions> {
   readonly earlier: ReadonlyMap<string, ReadFile>;
   readonly judge: MappingJudge;
-  readonly log: Log;
   readonly breathe: () => Promise<void>;
 }
 
+/** A file that may have to be read. */
+interface SourceFile {
+  readonly name: string;
+  readonly mark: string;
+  readonly modifiedMs: number;
+  readonly text: () => Promise<string>;
+}
+
 async function readAll(reading: Reading): Promise<Map<string, ReadFile>> {
-  const { folder, earlier, judge, log, breathe } = reading;
+  const { earlier, judge, log, breathe } = reading;
   const files = new Map<string, ReadFile>();
   const admitted: FileMapping[] = [];
-  for (const name of await namesIn(folder, log)) {
+  for (const file of await sourceFiles(reading)) {
+    const { name, mark } = file;
     const before = earlier.get(name);
-    const { mark, modifiedMs } = await markOf(join(folder, name));
     if (before?.mark === mark) {
       files.set(name, before);
       admitted.push(...before.mappings);
       continue;
     }
     try {
-      const mappings = await readOne(reading, name, modifiedMs);
+      const mappings = await readOne(reading, file);
       const why = await judge.admit([...admitted, ...mappings], breathe);
       if (why !== undefined) throw new Error(why);
       files.set(name, { mark, mappings });
@@ -143,6 +151,20 @@ async function readAll(reading: Reading): Promise<Map<string, ReadFile>> {
     }
   }
   return files;
+}
+
+async function sourceFiles({ folder, shared, log, clock }: Reading): Promise<readonly SourceFile[]> {
+  const own = (await namesIn(folder, log)).map(async (name) => {
+    const path = join(folder, name);
+    return { name, ...(await markOf(path)), text: () => readText(path) };
+  });
+  const others = shared().map(({ name, source }) => ({
+    name: `shared/${name}`,
+    mark: source,
+    modifiedMs: clock.now(),
+    text: async () => source,
+  }));
+  return [...(await Promise.all(own)), ...others];
 }
 
 async function namesIn(folder: string, log: Log): Promise<readonly string[]> {
@@ -169,11 +191,10 @@ async function markOf(path: string): Promise<{ mark: string; modifiedMs: number 
 }
 
 async function readOne(
-  { folder, judge, breathe }: Reading,
-  name: string,
-  modifiedMs: number,
+  { judge, breathe }: Reading,
+  { name, modifiedMs, text }: SourceFile,
 ): Promise<readonly FileMapping[]> {
-  const source = await readText(join(folder, name));
+  const source = await text();
   const added = rfc3339(Math.trunc(modifiedMs));
   const { mappings, faults } = await readMappingsToml(source, judge.check, breathe);
   const [fault] = faults;

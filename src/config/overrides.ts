@@ -5,13 +5,48 @@
  *   TAPDECK_ANONYMOUS   api.anonymous; the image sets it if `tapdeck.conf` has a line `anonymous=`
  *   TAPDECK_REMOVABLE   systems.removable_folders, joined by colons; the image sets it to the folder for USB sticks
  *   TAPDECK_SAVES       retroarch.saves; the image sets it to a folder of its data partition
+ *   TAPDECK_SITE ...    `fleetWords`; the image sets those that `tapdeck.conf` has. They override the file, and an invalid one is
+ *                       left out and reported, because a card with a mistake must still start.
  */
 import { exitCodes, StartError } from "../core/errors.ts";
 import { SettingError } from "./checks.ts";
-import { settingsTable } from "./settings-table.ts";
+import type { Setting } from "./setting.ts";
+import { fieldNameOf, settingsTable } from "./settings-table.ts";
 import type { Config } from "./shape.ts";
 
+/** The settings that each word of `tapdeck.conf` for fleets sets, by section and key. */
+const fleetWords: Readonly<Record<string, readonly (readonly [section: string, key: string])[]>> = {
+  site: [["device", "site"]],
+  mqtt_url: [["mqtt", "url"]],
+  hawkbit_url: [["fleet", "hawkbit_url"]],
+  update_url: [["update", "url"]],
+  cards_url: [["cards", "url"]],
+  cards_key: [["cards", "key"]],
+  ca_file: [
+    ["mqtt", "ca"],
+    ["fleet", "ca_file"],
+    ["cards", "ca_file"],
+  ],
+  certificate_file: [
+    ["mqtt", "certificate"],
+    ["fleet", "certificate_file"],
+  ],
+  key_file: [
+    ["mqtt", "key"],
+    ["fleet", "key_file"],
+  ],
+};
+
+interface FleetOverride {
+  readonly section: string;
+  readonly field: string;
+  readonly value: unknown;
+}
+
 export interface Overrides {
+  readonly fleet?: readonly FleetOverride[];
+  /** Why some are left out, as a sentence. */
+  readonly fault?: string;
   readonly anonymous?: Config["api"]["anonymous"];
   readonly removable?: readonly string[];
   readonly saves?: string;
@@ -23,13 +58,41 @@ const variables = {
   saves: "TAPDECK_SAVES",
 } as const;
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
+function fleetOverrides(environment: Environment): Overrides {
+  const fleet: FleetOverride[] = [];
+  const faults: string[] = [];
+  const sections: Readonly<Record<string, Readonly<Record<string, Setting<unknown, string>>>>> =
+    settingsTable;
+  for (const [word, keys] of Object.entries(fleetWords)) {
+    const variable = `TAPDECK_${word.toUpperCase()}`;
+    const stated = environment[variable] ?? "";
+    for (const [section, key] of stated === "" ? [] : keys) {
+      const setting = sections[section]?.[key];
+      if (setting === undefined) continue;
+      try {
+        fleet.push({ section, field: fieldNameOf(key), value: setting.check(stated, word) });
+      } catch (error) {
+        if (!(error instanceof SettingError)) throw error;
+        faults.push(error.message);
+      }
+    }
+  }
+  return {
+    ...(fleet.length === 0 ? {} : { fleet }),
+    ...(faults.length === 0 ? {} : { fault: `in the environment or tapdeck.conf, ${faults.join("; ")}` }),
+  };
+}
+
 /** Throws `StartError` with exit code 78 if the value of a variable is invalid. */
-export function overridesOf(environment: Readonly<Record<string, string | undefined>>): Overrides {
+export function overridesOf(environment: Environment): Overrides {
   const stated = (name: keyof typeof variables) => environment[variables[name]] ?? "";
   const [anonymous, removable, saves] = [stated("anonymous"), stated("removable"), stated("saves")];
   const { api, systems, retroarch } = settingsTable;
   try {
     return {
+      ...fleetOverrides(environment),
       ...(anonymous === "" ? {} : { anonymous: api.anonymous.check(anonymous, variables.anonymous) }),
       ...(removable === ""
         ? {}
@@ -42,9 +105,15 @@ export function overridesOf(environment: Readonly<Record<string, string | undefi
   }
 }
 
-export function withOverrides(config: Config, { anonymous, removable, saves }: Overrides): Config {
+export function withOverrides(config: Config, overrides: Overrides): Config {
+  const { anonymous, removable, saves, fleet = [] } = overrides;
+  const forced = Object.entries(config).map(([name, section]) => {
+    const own = fleet.filter((one) => one.section === name).map(({ field, value }) => [field, value]);
+    return [name, own.length === 0 ? section : { ...section, ...Object.fromEntries(own) }];
+  });
   return {
     ...config,
+    ...Object.fromEntries(forced),
     ...(anonymous === undefined ? {} : { api: { ...config.api, anonymous } }),
     ...(removable === undefined ? {} : { systems: { ...config.systems, removableFolders: removable } }),
     ...(saves === undefined ? {} : { retroarch: { saves, ...config.retroarch } }),
@@ -52,12 +121,13 @@ export function withOverrides(config: Config, { anonymous, removable, saves }: O
 }
 
 /** A sentence for the log; undefined if nothing is overridden. */
-export function overrideSentence({ anonymous, removable }: Overrides): string | undefined {
+export function overrideSentence({ anonymous, removable, fleet = [] }: Overrides): string | undefined {
   const said = [
     ...(anonymous === undefined ? [] : [`${variables.anonymous} takes the place of api.anonymous`]),
     ...(removable === undefined
       ? []
       : [`${variables.removable} takes the place of systems.removable_folders`]),
+    ...(fleet.length === 0 ? [] : ["settings of fleets are those of tapdeck.conf"]),
   ];
   return said.length === 0 ? undefined : said.join(", ");
 }

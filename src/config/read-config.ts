@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { parse } from "@decimalturn/toml-patch";
 import { codeOf, exitCodes, messageOf, StartError } from "../core/errors.ts";
 import { configBytesMax } from "../core/limits.ts";
-import { SettingError } from "./checks.ts";
+import { SettingError, type Table } from "./checks.ts";
 import type { ConfigFileOptions } from "./config-file.ts";
-import { type Config, configOfTable } from "./shape.ts";
+import { type Config, configOfTable, withShared } from "./shape.ts";
 
 /** Throws `StartError` with exit code 78 for every fault. */
 export async function readConfig(
@@ -42,11 +42,11 @@ async function readBytes(path: string): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** The config that a text states. Throws `StartError` with `path` and the line of the fault. */
-export function configOf(text: string, path: string, dataFolder: string): Config {
+/** The config that a text states, with the settings that others share. Throws `StartError` with `path` and the line of the fault. */
+export function configOf(text: string, path: string, dataFolder: string, shared: Table = {}): Config {
   const file = parsed(text, path);
   try {
-    return configOfTable(file, [join(dataFolder, "media")]);
+    return configOfTable(withShared(file, shared), [join(dataFolder, "media")]);
   } catch (error) {
     if (!(error instanceof SettingError)) throw error;
     throw refusedAt(path, lineOf(text, error), error.message, error);

@@ -5,7 +5,8 @@
 import { join } from "node:path";
 import { ServiceError } from "../core/errors.ts";
 import { type Check, SettingError } from "./checks.ts";
-import { fieldNameOf, type Setting, type SettingsTable, settingsTable } from "./settings-table.ts";
+import type { Setting } from "./setting.ts";
+import { fieldNameOf, type SettingsTable, settingsTable } from "./settings-table.ts";
 import type { Config } from "./shape.ts";
 import type { SettingEdit, SettingValue } from "./toml-edit.ts";
 

@@ -28,30 +28,9 @@ import {
   texts,
   wholeNumber,
 } from "./checks.ts";
+import { cardsSettings, deviceSettings, mqttSettings } from "./fleet-settings.ts";
 import { launchersHelp } from "./launcher-settings.ts";
-
-interface Facts<T, Api extends string> {
-  readonly check: Check<T>;
-  readonly default: NoInfer<T>;
-  /** The default in TOML, if that is not the value's own form. */
-  readonly literal?: string;
-  /** The field of `SettingsPatch`; a setting without it can be changed in the file only. */
-  readonly api?: Api;
-  /** The name of that field in the API, if it is another. */
-  readonly apiName?: string;
-}
-
-export interface Setting<T, Api extends string> extends Facts<T, Api> {
-  /** The lines of its comment in the template. */
-  readonly docs: readonly string[];
-}
-
-function setting<T, const Api extends string = never>(
-  facts: Facts<T, Api>,
-  docs: readonly string[],
-): Setting<T, Api> {
-  return { ...facts, docs };
-}
+import { type Setting, setting } from "./setting.ts";
 
 /** By section and key, in the order of the template. */
 export const settingsTable = {
@@ -84,6 +63,10 @@ export const settingsTable = {
       'What callers from the network may do over TLS without being paired: "none"; "look" at the state and the media; "play",',
       'which also starts and stops media; or "change", which also covers cards, mappings and settings. The variable',
       "TAPDECK_ANONYMOUS, which the SD image sets from anonymous= in tapdeck.conf, overrides this.",
+    ]),
+    metrics: setting({ check: boolean, default: false }, [
+      "Whether GET /metrics shows counts and states to Prometheus, for callers who may look. It is off by default, because unpaired",
+      "callers may look at most devices. A change takes effect at the next start.",
     ]),
     allow_v1_clients: setting({ check: boolean, default: false }, [
       "Whether phone apps that know only the older, weaker encryption (version 1) may pair by PIN and connect: see",
@@ -226,6 +209,9 @@ export const settingsTable = {
     on_start: setting({ check: hook, default: "" }, ["Runs after media have started."]),
     on_stop: setting({ check: hook, default: "" }, ["Runs after media have ended."]),
   },
+  mqtt: mqttSettings,
+  cards: cardsSettings,
+  device: deviceSettings,
 } as const;
 
 export type SettingsTable = typeof settingsTable;

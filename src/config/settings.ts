@@ -9,6 +9,7 @@ import { type Clock, systemClock } from "../core/clock.ts";
 import { failed, messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
+import type { Table } from "./checks.ts";
 import { type ConfigFile, type ConfigFileOptions, openConfigFile } from "./config-file.ts";
 import { sweepTemporaries, targetOf } from "./save.ts";
 import { checkPatch, editsOf, type SettingsPatch, withPatch } from "./settings-patch.ts";
@@ -58,8 +59,13 @@ export async function createSettings(options: SettingsOptions) {
     current: changes.current,
     /** Calls `listener` after each change by the API or by hand, until disposed. */
     onChange: changes.onChange,
+    /** Takes settings of others into use, where the file states none of its own (`withShared`). */
+    share(settings: Table): void {
+      file.share(settings);
+      changes.settle();
+    },
     /** Why the present file is not in use, as a sentence; undefined if it is. */
-    fault: file.fault,
+    fault: () => file.fault() ?? options.overrides?.fault,
     /**
      * Changes the given fields: `current()` before this returns, and the file before it resolves. Rejects with
      * `ServiceError`: `invalid-params` with the name of an invalid field, and nothing changed; or `failed` if the file cannot
@@ -199,11 +205,13 @@ function createChanges(first: Config, wanted: () => Config, log: Log) {
   };
 }
 
-/** Ports and addresses are opened at the start only; logs that once for each change of them. */
+/** Logs once for each change of a setting that is read at the start only. */
 function logRestart(first: Config, before: Config, now: Config, log: Log): void {
-  const keys = ["port", "listen", "tlsPort"] as const;
-  const isNews = (key: (typeof keys)[number]) =>
-    !isDeepStrictEqual(now.api[key], before.api[key]) && !isDeepStrictEqual(now.api[key], first.api[key]);
-  if (keys.some(isNews))
-    log.warn("config", "api.port, api.listen and api.tls_port take effect at the next start");
+  const apiKeys = ["port", "listen", "tlsPort", "metrics"] as const;
+  const isNews = <T>(of: (config: Config) => T) =>
+    !isDeepStrictEqual(of(now), of(before)) && !isDeepStrictEqual(of(now), of(first));
+  if (apiKeys.some((key) => isNews(({ api }) => api[key])))
+    log.warn("config", "api.port, api.listen, api.tls_port and api.metrics take effect at the next start");
+  if (isNews(({ cards }) => cards))
+    log.warn("config", "the settings of shared cards take effect at the next start");
 }

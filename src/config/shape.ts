@@ -1,15 +1,12 @@
 /** The config as the service holds it, and its making from the parsed file. */
+import { launchersMax } from "../core/limits.ts";
 import type { MediaFolders, TitlePreferences } from "../core/media.ts";
 import type { PlayerKind, StopHow } from "../core/playback.ts";
+import { isRecord } from "../core/text.ts";
 import { known, type Table, tableOf } from "./checks.ts";
 import { launchersOf } from "./launcher-settings.ts";
-import {
-  type FieldName,
-  fieldNameOf,
-  type Setting,
-  type SettingsTable,
-  settingsTable,
-} from "./settings-table.ts";
+import type { Setting } from "./setting.ts";
+import { type FieldName, fieldNameOf, type SettingsTable, settingsTable } from "./settings-table.ts";
 
 type Sections = {
   readonly [Section in keyof SettingsTable]: {
@@ -120,4 +117,23 @@ function sectionsOf(table: Table): Sections {
   });
   // Each value comes from the check or default of its entry.
   return Object.fromEntries(sections) as Sections;
+}
+
+/**
+ * The tree of the device's own file with valid settings of others: a key that it does not state, and launchers with ids that it
+ * does not have, as many as fit. The result is valid if the file is.
+ */
+export function withShared(file: unknown, shared: Table): unknown {
+  if (!isRecord(file)) return file;
+  const { launchers: others = [], ...sections } = shared;
+  const own = file.launchers ?? [];
+  const merged = Object.entries(sections).map(([name, section]) => {
+    const stated = file[name] ?? {};
+    return [name, isRecord(stated) && isRecord(section) ? { ...section, ...stated } : stated];
+  });
+  if (!Array.isArray(own) || !Array.isArray(others)) return { ...file, ...Object.fromEntries(merged) };
+  const ids = new Set(own.map((launcher) => (isRecord(launcher) ? launcher.id : undefined)));
+  const fresh = others.filter((launcher) => isRecord(launcher) && !ids.has(launcher.id));
+  const launchers = [...own, ...fresh.slice(0, Math.max(0, launchersMax - own.length))];
+  return { ...file, ...Object.fromEntries(merged), ...(launchers.length === 0 ? {} : { launchers }) };
 }

@@ -1,12 +1,19 @@
 /** The content of the audit log: pairings, revocations, refusals, and remote launches and changes. It holds no secrets. */
+import type { Role } from "./rights.ts";
 import type { AuditEntry } from "./shapes.ts";
 
 export type { AuditEntry } from "./shapes.ts";
 
-/** Events of pairing. */
+/** Events of paired clients. */
 export type AuditNote =
   | { readonly event: "pairing-opened"; readonly by: PairedBy }
   | { readonly event: "paired"; readonly client: string; readonly name: string; readonly by: PairedBy }
+  | {
+      readonly event: "role-changed";
+      readonly client: string;
+      readonly name: string;
+      readonly role: Role;
+    }
   /** `expired`: a pairing link was not used in time. */
   | { readonly event: "revoked" | "expired"; readonly client: string; readonly name: string };
 

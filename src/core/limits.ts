@@ -149,6 +149,18 @@ export const ratedAddressesMax = 4096; // Of each, a few bytes are kept until it
 export const eventsKeptMax = 256; // Events of each right that are kept for listeners that reconnect.
 export const eventsKeptBytesMax = 256 * 1024; // The same in bytes: an event with a long card's text has 64 KiB.
 
+// MQTT (src/mqtt).
+export const mqttTapsKeptMax = 100; // Taps that wait until a broker has taken them; then the oldest is dropped.
+export const mqttCommandBytesMax = 64 * 1024; // The params of one command: four of the longest scripts.
+export const mqttCommandsPerSecondMax = 20; // Of all senders together; the broker hides who they are.
+export const mqttUnsentBytesMax = 2 * 1024 * 1024; // Output that the broker does not read: two of the longest answers. Then the connection is closed.
+export const mqttFileBytesMax = 64 * 1024; // A password, a key, a chain of certificates, or the list of retained topics.
+export const mqttReconnectMsMin = 1000; // Before the next try, chosen at random up to the maximum, so that a fleet does not come back at once.
+export const mqttReconnectMsMax = 30_000;
+export const mqttConnectMsMax = 10_000; // For TCP, TLS and the broker's answer.
+export const mqttLeftoversMsMax = 10 * 60_000; // For a try to remove what an earlier run left at a broker; the next start tries again.
+export const mqttFarewellMs = 300; // At a stop, for the broker to take "offline".
+
 // Serial lines.
 export const serialBaudRateMax = 12_000_000; // Baud; the fastest USB converter (12 Mbaud, FTDI FT232H data sheet).
 
@@ -161,6 +173,9 @@ export const mappingDotsMax = 16;
 export const mappingListMarksMax = 2048;
 export const mappingImportCharsMax = 768 * 1024; // Of one import: with its quotes and line ends escaped it fits into a message.
 export const importFaultsMax = 100; // Lines that the answer to an import names; a person repairs no more at a time.
+export const cardsBundleBytesMax = 8 * 1024 * 1024; // Of a bundle of shared cards: 10,000 mappings have 2 MB.
+export const cardsFetchMsMax = 5 * 60_000; // To fetch one: 8 MiB at 30 KB/s.
+export const cardsNameCharsMax = 128; // Of the name of a file in it.
 export const partialCharsMax = 512 * 1024; // Of all enabled partial patterns, in the database and again in files: each character takes some 60 bytes of an automaton.
 export const regexWrittenOutMax = 20_000; // Steps, estimated before the engine writes repetitions out, which takes 0.7 µs for each.
 export const regexPropertiesMax = 32; // `\p{...}` in one pattern: each adds up to 1,300 ranges of characters.

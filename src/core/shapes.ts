@@ -4,6 +4,7 @@
  */
 import * as v from "valibot";
 import { playbackStates } from "./media.ts";
+import { roles } from "./rights.ts";
 import { tagProblems } from "./token.ts";
 
 /** Recursively read-only. */
@@ -236,11 +237,22 @@ export type PlayTimeWarning = ValueOf<typeof playTimeWarning>;
 /** A line of the audit log. For counted events, `time` is the time of the last one. */
 export const auditEntry = v.object({
   time,
-  event: v.picklist(["pairing-opened", "paired", "revoked", "expired", "refused", "launched", "changed"]),
+  event: v.picklist([
+    "pairing-opened",
+    "paired",
+    "revoked",
+    "role-changed",
+    "expired",
+    "refused",
+    "launched",
+    "changed",
+  ]),
   client: optionalText,
   name: optionalText,
   /** `secret`: created on the device with its secret; `pin`: by a PIN (version 1); `code`: by a short code. */
   by: v.exactOptional(v.picklist(["secret", "pin", "code"])),
+  /** The new role. */
+  role: v.exactOptional(v.picklist(roles)),
   /** Why a caller was refused. */
   why: v.exactOptional(
     v.picklist([

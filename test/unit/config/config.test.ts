@@ -81,6 +81,7 @@ allowed_hosts = ["deck.example"]
 allowed_origins = ["https://deck.example"]
 allow_anonymous_local = true
 anonymous = "look"
+metrics = true
 allow_v1_clients = true
 [readers]
 connect = ["simulated:"]
@@ -120,6 +121,23 @@ on_remove = "**echo:b"
 before_start = "**echo:c"
 on_start = "**echo:d"
 on_stop = "**echo:e"
+[mqtt]
+url = "mqtts://broker.lan"
+user = "deck"
+password_file = "mqtt-password"
+certificate = "mqtt-certificate.pem"
+key = "mqtt-key.pem"
+ca = "/etc/ca.pem"
+base = "museum/decks"
+id = "hall"
+role = "member"
+discovery = ""
+[cards]
+url = "https://cards.example/all.cards"
+key = "${"5a".repeat(32)}"
+ca_file = "/etc/ca.pem"
+[device]
+site = "hall"
 [[launchers]]
 id = "snes"
 systems = ["SNES"]
@@ -140,6 +158,7 @@ command = ["any", "--file={path}"]
       allowedOrigins: ["https://deck.example"],
       allowAnonymousLocal: true,
       anonymous: "look",
+      metrics: true,
       allowV1Clients: true,
     },
     readers: {
@@ -169,6 +188,18 @@ command = ["any", "--file={path}"]
       allowStream: ["radio.example.org", "*.example.com", "nas.lan:8000", "[fd00::1]:80"],
       allowInput: true,
     },
+    mqtt: {
+      url: "mqtts://broker.lan",
+      user: "deck",
+      passwordFile: "mqtt-password",
+      certificate: "mqtt-certificate.pem",
+      key: "mqtt-key.pem",
+      ca: "/etc/ca.pem",
+      base: "museum/decks",
+      id: "hall",
+      role: "member",
+      discovery: "",
+    },
     hooks: {
       onScan: "**echo:a",
       onRemove: "**echo:b",
@@ -176,6 +207,8 @@ command = ["any", "--file={path}"]
       onStart: "**echo:d",
       onStop: "**echo:e",
     },
+    cards: { url: "https://cards.example/all.cards", key: "5a".repeat(32), caFile: "/etc/ca.pem" },
+    device: { site: "hall" },
     launchers: [
       { id: "snes", systems: ["SNES"], extensions: [".sfc", ".smc"], command: ["snes9x", "--", "{path}"] },
       { id: "any", systems: [], extensions: [], command: ["any", "--file={path}"] },

@@ -98,3 +98,42 @@ test("a value that the setting does not take ends the start with a sentence", ()
     });
   }
 });
+
+test("the words of a fleet override the file, each word all of its settings, and the file keeps its own values", async () => {
+  const { settings, path, lines } = await open(
+    '[cards]\nurl = "https://own.example/x"\n[mqtt]\nuser = "deck"\n',
+    {
+      TAPDECK_SITE: "hall",
+      TAPDECK_MQTT_URL: "mqtts://broker.example",
+      TAPDECK_CARDS_URL: "https://cards.example/all",
+      TAPDECK_CARDS_KEY: "5a".repeat(32),
+      TAPDECK_CA_FILE: "/run/tapdeck/ca_file",
+      TAPDECK_CERTIFICATE_FILE: "/run/tapdeck/certificate_file",
+      TAPDECK_KEY_FILE: "/run/tapdeck/key_file",
+    },
+  );
+  expect(settings.current()).toMatchObject({
+    device: { site: "hall" },
+    mqtt: {
+      ...{ url: "mqtts://broker.example", user: "deck", ca: "/run/tapdeck/ca_file" },
+      ...{ certificate: "/run/tapdeck/certificate_file", key: "/run/tapdeck/key_file" },
+    },
+    cards: { url: "https://cards.example/all", key: "5a".repeat(32), caFile: "/run/tapdeck/ca_file" },
+  });
+  expect(settings.fault()).toBeUndefined();
+  expect(lines.join("\n")).toContain("settings of fleets are those of tapdeck.conf");
+  await settings.update({ audioFeedback: false });
+  expect(settings.current().device.site).toBe("hall");
+  expect(await readFile(path, "utf8")).toContain('url = "https://own.example/x"');
+  await settings.close();
+});
+
+test("an invalid word of a fleet is left out, the others count, and the fault is reported", async () => {
+  const environment = { TAPDECK_SITE: "hall", TAPDECK_CARDS_URL: "https://cards.example:99999/all" };
+  const { settings, lines } = await open("", environment);
+  expect(settings.current()).toMatchObject({ device: { site: "hall" }, cards: { url: "" } });
+  expect(settings.fault()).toMatch(/^in the environment or tapdeck\.conf, cards_url must be an address/);
+  expect(lines.join("\n")).toContain("cards_url must be an address");
+  await settings.reload();
+  await settings.close();
+});
