@@ -1,0 +1,295 @@
+/**
+ * The connection to the broker, MQTT 5. It is tried again after a random time, because all decks of a fleet lose their broker
+ * at the same moment. Nothing waits for it.
+ */
+import { connect as connectTcp, isIP } from "node:net";
+import { connect as connectTls } from "node:tls";
+import type MqttClient from "mqtt/lib/client";
+import type { IClientOptions } from "mqtt/lib/client";
+import type { Clock } from "../core/clock.ts";
+import { codeOf, messageOf } from "../core/errors.ts";
+import {
+  mqttCommandBytesMax,
+  mqttConnectMsMax,
+  mqttFarewellMs,
+  mqttReconnectMsMax,
+  mqttReconnectMsMin,
+  mqttUnsentBytesMax,
+} from "../core/limits.ts";
+import type { Log } from "../core/log.ts";
+import { type Broker, type BrokerFiles, readBrokerFiles } from "./broker.ts";
+
+export interface LinkParts {
+  readonly broker: Broker;
+  /** Set by the broker when this device is gone; absent for a link that only removes topics. */
+  readonly will?: { readonly topic: string; readonly payload: string };
+  /** A topic to subscribe to. */
+  readonly subscribe?: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onOpen: () => void;
+  readonly onClose?: () => void;
+  readonly onMessage?: (topic: string, message: Message) => void;
+}
+
+export interface Message {
+  readonly payload: Uint8Array;
+  readonly isRetained: boolean;
+  readonly responseTopic?: string | undefined;
+  readonly correlationData?: Buffer | undefined;
+}
+
+interface PublishOptions {
+  readonly retain?: true;
+  readonly correlationData?: Buffer | undefined;
+}
+
+/** `refused`: by the broker's access list. `lost`: not connected, or the connection ended first. */
+export type Published = "sent" | "refused" | "lost";
+
+export type BrokerLink = ReturnType<typeof createLink>;
+
+// Only the client: the package itself also brings WebSockets, proxies and a command line. `import` would find the default
+// export of this CommonJS module at another place in the compiled program.
+const { default: Client }: typeof import("mqtt/lib/client") = require("mqtt/lib/client");
+
+const keepAliveSeconds = 30;
+const packetHeadBytesMax = 4096;
+// The most that a socket delivers at a time.
+const chunkBytesMax = 512 * 1024;
+
+export function createLink({ broker, will, subscribe, clock, log, onOpen, onClose, onMessage }: LinkParts) {
+  let current: MqttClient | undefined;
+  let isOpen = false;
+  let isClosed = false;
+  let fault = "";
+  let waiting: Disposable | undefined;
+  // The callbacks of a client that is closed may never be called.
+  const pending = new Set<(published: Published) => void>();
+  const lose = () => {
+    for (const resolve of pending) resolve("lost");
+    pending.clear();
+  };
+
+  const note = (sentence: string) => {
+    if (sentence === fault) return;
+    fault = sentence;
+    if (sentence !== "") log.warn("mqtt", sentence, { broker: broker.address });
+  };
+  const retry = () => {
+    if (isClosed) return;
+    const waitMs = mqttReconnectMsMin + Math.random() * (mqttReconnectMsMax - mqttReconnectMsMin);
+    waiting = clock.after(waitMs, () => void attempt());
+  };
+  const attempt = async () => {
+    try {
+      const files = await readBrokerFiles(broker, log);
+      if (!isClosed) follow(open(broker, files, will));
+    } catch (error) {
+      note(messageOf(error));
+      retry();
+    }
+  };
+  const follow = (client: MqttClient) => {
+    current = client;
+    let why = "";
+    client.on("connect", () => {
+      isOpen = true;
+      note("");
+      log.info("mqtt", "connected", { broker: broker.address, id: broker.id });
+      // With `rh: 2` the broker sends no retained commands, which would be old.
+      if (subscribe !== undefined)
+        client.subscribe(subscribe, { qos: 1, rh: 2 }, (error) => {
+          if (error !== null) note(`the broker refuses the subscription to ${subscribe}: ${error.message}`);
+        });
+      onOpen();
+    });
+    client.on("error", (error) => {
+      why = adviceOn(error, broker);
+    });
+    client.on("disconnect", ({ reasonCode }) => {
+      why = adviceOnCode(reasonCode ?? 0) ?? `the broker ended the connection (reason ${reasonCode})`;
+    });
+    client.on("message", (topic, payload, { retain, properties }) => {
+      const { responseTopic, correlationData } = properties ?? {};
+      onMessage?.(topic, { payload, isRetained: retain, responseTopic, correlationData });
+    });
+    client.once("close", () => {
+      client.end(true);
+      if (current !== client) return;
+      current = undefined;
+      const wasOpen = isOpen;
+      isOpen = false;
+      lose();
+      if (wasOpen) onClose?.();
+      note(why === "" ? (wasOpen ? "the connection to the broker ended" : silent(broker)) : why);
+      retry();
+    });
+  };
+  void attempt();
+
+  return {
+    isOpen: () => isOpen,
+    /** Why there is no connection, or what the broker refuses; empty if all is well. */
+    fault: () => fault,
+    /** At QoS 1: resolves once the broker has the message. An empty payload with `retain` removes the retained one. */
+    publish(
+      topic: string,
+      payload: string,
+      { retain, correlationData }: PublishOptions = {},
+    ): Promise<Published> {
+      const client = current;
+      if (client === undefined || !isOpen) return Promise.resolve("lost");
+      // A broker that does not read must not fill the memory.
+      if (unsentBytes(client) > mqttUnsentBytesMax) {
+        client.stream.destroy();
+        return Promise.resolve("lost");
+      }
+      const properties = correlationData === undefined ? {} : { properties: { correlationData } };
+      const options = { qos: 1, retain: retain === true, ...properties } as const;
+      return new Promise((resolve) => {
+        pending.add(resolve);
+        client.publish(topic, payload, options, (error) => {
+          pending.delete(resolve);
+          if (!error) return resolve("sent");
+          if (!isRefusal(error)) return resolve("lost");
+          note(
+            `the broker refuses ${topic}: allow this device to write there in the access list of the broker`,
+          );
+          resolve("refused");
+        });
+      });
+    },
+    /** Ends the connection in order, so that the broker does not publish the will. Resolves within a third of a second. */
+    async close() {
+      isClosed = true;
+      waiting?.[Symbol.dispose]();
+      isOpen = false;
+      lose();
+      const client = current;
+      current = undefined;
+      if (client === undefined) return;
+      onClose?.();
+      const ended = Promise.withResolvers<void>();
+      client.once("close", () => ended.resolve());
+      if (client.connected) client.end(false);
+      else client.end(true);
+      const timer = clock.after(mqttFarewellMs, () => ended.resolve());
+      await ended.promise;
+      timer[Symbol.dispose]();
+      client.end(true);
+    },
+  };
+}
+
+function open(broker: Broker, files: BrokerFiles, will: LinkParts["will"]): MqttClient {
+  const { user, clientId } = broker;
+  const password = files.password_file?.toString().replace(/\r?\n$/, "");
+  const options: IClientOptions = {
+    protocolVersion: 5,
+    clientId,
+    clean: true,
+    keepalive: keepAliveSeconds,
+    connectTimeout: mqttConnectMsMax,
+    reconnectPeriod: 0,
+    resubscribe: false,
+    queueQoSZero: false,
+    timerVariant: "native",
+    // The cache of all 65,536 message ids takes 10 MB.
+    writeCache: false,
+    properties: { maximumPacketSize: mqttCommandBytesMax + packetHeadBytesMax, receiveMaximum: 16 },
+    ...(user === "" ? {} : { username: user }),
+    ...(password === undefined ? {} : { password }),
+    ...(will === undefined
+      ? {}
+      : { will: { ...will, payload: Buffer.from(will.payload), qos: 1, retain: true } }),
+  };
+  const client = new Client(() => openSocket(broker, files), options);
+  limitPackets(client);
+  return client;
+}
+
+function openSocket({ host, port, isTls }: Broker, { ca, certificate, key }: BrokerFiles) {
+  // Small messages must not wait for each other.
+  const noDelay = true;
+  if (!isTls) return connectTcp({ host, port, noDelay });
+  // An address has no name to send (RFC 6066, 3).
+  const servername = isIP(host) === 0 ? host : "";
+  const socket = connectTls({
+    ...{ host, port, servername },
+    ...(ca === undefined ? {} : { ca }),
+    ...(certificate === undefined || key === undefined ? {} : { cert: certificate, key }),
+  });
+  return socket.setNoDelay(noDelay);
+}
+
+/** Ends the connection if a packet is much longer than announced: the parser would keep all of it in memory. */
+function limitPackets(client: MqttClient): void {
+  let bytes = 0;
+  client.on("packetreceive", () => {
+    bytes = 0;
+  });
+  client.stream.on("data", (chunk: Uint8Array) => {
+    bytes += chunk.length;
+    if (bytes > mqttCommandBytesMax + chunkBytesMax) client.stream.destroy(new Error("a packet is too long"));
+  });
+}
+
+function unsentBytes({ stream }: MqttClient): number {
+  return "writableLength" in stream && typeof stream.writableLength === "number" ? stream.writableLength : 0;
+}
+
+// MQTT 5, 3.2.2.2 and 3.14.2.1. A code of MQTT 3.1.1 comes from brokers that do not know version 5.
+const reasons: ReadonlyMap<number, string> = new Map([
+  [1, "the broker does not know MQTT 5: it needs at least mosquitto 1.6"],
+  [4, "the broker refuses the name or password: check mqtt.user and mqtt.password_file"],
+  [5, "the broker refuses this device: check mqtt.user, mqtt.password_file and its access list"],
+  [132, "the broker does not know MQTT 5: it needs at least mosquitto 1.6"],
+  [133, "the broker refuses the name of this device: set another mqtt.id"],
+  [134, "the broker refuses the name or password: check mqtt.user and mqtt.password_file"],
+  [135, "the broker refuses this device: check mqtt.user, mqtt.password_file and its access list"],
+  [137, "the broker is busy"],
+  [138, "the broker has banned this device"],
+  [139, "the broker is shutting down"],
+  [142, "another device has the same name: give each its own mqtt.id"],
+]);
+
+const notAuthorized = 135;
+
+function adviceOnCode(code: number): string | undefined {
+  return reasons.get(code);
+}
+
+function isRefusal(error: Error): boolean {
+  return "code" in error && error.code === notAuthorized;
+}
+
+function adviceOn(error: Error, broker: Broker): string {
+  const code = codeOf(error);
+  const known = "code" in error && typeof error.code === "number" ? adviceOnCode(error.code) : undefined;
+  if (known !== undefined) return known;
+  const { host, port } = broker;
+  if (/ALTNAME/.test(code))
+    return `the certificate of the broker is for another host than ${host}: check mqtt.url`;
+  if (/EXPIRED|NOT_YET_VALID/.test(code))
+    return "the certificate of the broker is not valid now: check the clock of this device, or renew the certificate";
+  if (/ALERT|ERR_SSL|ECONNRESET|EPROTO/.test(code) && broker.isTls)
+    return `the broker ended the TLS handshake (${code}): check mqtt.certificate, mqtt.key and the port`;
+  if (/CERT|ISSUER|SIGNATURE|VERIFY/.test(code))
+    return `the certificate of the broker is not trusted (${code}): let mqtt.ca name the authority that signed it`;
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN" || code === "DNS_ENOTFOUND")
+    return `the name ${host} is not known: check mqtt.url and the network`;
+  if (
+    ["ECONNREFUSED", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH"].includes(code) ||
+    /timeout/.test(error.message)
+  )
+    return `no broker answers at ${host} port ${port}: check mqtt.url, and whether the broker runs`;
+  return `no connection to the broker: ${error.message}`;
+}
+
+function silent({ isTls }: Broker): string {
+  const tls = isTls
+    ? "mqtt.certificate and mqtt.key, and whether the port is that for TLS"
+    : "whether the port is one without TLS";
+  return `the broker closed the connection without an answer: check ${tls}`;
+}

@@ -1,0 +1,275 @@
+/**
+ * This device at an MQTT broker. Below `<base>/<id>/`:
+ *
+ *   availability               `online`, or `offline`, also by the last will; retained
+ *   state, media, readers      JSON, retained
+ *   state/update               for the update entity of Home Assistant; retained
+ *   tap                        a card was put on; the last hundred wait for the broker
+ *   launch                     a launch has ended
+ *   cmd/<method>               params of JSON-RPC from others; the answer goes to the response topic, below `reply/`
+ */
+import type { Bus } from "../bus.ts";
+import type { Clock } from "../core/clock.ts";
+import { messageOf } from "../core/errors.ts";
+import { mqttFarewellMs, mqttLeftoversMsMax, mqttTapsKeptMax } from "../core/limits.ts";
+import type { Log } from "../core/log.ts";
+import type { Role } from "../core/rights.ts";
+import type { ActiveMedia, Reader } from "../core/shapes.ts";
+import { brokerOf, type MqttSettings } from "./broker.ts";
+import { createCommands, type MqttCaller } from "./broker-commands.ts";
+import { type BrokerLink, createLink } from "./broker-link.ts";
+import {
+  behindTapMs,
+  createShown,
+  mediaShown,
+  readersShown,
+  tapOf,
+  type UpdateFacts,
+  updateShown,
+} from "./deck-contents.ts";
+import { type DeviceFacts, discoveryOf } from "./home-assistant.ts";
+import { type Retained, readRetained, writeRetained } from "./retained.ts";
+
+export interface DeckParts {
+  readonly settings: MqttSettings;
+  readonly dataFolder: string;
+  /** The file with the list of retained topics. */
+  readonly retainedPath: string;
+  readonly device: DeviceFacts;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly readers: () => readonly Reader[];
+  readonly media: () => Promise<ActiveMedia | undefined>;
+  /** The faults of the device, each with its name and reason. */
+  readonly faults: () => Promise<readonly string[]>;
+  readonly caller: (role: Role) => MqttCaller;
+  /** Taps that no broker has taken yet, the oldest first. They outlive a change of the settings. */
+  readonly taps: string[];
+}
+
+export type Deck = ReturnType<typeof startDeck>;
+
+// Some faults, such as that of a drive, have no event.
+const faultsMs = 5 * 60_000;
+const online = "online";
+const offline = "offline";
+
+/** Returns at once. Throws an error with a sentence if a setting is invalid. */
+export function startDeck(parts: DeckParts) {
+  const { settings, device, bus, clock, log, readers, taps, retainedPath: path } = parts;
+  const broker = brokerOf(settings, device.name, parts.dataFolder);
+  const at = (name: string) => `${broker.topic}/${name}`;
+  const discovery = discoveryOf(broker, device);
+  const retainedTopics = retainedTopicsOf(settings, device, parts.dataFolder);
+  let update: UpdateFacts = {};
+  let lastMedia: ActiveMedia | undefined;
+
+  const contents: Readonly<Record<string, () => object | Promise<object>>> = {
+    async state() {
+      const problems = await parts.faults();
+      const status = problems.length === 0 ? "ok" : "degraded";
+      return { status, problems, version: device.version, platform: device.platform };
+    },
+    media: async () => mediaShown(await parts.media()),
+    readers: () => readersShown(readers()),
+    "state/update": () => updateShown(device.version, update),
+  };
+  const shown = createShown(
+    contents,
+    (name, payload) => link.publish(at(name), payload, { retain: true }),
+    log,
+  );
+  const flush = createTapFlush(taps, (tap) => link.publish(at("tap"), tap));
+  const commands = createCommands(parts, broker, (topic, text, correlationData) =>
+    link.publish(topic, text, { correlationData }),
+  );
+  const opened = async () => {
+    commands.open();
+    shown.forget();
+    await sendDescriptions(link, path, { settings, topics: retainedTopics }, discovery, log);
+    await Promise.all([
+      link.publish(at("availability"), online, { retain: true }),
+      ...Object.keys(contents).map(shown.refresh),
+    ]);
+    await flush();
+  };
+  const link = createLink({
+    ...{ broker, clock, log },
+    will: { topic: at("availability"), payload: offline },
+    subscribe: at("cmd/+"),
+    onOpen: () => void opened().catch((error) => log.error("mqtt", messageOf(error))),
+    onClose: () => commands.close(),
+    onMessage: commands.receive,
+  });
+  const later = (name: string) => shown.refreshIn(clock, name);
+  const following = new DisposableStack();
+  following.use(
+    bus.on(
+      "tokens.added",
+      (token) =>
+        void clock.after(behindTapMs, () => {
+          taps.push(JSON.stringify(tapOf(token)));
+          if (taps.length > mqttTapsKeptMax) taps.shift();
+          void flush();
+        }),
+    ),
+  );
+  following.use(
+    bus.on("media.started", (media) => {
+      lastMedia = media;
+      later("media");
+    }),
+  );
+  for (const name of ["media.paused", "media.resumed", "media.stopped"] as const)
+    following.use(bus.on(name, () => later("media")));
+  for (const name of ["readers.added", "readers.removed"] as const)
+    following.use(
+      bus.on(name, () => {
+        later("readers");
+        later("state");
+      }),
+    );
+  following.use(
+    bus.on("launch.finished", (launch) => {
+      // The queue runs one launch at a time, so media that started since then are those of this launch.
+      const media = lastMedia !== undefined && lastMedia.started >= launch.time ? { media: lastMedia } : {};
+      void link.publish(at("launch"), JSON.stringify({ ...launch, ...media }));
+      later("media");
+    }),
+  );
+  following.use(
+    bus.on("device.updating", ({ step }) => {
+      update = { ...update, isInstalling: step !== "failed" };
+      later("state/update");
+    }),
+  );
+  following.use(everySo(clock, faultsMs, () => later("state")));
+
+  const end = async (last: () => Promise<unknown>) => {
+    following.dispose();
+    shown.stop();
+    if (link.isOpen()) await Promise.race([last(), Bun.sleep(mqttFarewellMs)]);
+    await link.close();
+  };
+  return {
+    settings,
+    broker,
+    isConnected: link.isOpen,
+    fault: link.fault,
+    /** Shows another state of updates. */
+    showUpdate(facts: Pick<UpdateFacts, "latest" | "summary">) {
+      update = { ...update, ...facts };
+      later("state/update");
+    },
+    /** Shows the faults, as they are now. */
+    showFaults: () => later("state"),
+    /** Says `offline` and disconnects, at once or after a third of a second. */
+    close: () => end(() => link.publish(at("availability"), offline, { retain: true })),
+    /** As `close`, and removes what the broker has of this device, except what is `kept`. */
+    leave: (kept: readonly string[]) =>
+      end(async () => {
+        const stale = retainedTopics.filter((topic) => !kept.includes(topic));
+        const topics = retainedTopics.filter((topic) => kept.includes(topic));
+        if (await removeTopics(link, stale)) await writeRetained(path, { settings, topics }, log);
+      }),
+  };
+}
+
+/** The topics that a device with these settings retains. Throws like `startDeck`. */
+export function retainedTopicsOf(
+  settings: MqttSettings,
+  device: DeviceFacts,
+  dataFolder: string,
+): readonly string[] {
+  const broker = brokerOf(settings, device.name, dataFolder);
+  const own = ["availability", "state", "media", "readers", "state/update"];
+  return [...own.map((name) => `${broker.topic}/${name}`), ...discoveryOf(broker, device).keys()];
+}
+
+/** Removes what an earlier run left at another broker, or at the same one without MQTT since. Ends by itself. */
+export async function removeLeftovers(
+  { dataFolder, retainedPath: path, device, clock, log }: Omit<DeckParts, "settings">,
+  settings: MqttSettings,
+): Promise<Disposable | undefined> {
+  const old = await readRetained(path);
+  // At the same broker the deck itself removes them.
+  if (old === undefined || old.settings.url === settings.url) return undefined;
+  const remove = async () => {
+    const isDone = await removeTopics(link, old.topics);
+    await link.close();
+    const now = await readRetained(path);
+    if (isDone && now?.settings.url === old.settings.url)
+      await writeRetained(path, { settings: old.settings, topics: [] }, log);
+  };
+  const broker = brokerOf(old.settings, device.name, dataFolder);
+  const link = createLink({
+    ...{ broker, clock, log },
+    onOpen: () => void remove().catch((error) => log.error("mqtt", messageOf(error))),
+  });
+  const timer = clock.after(mqttLeftoversMsMax, () => void link.close());
+  return {
+    [Symbol.dispose]() {
+      timer[Symbol.dispose]();
+      void link.close();
+    },
+  };
+}
+
+/** Describes the device to Home Assistant, and removes what an earlier run with another name left at this broker. */
+async function sendDescriptions(
+  link: BrokerLink,
+  path: string,
+  now: Retained,
+  discovery: ReadonlyMap<string, string>,
+  log: Log,
+): Promise<void> {
+  const old = await readRetained(path);
+  const isSame = old?.settings.url === now.settings.url;
+  const stale = isSame ? old.topics.filter((topic) => !now.topics.includes(topic)) : [];
+  // The list comes first: a topic that is retained and not in it would stay for ever.
+  if (JSON.stringify(old) !== JSON.stringify(now))
+    await writeRetained(path, { ...now, topics: [...now.topics, ...stale] }, log);
+  if (stale.length > 0 && (await removeTopics(link, stale))) await writeRetained(path, now, log);
+  await Promise.all([...discovery].map(([topic, payload]) => link.publish(topic, payload, { retain: true })));
+}
+
+/**
+ * True unless the connection was lost. A topic that the broker refuses stays. Descriptions go first: an entity that is still
+ * there cannot read an empty state.
+ */
+async function removeTopics(link: BrokerLink, topics: readonly string[]): Promise<boolean> {
+  const remove = (some: readonly string[]) =>
+    Promise.all(some.map((topic) => link.publish(topic, "", { retain: true })));
+  const isDescription = (topic: string) => topic.endsWith("/config");
+  const first = await remove(topics.filter(isDescription));
+  const rest = await remove(topics.filter((topic) => !isDescription(topic)));
+  return ![...first, ...rest].includes("lost");
+}
+
+/** Sends the taps in order, one after another. A tap leaves the list once the broker has it. */
+function createTapFlush(taps: string[], publish: (tap: string) => ReturnType<BrokerLink["publish"]>) {
+  let isRunning = false;
+  return async () => {
+    if (isRunning) return;
+    isRunning = true;
+    try {
+      for (let tap = taps[0]; tap !== undefined; tap = taps[0]) {
+        if ((await publish(tap)) === "lost") return;
+        // The list may have dropped it meanwhile.
+        if (taps[0] === tap) taps.shift();
+      }
+    } finally {
+      isRunning = false;
+    }
+  };
+}
+
+function everySo(clock: Clock, ms: number, run: () => void): Disposable {
+  let timer = clock.after(ms, tick);
+  function tick() {
+    run();
+    timer = clock.after(ms, tick);
+  }
+  return { [Symbol.dispose]: () => timer[Symbol.dispose]() };
+}

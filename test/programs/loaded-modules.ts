@@ -1,0 +1,25 @@
+/** Starts the service with the data folder that it is given, stops it, and prints the paths of the modules that it loaded. */
+import { drivers } from "../../drivers/index.ts";
+import { startService } from "../../src/compose.ts";
+import { placesOf } from "../../src/system/folders.ts";
+
+const [folder = ""] = process.argv.slice(2);
+const begun = Promise.withResolvers<void>();
+const service = await startService({
+  places: placesOf({ data: folder }, process.env),
+  drivers,
+  openInput: () => {
+    throw new Error("no keys are pressed here");
+  },
+  refuseAt: () => false,
+  overrides: {},
+  restart() {},
+  write(line) {
+    if (line.includes("mqtt:")) begun.resolve();
+  },
+});
+// With a broker in the settings, its first failure follows; without one nothing follows.
+if ((await Bun.file(`${folder}/config.toml`).text()).includes("[mqtt]")) await begun.promise;
+await service.close();
+process.stdout.write(JSON.stringify(Object.keys(require.cache)));
+process.exit(0);

@@ -1,0 +1,101 @@
+/** The connection to a broker that is absent, or that sends more than it may. */
+import { expect, test } from "bun:test";
+import { systemClock } from "../../../src/core/clock.ts";
+import { mqttReconnectMsMax, mqttReconnectMsMin, mqttUnsentBytesMax } from "../../../src/core/limits.ts";
+import { silentLog } from "../../../src/core/log.ts";
+import { brokerOf } from "../../../src/mqtt/broker.ts";
+import { createLink } from "../../../src/mqtt/broker-link.ts";
+import { defaultConfig } from "../../helpers/defaults.ts";
+import { freePort } from "../../helpers/free-port.ts";
+import { eventually } from "../../helpers/processes.ts";
+
+const brokerAt = (port: number) =>
+  brokerOf({ ...defaultConfig.mqtt, url: `mqtt://127.0.0.1:${port}` }, "deck", "/data");
+
+test("an absent broker is tried again after times that are spread over 1 to 30 s", async () => {
+  const waits: number[] = [];
+  const clock = {
+    ...systemClock,
+    /** Runs at once what should wait. */
+    after(ms: number, run: () => void) {
+      waits.push(ms);
+      return systemClock.after(0, run);
+    },
+  };
+  const link = createLink({ broker: brokerAt(freePort()), clock, log: silentLog, onOpen() {} });
+  await eventually(() => waits.length >= 40);
+  expect(link.fault()).toMatch(/^no broker answers at 127\.0\.0\.1/);
+  expect(link.isOpen()).toBe(false);
+  expect(await link.publish("a", "b")).toBe("lost");
+  await link.close();
+  const seconds = waits.map((ms) => ms / 1000);
+  expect(Math.min(...seconds)).toBeGreaterThanOrEqual(mqttReconnectMsMin / 1000);
+  expect(Math.max(...seconds)).toBeLessThanOrEqual(mqttReconnectMsMax / 1000);
+  // By chance, five or fewer of forty are on one side in one run of a million.
+  expect(seconds.filter((one) => one < 15.5).length).toBeGreaterThan(5);
+  expect(seconds.filter((one) => one > 15.5).length).toBeGreaterThan(5);
+});
+
+/** MQTT 5, 3.2: the answer to a connection, without properties. */
+const connack = Buffer.of(0x20, 3, 0, 0, 0);
+
+test("a packet that is longer than announced ends the connection", async () => {
+  let sent = 0;
+  const closed = Promise.withResolvers<void>();
+  using server = Bun.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      data(socket, bytes) {
+        // CONNECT is the first packet.
+        if (bytes[0] !== 0x10) return;
+        socket.write(connack);
+        // A PUBLISH of 64 MiB (2.1.4, Variable Byte Integer), of which only the first part has to come.
+        socket.write(Buffer.of(0x30, 0x80, 0x80, 0x80, 0x20));
+        const more = () => {
+          if (socket.readyState !== 1 || sent >= 64 * 1024 * 1024) return;
+          sent += socket.write(Buffer.alloc(256 * 1024));
+          setTimeout(more, 1);
+        };
+        more();
+      },
+      close: () => closed.resolve(),
+    },
+  });
+  const link = createLink({ broker: brokerAt(server.port), clock: systemClock, log: silentLog, onOpen() {} });
+  await closed.promise;
+  expect(sent).toBeLessThan(16 * 1024 * 1024);
+  await eventually(() => expect(link.fault()).not.toBe(""));
+  expect(link.isOpen()).toBe(false);
+  await link.close();
+});
+
+test("a broker that does not read fills no memory, and delays no stop", async () => {
+  using server = Bun.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      data(socket, bytes) {
+        if (bytes[0] !== 0x10) return;
+        socket.write(connack);
+        socket.pause();
+      },
+    },
+  });
+  const opened = Promise.withResolvers<void>();
+  const link = createLink({
+    ...{ broker: brokerAt(server.port), clock: systemClock, log: silentLog },
+    onOpen: () => opened.resolve(),
+  });
+  await opened.promise;
+  const payload = "x".repeat(1024 * 1024);
+  const all: Promise<string>[] = [];
+  await eventually(() => {
+    all.push(link.publish("a", payload));
+    return !link.isOpen();
+  });
+  // The buffers of the kernel take some megabytes.
+  expect(all.length).toBeLessThan(mqttUnsentBytesMax / payload.length + 64);
+  expect(new Set(await Promise.all(all))).toEqual(new Set(["lost"]));
+  await link.close();
+});
