@@ -2,6 +2,7 @@
  * `make bench`: the figures that Tapdeck promises, measured on the compiled binary, each beside a competitor in the same
  * run. Machines differ and are shared, so only the ratios count.
  */
+import { measureFleet } from "./fleet.ts";
 import { measureIdle } from "./idle.ts";
 import { measureMappings } from "./mappings.ts";
 import { measureMedia } from "./media.ts";
@@ -22,3 +23,5 @@ if (wanted("mappings")) await measureMappings();
 if (wanted("scripts")) await measureScripts();
 if (wanted("media")) await measureMedia();
 if (wanted("uploads")) await measureUploads();
+// Ten thousand clients take minutes and a whole machine, so this one runs by its name only.
+if (asked.has("fleet")) await measureFleet();

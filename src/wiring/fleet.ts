@@ -1,0 +1,70 @@
+/** The parts for fleets of devices (docs/FLEET.md). Each is loaded only if its setting is set. */
+import { readFile } from "node:fs/promises";
+import type { Services } from "../api/services.ts";
+import type { Bus } from "../bus.ts";
+import type { Settings } from "../config/settings.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Log } from "../core/log.ts";
+import type { Descriptors } from "../core/operating-system.ts";
+import type { Launcher } from "../launch/launcher.ts";
+import { cardOf } from "../launch/run-context.ts";
+import type { Mapper } from "../mappings/mapper.ts";
+import type { Environment } from "../system/folders.ts";
+import type { Stops } from "./stop-order.ts";
+
+interface FleetBase {
+  readonly settings: Settings;
+  readonly dataFolder: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly bus: Bus;
+  readonly stops: Stops;
+}
+
+/** The text for Prometheus; undefined without `api.metrics`. Counts from now on. */
+export async function countMetrics(
+  { settings, dataFolder, bus, stops }: FleetBase,
+  parts: {
+    readonly services: Services;
+    readonly descriptors: Descriptors;
+    readonly launcher: Pick<Launcher, "cardOfMedia">;
+  },
+): Promise<(() => Promise<string>) | undefined> {
+  if (!settings.current().api.metrics) return undefined;
+  const { createMetrics } = await import("../fleet/metrics.ts");
+  const { services, descriptors, launcher } = parts;
+  const { cardOfMedia } = launcher;
+  return stops.add(
+    "metrics",
+    createMetrics({
+      ...{ bus, dataFolder, services, descriptors, cardOf, cardOfMedia },
+      site: () => settings.current().device.site,
+    }),
+  ).text;
+}
+
+/** Shared cards that are kept from earlier, in use from now on; undefined without `cards.url`. */
+export async function openCards({ settings, dataFolder, clock, log, stops }: FleetBase) {
+  const { cards: source } = settings.current();
+  if (source.url === "") return undefined;
+  const { openSharedCards } = await import("../fleet/shared-cards.ts");
+  const cards = stops.add("shared cards", await openSharedCards({ source, dataFolder, clock, log }));
+  settings.share(cards.settings());
+  return {
+    ...cards,
+    /** Looks for newer ones. */
+    start: (mapper: Pick<Mapper, "reload">) =>
+      cards.follow(async () => {
+        settings.share(cards.settings());
+        await mapper.reload();
+      }),
+  };
+}
+
+/** The secret of `staff_key` in `tapdeck.conf`. It is in a file, because players inherit the environment. */
+export async function staffSecret({
+  TAPDECK_STAFF_KEY_FILE: path,
+}: Environment): Promise<string | undefined> {
+  const text = path === undefined ? "" : await readFile(path, "utf8").catch(() => "");
+  return /^([0-9a-f]{64})\n?$/.exec(text)?.[1];
+}
