@@ -42,8 +42,10 @@ import { pageFile } from "./web/page-file.ts";
 import { createServices } from "./wiring/api-services.ts";
 import { type ClientAccess, createClientAccess } from "./wiring/clients-and-audit.ts";
 import { createDevices } from "./wiring/devices.ts";
+import { countMetrics, openCards, staffSecret } from "./wiring/fleet.ts";
 import { followFolders, followSticks } from "./wiring/follow-media.ts";
 import { keepPlays } from "./wiring/library.ts";
+import { followMqtt, type Mqtt } from "./wiring/mqtt.ts";
 import { createPairing, pairingService, pairOnScreen } from "./wiring/pairing-service.ts";
 import { followScreen } from "./wiring/screen.ts";
 import { createStops, type Stops } from "./wiring/stop-order.ts";
@@ -123,20 +125,23 @@ async function startParts(base: Base): Promise<number> {
     pair: () => pairOnScreen({ pairing, screen, place: offer.describe }),
   });
   const { launcher, playTime, saves, devices } = playback;
+  let mqtt: Mqtt | undefined;
   const services = createServices({
     ...{ ...base, ...playback, ...access, pairing: offer, fingerprint },
     savesFault: saves.fault,
     audit: access.audit.read,
     readers: () => readers,
+    mqtt: () => mqtt,
   });
+  const descriptors = createDescriptors();
+  const metrics = await countMetrics(base, { services, descriptors, launcher });
   // The API listens before the readers start, so that a port in use ends the start before any device is touched.
   const serving = serveApi({
-    ...{ ...base, ...access, services, pairing, tls, ownerOf, page: pageFile },
+    ...{ ...base, ...access, services, descriptors, metrics, pairing, tls, ownerOf, page: pageFile },
     port: config().api.port,
     listen: config().api.listen,
     uid: process.getuid?.() ?? -1,
     ownAddresses: heldAddresses,
-    descriptors: createDescriptors(),
     rules: () => config().api,
     allowLaunch: createAllowLaunch(() => config().api.allowLaunch, log),
   });
@@ -159,6 +164,8 @@ async function startParts(base: Base): Promise<number> {
   stops.add("screen", screen);
   followSettings(base, { ...playback, access, api, launching, readers });
   devices.startSounds();
+  mqtt = stops.add("MQTT", followMqtt({ ...base, services, api }));
+  playback.cards?.start(playback.mapper);
   prepareSpare();
   stops.add("spare player", { close: endSpare });
   // Read now, so that the first tap does not wait for it.
@@ -181,6 +188,7 @@ async function createAccess(
   const access = createClientAccess({ ...base, fingerprint, isV1Allowed });
   stops.add("audit log", access);
   const { clients, audit } = access;
+  clients.keepStaff(await staffSecret(process.env));
   const pairing = createPairing({
     ...{ clock, log, audit, addClient: clients.addPaired, guesses: store.pairingGuesses },
   });
@@ -199,7 +207,11 @@ async function createPlayback(
   const { config, bus, clock, log, store, stops, dataFolder } = base;
   const closed = withRealPaths(closedPlaces(base, process.env));
   const mappingsFolder = join(dirname(base.configPath), "mappings");
-  const files = createMappingFiles({ folder: mappingsFolder, log, clock });
+  const cards = await openCards(base);
+  const files = createMappingFiles({
+    ...{ folder: mappingsFolder, log, clock },
+    ...(cards && { shared: cards.files }),
+  });
   const mapper = stops.add("mappings", await createMapper({ store, files, log, clock }));
   const media = createMediaWithSticks({
     folder: dataFolder,
@@ -233,7 +245,7 @@ async function createPlayback(
   });
   stops.add("players", launcher);
   stops.add("play history", keepPlays(bus, store.plays));
-  return { mapper, media, uploads, closed, playTime, devices, saves, launcher };
+  return { cards, mapper, media, uploads, closed, playTime, devices, saves, launcher };
 }
 
 interface Running extends Awaited<ReturnType<typeof createPlayback>> {
@@ -243,7 +255,7 @@ interface Running extends Awaited<ReturnType<typeof createPlayback>> {
   readonly readers: Readers;
 }
 
-/** Applies changes of the settings, and revocations of clients, to the running parts. */
+/** Applies changes of the settings, and of clients and their roles, to the running parts. */
 function followSettings(
   { settings, log, clock, store, stops }: Base,
   { launcher, playTime, media, access, api, launching, readers }: Running,
@@ -254,7 +266,7 @@ function followSettings(
     readers.withdraw(({ client }) => client === id);
     launcher.revoke(id);
   };
-  access.onRevoked(expel);
+  access.onChanged(expel);
   stops.add("media folders", followFolders(media.main, settings, { clock, log }));
   stops.add("USB sticks", followSticks({ media, settings, launcher, clock }));
   settings.onChange((now, before) => {

@@ -5,7 +5,17 @@ import { keptLevels } from "../core/log-ring.ts";
 import { count, integer, time } from "../core/shapes.ts";
 
 const healthCheck = v.object({
-  name: v.picklist(["readers", "database", "disk", "settings", "media", "players", "device", "watchdog"]),
+  name: v.picklist([
+    "readers",
+    "database",
+    "disk",
+    "settings",
+    "media",
+    "players",
+    "mqtt",
+    "device",
+    "watchdog",
+  ]),
   ok: v.boolean(),
   reason: v.exactOptional(v.string()),
 });
@@ -15,6 +25,7 @@ export const healthReport = v.object({
   uptime: integer,
   checks: v.array(healthCheck),
   tls: v.exactOptional(v.object({ fingerprint: v.string() })),
+  mqtt: v.exactOptional(v.object({ broker: v.string(), id: v.string(), connected: v.boolean() })),
 });
 
 export const logLine = v.object({

@@ -27,6 +27,8 @@ export interface RouteParts {
   readonly pairByPin: PairByPin;
   readonly audit: Audit;
   readonly allowLaunch: AllowLaunch;
+  /** The text for Prometheus; undefined if the settings do not allow it. */
+  readonly metrics: (() => Promise<string>) | undefined;
   /** A file of the device's own page; undefined if no file has this path. */
   readonly page: (path: string, request: Request) => Response | undefined;
 }
@@ -61,6 +63,7 @@ export function createRoutes(parts: RouteParts): (visit: Visit, server: Server<S
     if (eventPaths.has(path)) return openEvents(parts, visit, server);
     if (path === "/ping") return new Response("pong");
     if (path === "/health") return healthResponse(services, visit);
+    if (path === "/metrics") return answerMetrics(parts, visit);
     const file = page(path, request);
     // The page takes one token of its visitor's rate limit, not one for each of its files.
     if (file !== undefined && path !== "/") visit.refund();
@@ -119,12 +122,13 @@ async function answerPost(
 
 function openEvents(
   { streams, audit, limits, revocation }: RouteParts,
-  { request, address, access, isPrivate, isAdmitted, grant, client }: Visit,
+  visit: Visit,
   server: Server<SocketData>,
 ): Response {
+  const { request, address, access, isAdmitted, grant, client } = visit;
   const { connections, anonymous, answerBudget, backlog } = limits;
-  if (!isPrivate) return sentence(403, "encryption is required for remote connections");
-  if (!allows(grant(), "look")) return sentence(403, "pair this client with the device first: tapdeck pair");
+  const refusal = refusalOfLook(visit);
+  if (refusal !== undefined) return refusal;
   if (!mayListen(request.headers)) return sentence(403, "pages of other sites may not listen here");
   const isStranger = access !== "device" && client === undefined;
   const isFull = !connections.isFree(address, access) || (isStranger && answerBudget.isSpent());
@@ -151,6 +155,24 @@ function openEvents(
       // Bun still sends the output that it has buffered. A listener that does not read must not delay that without limit.
       server.timeout(request, 1);
     },
+  });
+}
+
+/** Why a caller that must have the right `look` is refused; undefined if it is not. */
+function refusalOfLook({ isPrivate, grant }: Visit): Response | undefined {
+  if (!isPrivate) return sentence(403, "encryption is required for remote connections");
+  return allows(grant(), "look")
+    ? undefined
+    : sentence(403, "pair this client with the device first: tapdeck pair");
+}
+
+async function answerMetrics({ metrics }: RouteParts, visit: Visit): Promise<Response> {
+  const refusal = refusalOfLook(visit);
+  if (refusal !== undefined) return refusal;
+  if (metrics === undefined)
+    return sentence(404, "metrics are off: set metrics = true in [api] of the settings");
+  return new Response(await metrics(), {
+    headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8", "cache-control": "no-store" },
   });
 }
 

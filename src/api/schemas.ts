@@ -259,3 +259,12 @@ export const playTimeState = v.object({
   session: v.object(playAccount),
   clockBelieved: v.boolean(),
 });
+
+/** `serial` and the names of the files of the bundle in use; absent if none is in use. */
+export const sharedCards = v.object({
+  url: v.string(),
+  serial: v.exactOptional(count),
+  files: v.exactOptional(v.array(v.string())),
+  checked: v.exactOptional(time),
+  fault: v.exactOptional(v.string()),
+});

@@ -39,7 +39,7 @@ type OfAdmission = Pick<
   "rules" | "uid" | "ownerOf" | "ownAddresses" | "audit" | "bearer"
 >;
 type OfSockets = Pick<SocketParts, "accept" | "acceptV1" | "pairing" | "grantOf" | "onProved">;
-type OfRoutes = Pick<RouteParts, "services" | "allowLaunch" | "page" | "pairByPin">;
+type OfRoutes = Pick<RouteParts, "services" | "allowLaunch" | "metrics" | "page" | "pairByPin">;
 
 export interface ApiOptions extends OfAdmission, OfSockets, OfRoutes {
   readonly bus: Bus;
@@ -100,6 +100,8 @@ export async function serveApi(options: ApiOptions) {
   const forwarding = forwardEvents(bus, receivers);
   return {
     port: plain.port,
+    /** For callers that come by another way than a port; their session decides what they may do. */
+    dispatch,
     /** Shows another certificate from now on; connections that are open stay. */
     showCertificate(shown: TlsOptions) {
       tls?.showCertificate(shown);

@@ -83,6 +83,8 @@ export interface Services {
   readonly library: LibraryService;
   readonly uploads: UploadService;
   readonly mappings: MappingService;
+  /** Undefined if the settings name no address. */
+  sharedCards(): ValueOf<typeof schemas.sharedCards> | undefined;
   readonly settings: SettingsService;
   readonly clients: ClientService;
   readonly pairing: PairingService;
@@ -247,6 +249,8 @@ export interface ClientService {
   /** Throws `conflict` for a name in use, and `busy` if there are `clientsMax` already. */
   add(client: ClientRequest): ClientEntry;
   remove(id: string): void;
+  /** Throws `failed` for a client of version 1. */
+  setRole(id: string, role: Role): void;
 }
 
 interface ClientRequest {

@@ -61,7 +61,7 @@ interface Remarks {
 
 const noToken: TokenParams = { type: "", uid: "", text: "", data: "" };
 const stoppedReason = publicError("failed", "it was stopped");
-const revoked = failed("its client was revoked");
+const revoked = failed("its client was revoked, or has another role now");
 const lostRight = new ServiceError("forbidden", "its caller may not start it any more");
 const takenOver = publicError("failed", "another card took over");
 
@@ -214,7 +214,7 @@ export function createLauncher(parts: LauncherParts) {
     stopMediaIn(folder: string, why: string): void {
       if (session.active()?.mediaPath.startsWith(`${folder}/`)) logFailure(session.stopMedia(why));
     },
-    /** Ends the waiting and running scripts of a client that was revoked. */
+    /** Ends the waiting and running scripts of a client that was revoked, or has another role. */
     revoke(client: string): void {
       const isIts = ({ requester }: Run) => requester?.client === client;
       for (const run of queue.begun().filter(isIts)) run.ending.abort(revoked);

@@ -33,6 +33,8 @@ export function createMachineControl(parts: MachineControlParts) {
   const actions: readonly DeviceAction[] =
     folder !== "" ? ["restart", "shutdown", "update"] : isRestarted(environment) ? ["restart"] : [];
   let updating: UpdateState | undefined;
+  // After an update that worked, the machine restarts before its bundle is deleted.
+  const cleaned = folder === "" ? undefined : rm(bundle, { force: true }).catch(() => {});
   const ending = new AbortController();
   const show = (state: UpdateState) => {
     if (Bun.deepEquals(state, updating)) return;
@@ -46,6 +48,7 @@ export function createMachineControl(parts: MachineControlParts) {
   };
   const update = async (url: string) => {
     show({ step: "fetching" });
+    await cleaned;
     try {
       const stepOf = (percent: number) => show({ step: "fetching", percent });
       await fetchBundle(

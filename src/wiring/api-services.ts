@@ -7,6 +7,7 @@ import { type Config, mediaFolders } from "../config/shape.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
 import type { ClosedPlaces } from "../core/media.ts";
+import type { SharedCards } from "../fleet/shared-cards.ts";
 import type { Launcher } from "../launch/launcher.ts";
 import { describeLaunchers, missingPrograms } from "../launch/launchers.ts";
 import { installedCores } from "../launch/ports/script-ports.ts";
@@ -24,6 +25,7 @@ import { createBackupService } from "./backup-service.ts";
 import type { AllDevices } from "./devices.ts";
 import { createHealth, createMediaCheck, diskFault, type FolderToCheck } from "./health-report.ts";
 import { createLibrary, createWarningOf } from "./library.ts";
+import type { Mqtt } from "./mqtt.ts";
 import type { Stops } from "./stop-order.ts";
 
 interface ServiceSources
@@ -42,18 +44,21 @@ interface ServiceSources
   readonly configPath: string;
   /** Stops the service and starts it again, soon. */
   readonly restart: () => void;
+  readonly cards: Pick<SharedCards, "fault" | "status"> | undefined;
   /** Why saves of games are not kept, or an empty string. */
   readonly savesFault: () => string;
   /** The fingerprint of the TLS certificate. */
   readonly fingerprint: () => string | undefined;
   readonly readers: () => Readers;
+  /** The connection to a broker; undefined during the start. */
+  readonly mqtt: () => Mqtt | undefined;
   readonly log: Log;
   readonly bus: Bus;
   readonly stops: Stops;
 }
 
 export function createServices(sources: ServiceSources): Services {
-  const { launcher, playTime, mapper, devices, store, clock, settings, readers } = sources;
+  const { launcher, playTime, mapper, devices, store, clock, settings, readers, mqtt } = sources;
   const { closed, dataFolder, savesFault, fingerprint, media, uploads, clients, pairByPin, audit, pairing } =
     sources;
   const machine = sources.stops.add(
@@ -106,13 +111,18 @@ export function createServices(sources: ServiceSources): Services {
         configured: settings.current().readers.connect.length,
       }),
       fingerprint,
+      mqtt: () => mqtt()?.status(),
       checks: [
         { name: "readers", ask: () => readers().faults().join("; ") },
         { name: "database", ask: databaseFault },
         { name: "disk", ask: () => [diskFault(dataFolder), savesFault()].filter(Boolean).join("; ") },
-        { name: "settings", ask: () => settings.fault() ?? "" },
+        {
+          name: "settings",
+          ask: () => [settings.fault(), sources.cards?.fault()].filter(Boolean).join("; "),
+        },
         { name: "media", ask: createMediaCheck(() => foldersToCheck(settings.current(), media)) },
         { name: "players", ask: () => [confinementFault(), ...programFaults()].filter(Boolean).join("; ") },
+        { name: "mqtt", ask: () => mqtt()?.fault() },
         ...machineChecks(process.env, clock),
       ],
     }),
@@ -123,6 +133,7 @@ export function createServices(sources: ServiceSources): Services {
     uploads,
     library: createLibrary({ media, clock, plays: store.plays, folders }),
     mappings: { ...mapper, warningOf: createWarningOf({ media, clock, folders }) },
+    sharedCards: () => sources.cards?.status(),
     settings: {
       ...settings,
       read: () => publicSettings(settings),

@@ -2,7 +2,7 @@
 import type { ClientEntry, ClientService } from "../api/services.ts";
 import type { Audit, PairedBy } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
-import { assert, messageOf, ServiceError } from "../core/errors.ts";
+import { assert, failed, messageOf, ServiceError } from "../core/errors.ts";
 import { toHex } from "../core/hex.ts";
 import { clientNameCharsMax, pairingLinkMs } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
@@ -11,6 +11,8 @@ import { SecureFailure } from "../secure/failure.ts";
 import type { Store } from "../store/open.ts";
 
 const secretBytes = 32;
+/** The id of the client that `staff_key` of `tapdeck.conf` makes; other ids are UUIDs. */
+const staffId = "staff";
 
 interface ClientParts {
   readonly store: Store;
@@ -19,10 +21,12 @@ interface ClientParts {
   readonly audit: Audit;
   /** A client was deleted, or its link has expired. */
   readonly onRevoked: (id: string) => void;
+  /** A client has another role. */
+  readonly onRole: (id: string, role: Role) => void;
 }
 
 /** Deletes expired links, now and when they expire, until disposed. */
-export function createClientRegistry({ store, clock, log, audit, onRevoked }: ClientParts) {
+export function createClientRegistry({ store, clock, log, audit, onRevoked, onRole }: ClientParts) {
   const { clients, v1Clients } = store;
   let timer: Disposable | undefined;
   const list = (): readonly ClientEntry[] => [
@@ -63,8 +67,7 @@ export function createClientRegistry({ store, clock, log, audit, onRevoked }: Cl
   };
   const remove = (id: string) => {
     const name = list().find((client) => client.id === id)?.name ?? "";
-    if (!clients.remove(id) && !v1Clients.remove(id))
-      throw new ServiceError("not-found", "there is no client with this id");
+    if (!clients.remove(id) && !v1Clients.remove(id)) throw noClient();
     onRevoked(id);
     audit.note({ event: "revoked", client: id, name });
   };
@@ -90,9 +93,38 @@ export function createClientRegistry({ store, clock, log, audit, onRevoked }: Cl
     /** Adds a client that has chosen its name; a name in use gets a number. */
     addPaired: (name: string, role: Role) => keep(freeName(name, list()), role, "code"),
     remove,
+    setRole(id: string, role: Role) {
+      const client = list().find((one) => one.id === id);
+      if (client === undefined) throw noClient();
+      if (client.role === role) return;
+      if (clients.get(id) === undefined)
+        throw failed("an app that was paired by a PIN is always a member: revoke it instead");
+      clients.setRole(id, role);
+      onRole(id, role);
+      audit.note({ event: "role-changed", client: id, name: client.name, role });
+    },
+    /**
+     * Has one client `staff` with this secret, a member; without a secret, none. For the start, before any session: a client that
+     * was revoked since the last start is there again.
+     */
+    keepStaff(secret: string | undefined): void {
+      try {
+        if (clients.get(staffId)?.secret === secret) return;
+        clients.remove(staffId);
+        if (secret === undefined) return;
+        const name = freeName(staffId, list());
+        clients.add({ id: staffId, name, secret, address: "", role: "member" }, clock.now());
+        audit.note({ event: "paired", client: staffId, name, by: "secret" });
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        log.error("clients", "the client of staff_key was not changed", { error: messageOf(error) });
+      }
+    },
     [Symbol.dispose]: () => timer?.[Symbol.dispose](),
   };
 }
+
+const noClient = () => new ServiceError("not-found", "there is no client with this id");
 
 /**
  * Notes a use of a client that has proved its secret. Throws `SecureFailure` if the client was deleted, or its link has

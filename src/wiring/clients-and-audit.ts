@@ -4,7 +4,7 @@ import type { BearerClient } from "../api/admission/admit.ts";
 import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import { type Grant, grantOfRole } from "../core/rights.ts";
+import { type Grant, grantOfRole, type Role } from "../core/rights.ts";
 import { bearerToken } from "../secure/bearer-token.ts";
 import type { Store } from "../store/open.ts";
 import { createAuditLog } from "../system/audit-log.ts";
@@ -27,18 +27,20 @@ export type ClientAccess = ReturnType<typeof createClientAccess>;
 export function createClientAccess(parts: ClientAccessParts) {
   const { store, clock, log, dataFolder, isV1Allowed } = parts;
   const audit = createAuditLog({ folder: dataFolder, clock, log });
-  const revokeListeners: ((id: string) => void)[] = [];
-  // Clients revoked in this run. Their launches may outlive their connections, and lose their grant by this.
-  const revoked = new Set<string>();
-  const revoke = (id: string) => {
-    revoked.add(id);
-    for (const listener of revokeListeners) listener(id);
+  const changeListeners: ((id: string) => void)[] = [];
+  // Clients changed in this run. Their launches may outlive their connections, and get their new grant by this.
+  const changed = new Map<string, Grant>();
+  const change = (id: string, grant: Grant) => {
+    changed.set(id, grant);
+    for (const listener of changeListeners) listener(id);
   };
   const grantOf = (id: string) => {
     const grant = grantOfClient(store, id);
-    return () => (revoked.has(id) ? "none" : grant);
+    return () => changed.get(id) ?? grant;
   };
-  const clients = createClientRegistry({ store, clock, log, audit, onRevoked: revoke });
+  const onRevoked = (id: string) => change(id, "none");
+  const onRole = (id: string, role: Role) => change(id, grantOfRole[role]);
+  const clients = createClientRegistry({ store, clock, log, audit, onRevoked, onRole });
   const nameFor = (name: string) => freeName(name, clients.list());
   const v1 = { store, clock, log, audit, nameFor, isAllowed: isV1Allowed };
   const onProved = seenIn(store);
@@ -50,8 +52,8 @@ export function createClientAccess(parts: ClientAccessParts) {
     grantOf,
     onProved,
     bearer: createBearerCheck(parts, onProved, grantOf),
-    /** Calls the listener with the id of each client that is deleted, to end all that it has under way. */
-    onRevoked: (listener: (id: string) => void) => void revokeListeners.push(listener),
+    /** Calls the listener with the id of each client that is deleted or gets another role, to end all that it has under way. */
+    onChanged: (listener: (id: string) => void) => void changeListeners.push(listener),
     /** Writes the entries that the audit log has not written yet. */
     async close() {
       clients[Symbol.dispose]();

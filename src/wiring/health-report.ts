@@ -16,10 +16,12 @@ interface HealthParts {
   readonly readers: () => Health["readers"];
   /** The fingerprint of the certificate; undefined without TLS. */
   readonly fingerprint: () => string | undefined;
-  /** Each returns the reason of a failure, or an empty string. An error is a reason too. */
+  /** The connection to a broker; undefined without one in the settings. */
+  readonly mqtt: () => Health["mqtt"];
+  /** Each returns the reason of a failure, or an empty string; undefined if it does not apply. An error is a reason too. */
   readonly checks: readonly {
     readonly name: HealthCheck["name"];
-    readonly ask: () => string | Promise<string>;
+    readonly ask: () => string | undefined | Promise<string>;
   }[];
 }
 
@@ -28,24 +30,27 @@ export function createHealth({
   startedMs,
   readers,
   fingerprint,
+  mqtt,
   checks: all,
 }: HealthParts): () => Promise<Health> {
   return async () => {
-    const checks = await Promise.all(all.map(check));
-    const print = fingerprint();
+    const checks = (await Promise.all(all.map(check))).filter((one) => one !== undefined);
+    const [print, broker] = [fingerprint(), mqtt()];
     return {
       status: checks.every(({ ok }) => ok) ? "ok" : "degraded",
       readers: readers(),
       uptime: Math.floor((clock.now() - startedMs) / 1000),
       checks,
       ...(print === undefined ? {} : { tls: { fingerprint: print } }),
+      ...(broker === undefined ? {} : { mqtt: broker }),
     };
   };
 }
 
-async function check({ name, ask }: HealthParts["checks"][number]): Promise<HealthCheck> {
+async function check({ name, ask }: HealthParts["checks"][number]): Promise<HealthCheck | undefined> {
   try {
     const reason = await ask();
+    if (reason === undefined) return undefined;
     return reason === "" ? { name, ok: true } : { name, ok: false, reason };
   } catch (error) {
     return { name, ok: false, reason: messageOf(error) };

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import type { TestBrowser } from "./chromium.ts";
 import type { Device } from "./device.ts";
+import { root } from "./source-tree.ts";
 
 export interface Visit extends AsyncDisposable {
   readonly page: Page;
@@ -76,5 +77,18 @@ export const unnamed = (page: Page) =>
       })
       .map((one) => one.outerHTML),
   );
+
+const axe = await Bun.file(join(root, "node_modules/axe-core/axe.min.js")).text();
+
+/** The violations of axe-core's rules, each with its element. */
+export async function violations(page: Page, colorScheme: "light" | "dark"): Promise<readonly string[]> {
+  await page.emulateMedia({ colorScheme });
+  await page.evaluate(axe);
+  const { violations }: { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] } =
+    await page.evaluate("axe.run({ resultTypes: ['violations'] })");
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
+  );
+}
 
 export const region = (page: Page, name: string) => page.getByRole("region", { name });

@@ -5,6 +5,8 @@ import { auditEntry } from "../../core/shapes.ts";
 import { method } from "../method.ts";
 import { client, pairingEnd, pairingFacts, pairingOpening, role, upTo } from "../schemas.ts";
 
+const clientId = v.pipe(v.string(), v.maxLength(128));
+
 export const clientMethods = [
   method({
     name: "clients",
@@ -28,10 +30,18 @@ export const clientMethods = [
       services.clients.add({ name, role, isLink: link }),
   }),
   method({
+    name: "clients.update",
+    right: "own",
+    docs: "Gives a client another role, at once: its connections and scripts end, and it connects again with its new rights. An app that was paired by a PIN is always a member.",
+    params: v.object({ id: clientId, role }),
+    errors: ["not-found", "failed"],
+    run: (services, { id, role }) => services.clients.setRole(id, role),
+  }),
+  method({
     name: "clients.delete",
     right: "own",
     docs: "Deletes a client, which can no longer connect.",
-    params: v.object({ id: v.pipe(v.string(), v.maxLength(128)) }),
+    params: v.object({ id: clientId }),
     errors: ["not-found", "failed"],
     run: (services, { id }) => services.clients.remove(id),
   }),
@@ -90,7 +100,7 @@ export const clientMethods = [
   method({
     name: "audit",
     right: "own",
-    docs: "The audit log, newest first: pairings, revocations, expired links, refusals, remote launches and remote changes. A change names its `method` and its `object`. Equal refusals and launches are counted in one entry: `count` is their number, and 1 if it is absent.",
+    docs: "The audit log, newest first: pairings, revocations, changed roles, expired links, refusals, remote launches and remote changes. A change names its `method` and its `object`. Equal refusals and launches are counted in one entry: `count` is their number, and 1 if it is absent.",
     params: v.object({
       limit: v.optional(upTo(auditPageMax), 100),
     }),

@@ -19,12 +19,13 @@ export const deviceMethods = [
   method({
     name: "health",
     right: "look",
-    docs: "Whether readers, database, disk, settings, media and players are well, with a sentence for each fault. A media folder that is missing, or has lost all its media, is a fault, but an unplugged USB stick is none. Players that are not confined are a fault, and so is a program that is not installed and that media in the index need. `uptime` is in seconds; `tls.fingerprint` is the SHA-256 of the certificate for TLS. The SD image also has `device`, the faults of its start, and `watchdog`, its actions within the last day. A caller without the right `change` gets no `reason`, because it may name files, readers and devices.",
+    docs: "Whether readers, database, disk, settings, media and players are well, with a sentence for each fault. A media folder that is missing, or has lost all its media, is a fault, but an unplugged USB stick is none. A bundle of shared cards that is refused is a fault of the settings. Players that are not confined are a fault, and so is a program that is not installed and that media in the index need. `uptime` is in seconds; `tls.fingerprint` is the SHA-256 of the certificate for TLS. With a broker in the settings, `mqtt` is its connection. The SD image also has `device`, the faults of its start, and `watchdog`, its actions within the last day. A caller without the right `change` gets no `reason` and no `mqtt`, because they may name files, readers and devices.",
     result: healthReport,
     async run(services, _params, caller) {
       const health = await services.health();
       if (allows(caller.grant(), "change")) return health;
-      return { ...health, checks: health.checks.map(({ name, ok }) => ({ name, ok })) };
+      const { mqtt: _mqtt, ...rest } = health;
+      return { ...rest, checks: health.checks.map(({ name, ok }) => ({ name, ok })) };
     },
   }),
   method({

@@ -3,7 +3,15 @@ import * as v from "valibot";
 import { importFaultsMax, mappingImportCharsMax } from "../../core/limits.ts";
 import { count, mapping } from "../../core/shapes.ts";
 import { method } from "../method.ts";
-import { hasContent, lineNote, mappingFields, mappingId, tokenFields, toToken } from "../schemas.ts";
+import {
+  hasContent,
+  lineNote,
+  mappingFields,
+  mappingId,
+  sharedCards,
+  tokenFields,
+  toToken,
+} from "../schemas.ts";
 
 const format = v.picklist(["toml", "csv"]);
 
@@ -14,6 +22,13 @@ export const mappingMethods = [
     docs: "All mappings, enabled or not, in the order in which they are tried. Those with `readOnly` are in files of the owner, and `file` is the name of theirs.",
     result: v.object({ mappings: v.array(mapping) }),
     run: (services) => ({ mappings: services.mappings.list() }),
+  }),
+  method({
+    name: "mappings.shared",
+    right: "change",
+    docs: "The bundle of shared cards in use, its serial number and its files; `checked` is the last answer of the server, and `fault` says why its bundle is not in use, or why it did not answer. Null if the setting `cards.url` is empty.",
+    result: v.nullable(sharedCards),
+    run: (services) => services.sharedCards() ?? null,
   }),
   method({
     name: "mappings.new",

@@ -26,6 +26,7 @@ function world(folder = newFolder(), clock = createManualClock()) {
       changed() {},
     },
     onRevoked: (id) => cut.push(id),
+    onRole: (id, role) => cut.push(`${id} ${role}`),
   });
   const add = (name: string, more: { role?: "member" | "player"; isLink?: boolean } = {}) =>
     clients.add({ name, role: "member", isLink: false, ...more });
@@ -141,4 +142,34 @@ test("a number behind a long name keeps within the limit, and halves no characte
   const name = freeName(long, [{ name: long }]);
   expect(name).toBe(`${"🎮".repeat(126)} 2`);
   expect(name.length).toBeLessThanOrEqual(clientNameCharsMax);
+});
+
+test("a client gets another role, which is stored, counts at once and is audited; an equal one changes nothing", () => {
+  const { clients, add, cut, audited, store } = world();
+  const { id } = add("Anna");
+  clients.setRole(id, "member");
+  expect(cut).toEqual([]);
+  clients.setRole(id, "player");
+  expect(store.clients.get(id)).toMatchObject({ role: "player", name: "Anna" });
+  expect(cut).toEqual([`${id} player`]);
+  expect(audited).toEqual(["paired Anna", "role-changed Anna"]);
+  expect(refusalOf(() => clients.setRole("none", "player")).code).toBe("not-found");
+});
+
+test("the key of the staff is one client, which follows tapdeck.conf at each start", () => {
+  const folder = newFolder();
+  const [first, second] = ["5a".repeat(32), "c3".repeat(32)];
+  const startedWith = (key: string | undefined) => {
+    const { clients, audited, store } = world(folder);
+    clients.keepStaff(key);
+    const shown = clients.list().map(({ id, name, secret, role }) => [id, name, secret, role]);
+    clients[Symbol.dispose]();
+    close(store);
+    return [shown, audited];
+  };
+  expect(startedWith(undefined)).toEqual([[], []]);
+  expect(startedWith(first)).toEqual([[["staff", "staff", first, "member"]], ["paired staff"]]);
+  expect(startedWith(first)).toEqual([[["staff", "staff", first, "member"]], []]);
+  expect(startedWith(second)).toEqual([[["staff", "staff", second, "member"]], ["paired staff"]]);
+  expect(startedWith(undefined)).toEqual([[], []]);
 });
