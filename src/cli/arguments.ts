@@ -5,7 +5,8 @@ import { auditPageMax } from "../core/limits.ts";
 import { type KeptLevel, keptLevels } from "../core/log-ring.ts";
 import { type Role, roles } from "../core/rights.ts";
 import { didYouMean } from "../core/text.ts";
-import { commandHelp, commandNames, commonOptions, isCommand, isOption, optionForms } from "./help.ts";
+import { commandHelp, commandNames, commonOptions, isCommand, isOption } from "./help.ts";
+import { optionForms } from "./option-forms.ts";
 import type { UpdateAction } from "./update-command.ts";
 
 export interface Common {
@@ -104,17 +105,20 @@ type Values = ReturnType<typeof parse>["values"];
 
 /** The options of `pair`; at most one of its modes is set. `bearer` is the name of the program for a token. */
 function pairFlags(
-  { card = false, code = false, pin = false, list, revoke, host, bearer, role }: Values,
+  { card = false, code = false, pin = false, list, revoke, change, host, bearer, role }: Values,
   words: readonly string[],
 ) {
-  const flags = { card, code, pin, list: list === true, revoke, host, bearer, role: roleOf(role) };
-  const own = [code, pin, flags.list, revoke !== undefined, bearer !== undefined].filter(Boolean).length;
+  const flags = { card, code, pin, list: list === true, revoke, change, host, bearer, role: roleOf(role) };
+  const modes = [code, pin, flags.list, ...[revoke, change, bearer].map((one) => one !== undefined)];
+  const own = modes.filter(Boolean).length;
   if (own + (card ? 1 : 0) > 1 || (own === 1 && words.length > 0 && typeof list !== "string"))
     throw usage(`use it as: tapdeck ${commandHelp.pair.usage}`);
   if (role !== undefined && (pin || flags.list || revoke !== undefined))
     throw usage(
-      "--role belongs to a new phone or program, and an app that pairs by a PIN is always a member",
+      "--role belongs to a new phone or program, or to --change, and an app that pairs by a PIN is always a member",
     );
+  if (change !== undefined && role === undefined)
+    throw usage(`name the new role: tapdeck pair --change ID --role ${roles.join("|")}`);
   return flags;
 }
 

@@ -19,6 +19,7 @@ export function completionsFor(shell: Shell): string {
 function choicesOf(command: CommandName): readonly string[] {
   if (command === "help") return commandNames;
   if (command === "completions") return shells;
+  if (command === "cards") return ["status", "key", "publish"];
   return command === "settings" ? ["get", "set"] : [];
 }
 

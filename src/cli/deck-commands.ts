@@ -23,12 +23,16 @@ export const deckCommands = {
     if (json) return print(JSON.stringify({ version, health, active: playing, database: media.database }));
     const { connected } = health.readers;
     const total = media.database.totalMedia ?? 0;
+    const { mqtt } = health;
     const faults = health.checks.filter(({ ok }) => !ok);
     const rows = [
       ["service", `${version.version} on ${version.platform}, up ${spanOf(health.uptime)}`],
       ["plays", playing === null ? "nothing" : playingText(playing)],
       ["readers", connected === 0 ? "none is connected" : `${connected} connected`],
       ["media", media.database.indexing ? "being indexed" : `${total} in the index`],
+      ...(mqtt
+        ? [["broker", `${mqtt.connected ? "" : "not "}connected to ${mqtt.broker} as ${mqtt.id}`]]
+        : []),
       ...faults.map(({ name, reason = "" }) => ["fault", `${name}: ${reason}`]),
     ];
     print(printableRows(rows));

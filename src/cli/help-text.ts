@@ -1,12 +1,6 @@
 /** The output of `tapdeck --help`, and the options as completions and the man page show them. */
-import {
-  type CommandName,
-  commandHelp,
-  commonOptions,
-  isOption,
-  type OptionName,
-  optionForms,
-} from "./help.ts";
+import { type CommandName, commandHelp, commonOptions, isOption } from "./help.ts";
+import { type OptionName, optionForms } from "./option-forms.ts";
 
 export interface OptionHelp {
   readonly name: OptionName;

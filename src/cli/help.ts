@@ -1,44 +1,6 @@
 /** The table of commands and options, in the order of the help text. Help, completions and the man page are made from it. */
 
-/** The options: `value` stands for the value in help texts. */
-export const optionForms = {
-  config: { type: "string", value: "FILE" },
-  data: { type: "string", value: "FOLDER" },
-  port: { type: "string", value: "N" },
-  timeout: { type: "string", value: "MS" },
-  uid: { type: "string", value: "HEX" },
-  for: { type: "string", value: "MS" },
-  json: { type: "boolean" },
-  next: { type: "boolean" },
-  export: { type: "string", value: "FILE" },
-  import: { type: "string", value: "FILE" },
-  replace: { type: "boolean" },
-  write: { type: "boolean" },
-  // `pair --list` takes no value.
-  list: { type: "string", value: "FILE" },
-  reader: { type: "string", value: "ID" },
-  force: { type: "boolean" },
-  lines: { type: "string", short: "n", value: "N" },
-  follow: { type: "boolean", short: "f" },
-  level: { type: "string", value: "LEVEL" },
-  card: { type: "boolean" },
-  code: { type: "boolean" },
-  pin: { type: "boolean" },
-  revoke: { type: "string", value: "ID" },
-  host: { type: "string", value: "HOST" },
-  bearer: { type: "string", value: "NAME" },
-  role: { type: "string", value: "ROLE" },
-  "allow-older": { type: "boolean" },
-  "passphrase-file": { type: "string", value: "FILE" },
-  check: { type: "boolean" },
-  status: { type: "boolean" },
-  undo: { type: "boolean" },
-  confirm: { type: "boolean" },
-  help: { type: "boolean", short: "h" },
-  version: { type: "boolean", short: "V" },
-} as const;
-
-export type OptionName = keyof typeof optionForms;
+import { type OptionName, optionForms } from "./option-forms.ts";
 
 interface CommandHelp {
   readonly usage: string;
@@ -138,6 +100,14 @@ Exit code 1 if nothing was imported.`,
     options: { json },
     words: [1, 1],
   },
+  cards: {
+    usage: "cards status | key FILE | publish FOLDER KEY FILE",
+    summary: "show shared cards, or make them for other decks",
+    more: `key makes a secret key, KEY, and prints the public one for cards.key of each deck. publish signs FOLDER/mappings/*.toml,
+launchers.toml and limits.toml as FILE, which a web server offers at cards.url. It changes nothing on this device.`,
+    options: { json },
+    words: [1, 4],
+  },
   settings: {
     usage: "settings get [NAME] | set NAME VALUE",
     summary: "show the settings, or change one",
@@ -176,7 +146,8 @@ A mapping of mappings.new is enabled unless it says otherwise. Exit code 1 if th
   },
   readers: { usage: "readers [--json]", summary: "list the readers", more: "", options: { json } },
   pair: {
-    usage: "pair [NAME] [--role ROLE] [--card | --code | --pin | --bearer NAME | --list | --revoke ID]",
+    usage:
+      "pair [NAME] [--role ROLE] [--card | --code | --pin | --bearer NAME | --list | --change ID | --revoke ID]",
     summary: "pair a phone: a QR code, a card, or a short code",
     more: `Shows a link as a QR code. A phone that opens it is paired with this device. NAME is its name in the list.
 A link that nobody opens within ten minutes expires.
@@ -192,6 +163,7 @@ Exit code 1 if nothing was paired.`,
       bearer: "make a client for a program that speaks HTTPS, and print its bearer token once",
       list: "list the paired phones and programs, with role, age and last use",
       json,
+      change: "give a paired phone or program the role of --role, by its id or its name",
       revoke: "end a pairing, by its id or its name",
       host: "put this name or address of the device into the link",
     },

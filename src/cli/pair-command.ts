@@ -1,4 +1,4 @@
-/** `tapdeck pair`: pairs phones and programs, lists them, and revokes them. */
+/** `tapdeck pair`: pairs phones and programs, lists them, changes their roles, and revokes them. */
 import { encode } from "uqr";
 import { bearerOf, type Calls, type Client } from "../client/client.ts";
 import { exitCodes, exitFailure, StartError } from "../core/errors.ts";
@@ -10,9 +10,10 @@ import { onInterrupt, writeTags } from "./write-tags.ts";
 
 /** Throws `StartError`, and `RpcError` if the service refuses. */
 export async function pairPhone(client: Client, asked: CommandLine, screen: Terminal): Promise<void> {
-  const { card, code, pin, list, revoke, bearer } = asked.pair;
+  const { card, code, pin, list, revoke, change, bearer } = asked.pair;
   if (list) return await listClients(client, asked.json, screen);
   if (revoke !== undefined) return await revokeClient(client, revoke, asked, screen);
+  if (change !== undefined) return await changeRole(client, change, asked, screen);
   if (bearer !== undefined) return await makeBearer(client, bearer, asked, screen);
   if (code) return await pairByCode(client, asked, screen);
   if (pin) return await pairByPin(client, asked, screen);
@@ -183,15 +184,33 @@ async function revokeClient(
   { json }: CommandLine,
   { print }: Terminal,
 ): Promise<void> {
+  const { id, name } = await clientNamed(client, which);
+  await client.call("clients.delete", { id });
+  if (json) print(JSON.stringify({ revoked: id }));
+  else print(`${printable(name) || id} can no longer connect`);
+}
+
+async function changeRole(
+  client: Client,
+  which: string,
+  { json, pair: { role } }: CommandLine,
+  { print }: Terminal,
+): Promise<void> {
+  const { id, name } = await clientNamed(client, which);
+  await client.call("clients.update", { id, role });
+  if (json) print(JSON.stringify({ changed: id, role }));
+  else print(`${printable(name) || id} is a ${role} now`);
+}
+
+/** The client with this id or name. */
+async function clientNamed(client: Client, which: string): Promise<Listed> {
   const { clients } = await client.call("clients");
   const found = clients.filter(({ id, name }) => id === which || name === which);
   const [first]: readonly (Listed | undefined)[] = found;
   if (first === undefined) throw exitFailure(`no pairing has the id or name ${which}: tapdeck pair --list`);
   if (found.length > 1)
     throw exitFailure(`${found.length} have the name ${which}: say which by its id (tapdeck pair --list)`);
-  await client.call("clients.delete", { id: first.id });
-  if (json) print(JSON.stringify({ revoked: first.id }));
-  else print(`${printable(first.name) || first.id} can no longer connect`);
+  return first;
 }
 
 const quietModules = 4; // The border that a reader needs (ISO/IEC 18004).

@@ -14,7 +14,8 @@ function pairFlags(...words: readonly string[]) {
 }
 
 test("pair takes a name, or one of its flags", () => {
-  const ways = { card: false, code: false, pin: false, list: false, revoke: undefined, bearer: undefined };
+  const named = { revoke: undefined, change: undefined, bearer: undefined };
+  const ways = { card: false, code: false, pin: false, list: false, ...named };
   const none = { words: [], ...ways, host: undefined, role: "member" as const };
   expect(pairFlags()).toEqual(none);
   expect(pairFlags("Anna's phone", "--host", "deck.lan")).toEqual({
@@ -27,6 +28,11 @@ test("pair takes a name, or one of its flags", () => {
   expect(pairFlags("--pin")).toEqual({ ...none, pin: true });
   expect(pairFlags("--list")).toEqual({ ...none, list: true });
   expect(pairFlags("--revoke", "Anna's phone")).toEqual({ ...none, revoke: "Anna's phone" });
+  expect(pairFlags("--change", "Kid", "--role", "player")).toEqual({
+    ...none,
+    change: "Kid",
+    role: "player",
+  });
   expect(pairFlags("--bearer", "Shop")).toEqual({ ...none, bearer: "Shop" });
   expect(pairFlags("Kid", "--role", "player")).toEqual({ ...none, words: ["Kid"], role: "player" });
   expect(pairFlags("--code", "--role", "player")).toEqual({ ...none, code: true, role: "player" });
@@ -42,6 +48,7 @@ test("pair takes a name, or one of its flags", () => {
     ["y", "--bearer", "x"],
     ["--code", "--card"],
     ["--list", "--revoke", "x"],
+    ["--change", "y", "--revoke", "x"],
     ["x", "--list"],
     ["x", "--code"],
     ["x", "--pin"],
@@ -55,6 +62,7 @@ test("a role is one of two, and is not taken where it could not be kept", () => 
   expect(() => pairFlags("--role", "owner")).toThrow('--role must be member or player, not "owner"');
   for (const way of [["--pin"], ["--list"], ["--revoke", "x"]])
     expect(() => pairFlags(...way, "--role", "player"), way[0]).toThrow("--role belongs to a new phone");
+  expect(() => pairFlags("--change", "x")).toThrow("name the new role: tapdeck pair --change ID --role");
   expect(() => parseArguments(["tap", "x", "--role", "player"])).toThrow("--role belongs to tapdeck pair");
 });
 
