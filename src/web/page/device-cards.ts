@@ -16,8 +16,15 @@ export function healthCard({ client }: Shared): PageCard {
     const [{ checks }, facts] = await Promise.all([client.call("health"), client.call("device")]);
     const bad = checks.filter(({ ok }) => !ok);
     const rows = bad.map(({ name, reason = "" }) => {
-      const advice = el("span", { class: "more" }, say.device.advice[name]);
-      const what = el("div", { class: "what" }, ...named(say.device.checks[name], reason, true), advice);
+      // MQTT has this name in all languages, and its advice is in the reason.
+      const [label, more] =
+        name === "mqtt" ? ["MQTT", ""] : [say.device.checks[name], say.device.advice[name]];
+      const what = el(
+        "div",
+        { class: "what" },
+        ...named(label, reason, true),
+        el("span", { class: "more" }, more),
+      );
       return el("li", {}, el("span", { class: "dot bad" }), what);
     });
     const well = el("li", {}, el("span", { class: "dot on" }), say.device.allWell);

@@ -43,14 +43,15 @@ export function listCard(title: string, empty: string, ...below: readonly Child[
   return { card: section(title, list, ...below), show };
 }
 
-/** Replaces the rows of a list. If a button in it had the focus, the button at its place gets it. */
+/** Replaces the rows of a list. If a control in it had the focus, the control at its place gets it. */
 export function replaceKeepingFocus(list: HTMLElement, rows: readonly Node[]): void {
-  const before: (Element | null)[] = [...list.querySelectorAll("button")];
+  const controls = () => [...list.querySelectorAll<HTMLElement>("button, select")];
+  const before: (Element | null)[] = controls();
   const place = before.indexOf(document.activeElement);
   list.replaceChildren(...rows);
   if (place < 0) return;
-  const buttons = [...list.querySelectorAll("button")];
-  buttons[Math.min(place, buttons.length - 1)]?.focus();
+  const now = controls();
+  now[Math.min(place, now.length - 1)]?.focus();
 }
 
 const sliceRows = 8;
@@ -67,6 +68,21 @@ export async function madeInSlices<T>(
   }
   await nextTask();
   return made;
+}
+
+/** Replaces the rows of a list, a few to a frame: the layout of 25 settings takes a slow phone 70 ms. */
+export async function showInSlices(list: HTMLElement, rows: readonly HTMLElement[]): Promise<void> {
+  list.replaceChildren();
+  for (let at = 0; at < rows.length; at += sliceRows) {
+    list.append(...rows.slice(at, at + sliceRows));
+    await drawn();
+  }
+}
+
+/** Resolves after the browser has drawn; at once in a window that nobody sees, which draws nothing. */
+export async function drawn(): Promise<void> {
+  if (!document.hidden) await new Promise(requestAnimationFrame);
+  await nextTask();
 }
 
 /** An element of the page's own HTML. */

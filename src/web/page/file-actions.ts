@@ -51,5 +51,5 @@ export function fileActions(
       remove,
     );
   };
-  return button("⋯", ask, { "aria-label": say.upload.actionsOf(name) });
+  return button("…", ask, { "aria-label": say.upload.actionsOf(name) });
 }

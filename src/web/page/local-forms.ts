@@ -1,14 +1,17 @@
 /** Times, spans and sizes in the form of the page's locale. */
-import { locale } from "./page-texts.ts";
+import { inLocale, locale } from "./page-texts.ts";
+
+const clocks = inLocale((tag) => new Intl.DateTimeFormat(tag, { timeStyle: "short" }));
+const dates = inLocale((tag) => new Intl.DateTimeFormat(tag, { dateStyle: "short", timeStyle: "short" }));
 
 /** `14:05`, of RFC 3339. */
 export function clockOf(time: string): string {
-  return new Date(time).toLocaleTimeString(locale, { timeStyle: "short" });
+  return clocks().format(Date.parse(time));
 }
 
 /** The date and the time in short form. */
 export function dateOf(time: string): string {
-  return new Date(time).toLocaleString(locale, { dateStyle: "short", timeStyle: "short" });
+  return dates().format(Date.parse(time));
 }
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];

@@ -8,9 +8,20 @@ import { englishDevice } from "./languages/english-device.ts";
 
 export let locale = "en";
 
-const number = (value: number) => value.toLocaleString(locale);
+/** A form of the locale, kept: a slow phone takes some milliseconds to make one, and 80 for the first. */
+export function inLocale<Form>(make: (locale: string) => Form): () => Form {
+  let kept: { readonly of: string; readonly form: Form } | undefined;
+  return () => {
+    if (kept?.of !== locale) kept = { of: locale, form: make(locale) };
+    return kept.form;
+  };
+}
+
+const numbers = inLocale((tag) => new Intl.NumberFormat(tag));
+const plurals = inLocale((tag) => new Intl.PluralRules(tag));
+const number = (value: number) => numbers().format(value);
 const counted = (count: number, one: string, many = `${one}s`) =>
-  `${number(count)} ${new Intl.PluralRules(locale).select(count) === "one" ? one : many}`;
+  `${number(count)} ${plurals().select(count) === "one" ? one : many}`;
 
 /** `counted` takes the forms for one and for more. */
 export interface Numbers {
@@ -143,6 +154,7 @@ const english = {
   whose: "Whose phone is it?",
   whatMay: "What may it do?",
   roles: { member: "Member", player: "Player" },
+  roleOf: (name: string) => `Role of ${name}`,
   member: "Member: plays, cards and settings",
   player: "Player: plays only",
   pairPhone: "Pair a phone",

@@ -1,6 +1,7 @@
-/** The card of phones, on the device itself: pairs them by a QR code or a short code, and revokes them. */
+/** The card of phones, on the device itself: pairs them by a QR code or a short code, changes their roles, and revokes them. */
 import { pairingLink } from "../../core/pairing-link.ts";
-import { button, el, listCard, named, note, openDialog } from "./dom.ts";
+import { type Role, roles } from "../../core/rights.ts";
+import { button, el, listCard, named, note, openDialog, telling } from "./dom.ts";
 import { clockOf, sinceText } from "./local-forms.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
@@ -23,9 +24,21 @@ export function phonesCard({ client }: Shared): PageCard {
   const bar = el("div", { class: "bar" }, byLink, byCode);
   const { card, show } = listCard(say.phones, say.noPhones, name, role, bar);
 
+  const roleOf = (id: string, label: string, role: Role) => {
+    const options = roles.map((one) => el("option", { value: one }, say.roles[one]));
+    const select = el("select", { "aria-label": say.roleOf(label), class: "letter" }, ...options);
+    select.value = role;
+    const change = async () => {
+      const chosen = roles.find((one) => one === select.value) ?? role;
+      await client.call("clients.update", { id, role: chosen }).finally(refresh);
+      note(`${label}: ${say.roles[chosen]}`);
+    };
+    select.addEventListener("change", telling(change));
+    return select;
+  };
   const refresh = async () => {
     const { clients } = await client.call("clients");
-    const rows = clients.map(({ id, name, role, added, lastUsed, address }) => {
+    const rows = clients.map(({ id, name, secret, role, added, lastUsed, address }) => {
       const label = name || say.phoneOf(id.slice(0, 8));
       const used = lastUsed === undefined ? say.notUsed : say.lastUsed(sinceText(lastUsed), address);
       const revoke = async () => {
@@ -33,11 +46,13 @@ export function phonesCard({ client }: Shared): PageCard {
         note(say.revokedOf(label));
         await refresh();
       };
-      const facts = [say.roles[role], say.paired(sinceText(added)), used].join(" · ");
+      // An app of the older kind, which has no secret here, is always a member.
+      const facts = [secret === "" ? say.roles[role] : "", say.paired(sinceText(added)), used];
       return el(
         "li",
         {},
-        el("div", { class: "what" }, ...named(label, facts)),
+        el("div", { class: "what" }, ...named(label, facts.filter(Boolean).join(" · "))),
+        secret === "" ? undefined : roleOf(id, label, role),
         button(say.revoke, revoke, { "aria-label": say.revokeOf(label) }),
       );
     });

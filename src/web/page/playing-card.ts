@@ -155,9 +155,9 @@ export function playlistCard({ client, canPlay }: Shared): PageCard {
     );
   };
   const show = (playlist: Playlist | undefined) => {
-    const { items, count = 0 } = playlist ?? {};
+    const { items } = playlist ?? {};
     card.hidden = items === undefined;
-    name.textContent = say.playlistFacts(playlist?.name ?? "", count);
+    name.textContent = playlist === undefined ? "" : say.playlistFacts(playlist.name, playlist.count);
     replaceKeepingFocus(list, (items ?? []).map(row));
   };
   card.hidden = true;

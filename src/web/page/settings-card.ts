@@ -1,6 +1,6 @@
 /** Every setting with its explanation and the control that fits it. A change is saved at once. */
 import type { Calls } from "../../client/client.ts";
-import { button, el, named, note, section, telling } from "./dom.ts";
+import { button, el, madeInSlices, named, note, section, showInSlices, telling } from "./dom.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 
@@ -9,7 +9,7 @@ type Value = NonNullable<Setting["value"]>;
 type Item = string | number;
 
 export function settingsCard({ client, rights }: Shared): PageCard {
-  const groups = el("div", {});
+  const list = el("ul", { class: "rows settings" });
   const fileOnly = el("ul", { class: "rows" });
   const more = el(
     "details",
@@ -18,11 +18,14 @@ export function settingsCard({ client, rights }: Shared): PageCard {
     el("p", { class: "quiet" }, say.device.inFileHow),
     fileOnly,
   );
-  const card = section(say.device.settings, groups, more);
+  const card = section(say.device.settings, list, more);
+  /** The settings in the list; empty after a change here. */
+  let shown = "";
 
   const save = async ({ key, name = "" }: Setting, value: Value) => {
     const [member = "", field] = name.split(".");
     const isLimit = key.startsWith("playtime.") || name === "volumeMax";
+    shown = "";
     const params = field === undefined ? { [name]: value } : { [member]: { [field]: value } };
     await client.callAny(isLimit ? "playtime.limits.update" : "settings.update", params);
     note(say.device.saved);
@@ -51,12 +54,19 @@ export function settingsCard({ client, rights }: Shared): PageCard {
   };
   const refresh = async () => {
     // A control in use stays as it is.
-    if (groups.contains(document.activeElement)) return;
+    if (list.contains(document.activeElement)) return;
     const { settings } = await client.call("settings.describe");
-    groups.replaceChildren(
-      el("ul", { class: "rows settings" }, ...settings.filter(({ name }) => name !== undefined).map(rowOf)),
+    // An unchanged list keeps the place of the visitor.
+    const found = JSON.stringify(settings);
+    if (found === shown) return;
+    shown = found;
+    const rows = await madeInSlices(settings, rowOf);
+    if (found !== shown) return;
+    await showInSlices(
+      list,
+      rows.filter((_, place) => settings[place]?.name !== undefined),
     );
-    fileOnly.replaceChildren(...settings.filter(({ name }) => name === undefined).map(rowOf));
+    fileOnly.replaceChildren(...rows.filter((_, place) => settings[place]?.name === undefined));
   };
   return { card, refresh };
 }

@@ -121,6 +121,7 @@ export const french = ({ number, counted }: Numbers): PageTexts => ({
   whose: "À qui est ce téléphone ?",
   whatMay: "Que peut-il faire ?",
   roles: { member: "Membre", player: "Joueur" },
+  roleOf: (name) => `Rôle de ${name}`,
   member: "Membre : médias, cartes et réglages",
   player: "Joueur : médias seulement",
   pairPhone: "Associer un téléphone",

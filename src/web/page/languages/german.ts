@@ -117,6 +117,7 @@ export const german = ({ number, counted }: Numbers): PageTexts => ({
   whose: "Wessen Handy ist es?",
   whatMay: "Was darf es?",
   roles: { member: "Mitglied", player: "Spieler" },
+  roleOf: (name) => `Rolle von ${name}`,
   member: "Mitglied: Medien, Karten und Einstellungen",
   player: "Spieler: nur Medien",
   pairPhone: "Handy koppeln",

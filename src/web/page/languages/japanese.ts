@@ -115,6 +115,7 @@ export const japanese = ({ number, counted }: Numbers): PageTexts => ({
   whose: "誰のスマートフォンですか？",
   whatMay: "何を許可しますか？",
   roles: { member: "メンバー", player: "プレーヤー" },
+  roleOf: (name) => `${name} の役割`,
   member: "メンバー：再生・カード・設定",
   player: "プレーヤー：再生のみ",
   pairPhone: "スマートフォンをペアリング",

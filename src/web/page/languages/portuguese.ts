@@ -119,6 +119,7 @@ export const portuguese = ({ number, counted }: Numbers): PageTexts => ({
   whose: "De quem é o telefone?",
   whatMay: "O que ele pode fazer?",
   roles: { member: "Membro", player: "Jogador" },
+  roleOf: (name) => `Papel de ${name}`,
   member: "Membro: mídias, cartões e configurações",
   player: "Jogador: apenas mídias",
   pairPhone: "Parear um telefone",

@@ -119,6 +119,7 @@ export const spanish = ({ number, counted }: Numbers): PageTexts => ({
   whose: "¿De quién es el teléfono?",
   whatMay: "¿Qué puede hacer?",
   roles: { member: "Miembro", player: "Jugador" },
+  roleOf: (name) => `Papel de ${name}`,
   member: "Miembro: contenidos, tarjetas y ajustes",
   player: "Jugador: solo contenidos",
   pairPhone: "Vincular un teléfono",
