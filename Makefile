@@ -7,7 +7,7 @@ BIN := node_modules/.bin
 SOURCES := $(shell find src drivers -name '*.ts' -o -name '*.jsonl' -o -path 'src/web/*.*' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-unit mutate check build deb clients image test-buildroot image-qemu test-image test-vm test-clients update-bundle fuzz soak bench hostile pictures clean tools
+.PHONY: help run test test-unit mutate check build deb clients image test-buildroot image-qemu test-image test-vm test-clients test-home-assistant update-bundle fuzz soak bench hostile pictures clean tools
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -104,6 +104,10 @@ test-clients: node_modules/.ready dist/tapdeck-linux-$(ARCH) dist/tapdeck-confin
 	@tools/test-setup
 	@$(BUN) test --timeout 180000 ./test/clients
 
+test-home-assistant: node_modules/.ready dist/tapdeck-linux-$(ARCH) dist/tapdeck-confine ## Show a deck in a real Home Assistant, in a network of its own (root)
+	@tools/home-assistant-setup
+	@unshare --net sh -c 'ip link set lo up && exec $(BUN) test/home-assistant/main.ts'
+
 mutate: node_modules/.ready ## Show which small changes of FILE=src/... its unit tests do not notice (SAMPLE=N, TESTS="...")
 	@FILE="$(FILE)" SAMPLE="$(SAMPLE)" $(if $(TESTS),TESTS="$(TESTS)") $(BUN) tools/mutate.ts
 
@@ -114,8 +118,8 @@ fuzz: node_modules/.ready ## Give each parser of outside bytes 1,000,000 random 
 soak: node_modules/.ready ## Live a day of 100,000 taps in emulated time, with a fault in every second one (TAPS=N, SEED=N)
 	@$(BUN) test/soak/main.ts --taps $(or $(TAPS),100000) --seed $(or $(SEED),1)
 
-bench: node_modules/.ready dist/tapdeck-linux-$(ARCH) dist/tapdeck-confine ## Measure a tap's way, idle cost and start, beside competitors
-	@$(BUN) test/bench/main.ts
+bench: node_modules/.ready dist/tapdeck-linux-$(ARCH) dist/tapdeck-confine ## Measure a tap's way, idle cost and start, beside competitors; ONLY=fleet measures 10,000 decks at a broker
+	@$(BUN) test/bench/main.ts $(ONLY)
 
 hostile: node_modules/.ready dist/tapdeck-linux-$(ARCH) ## Attack the service for ten minutes from a network of its own (root)
 	@$(BUN) test/load/hostile.ts 600

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { goTo, startChromium, type TestBrowser } from "../helpers/chromium.ts";
 import { deviceForAll, port, startDevice } from "../helpers/device.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
-import { look, openPage, region, unnamed } from "../helpers/page-visit.ts";
+import { look, openPage, region, unnamed, violations } from "../helpers/page-visit.ts";
 import { eventually } from "../helpers/processes.ts";
 import { noReaders } from "../helpers/tapdeck.ts";
 
@@ -157,6 +157,7 @@ remoteTest(
       const dialog = page.getByRole("dialog", { name: "Update" });
       await dialog.getByRole("textbox", { name: "Address of the update" }).fill(url);
       await look(page, "device-update");
+      for (const scheme of ["light", "dark"] as const) expect(await violations(page, scheme)).toEqual([]);
       await dialog.getByRole("button", { name: "Update" }).click();
       await dialog.waitFor({ state: "detached" });
     };
@@ -179,6 +180,8 @@ remoteTest(
     ] as const) {
       await power.getByRole("button", { name }).click();
       const dialog = page.getByRole("dialog", { name });
+      for (const scheme of ["light", "dark"] as const) expect(await violations(page, scheme)).toEqual([]);
+      await look(page, `device-${asked.trim()}`);
       await dialog.getByRole("button", { name }).click();
       await dialog.waitFor({ state: "detached" });
       expect(await word()).toBe(asked);

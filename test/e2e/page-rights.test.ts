@@ -372,6 +372,34 @@ remoteTest(
 );
 
 remoteTest(
+  "the owner's page changes the role of a phone, whose open page follows at once",
+  async () => {
+    await restartWith("none");
+    const { out: link } = await device.run("pair", "Ben", "--host", device.network.deviceAddress);
+    await using visit = await open(phone, link);
+    await connected(visit.page);
+    await using own = await startChromium({}, device.network.onDevice);
+    await using owner = await open(own, `http://127.0.0.1:${port}/#device`);
+    const role = owner.page.getByLabel("Role of Ben");
+    await role.selectOption("Player");
+    await owner.page.getByText("Ben: Player").waitFor();
+    await visit.page.getByText("Paired as a player").waitFor({ state: "attached" });
+    expect(await cardsOf(visit.page)).toEqual(withPairing(playCards));
+    expect(await role.inputValue()).toBe("player");
+    expect((await device.run("pair", "--change", "Ben", "--role", "member")).out).toBe("Ben is a member now");
+    await visit.page.getByRole("region", { name: "Last taps" }).waitFor();
+    expect(await cardsOf(visit.page)).toEqual(changeCards);
+    const { entries } = await device.service.client.call("audit", { limit: 10 });
+    expect(entries.filter(({ event }) => event === "role-changed").map(({ role }) => role)).toEqual([
+      "member",
+      "player",
+    ]);
+    expect([...visit.faults, ...owner.faults]).toEqual([]);
+  },
+  90_000,
+);
+
+remoteTest(
   "a page that stays open shows what the rights are after the service was restarted",
   async () => {
     await restartWith("look");

@@ -1,15 +1,12 @@
 /** Every screen of the page in real Chromium: by arrow keys alone, by the rules of axe-core, and as an installed program. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { goTo, startChromium, type TestBrowser } from "../helpers/chromium.ts";
 import { deviceForAll, port } from "../helpers/device.ts";
 import { emulatedPn532, ntag213 } from "../helpers/emulated.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
-import { connected, faultsOf, look, openPage } from "../helpers/page-visit.ts";
+import { connected, faultsOf, look, openPage, region, violations } from "../helpers/page-visit.ts";
 import { eventually } from "../helpers/processes.ts";
-import { root } from "../helpers/source-tree.ts";
 import { firstReader, indexMedia, readerConfig, sleeper } from "../helpers/tapdeck.ts";
 
 const remoteTest = test.skipIf(!canMakeNetworks);
@@ -71,21 +68,6 @@ const settled = (page: Page) =>
       }),
   );
 
-const axe = await readFile(join(root, "node_modules/axe-core/axe.min.js"), "utf8");
-
-type Scheme = "light" | "dark";
-
-/** The violations of axe-core's rules, each with its element. */
-async function violations(page: Page, colorScheme: Scheme): Promise<readonly string[]> {
-  await page.emulateMedia({ colorScheme });
-  await page.evaluate(axe);
-  const { violations }: { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] } =
-    await page.evaluate("axe.run({ resultTypes: ['violations'] })");
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
-  );
-}
-
 remoteTest(
   "axe-core finds nothing on any screen, in a dialog, or before the pairing, in light and dark",
   async () => {
@@ -117,6 +99,88 @@ remoteTest(
     await page.getByText("Not paired").waitFor();
     expect(await violations(page, "light")).toEqual([]);
     await look(page, "unpaired");
+    await page.close();
+  },
+  180_000,
+);
+
+remoteTest(
+  "axe-core finds nothing in any dialog, in light and dark",
+  async () => {
+    const { client } = device.service;
+    await client.call("mappings.new", {
+      enabled: true,
+      type: "uid",
+      match: "exact",
+      pattern: "04a1",
+      override: "**stop",
+    });
+    const page = await openOwn(390, 844);
+    const faults = faultsOf(page);
+    const dialog = page.getByRole("dialog");
+    const check = async (name: string) => {
+      await dialog.waitFor();
+      for (const scheme of ["light", "dark"] as const)
+        expect(await violations(page, scheme), name).toEqual([]);
+      await look(page, `dialog-${name}`);
+    };
+    const close = async () => {
+      await page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "detached" });
+    };
+    const press = (name: string | RegExp, within: Page | Locator = page) =>
+      within.getByRole("button", { name, exact: true }).click();
+    const choose = (card: string, name: string, text: string) =>
+      region(page, card)
+        .locator("input[type=file]")
+        .setInputFiles({ name, mimeType: "text/plain", buffer: Buffer.from(text) });
+
+    await page.getByRole("searchbox").fill("star");
+    await press("Write Star Garden to a card");
+    await check("write");
+    await close();
+    await goTo(page, "Cards");
+    const many = region(page, "Write many cards");
+    await many.getByText("Own text").click();
+    await many.getByRole("textbox", { name: "Own text" }).fill("**stop");
+    await press("Add the text", many);
+    await press("Write 1 card");
+    await check("write-many");
+    await close();
+    await press("New mapping");
+    await dialog.getByLabel("With").fill("04a1");
+    await dialog.getByLabel("Text to launch instead").fill("**stop");
+    await press("Test", dialog);
+    await dialog.getByText(/^It /).waitFor();
+    await dialog.getByLabel("With").fill("");
+    await press("Save", dialog);
+    await dialog.getByRole("alert").getByText("pattern").waitFor();
+    await check("mapping");
+    await close();
+    await page.getByText("As a file").click();
+    await choose("Mappings", "cards.csv", "type,pattern,override\nuid,05,x\n");
+    await check("import");
+    await close();
+    await goTo(page, "Library");
+    await press(/^Super Nintendo/);
+    await press("Move or delete Star Garden");
+    await check("file");
+    await press("Delete", dialog);
+    await dialog.getByText("Star Garden").waitFor();
+    await check("delete");
+    await close();
+    await goTo(page, "Device");
+    await press("Show a short code");
+    await check("code");
+    await close();
+    await region(page, "Backup").getByLabel("Passphrase (optional)").fill("correct horse");
+    const downloading = page.waitForEvent("download");
+    await press("Download a backup");
+    const downloaded = await (await downloading).path();
+    await region(page, "Backup").locator("input[type=file]").setInputFiles(downloaded);
+    await check("restore");
+    await close();
+    expect(faults).toEqual([]);
     await page.close();
   },
   180_000,

@@ -5,8 +5,10 @@ import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { attackTest, startScene } from "../helpers/attack-scene.ts";
+import { startChromium } from "../helpers/chromium.ts";
 import { defaultConfig } from "../helpers/defaults.ts";
 import { type DeckOptions, makeDeck } from "../helpers/launcher-harness.ts";
+import { look, openPage, region } from "../helpers/page-visit.ts";
 import { eventually, run } from "../helpers/processes.ts";
 import { noReaders } from "../helpers/tapdeck.ts";
 
@@ -225,6 +227,12 @@ attackTest(
             streamTitle: "The Taps - First Song",
           }),
         );
+        await using phone = await startChromium({}, network.onNeighbour);
+        await using visit = await openPage(scene.device, phone, "Listener");
+        const now = region(visit.page, "Now playing");
+        await now.getByText("Radio Deck", { exact: true }).waitFor();
+        await now.getByText("The Taps - First Song", { exact: true }).waitFor();
+        await look(visit.page, "stream");
         await service.client.call("stop");
         await service.heard.next("media.stopped");
       } finally {

@@ -1,6 +1,6 @@
 /** The image's own files, without a board: scripts, numbers that occur in several places, and readers of tapdeck.conf. */
 import { expect, test } from "bun:test";
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { knownReaderIds } from "../../drivers/ccid/detect.ts";
@@ -163,9 +163,20 @@ test("the tapdeck.conf of the image sets nothing, and each line of it is good on
   expect(said).toBe("");
   expect(Object.keys(values).sort()).toEqual([
     "anonymous",
+    "ca_file",
+    "cards_key",
+    "cards_url",
+    "certificate_file",
+    "hawkbit_url",
     "host_name",
+    "key_file",
+    "log_host",
+    "mqtt_url",
     "reader",
+    "site",
     "ssh_key",
+    "staff_key",
+    "update_url",
     "wifi_country",
     "wifi_name",
     "wifi_password",
@@ -235,23 +246,25 @@ async function inRoot<Value>(work: (folder: string) => Promise<Value>): Promise<
       await mkdir(join(folder, name), { recursive: true });
     await run(["chroot", folder, busybox, "--install", "-s", "/bin"]);
     await mkdir(join(folder, "etc"));
-    const names = ["serve", "read-conf", "fault"].map((name) => `usr/lib/tapdeck/${name}`);
+    const names = ["serve", "read-conf", "judge-conf", "fault"].map((name) => `usr/lib/tapdeck/${name}`);
     for (const name of ["etc/passwd", "etc/group", ...names])
       await copyFile(join(overlay, name), join(folder, name));
     return work(folder);
   });
 }
 
-/** The environment of the service for a tapdeck.conf with this text. */
-async function startedWith(conf: string): Promise<string> {
+/** The environment of the service for a tapdeck.conf with this text, and files beside it. */
+async function startedWith(conf: string, files: Readonly<Record<string, string>> = {}): Promise<string> {
   return inRoot(async (folder) => {
     // A test may not raise its limits everywhere.
     const serve = (await text("overlay/usr/lib/tapdeck/serve")).replace(/^ulimit .*$/m, "");
     await writeFile(join(folder, "usr/lib/tapdeck/serve"), serve);
     // Stands for the watchdog.
     const notes =
-      "#!/bin/sh\n{ env; echo umask=$(umask); stat -c '%a %U %n' /run/tapdeck /run/tapdeck/tmp; } >/run/notes\n";
+      "#!/bin/sh\n{ env; echo umask=$(umask); stat -c '%a %U %n' /run/tapdeck /run/tapdeck/*; cat /run/faults/* || :; } >/run/notes 2>&1\n";
     await writeFile(join(folder, "usr/bin/tapdeck-watchdog"), notes, { mode: 0o755 });
+    await mkdir(join(folder, "boot"));
+    for (const [name, content] of Object.entries(files)) await writeFile(join(folder, "boot", name), content);
     const reads = ["chroot", folder, "/usr/lib/tapdeck/read-conf", "/run/conf"];
     expect(Bun.spawnSync(reads, { stdin: new TextEncoder().encode(conf) }).exitCode).toBe(0);
     await run(["chroot", folder, "/usr/lib/tapdeck/serve"]);
@@ -271,6 +284,31 @@ test.skipIf(process.getuid?.() !== 0)(
 );
 
 test.skipIf(process.getuid?.() !== 0)(
+  "the words of a fleet reach the service, with copies of their files, and a missing file affects its own line",
+  async () => {
+    const conf = [
+      "site=hall\nmqtt_url=mqtts://broker.example:8883\ncards_url=https://c.example/a?b=c&d",
+      "ca_file=ca.pem\nkey_file=client.key\ncertificate_file=away.pem\nupdate_url=x\n",
+      `staff_key=${"5a".repeat(32)}`,
+    ].join("\n");
+    const notes = await startedWith(conf, { "ca.pem": "CA", "client.key": "KEY" });
+    const words = notes.split("\n").filter((line) => /^TAPDECK_(SITE|.*_URL|.*_FILE|CARDS_KEY)=/.test(line));
+    expect(words.toSorted()).toEqual([
+      "TAPDECK_CARDS_URL=https://c.example/a?b=c&d",
+      "TAPDECK_CA_FILE=/run/tapdeck/ca_file",
+      "TAPDECK_KEY_FILE=/run/tapdeck/key_file",
+      "TAPDECK_MQTT_URL=mqtts://broker.example:8883",
+      "TAPDECK_SITE=hall",
+      "TAPDECK_STAFF_KEY_FILE=/run/tapdeck/staff_key",
+    ]);
+    expect(notes).not.toContain("5a5a");
+    expect(notes).toMatch(/^600 tapdeck \/run\/tapdeck\/staff_key$/m);
+    expect(notes).toMatch(/^600 tapdeck \/run\/tapdeck\/key_file$/m);
+    expect(notes).toContain("certificate_file in tapdeck.conf names away.pem, and there is no such file");
+  },
+);
+
+test.skipIf(process.getuid?.() !== 0)(
   "a fault that is noted under any umask can be read by the service",
   () =>
     inRoot(async (folder) => {
@@ -278,6 +316,52 @@ test.skipIf(process.getuid?.() !== 0)(
         "umask 077; /usr/lib/tapdeck/fault conf '-n \\\\n %s'; stat -c %a /run/faults /run/faults/conf";
       expect(await run(["chroot", folder, "sh", "-c", notes])).toEndWith("755\n644\n");
       expect(await readFile(join(folder, "run/faults/conf"), "utf8")).toBe("-n \\\\n %s\n");
+    }),
+);
+
+test.skipIf(process.getuid?.() !== 0)(
+  "with log_host= each line of the log also goes to that address, and the lines from before stay",
+  () =>
+    inRoot(async (folder) => {
+      const came: string[] = [];
+      const all = Promise.withResolvers<void>();
+      const listener = await Bun.udpSocket({
+        hostname: "127.0.0.1",
+        socket: {
+          data(_socket, bytes) {
+            came.push(bytes.toString().trimEnd());
+            if (came.at(-1)?.includes("third")) all.resolve();
+          },
+        },
+      });
+      try {
+        for (const name of ["etc/init.d", "sbin", "var/run", "tmp"])
+          await mkdir(join(folder, name), { recursive: true });
+        await copyFile(join(overlay, "etc/init.d/S01syslogd"), join(folder, "etc/init.d/S01syslogd"));
+        await symlink("/bin/syslogd", join(folder, "sbin/syslogd"));
+        await writeFile(join(folder, "conf"), `log_host=127.0.0.1:${listener.port}\n`);
+        // As S01syslogd and S13conf do it; the ring is memory that all of a machine share, and has a place of its own here.
+        const script = [
+          "log=/etc/init.d/S01syslogd; $log start; until [ -S /dev/log ]; do usleep 20000; done",
+          "logger -t test first; until logread | grep -q first; do usleep 20000; done",
+          "/usr/lib/tapdeck/read-conf /run/conf </conf; $log restart",
+          "logger -t test second; logger -t test third",
+          "until logread | grep -q third; do usleep 20000; done; logread; $log stop",
+        ];
+        const command = [
+          ...["unshare", "--ipc", "--pid", "--fork", "--kill-child", "chroot", folder],
+          ...["sh", "-e", "-c", script.join("\n")],
+        ];
+        const ring = (await run(command)).split("\n");
+        await all.promise;
+        for (const word of ["earlier: .*first", "test: second", "test: third"])
+          expect(ring.filter((line) => new RegExp(`${word}$`).test(line))).toHaveLength(1);
+        // RFC 3164 without the name of the host, which the receiver knows by its address.
+        expect(came.at(-1)).toMatch(/^<13>\w{3} [ \d]\d \d\d:\d\d:\d\d test: third$/);
+        expect(came.filter((line) => line.includes("second"))).toHaveLength(1);
+      } finally {
+        listener.close();
+      }
     }),
 );
 
@@ -296,6 +380,10 @@ test("the kernel's switches against links, pipes and files of others in shared f
   for (const name of Object.keys(switches)) await stat(`/proc/sys/${name.replaceAll(".", "/")}`);
 });
 
+const noBroker = "line 2: mqtt_url begins with mqtt:// or mqtts://, such as mqtts://broker.example:8883";
+const noLogHost =
+  "line 2: log_host takes an IPv4 address and, after a colon, a port, such as 192.168.1.5:514";
+
 for (const [line, said] of [
   ["wifi", "line 2: it is not key=value"],
   ["../x=1", "line 2: there is no such key"],
@@ -309,6 +397,23 @@ for (const [line, said] of [
     "ssh_key=AAAA",
     "line 2: an SSH key begins with ssh-ed25519 AAAA, ssh-rsa AAAA or ecdsa-sha2-nistp256 AAAA",
   ],
+  ["site=North hall", "line 2: a site has letters, digits and . _ - only, at most 63"],
+  ["mqtt_url=broker.example", noBroker],
+  ["mqtt_url=mqtts://", noBroker],
+  ["mqtt_url=mqtt://a b", noBroker],
+  ["hawkbit_url=ftp://x", "line 2: hawkbit_url begins with https:// or http://"],
+  ["update_url=updates.example", "line 2: update_url begins with https:// or http://"],
+  ["cards_url=http://cards.example/all", "line 2: cards_url begins with https://"],
+  ["cards_key=00", "line 2: cards_key has the 64 digits that tapdeck cards key prints"],
+  ["staff_key=0A", "line 2: staff_key has 64 digits, as tools/provision.ts makes them"],
+  ["ca_file=../etc/shadow", "line 2: ca_file is the name of a file beside tapdeck.conf"],
+  ["certificate_file=.x", "line 2: certificate_file is the name of a file beside tapdeck.conf"],
+  ["key_file=", "line 2: key_file is the name of a file beside tapdeck.conf"],
+  ["log_host=logs.example", noLogHost],
+  ["log_host=192.168.1.256", noLogHost],
+  ["log_host=192.168.1.5:0", noLogHost],
+  ["log_host=192.168.1.5:65536", noLogHost],
+  ["log_host=192.168.1.5 -O /boot/x", noLogHost],
   ["reader=/dev/ttyAMA0", "line 2: a reader is driver:path, such as pn532-uart:/dev/ttyAMA0"],
 ] as const) {
   test(`"${line.slice(0, 30)}" is told with its line, and the good lines around it count`, async () => {

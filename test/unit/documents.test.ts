@@ -9,9 +9,19 @@ import * as limits from "../../src/core/limits.ts";
 const root = join(import.meta.dir, "../..");
 const documents = [
   ...["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "buildroot/HARDWARE.md"],
-  ...["USE", "READERS", "PLAYERS", "IMAGE", "BACKUP", "NETWORK", "SECURE", "API", "SCRIPT"].map(
-    (name) => `docs/${name}.md`,
-  ),
+  ...[
+    "USE",
+    "READERS",
+    "PLAYERS",
+    "IMAGE",
+    "BACKUP",
+    "NETWORK",
+    "FLEET",
+    "MQTT",
+    "SECURE",
+    "API",
+    "SCRIPT",
+  ].map((name) => `docs/${name}.md`),
 ];
 const tops = "src|drivers|test|tools|overlay|buildroot|packaging|watchdog|docs";
 // `src/core/limits.ts`, `drivers/io`; neither patterns (`test/**`) nor places for a name (`drivers/<id>.ts`).
@@ -85,5 +95,8 @@ test("NETWORK states the limits of callers as they are", async () => {
     "PUTs of remote callers with bytes of uploads": `${limits.uploadBodiesMax}, of one address ${limits.uploadBodiesPerAddressMax}, ${limits.uploadChunkBytesMax / 1024 ** 2} MiB each`,
     "unfinished uploads": `${limits.uploadsMax}; one call declares ${limits.uploadsPerStartMax} of them, and counts as one disk write`,
     "disk writes of a remote client": `${limits.writesPerMinuteMax} a minute, ${thousands.format(limits.writesPerDayMax)} a day`,
+    "commands by MQTT": `${limits.mqttCommandsPerSecondMax} a second, of ${limits.mqttCommandBytesMax / 1024} KiB each`,
+    "taps that wait for an MQTT broker": `${limits.mqttTapsKeptMax}`,
+    "output that an MQTT broker does not read": `${limits.mqttUnsentBytesMax / 1024 ** 2} MiB; then the connection is closed`,
   });
 });
