@@ -105,8 +105,10 @@ export function startMpv(
     const position = await quietly(line, ["get_property", "time-pos"], stateMsMax);
     if (typeof position === "number") noteTime(known, position);
   };
+  let onSeek: (() => void) | undefined;
   const line = openMpvLine(process.line, clock, (name, facts) => {
     learn(() => hear(known, name, facts));
+    if (name === "seek") onSeek?.();
     if (name === "playback-restart") {
       shown.resolve();
       void askPosition();
@@ -139,9 +141,16 @@ export function startMpv(
     progress: () => progressOf(known),
     complaint: () => (known.complaints.length === 0 ? undefined : lastLines(known.complaints.join("\n"))),
     async control(action) {
-      await control(line, action);
-      // A stop right after a seek must store the new position.
-      if ("to" in action) await askPosition();
+      if (!("to" in action)) return control(line, action);
+      // mpv acknowledges a seek before it begins, and reports the old position until then. A stop right after it must store the
+      // new one.
+      const begun = Promise.withResolvers<boolean>();
+      onSeek = () => begun.resolve(true);
+      const target = targetOf(known, action.to);
+      await seek(line, action.to);
+      noteTime(known, target / 1000);
+      using _late = clock.after(stateMsMax, () => begun.resolve(false));
+      if (await begun.promise) await askPosition();
     },
     async changeVolume({ kind, percent }, ceiling) {
       const before = kind === "to" ? 0 : await line.ask(["get_property", "volume"]);
@@ -228,8 +237,13 @@ const commands: Partial<Readonly<Record<PlayerAction["kind"], readonly (string |
   screenshot: ["screenshot"],
 };
 
-async function control(line: MpvLine, action: PlayerAction): Promise<void> {
-  if ("to" in action) return seek(line, action.to);
+/** In milliseconds; NaN where it depends on something unknown. */
+function targetOf(known: Known, to: SeekTarget): number {
+  if (to.kind === "part") return (to.percent / 100) * (known.durationMs ?? Number.NaN);
+  return Math.max(0, to.kind === "by" ? (positionNow(known) ?? Number.NaN) + to.ms : to.ms);
+}
+
+async function control(line: MpvLine, action: Exclude<PlayerAction, { to: SeekTarget }>): Promise<void> {
   const command = commands[action.kind];
   if (command === undefined) throw failed(`mpv has no ${action.kind.replace("-", " ")}`);
   await line.ask(command).catch((cause: unknown) => {

@@ -238,7 +238,7 @@ test("mpv starts at a position, and its last report stays known after the end, b
     id=\${line##*:}
     echo "{\\"request_id\\":\${id%\\}},\\"error\\":\\"success\\",\\"data\\":58}" >&3
     case $line in
-      *'"seek"'*) ${event("end-file", ',"reason":"eof"')}; ${property("duration", "")} ;;
+      *'"seek"'*) ${event("seek")}; ${event("end-file", ',"reason":"eof"')}; ${property("duration", "")} ;;
       *playlist-next*) ${event("file-loaded")} ;;
     esac
   done`;
@@ -255,5 +255,35 @@ test("mpv starts at a position, and its last report stays known after the end, b
   } finally {
     await player.process.stop(1000);
     await rm(folder, { recursive: true });
+  }
+});
+
+test("mpv that acknowledged a seek, and begins it late, is at the target of the seek", async () => {
+  // Without a position of a `to` it is at 58 s.
+  const script = `printf '{"event":"file-loaded"}\n{"event":"property-change","name":"duration","data":700}\n' >&3
+  printf '{"event":"property-change","name":"pause","data":true}\n{"event":"playback-restart"}\n' >&3
+  while read -r line <&3; do
+    id=\${line##*:}
+    echo "{\\"request_id\\":\${id%\\}},\\"error\\":\\"success\\",\\"data\\":58}" >&3
+  done`;
+  const clock = createManualClock();
+  const player = startMpv(order(script), { clock, volume: undefined, onPause });
+  try {
+    const isAt = (positionMs: number) =>
+      eventually(() => expect(player.progress?.()).toMatchObject({ positionMs, durationMs: 700_000 }));
+    await isAt(58_000);
+    for (const [to, positionMs] of [
+      [{ kind: "to", ms: 300_000 }, 300_000],
+      [{ kind: "by", ms: -10_000 }, 290_000],
+      [{ kind: "part", percent: 50 }, 350_000],
+    ] as const) {
+      const sought = player.control({ kind: "seek", to });
+      await isAt(positionMs);
+      clock.advance(250);
+      await sought;
+      expect(player.progress?.()).toMatchObject({ positionMs });
+    }
+  } finally {
+    await player.process.stop(1000);
   }
 });
