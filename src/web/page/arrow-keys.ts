@@ -104,19 +104,42 @@ function nextControl({ x, y }: Direction): HTMLElement | undefined {
   // After a touch beside all controls, the first key shows where the focus was.
   if (active === undefined) return from;
   const start = from.getBoundingClientRect();
-  const distanceTo = (one: HTMLElement) => {
+  const spacesTo = (one: HTMLElement) => {
     const end = one.getBoundingClientRect();
     const right = gap(start.left, start.right, end.left, end.right);
     const down = gap(start.top, start.bottom, end.top, end.bottom);
-    const [along, aside] = x === 0 ? [down * y, right] : [right * x, down];
+    return x === 0
+      ? { along: down * y, aside: Math.abs(right) }
+      : { along: right * x, aside: Math.abs(down) };
+  };
+  const distanceTo = (one: HTMLElement) => {
+    const { along, aside } = spacesTo(one);
     // A control beside the way counts as farther.
-    return along > 0 ? along + 3 * Math.abs(aside) : undefined;
+    return along > 0 ? along + 3 * aside : undefined;
   };
   const others = all.filter((one) => one !== from);
   // The bar of screens lies over the page on a phone: it is left only where the page has no further control.
   const near = others.filter((one) => partOf(one) === partOf(from));
-  return nearest(near, distanceTo) ?? (x === 0 ? nearest(others, distanceTo) : undefined);
+  if (x !== 0) return nearest(near, distanceTo);
+  // Within a card no line is passed by, however far aside its controls are.
+  const alongTo = (one: HTMLElement) => {
+    const { along } = spacesTo(one);
+    return along > 0 ? along : undefined;
+  };
+  const first = nearest(
+    near.filter((one) => cardOf(one) === cardOf(from)),
+    alongTo,
+  );
+  if (first === undefined) return nearest(near, distanceTo) ?? nearest(others, distanceTo);
+  const { top, bottom } = first.getBoundingClientRect();
+  const line = near.filter((one) => {
+    const place = one.getBoundingClientRect();
+    return cardOf(one) === cardOf(from) && gap(top, bottom, place.top, place.bottom) === 0;
+  });
+  return nearest(line, (one) => spacesTo(one).aside) ?? first;
 }
+
+const cardOf = (element: Element) => element.closest("section, dialog, nav");
 
 const partOf = (element: Element) => element.closest("nav, dialog, #notes") ?? document.body;
 
