@@ -3,7 +3,7 @@
  * compressed here, so that the service spends no time on it.
  *
  * The script has parts: the page, the cryptography of encrypted connections, and each language but English. Names hold a hash
- * of the content, except the page's own.
+ * of the content, except those of the page itself and its worker.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -29,6 +29,7 @@ export function bundlePage(): Bundle {
     // The condition `page` selects the small cryptography (package.json, `imports`).
     run([...build, "--conditions=page", `--outdir=${out}`]);
     run([join(import.meta.dir, "page-icons.ts"), out]);
+    run(["build", join(folder, "number-forms.ts"), "--target=browser", "--minify", `--outdir=${out}`]);
     return Object.fromEntries(
       readdirSync(out).map((name) => {
         const type = types[name.split(".").at(-1) ?? ""];

@@ -16,6 +16,8 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
+const unhashed: ReadonlySet<string> = new Set(["/", "/number-forms.js"]);
+
 const headers = {
   "content-security-policy": policy,
   "cross-origin-resource-policy": "same-origin",
@@ -37,7 +39,7 @@ export function pageFile(path: string, { headers: asked, method }: Request): Res
       "content-type": file.type,
       vary: "accept-encoding",
       // The content behind a name with a hash never changes.
-      "cache-control": path === "/" ? "no-cache" : "public, max-age=31536000, immutable",
+      "cache-control": unhashed.has(path) ? "no-cache" : "public, max-age=31536000, immutable",
     },
   });
 }

@@ -122,19 +122,16 @@ function nextControl({ x, y }: Direction): HTMLElement | undefined {
   const near = others.filter((one) => partOf(one) === partOf(from));
   if (x !== 0) return nearest(near, distanceTo);
   // Within a card no line is passed by, however far aside its controls are.
-  const alongTo = (one: HTMLElement) => {
+  const ofCard = near.filter((one) => cardOf(one) === cardOf(from));
+  const first = nearest(ofCard, (one) => {
     const { along } = spacesTo(one);
     return along > 0 ? along : undefined;
-  };
-  const first = nearest(
-    near.filter((one) => cardOf(one) === cardOf(from)),
-    alongTo,
-  );
+  });
   if (first === undefined) return nearest(near, distanceTo) ?? nearest(others, distanceTo);
   const { top, bottom } = first.getBoundingClientRect();
-  const line = near.filter((one) => {
+  const line = ofCard.filter((one) => {
     const place = one.getBoundingClientRect();
-    return cardOf(one) === cardOf(from) && gap(top, bottom, place.top, place.bottom) === 0;
+    return gap(top, bottom, place.top, place.bottom) === 0;
   });
   return nearest(line, (one) => spacesTo(one).aside) ?? first;
 }

@@ -76,6 +76,7 @@ let current: { readonly client: Client; readonly end: () => void } | undefined;
 /** Counts the starts; only the latest one may change the page. */
 let starts = 0;
 
+new Worker("/number-forms.js");
 moveFocusByArrows();
 takeFromAddress();
 let code = takeCodeFromAddress();
@@ -90,8 +91,6 @@ await drawn();
 await loadLanguage().catch(() => {});
 byId("foot").replaceChildren(languageChoice(restart));
 void start();
-// The first number takes a slow phone 80 ms: a task of its own, while the device is asked.
-setTimeout(() => say.shownOf(0, 1));
 
 function restart(): void {
   current?.end();

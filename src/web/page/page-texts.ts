@@ -8,7 +8,7 @@ import { englishDevice } from "./languages/english-device.ts";
 
 export let locale = "en";
 
-/** A form of the locale, kept: a slow phone takes some milliseconds to make one, and 80 for the first. */
+/** A form of the locale, kept: a slow phone takes some milliseconds to make one, and longer for the first (`number-forms.ts`). */
 export function inLocale<Form>(make: (locale: string) => Form): () => Form {
   let kept: { readonly of: string; readonly form: Form } | undefined;
   return () => {
