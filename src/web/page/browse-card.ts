@@ -25,6 +25,8 @@ export function browseCard(shared: Shared): PageCard {
   let asked = 0;
   /** The index has changed while a row had the focus. */
   let isStale = false;
+  /** A file of this list was moved or deleted here: its row goes with the next index, although a row may have the focus. */
+  let hasGone = false;
 
   const load = async () => {
     asked += 1;
@@ -70,6 +72,7 @@ export function browseCard(shared: Shared): PageCard {
       const shown = row(file);
       const remove = () => {
         shown.remove();
+        hasGone = true;
         catchUp();
       };
       if (shared.canChange) shown.append(fileActions(shared, file, remove));
@@ -93,8 +96,9 @@ export function browseCard(shared: Shared): PageCard {
   const refresh = async () => {
     await shared.lookForWriters();
     if (way.length === 0) return void (await load());
-    isStale = list.contains(document.activeElement);
+    isStale = !hasGone && list.contains(document.activeElement);
     if (isStale) return;
+    hasGone = false;
     await load().catch(() => {
       [way, pages] = [[], [undefined]];
       return load();
