@@ -150,9 +150,46 @@ function named(params: unknown, fields: readonly string[], shorthand: string | u
   return Object.fromEntries(params.map((value, place) => [fields[place], value]));
 }
 
-/** Such as `limit: Expected >=1 but received 0`. */
+/** Such as `limit: it is 0, and the least is 1`. */
 function complaint(issue: v.BaseIssue<unknown>): string {
   const field = v.getDotPath(issue);
-  if (field === null) return issue.type === "object" ? `params: ${issue.message}` : issue.message;
-  return issue.input === undefined ? `${field}: missing` : `${field}: ${issue.message}`;
+  const why = sentenceOf(issue);
+  if (field === null) return issue.type === "object" ? `params: ${why}` : why;
+  return issue.input === undefined ? `${field}: missing` : `${field}: ${why}`;
 }
+
+/** Plain words for the library's own messages, which begin with "Invalid"; schemas of the methods have sentences of their own. */
+function sentenceOf({
+  kind,
+  type,
+  input,
+  expected,
+  received,
+  requirement,
+  message,
+}: v.BaseIssue<unknown>): string {
+  if (!message.startsWith("Invalid ")) return message;
+  const isOne = (...types: readonly string[]) => types.includes(type);
+  const things = typeof input === "object" ? "entries" : "characters";
+  if (isOne("min_length"))
+    return requirement === 1 ? "it is empty" : `it has less than ${requirement} ${things}`;
+  if (isOne("max_length", "max_entries"))
+    return `it has ${received} ${things}, and at most ${requirement} are taken`;
+  if (isOne("min_value")) return `it is ${received}, and the least is ${requirement}`;
+  if (isOne("max_value")) return `it is ${received}, and the most is ${requirement}`;
+  if (isOne("integer", "safe_integer")) return `it must be a whole number, not ${received}`;
+  if (kind !== "schema" || expected === null) return message;
+  const wanted = expected.replace(/^\(|\)$/g, "").split(" | ");
+  const not = received.length > receivedCharsMax ? `${received.slice(0, receivedCharsMax)} …` : received;
+  return `it must be ${wanted.map(inWords).join(" or ")}, not ${inWords(not)}`;
+}
+
+const receivedCharsMax = 60;
+const kinds: Readonly<Record<string, string>> = {
+  string: "a text",
+  number: "a number",
+  boolean: "true or false",
+  Array: "a list",
+  Object: "an object",
+};
+const inWords = (kind: string): string => (Object.hasOwn(kinds, kind) && kinds[kind]) || kind;
