@@ -34,9 +34,9 @@ export function bundlePage(): Bundle {
       readdirSync(out).map((name) => {
         const type = types[name.split(".").at(-1) ?? ""];
         if (type === undefined) throw new Error(`the page has a file of an unknown kind: ${name}`);
-        const gzip = Buffer.from(Bun.gzipSync(readFileSync(join(out, name)), { level: 9 })).toString(
-          "base64",
-        );
+        const gzip = Buffer.from(
+          Bun.gzipSync(readFileSync(join(out, name)), { library: "libdeflate", level: 12 }),
+        ).toString("base64");
         return [name === "index.html" ? "/" : `/${name}`, { type, gzip }];
       }),
     );
