@@ -7,7 +7,7 @@ BIN := node_modules/.bin
 SOURCES := $(shell find src drivers -name '*.ts' -o -name '*.jsonl' -o -path 'src/web/*.*' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-unit mutate check build deb clients image test-buildroot image-qemu test-image test-vm test-clients test-home-assistant update-bundle fuzz soak bench hostile pictures clean tools
+.PHONY: help run test test-unit mutate check build deb clients image test-buildroot image-qemu test-image test-vm test-clients test-home-assistant update-bundle fuzz soak bench hostile pictures page-pictures clean tools
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -126,6 +126,10 @@ hostile: node_modules/.ready dist/tapdeck-linux-$(ARCH) ## Attack the service fo
 
 pictures: node_modules/.ready dist/tapdeck-linux-$(ARCH) ## Make the README's two pictures in docs/pictures again (root, chromium)
 	@$(BUN) tools/pictures.ts
+
+page-pictures: node_modules/.ready dist/tapdeck-linux-$(ARCH) dist/tapdeck-confine ## Store pictures of each screen of the page, in three widths, in build/page (root, chromium)
+	@rm -rf build/page && mkdir -p build/page
+	@PAGE_PICTURES=$(CURDIR)/build/page $(BUN) test --timeout 180000 test/e2e/page-
 
 clean: ## Remove everything that the other targets made
 	@rm -rf node_modules dist build
