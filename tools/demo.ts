@@ -10,10 +10,11 @@ import { printable } from "../src/core/text.ts";
 import { deck, makeLibrary } from "./demo-library.ts";
 
 const root = join(import.meta.dir, "..");
-const folder = join(root, "build/demo");
 const program = join(root, "dist/tapdeck");
-// The config of the demo has this port.
-const port = Number(process.env.TAPDECK_DEMO_PORT ?? 7497);
+const usualPort = 7497;
+// The config of the demo has this port, and a second demo beside the first has a folder of its own.
+const port = Number(process.env.TAPDECK_DEMO_PORT ?? usualPort);
+const folder = join(root, port === usualPort ? "build/demo" : `build/demo-${port}`);
 
 if ((await pinged()) !== undefined) {
   process.stderr.write(await otherInstance());
@@ -21,7 +22,7 @@ if ((await pinged()) !== undefined) {
 }
 const plugged = await pluggedReaders();
 await makeLibrary(join(folder, "media"));
-await mkdir(join(folder, "data"), { recursive: true });
+await mkdir(join(folder, "data"), { recursive: true, mode: 0o700 });
 await writeFile(join(folder, "config.toml"), config(plugged.length === 0));
 
 const flags = [`--config=${join(folder, "config.toml")}`, `--data=${join(folder, "data")}`];
@@ -33,9 +34,13 @@ const settleMs = 400;
 if (await answers()) process.stdout.write(hints());
 process.exit(await service.exited);
 
+/** Without the serial ports that are built in: most computers have some, and a reader at one of them is a rare thing. */
 async function pluggedReaders(): Promise<readonly string[]> {
   const found = await Promise.all(drivers.map((driver) => driver.detect?.(AbortSignal.timeout(5000)) ?? []));
-  return found.flat().map((candidate) => candidate.path);
+  return found
+    .flat()
+    .map((candidate) => candidate.path)
+    .filter((path) => !path.startsWith("/dev/ttyS"));
 }
 
 /** True when the service answers; false if it ended before. The answer may also come from a service that ran already. */
@@ -123,7 +128,7 @@ ${how}${player} In another terminal, in this folder:
   ${tap(first?.text)}     plays ${first?.title}
   ${tap(second?.text)}  plays ${second?.title}
   dist/tapdeck watch     shows all that happens; more cards: ${others}
-Or open http://localhost:${port}/ in a browser.
+Or open http://localhost:${port}/ in a browser of this computer: no other one reaches it.
 Stop it with Ctrl-C here.
 `;
 }

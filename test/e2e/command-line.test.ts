@@ -1,6 +1,9 @@
 /** The commands of the terminal, against the compiled service. */
 import { expect, test } from "bun:test";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { freePort } from "../helpers/free-port.ts";
+import { gather } from "../helpers/lines.ts";
 import { eventually } from "../helpers/processes.ts";
 import {
   firstReader,
@@ -39,6 +42,27 @@ test("a second `make run` printed hints before it failed", async () => {
   process ${service.pid}: ${program} --data=${place.folder}
 `);
   expect(code).toBe(69);
+});
+
+test("a second `make run` at another port changed the first one's settings, and a built-in serial port was its reader", async () => {
+  const port = freePort();
+  const folder = join(import.meta.dir, `../../build/demo-${port}`);
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, "../../tools/demo.ts")], {
+    stdio: ["ignore", "pipe", "ignore"],
+    env: { ...process.env, TAPDECK_DEMO_PORT: String(port) },
+  });
+  try {
+    const said = gather(child.stdout).text;
+    await eventually(() => expect(said()).toContain(`Or open http://localhost:${port}/ in a browser`));
+    const settings = await Bun.file(join(folder, "config.toml")).text();
+    expect(settings).toContain(`port = ${port}\n`);
+    const isSimulated = settings.includes('connect = ["simulated:"]');
+    expect(said()).toMatch(isSimulated ? /so there is a simulated one/ : /^Reader: (?!.*\/dev\/ttyS)/m);
+  } finally {
+    child.kill();
+    await child.exited;
+    await rm(folder, { recursive: true });
+  }
 });
 
 test("write x without a reader asked for a tag, and call took a mapping to a missing file without a word", async () => {
