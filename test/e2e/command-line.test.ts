@@ -48,16 +48,24 @@ test("a second `make run` at another port changed the first one's settings, and 
   const port = freePort();
   const folder = join(import.meta.dir, `../../build/demo-${port}`);
   const child = Bun.spawn([process.execPath, join(import.meta.dir, "../../tools/demo.ts")], {
-    stdio: ["ignore", "pipe", "ignore"],
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
     env: { ...process.env, TAPDECK_DEMO_PORT: String(port) },
   });
   try {
-    const said = gather(child.stdout).text;
+    const [hints, log] = [gather(child.stdout).text, gather(child.stderr).text];
+    const said = () => hints() + log();
     await eventually(() => expect(said()).toContain(`Or open http://localhost:${port}/ in a browser`));
     const settings = await Bun.file(join(folder, "config.toml")).text();
     expect(settings).toContain(`port = ${port}\n`);
     const isSimulated = settings.includes('connect = ["simulated:"]');
     expect(said()).toMatch(isSimulated ? /so there is a simulated one/ : /^Reader: (?!.*\/dev\/ttyS)/m);
+    await eventually(() => expect(said()).toContain("info  media: indexed"));
+    // As Ctrl-C does: "changes are not seen any more" was a warning of each stop.
+    process.kill(-child.pid, "SIGINT");
+    await child.exited;
+    expect(said()).toContain("service: stopping");
+    expect(said()).not.toContain("changes are not seen");
   } finally {
     child.kill();
     await child.exited;
