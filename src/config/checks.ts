@@ -163,6 +163,15 @@ export const secureAddress: Check<string> = (value, key) => {
   throw new SettingError(key, `${key} must be an address that begins with https://, not ${shown(value)}`);
 };
 
+/** An address on the web, without an account, query or fragment; an empty text means none. */
+export const webAddress: Check<string> = (value, key) => {
+  if (value === "") return "";
+  const address = text(value, key);
+  if (/^https?:\/\/[^\s/@?#]+(\/[^\s@?#]*)?$/.test(address) && URL.canParse(address)) return address;
+  const form = "an address that begins with https:// or http:// and has no account, no ? and no #";
+  throw new SettingError(key, `${key} must be ${form}, not ${shown(address.replace(/\/\/.*@/, "//...@"))}`);
+};
+
 /** An Ed25519 key; an empty text means none. */
 export const publicKey: Check<string> = (value, key) => {
   if (value === "" || (typeof value === "string" && /^[0-9a-f]{64}$/.test(value))) return value;

@@ -2,7 +2,16 @@
 
 import { settingsTextCharsMax } from "../core/limits.ts";
 import { roles } from "../core/rights.ts";
-import { type Check, publicKey, SettingError, savesFolder, secureAddress, shown } from "./checks.ts";
+import {
+  boolean,
+  type Check,
+  publicKey,
+  SettingError,
+  savesFolder,
+  secureAddress,
+  shown,
+  webAddress,
+} from "./checks.ts";
 import { setting } from "./setting.ts";
 
 /**
@@ -63,6 +72,44 @@ export const cardsSettings = {
   ]),
   ca_file: setting({ check: savesFolder, default: "" }, [
     "The certificates (PEM) that the server's certificate is checked with; empty means those of the system.",
+  ]),
+} as const;
+
+export const updateSettings = {
+  url: setting({ check: secureAddress, default: "" }, [
+    'The address of an index of versions, such as "https://updates.example/index.json" (docs/FLEET.md); empty means none. It is read',
+    "each day. A newer version is installed when nothing plays and nobody tapped for ten minutes. For Tapdeck's own image only;",
+    "fleet.hawkbit_url takes precedence. A change takes effect at the next start.",
+  ]),
+} as const;
+
+/** The name of a device at hawkBit, which is a part of an address. */
+const targetName: Check<string> = (value, key) => {
+  if (typeof value === "string" && /^[\w-]{0,64}$/.test(value)) return value;
+  throw new SettingError(key, `${key} must be at most 64 letters, digits, - and _, not ${shown(value)}`);
+};
+
+export const fleetSettings = {
+  hawkbit_url: setting({ check: webAddress, default: "" }, [
+    'The address of a hawkBit server that updates this device, such as "https://updates.example"; a path names another tenant than',
+    'DEFAULT: "https://updates.example/MUSEUM". Empty means none. A change of this section takes effect at the next start.',
+  ]),
+  id: setting({ check: targetName, default: "" }, [
+    "The name of this device there, its controllerId: letters, digits, - and _. Empty means the device's host name.",
+  ]),
+  token_file: setting({ check: freeText, default: "" }, [
+    'A file with the security token of this target, such as "hawkbit-token" in the data folder, or a full path. Without it the',
+    "client certificate must be enough for the server.",
+  ]),
+  certificate_file: setting({ check: freeText, default: "" }, [
+    'A client certificate (PEM) for that server and the one of update.url, such as "fleet-certificate.pem", or a full path.',
+  ]),
+  key_file: setting({ check: freeText, default: "" }, ["Its key, such as fleet-key.pem."]),
+  ca_file: setting({ check: freeText, default: "" }, [
+    "The certificates (PEM) that the certificates of both servers are checked with; empty means those of the system.",
+  ]),
+  interrupt: setting({ check: boolean, default: false }, [
+    "Whether a forced deployment of hawkBit may end what plays. Otherwise it waits until nothing plays.",
   ]),
 } as const;
 

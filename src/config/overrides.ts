@@ -19,6 +19,7 @@ const fleetWords: Readonly<Record<string, readonly (readonly [section: string, k
   site: [["device", "site"]],
   mqtt_url: [["mqtt", "url"]],
   hawkbit_url: [["fleet", "hawkbit_url"]],
+  token_file: [["fleet", "token_file"]],
   update_url: [["update", "url"]],
   cards_url: [["cards", "url"]],
   cards_key: [["cards", "key"]],

@@ -28,7 +28,13 @@ import {
   texts,
   wholeNumber,
 } from "./checks.ts";
-import { cardsSettings, deviceSettings, mqttSettings } from "./fleet-settings.ts";
+import {
+  cardsSettings,
+  deviceSettings,
+  fleetSettings,
+  mqttSettings,
+  updateSettings,
+} from "./fleet-settings.ts";
 import { launchersHelp } from "./launcher-settings.ts";
 import { type Setting, setting } from "./setting.ts";
 
@@ -211,6 +217,8 @@ export const settingsTable = {
   },
   mqtt: mqttSettings,
   cards: cardsSettings,
+  update: updateSettings,
+  fleet: fleetSettings,
   device: deviceSettings,
 } as const;
 

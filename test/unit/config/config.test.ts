@@ -136,6 +136,16 @@ discovery = ""
 url = "https://cards.example/all.cards"
 key = "${"5a".repeat(32)}"
 ca_file = "/etc/ca.pem"
+[update]
+url = "https://updates.example/index.json"
+[fleet]
+hawkbit_url = "https://hawkbit.example/MUSEUM"
+id = "hall-1"
+token_file = "hawkbit-token"
+certificate_file = "/etc/deck.pem"
+key_file = "/etc/deck.key"
+ca_file = "/etc/ca.pem"
+interrupt = true
 [device]
 site = "hall"
 [[launchers]]
@@ -208,6 +218,16 @@ command = ["any", "--file={path}"]
       onStop: "**echo:e",
     },
     cards: { url: "https://cards.example/all.cards", key: "5a".repeat(32), caFile: "/etc/ca.pem" },
+    update: { url: "https://updates.example/index.json" },
+    fleet: {
+      hawkbitUrl: "https://hawkbit.example/MUSEUM",
+      id: "hall-1",
+      tokenFile: "hawkbit-token",
+      certificateFile: "/etc/deck.pem",
+      keyFile: "/etc/deck.key",
+      caFile: "/etc/ca.pem",
+      interrupt: true,
+    },
     device: { site: "hall" },
     launchers: [
       { id: "snes", systems: ["SNES"], extensions: [".sfc", ".smc"], command: ["snes9x", "--", "{path}"] },
@@ -315,6 +335,24 @@ const refusals: readonly (readonly [toml: string, sentence: string])[] = [
   ["[readers]\ndetekt = true", "line 2: there is no setting readers.detekt; did you mean detect?"],
   ["port = 1", "line 1: there is no setting port"],
   ["__proto__ = 1", "line 1: there is no setting __proto__"],
+  // Servers of updates.
+  [
+    '[update]\nurl = "http://updates.example/i.json"',
+    'line 2: update.url must be an address that begins with https://, not "http://updates.example/i.json"',
+  ],
+  [
+    '[fleet]\nhawkbit_url = "https://me:word@hawkbit.example"',
+    'line 2: fleet.hawkbit_url must be an address that begins with https:// or http:// and has no account, no ? and no #, not "https://...@hawkbit.example"',
+  ],
+  [
+    '[fleet]\nhawkbit_url = "hawkbit.example"',
+    'line 2: fleet.hawkbit_url must be an address that begins with https:// or http:// and has no account, no ? and no #, not "hawkbit.example"',
+  ],
+  [
+    '[fleet]\nhawkbit_url = "http://a:99999/"',
+    'line 2: fleet.hawkbit_url must be an address that begins with https:// or http:// and has no account, no ? and no #, not "http://a:99999/"',
+  ],
+  ['[fleet]\nid = "hall 1"', 'line 2: fleet.id must be at most 64 letters, digits, - and _, not "hall 1"'],
   // Launchers.
   ['[launchers]\nid = "a"', "line 1: a launcher begins with [[launchers]], in double brackets"],
   ['[[launchers]]\ncommand = ["x", "{path}"]', "line 1: launchers.id must be a text, not nothing"],

@@ -105,6 +105,9 @@ test("the words of a fleet override the file, each word all of its settings, and
     {
       TAPDECK_SITE: "hall",
       TAPDECK_MQTT_URL: "mqtts://broker.example",
+      TAPDECK_HAWKBIT_URL: "https://hawkbit.example",
+      TAPDECK_UPDATE_URL: "https://updates.example/index.json",
+      TAPDECK_TOKEN_FILE: "/run/tapdeck/token_file",
       TAPDECK_CARDS_URL: "https://cards.example/all",
       TAPDECK_CARDS_KEY: "5a".repeat(32),
       TAPDECK_CA_FILE: "/run/tapdeck/ca_file",
@@ -119,6 +122,12 @@ test("the words of a fleet override the file, each word all of its settings, and
       ...{ certificate: "/run/tapdeck/certificate_file", key: "/run/tapdeck/key_file" },
     },
     cards: { url: "https://cards.example/all", key: "5a".repeat(32), caFile: "/run/tapdeck/ca_file" },
+    update: { url: "https://updates.example/index.json" },
+    fleet: {
+      ...{ hawkbitUrl: "https://hawkbit.example", tokenFile: "/run/tapdeck/token_file" },
+      ...{ certificateFile: "/run/tapdeck/certificate_file", keyFile: "/run/tapdeck/key_file" },
+      caFile: "/run/tapdeck/ca_file",
+    },
   });
   expect(settings.fault()).toBeUndefined();
   expect(lines.join("\n")).toContain("settings of fleets are those of tapdeck.conf");
