@@ -20,6 +20,7 @@ export const updateRootBytesMax = 1024 * 1024 * 1024; // The partition's own siz
 export const updateVersionCharsMax = 32;
 export const updateKeysMax = 16;
 export const updateFetchMsMax = 60 * 60 * 1000; // To fetch one by its address: 1 GiB at 300 KB/s.
+export const updateStallMsMax = 60_000; // Without a byte of it: the server is gone, or hangs.
 export const updateNoteBytesMax = 4096; // The note of an update for the next start, and small files of the boot partition.
 
 // Saves of games, which RetroArch writes in memory.

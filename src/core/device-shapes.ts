@@ -6,14 +6,18 @@ import { count, time, type ValueOf } from "./shapes.ts";
 export const deviceActions = ["restart", "shutdown", "update"] as const;
 export type DeviceAction = (typeof deviceActions)[number];
 
-/** An update of the image that is being fetched and installed, or was not. */
+/** An update of the image that is being fetched and installed, waits until nothing plays, or failed. */
 export const updateState = v.object({
-  step: v.picklist(["fetching", "checking", "writing", "reading back", "restarting", "failed"]),
+  step: v.picklist(["fetching", "waiting", "checking", "writing", "reading back", "restarting", "failed"]),
   percent: v.exactOptional(count),
   /** A sentence, if it failed. */
   why: v.exactOptional(v.string()),
 });
 export type UpdateState = ValueOf<typeof updateState>;
+
+/** The newest version that a server of updates offers this device. */
+export const latestVersion = v.object({ version: v.string(), summary: v.exactOptional(v.string()) });
+export type LatestVersion = ValueOf<typeof latestVersion>;
 
 /** A backup that was made. */
 export const backupFacts = v.object({

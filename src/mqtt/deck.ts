@@ -140,7 +140,7 @@ export function startDeck(parts: DeckParts) {
   );
   following.use(
     bus.on("device.updating", ({ step }) => {
-      update = { ...update, isInstalling: step !== "failed" };
+      update = { ...update, isInstalling: step !== "failed" && step !== "waiting" };
       later("state/update");
     }),
   );

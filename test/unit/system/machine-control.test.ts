@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { UpdateState } from "../../../src/core/device-shapes.ts";
 import { silentLog } from "../../../src/core/log.ts";
-import { createMachineControl, stateIn } from "../../../src/system/machine-control.ts";
+import { createMachineControl } from "../../../src/system/machine-control.ts";
+import { stateIn } from "../../../src/system/update-engine.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 
 /** A device with the pipe of the image, which `read` reads, and a server that has an update. */

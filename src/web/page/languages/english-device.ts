@@ -47,6 +47,7 @@ export const englishDevice = {
   address: "Address of the update",
   steps: {
     fetching: "Fetching the update …",
+    waiting: "The update waits until nothing plays.",
     checking: "Checking the update …",
     writing: "Writing the update …",
     "reading back": "Reading the update back …",

@@ -203,6 +203,7 @@ export const french = ({ number, counted }: Numbers): PageTexts => ({
     address: "Adresse de la mise à jour",
     steps: {
       fetching: "Téléchargement de la mise à jour…",
+      waiting: "La mise à jour attend qu’aucun média ne soit en cours.",
       checking: "Vérification de la mise à jour…",
       writing: "Écriture de la mise à jour…",
       "reading back": "Relecture de la mise à jour…",

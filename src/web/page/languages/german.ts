@@ -199,6 +199,7 @@ export const german = ({ number, counted }: Numbers): PageTexts => ({
     address: "Adresse der Aktualisierung",
     steps: {
       fetching: "Die Aktualisierung wird geholt …",
+      waiting: "Die Aktualisierung wartet, bis nichts läuft.",
       checking: "Die Aktualisierung wird geprüft …",
       writing: "Die Aktualisierung wird geschrieben …",
       "reading back": "Die Aktualisierung wird zurückgelesen …",

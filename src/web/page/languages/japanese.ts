@@ -195,6 +195,7 @@ export const japanese = ({ number, counted }: Numbers): PageTexts => ({
     address: "更新のアドレス",
     steps: {
       fetching: "更新を取得しています…",
+      waiting: "再生が終わるのを待って更新します。",
       checking: "更新を確認しています…",
       writing: "更新を書き込んでいます…",
       "reading back": "更新を読み直しています…",

@@ -200,6 +200,7 @@ export const portuguese = ({ number, counted }: Numbers): PageTexts => ({
     address: "Endereço da atualização",
     steps: {
       fetching: "Baixando a atualização…",
+      waiting: "A atualização espera até que nada esteja tocando.",
       checking: "Verificando a atualização…",
       writing: "Gravando a atualização…",
       "reading back": "Relendo a atualização…",

@@ -196,11 +196,11 @@ export const spanish = ({ number, counted }: Numbers): PageTexts => ({
     shutdownSure:
       "La reproducción se detiene y se guardan posiciones y partidas. Después, solo el interruptor enciende el dispositivo.",
     update: "Actualizar",
-    updateSure:
-      "La dirección de una actualización firmada. Se pone a prueba; si no funciona, vuelve el sistema actual.",
+    updateSure: "La dirección de una actualización firmada. Si no funciona, vuelve el sistema actual.",
     address: "Dirección de la actualización",
     steps: {
       fetching: "Descargando la actualización…",
+      waiting: "La actualización espera hasta que no se reproduzca nada.",
       checking: "Comprobando la actualización…",
       writing: "Escribiendo la actualización…",
       "reading back": "Releyendo la actualización…",

@@ -1,0 +1,216 @@
+/**
+ * Updates of the image, as far as the service has a part in them: it fetches a bundle, writes a word into the pipe of
+ * `overlay/usr/lib/tapdeck/machine`, and reads what the root script reports:
+ *
+ *   requests      the pipe
+ *   update        the output of `tapdeck update`, and `exit <code>` after a failure; new with each word, gone after a restart of
+ *                 the machine
+ *   last-update   the note of the last update that was tried (`src/update/trial.ts`), from some moments after the start of the
+ *                 machine; empty if there is none
+ */
+import { constants, existsSync } from "node:fs";
+import { open, readFile, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { type Clock, sleep } from "../core/clock.ts";
+import { updateBootBytesMax, updateFetchMsMax, updateRootBytesMax } from "../core/console-limits.ts";
+import type { UpdateState } from "../core/device-shapes.ts";
+import { codeOf, failed, messageOf, ServiceError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import { type Download, download, removeDownload } from "./download.ts";
+
+interface EngineParts {
+  /** The folder of the pipe; empty if this is not the image. */
+  readonly folder: string;
+  readonly dataFolder: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Called after each change of the state of an update. */
+  readonly onUpdate: (state: UpdateState) => void;
+}
+
+/** The reports of the root script. A stamp differs after each writing. */
+export interface Seen {
+  readonly progress: { readonly stamp: string; readonly state: UpdateState | undefined };
+  /** Undefined until the image has written it. */
+  readonly last:
+    | {
+        readonly stamp: string;
+        readonly event: "trying" | "kept" | "back" | "none";
+        readonly version: string;
+      }
+    | undefined;
+}
+
+export type UpdateEngine = ReturnType<typeof createUpdateEngine>;
+
+export function createUpdateEngine({ folder, dataFolder, clock, log, onUpdate }: EngineParts) {
+  const bundle = join(dataFolder, "update.bundle");
+  const ending = new AbortController();
+  let updating: UpdateState | undefined;
+  let isBusy = false;
+  /** An installation that began before the service was restarted. */
+  let isFollowing = false;
+  const show = (state: UpdateState) => {
+    if (Bun.deepEquals(state, updating)) return;
+    updating = state;
+    onUpdate(state);
+  };
+  const seen = async (): Promise<Seen> => {
+    const [progress, last] = await Promise.all([
+      stampedText(join(folder, "update")),
+      stampedText(join(folder, "last-update")),
+    ]);
+    const [, event, version = ""] = /^event=(trying|kept|back) slot=[ab] version=(\S+)/.exec(last.text) ?? [];
+    const known = event === "trying" || event === "kept" || event === "back" ? event : "none";
+    return {
+      progress: { stamp: progress.stamp, state: stateIn(progress.text) },
+      last: last.stamp === "" ? undefined : { stamp: last.stamp, event: known, version },
+    };
+  };
+  /** Shows the progress; rejects when the installation has failed. Otherwise the machine restarts. */
+  const follow = async (signal: AbortSignal): Promise<never> => {
+    for (;;) {
+      await sleep(clock, progressMs, signal);
+      // The script makes the file a moment after it reads the word.
+      const { state = { step: "checking", percent: 0 } } = (await seen()).progress;
+      if (state.step === "failed") throw new InstallFailed(state.why ?? "it was not installed");
+      show(state);
+    }
+  };
+  const fetchBundle = async (what: Download, signal: AbortSignal) => {
+    show({ step: "fetching" });
+    const place = {
+      ...{ path: bundle, freeBytesMin, clock, bytesMax: updateBootBytesMax + updateRootBytesMax },
+      progress: (percent: number) => show({ step: "fetching", percent }),
+    };
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(updateFetchMsMax)]);
+    await download(what, place, inTime);
+  };
+  /** One at a time. A failure is shown. */
+  const alone = async (signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>) => {
+    isBusy = true;
+    try {
+      await cleaned;
+      if (isFollowing) throw busy();
+      await work(AbortSignal.any([signal, ending.signal]));
+    } catch (error) {
+      const why = messageOf(error);
+      if (!ending.signal.aborted) {
+        log.warn("update", "not installed", { error: why });
+        show({ step: "failed", why });
+      }
+      throw error;
+    } finally {
+      isBusy = false;
+    }
+  };
+  const install = async (what: Download, begun: (now: Seen) => Promise<void>, signal: AbortSignal) => {
+    await fetchBundle(what, signal);
+    await begun(await seen());
+    // From here on the bundle is no download that could be continued.
+    await rm(`${bundle}.source`, { force: true });
+    await ask(folder, "update");
+    show({ step: "checking", percent: 0 });
+    try {
+      await follow(ending.signal);
+    } finally {
+      // A leftover is overwritten by the next update.
+      if (!ending.signal.aborted) await removeDownload(bundle).catch(() => {});
+    }
+  };
+  const followEarlier = async () => {
+    try {
+      await follow(ending.signal);
+    } catch (error) {
+      isFollowing = false;
+      if (!ending.signal.aborted) show({ step: "failed", why: messageOf(error) });
+    }
+  };
+  /** After an update that worked, the machine restarts before its bundle is deleted. */
+  const clean = async () => {
+    const { state } = (await seen()).progress;
+    if (state !== undefined && state.step !== "failed") {
+      isFollowing = true;
+      void followEarlier();
+      return;
+    }
+    if (!existsSync(`${bundle}.source`)) await removeDownload(bundle);
+  };
+  const cleaned = folder === "" ? undefined : clean().catch(() => {});
+  const refuseBusy = () => {
+    if (isBusy) throw new ServiceError("conflict", "an update is being installed: wait until it has ended");
+  };
+  return {
+    isHere: folder !== "",
+    /** Undefined if none was begun since the start. */
+    updating: () => updating,
+    refuseBusy,
+    seen,
+    /** Fetches a bundle for a later `install`. Rejects with `DownloadRefused`, another error, or the signal's reason. */
+    async fetch(what: Download, signal: AbortSignal): Promise<void> {
+      refuseBusy();
+      await alone(signal, (either) => fetchBundle(what, either));
+      show({ step: "waiting" });
+    },
+    /**
+     * Fetches a bundle, unless it is there, and installs it. `begun` is called before the request. Rejects with `InstallFailed`
+     * if it was not installed, or as `fetch`; otherwise the machine restarts.
+     */
+    async install(what: Download, begun: (now: Seen) => Promise<void>, signal: AbortSignal): Promise<void> {
+      refuseBusy();
+      await alone(signal, (either) => install(what, begun, either));
+    },
+    /** Removes a fetched bundle that is not wanted any more. */
+    async discard(): Promise<void> {
+      if (!isBusy) await removeDownload(bundle);
+    },
+    [Symbol.dispose]: () => ending.abort(),
+  };
+}
+
+function busy(): ServiceError {
+  return new ServiceError("conflict", "an update is being installed: wait until it has ended");
+}
+
+/** The root script did not install the bundle; nothing was changed. */
+export class InstallFailed extends Error {
+  override readonly name = "InstallFailed";
+}
+
+const progressMs = 500;
+const freeBytesMin = 32 * 1024 * 1024; // The database and saves need some.
+
+/** Writes a word into the pipe. Rejects with `failed` if nobody reads it. */
+export async function ask(folder: string, word: string): Promise<void> {
+  try {
+    await using pipe = await open(join(folder, "requests"), constants.O_WRONLY | constants.O_NONBLOCK);
+    await pipe.write(`${word}\n`);
+  } catch (error) {
+    throw failed(
+      `the image did not take the request (${codeOf(error)}): restart it by its power switch`,
+      error,
+    );
+  }
+}
+
+/** The stamp is empty if there is no such file. */
+async function stampedText(path: string): Promise<{ readonly stamp: string; readonly text: string }> {
+  try {
+    const [{ mtimeMs }, text] = [await stat(path), await readFile(path, "utf8")];
+    return { stamp: `${mtimeMs} ${text.trim()}`, text };
+  } catch {
+    return { stamp: "", text: "" }; // The image writes both only when they have a content.
+  }
+}
+
+/** The state by the output of `tapdeck update`; undefined before its first line. */
+export function stateIn(text: string): UpdateState | undefined {
+  const lines = text.trimEnd().split("\n");
+  const [last = "", before = ""] = lines.toReversed();
+  const [, step, percent] = /^(checking|writing|reading back), (\d+) %$/.exec(last) ?? [];
+  if (step === "checking" || step === "writing" || step === "reading back")
+    return { step, percent: Number(percent) };
+  if (last.startsWith("restarting")) return { step: "restarting" };
+  if (/^exit \d+$/.test(last)) return { step: "failed", why: before.replace(/^tapdeck: /, "") };
+  return undefined;
+}
