@@ -36,6 +36,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "src/fleet/",
     "src/config/",
     "src/mappings/",
+    "src/system/",
     "src/bus.ts",
     "src/events.ts",
     "src/core/",

@@ -21,6 +21,19 @@ export const updateVersionCharsMax = 32;
 export const updateKeysMax = 16;
 export const updateFetchMsMax = 60 * 60 * 1000; // To fetch one by its address: 1 GiB at 300 KB/s.
 export const updateStallMsMax = 60_000; // Without a byte of it: the server is gone, or hangs.
+export const updateTriesMax = 3; // Of one update that was interrupted before its trial, as by a power cut.
+export const updateQuietMs = 10 * 60_000; // Without a tap or media, before an update that nobody asked for.
+
+// Servers of updates.
+export const updateAnswerBytesMax = 64 * 1024; // Of hawkBit, or an index of versions: some KB.
+export const updateAnswerMsMax = 60_000;
+export const updateFileBytesMax = 64 * 1024; // A token, a key, a chain of certificates.
+export const updateSummaryCharsMax = 255; // As the update entity of Home Assistant takes.
+export const hawkbitSleepMsMin = 1000; // Between two polls, as the server asks; hawkBit itself allows 30 s at least.
+export const hawkbitSleepMsMax = 24 * 60 * 60_000;
+export const hawkbitPausesMs = { first: 10_000, longest: 60 * 60_000 } as const; // After failed polls, each twice the last one.
+export const indexPausesMs = { first: 60 * 60_000, longest: 24 * 60 * 60_000 } as const; // The same for an index.
+
 export const updateNoteBytesMax = 4096; // The note of an update for the next start, and small files of the boot partition.
 
 // Saves of games, which RetroArch writes in memory.

@@ -19,6 +19,16 @@ export type UpdateState = ValueOf<typeof updateState>;
 export const latestVersion = v.object({ version: v.string(), summary: v.exactOptional(v.string()) });
 export type LatestVersion = ValueOf<typeof latestVersion>;
 
+/** The server of updates that the settings name, and the last answer of it. */
+export const updateServer = v.object({
+  server: v.string(),
+  latest: v.exactOptional(latestVersion),
+  checked: v.exactOptional(time),
+  /** A sentence: the reason why the last try failed. */
+  fault: v.exactOptional(v.string()),
+});
+export type UpdateServer = ValueOf<typeof updateServer>;
+
 /** A backup that was made. */
 export const backupFacts = v.object({
   /** Of the packed content: it identifies the backup. */

@@ -154,9 +154,9 @@ async function roomFor({ path, bytesMax, freeBytesMin }: DownloadPlace, there: n
   return Math.min(bavail * bsize - freeBytesMin + there, bytesMax);
 }
 
-/** Follows redirects, which must not leave TLS. */
-async function requested(
-  { url: first, headers = {}, tls = {} }: Download,
+/** The response to a GET. Follows redirects, which must not leave TLS. */
+export async function requested(
+  { url: first, headers = {}, tls = {} }: Pick<Download, "url" | "headers" | "tls">,
   range: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<Response> {

@@ -90,7 +90,7 @@ export function createUpdateEngine({ folder, dataFolder, clock, log, onUpdate }:
   const alone = async (signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>) => {
     isBusy = true;
     try {
-      await cleaned;
+      await started;
       if (isFollowing) throw busy();
       await work(AbortSignal.any([signal, ending.signal]));
     } catch (error) {
@@ -118,7 +118,9 @@ export function createUpdateEngine({ folder, dataFolder, clock, log, onUpdate }:
       if (!ending.signal.aborted) await removeDownload(bundle).catch(() => {});
     }
   };
+  /** Shows an installation that goes on although the service was restarted. */
   const followEarlier = async () => {
+    isFollowing = true;
     try {
       await follow(ending.signal);
     } catch (error) {
@@ -126,19 +128,24 @@ export function createUpdateEngine({ folder, dataFolder, clock, log, onUpdate }:
       if (!ending.signal.aborted) show({ step: "failed", why: messageOf(error) });
     }
   };
+  const isUnderWay = async () => {
+    const { state } = (await seen()).progress;
+    return state !== undefined && state.step !== "failed";
+  };
+  const begin = async () => {
+    if (await isUnderWay()) void followEarlier();
+  };
   /** After an update that worked, the machine restarts before its bundle is deleted. */
   const clean = async () => {
-    const { state } = (await seen()).progress;
-    if (state !== undefined && state.step !== "failed") {
-      isFollowing = true;
-      void followEarlier();
-      return;
-    }
+    if (isBusy || isFollowing) return;
+    if (await isUnderWay()) return followEarlier();
     if (!existsSync(`${bundle}.source`)) await removeDownload(bundle);
   };
-  const cleaned = folder === "" ? undefined : clean().catch(() => {});
+  const started = folder === "" ? undefined : begin();
+  // By then the root script has read a word that was written right before the service was restarted.
+  const cleaning = folder === "" ? undefined : clock.after(cleanAfterMs, () => void clean().catch(() => {}));
   const refuseBusy = () => {
-    if (isBusy) throw new ServiceError("conflict", "an update is being installed: wait until it has ended");
+    if (isBusy || isFollowing) throw busy();
   };
   return {
     isHere: folder !== "",
@@ -164,7 +171,10 @@ export function createUpdateEngine({ folder, dataFolder, clock, log, onUpdate }:
     async discard(): Promise<void> {
       if (!isBusy) await removeDownload(bundle);
     },
-    [Symbol.dispose]: () => ending.abort(),
+    [Symbol.dispose]() {
+      cleaning?.[Symbol.dispose]();
+      ending.abort();
+    },
   };
 }
 
@@ -178,6 +188,7 @@ export class InstallFailed extends Error {
 }
 
 const progressMs = 500;
+const cleanAfterMs = 15_000;
 const freeBytesMin = 32 * 1024 * 1024; // The database and saves need some.
 
 /** Writes a word into the pipe. Rejects with `failed` if nobody reads it. */
