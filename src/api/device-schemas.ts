@@ -1,6 +1,6 @@
 /** Shapes of results on the device itself: its health, its log, its settings with explanations, and its API. */
 import * as v from "valibot";
-import { deviceActions, updateState } from "../core/device-shapes.ts";
+import { deviceActions, updateServer, updateState } from "../core/device-shapes.ts";
 import { keptLevels } from "../core/log-ring.ts";
 import { count, integer, time } from "../core/shapes.ts";
 
@@ -26,6 +26,7 @@ export const healthReport = v.object({
   checks: v.array(healthCheck),
   tls: v.exactOptional(v.object({ fingerprint: v.string() })),
   mqtt: v.exactOptional(v.object({ broker: v.string(), id: v.string(), connected: v.boolean() })),
+  updates: v.exactOptional(updateServer),
 });
 
 export const logLine = v.object({
@@ -59,6 +60,7 @@ export const deviceReport = v.object({
   slot: v.exactOptional(v.string()),
   actions: v.array(v.picklist(deviceActions)),
   updating: v.exactOptional(updateState),
+  updates: v.exactOptional(updateServer),
 });
 
 /** A setting, for people. Without `name` only the config file changes it, and `value` is not shown. */

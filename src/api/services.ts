@@ -71,6 +71,8 @@ export interface Services {
   health(): Promise<Health>;
   /** Facts about the machine. Resolves within two seconds, even if a folder does not answer. */
   device(): Promise<ValueOf<typeof deviceSchemas.deviceReport>>;
+  /** The server of updates; undefined if the settings name none. */
+  updates(): Health["updates"];
   /** Each rejects with `failed` if this machine cannot do it, and with `conflict` while an update is being installed. */
   readonly machine: {
     restart(): Promise<void>;

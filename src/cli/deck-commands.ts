@@ -1,5 +1,5 @@
 /** The commands of an owner: the state of the deck, its player, its taps, its mappings and its settings. */
-import { type Client, RpcError } from "../client/client.ts";
+import { type Calls, type Client, RpcError } from "../client/client.ts";
 import { exitCodes, exitFailure, StartError } from "../core/errors.ts";
 import { ago, didYouMean, isRecord, parseJson, printable } from "../core/text.ts";
 import { normalizeUid } from "../core/token.ts";
@@ -23,7 +23,7 @@ export const deckCommands = {
     if (json) return print(JSON.stringify({ version, health, active: playing, database: media.database }));
     const { connected } = health.readers;
     const total = media.database.totalMedia ?? 0;
-    const { mqtt } = health;
+    const { mqtt, updates } = health;
     const faults = health.checks.filter(({ ok }) => !ok);
     const rows = [
       ["service", `${version.version} on ${version.platform}, up ${spanOf(health.uptime)}`],
@@ -33,6 +33,7 @@ export const deckCommands = {
       ...(mqtt
         ? [["broker", `${mqtt.connected ? "" : "not "}connected to ${mqtt.broker} as ${mqtt.id}`]]
         : []),
+      ...(updates === undefined ? [] : [["updates", updatesText(updates)]]),
       ...faults.map(({ name, reason = "" }) => ["fault", `${name}: ${reason}`]),
     ];
     print(printableRows(rows));
@@ -203,4 +204,9 @@ function printableRows(rows: readonly (readonly string[])[]): string {
 
 function wrongUse(sentence: string): StartError {
   return new StartError(exitCodes.usage, sentence);
+}
+
+function updatesText({ server, latest, fault }: NonNullable<Calls["health"]["result"]["updates"]>): string {
+  const offer = latest === undefined ? "nothing newer" : latest.version;
+  return `${offer} at ${server}${fault === undefined ? "" : `: ${fault}`}`;
 }

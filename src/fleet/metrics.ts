@@ -166,6 +166,9 @@ async function statesOf({ services, dataFolder, site }: MetricsParts): Promise<r
       ...family("tapdeck_info", "The version, and on the image the board and the slot."),
       samples: [{ labels: info, value: 1 }],
     },
+    family("tapdeck_update_available", "Whether the server of updates offers another version.", "", [
+      ...(device.updates === undefined ? [] : [["", Number(device.updates.latest !== undefined)] as const]),
+    ]),
     family("tapdeck_index_files", "Files in the media index.", "", [["", totalMedia]]),
     family("tapdeck_index_running", "Whether the media are being indexed.", "", [["", Number(indexing)]]),
     family(

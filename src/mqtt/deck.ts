@@ -157,9 +157,10 @@ export function startDeck(parts: DeckParts) {
     broker,
     isConnected: link.isOpen,
     fault: link.fault,
-    /** Shows another state of updates. */
+    /** Shows another state of updates; without `latest` the installed version is the newest. */
     showUpdate(facts: Pick<UpdateFacts, "latest" | "summary">) {
-      update = { ...update, ...facts };
+      const { isInstalling = false } = update;
+      update = { isInstalling, ...facts };
       later("state/update");
     },
     /** Shows the faults, as they are now. */

@@ -5,6 +5,7 @@ import type { Settings } from "../config/settings.ts";
 import { describeSettings } from "../config/settings-table.ts";
 import { type Config, mediaFolders } from "../config/shape.ts";
 import type { Clock } from "../core/clock.ts";
+import type { UpdateServer } from "../core/device-shapes.ts";
 import type { Log } from "../core/log.ts";
 import type { ClosedPlaces } from "../core/media.ts";
 import type { SharedCards } from "../fleet/shared-cards.ts";
@@ -27,6 +28,7 @@ import { createHealth, createMediaCheck, diskFault, type FolderToCheck } from ".
 import { createLibrary, createWarningOf } from "./library.ts";
 import type { Mqtt } from "./mqtt.ts";
 import type { Stops } from "./stop-order.ts";
+import { followUpdateServer } from "./update-server.ts";
 
 interface ServiceSources
   extends Pick<Services, "logs" | "clients" | "pairByPin" | "audit" | "pairing" | "uploads"> {
@@ -61,13 +63,7 @@ export function createServices(sources: ServiceSources): Services {
   const { launcher, playTime, mapper, devices, store, clock, settings, readers, mqtt } = sources;
   const { closed, dataFolder, savesFault, fingerprint, media, uploads, clients, pairByPin, audit, pairing } =
     sources;
-  const machine = sources.stops.add(
-    "machine",
-    createMachineControl({
-      ...{ ...sources, environment: process.env, stopMedia: launcher.stop },
-      onUpdate: (state) => sources.bus.emit("device.updating", state),
-    }),
-  );
+  const { machine, updates } = createMachine(sources);
   // Created on demand, because only `rpc.discover` needs it.
   let description: Promise<OpenRpcDocument> | undefined;
   const databaseFault = () => {
@@ -112,6 +108,7 @@ export function createServices(sources: ServiceSources): Services {
       }),
       fingerprint,
       mqtt: () => mqtt()?.status(),
+      updates,
       checks: [
         { name: "readers", ask: () => readers().faults().join("; ") },
         { name: "database", ask: databaseFault },
@@ -126,7 +123,8 @@ export function createServices(sources: ServiceSources): Services {
         ...machineChecks(process.env, clock),
       ],
     }),
-    device: () => describeDevice(sources, machine),
+    device: () => describeDevice(sources, machine, updates()),
+    updates,
     machine,
     logs: sources.logs,
     media,
@@ -148,9 +146,28 @@ export function createServices(sources: ServiceSources): Services {
   };
 }
 
+function createMachine(sources: ServiceSources) {
+  const machine = sources.stops.add(
+    "machine",
+    createMachineControl({
+      ...{ ...sources, environment: process.env, stopMedia: sources.launcher.stop },
+      onUpdate: (state) => sources.bus.emit("device.updating", state),
+    }),
+  );
+  const updates = followUpdateServer({
+    ...{ ...sources, engine: machine.engine },
+    onLatest: () => sources.mqtt()?.showUpdate(),
+  });
+  return { machine, updates };
+}
+
 const startedMs = performance.now();
 
-async function describeDevice({ settings, dataFolder }: ServiceSources, machine: MachineControl) {
+async function describeDevice(
+  { settings, dataFolder }: ServiceSources,
+  machine: MachineControl,
+  updates: UpdateServer | undefined,
+) {
   const { roots, own } = mediaFolders(settings.current());
   const folders = [dataFolder, ...roots, ...own.map(({ folder }) => folder)];
   const [facts, disks] = await Promise.all([machineFacts(), diskFacts(folders)]);
@@ -163,6 +180,7 @@ async function describeDevice({ settings, dataFolder }: ServiceSources, machine:
     disks,
     actions: machine.actions,
     ...(updating === undefined ? {} : { updating }),
+    ...(updates === undefined ? {} : { updates }),
   };
 }
 

@@ -18,6 +18,8 @@ interface HealthParts {
   readonly fingerprint: () => string | undefined;
   /** The connection to a broker; undefined without one in the settings. */
   readonly mqtt: () => Health["mqtt"];
+  /** The server of updates; undefined without one in the settings. */
+  readonly updates: () => Health["updates"];
   /** Each returns the reason of a failure, or an empty string; undefined if it does not apply. An error is a reason too. */
   readonly checks: readonly {
     readonly name: HealthCheck["name"];
@@ -31,11 +33,12 @@ export function createHealth({
   readers,
   fingerprint,
   mqtt,
+  updates,
   checks: all,
 }: HealthParts): () => Promise<Health> {
   return async () => {
     const checks = (await Promise.all(all.map(check))).filter((one) => one !== undefined);
-    const [print, broker] = [fingerprint(), mqtt()];
+    const [print, broker, server] = [fingerprint(), mqtt(), updates()];
     return {
       status: checks.every(({ ok }) => ok) ? "ok" : "degraded",
       readers: readers(),
@@ -43,6 +46,7 @@ export function createHealth({
       checks,
       ...(print === undefined ? {} : { tls: { fingerprint: print } }),
       ...(broker === undefined ? {} : { mqtt: broker }),
+      ...(server === undefined ? {} : { updates: server }),
     };
   };
 }

@@ -19,7 +19,7 @@ import type { Deck, DeckParts } from "../mqtt/deck.ts";
 
 interface MqttParts {
   readonly settings: Settings;
-  readonly services: Pick<Services, "health" | "playback" | "readers" | "version" | "platform">;
+  readonly services: Pick<Services, "health" | "updates" | "playback" | "readers" | "version" | "platform">;
   readonly api: Pick<ApiServer, "dispatch" | "port">;
   readonly dataFolder: string;
   readonly bus: Bus;
@@ -55,6 +55,13 @@ export function followMqtt(parts: MqttParts) {
     caller: createCallers(api, settings, clock),
     taps: [],
   };
+  const showUpdate = () => {
+    const { version: latest, summary } = services.updates()?.latest ?? {};
+    deck?.showUpdate({
+      ...(latest === undefined ? {} : { latest }),
+      ...(summary === undefined ? {} : { summary }),
+    });
+  };
   const apply = async () => {
     const now = settings.current().mqtt;
     const hasEarlier = deck !== undefined || cleaning !== undefined || existsSync(deckParts.retainedPath);
@@ -66,6 +73,7 @@ export function followMqtt(parts: MqttParts) {
     if (isClosed) return;
     cleaning = await module.removeLeftovers(deckParts, now);
     if (now.url !== "") deck = module.startDeck({ ...deckParts, settings: now });
+    showUpdate();
   };
   /** Ends the present deck. Its retained topics stay at the broker if the next deck replaces them, or is invalid. */
   const leave = async (module: typeof import("../mqtt/deck.ts"), now: Config["mqtt"]) => {
@@ -101,8 +109,8 @@ export function followMqtt(parts: MqttParts) {
     fault(): string | undefined {
       return settings.current().mqtt.url === "" ? undefined : deck?.fault() || fault;
     },
-    /** Shows the newest known version. */
-    showUpdate: (facts: Parameters<Deck["showUpdate"]>[0]) => deck?.showUpdate(facts),
+    /** Shows the newest version that is known now. */
+    showUpdate,
     async close() {
       isClosed = true;
       following[Symbol.dispose]();

@@ -18,6 +18,7 @@ const stopOrder = [
   "pairing",
   "metrics",
   "shared cards",
+  "update server",
   "machine",
   "connections",
   "uploads",

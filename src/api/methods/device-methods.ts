@@ -19,19 +19,19 @@ export const deviceMethods = [
   method({
     name: "health",
     right: "look",
-    docs: "Whether readers, database, disk, settings, media and players are well, with a sentence for each fault. A media folder that is missing, or has lost all its media, is a fault, but an unplugged USB stick is none. A bundle of shared cards that is refused is a fault of the settings. Players that are not confined are a fault, and so is a program that is not installed and that media in the index need. `uptime` is in seconds; `tls.fingerprint` is the SHA-256 of the certificate for TLS. With a broker in the settings, `mqtt` is its connection. The SD image also has `device`, the faults of its start, and `watchdog`, its actions within the last day. A caller without the right `change` gets no `reason` and no `mqtt`, because they may name files, readers and devices.",
+    docs: "Whether readers, database, disk, settings, media and players are well, with a sentence for each fault. A media folder that is missing, or has lost all its media, is a fault, but an unplugged USB stick is none. A bundle of shared cards that is refused is a fault of the settings. Players that are not confined are a fault, and so is a program that is not installed and that media in the index need. `uptime` is in seconds; `tls.fingerprint` is the SHA-256 of the certificate for TLS. With a broker in the settings, `mqtt` is its connection. With a server of updates there, `updates` is its last answer: the newest version it offers, the time, and the reason of a failure, which is no fault of this device. The SD image also has `device`, the faults of its start, and `watchdog`, its actions within the last day. A caller without the right `change` gets no `reason`, no `mqtt` and no `updates`, because they may name files, readers and devices.",
     result: healthReport,
     async run(services, _params, caller) {
       const health = await services.health();
       if (allows(caller.grant(), "change")) return health;
-      const { mqtt: _mqtt, ...rest } = health;
+      const { mqtt: _mqtt, updates: _updates, ...rest } = health;
       return { ...rest, checks: health.checks.map(({ name, ok }) => ({ name, ok })) };
     },
   }),
   method({
     name: "device",
     right: "change",
-    docs: "The machine: its name, free memory, disks and networks. `uptime` is that of the service and `systemUptime` that of the machine, in seconds; the temperature is in °C, if there is a sensor. A disk names the folders of Tapdeck on it. `board` and `slot` are those of the SD image. `actions` are what a caller with the right `own` may ask here, and `updating` is the last update since the start, as in `device.updating`.",
+    docs: "The machine: its name, free memory, disks and networks. `uptime` is that of the service and `systemUptime` that of the machine, in seconds; the temperature is in °C, if there is a sensor. A disk names the folders of Tapdeck on it. `board` and `slot` are those of the SD image. `actions` are what a caller with the right `own` may ask here, `updating` is the last update since the start, as in `device.updating`, and `updates` as in `health`.",
     result: deviceReport,
     run: (services) => services.device(),
   }),

@@ -37,9 +37,11 @@ function factRows(facts: Facts): readonly HTMLElement[] {
   const { version, name, board, slot, uptime, systemUptime, memory, temperature } = facts;
   const row = (title: string, ...parts: readonly (string | undefined)[]) =>
     el("li", {}, el("div", { class: "what" }, ...named(title, parts.filter(Boolean).join(" · "))));
+  const latest = facts.updates?.latest;
   const place = board === undefined ? undefined : say.device.image(board, slot ?? "");
   return [
     row(`Tapdeck ${version}`, name, place),
+    ...(latest === undefined ? [] : [row(say.device.update, latest.version, latest.summary)]),
     row(say.device.running, say.device.service(spanOf(uptime)), say.device.system(spanOf(systemUptime))),
     row(
       say.device.memory,
