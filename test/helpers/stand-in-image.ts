@@ -1,0 +1,56 @@
+/**
+ * The root scripts of the image, as far as the service sees them: the pipe for its words, the progress of an update, and the note
+ * of the last one. A restart of the machine is a restart of the service with the progress gone.
+ */
+import { mkdir, mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { linesOf } from "./lines.ts";
+import { eventually, printed } from "./processes.ts";
+import { program } from "./tapdeck.ts";
+
+export type StandInImage = Awaited<ReturnType<typeof makeStandInImage>>;
+
+export async function makeStandInImage() {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-image-"));
+  const file = (name: string) => join(folder, name);
+  await mkdir(folder, { recursive: true });
+  await printed(["mkfifo", file("requests")]);
+  const reading = Bun.spawn(["sh", "-c", 'echo ready; exec cat <>"$1"', "sh", file("requests")], {
+    stdin: "ignore",
+    stdout: "pipe",
+  });
+  const words: string[] = [];
+  const read = async () => {
+    for await (const word of linesOf(reading.stdout)) words.push(word);
+  };
+  const done = read();
+  await eventually(() => words.length === 1);
+  let notes = 0;
+  const note = async (text: string) => {
+    await writeFile(file("last-update"), text);
+    // The notes of a minute differ by their time, too.
+    notes += 1;
+    await utimes(file("last-update"), 1_700_000_000 + notes, 1_700_000_000 + notes);
+  };
+  await note("");
+  return {
+    folder,
+    /** Starts the service on this image. */
+    command: ["env", `TAPDECK_MACHINE=${folder}`, program],
+    /** Requests for an update so far. */
+    updates: () => words.filter((word) => word === "update").length,
+    /** The output of `tapdeck update`. */
+    progress: (text: string) => writeFile(file("update"), text),
+    async note(event: "trying" | "kept" | "back", version: string) {
+      await note(`event=${event} slot=b version=${version} excused=\n`);
+    },
+    /** The machine has restarted. */
+    powerCycle: () => rm(file("update"), { force: true }),
+    async [Symbol.asyncDispose]() {
+      reading.kill();
+      await done;
+      await rm(folder, { recursive: true });
+    },
+  };
+}
