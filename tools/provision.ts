@@ -7,6 +7,7 @@
  *   OUT/ca.pem, OUT/ca.key      the local authority, made by openssl at the first run; keep ca.key to yourself
  *   OUT/cards/NAME              the files for the first partition of that card: tapdeck.conf, ca.pem, client.pem, client.key
  *
+ *   OUT/hawkbit-targets.json    of the rows with hawkbit_url: the body of `POST /rest/v1/targets`; each card has its token
  *   OUT/staff.secret, staff.csv with --staff: a secret for the staff, and the key of each card, which is derived from it
  *
  * A second run keeps the certificates that exist, and writes each tapdeck.conf again.
@@ -25,6 +26,8 @@ const days = "3650";
 const atOnce = 8;
 /** The words that name files which this tool makes. */
 const fileWords = { ca_file: "ca.pem", certificate_file: "client.pem", key_file: "client.key" };
+/** The same for cards with the word `hawkbit_url`. */
+const tokenWords = { token_file: "hawkbit.token" };
 
 interface Card {
   readonly line: number;
@@ -38,7 +41,7 @@ function cardsOf(text: string): readonly Card[] {
   const [head, ...rows] = csvRows(text.replace(/^\ufeff/, ""), /^"?\w+"?([,;\t])/.exec(text)?.[1] ?? ",");
   const keys = head?.cells.map((cell) => cell.trim()) ?? [];
   const faults: string[] = [];
-  const ofTool = keys.find((key) => Object.hasOwn(fileWords, key));
+  const ofTool = keys.find((key) => Object.hasOwn({ ...fileWords, ...tokenWords }, key));
   const twice = keys.find((key, at) => keys.indexOf(key) < at);
   if (!keys.includes("host_name")) faults.push("line 1: the column host_name is missing");
   if (ofTool !== undefined) faults.push(`line 1: ${ofTool} is written by this tool: delete that column`);
@@ -131,7 +134,15 @@ async function staffSecretIn(path: string): Promise<Buffer> {
   return Buffer.from(text, "hex");
 }
 
-async function makeCard({ name, values }: Card, out: string): Promise<void> {
+/** The target of a card at hawkBit, with a token that is made once. */
+async function makeTarget(name: string, folder: string) {
+  const path = join(folder, tokenWords.token_file);
+  if (!existsSync(path)) await writeFile(path, `${randomBytes(16).toString("hex")}\n`, { mode: 0o600 });
+  return { controllerId: name, name, securityToken: (await readFile(path, "utf8")).trim() };
+}
+
+/** Returns the target of the card at hawkBit, if it shall have one. */
+async function makeCard({ name, values }: Card, out: string) {
   const folder = join(out, "cards", name);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const [key, certificate] = [join(folder, "client.key"), join(folder, "client.pem")];
@@ -144,8 +155,11 @@ async function makeCard({ name, values }: Card, out: string): Promise<void> {
       out,
     );
   await copyFile(join(out, "ca.pem"), join(folder, "ca.pem"));
-  const lines = [...values, ...Object.entries(fileWords)].map(([word, value]) => `${word}=${value}\n`);
+  const target = values.has("hawkbit_url") ? [await makeTarget(name, folder)] : [];
+  const words = { ...fileWords, ...(target.length > 0 && tokenWords) };
+  const lines = [...values, ...Object.entries(words)].map(([word, value]) => `${word}=${value}\n`);
   await writeFile(join(folder, "tapdeck.conf"), lines.join(""), { mode: 0o600 });
+  return target;
 }
 
 async function provision(table: string, out: string, hasStaff: boolean): Promise<number> {
@@ -166,8 +180,13 @@ async function provision(table: string, out: string, hasStaff: boolean): Promise
     await certify("Tapdeck fleet", join(out, "ca.key"), join(out, "ca.pem"), [
       "keyUsage=critical,keyCertSign,cRLSign",
     ]);
+  const targets = [];
   for (let at = 0; at < cards.length; at += atOnce)
-    await Promise.all(cards.slice(at, at + atOnce).map((card) => makeCard(card, out)));
+    targets.push(...(await Promise.all(cards.slice(at, at + atOnce).map((card) => makeCard(card, out)))));
+  if (targets.flat().length > 0)
+    await writeFile(join(out, "hawkbit-targets.json"), `${JSON.stringify(targets.flat())}\n`, {
+      mode: 0o600,
+    });
   return cards.length;
 }
 

@@ -141,3 +141,24 @@ for (const [what, table, faults] of [
       expect([code, error.split("\n").slice(0, faults.length)]).toEqual([1, [...faults]]);
       await expect(stat(out)).rejects.toThrow("ENOENT");
     }));
+
+opensslTest(
+  "cards with a hawkBit server have tokens, which a later run keeps, and a list for the server",
+  () =>
+    provisioned(
+      "host_name,hawkbit_url\ndeck-1,https://updates.example\ndeck-2,\n",
+      async (out, { code }, again) => {
+        expect(code).toBe(0);
+        const read = async () => JSON.parse(await readFile(join(out, "hawkbit-targets.json"), "utf8"));
+        const targets = await read();
+        const token = (await readFile(join(out, "cards/deck-1/hawkbit.token"), "utf8")).trim();
+        expect(token).toMatch(/^[0-9a-f]{32}$/);
+        expect(targets).toEqual([{ controllerId: "deck-1", name: "deck-1", securityToken: token }]);
+        const conf = (name: string) => readFile(join(out, "cards", name, "tapdeck.conf"), "utf8");
+        expect(await conf("deck-1")).toContain("\ntoken_file=hawkbit.token\n");
+        expect(await conf("deck-2")).not.toContain("token");
+        await again();
+        expect(await read()).toEqual(targets);
+      },
+    ),
+);
