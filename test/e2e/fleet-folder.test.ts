@@ -1,0 +1,138 @@
+/** The folder `fleet`: each configuration is read by its program, or as far as that is possible without its image. */
+import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isRecord } from "../../src/core/text.ts";
+import { freePort } from "../helpers/free-port.ts";
+import { mosquitto } from "../helpers/mosquitto.ts";
+import { eventually, printed, run } from "../helpers/processes.ts";
+
+const root = join(import.meta.dir, "../..");
+const fleet = (path: string) => join(root, "fleet", path);
+const opensslTest = test.skipIf(Bun.which("openssl") === null);
+
+async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-fleet-"));
+  try {
+    await work(folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** Certificates of the folder's own tools: of the server, and of the decks hall-1 and hall-2. */
+async function certify(folder: string): Promise<void> {
+  await writeFile(join(folder, "fleet.csv"), "host_name\nhall-1\nhall-2\n");
+  await printed([
+    process.execPath,
+    join(root, "tools/provision.ts"),
+    join(folder, "fleet.csv"),
+    join(folder, "out"),
+  ]);
+  await mkdir(join(folder, "fleet"));
+  await copyFile(fleet("certify"), join(folder, "fleet/certify"));
+  await printed(["sh", join(folder, "fleet/certify"), join(folder, "out"), "servers.example", "127.0.0.1"]);
+}
+
+test("compose.yaml names pinned images, and files that are there or are made", async () => {
+  const compose: unknown = Bun.YAML.parse(await readFile(fleet("compose.yaml"), "utf8"));
+  const services = isRecord(compose) && isRecord(compose.services) ? compose.services : {};
+  const volumes = isRecord(compose) && isRecord(compose.volumes) ? Object.keys(compose.volumes) : [];
+  expect(Object.keys(services)).toEqual(["mosquitto", "hawkbit", "prometheus", "grafana", "home-assistant"]);
+  for (const service of Object.values(services)) {
+    if (!isRecord(service) || !Array.isArray(service.volumes)) throw new Error("a service without volumes");
+    expect(service.image).toMatch(/^[\w./-]+:v?\d+\.\d+(\.\d+)?$/);
+    for (const volume of service.volumes) {
+      const [source = ""] = String(volume).split(":");
+      if (source.startsWith(".")) expect(source === "./certificates" || existsSync(fleet(source))).toBe(true);
+      else expect(volumes).toContain(source);
+    }
+  }
+});
+
+test.skipIf(!existsSync(mosquitto) || Bun.which("openssl") === null)(
+  "mosquitto starts with its configuration, and a deck cannot publish for another one",
+  () =>
+    inFolder(async (folder) => {
+      await certify(folder);
+      await cp(fleet("mosquitto"), join(folder, "config"), { recursive: true });
+      await mkdir(join(folder, "data"));
+      await printed(["mosquitto_passwd", "-b", "-c", join(folder, "config/passwords"), "home", "word"]);
+      const [tlsPort, plainPort] = [freePort(), freePort()];
+      const conf = (await readFile(fleet("mosquitto/mosquitto.conf"), "utf8"))
+        .replaceAll("/mosquitto/", `${folder}/`)
+        .replaceAll("/certificates/", `${folder}/fleet/certificates/`)
+        .replace("listener 8883", `user root\nlistener ${tlsPort}`)
+        .replace("listener 1883", `listener ${plainPort} 127.0.0.1`);
+      await writeFile(join(folder, "config/mosquitto.conf"), conf);
+      await using broker = Bun.spawn([mosquitto, "-c", join(folder, "config/mosquitto.conf")], {
+        stdio: ["ignore", "ignore", "ignore"],
+      });
+      await eventually(async () => {
+        const socket = await Bun.connect({ hostname: "127.0.0.1", port: plainPort, socket: { data() {} } });
+        socket.end();
+      });
+      const card = join(folder, "out/cards/hall-1");
+      const publish = (topic: string, ...tls: readonly string[]) =>
+        run([
+          ...["mosquitto_pub", "-h", "127.0.0.1", "-p", `${tlsPort}`, "-V", "5", "-q", "1", "-m", "x"],
+          ...["--cafile", join(card, "ca.pem"), ...tls, "-t", topic],
+        ]);
+      const own = ["--cert", join(card, "client.pem"), "--key", join(card, "client.key")];
+      expect((await publish("tapdeck/hall-1/tap", ...own)).error).toBe("");
+      expect((await publish("tapdeck/hall-2/tap", ...own)).error).toContain("Not authorized");
+      expect((await publish("tapdeck/hall-1/tap")).code).not.toBe(0);
+      const home = [
+        "mosquitto_sub",
+        "-h",
+        "127.0.0.1",
+        "-p",
+        `${plainPort}`,
+        "-u",
+        "home",
+        "-P",
+        "word",
+        "-V",
+        "5",
+      ];
+      const hearing = run([...home, "-t", "tapdeck/+/availability", "-C", "1", "-W", "20"]);
+      await eventually(async () => {
+        await publish("tapdeck/hall-1/availability", ...own);
+        return (await Promise.race([hearing, Bun.sleep(50)]))?.out === "x";
+      });
+      broker.kill();
+    }),
+);
+
+opensslTest("the certificate of the servers is of the authority of the decks, with its names", () =>
+  inFolder(async (folder) => {
+    await certify(folder);
+    const made = (name: string) => join(folder, "fleet/certificates", name);
+    const verify = ["openssl", "verify", "-purpose", "sslserver", "-verify_hostname", "servers.example"];
+    expect(await printed([...verify, "-CAfile", made("ca.pem"), made("server.pem")])).toEndWith(": OK");
+  }),
+);
+
+test.skipIf(Bun.which("promtool") === null)("promtool accepts the configuration of Prometheus", () =>
+  inFolder(async (folder) => {
+    await cp(fleet("prometheus"), folder, { recursive: true });
+    const conf = await readFile(fleet("prometheus/prometheus.yml"), "utf8");
+    await writeFile(join(folder, "prometheus.yml"), conf.replace("/etc/prometheus", folder));
+    const { out, code } = await run(["promtool", "check", "config", join(folder, "prometheus.yml")]);
+    expect([code, out]).toEqual([0, expect.stringContaining("is valid prometheus config file syntax")]);
+  }),
+);
+
+test("the configurations of Grafana and Home Assistant are YAML, and Grafana finds its dashboard", async () => {
+  const read = async (path: string): Promise<unknown> => Bun.YAML.parse(await readFile(fleet(path), "utf8"));
+  expect(await read("grafana/datasources.yaml")).toMatchObject({
+    datasources: [{ type: "prometheus", url: "http://prometheus:9090" }],
+  });
+  expect(await read("grafana/dashboards.yaml")).toMatchObject({
+    providers: [{ options: { path: "/var/lib/grafana/dashboards" } }],
+  });
+  expect(existsSync(join(root, "packaging/grafana/tapdeck.json"))).toBe(true);
+  expect(await read("home-assistant/configuration.yaml")).toEqual({ default_config: null });
+});
