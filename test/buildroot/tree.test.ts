@@ -54,6 +54,17 @@ test.each(names)("%s leaves the program as it was compiled, and wants every hash
   expect(text).toContain("BR2_DOWNLOAD_FORCE_CHECK_HASHES=y");
 });
 
+test.each(names)(
+  "%s installs updates with RAUC in one process, and its kernel checks their hashes",
+  async (name) => {
+    const text = await readFile(join(tree, "configs", `${name}_defconfig`), "utf8");
+    expect(text).toContain("BR2_PACKAGE_RAUC=y\n# BR2_PACKAGE_RAUC_DBUS is not set\n");
+    const kernel = (await readFile(join(tree, "board/common/linux.fragment"), "utf8")).split("\n");
+    for (const option of ["BLK_DEV_LOOP", "BLK_DEV_DM", "DM_VERITY", "CRYPTO_SHA256", "SQUASHFS"])
+      expect(kernel).toContain(`CONFIG_${option}=y`);
+  },
+);
+
 test.each(names)("every file of ours that %s names is there", async (name) => {
   const text = await readFile(join(tree, "configs", `${name}_defconfig`), "utf8");
   const paths = [...text.matchAll(/\$\(BR2_EXTERNAL_TAPDECK_PATH\)([^\s"]*)/g)].map(([, path]) =>
