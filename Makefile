@@ -7,7 +7,7 @@ BIN := node_modules/.bin
 SOURCES := $(shell find src drivers -name '*.ts' -o -name '*.jsonl' -o -path 'src/web/*.*' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-unit mutate check build deb clients image test-buildroot image-qemu test-image test-vm test-clients test-home-assistant update-bundle fuzz soak bench hostile pictures page-pictures clean tools
+.PHONY: help run test test-unit mutate check build deb clients image test-buildroot image-qemu test-image test-vm test-clients test-home-assistant update-bundle update-authority fuzz soak bench hostile pictures page-pictures clean tools
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -92,6 +92,9 @@ ROOT ?= build/image/input/root.squashfs
 SLOT ?= build/image/boot/slot-a
 update-bundle: node_modules/.ready ## Sign dist/tapdeck-BOARD.update with KEY=FILE, of ROOT=IMAGE and SLOT=FOLDER
 	@$(BUN) tools/update-bundle.ts --key "$(KEY)" --board "$(BOARD)" --root "$(ROOT)" --boot "$(SLOT)" --out "dist/tapdeck-$(BOARD).update"
+
+update-authority: node_modules/.ready ## Make the keys that sign updates: FOLDER=FOLDER; RENEW=1 makes another one, REVOKE=FILE revokes one
+	@$(BUN) tools/update-authority.ts "$(FOLDER)" $(if $(RENEW),--renew) $(if $(REVOKE),--revoke "$(REVOKE)")
 
 test-vm: dist/tapdeck-linux-arm64 ## Drive real kernel drivers in a virtual machine: four readers, plugged and unplugged, and macros
 	@tools/image-setup

@@ -1,0 +1,107 @@
+/** Bundles of updates and the authority that signs them, judged by RAUC itself with the settings of the image. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type Authority,
+  authorityIn,
+  makeAuthority,
+  renewCertificate,
+  revokeCertificate,
+} from "../../tools/image/authority.ts";
+import { root } from "../../tools/image/meta.ts";
+import { makeRaucBundle } from "../../tools/image/rauc-bundle.ts";
+import { run } from "../../tools/image/run.ts";
+
+let folder: string;
+let authority: Authority;
+const at = (path: string) => join(folder, path);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tapdeck-bundle-test-"));
+  await mkdir(at("slot/overlays"), { recursive: true });
+  await writeFile(at("slot/Image"), "a kernel");
+  await writeFile(at("slot/overlays/one.dtbo"), "an overlay");
+  await writeFile(at("slot/manifest.json"), "of the version before");
+  await writeFile(at("root.img"), crypto.getRandomValues(new Uint8Array(60_000)));
+  authority = await makeAuthority(at("authority"));
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+test("a bundle has the root file system, the boot files with their manifest, and the hook", async () => {
+  await bundle("one", "0.2.0");
+  expect(await judge("one", authority.keyring)).toContain("RAUC_MF_VERSION='0.2.0'");
+  expect(await judge("one", authority.keyring)).toContain("RAUC_MF_COMPATIBLE='tapdeck-qemu'");
+  await run(["unsquashfs", "-q", "-n", "-d", at("inside"), at("one")]);
+  expect((await readdir(at("inside"))).toSorted()).toEqual([
+    ...["boot.tar", "hook", "manifest.raucm", "root.img"],
+  ]);
+  expect((await stat(at("inside/hook"))).mode & 0o777).toBe(0o755);
+  expect(await readFile(at("inside/root.img"))).toEqual(await readFile(at("root.img")));
+  await mkdir(at("boot"));
+  await run(["tar", "-x", "-f", at("inside/boot.tar"), "-C", at("boot")]);
+  expect((await readdir(at("boot"), { recursive: true })).toSorted()).toEqual([
+    ...["Image", "next.json", "overlays", "overlays/one.dtbo"],
+  ]);
+  const manifest = JSON.parse(await readFile(at("boot/next.json"), "utf8"));
+  expect(manifest).toMatchObject({ version: "0.2.0", board: "qemu" });
+  expect(manifest.parts.map(({ name }: { readonly name: string }) => name)).toEqual([
+    ...["root", "boot/Image", "boot/overlays/one.dtbo"],
+  ]);
+});
+
+test("another authority's bundle is refused", async () => {
+  const other = await makeAuthority(at("other"));
+  await bundle("foreign", "0.2.0", other);
+  expect(await judge("foreign", other.keyring)).toContain("RAUC_MF_VERSION");
+  expect(await judge("foreign", authority.keyring)).toContain("signature verification failed");
+});
+
+test("a renewed certificate is accepted; a revoked one is not, although it signed before", async () => {
+  await bundle("before", "0.2.0");
+  const lost = at("authority/lost.pem");
+  await run(["cp", authority.certificate, lost]);
+  await renewCertificate(at("authority"));
+  await bundle("after", "0.3.0");
+  expect(await judge("before", authority.keyring)).toContain("RAUC_MF_VERSION='0.2.0'");
+  expect(await judge("after", authority.keyring)).toContain("RAUC_MF_VERSION='0.3.0'");
+  await revokeCertificate(at("authority"), lost);
+  expect(await judge("before", authority.keyring)).toContain("certificate revoked");
+  // A list of today accepts the signatures from before it.
+  expect(await judge("after", authority.keyring)).toContain("RAUC_MF_VERSION='0.3.0'");
+});
+
+test("secret keys are for their owner only, and an authority is never overwritten", async () => {
+  for (const name of ["ca.key", "sign.key"])
+    expect((await stat(at(`authority/${name}`))).mode & 0o777).toBe(0o600);
+  expect((await stat(at("authority"))).mode & 0o777).toBe(0o700);
+  const before = await readFile(at("authority/ca.key"), "utf8");
+  await expect(makeAuthority(at("authority"))).rejects.toThrow("has an authority already");
+  expect(await readFile(at("authority/ca.key"), "utf8")).toBe(before);
+});
+
+function bundle(name: string, version: string, signer: Authority = authorityIn(at("authority"))) {
+  const input = { version, board: "qemu", root: at("root.img"), boot: at("slot") };
+  return makeRaucBundle(at(name), input, signer);
+}
+
+/** The output of `rauc info` with the image's settings and this keyring. */
+async function judge(name: string, keyring: string): Promise<string> {
+  const settings = await readFile(join(root, "overlay/etc/rauc/system.conf"), "utf8");
+  const path = at("system.conf");
+  const adapted = settings
+    .replace("@BOARD@", "qemu")
+    .replace("/etc/rauc/keyring.pem", keyring)
+    .replace("/run/rauc.status", at("status"));
+  await writeFile(path, adapted);
+  const child = Bun.spawn(["rauc", "--conf", path, "info", "--output-format=shell", at(name)], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [said, complained] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  return said + complained;
+}

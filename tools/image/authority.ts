@@ -1,0 +1,126 @@
+/**
+ * The authority that signs updates: X.509 certificates of one folder, made by openssl.
+ *
+ *   ca.pem  ca.key          the authority, for 20 years; P-256
+ *   sign.pem  sign.key      the certificate that signs now, for 10 years
+ *   issued/<serial>.pem     every certificate that ever signed
+ *   keyring.pem             the authority and its list of revoked certificates: overlay/etc/rauc/keyring.pem of an image
+ *   ca.cnf  index.txt ...   the files of `openssl ca`
+ */
+import { existsSync } from "node:fs";
+import { appendFile, chmod, copyFile, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { run } from "./run.ts";
+
+/** The files that sign a bundle, and those that check it. */
+export interface Authority {
+  readonly certificate: string;
+  readonly key: string;
+  readonly keyring: string;
+}
+
+export function authorityIn(folder: string): Authority {
+  return {
+    certificate: join(folder, "sign.pem"),
+    key: join(folder, "sign.key"),
+    keyring: join(folder, "keyring.pem"),
+  };
+}
+
+/** Makes an authority with its first certificate, in a folder that has none yet. Throws if openssl fails. */
+export async function makeAuthority(folder: string): Promise<Authority> {
+  if (existsSync(join(folder, "ca.key")))
+    throw new Error(`${folder} has an authority already: renew or revoke its certificates`);
+  await mkdir(join(folder, "issued"), { recursive: true, mode: 0o700 });
+  await chmod(folder, 0o700);
+  await writeFile(join(folder, "ca.cnf"), settings);
+  await writeFile(join(folder, "index.txt"), "");
+  await writeFile(join(folder, "crlnumber"), "01\n");
+  await makeKey(folder, "ca.key");
+  await openssl(folder, [
+    ...["req", "-x509", "-new", "-key", "ca.key", "-days", "7300", "-subj", "/O=Tapdeck/CN=Tapdeck updates"],
+    ...["-config", "ca.cnf", "-extensions", "authority_extensions", "-out", "ca.pem"],
+  ]);
+  await renewCertificate(folder);
+  await writeKeyring(folder);
+  return authorityIn(folder);
+}
+
+export async function ensureAuthority(folder: string): Promise<Authority> {
+  return existsSync(join(folder, "keyring.pem")) ? authorityIn(folder) : makeAuthority(folder);
+}
+
+/** Makes another key and certificate, which sign from now on. Images that trust the authority accept it as they are. */
+export async function renewCertificate(folder: string): Promise<Authority> {
+  const number = (await readdir(join(folder, "issued"))).length + 1;
+  await makeKey(folder, "sign.key.new");
+  await openssl(folder, [
+    ...["req", "-new", "-key", "sign.key.new", "-subj", `/O=Tapdeck/CN=Tapdeck signing ${number}`],
+    ...["-config", "ca.cnf", "-out", "sign.csr"],
+  ]);
+  await openssl(folder, [
+    ...["ca", "-batch", "-notext", "-config", "ca.cnf", "-extensions", "signing_extensions"],
+    ...["-in", "sign.csr", "-out", "sign.pem.new"],
+  ]);
+  for (const name of ["sign.key", "sign.pem"]) await rename(join(folder, `${name}.new`), join(folder, name));
+  return authorityIn(folder);
+}
+
+/**
+ * Revokes a certificate, and writes the keyring that refuses it. A board refuses the certificate once it has an image with this
+ * keyring.
+ */
+export async function revokeCertificate(folder: string, certificate: string): Promise<void> {
+  await openssl(folder, ["ca", "-config", "ca.cnf", "-revoke", certificate]);
+  await writeKeyring(folder);
+}
+
+/** The list has to be valid at the time of each signature, also of those before it, and a board has no clock. */
+async function writeKeyring(folder: string): Promise<void> {
+  await openssl(folder, [
+    ...["ca", "-config", "ca.cnf", "-gencrl", "-out", "revoked.pem"],
+    ...["-crl_lastupdate", "20200101000000Z", "-crl_nextupdate", "20991231235959Z"],
+  ]);
+  const fresh = join(folder, "keyring.pem.new");
+  await copyFile(join(folder, "ca.pem"), fresh);
+  await appendFile(fresh, await readFile(join(folder, "revoked.pem")));
+  await rename(fresh, join(folder, "keyring.pem"));
+}
+
+async function makeKey(folder: string, name: string): Promise<void> {
+  await writeFile(join(folder, name), "", { mode: 0o600 });
+  await openssl(folder, ["ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", name]);
+}
+
+async function openssl(cwd: string, words: readonly string[]): Promise<void> {
+  await run(["openssl", ...words], { cwd });
+}
+
+/** Of openssl, with paths below the folder (its manual, ca(1) and x509v3_config(5)). */
+const settings = `[req]
+distinguished_name = name
+[name]
+[ca]
+default_ca = authority
+[authority]
+database = index.txt
+new_certs_dir = issued
+rand_serial = yes
+crlnumber = crlnumber
+certificate = ca.pem
+private_key = ca.key
+default_md = sha256
+default_days = 3650
+unique_subject = no
+policy = subject
+[subject]
+organizationName = match
+commonName = supplied
+[authority_extensions]
+basicConstraints = critical,CA:TRUE
+keyUsage = critical,keyCertSign,cRLSign
+[signing_extensions]
+basicConstraints = critical,CA:FALSE
+keyUsage = critical,digitalSignature
+extendedKeyUsage = emailProtection,codeSigning
+`;
