@@ -14,8 +14,11 @@ const state = join(root, "build/apt");
 const suite = "bookworm";
 const sources = [
   `deb [arch=arm64] http://deb.debian.org/debian ${suite} main`,
+  `deb-src http://deb.debian.org/debian ${suite} main`,
   `deb [arch=arm64] http://deb.debian.org/debian-security ${suite}-security main`,
 ];
+/** The settings of apt, once `unpackPackages` has fetched. */
+export const aptConfigPath = join(state, "apt.conf");
 /** The package that names its newest kernel in its dependencies. */
 const kernelPackage = "linux-image-arm64";
 
@@ -74,7 +77,6 @@ async function writeAptConfig(): Promise<string> {
   await mkdir(join(state, "cache/archives/partial"), { recursive: true });
   await writeFile(join(state, "status"), "");
   await writeFile(join(state, "sources.list"), `${sources.join("\n")}\n`);
-  const path = join(state, "apt.conf");
   const lines = [
     `Dir::State "${state}"`,
     `Dir::State::status "${join(state, "status")}"`,
@@ -91,6 +93,6 @@ async function writeAptConfig(): Promise<string> {
   // Debian has this file; other systems need the package of the keyring.
   if (existsSync("/usr/share/keyrings/debian-archive-keyring.gpg"))
     lines.push(`Dir::Etc::trustedparts "/usr/share/keyrings"`);
-  await writeFile(path, lines.map((line) => `${line};\n`).join(""));
-  return path;
+  await writeFile(aptConfigPath, lines.map((line) => `${line};\n`).join(""));
+  return aptConfigPath;
 }

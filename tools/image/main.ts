@@ -8,12 +8,14 @@ import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from
 import { join } from "node:path";
 import { keptText } from "../../src/update/boot-control.ts";
 import { manifestName } from "../../src/update/update-bundle.ts";
+import { ensureAuthority } from "./authority.ts";
 import { unpackPackages } from "./debs.ts";
 import { readMeta, root } from "./meta.ts";
 import { copyModules, rootModules, systemModules } from "./modules.ts";
 import { addonLibraries, packages } from "./packages.ts";
 import { putPlayers } from "./players.ts";
 import { makeFolders, putBusyBox, putLibrariesOf, putPrograms } from "./programs.ts";
+import { compileRauc } from "./rauc.ts";
 import { run } from "./run.ts";
 import { ensureKey } from "./signing.ts";
 
@@ -27,6 +29,7 @@ const work = join(root, "build/image");
 const target = join(work, "root");
 const boot = join(work, "boot");
 const updateKeyPath = join(root, "build/update.key");
+const authorityFolder = join(root, "build/update-authority");
 const binary = join(root, "dist/tapdeck-linux-arm64");
 const meta = readMeta();
 const started = performance.now();
@@ -50,6 +53,9 @@ async function makeRoot(): Promise<void> {
       dereference: true,
     });
   await putLibrariesOf(binary, tree, target);
+  const rauc = await compileRauc(tree);
+  await cp(rauc, join(target, "usr/bin/rauc"));
+  await putLibrariesOf(rauc, tree, target);
   for (const name of addonLibraries)
     await putLibrariesOf(join(target, "usr/lib/aarch64-linux-gnu", name), tree, target);
   const before = new Set(await readdir(target, { recursive: true }));
@@ -98,6 +104,8 @@ async function compile(program: string): Promise<void> {
 async function trustUpdates(): Promise<void> {
   const { publicHex } = await ensureKey(updateKeyPath);
   await writeFile(join(target, "etc/tapdeck/update-keys"), `${publicHex} the tests of this checkout\n`);
+  const { keyring } = await ensureAuthority(authorityFolder);
+  await cp(keyring, join(target, "etc/rauc/keyring.pem"));
 }
 
 /** Kernel, first file system and the board's device tree; also the files that people edit. */

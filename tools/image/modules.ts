@@ -30,6 +30,9 @@ export const systemModules: readonly string[] = [
   "uas",
   "sd_mod",
   "zram",
+  // The bundle of an update, whose hashes are checked at each read.
+  "loop",
+  "dm-verity",
   // The emulated boards: network, random numbers, USB, the watchdog.
   "virtio_net",
   "virtio-rng",

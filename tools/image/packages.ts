@@ -28,6 +28,9 @@ export const packages: readonly string[] = [
   // Drawing on a machine without a graphics processor.
   "libgl1-mesa-dri",
   "libegl-mesa0",
+  // RAUC is compiled from Debian's source, because Debian's own program needs D-Bus.
+  "libglib2.0-dev",
+  "libssl-dev",
 ];
 
 /** Dependencies without a file for the image: 190 MB of pictures for menus, fonts and package tools. */
@@ -40,6 +43,12 @@ export const unusedPackages: readonly string[] = [
   "debconf",
   "dpkg",
   "tar",
+  // Tools for the headers of libraries, which run on this machine instead.
+  "libglib2.0-dev-bin",
+  "python3-distutils",
+  "pkgconf",
+  "pkgconf-bin",
+  "libpkgconf3",
 ];
 
 /** Libraries of the addons, whose names are hidden inside the binary. */

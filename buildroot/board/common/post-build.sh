@@ -19,6 +19,7 @@ ln -s ../run/ssh "$target/root/.ssh" # The key comes from tapdeck.conf.
 chmod 0600 "$target/etc/shadow"
 chmod 0700 "$target/root"
 # An update names its board. Buildroot passes the name by BR2_ROOTFS_POST_SCRIPT_ARGS.
+sed -i "s/@BOARD@/${2:-unknown}/" "$target/etc/rauc/system.conf"
 mkdir -p "$target/etc/tapdeck" "$profiles"
 printf '%s\n' "${2:-unknown}" >"$target/etc/tapdeck/board"
 printf 'Tapdeck %s\n' "$TAPDECK_VERSION" >"$target/etc/tapdeck-release"

@@ -1,0 +1,54 @@
+/**
+ * RAUC for the stand-in image, compiled from the source of Debian's package. The program in Debian's package needs D-Bus for an
+ * installation; Buildroot compiles RAUC without it, too.
+ */
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { aptConfigPath } from "./debs.ts";
+import { root } from "./meta.ts";
+import { libraryFolder } from "./programs.ts";
+import { run } from "./run.ts";
+
+const folder = join(root, "build/image/rauc");
+const program = join(folder, "rauc");
+/** No D-Bus service, no downloads of its own, no partition tables. */
+const without = ["service", "network", "streaming", "json", "gpt"].map((name) => `--disable-${name}`);
+
+/**
+ * Compiles RAUC with the headers and libraries of the unpacked packages. Returns the path of the program, which is kept until
+ * `make clean`.
+ */
+export async function compileRauc(tree: string): Promise<string> {
+  const made = join(folder, ".made");
+  const wanted = `${tree} ${without.join(" ")}\n`;
+  if ((await readFile(made, "utf8").catch(() => "")) === wanted) return program;
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  const environment = { APT_CONFIG: aptConfigPath };
+  // apt checks the signature of the index, and the hash of the source.
+  await run(["apt-get", "-qq", "update"], { environment });
+  await run(["apt-get", "-qq", "source", "--download-only", "rauc"], { cwd: folder, environment });
+  const archive = (await readdir(folder)).find((name) => /\.orig\.tar\.[a-z0-9]+$/.test(name));
+  if (archive === undefined) throw new Error("Debian's source package of RAUC has no archive");
+  const source = join(folder, "source");
+  await mkdir(source);
+  await run(["tar", "-x", "-f", join(folder, archive), "-C", source, "--strip-components=1"]);
+  await run(
+    [
+      ...["./configure", "--quiet", "--host=aarch64-linux-gnu", ...without],
+      ...[`CC=aarch64-linux-gnu-gcc --sysroot=${tree}`, "CFLAGS=-O2", "LDFLAGS=-s"],
+    ],
+    {
+      cwd: source,
+      environment: {
+        PKG_CONFIG_LIBDIR: [`${tree}/${libraryFolder}/pkgconfig`, `${tree}/usr/share/pkgconfig`].join(":"),
+        PKG_CONFIG_SYSROOT_DIR: tree,
+      },
+    },
+  );
+  await run(["make", "--silent", "-j2", "rauc"], { cwd: source });
+  await rename(join(source, "rauc"), program);
+  await rm(source, { recursive: true });
+  await writeFile(made, wanted);
+  return program;
+}
