@@ -210,11 +210,11 @@ Exit code 1 if the file was refused; then nothing was changed.`,
     words: [1, 1],
   },
   update: {
-    usage: "update FILE | --status | --undo",
+    usage: "update FILE|URL | --status | --undo",
     summary: "update the system of Tapdeck's own image",
-    more: `As root, in the image's shell. FILE is a signed bundle. It is checked as a whole, written beside the running
-system, read back, and tried. It is kept after a healthy minute; otherwise the old system starts again by itself.
-Exit code 1 if the file was refused; then nothing was written.`,
+    more: `As root, in the image's shell. FILE is a signed bundle, and URL its address. RAUC checks it as a whole, and writes it
+beside the running system. It is read back and tried, and kept after a healthy minute; otherwise the old system starts
+again by itself. Exit code 1 if the file was refused; then nothing was written.`,
     options: {
       "allow-older": "accept a version older than the running one",
       status: "show the systems in the two slots",

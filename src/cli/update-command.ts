@@ -1,20 +1,26 @@
 /** `tapdeck update`: installs a bundle, shows the slots, reverts, and, for the init script, decides on a trial. */
 import { existsSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
-import { exitCodes, exitFailure, messageOf } from "../core/errors.ts";
-import { otherSlot, slots } from "../update/boot-control.ts";
-import { checkUpdate, type Step } from "../update/check-bundle.ts";
-import { openSource } from "../update/disk.ts";
-import { goBack, manifestOf, writeUpdate } from "../update/install.ts";
-import { imagePaths, type Machine, type MachinePaths, openMachine } from "../update/machine.ts";
+import { access } from "node:fs/promises";
+import { resolve } from "node:path";
+import { systemClock } from "../core/clock.ts";
 import {
-  isExcused,
-  judge,
-  readUpdateNote,
-  startTrial,
-  type Trial,
-  writeUpdateNote,
-} from "../update/trial.ts";
+  updateBootBytesMax,
+  updateFetchMsMax,
+  updateFreeBytesMin,
+  updateRootBytesMax,
+} from "../core/console-limits.ts";
+import { download, removeDownload } from "../core/download.ts";
+import { exitCodes, exitFailure, messageOf } from "../core/errors.ts";
+import { otherSlot, slotFolder, slots } from "../update/boot-control.ts";
+import { bootFilesAt } from "../update/disk.ts";
+import { imagePaths, type Machine, type MachinePaths, openMachine } from "../update/machine.ts";
+import { type BundleFacts, createRauc, type Rauc } from "../update/rauc.ts";
+import { answerRauc } from "../update/rauc-calls.ts";
+import { freeSlot, goBack, manifestOf, type Step } from "../update/slot-content.ts";
+import { compareVersions } from "../update/slot-manifest.ts";
+import { readUpdateNote, writeUpdateNote } from "../update/trial.ts";
 import { createStatusLine, type Terminal } from "./show.ts";
+import { complaintBefore, decideOnTrial, type Time } from "./update-trial.ts";
 
 export type UpdateAction =
   | { readonly kind: "install"; readonly path: string; readonly allowOlder: boolean }
@@ -32,20 +38,13 @@ export interface UpdateParts {
   /** Runs the command that restarts the machine. */
   readonly restart?: (command: readonly string[]) => Promise<void>;
   readonly lockPath?: string;
+  readonly rauc?: Rauc;
   readonly time?: Time;
 }
 
-/** A monotonic clock. */
-export interface Time {
-  now(): number;
-  sleep(ms: number): Promise<void>;
-}
-
-const realTime: Time = { now: () => performance.now(), sleep: (ms) => Bun.sleep(ms) };
-
 /** Returns the exit code; throws `StartError` with a sentence. */
 export async function runUpdate(action: UpdateAction, parts: UpdateParts): Promise<number> {
-  const known = { paths: imagePaths, ...parts };
+  const known = { paths: imagePaths, rauc: createRauc(), ...parts };
   const { paths } = known;
   if (action.kind === "status") return showStatus(await openMachine(paths), known);
   if (paths === imagePaths && process.getuid?.() !== 0)
@@ -67,42 +66,86 @@ export async function runUpdate(action: UpdateAction, parts: UpdateParts): Promi
   return exitCodes.ok;
 }
 
-/** Asks again if the service is busy, because the trial excuses only complaints from before the update. */
-async function complaintBefore({ port, time = realTime }: UpdateParts): Promise<string> {
-  for (let asked = 1; ; asked++) {
-    const { pong, complaint } = await healthOf(port);
-    if (pong || asked === asksMax) return pong ? complaint : "";
-    await time.sleep(askEveryMs);
-  }
-}
-
-type KnownParts = UpdateParts & { readonly paths: MachinePaths };
+type KnownParts = UpdateParts & { readonly paths: MachinePaths; readonly rauc: Rauc };
 
 async function install(
   { path, allowOlder }: Extract<UpdateAction, { kind: "install" }>,
   machine: Machine,
   parts: KnownParts,
 ): Promise<string> {
-  const { screen, paths } = parts;
-  await using source = await openSource(path).catch((error: unknown) => {
-    throw exitFailure(`${path}: ${messageOf(error)}`, error);
-  });
+  const { screen, paths, rauc } = parts;
+  if (!machine.hasAuthority)
+    throw exitFailure("this system trusts nobody's updates: its image was made without a key for them");
+  const slot = await freeSlot(machine.control);
+  await using file = await fileOf(path, parts);
+  const facts = await rauc.read(file.path);
+  judgeVersion(facts, machine, allowOlder);
+  report(parts, `${screen.isTerminal ? "\n" : ""}installing ${facts.version}`, { installing: facts.version });
   const progress = createProgress(parts);
-  const installation = { ...machine, source, allowOlder, progress };
-  const checked = await checkUpdate(installation);
-  const { version } = checked.manifest;
-  report(parts, `${screen.isTerminal ? "\n" : ""}installing ${version}`, { installing: version });
+  const { running } = machine.control;
+  let isWriting = false;
+  await whileWritable(paths, async () => {
+    await machine.files.makeFolder(slotFolder(slot));
+    await rauc.install({
+      ...{ path: file.path, facts, running },
+      async answer(words, folder) {
+        isWriting = false;
+        const bundle = bootFilesAt(folder, async () => {});
+        await answerRauc(machine, { words, bundle, progress, checked: () => keepBackup(parts) });
+        isWriting = words[0] === "set-state";
+      },
+      wrote: (bytes) => {
+        if (isWriting) progress("writing", Math.min(bytes, facts.rootBytes), facts.rootBytes);
+      },
+    });
+  });
+  if (screen.isTerminal && parts.json !== true) screen.write("\n");
+  return facts.version;
+}
+
+/** The file itself, or one that is fetched from its address and removed at the end. */
+async function fileOf(path: string, parts: KnownParts): Promise<{ readonly path: string } & AsyncDisposable> {
+  if (!/^https?:\/\//.test(path)) {
+    await access(path).catch((error: unknown) => {
+      throw exitFailure(`${path}: ${messageOf(error)}`, error);
+    });
+    return { path: resolve(path), [Symbol.asyncDispose]: async () => {} };
+  }
+  const { fetched } = parts.paths;
+  const remove = () => removeDownload(fetched);
+  const progress = createProgress(parts);
+  try {
+    const place = {
+      ...{ path: fetched, clock: systemClock, freeBytesMin: updateFreeBytesMin },
+      bytesMax: updateBootBytesMax + updateRootBytesMax,
+      progress: (percent: number) => progress("fetching", percent, 100),
+    };
+    await download({ url: path }, place, AbortSignal.timeout(updateFetchMsMax));
+  } catch (error) {
+    await remove();
+    throw exitFailure(messageOf(error), error);
+  }
+  return { path: fetched, [Symbol.asyncDispose]: remove };
+}
+
+function judgeVersion(facts: BundleFacts, { board, version }: Machine, allowOlder: boolean): void {
+  if (facts.board !== board)
+    throw exitFailure(`this update is for the board ${facts.board}, and this one is ${board}`);
+  if (!allowOlder && compareVersions(facts.version, version) < 0)
+    throw exitFailure(
+      `this update is version ${facts.version}, older than the ${version} that runs: --allow-older installs it all the same`,
+    );
+}
+
+/** An update may be the repair of a system that can make no backup. */
+async function keepBackup(parts: UpdateParts): Promise<void> {
   try {
     const backup = await parts.keepBackup?.();
     if (backup !== undefined) report(parts, `the settings and cards are kept as ${backup}`, { backup });
   } catch (error) {
-    // The update may be the repair.
     const reason = messageOf(error);
     report(parts, `no backup was made before the update: ${reason}`, { backup: null, reason });
   }
-  await whileWritable(paths, () => writeUpdate(installation, checked));
-  if (screen.isTerminal && parts.json !== true) screen.write("\n");
-  return version;
 }
 
 async function back(machine: Machine, parts: KnownParts): Promise<string> {
@@ -148,51 +191,24 @@ const outcomes = {
   back: "was tried and not kept: it did not start, or was not healthy for a minute",
 } as const;
 
-const askEveryMs = 2000;
-const asksMax = 5;
-const answerMs = 3000;
-
 /** Returns `ok` if the trial is kept; any error means that it is not. */
-async function confirm(
-  machine: Machine,
-  { port, screen, paths, time = realTime }: KnownParts,
-): Promise<number> {
+async function confirm(machine: Machine, parts: KnownParts): Promise<number> {
   const { control, version } = machine;
-  const [slot, kept] = [control.running, await control.kept()];
-  if (slot === kept) return exitCodes.ok;
-  const excused = (await readUpdateNote(paths))?.excused ?? "";
-  let trial: Trial = startTrial(time.now());
-  for (;;) {
-    const { pong, complaint } = await healthOf(port);
-    const healthy = pong && isExcused(complaint, excused);
-    const judged = judge(trial, { nowMs: time.now(), healthy });
-    if (judged.verdict === "keep") break;
-    if (judged.verdict === "give-up") {
-      const why = pong ? complaint : "the service did not answer";
-      throw exitFailure(`${version} is not kept: it was not healthy for a minute (${why})`);
-    }
-    trial = judged.trial;
-    await time.sleep(askEveryMs);
-  }
-  await whileWritable(paths, () => control.keep(slot));
-  await writeUpdateNote(paths, { event: "kept", slot, version, excused: "" });
-  screen.write(`${version} was healthy for a minute, and is kept\n`);
+  const slot = control.running;
+  if (slot === (await control.kept())) return exitCodes.ok;
+  await decideOnTrial(version, (await readUpdateNote(parts.paths))?.excused ?? "", parts);
+  // RAUC keeps the slot, so that no system is kept that could not be updated again.
+  await whileWritable(parts.paths, () =>
+    parts.rauc.markGood(slot, (words) =>
+      answerRauc(machine, {
+        ...{ words, bundle: machine.files },
+        ...{ progress: () => {}, checked: async () => {} },
+      }),
+    ),
+  );
+  await writeUpdateNote(parts.paths, { event: "kept", slot, version, excused: "" });
+  parts.screen.write(`${version} was healthy for a minute, and is kept\n`);
   return exitCodes.ok;
-}
-
-/** The complaint is empty if the service is healthy. */
-async function healthOf(port: number): Promise<{ readonly pong: boolean; readonly complaint: string }> {
-  try {
-    const ask = (path: string) =>
-      fetch(`http://127.0.0.1:${port}${path}`, { signal: AbortSignal.timeout(answerMs) });
-    const pong = (await (await ask("/ping")).text()) === "pong";
-    const health = await ask("/health");
-    const text = (await health.text()).trim();
-    return { pong, complaint: health.status === 200 ? "" : text || `health answered ${health.status}` };
-  } catch (error) {
-    // No answer counts as unhealthy.
-    return { pong: false, complaint: messageOf(error) };
-  }
 }
 
 async function whileWritable<Value>(paths: MachinePaths, work: () => Promise<Value>): Promise<Value> {
@@ -209,7 +225,7 @@ const barWidth = 24;
 /** In a log, a line for each tenth of a step. */
 function createProgress({ screen, json }: Pick<UpdateParts, "screen" | "json">) {
   const show = createStatusLine(json ? { ...screen, isTerminal: false } : screen);
-  return (step: Step, done: number, total: number) => {
+  return (step: Step | "fetching", done: number, total: number) => {
     const share = done / total;
     const percent = Math.floor(share * 100);
     if (json) return show(JSON.stringify({ step, percent: percent - (percent % 10) }));

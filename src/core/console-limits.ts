@@ -12,14 +12,13 @@ export const backupKeyMemoryKibMax = 64 * 1024; // Of Argon2id, as written and a
 export const backupKeyPassesMax = 3; // 0.4 s on a PC.
 
 // Updates of the image.
-export const updateManifestBytesMax = 128 * 1024;
 export const updatePartsMax = 512; // A kernel, a few device trees and the firmware's overlays.
 export const updatePartNameCharsMax = 128;
 export const updateBootBytesMax = 64 * 1024 * 1024; // Half of the boot partition; the other half is for the other slot.
 export const updateRootBytesMax = 1024 * 1024 * 1024; // The partition's own size is the nearer limit.
 export const updateVersionCharsMax = 32;
-export const updateKeysMax = 16;
 export const updateFetchMsMax = 60 * 60 * 1000; // To fetch one by its address: 1 GiB at 300 KB/s.
+export const updateFreeBytesMin = 32 * 1024 * 1024; // These stay free, because the database and saves need some.
 export const updateStallMsMax = 60_000; // Without a byte of it: the server is gone, or hangs.
 export const updateTriesMax = 3; // Of one update that was interrupted before its trial, as by a power cut.
 export const updateQuietMs = 10 * 60_000; // Without a tap or media, before an update that nobody asked for.

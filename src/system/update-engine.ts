@@ -12,11 +12,16 @@ import { constants, existsSync } from "node:fs";
 import { open, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, sleep } from "../core/clock.ts";
-import { updateBootBytesMax, updateFetchMsMax, updateRootBytesMax } from "../core/console-limits.ts";
+import {
+  updateBootBytesMax,
+  updateFetchMsMax,
+  updateFreeBytesMin,
+  updateRootBytesMax,
+} from "../core/console-limits.ts";
 import type { UpdateState } from "../core/device-shapes.ts";
+import { type Download, download, removeDownload } from "../core/download.ts";
 import { codeOf, failed, messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import { type Download, download, removeDownload } from "./download.ts";
 
 interface EngineParts {
   /** The folder of the pipe; empty if this is not the image. */
@@ -80,7 +85,12 @@ export function createUpdateEngine({ folder, dataFolder, clock, log, onUpdate }:
   const fetchBundle = async (what: Download, signal: AbortSignal) => {
     show({ step: "fetching" });
     const place = {
-      ...{ path: bundle, freeBytesMin, clock, bytesMax: updateBootBytesMax + updateRootBytesMax },
+      ...{
+        path: bundle,
+        freeBytesMin: updateFreeBytesMin,
+        clock,
+        bytesMax: updateBootBytesMax + updateRootBytesMax,
+      },
       progress: (percent: number) => show({ step: "fetching", percent }),
     };
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(updateFetchMsMax)]);
@@ -189,7 +199,6 @@ export class InstallFailed extends Error {
 
 const progressMs = 500;
 const cleanAfterMs = 15_000;
-const freeBytesMin = 32 * 1024 * 1024; // The database and saves need some.
 
 /** Writes a word into the pipe. Rejects with `failed` if nobody reads it. */
 export async function ask(folder: string, word: string): Promise<void> {

@@ -20,6 +20,8 @@ export interface BootFiles {
   /** All files below a folder; empty if there is no such folder. */
   list(folder: string): Promise<readonly { readonly path: string; readonly bytes: number }[]>;
   freeBytes(): Promise<number>;
+  /** Makes a folder and those above it, unless it exists. */
+  makeFolder(path: string): Promise<void>;
   /** Creates an empty file and the folders above it; replaces an old file. */
   create(path: string): Promise<OpenFile>;
   rename(from: string, to: string): Promise<void>;
@@ -32,8 +34,8 @@ export interface BootFiles {
 /** The partition of a slot's root file system. */
 export interface RootPartition {
   readonly bytes: number;
-  /** Opens it for writing from its first byte on. */
-  open(): Promise<OpenFile>;
+  /** Ends when all that was written to it is on the disk. */
+  sync(): Promise<void>;
   /** Its first `bytes` bytes. */
   chunks(bytes: number): AsyncIterable<Uint8Array>;
 }
@@ -86,6 +88,7 @@ export function bootFilesAt(folder: string, forgetCaches: () => Promise<void>): 
       const { bavail, bsize } = await statfs(folder);
       return bavail * bsize;
     },
+    makeFolder: async (path) => void (await mkdir(at(path), { recursive: true })),
     async create(path) {
       await mkdir(dirname(at(path)), { recursive: true });
       return openFile(await open(at(path), "w", 0o644));
@@ -110,7 +113,10 @@ export async function rootPartitionAt(
 ): Promise<RootPartition> {
   return {
     bytes: await sizeOf(path),
-    open: async () => openFile(await open(path, "r+")),
+    async sync() {
+      await using file = await open(path, "r+");
+      await file.sync();
+    },
     async *chunks(bytes) {
       await forgetCaches();
       yield* chunksAt(path, bytes);
@@ -122,26 +128,6 @@ export async function rootPartitionAt(
 export async function forgetCaches(): Promise<void> {
   await using file = await open("/proc/sys/vm/drop_caches", "w");
   await file.write("1");
-}
-
-/** The file of a bundle. */
-export interface BundleSource {
-  readonly bytes: number;
-  /** At most `length` bytes: fewer if the file ends before. */
-  read(offset: number, length: number): Promise<Uint8Array>;
-}
-
-export async function openSource(path: string): Promise<BundleSource & AsyncDisposable> {
-  const file = await open(path, "r");
-  return {
-    bytes: (await file.stat()).size,
-    async read(offset, length) {
-      const bytes = new Uint8Array(length);
-      const { bytesRead } = await file.read(bytes, 0, length, offset);
-      return bytes.subarray(0, bytesRead);
-    },
-    [Symbol.asyncDispose]: () => file.close(),
-  };
 }
 
 /** The first bytes of a small text file; empty if there is none. */
@@ -160,12 +146,13 @@ function openFile(file: FileHandle): OpenFile {
 }
 
 async function* chunksAt(path: string, bytes: number): AsyncGenerator<Uint8Array, void, void> {
-  await using source = await openSource(path);
+  await using file = await open(path, "r");
   for (let at = 0; at < bytes; ) {
-    const chunk = await source.read(at, Math.min(chunkBytes, bytes - at));
-    if (chunk.length === 0) return;
-    yield chunk;
-    at += chunk.length;
+    const chunk = new Uint8Array(Math.min(chunkBytes, bytes - at));
+    const { bytesRead } = await file.read(chunk, 0, chunk.length, at);
+    if (bytesRead === 0) return;
+    yield chunk.subarray(0, bytesRead);
+    at += bytesRead;
   }
 }
 

@@ -3,17 +3,18 @@ import { join } from "node:path";
 import { exitFailure } from "../core/errors.ts";
 import { type BootSlot, bootControlOf } from "./boot-control.ts";
 import { bootFilesAt, forgetCaches, readNote, rootPartitionAt } from "./disk.ts";
-import { readKeys } from "./update-bundle.ts";
 
 /** The paths of the image; a test has its own. */
 export interface MachinePaths {
   /** Holds `tapdeck.slot=a` or `b`. */
   readonly commandLine: string;
-  /** Holds `tapdeck-release`, `tapdeck/board` and `tapdeck/update-keys`. */
+  /** Holds `tapdeck-release`, `tapdeck/board` and `rauc/keyring.pem`. */
   readonly settings: string;
   readonly boot: string;
   /** The file of `UpdateNote`; on the data partition, so it outlives the slot. */
   readonly note: string;
+  /** A bundle that is fetched by its address. */
+  readonly fetched: string;
   readonly partition: (slot: BootSlot) => Promise<string>;
   /** Remounts the boot partition for writing, or for reading only. */
   readonly allowWriting: (allow: boolean) => Promise<void>;
@@ -25,6 +26,7 @@ export const imagePaths: MachinePaths = {
   settings: "/etc",
   boot: "/boot",
   note: "/data/state/update",
+  fetched: "/data/tapdeck/update.fetched",
   partition: async (slot) => (await said(["/usr/lib/tapdeck/partition", slot === "a" ? "2" : "3"])).trim(),
   allowWriting: async (allow) =>
     void (await said(["mount", "-o", `remount,${allow ? "rw" : "ro"}`, "/boot"])),
@@ -47,14 +49,13 @@ export async function openMachine(paths: MachinePaths) {
       "this system does not update itself: that is for Tapdeck's own image, which was started from one of two slots",
     );
   const files = bootFilesAt(paths.boot, paths.forgetCaches);
-  const keys = readKeys(await readNote(join(paths.settings, "tapdeck/update-keys")));
-  if (typeof keys === "string") throw exitFailure(`/etc/tapdeck/update-keys cannot be read: ${keys}`);
   return {
     files,
     control: await bootControlOf(files, running),
     board: (await readNote(join(paths.settings, "tapdeck/board"))).trim(),
     version: (await readNote(join(paths.settings, "tapdeck-release"))).trim().replace(/^Tapdeck /, ""),
-    keys,
+    /** Whether the maker of the image left an authority whose updates it installs. */
+    hasAuthority: (await readNote(join(paths.settings, "rauc/keyring.pem"))) !== "",
     root: async (slot: BootSlot) => rootPartitionAt(await paths.partition(slot), paths.forgetCaches),
   };
 }

@@ -36,16 +36,14 @@ test("a bundle has the root file system, the boot files with their manifest, and
   expect(await judge("one", authority.keyring)).toContain("RAUC_MF_COMPATIBLE='tapdeck-qemu'");
   await run(["unsquashfs", "-q", "-n", "-d", at("inside"), at("one")]);
   expect((await readdir(at("inside"))).toSorted()).toEqual([
-    ...["boot.tar", "hook", "manifest.raucm", "root.img"],
+    ...["boot", "hook", "manifest.raucm", "root.img", "slot.json"],
   ]);
   expect((await stat(at("inside/hook"))).mode & 0o777).toBe(0o755);
   expect(await readFile(at("inside/root.img"))).toEqual(await readFile(at("root.img")));
-  await mkdir(at("boot"));
-  await run(["tar", "-x", "-f", at("inside/boot.tar"), "-C", at("boot")]);
-  expect((await readdir(at("boot"), { recursive: true })).toSorted()).toEqual([
-    ...["Image", "next.json", "overlays", "overlays/one.dtbo"],
+  expect((await readdir(at("inside/boot"), { recursive: true })).toSorted()).toEqual([
+    ...["Image", "overlays", "overlays/one.dtbo"],
   ]);
-  const manifest = JSON.parse(await readFile(at("boot/next.json"), "utf8"));
+  const manifest = JSON.parse(await readFile(at("inside/slot.json"), "utf8"));
   expect(manifest).toMatchObject({ version: "0.2.0", board: "qemu" });
   expect(manifest.parts.map(({ name }: { readonly name: string }) => name)).toEqual([
     ...["root", "boot/Image", "boot/overlays/one.dtbo"],

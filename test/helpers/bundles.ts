@@ -1,18 +1,11 @@
-/** Small bundles for tests, signed with a key of the test's own. */
+/** Small bundles for tests, as RAUC mounts them, and an installation by calls in RAUC's order. */
 import { createHash } from "node:crypto";
-import sodium from "libsodium-wrappers";
-import type { BundleSource } from "../../src/update/disk.ts";
-import { signedBytes, writeHead } from "../../src/update/update-bundle.ts";
-
-export interface TestKeys {
-  readonly publicKey: Uint8Array;
-  readonly privateKey: Uint8Array;
-}
-
-export async function makeKeys(): Promise<TestKeys> {
-  await sodium.ready;
-  return sodium.crypto_sign_keypair();
-}
+import { otherSlot } from "../../src/update/boot-control.ts";
+import type { BootFiles } from "../../src/update/disk.ts";
+import type { Machine } from "../../src/update/machine.ts";
+import { answerRauc, bundleManifest, bundleRoot } from "../../src/update/rauc-calls.ts";
+import type { InstallProgress } from "../../src/update/slot-content.ts";
+import type { CuttableCard } from "../emulators/card-with-cuts.ts";
 
 export interface Contents {
   readonly boot: readonly (readonly [name: string, bytes: Uint8Array])[];
@@ -29,11 +22,12 @@ export function contentsOf(version: string, rootBytes: number): Contents {
 }
 
 export interface Bundle {
-  readonly bytes: Uint8Array;
+  readonly files: Pick<BootFiles, "read" | "chunks">;
+  readonly root: Uint8Array;
   readonly manifestText: string;
 }
 
-export function bundleOf(version: string, keys: TestKeys, rootBytes: number, board = "test"): Bundle {
+export function bundleOf(version: string, rootBytes: number, board = "test"): Bundle {
   const { boot, root } = contentsOf(version, rootBytes);
   const named = [...boot.map(([name, bytes]) => [`boot/${name}`, bytes] as const), ["root", root] as const];
   const parts = named.map(([name, bytes]) => ({
@@ -41,29 +35,52 @@ export function bundleOf(version: string, keys: TestKeys, rootBytes: number, boa
     bytes: bytes.length,
     sha256: createHash("sha256").update(bytes).digest("hex"),
   }));
-  return signBundle(
-    { version, board, parts },
-    named.map(([, bytes]) => bytes),
-    keys,
-  );
+  return bundleWith(JSON.stringify({ version, board, parts }), new Map(named));
 }
 
-/** Signs any manifest. */
-export function signBundle(
-  manifest: unknown,
-  parts: readonly Uint8Array[],
-  { privateKey }: TestKeys,
-): Bundle {
-  const manifestText = JSON.stringify(manifest);
-  const text = new TextEncoder().encode(manifestText);
-  const signature = sodium.crypto_sign_detached(signedBytes(text), privateKey);
-  const head = writeHead({ manifestBytes: text.length, signature });
-  return { bytes: new Uint8Array(Buffer.concat([head, text, ...parts])), manifestText };
-}
-
-export function sourceOf(bytes: Uint8Array): BundleSource {
+/** Any manifest, with the bytes of its parts. */
+export function bundleWith(manifestText: string, parts: ReadonlyMap<string, Uint8Array>): Bundle {
+  const bytesAt = (path: string) => parts.get(path === bundleRoot ? "root" : path);
   return {
-    bytes: bytes.length,
-    read: async (offset, length) => bytes.slice(offset, offset + length),
+    manifestText,
+    root: parts.get("root") ?? new Uint8Array(),
+    files: {
+      read: async (path) =>
+        path === bundleManifest ? new TextEncoder().encode(manifestText) : bytesAt(path),
+      async *chunks(path) {
+        yield bytesAt(path) ?? new Uint8Array();
+      },
+    },
   };
+}
+
+/** The same bundle with a block that the kernel does not read, because its hash is wrong. */
+export function damagedBundle(bundle: Bundle): Bundle {
+  return {
+    ...bundle,
+    files: {
+      ...bundle.files,
+      async *chunks(path) {
+        yield* bundle.files.chunks(path);
+        if (path === bundleRoot) throw new Error("EIO: i/o error, read");
+      },
+    },
+  };
+}
+
+/** Makes the calls of RAUC, and writes the root file system like it: without a sync. */
+export async function installLikeRauc(
+  machine: Machine,
+  card: CuttableCard,
+  { files, root }: Bundle,
+  progress: InstallProgress = () => {},
+): Promise<void> {
+  const slot = otherSlot(machine.control.running);
+  const call = (...words: readonly string[]) =>
+    answerRauc(machine, { words, bundle: files, progress, checked: async () => {} });
+  await call("pre-install");
+  await call("set-state", slot, "bad");
+  await card.writeRoot(slot, root);
+  await call("slot-install");
+  await call("set-primary", slot);
 }

@@ -2,12 +2,14 @@
  * Updates for the emulated board, signed with the key that the image of this checkout trusts, and the address from which
  * the board fetches them.
  */
+import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type Authority, authorityIn } from "../../tools/image/authority.ts";
 import { readMeta, root } from "../../tools/image/meta.ts";
+import { makeRaucBundle } from "../../tools/image/rauc-bundle.ts";
 import { run } from "../../tools/image/run.ts";
-import { makeBundle, readKey } from "../../tools/image/signing.ts";
 
 export const version = readMeta().version;
 
@@ -22,8 +24,18 @@ export interface Updates extends AsyncDisposable {
    */
   make(name: string, version: string, script?: string): Promise<void>;
   /** An update of `rootBytes` that never starts, because its kernel is invalid. */
-  makeStartless(name: string, version: string, rootBytes: number): Promise<void>;
+  makeStartless(name: string, version: string, rootBytes: number, more?: Foreign): Promise<void>;
 }
+
+/** What may be wrong with an update. */
+interface Foreign {
+  readonly board?: string;
+  readonly signer?: Pick<Authority, "certificate" | "key">;
+}
+
+const authority = join(root, "build/update-authority");
+/** Revoked by the image's keyring. */
+export const lostSigner = { certificate: join(authority, "lost.pem"), key: join(authority, "lost.key") };
 
 export async function serveUpdates(): Promise<Updates> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-updates-"));
@@ -33,11 +45,16 @@ export async function serveUpdates(): Promise<Updates> {
     fetch: ({ url }) => new Response(Bun.file(join(folder, new URL(url).pathname))),
   });
   const rootOf = (name: string) => join(folder, `${name}.squashfs`);
-  const bundle = async (name: string, newVersion: string, boot: string) =>
-    void (await makeBundle(
+  const bundle = async (
+    name: string,
+    newVersion: string,
+    boot: string,
+    { board = "qemu", signer = authorityIn(authority) }: Foreign = {},
+  ) =>
+    void (await makeRaucBundle(
       join(folder, name),
-      { version: newVersion, board: "qemu", root: rootOf(name), boot },
-      await readKey(join(root, "build/update.key")),
+      { version: newVersion, board, root: rootOf(name), boot },
+      signer,
     ));
   return {
     address: (name) => `http://10.0.2.2:${server.port}/${name}`,
@@ -46,12 +63,12 @@ export async function serveUpdates(): Promise<Updates> {
       await makeSystem(rootOf(name), folder, { version: newVersion, script });
       await bundle(name, newVersion, join(root, "build/image/boot/slot-a"));
     },
-    async makeStartless(name, newVersion, rootBytes) {
+    async makeStartless(name, newVersion, rootBytes, more) {
       const boot = join(folder, `${name}-boot`);
       for (const file of ["Image", "initrd"]) await Bun.write(join(boot, file), file);
-      const bytes = Uint8Array.from({ length: rootBytes }, (_, index) => (index * 7) ^ (index >> 9));
-      await Bun.write(rootOf(name), bytes);
-      await bundle(name, newVersion, boot);
+      // A real one is compressed, too.
+      await Bun.write(rootOf(name), randomBytes(rootBytes));
+      await bundle(name, newVersion, boot, more);
     },
     async [Symbol.asyncDispose]() {
       await server.stop(true);

@@ -130,11 +130,16 @@ test("mdev gives every USB reader that we know to those who may speak to it", as
 
 test("post-build makes the folders that fstab and the scripts mount on, and a file of the version", () =>
   inFolder(async (folder) => {
-    await mkdir(join(folder, "etc"));
+    await mkdir(join(folder, "etc/rauc"), { recursive: true });
     await writeFile(join(folder, "etc/shadow"), "");
+    await copyFile(join(overlay, "etc/rauc/system.conf"), join(folder, "etc/rauc/system.conf"));
     const environment = { SOURCE_DATE_EPOCH: "1700000000" };
     for (let time = 0; time < 2; time++)
-      await run([at("buildroot/board/common/post-build.sh"), folder], { environment });
+      await run([at("buildroot/board/common/post-build.sh"), folder, "pi4"], { environment });
+    expect(await readFile(join(folder, "etc/tapdeck/board"), "utf8")).toBe("pi4\n");
+    expect(await readFile(join(folder, "etc/rauc/system.conf"), "utf8")).toContain(
+      "\ncompatible=tapdeck-pi4\n",
+    );
     const mounts = (await text("overlay/etc/fstab")).matchAll(/^\w+ +(\/[a-z]+) /gm);
     const folders = ["/data", "/boot", "/root", ...[...mounts].map((match) => match[1] ?? "")];
     for (const name of folders) expect((await stat(join(folder, name))).isDirectory()).toBe(true);

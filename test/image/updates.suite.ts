@@ -3,9 +3,13 @@
  * In all cases a whole system starts. Run by `make test-image`.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { makeAuthority } from "../../tools/image/authority.ts";
 import { readMeta } from "../../tools/image/meta.ts";
 import { type Board, cardBytes, image, startBoard } from "./board.ts";
-import { serveUpdates, type Updates, version } from "./bundles.ts";
+import { lostSigner, serveUpdates, type Updates, version } from "./bundles.ts";
 import { type Card, makeCard } from "./card.ts";
 import { print, seconds } from "./figures.ts";
 import { dataFrom } from "./owned.ts";
@@ -22,6 +26,8 @@ echo 0 >/proc/sys/kernel/panic
 echo c >/proc/sysrq-trigger
 `;
 
+const refusedRootBytes = 64 * 1024;
+let stranger: string;
 let updates: Updates;
 let card: Card;
 let board: Board;
@@ -31,6 +37,13 @@ beforeAll(async () => {
   await updates.make("good", "0.1.2");
   await updates.make("hangs", "0.1.1", hang);
   await updates.makeStartless("small", "0.1.1", smallRootBytes);
+  stranger = await mkdtemp(join(tmpdir(), "tapdeck-stranger-"));
+  await updates.makeStartless("older", "0.0.9", refusedRootBytes);
+  await updates.makeStartless("other-board", "0.1.1", refusedRootBytes, { board: "pi4" });
+  await updates.makeStartless("foreign", "0.1.1", refusedRootBytes, {
+    signer: await makeAuthority(stranger),
+  });
+  await updates.makeStartless("revoked", "0.1.1", refusedRootBytes, { signer: lostSigner });
   card = await makeCard(image, cardBytes);
   board = await startBoard({ card, loader: true });
 }, patienceMs);
@@ -39,6 +52,7 @@ afterAll(async () => {
   await board[Symbol.asyncDispose]();
   await card[Symbol.asyncDispose]();
   await updates[Symbol.asyncDispose]();
+  await rm(stranger, { recursive: true, force: true });
 }, patienceMs);
 
 test(
@@ -57,6 +71,25 @@ test(
     );
   },
   2 * patienceMs,
+);
+
+test.each([
+  [
+    "older",
+    "this update is version 0.0.9, older than the 0.1.0 that runs: --allow-older installs it all the same",
+  ],
+  ["other-board", "this update is for the board pi4, and this one is qemu"],
+  ["foreign", "the file was altered, or signed by a key that this system does not trust"],
+  ["revoked", "the file was signed by a key that was revoked: fetch an update that was signed by another"],
+] as const)(
+  "an update that is %s is refused, and nothing is written",
+  async (name, sentence) => {
+    const said = await board.shell(`tapdeck update ${updates.address(name)} 2>&1 </dev/null | tail -n 1`);
+    expect(said).toBe(`tapdeck: ${sentence}`);
+    expect(card.writtenBytes(slotFrom.b, dataFrom)).toBe(0);
+    expect(await board.shell("ls /data/tapdeck/update.fetched 2>/dev/null; true")).toBe("");
+  },
+  patienceMs,
 );
 
 test(
@@ -88,11 +121,15 @@ test(
   async () => {
     board.restarted();
     await board.pong();
-    await board.shell(`rm -f /data/small; wget -q -O /data/hangs ${updates.address("hangs")} && sync`);
+    await board.shell("rm -f /data/small && sync");
     const from = performance.now();
-    void board.shell("tapdeck update /data/hangs </dev/null").catch(() => {}); // It ends with the restart.
+    // It ends with the restart.
+    void board.shell(`tapdeck update ${updates.address("hangs")} </dev/null`).catch(() => {});
     await board.said("Tapdeck: starting slot b");
-    print("an update, until it was written and the machine restarts", seconds(performance.now() - from));
+    print(
+      "an update, until it was fetched and written and the machine restarts",
+      seconds(performance.now() - from),
+    );
     await board.said("Kernel panic");
     const hung = performance.now();
     await board.said("tapdeck: update: the update to 0.1.1 was not kept");
@@ -129,7 +166,7 @@ test(
     ]);
     // Of the updates that the power cut ended, that hung, and that works; the bundle itself is gone.
     const left = await board.shell(
-      "cd /data/tapdeck && ls -1 backups/before-* update.bundle 2>/dev/null || true",
+      "cd /data/tapdeck && ls -1 backups/before-* update.bundle update.fetched 2>/dev/null || true",
     );
     expect(left.split("\n")).toEqual([1, 2, 3].map((number) => `backups/before-update-${number}.tapdeck`));
     await board.shell("tapdeck call device.restart </dev/null");
@@ -143,6 +180,23 @@ test(
     await board.pong();
     expect(board.console()).not.toContain("Tapdeck: starting slot a");
     expect(await board.shell("cat /etc/tapdeck-release")).toBe("Tapdeck 0.1.2");
+  },
+  2 * patienceMs,
+);
+
+test(
+  "the system from before an update comes back by --undo, and is kept after a healthy minute of its own",
+  async () => {
+    const tries = board.console().split("Tapdeck: starting slot a").length;
+    void board.shell("tapdeck update --undo </dev/null").catch(() => {}); // It ends with the restart.
+    await board.said("Tapdeck: starting slot a", tries);
+    await board.said(`tapdeck: update: ${version} was healthy for a minute, and is kept`);
+    board.restarted();
+    expect((await board.shell("tapdeck update --status </dev/null")).split("\n")).toEqual([
+      `slot a: ${version}, runs, is kept`,
+      "slot b: 0.1.2",
+      `last: ${version} was tried and kept`,
+    ]);
   },
   2 * patienceMs,
 );

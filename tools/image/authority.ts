@@ -46,10 +46,6 @@ export async function makeAuthority(folder: string): Promise<Authority> {
   return authorityIn(folder);
 }
 
-export async function ensureAuthority(folder: string): Promise<Authority> {
-  return existsSync(join(folder, "keyring.pem")) ? authorityIn(folder) : makeAuthority(folder);
-}
-
 /** Makes another key and certificate, which sign from now on. Images that trust the authority accept it as they are. */
 export async function renewCertificate(folder: string): Promise<Authority> {
   const number = (await readdir(join(folder, "issued"))).length + 1;

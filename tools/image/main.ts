@@ -7,8 +7,8 @@ import { createHash } from "node:crypto";
 import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { keptText } from "../../src/update/boot-control.ts";
-import { manifestName } from "../../src/update/update-bundle.ts";
-import { ensureAuthority } from "./authority.ts";
+import { manifestName } from "../../src/update/slot-manifest.ts";
+import { authorityIn, makeAuthority, renewCertificate, revokeCertificate } from "./authority.ts";
 import { unpackPackages } from "./debs.ts";
 import { readMeta, root } from "./meta.ts";
 import { copyModules, rootModules, systemModules } from "./modules.ts";
@@ -17,7 +17,6 @@ import { putPlayers } from "./players.ts";
 import { makeFolders, putBusyBox, putLibrariesOf, putPrograms } from "./programs.ts";
 import { compileRauc } from "./rauc.ts";
 import { run } from "./run.ts";
-import { ensureKey } from "./signing.ts";
 
 const programs = [
   ...["sbin/sfdisk", "usr/bin/partx", "sbin/e2fsck", "sbin/debugfs", "sbin/resize2fs"],
@@ -28,7 +27,6 @@ const board = "broadcom/bcm2837-rpi-zero-2-w.dtb";
 const work = join(root, "build/image");
 const target = join(work, "root");
 const boot = join(work, "boot");
-const updateKeyPath = join(root, "build/update.key");
 const authorityFolder = join(root, "build/update-authority");
 const binary = join(root, "dist/tapdeck-linux-arm64");
 const meta = readMeta();
@@ -100,12 +98,20 @@ async function compile(program: string): Promise<void> {
   ]);
 }
 
-/** The stand-in image trusts a key of this checkout, so that its tests can sign updates. */
+/**
+ * The stand-in image trusts an authority of this checkout, so that its tests can sign updates. The first certificate is revoked, and
+ * its files are lost.pem and lost.key.
+ */
 async function trustUpdates(): Promise<void> {
-  const { publicHex } = await ensureKey(updateKeyPath);
-  await writeFile(join(target, "etc/tapdeck/update-keys"), `${publicHex} the tests of this checkout\n`);
-  const { keyring } = await ensureAuthority(authorityFolder);
-  await cp(keyring, join(target, "etc/rauc/keyring.pem"));
+  if (!(await Bun.file(authorityIn(authorityFolder).keyring).exists())) {
+    const { certificate, key } = await makeAuthority(`${authorityFolder}.new`);
+    await cp(certificate, join(`${authorityFolder}.new`, "lost.pem"));
+    await cp(key, join(`${authorityFolder}.new`, "lost.key"));
+    await renewCertificate(`${authorityFolder}.new`);
+    await revokeCertificate(`${authorityFolder}.new`, "lost.pem");
+    await rename(`${authorityFolder}.new`, authorityFolder);
+  }
+  await cp(authorityIn(authorityFolder).keyring, join(target, "etc/rauc/keyring.pem"));
 }
 
 /** Kernel, first file system and the board's device tree; also the files that people edit. */

@@ -2,14 +2,16 @@
  * Makes the file of an update: a RAUC bundle of the format verity (RAUC's manual, "Bundle Formats"), which is a squashfs with a
  * tree of hashes and a CMS signature over its root hash.
  *
- *   root.img   the root file system of a slot
- *   boot.tar   the files of its folder on the boot partition, with `next.json`: the manifest that the slot gets at the end
- *   hook       runs the hook of the system that installs (overlay/usr/lib/tapdeck/rauc-hook)
+ *   root.img    the root file system of a slot
+ *   boot/       the files of its folder on the boot partition
+ *   slot.json   the manifest that the slot gets at the end (src/update/slot-manifest.ts)
+ *   hook        runs the hook of the system that installs (overlay/usr/lib/tapdeck/rauc-call)
  */
 import { chmod, cp, link, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { manifestName } from "../../src/update/update-bundle.ts";
+import { bundleManifest, bundleRoot } from "../../src/update/rauc-calls.ts";
+import { manifestName, readManifest } from "../../src/update/slot-manifest.ts";
 import type { Authority } from "./authority.ts";
 import { root as checkout } from "./meta.ts";
 import { run } from "./run.ts";
@@ -32,16 +34,17 @@ export async function makeRaucBundle(
   const work = await mkdtemp(join(tmpdir(), "tapdeck-bundle-"));
   try {
     const content = join(work, "content");
-    const slot = join(work, "slot");
+    const slot = join(content, "boot");
     await mkdir(content);
     await cp(boot, slot, { recursive: true });
     await rm(join(slot, manifestName), { force: true });
     const script = join(checkout, "buildroot/board/common/slot-manifest");
     const manifest = await run([script, board, root, slot], { environment: { UPDATE_VERSION: version } });
-    await writeFile(join(slot, nextManifestName), manifest);
-    await run(["tar", "-c", "-f", join(content, "boot.tar"), ...tarWords, "-C", slot, "."]);
-    await link(root, join(content, "root.img")).catch(() => cp(root, join(content, "root.img")));
-    await writeFile(join(content, "hook"), '#!/bin/sh\nexec /usr/lib/tapdeck/rauc-hook "$@"\n');
+    const fault = readManifest(Buffer.from(manifest));
+    if (typeof fault === "string") throw new Error(`no board would take this: ${fault}`);
+    await writeFile(join(content, bundleManifest), manifest);
+    await link(root, join(content, bundleRoot)).catch(() => cp(root, join(content, bundleRoot)));
+    await writeFile(join(content, "hook"), '#!/bin/sh\nexec /usr/lib/tapdeck/rauc-call "$@"\n');
     await chmod(join(content, "hook"), 0o755);
     await writeFile(join(content, "manifest.raucm"), manifestOf(version, board));
     await mkdir(dirname(path), { recursive: true });
@@ -57,11 +60,7 @@ export async function makeRaucBundle(
   }
 }
 
-/** The name of a slot's manifest until RAUC activates the slot. */
-const nextManifestName = "next.json";
-const tarWords = ["--owner=0", "--group=0", "--numeric-owner", "--sort=name", "--format=ustar"] as const;
-
-/** The manifest of RAUC (its manual, "Manifest"). The boot files come last: they are few, and a cut is mostly before them. */
+/** The manifest of RAUC (its manual, "Manifest"). The hook of the second image reads both back. */
 function manifestOf(version: string, board: string): string {
   return `[update]
 compatible=tapdeck-${board}
@@ -72,10 +71,9 @@ format=verity
 filename=hook
 hooks=install-check;
 [image.rootfs]
-filename=root.img
-hooks=post-install;
+filename=${bundleRoot}
 [image.boot]
-filename=boot.tar
+filename=${bundleManifest}
 hooks=install;
 `;
 }

@@ -7,9 +7,9 @@ import { parseArguments } from "../../../src/cli/arguments.ts";
 import { runUpdate, type UpdateAction, type UpdateParts } from "../../../src/cli/update-command.ts";
 import { watchdogSentence } from "../../../src/system/machine-checks.ts";
 import type { MachinePaths } from "../../../src/update/machine.ts";
+import type { Rauc } from "../../../src/update/rauc.ts";
 import { root } from "../../../tools/image/meta.ts";
 import { run } from "../../../tools/image/run.ts";
-import { ensureKey, makeBundle } from "../../../tools/image/signing.ts";
 
 let folder: string;
 let writable: boolean[];
@@ -18,23 +18,39 @@ let said: string;
 const at = (path: string) => join(folder, path);
 const text = (path: string) => readFile(at(path), "utf8");
 
+/** Makes RAUC's calls in its order. A bundle is a folder, and the file names its version and board. */
+const rauc: Rauc = {
+  async read(path) {
+    const [version = "", board = ""] = (await readFile(path, "utf8")).split(" ");
+    return { version, board, rootBytes: (await text("new/root.img")).length };
+  },
+  async install({ answer, wrote, facts }) {
+    await answer(["pre-install"], at("new"));
+    await answer(["set-state", "b", "bad"], "");
+    await writeFile(at("slot-b.img"), await text("new/root.img"), { flag: "r+" });
+    wrote(facts.rootBytes);
+    await answer(["slot-install"], at("new"));
+    await answer(["set-primary", "b"], "");
+  },
+  markGood: (running, answer) => answer(["set-state", running, "good"], ""),
+};
+
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "tapdeck-update-"));
   [writable, restarts, said] = [[], [], ""];
-  const { publicHex } = await ensureKey(at("update.key"));
   await put("cmdline", "quiet tapdeck.slot=a ro\n");
   await put("etc/tapdeck/board", "qemu\n");
-  await put("etc/tapdeck/update-keys", `# Ours.\n${publicHex} us\n`);
+  await put("etc/rauc/keyring.pem", "an authority\n");
   await put("etc/tapdeck-release", "Tapdeck 0.1.0\n");
   await put("boot/kept.env", "slot=a\nend=yes\n");
   await put("boot/slot-a/Image", "a kernel");
   await put("boot/slot-a/initrd", "helpers");
   await put("slot-a.img", "an old system");
   await put("slot-b.img", "\0".repeat(3 * 1024 * 1024));
-  await put("new/Image", "a new kernel");
-  await put("new/initrd", "new helpers");
-  await put("new/overlays/one.dtbo", "an overlay");
-  await put("new.img", "a new system ".repeat(200_000));
+  await put("new/boot/Image", "a new kernel");
+  await put("new/boot/initrd", "new helpers");
+  await put("new/boot/overlays/one.dtbo", "an overlay");
+  await put("new/root.img", "a new system ".repeat(200_000));
   await mkdir(at("state"));
   const manifest = await run([
     join(root, "buildroot/board/common/slot-manifest"),
@@ -59,7 +75,7 @@ test("a bundle is installed and the machine restarts; tried and healthy for a mi
   );
   expect(restarts).toEqual(["tapdeck-reboot"]);
   expect(writable).toEqual([true, false]);
-  expect((await text("slot-b.img")).startsWith(await text("new.img"))).toBe(true);
+  expect((await text("slot-b.img")).startsWith(await text("new/root.img"))).toBe(true);
   expect(await text("boot/slot-b/overlays/one.dtbo")).toBe("an overlay");
   expect(await text("boot/trial.env")).toBe("tries=1\nslot=b\nend=yes\n");
   expect(await text("boot/kept.env")).toBe("slot=a\nend=yes\n");
@@ -147,6 +163,58 @@ test("a service that was too busy to report its faults before an update is asked
   expect(await update({ kind: "confirm" }, { port: service.port })).toBe(0);
 });
 
+test("an update by its address is fetched, installed and removed", async () => {
+  await bundle("0.2.0");
+  const served = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: ({ url }) =>
+      url.endsWith("/bundle") ? new Response(Bun.file(at("bundle"))) : new Response(null, { status: 404 }),
+  });
+  const install = (name: string) =>
+    update({ kind: "install", path: `http://127.0.0.1:${served.port}/${name}`, allowOlder: false });
+  await expect(install("gone")).rejects.toThrow("the server answered 404");
+  expect(await install("bundle")).toBe(0);
+  expect(said).toContain("fetching, 100 %\ninstalling 0.2.0\n");
+  expect(await Bun.file(at("fetched")).exists()).toBe(false);
+  await served.stop(true);
+});
+
+test("an older update, another board's, and any without an authority are refused before RAUC is asked to install", async () => {
+  const install: UpdateAction = { kind: "install", path: at("bundle"), allowOlder: false };
+  await bundle("0.0.9");
+  await expect(update(install)).rejects.toThrow(
+    "this update is version 0.0.9, older than the 0.1.0 that runs: --allow-older installs it all the same",
+  );
+  expect(writable).toEqual([]);
+  expect(await update({ ...install, allowOlder: true })).toBe(0);
+  await bundle("0.2.0", "pi4");
+  await expect(update(install)).rejects.toThrow("this update is for the board pi4, and this one is qemu");
+  await rm(at("etc/rauc/keyring.pem"));
+  await expect(update(install)).rejects.toThrow("this system trusts nobody's updates");
+});
+
+test("the backup is made after the check of the bundle, and an update without one goes on", async () => {
+  await bundle("0.2.0");
+  const install: UpdateAction = { kind: "install", path: at("bundle"), allowOlder: false };
+  await update(install, { keepBackup: async () => "before-update-1.tapdeck" });
+  expect(said).toMatch(
+    /checking, 100 %\nthe settings and cards are kept as before-update-1.tapdeck\nwriting, 100 %/,
+  );
+  await update(install, { keepBackup: () => Promise.reject(new Error("the card is full")) });
+  expect(said).toContain("no backup was made before the update: the card is full\n");
+});
+
+test("a trial in which RAUC does not work is not kept", async () => {
+  await startsFrom("b", "0.2.0");
+  await using service = serve(() => undefined);
+  const broken = { ...rauc, markGood: () => Promise.reject(new Error("RAUC is not there")) };
+  await expect(update({ kind: "confirm" }, { port: service.port, rauc: broken })).rejects.toThrow(
+    "RAUC is not there",
+  );
+  expect(await text("boot/kept.env")).toBe("slot=a\nend=yes\n");
+});
+
 test("nothing is confirmed where nothing is tried", async () => {
   expect(await update({ kind: "confirm" })).toBe(0);
   expect(writable).toEqual([]);
@@ -187,7 +255,7 @@ test("the words of the command are one file or one flag", () => {
   expect(actionOf("--status")).toEqual({ kind: "status" });
   expect(actionOf("--undo")).toEqual({ kind: "undo" });
   for (const words of [[], ["x", "--undo"], ["--status", "--undo"], ["x", "y"], ["--allow-older"]])
-    expect(() => actionOf(...words)).toThrow("use it as: tapdeck update FILE | --status | --undo");
+    expect(() => actionOf(...words)).toThrow("use it as: tapdeck update FILE|URL | --status | --undo");
   expect(() => parseArguments(["--undo"])).toThrow("--undo belongs to a command");
 });
 
@@ -196,9 +264,13 @@ async function put(path: string, content: string): Promise<void> {
   await writeFile(at(path), content);
 }
 
-async function bundle(version: string): Promise<void> {
-  const input = { version, board: "qemu", root: at("new.img"), boot: at("new") };
-  await makeBundle(at("bundle"), input, await ensureKey(at("update.key")));
+async function bundle(version: string, board = "qemu"): Promise<void> {
+  const script = join(root, "buildroot/board/common/slot-manifest");
+  const manifest = await run([script, board, at("new/root.img"), at("new/boot")], {
+    environment: { UPDATE_VERSION: version },
+  });
+  await put("new/slot.json", manifest);
+  await put("bundle", `${version} ${board}`);
 }
 
 async function startsFrom(slot: string, version: string): Promise<void> {
@@ -239,6 +311,7 @@ function update(action: UpdateAction, parts: Partial<UpdateParts> = {}): Promise
     settings: at("etc"),
     boot: at("boot"),
     note: at("state/update"),
+    fetched: at("fetched"),
     partition: async (slot) => at(`slot-${slot}.img`),
     allowWriting: async (allow) => void writable.push(allow),
     forgetCaches: async () => {},
@@ -251,7 +324,7 @@ function update(action: UpdateAction, parts: Partial<UpdateParts> = {}): Promise
         said += line;
       },
     },
-    paths,
+    ...{ paths, rauc },
     port: 1, // No service listens there.
     restart: async (command) => void restarts.push(command.join(" ")),
     lockPath: at("lock"),

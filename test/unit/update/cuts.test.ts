@@ -15,13 +15,12 @@ import {
   slotOfConfig,
   slotOfKept,
 } from "../../../src/update/boot-control.ts";
-import { checkUpdate } from "../../../src/update/check-bundle.ts";
-import { goBack, writeUpdate } from "../../../src/update/install.ts";
+import { answerRauc } from "../../../src/update/rauc-calls.ts";
+import { goBack } from "../../../src/update/slot-content.ts";
 import { type CuttableCard, createCard, PowerCut } from "../../emulators/card-with-cuts.ts";
 import { seededRandom } from "../../emulators/emulated-line.ts";
-import { bundleOf, contentsOf, makeKeys, sourceOf } from "../../helpers/bundles.ts";
+import { bundleOf, contentsOf, damagedBundle, installLikeRauc } from "../../helpers/bundles.ts";
 
-const keys = await makeKeys();
 const rootBytesMax = 256;
 
 /** The decision before any system runs. It keeps the mark of a restart until it is cleared. */
@@ -91,7 +90,7 @@ function createMachine(firmware: Firmware, { syncs = true } = {}) {
   for (const [name, bytes] of contentsOf(versionText(1), rootBytesMax).boot)
     card.put(`slot-a/${name}`, bytes);
   card.putRoot("a", contentsOf(versionText(1), rootBytesMax).root);
-  const first = bundleOf(versionText(1), keys, rootBytesMax);
+  const first = bundleOf(versionText(1), rootBytesMax);
   card.put("slot-a/manifest.json", bytesOf(first.manifestText));
 
   let running: BootSlot = "a";
@@ -105,33 +104,29 @@ function createMachine(firmware: Firmware, { syncs = true } = {}) {
     card.powerCycle(seededRandom(seed));
     return boot(undefined);
   };
-  const installation = (isOlder: boolean) => ({
+  const present = () => ({
     files: card.files,
     control: firmware.control(card, running),
     root: async (slot: BootSlot) => card.root(slot),
-    keys: [keys.publicKey],
     board: "test",
     version: wholeVersion(card, running) ?? "",
-    allowOlder: isOlder,
-    progress: () => {},
+    hasAuthority: true,
   });
   /** Runs it, and restarts; true if a trial runs now. */
   const begin = async ({ happening }: Turn): Promise<boolean> => {
     if (happening.kind === "power-loss") throw new PowerCut();
     if (happening.kind === "update") {
       version = happening.older ? Math.max(1, last - 1) : ++last;
-      const bundle = bundleOf(versionText(version), keys, rootBytesMax);
-      const bytes = happening.isDamaged
-        ? bundle.bytes.with(-1, (bundle.bytes.at(-1) ?? 0) ^ 1)
-        : bundle.bytes;
+      const bundle = bundleOf(versionText(version), rootBytesMax);
       const before = card.steps;
-      const whole = { ...installation(happening.older), source: sourceOf(bytes) };
-      const checked = await checkUpdate(whole).catch(() => undefined);
-      expect(checked === undefined).toBe(happening.isDamaged);
-      expect(card.steps).toBe(before);
-      if (checked === undefined) return false;
-      await writeUpdate(whole, checked);
-    } else if ((await goBack(installation(true)).catch(unlessCut)) === undefined) return false;
+      if (happening.isDamaged) {
+        await expect(installLikeRauc(present(), card, damagedBundle(bundle))).rejects.toThrow("is damaged");
+        expect(card.steps).toBe(before);
+        return false;
+      }
+      await installLikeRauc(present(), card, bundle);
+    } else if ((await goBack({ ...present(), progress: () => {} }).catch(unlessCut)) === undefined)
+      return false;
     const { restart } = firmware.control(card, running);
     boot(restart[1]);
     return true;
@@ -155,7 +150,10 @@ function createMachine(firmware: Firmware, { syncs = true } = {}) {
           return;
         }
         healthy.add(wholeVersion(card, running) ?? "");
-        await firmware.control(card, running).keep(running);
+        await answerRauc(present(), {
+          ...{ words: ["set-state", running, "good"], bundle: card.files },
+          ...{ progress: () => {}, checked: async () => {} },
+        });
       } catch (error) {
         if (!(error instanceof PowerCut)) throw error;
         let started = lose(turn.seed);

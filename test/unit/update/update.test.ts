@@ -1,42 +1,54 @@
-/** Bundles of updates: the accepted ones, the errors of the others, and the end of a trial. */
+/** The answers to RAUC's calls, the manifests of slots, and the end of a trial. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import fc from "fast-check";
-import { updateManifestBytesMax } from "../../../src/core/console-limits.ts";
 import { configFor, createTryboot, createUboot, slotOfConfig } from "../../../src/update/boot-control.ts";
-import { checkUpdate, type Installation } from "../../../src/update/check-bundle.ts";
-import { goBack, writeUpdate } from "../../../src/update/install.ts";
+import type { Machine } from "../../../src/update/machine.ts";
+import { answerRauc } from "../../../src/update/rauc-calls.ts";
+import { goBack } from "../../../src/update/slot-content.ts";
+import { compareVersions, readManifest } from "../../../src/update/slot-manifest.ts";
 import { gapMsMax, healthyMs, judge, startTrial, trialMsMax } from "../../../src/update/trial.ts";
-import { compareVersions, readHead, readKeys, readManifest } from "../../../src/update/update-bundle.ts";
 import { createCard } from "../../emulators/card-with-cuts.ts";
-import { type Bundle, bundleOf, contentsOf, makeKeys, signBundle, sourceOf } from "../../helpers/bundles.ts";
+import {
+  type Bundle,
+  bundleOf,
+  bundleWith,
+  contentsOf,
+  damagedBundle,
+  installLikeRauc,
+} from "../../helpers/bundles.ts";
 
-const keys = await makeKeys();
 const rootBytes = 256;
 
 /** A machine of the board `test` that runs 1.2.3 from slot a. */
-function machine(bytes: Uint8Array, changes: Partial<Installation> = {}) {
+function machineWith(changes: Partial<Machine> = {}) {
   const card = createCard(rootBytes);
   card.put("config.txt", new TextEncoder().encode("os_prefix=slot-a/\n"));
-  const installation: Installation = {
-    source: sourceOf(bytes),
+  const machine: Machine = {
     files: card.files,
     control: createTryboot(card.files, "a"),
     root: async (slot) => card.root(slot),
-    keys: [keys.publicKey],
     board: "test",
     version: "1.2.3",
-    allowOlder: false,
-    progress: () => {},
+    hasAuthority: true,
     ...changes,
   };
-  return { card, installation };
+  return { card, machine };
 }
 
-/** The refusal; fails if there is none, or if anything was written. */
-async function refusal(bytes: Uint8Array, changes: Partial<Installation> = {}): Promise<string> {
-  const { card, installation } = machine(bytes, changes);
-  const said = await checkUpdate(installation).then(
+const good = bundleOf("1.3.0", rootBytes);
+
+async function call(machine: Machine, words: string, bundle: Bundle = good): Promise<void> {
+  await answerRauc(machine, {
+    ...{ words: words.split(" "), bundle: bundle.files },
+    ...{ progress: () => {}, checked: async () => {} },
+  });
+}
+
+/** The refusal before anything is written; fails if anything was. */
+async function refusal(bundle: Bundle, changes: Partial<Machine> = {}): Promise<string> {
+  const { card, machine } = machineWith(changes);
+  const said = await call(machine, "pre-install", bundle).then(
     () => "it was taken",
     (error: unknown) => (error instanceof Error ? error.message : ""),
   );
@@ -44,84 +56,57 @@ async function refusal(bytes: Uint8Array, changes: Partial<Installation> = {}): 
   return said;
 }
 
-const good = bundleOf("1.3.0", keys, rootBytes);
-
-/** The same bundle with something else in its manifest, signed. */
+/** The same bundle with something else in its manifest. */
 function changed(change: (manifest: { version: string; board: string; parts: object[] }) => void): Bundle {
   const manifest = JSON.parse(good.manifestText);
   change(manifest);
   const { boot, root } = contentsOf("1.3.0", rootBytes);
-  return signBundle(manifest, [...boot.map(([, bytes]) => bytes), root], keys);
+  const parts = boot.map(([name, bytes]): [string, Uint8Array] => [`boot/${name}`, bytes]);
+  return bundleWith(JSON.stringify(manifest), new Map([...parts, ["root", root]]));
 }
 
 test("a good bundle is written to the other slot to its last byte, and armed", async () => {
-  const { card, installation } = machine(good.bytes);
-  const checked = await checkUpdate(installation);
-  expect(checked).toMatchObject({ slot: "b", manifest: { version: "1.3.0", board: "test" } });
+  const { card, machine } = machineWith();
   const shown: string[] = [];
-  await writeUpdate(
-    { ...installation, progress: (step, done, total) => void shown.push(`${step} ${done === total}`) },
-    checked,
+  await installLikeRauc(
+    machine,
+    card,
+    good,
+    (step, done, total) => void shown.push(`${step} ${done === total}`),
   );
   const { boot, root } = contentsOf("1.3.0", rootBytes);
   expect([...card.rootBytes("b")]).toEqual([...root]);
   for (const [name, bytes] of boot)
     expect(card.textOf(`slot-b/${name}`)).toBe(new TextDecoder().decode(bytes));
+  expect(card.textOf("slot-b/manifest.json")).toBe(good.manifestText);
+  expect(card.textOf("slot-b/next.json")).toBeUndefined();
   expect(card.textOf("tryboot.txt")).toBe("os_prefix=slot-b/\ncmdline=cmdline-b.txt\n");
   expect(card.textOf("config.txt")).toBe("os_prefix=slot-a/\n");
   expect(shown.at(-1)).toBe("reading back true");
-  expect(shown).toContain("writing true");
+  expect(shown).toContain("checking true");
 });
 
 test("every refusal is a sentence, and nothing is written", async () => {
-  const stranger = await makeKeys();
-  const last = good.bytes.length - 1;
-  expect(await refusal(new Uint8Array())).toBe("this file cannot be used: it is not an update of Tapdeck");
-  expect(await refusal(new TextEncoder().encode("PK\x03\x04".repeat(100)))).toContain(
-    "not an update of Tapdeck",
-  );
-  expect(await refusal(good.bytes, { keys: [] })).toContain("trusts nobody's updates");
-  expect(await refusal(good.bytes, { keys: [stranger.publicKey] })).toBe(
-    "the file was altered, or signed by a key that this system does not trust",
-  );
-  expect(await refusal(good.bytes, { board: "zero2w" })).toBe(
-    "this update is for the board test, and this one is zero2w",
-  );
-  expect(await refusal(good.bytes, { version: "1.10.0" })).toContain(
-    "version 1.3.0, older than the 1.10.0 that runs: --allow-older",
-  );
-  expect(await refusal(good.bytes, { version: "1.10.0", allowOlder: true })).toBe("it was taken");
-  expect(await refusal(good.bytes.subarray(0, last))).toContain("the file is cut short");
-  expect(await refusal(good.bytes.subarray(0, 100))).toBe("the file is cut short; fetch it again");
-  expect(await refusal(new Uint8Array([...good.bytes, 0]))).toContain("longer than its manifest says");
-  expect(await refusal(good.bytes.with(last, (good.bytes[last] ?? 0) ^ 1))).toBe(
+  expect(await refusal(damagedBundle(good))).toBe(
     "the file is damaged: its part root differs from the signed one; fetch it again",
   );
-  const { card } = machine(good.bytes);
-  expect(await refusal(good.bytes, { root: async () => ({ ...card.root("b"), bytes: rootBytes - 1 }) })).toBe(
+  expect(await refusal(bundleWith("", new Map()))).toBe("this file cannot be used: its manifest is not JSON");
+  const { card } = machineWith();
+  expect(await refusal(good, { root: async () => ({ ...card.root("b"), bytes: rootBytes - 1 }) })).toBe(
     "the update needs 256 bytes, and its slot has 255: flash the card again",
   );
-  expect(await refusal(good.bytes, { files: { ...card.files, freeBytes: async () => 5000 } })).toContain(
+  expect(await refusal(good, { files: { ...card.files, freeBytes: async () => 5000 } })).toContain(
     "the boot partition has room for 5000 bytes",
   );
   const trial = createTryboot(
     { ...card.files, read: async () => new TextEncoder().encode("os_prefix=slot-b/\n") },
     "a",
   );
-  expect(await refusal(good.bytes, { control: trial })).toContain("this system is itself being tried");
+  expect(await refusal(good, { control: trial })).toContain("this system is itself being tried");
 });
 
-test("one byte altered anywhere in a bundle is found before anything is written", async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.nat(good.bytes.length - 1), fc.integer({ min: 1, max: 255 }), async (at, bits) => {
-      expect(await refusal(good.bytes.with(at, (good.bytes[at] ?? 0) ^ bits))).not.toBe("it was taken");
-    }),
-    { numRuns: 200 },
-  );
-});
-
-test("a signed manifest is looked at all the same", async () => {
-  const sentenceOf = (change: Parameters<typeof changed>[0]) => refusal(changed(change).bytes);
+test("the manifest of a bundle is looked at, although it is signed", async () => {
+  const sentenceOf = (change: Parameters<typeof changed>[0]) => refusal(changed(change));
   expect(await sentenceOf(({ parts }) => Object.assign(parts[0] ?? {}, { name: "boot/Kernel" }))).toContain(
     "it lacks boot/Image",
   );
@@ -130,12 +115,8 @@ test("a signed manifest is looked at all the same", async () => {
     "three numbers",
   );
   for (const name of [
-    "boot/../config.txt",
-    "boot//etc",
-    "boot/manifest.json",
-    "boot/",
-    "/etc/passwd",
-    "boot/.new",
+    ...["boot/../config.txt", "boot//etc", "boot/", "/etc/passwd", "boot/.new"],
+    ...["boot/manifest.json", "boot/next.json"],
   ])
     expect(await sentenceOf(({ parts }) => Object.assign(parts[0] ?? {}, { name }))).toContain(
       "a name that is not allowed",
@@ -150,46 +131,68 @@ test("a signed manifest is looked at all the same", async () => {
   expect(await sentenceOf(({ parts }) => Object.assign(parts[0] ?? {}, { bytes: 2 ** 40 }))).toContain(
     "larger than",
   );
-});
-
-test("any text as a manifest, and any bytes as a head, are read or refused", () => {
-  fc.assert(fc.property(fc.string(), (text) => void readManifest(new TextEncoder().encode(text))));
-  fc.assert(fc.property(fc.json(), (text) => void readManifest(new TextEncoder().encode(text))));
-  fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
-      expect(typeof readHead(bytes)).toBe("string");
-    }),
-  );
-  const long = good.bytes.slice(0, 76);
-  new DataView(long.buffer).setUint32(8, updateManifestBytesMax + 1, true);
-  expect(readHead(long)).toContain("has not 2 to");
-});
-
-test("a file that is changed between the check and the writing arms nothing", async () => {
-  const { card, installation } = machine(good.bytes);
-  const checked = await checkUpdate(installation);
-  const other = good.bytes.with(good.bytes.length - 1, (good.bytes.at(-1) ?? 0) ^ 1);
-  await expect(writeUpdate({ ...installation, source: sourceOf(other) }, checked)).rejects.toThrow(
+  expect(await sentenceOf(({ parts }) => Object.assign(parts[0] ?? {}, { bytes: 1 }))).toContain(
     "is damaged",
   );
-  expect(card.textOf("tryboot.txt")).toBeUndefined();
-  expect(card.textOf("slot-b/manifest.json")).toBeUndefined();
-  await expect(goBack(installation)).rejects.toThrow("nothing to go back to");
+});
+
+test("any text as a manifest is read or refused", () => {
+  fc.assert(fc.property(fc.string(), (text) => void readManifest(new TextEncoder().encode(text))));
+  fc.assert(fc.property(fc.json(), (text) => void readManifest(new TextEncoder().encode(text))));
 });
 
 test("a card that does not keep what is written to it is found out by reading back", async () => {
-  const { card, installation } = machine(good.bytes);
-  const checked = await checkUpdate(installation);
+  const { card, machine } = machineWith();
   const worn = {
     ...card.root("b"),
     async *chunks() {
       yield card.rootBytes("b").slice().fill(0, 10, 20);
     },
   };
-  await expect(writeUpdate({ ...installation, root: async () => worn }, checked)).rejects.toThrow(
+  await expect(installLikeRauc({ ...machine, root: async () => worn }, card, good)).rejects.toThrow(
     "the card did not keep the written data (root)",
   );
   expect(card.textOf("tryboot.txt")).toBeUndefined();
+  const files = {
+    ...card.files,
+    async *chunks(path: string) {
+      if (path !== "slot-b/initrd") yield* card.files.chunks(path);
+    },
+  };
+  await expect(installLikeRauc({ ...machine, files }, card, good)).rejects.toThrow("(boot/initrd)");
+  expect(card.textOf("slot-b/manifest.json")).toBeUndefined();
+  await expect(call(machine, "set-primary b")).rejects.toThrow("slot b holds no whole system");
+  await expect(goBack({ ...machine, progress: () => {} })).rejects.toThrow("nothing to go back to");
+  expect(card.textOf("tryboot.txt")).toBeUndefined();
+});
+
+test("RAUC cannot call the kept or the running slot bad, nor another slot good, nor a slot that is none", async () => {
+  const { card, machine } = machineWith();
+  card.put("slot-a/manifest.json", new TextEncoder().encode(good.manifestText));
+  await expect(call(machine, "set-state a bad")).rejects.toThrow("slot a runs or is kept");
+  await expect(call(machine, "set-state b good")).rejects.toThrow("slot b does not run");
+  // In a trial, the kept slot is the one that starts if all else fails.
+  const trial = { ...machine, control: createTryboot(card.files, "b") };
+  await expect(call(trial, "set-state a bad")).rejects.toThrow("slot a runs or is kept");
+  await expect(call(trial, "set-state a good")).rejects.toThrow("slot a does not run");
+  await expect(call(trial, "slot-install")).rejects.toThrow("itself being tried");
+  await expect(call(machine, "set-primary c")).rejects.toThrow("RAUC names a slot c");
+  await expect(call(machine, "get-weather")).rejects.toThrow("RAUC asks for get-weather");
+  expect(card.steps).toBe(0);
+  await call(trial, "set-state b good");
+  expect(card.textOf("config.txt")).toBe("os_prefix=slot-b/\ncmdline=cmdline-b.txt\n");
+});
+
+test("a slot that RAUC calls bad is not armed any more, and the kept one needs no trial", async () => {
+  const { card, machine } = machineWith();
+  await installLikeRauc(machine, card, good);
+  await call(machine, "set-primary a");
+  expect(card.textOf("tryboot.txt")).toBeUndefined();
+  await call(machine, "set-primary b");
+  expect(card.textOf("tryboot.txt")).toContain("slot-b");
+  await call(machine, "set-state b bad");
+  expect(card.textOf("tryboot.txt")).toBeUndefined();
+  await expect(call(machine, "set-primary b")).rejects.toThrow("slot b holds no whole system");
 });
 
 test("versions are compared by their numbers", () => {
@@ -197,16 +200,6 @@ test("versions are compared by their numbers", () => {
   for (const [index, one] of inOrder.entries())
     for (const [place, other] of inOrder.entries())
       expect(Math.sign(compareVersions(one, other))).toBe(Math.sign(index - place));
-});
-
-test("keys are one a line, with whose they are, and anything else is reported", () => {
-  const hex = Buffer.from(keys.publicKey).toString("hex");
-  expect(readKeys(`# for people\n\n${hex} me\n${hex}\n`)).toEqual(
-    [keys.publicKey, keys.publicKey].map((key) => new Uint8Array(key)),
-  );
-  expect(readKeys("")).toEqual([]);
-  expect(readKeys(`${hex}00`)).toContain("is no key of 64 hex digits");
-  expect(readKeys(`${hex}\n`.repeat(17))).toBe("there are more than 16 keys");
 });
 
 test("the firmware's settings go on with another slot, and with none of the lines of the old one", () => {

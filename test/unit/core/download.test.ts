@@ -5,7 +5,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { updateStallMsMax } from "../../../src/core/console-limits.ts";
-import { type Download, download, removeDownload } from "../../../src/system/download.ts";
+import { type Download, download, removeDownload } from "../../../src/core/download.ts";
 import { certificateOf, startFileServer } from "../../helpers/file-server.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { printed } from "../../helpers/processes.ts";
