@@ -24,7 +24,7 @@ import {
 } from "../../emulators/emulated-tags.ts";
 import { emulatedReaders } from "../../emulators/index.ts";
 import { createPn532Device, type Pn532Device } from "../../emulators/pn532-device.ts";
-import { textOn } from "../../helpers/emulated.ts";
+import { textOn, unlessHeldUp } from "../../helpers/emulated.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
 
@@ -83,9 +83,11 @@ async function withBench(run: (bench: Bench) => Promise<void>): Promise<void> {
 }
 
 /** Writes with the session alone, on a tag that is present. */
-async function withSession(
-  run: (device: Pn532Device, session: ReaderSession) => Promise<void>,
-): Promise<void> {
+type Run = (device: Pn532Device, session: ReaderSession) => Promise<void>;
+
+const withSession = (run: Run): Promise<void> => unlessHeldUp(() => inSession(run));
+
+async function inSession(run: Run): Promise<void> {
   const device = createPn532Device({ timing: "none" });
   const ending = new AbortController();
   const session = await pn532Uart.open(device.path, { clock: systemClock, log: silentLog }, ending.signal);
