@@ -7,7 +7,7 @@ BIN := node_modules/.bin
 SOURCES := $(shell find src drivers -name '*.ts' -o -name '*.jsonl' -o -path 'src/web/*.*' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-unit mutate check build deb clients image test-buildroot image-qemu test-image test-vm test-clients test-home-assistant update-bundle update-authority fuzz soak bench hostile pictures page-pictures clean tools
+.PHONY: help run test test-unit mutate check build deb clients image test-buildroot image-qemu test-image test-vm test-clients test-home-assistant test-hawkbit update-bundle update-authority fuzz soak bench hostile pictures page-pictures clean tools
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -110,6 +110,9 @@ test-clients: node_modules/.ready dist/tapdeck-linux-$(ARCH) dist/tapdeck-confin
 test-home-assistant: node_modules/.ready dist/tapdeck-linux-$(ARCH) dist/tapdeck-confine ## Show a deck in a real Home Assistant, in a network of its own (root)
 	@tools/home-assistant-setup
 	@unshare --net sh -c 'ip link set lo up && exec $(BUN) test/home-assistant/main.ts'
+
+test-hawkbit: node_modules/.ready dist/tapdeck-linux-$(ARCH) dist/tapdeck-confine ## Roll updates out to three decks by a real hawkBit 0.9 (HAWKBIT_JAR=FILE, Java 17)
+	@HAWKBIT_JAR="$(HAWKBIT_JAR)" $(BUN) test/hawkbit/main.ts
 
 mutate: node_modules/.ready ## Show which small changes of FILE=src/... its unit tests do not notice (SAMPLE=N, TESTS="...")
 	@FILE="$(FILE)" SAMPLE="$(SAMPLE)" $(if $(TESTS),TESTS="$(TESTS)") $(BUN) tools/mutate.ts
