@@ -1,6 +1,17 @@
 /** The image's own files, without a board: scripts, numbers that occur in several places, and readers of tapdeck.conf. */
 import { expect, test } from "bun:test";
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import {
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { knownReaderIds } from "../../drivers/ccid/detect.ts";
@@ -312,6 +323,41 @@ test.skipIf(process.getuid?.() !== 0)(
     expect(notes).toMatch(/^600 tapdeck \/run\/tapdeck\/key_file$/m);
     expect(notes).toContain("certificate_file in tapdeck.conf names away.pem, and there is no such file");
   },
+);
+
+test.skipIf(process.getuid?.() !== 0)(
+  "the service can read the note of the last update, with its time, after each start and each trial",
+  () =>
+    inRoot(async (folder) => {
+      const at = (name: string) => join(folder, name);
+      for (const name of ["proc", "boot", "data/state", "etc/init.d"])
+        await mkdir(at(name), { recursive: true });
+      await copyFile(join(overlay, "etc/init.d/S92update"), at("etc/init.d/S92update"));
+      await writeFile(at("proc/cmdline"), "quiet tapdeck.slot=a\n");
+      await writeFile(at("boot/config.txt"), "os_prefix=slot-a/\n");
+      const shown = async (word: "start" | "publish") => {
+        const look =
+          "cd /run/tapdeck-machine && stat -c '%a %Y' . last-update | cut -d' ' -f1,2 && cat last-update";
+        const said = await run([
+          ...["chroot", folder, "sh", "-c", `umask 077; sh /etc/init.d/S92update ${word}; ${look}`],
+        ]);
+        const [folderFacts = "", fileFacts = "", ...text] = said.split("\n");
+        return { folder: folderFacts.split(" ")[0], file: fileFacts, text: text.join("\n") };
+      };
+      expect(await shown("start")).toMatchObject({ folder: "755", text: "" });
+      const note = at("data/state/update");
+      await writeFile(note, "event=kept slot=a version=0.2.0 excused=\n", { mode: 0o600 });
+      await utimes(note, 1_700_000_000, 1_700_000_000);
+      expect(await shown("publish")).toEqual({
+        ...{ folder: "755", file: "644 1700000000", text: "event=kept slot=a version=0.2.0 excused=\n" },
+      });
+      // The machine restarts into the old slot.
+      await rm(at("run/tapdeck-machine"), { recursive: true });
+      await writeFile(note, "event=trying slot=b version=0.3.0 excused=\n");
+      const after = await shown("start");
+      expect(after).toMatchObject({ folder: "755", text: "event=back slot=b version=0.3.0 excused=\n" });
+      expect(after.file).toStartWith("644 ");
+    }),
 );
 
 test.skipIf(process.getuid?.() !== 0)(
