@@ -108,6 +108,8 @@ export function readCancel(value: unknown): string {
   return parsed(cancel, value, "a cancellation").cancelAction.stopId;
 }
 
+const detailCharsMax = 500; // hawkBit keeps 512 of a message.
+
 export type Feedback = "proceeding" | "downloaded" | "rejected" | "success" | "failure";
 
 /** The content of a feedback; `success` and `failure` close the action. */
@@ -117,7 +119,7 @@ export function feedbackOf(kind: Feedback, detail: string): object {
     status: {
       execution: isEnd ? "closed" : kind,
       result: { finished: isEnd ? kind : "none" },
-      details: [detail],
+      details: [detail.slice(0, detailCharsMax)],
     },
   };
 }

@@ -13,7 +13,14 @@ import { createSerialQueue } from "../core/serial-queue.ts";
 import { type Deployment, type Feedback, feedbackOf, readCancel, readDeployment, readPoll } from "./ddi.ts";
 import type { Moment } from "./idleness.ts";
 import { pauseMs } from "./pauses.ts";
-import { type Account, accountReader, getJson, StatusError, sendJson } from "./server-requests.ts";
+import {
+  type Account,
+  accountReader,
+  getJson,
+  StatusError,
+  sendJson,
+  withoutIdentity,
+} from "./server-requests.ts";
 import type { UpdateJob } from "./update-job.ts";
 
 interface HawkbitParts {
@@ -43,6 +50,7 @@ interface Work {
 }
 
 const tenant = "/DEFAULT";
+const firstMsMax = 2000;
 const steps = {
   fetching: "the update is fetched",
   waiting: "the update waits until nothing plays",
@@ -69,11 +77,11 @@ export function followHawkbit(parts: HawkbitParts) {
   let wake = () => {};
 
   const requestOf = ({ token, tls }: Account, url: string) => {
-    // The token belongs to this server only.
+    // The account belongs to this server only.
     const isOwn = URL.parse(url)?.origin === server.origin;
     const headers: Record<string, string> =
       token !== "" && isOwn ? { authorization: `TargetToken ${token}` } : {};
-    return { url, headers, tls, signal: ending.signal };
+    return { url, headers, tls: isOwn ? tls : withoutIdentity(tls), signal: ending.signal };
   };
   const get = async (url: string) => getJson(requestOf(await readAccount(), url));
   const send = async (url: string, method: "POST" | "PUT", content: unknown) =>
@@ -199,6 +207,8 @@ export function followHawkbit(parts: HawkbitParts) {
   };
   const follow = async () => {
     void settle();
+    // The decks of a house all start when its power returns.
+    await sleep(clock, firstMsMax * random(), ending.signal).catch(() => {});
     while (!ending.signal.aborted) {
       const woken = new AbortController();
       wake = () => woken.abort();

@@ -58,6 +58,11 @@ export function accountReader(files: Files, dataFolder: string, log: Log): () =>
   };
 }
 
+/** For a server that is not that of the account. */
+export function withoutIdentity({ ca }: TlsFiles): TlsFiles {
+  return ca === undefined ? {} : { ca };
+}
+
 /** The server answered with another status than 200. */
 export class StatusError extends Error {
   readonly status: number;

@@ -19,7 +19,7 @@ import type { LatestVersion, UpdateServer } from "../core/device-shapes.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { pauseMs } from "./pauses.ts";
-import { accountReader, getJson } from "./server-requests.ts";
+import { accountReader, getJson, withoutIdentity } from "./server-requests.ts";
 import type { UpdateJob } from "./update-job.ts";
 
 interface IndexParts {
@@ -77,7 +77,9 @@ export function followIndex(parts: IndexParts) {
     // One that was not kept, or cannot be installed.
     if (earlier === id && outcome !== undefined) return;
     const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(dayMs)]);
-    const wish = { id, what: { ...own, tls }, fetch: "quiet", install: "quiet", onStep: () => {} } as const;
+    const isOwn = new URL(own.url).origin === new URL(url).origin;
+    const what = { ...own, tls: isOwn ? tls : withoutIdentity(tls) };
+    const wish = { id, what, fetch: "quiet", install: "quiet", onStep: () => {} } as const;
     const refused = await job.run(wish, signal);
     if (refused !== undefined) fault = `${found.version}: ${refused.sentence}`;
   };
