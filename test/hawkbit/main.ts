@@ -1,7 +1,8 @@
 /**
  * `make test-hawkbit`: a real hawkBit 0.9 updates three decks in groups, over TLS. The decks are compiled services; the root
  * scripts of the image are stand-ins, so that nothing is written and a trial takes seconds. The first rollout succeeds. In the
- * second one, the trial of the first deck fails: the deck reports that, and the rollout pauses.
+ * second one, the trial of the first deck fails: the deck reports that, and the rollout pauses. Then an update is only fetched,
+ * and another one is cancelled.
  */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -76,7 +77,40 @@ await rollout("0.9.2", async ({ groups, status, statusOf }) => {
     if (deckOf(other).updates() !== 1) throw new Error(`${other} took the update, too`);
   say(`the rollout of 0.9.2 is paused, and ${others.join(" and ")} were not updated`);
 });
+
+const only = await server.publish(
+  "tapdeck",
+  "0.9.3",
+  new Blob(["a bundle that is only fetched".repeat(50_000)]),
+);
+const actions = listOf(
+  v.object({ id: v.number(), status: v.string(), detailStatus: v.optional(v.string()) }),
+);
+await assign("hall-2", only, "downloadonly");
+await eventually(async () => (await newestAction("hall-2")).status === "finished", stepMsMax);
+if (!(await deckOf("hall-2").bundle()).startsWith("a bundle that is only"))
+  throw new Error("hall-2 has no bundle");
+if (deckOf("hall-2").updates() !== 1) throw new Error("hall-2 has installed what it shall only fetch");
+say("an update to be fetched only is fetched, and hawkBit has closed its action");
+await assign("hall-3", only, "soft");
+await eventually(async () => (await newestAction("hall-3")).detailStatus !== "scheduled", stepMsMax);
+const { id: waiting } = await newestAction("hall-3");
+await server.send("DELETE", `targets/hall-3/actions/${waiting}`);
+await eventually(async () => (await newestAction("hall-3")).detailStatus === "canceled", stepMsMax);
+if (deckOf("hall-3").updates() !== 1) throw new Error("hall-3 has installed what was cancelled");
+say("an optional update that waits is cancelled");
 say(`done in ${Math.round((performance.now() - begunMs) / 1000)} s`);
+
+async function assign(name: string, set: number, type: "downloadonly" | "soft"): Promise<void> {
+  await server.send("POST", `distributionsets/${set}/assignedTargets`, [{ id: name, type }]);
+}
+
+async function newestAction(name: string) {
+  const { content } = await server.get(actions, `targets/${name}/actions`);
+  const newest = content.toSorted((one, other) => other.id - one.id)[0];
+  if (newest === undefined) throw new Error(`${name} has no action`);
+  return newest;
+}
 
 /** One deck takes the update, and its action stays open until its trial has ended. */
 async function takesUpdate(name: string, statusOf: Rollout["statusOf"]): Promise<void> {
@@ -177,6 +211,8 @@ ca_file = "${join(card, "ca.pem")}"
   };
   return {
     updates: image.updates,
+    /** The text of the bundle that it has fetched. */
+    bundle: () => readFile(join(place.folder, "update.bundle"), "utf8"),
     /** Waits for the installation, then tries the version with this outcome; `during` looks at the middle of the trial. */
     async tries(version: string, outcome: "kept" | "back", during = async () => {}): Promise<void> {
       tried += 1;
