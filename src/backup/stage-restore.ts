@@ -67,6 +67,17 @@ export async function stageRestore(
   }
 }
 
+/**
+ * Opens the encrypted part of a backup that was checked before; nothing happens for one without. Throws `failed` if the
+ * passphrase is wrong.
+ */
+export async function checkPassphrase(file: string, passphrase: string): Promise<void> {
+  for await (const line of backupLines(file)) {
+    const value = parseJson(line);
+    if (isRecord(value) && value.sealed !== undefined) await openSecrets(value.sealed, passphrase);
+  }
+}
+
 interface StageOptions {
   readonly passphrase: string | undefined;
   readonly present: Config | undefined;

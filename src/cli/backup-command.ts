@@ -5,6 +5,7 @@ import { Writable } from "node:stream";
 import { mayReplace } from "../backup/backup-file.ts";
 import type { BackupPlaces } from "../backup/make-backup.ts";
 import { backupOffline, restoreOffline } from "../backup/offline.ts";
+import { checkPassphrase } from "../backup/stage-restore.ts";
 import { type Client, connect } from "../client/client.ts";
 import { backupPassphraseCharsMax } from "../core/console-limits.ts";
 import type { BackupContent } from "../core/device-shapes.ts";
@@ -87,7 +88,12 @@ export async function runRestore(asked: CommandLine, { screen, places, door }: B
     check,
   } = asked;
   const content = await asExit(() => preview(file, places, door));
-  if (check) return screen.print(json ? JSON.stringify(content) : contentText(content));
+  if (check) {
+    const passphrase = await passphraseOf(passphraseFile);
+    // The check of the service or of the files above leaves the encrypted part closed.
+    if (passphrase !== undefined) await asExit(() => checkPassphrase(file, passphrase));
+    return screen.print(json ? JSON.stringify(content) : contentText(content));
+  }
   if (!json) screen.print(contentText(content));
   const question =
     json || content.clients === "none"

@@ -1,0 +1,54 @@
+/** Faults of the command line that its first users met, each with the name of the fault, against the compiled program. */
+import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { makePlace, noReaders, type Place, program, startTapdeck } from "../helpers/tapdeck.ts";
+
+async function tapdeck({ folder }: Pick<Place, "folder">, ...words: readonly string[]) {
+  const command = [program, ...words, `--data=${folder}`];
+  const child = Bun.spawn(command, { stdio: ["ignore", "pipe", "pipe"], cwd: folder });
+  const [out, err] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  return { out, err, code: await child.exited };
+}
+
+/** The same with the service, and then on its files. */
+async function onlineAndOffline(place: Place, run: () => Promise<void>): Promise<void> {
+  {
+    await using _service = await startTapdeck(place);
+    await run();
+  }
+  await run();
+}
+
+async function passphraseFile({ folder }: Place, name: string, passphrase: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, `${passphrase}\n`);
+  return `--passphrase-file=${path}`;
+}
+
+test("restore --check took a wrong passphrase, which a restore refuses", async () => {
+  await using place = await makePlace(noReaders);
+  const right = await passphraseFile(place, "right", "correct horse battery");
+  const wrong = await passphraseFile(place, "wrong", "wrong horse battery");
+  const [sealed, open] = [join(place.folder, "sealed.tapdeck"), join(place.folder, "open.tapdeck")];
+  {
+    await using _service = await startTapdeck(place);
+    expect((await tapdeck(place, "backup", sealed, right)).code).toBe(0);
+    expect((await tapdeck(place, "backup", open)).code).toBe(0);
+  }
+  await onlineAndOffline(place, async () => {
+    expect(await tapdeck(place, "restore", sealed, "--check", wrong)).toEqual({
+      out: "",
+      err: "tapdeck: the passphrase is wrong, and nothing was changed\n",
+      code: 1,
+    });
+    expect(await tapdeck(place, "restore", sealed, "--check", right)).toMatchObject({ err: "", code: 0 });
+    expect(await tapdeck(place, "restore", sealed, "--check")).toMatchObject({ err: "", code: 0 });
+    expect(await tapdeck(place, "restore", open, "--check", wrong)).toMatchObject({ err: "", code: 0 });
+  });
+  expect(existsSync(join(place.folder, "backups/restore"))).toBe(false);
+});
