@@ -1,5 +1,6 @@
 /** `tapdeck backup` and `tapdeck restore`: over the service that runs, or on the files of its data folder without one. */
-import { open, rename, rm } from "node:fs/promises";
+import { open, rename, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { mayReplace } from "../backup/backup-file.ts";
@@ -9,7 +10,8 @@ import { checkPassphrase } from "../backup/stage-restore.ts";
 import { type Client, connect } from "../client/client.ts";
 import { backupPassphraseCharsMax } from "../core/console-limits.ts";
 import type { BackupContent } from "../core/device-shapes.ts";
-import { exitFailure, messageOf, ServiceError } from "../core/errors.ts";
+import { exitCodes, exitFailure, ifThere, ServiceError, StartError } from "../core/errors.ts";
+import { fileFault, isFileFault, pathAndFault } from "../core/file-faults.ts";
 import { ago, printable } from "../core/text.ts";
 import { imageData } from "../update/machine.ts";
 import type { CommandLine } from "./arguments.ts";
@@ -34,7 +36,7 @@ export async function runBackup(
   { words: [file = ""], passphraseFile, json }: CommandLine,
   { screen, places, door }: BackupParts,
 ) {
-  if (!(await mayReplace(file))) throw exitFailure(`${file} exists and is no backup: name another file`);
+  await checkTarget(file);
   const question = "Passphrase for the paired phones and keys (empty: they are left out): ";
   const passphrase = await passphraseOf(passphraseFile, json ? undefined : question, "Once more: ");
   const fresh = `${file}.${process.pid}.new`;
@@ -56,6 +58,23 @@ export async function runBackup(
   } finally {
     await rm(fresh, { force: true });
   }
+}
+
+/** Throws `StartError` unless a backup may be written there: before the passphrase is asked, and with nothing made. */
+async function checkTarget(file: string): Promise<void> {
+  const folder = dirname(file);
+  const isFolder = await ifThere(stat(folder)).then(
+    (found) => found?.isDirectory(),
+    () => false,
+  );
+  const refuse = (why: string) => new StartError(exitCodes.cannotCreate, why);
+  if (isFolder === undefined)
+    throw refuse(`there is no folder ${folder}: make it first, or name another file`);
+  if (!isFolder) throw refuse(`${folder} is no folder that can be read: name another file`);
+  const found = await ifThere(stat(file));
+  if (found?.isDirectory()) throw refuse(`${file} is a folder: name a file in it`);
+  if (found === undefined) return;
+  if (!(await mayReplace(file))) throw exitFailure(`${file} exists and is no backup: name another file`);
 }
 
 async function download({ client, http }: ServiceDoor, file: string, passphrase: string | undefined) {
@@ -181,7 +200,7 @@ async function passphraseOf(
       .slice(0, 8 * backupPassphraseCharsMax)
       .text()
       .catch((error: unknown) => {
-        throw exitFailure(`${file}: ${messageOf(error)}`, error);
+        throw exitFailure(`${file}: ${fileFault(error)}`, error);
       });
     const [line = ""] = text.split(/\r?\n/);
     if (line === "") throw exitFailure(`${file}: its first line is empty, and should be the passphrase`);
@@ -216,6 +235,9 @@ async function asExit<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    throw error instanceof ServiceError ? exitFailure(printable(error.message), error) : error;
+    if (error instanceof ServiceError) throw exitFailure(printable(error.message), error);
+    throw isFileFault(error)
+      ? new StartError(exitCodes.cannotCreate, printable(pathAndFault(error)), error)
+      : error;
   }
 }

@@ -52,3 +52,24 @@ test("restore --check took a wrong passphrase, which a restore refuses", async (
   });
   expect(existsSync(join(place.folder, "backups/restore"))).toBe(false);
 });
+
+test("backup into a missing folder showed a stack trace, or made the folder", async () => {
+  await using place = await makePlace(noReaders);
+  const missing = join(place.folder, "missing");
+  await onlineAndOffline(place, async () => {
+    expect(await tapdeck(place, "backup", join(missing, "deep/x"))).toEqual({
+      out: "",
+      err: `tapdeck: there is no folder ${missing}/deep: make it first, or name another file\n`,
+      code: 73,
+    });
+    expect(existsSync(missing)).toBe(false);
+    expect(await tapdeck(place, "backup", place.folder)).toMatchObject({
+      err: `tapdeck: ${place.folder} is a folder: name a file in it\n`,
+      code: 73,
+    });
+    expect(await tapdeck(place, "backup", join(place.folder, "config.toml/x"))).toMatchObject({
+      err: `tapdeck: ${place.folder}/config.toml is no folder that can be read: name another file\n`,
+      code: 73,
+    });
+  });
+});
