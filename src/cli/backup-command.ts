@@ -33,10 +33,10 @@ interface BackupParts {
 }
 
 export async function runBackup(
-  { words: [file = ""], passphraseFile, json }: CommandLine,
+  { words: [file = ""], passphraseFile, json, force }: CommandLine,
   { screen, places, door }: BackupParts,
 ) {
-  await checkTarget(file);
+  await checkTarget(file, force);
   const question = "Passphrase for the paired phones and keys (empty: they are left out): ";
   const passphrase = await passphraseOf(passphraseFile, json ? undefined : question, "Once more: ");
   const fresh = `${file}.${process.pid}.new`;
@@ -61,7 +61,7 @@ export async function runBackup(
 }
 
 /** Throws `StartError` unless a backup may be written there: before the passphrase is asked, and with nothing made. */
-async function checkTarget(file: string): Promise<void> {
+async function checkTarget(file: string, force: boolean): Promise<void> {
   const folder = dirname(file);
   const isFolder = await ifThere(stat(folder)).then(
     (found) => found?.isDirectory(),
@@ -75,6 +75,7 @@ async function checkTarget(file: string): Promise<void> {
   if (found?.isDirectory()) throw refuse(`${file} is a folder: name a file in it`);
   if (found === undefined) return;
   if (!(await mayReplace(file))) throw exitFailure(`${file} exists and is no backup: name another file`);
+  if (found.size > 0 && !force) throw refuse(`${file}: there is a backup already: --force replaces it`);
 }
 
 async function download({ client, http }: ServiceDoor, file: string, passphrase: string | undefined) {

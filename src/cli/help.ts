@@ -186,11 +186,12 @@ Exit code 1 if nothing was paired.`,
     },
   },
   backup: {
-    usage: "backup FILE [--passphrase-file FILE]",
+    usage: "backup FILE [--force] [--passphrase-file FILE]",
     summary: "write settings, mappings and history to a file",
     more: `At a terminal it asks for a passphrase. With one, the file also holds the paired phones and the keys of the
 certificate, encrypted; without, they are left out. Media are not in it. It works without the service, too.`,
     options: {
+      force: "replaces an older backup",
       "passphrase-file": "the passphrase is the first line of this file, and nothing is asked",
       json,
     },

@@ -73,3 +73,23 @@ test("backup into a missing folder showed a stack trace, or made the folder", as
     });
   });
 });
+
+test("backup replaced an older backup without a word", async () => {
+  await using place = await makePlace(noReaders);
+  const file = join(place.folder, "x.tapdeck");
+  await onlineAndOffline(place, async () => {
+    expect((await tapdeck(place, "backup", file, "--force")).code).toBe(0);
+    const before = await Bun.file(file).bytes();
+    expect(await tapdeck(place, "backup", file)).toEqual({
+      out: "",
+      err: `tapdeck: ${file}: there is a backup already: --force replaces it\n`,
+      code: 73,
+    });
+    expect(await Bun.file(file).bytes()).toEqual(before);
+  });
+  await writeFile(file, "a diary");
+  expect(await tapdeck(place, "backup", file, "--force")).toMatchObject({
+    err: `tapdeck: ${file} exists and is no backup: name another file\n`,
+    code: 1,
+  });
+});

@@ -13,7 +13,10 @@ const wrong: readonly (readonly [readonly string[], string])[] = [
   [["tpa", "x"], "there is no command tpa; did you mean tap?"],
   [["frobnicate"], "there is no command frobnicate (tapdeck --help)"],
   [["tap", "x", "--forec"], "there is no option --forec; did you mean --force?"],
-  [["tap", "x", "--force"], "--force belongs to tapdeck write, map, pair: use it as: tapdeck tap TEXT"],
+  [
+    ["tap", "x", "--force"],
+    "--force belongs to tapdeck write, map, pair, backup: use it as: tapdeck tap TEXT",
+  ],
   [
     ["write", "x", "--uid", "04a1"],
     "--uid belongs to tapdeck tap: use it as: tapdeck write TEXT | --list FILE",
