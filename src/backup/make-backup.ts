@@ -124,14 +124,12 @@ async function tlsIn(folder: string): Promise<Readonly<Record<string, string>>> 
   return found;
 }
 
-const keptMax = { update: backupsKeptMax, restore: 1 } as const;
-
 /**
  * Keeps a backup of the state before an update or a restore, in the folder of backups, and deletes the oldest. The numbers
  * in the names give the order, because a board may have no clock.
  */
 export async function keepBackup(
-  before: keyof typeof keptMax,
+  before: "update" | "restore",
   places: BackupPlaces,
   passphrase?: string,
 ): Promise<MadeBackup & { readonly kept: string }> {
@@ -152,7 +150,7 @@ export async function keepBackup(
     throw failed(`the present state could not be kept as a backup: ${messageOf(error)}`, error);
   }
   const oldestFirst = numbers.sort((one, other) => one - other);
-  const excess = oldestFirst.slice(0, Math.max(0, numbers.length + 1 - keptMax[before]));
+  const excess = oldestFirst.slice(0, Math.max(0, numbers.length + 1 - backupsKeptMax));
   for (const number of excess) await rm(pathOf(number), { force: true });
   // Power cuts must not bring back the deleted ones of several backups.
   if (excess.length > 0) await syncFolderAsync(folder);

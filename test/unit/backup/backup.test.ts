@@ -340,12 +340,14 @@ test("a decided restore whose files cannot be replaced is completed by a later s
   expect(await readdir(backupPaths(fresh).folder)).toEqual([]);
 });
 
-test("of the backups before updates the last three are kept, and of those before restores the last one", async () => {
+test("a second wrong restore deleted the state before the first one: the last three are kept, as before updates", async () => {
   const fresh = await device();
   for (let round = 0; round < 12; round++) await keepBackup("update", fresh);
-  for (let round = 0; round < 2; round++) await keepBackup("restore", fresh);
+  for (let round = 0; round < 4; round++) await keepBackup("restore", fresh);
   expect((await readdir(backupPaths(fresh).folder)).sort()).toEqual([
     "before-restore-2.tapdeck",
+    "before-restore-3.tapdeck",
+    "before-restore-4.tapdeck",
     "before-update-10.tapdeck",
     "before-update-11.tapdeck",
     "before-update-12.tapdeck",
