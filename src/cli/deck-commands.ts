@@ -123,7 +123,13 @@ async function mapUid(client: Client, uid: string, override: string) {
     const { id } = data;
     const { mappings } = await client.call("mappings");
     await client.call("mappings.update", { id, override });
-    return { id, warning: undefined, before: mappings.find((one) => one.id === id)?.override };
+    // An update answers null, as its contract says. An earlier mapping that takes the card needs no warning about this text.
+    const { matches, warning } = await client.call("mappings.test", { uid });
+    return {
+      id,
+      warning: matches[0] === id ? warning : undefined,
+      before: mappings.find((one) => one.id === id)?.override,
+    };
   }
 }
 

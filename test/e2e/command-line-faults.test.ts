@@ -93,3 +93,16 @@ test("backup replaced an older backup without a word", async () => {
     code: 1,
   });
 });
+
+test("a second map of a UID to a missing file had no warning", async () => {
+  await using place = await makePlace(noReaders);
+  await using _service = await startTapdeck(place);
+  const missing = /^warning: there is no file Audio\/Doorbel\.wav below the media folders/;
+  expect((await tapdeck(place, "map", "04a1b2c3", "Audio/Doorbel.wav")).err).toMatch(missing);
+  const again = await tapdeck(place, "map", "04a1b2c3", "Audio/Doorbel.wav");
+  expect(again.err).toMatch(missing);
+  expect(again.code).toBe(0);
+  const json = await tapdeck(place, "map", "04a1b2c3", "Audio/Doorbel.wav", "--json");
+  expect(JSON.parse(json.out)).toMatchObject({ id: 1, warning: expect.stringMatching(/^there is no file/) });
+  expect((await tapdeck(place, "map", "04a1b2c3", "**stop")).err).toBe("");
+});
