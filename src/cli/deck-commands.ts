@@ -133,8 +133,11 @@ async function mapUid(client: Client, uid: string, override: string) {
   }
 }
 
-/** Resolves with the UID of the next card; rejects when the service has ended. */
+/** Resolves with the UID of the next card; rejects when the service has ended, and at once without a reader. */
 async function nextUid(client: Client, prompt: Terminal["prompt"]): Promise<string> {
+  const { readers } = await client.call("readers");
+  if (!readers.some(({ connected }) => connected))
+    throw exitFailure("no reader is connected: tapdeck readers lists the readers");
   const { promise, resolve } = Promise.withResolvers<string>();
   using _listening = client.onNotification(({ method, params }) => {
     if (method !== "tokens.added") return;

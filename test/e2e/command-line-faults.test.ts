@@ -106,3 +106,13 @@ test("a second map of a UID to a missing file had no warning", async () => {
   expect(JSON.parse(json.out)).toMatchObject({ id: 1, warning: expect.stringMatching(/^there is no file/) });
   expect((await tapdeck(place, "map", "04a1b2c3", "**stop")).err).toBe("");
 });
+
+test("map --next without a reader waited forever", async () => {
+  await using place = await makePlace(noReaders);
+  await using _service = await startTapdeck(place);
+  expect(await tapdeck(place, "map", "--next", "**stop")).toEqual({
+    out: "",
+    err: "tapdeck: no reader is connected: tapdeck readers lists the readers\n",
+    code: 1,
+  });
+});

@@ -265,9 +265,10 @@ test("pair prints its link, code and revocation as JSON", async () => {
 });
 
 test("map --next waits for a card, and later taps of it start the text", async () => {
-  await using place = await makePlace(noReaders + sleeper());
+  await using place = await makePlace(readerConfig("simulated:") + sleeper());
   await place.file("SNES/Game.sfc");
   await using service = await startTapdeck(place);
+  await firstReader(service);
   const mapping = Bun.spawn([program, "map", "--next", "SNES/Game.sfc", `--data=${place.folder}`], {
     stdio: ["ignore", "pipe", "pipe"],
   });
