@@ -73,12 +73,21 @@ export const deckCommands = {
     if (asked.export !== undefined) return exportMappings(client, asked.export, asked, screen);
     if (asked.import !== undefined) return importMappings(client, asked.import, asked, screen);
     const { print, prompt } = screen;
+    if (!next && normalizeUid(first) === "")
+      throw wrongUse("the UID is empty: it has hexadecimal digits, such as 04a1b2c3 (tapdeck help map)");
     const uid = next ? await nextUid(client, prompt) : first;
     const override = next ? first : (second ?? "");
-    const { id, warning, before } = await mapUid(client, uid, override);
-    if (json) return print(JSON.stringify({ id, uid: normalizeUid(uid), ...(warning && { warning }) }));
-    if (warning !== undefined) prompt(printable(`warning: ${warning}`));
-    print(printable(`mapped ${uid} to ${override}${before === undefined ? "" : `, in place of ${before}`}`));
+    const { id, warning: aboutText, before } = await mapUid(client, uid, override);
+    const shown = normalizeUid(uid);
+    const warnings = [uidWarning(shown), aboutText].filter((one) => one !== undefined);
+    if (json)
+      return print(
+        JSON.stringify({ id, uid: shown, ...(warnings.length > 0 && { warning: warnings.join("; ") }) }),
+      );
+    for (const warning of warnings) prompt(printable(`warning: ${warning}`));
+    print(
+      printable(`mapped ${shown} to ${override}${before === undefined ? "" : `, in place of ${before}`}`),
+    );
   },
   async unmap(client, { words: [uid = ""], json }, { print }) {
     const { mappings } = await client.call("mappings");
@@ -90,7 +99,7 @@ export const deckCommands = {
     }
     for (const { id } of meant) await client.call("mappings.delete", { id });
     if (json) print(JSON.stringify({ deleted: meant.map(({ id }) => id) }));
-    else print(printable(`unmapped ${uid}`));
+    else print(printable(`unmapped ${normalizeUid(uid)}`));
   },
   async settings(client, { words: [action, name, value], json }, { print }) {
     const limits = (await client.call("playtime")).limits;
@@ -111,6 +120,12 @@ export const deckCommands = {
     print(printable(json ? JSON.stringify({ [name]: known[name] }) : settingText(known[name])));
   },
 } as const satisfies Readonly<Record<string, DeckCommand>>;
+
+/** Cards have hexadecimal UIDs. Apps also send a scanned code as the UID, so that other texts are no fault. */
+function uidWarning(uid: string): string | undefined {
+  if (/^[0-9a-f]+$/.test(uid)) return undefined;
+  return `${uid} is not hexadecimal, so no card has this UID: it fits only a code that an app sends as one`;
+}
 
 /** Makes a mapping of a UID, or gives the one that there is the text. */
 async function mapUid(client: Client, uid: string, override: string) {

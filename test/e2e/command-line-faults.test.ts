@@ -116,3 +116,26 @@ test("map --next without a reader waited forever", async () => {
     code: 1,
   });
 });
+
+test("map took a text that is no UID without a word, and showed a UID as it was typed", async () => {
+  await using place = await makePlace(noReaders);
+  await using _service = await startTapdeck(place);
+  const why = "is not hexadecimal, so no card has this UID: it fits only a code that an app sends as one";
+  expect(await tapdeck(place, "map", "hello world", "**stop")).toEqual({
+    out: "mapped helloworld to **stop\n",
+    err: `warning: helloworld ${why}\n`,
+    code: 0,
+  });
+  const json = await tapdeck(place, "map", "xyz", "Audio/Gone.wav", "--json");
+  expect(JSON.parse(json.out)).toMatchObject({
+    uid: "xyz",
+    warning: expect.stringMatching(/^xyz is not hexadecimal.*; there is no file/),
+  });
+  expect(await tapdeck(place, "map", "04 A1:b2 c3", "**stop")).toEqual({
+    out: "mapped 04a1b2c3 to **stop\n",
+    err: "",
+    code: 0,
+  });
+  expect((await tapdeck(place, "unmap", "04:a1:B2:C3")).out).toBe("unmapped 04a1b2c3\n");
+  expect(await tapdeck(place, "map", " : ", "**stop")).toMatchObject({ out: "", code: 64 });
+});

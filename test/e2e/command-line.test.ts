@@ -139,7 +139,7 @@ test("an owner sees, stops, maps, unmaps and sets without knowing the API", asyn
   );
 
   expect(await out("map", "04:A1:B2:C3:D4:E5:F6", "SNES/Super Game.sfc")).toBe(
-    "mapped 04:A1:B2:C3:D4:E5:F6 to SNES/Super Game.sfc",
+    "mapped 04a1b2c3d4e5f6 to SNES/Super Game.sfc",
   );
   expect(await out("map", "04a1b2c3d4e5f6", "**stop")).toBe(
     "mapped 04a1b2c3d4e5f6 to **stop, in place of SNES/Super Game.sfc",
@@ -276,7 +276,7 @@ test("map --next waits for a card, and later taps of it start the text", async (
   const asked = await mapping.stderr.getReader().read();
   expect(Buffer.from(asked.value ?? []).toString()).toBe("lay the card on the reader\n");
   await service.client.call("tokens.scan", { uid: "04A1", text: "" });
-  expect(await new Response(mapping.stdout).text()).toBe("mapped 04A1 to SNES/Game.sfc\n");
+  expect(await new Response(mapping.stdout).text()).toBe("mapped 04a1 to SNES/Game.sfc\n");
   expect(await mapping.exited).toBe(0);
   await service.client.call("launch", { uid: "04a1" });
   expect(await service.heard.next("media.started")).toMatchObject({ mediaName: "Game" });
