@@ -107,7 +107,10 @@ export interface BackupService {
   /** Keeps a backup for `restore`, and returns its content; checks all of it. */
   give(body: ReadableStream<Uint8Array>): Promise<ValueOf<typeof backupPreview>>;
   /** Resolves when the restore is decided; the service then starts again. Rejects with `not-found` for another backup. */
-  restore(sha256: string, passphrase: string | undefined): Promise<BackupContent & { readonly kept: string }>;
+  restore(
+    sha256: string,
+    passphrase: string | undefined,
+  ): Promise<BackupContent & { readonly kept: string; readonly folder: string }>;
 }
 
 interface MediaService {

@@ -32,14 +32,14 @@ export async function restoreOffline(
   file: string,
   places: BackupPlaces,
   { passphrase, isTrial }: { readonly passphrase: string | undefined; readonly isTrial: boolean },
-): Promise<BackupContent & { readonly kept?: string }> {
+): Promise<BackupContent & { readonly kept?: string; readonly folder?: string }> {
   await mkdir(backupPaths(places).folder, { recursive: true, mode: 0o700 });
   // An earlier one may not be complete.
   await complete(places);
   const { content, kept } = await prepare(file, places, { passphrase, isTrial });
   if (kept === undefined) return content;
   await complete(places);
-  return { ...content, kept };
+  return { ...content, kept, folder: backupPaths(places).folder };
 }
 
 async function prepare(

@@ -132,9 +132,7 @@ export async function runRestore(asked: CommandLine, { screen, places, door }: B
   if (json) screen.print(JSON.stringify(restored));
   else
     screen.print(
-      printable(
-        `restored; the state before is kept as ${restored.kept ?? ""} in the folder backups of ${places.dataFolder}`,
-      ),
+      printable(`restored; the state before is kept as ${restored.kept ?? ""} in ${restored.folder ?? ""}`),
     );
 }
 

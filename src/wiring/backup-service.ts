@@ -99,7 +99,7 @@ export function createBackupService({ places, settings, store, log, restart }: B
         });
         // After the answer.
         setImmediate(restart);
-        return { ...content, kept };
+        return { ...content, kept, folder: paths.folder };
       }),
   };
 }

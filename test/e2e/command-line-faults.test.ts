@@ -139,3 +139,17 @@ test("map took a text that is no UID without a word, and showed a UID as it was 
   expect((await tapdeck(place, "unmap", "04:a1:B2:C3")).out).toBe("unmapped 04a1b2c3\n");
   expect(await tapdeck(place, "map", " : ", "**stop")).toMatchObject({ out: "", code: 64 });
 });
+
+test("restore named a backup folder of its own, instead of that of the service", async () => {
+  await using place = await makePlace(noReaders);
+  await using elsewhere = await makePlace(noReaders);
+  const file = join(place.folder, "x.tapdeck");
+  const kept = (number: number) => `before-restore-${number}.tapdeck in ${place.folder}/backups\n`;
+  {
+    await using _service = await startTapdeck(place);
+    expect((await tapdeck(elsewhere, "backup", file, "--port", `${place.port}`)).code).toBe(0);
+    const { out } = await tapdeck(elsewhere, "restore", file, "--port", `${place.port}`);
+    expect(out).toEndWith(`restored; the state before is kept as ${kept(1)}`);
+  }
+  expect((await tapdeck(place, "restore", file)).out).toEndWith(kept(2));
+});

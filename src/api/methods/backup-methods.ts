@@ -20,9 +20,9 @@ export const backupMethods = [
   method({
     name: "restore",
     right: "own",
-    docs: "Restores the backup with this `sha256`, which `PUT /backup` sent before and returned. It is checked completely, and the present state is kept as a backup. Then the service stops, puts all parts in place, and starts again. After a loss of power at any moment, either the old or the new state is there as a whole. Clients and keys change only with the `passphrase`; a wrong one changes nothing. Ports and addresses of this device stay.",
+    docs: "Restores the backup with this `sha256`, which `PUT /backup` sent before and returned. It is checked completely, and the present state is kept as the backup `kept` in `folder`. Then the service stops, puts all parts in place, and starts again. After a loss of power at any moment, either the old or the new state is there as a whole. Clients and keys change only with the `passphrase`; a wrong one changes nothing. Ports and addresses of this device stay.",
     params: v.object({ sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)), passphrase }),
-    result: v.object({ ...backupContent.entries, kept: v.string() }),
+    result: v.object({ ...backupContent.entries, kept: v.string(), folder: v.string() }),
     isLong: true,
     errors: ["conflict", "failed", "not-found"],
     run: ({ backup }, { sha256, passphrase }) => backup.restore(sha256, passphrase),
