@@ -269,7 +269,7 @@ interface ClientRequest {
 export interface PairingService {
   describe(): Promise<ValueOf<typeof schemas.pairingFacts>>;
   /** The phone that knows the code gets the role. Rejects with `busy` while wrong codes delay the next one. */
-  open(role: Role): Promise<PairingOpening>;
+  open(role: Role, host: string | undefined): Promise<PairingOpening>;
   /** Rejects with `not-found` if no pairing is open. */
   wait(): Promise<PairingEnd>;
   cancel(): void;

@@ -69,8 +69,7 @@ async function newLink(client: Client, { words, pair }: CommandLine) {
       "the service is not reached from the network: see api.listen in the settings, or name its address with --host",
     );
   const made = await client.call("clients.new", { name: words[0] ?? "", role: pair.role, link: true });
-  const named = host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
-  const link = pairingLink(`http://${named}:${facts.port}`, made);
+  const link = pairingLink(`http://${urlHost(host)}:${facts.port}`, made);
   if (link === undefined)
     throw new StartError(exitCodes.internal, "the service made a client of another kind");
   return { link, facts, id: made.id };
@@ -98,8 +97,16 @@ async function makeBearer(
   }
 }
 
+/** An address of IPv6 has brackets in a URL. */
+function urlHost(host: string): string {
+  return host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
+}
+
 async function pairByCode(client: Client, { pair, json }: CommandLine, screen: Terminal): Promise<void> {
-  const { code, expires } = await client.call("pairing.open", { role: pair.role });
+  const { code, expires } = await client.call("pairing.open", {
+    role: pair.role,
+    ...(pair.host === undefined ? {} : { host: pair.host }),
+  });
   using interruption = onInterrupt(() => {
     // The pairing may have ended already; then there is nothing to cancel.
     client.call("pairing.cancel").catch(() => {});
@@ -107,7 +114,7 @@ async function pairByCode(client: Client, { pair, json }: CommandLine, screen: T
   const { hosts, port } = await client.call("pairing");
   screen.print(json ? JSON.stringify({ code, expires }) : inThrees(code));
   screen.prompt(
-    `Open http://${hosts[0] ?? "<this device>"}:${port} on the phone and type it there. It is good for ten minutes; Ctrl-C ends it.`,
+    `Open http://${urlHost(pair.host ?? hosts[0] ?? "")}:${port} on the phone and type it there. It is good for ten minutes; Ctrl-C ends it.`,
   );
   const { reason, client: paired } = await client.call("pairing.wait");
   switch (reason) {

@@ -200,6 +200,7 @@ export const sealedMessageBytesMax = 65_535; // Of one transport message (Noise 
 export const sealedFrameCharsMax = 1536 * 1024; // A payload of 1 MiB takes 1,398,496; the rest is for other ways to write JSON.
 export const handshakeCharsMax = 1024; // It takes some 150.
 export const sealedClientIdCharsMax = 64; // A UUID has 36.
+export const pairingHostCharsMax = 253; // Of a host name (RFC 1035, 2.3.4).
 export const pairingDigits = 6; // A million codes.
 export const pairingTriesMax = 3; // Proofs in one opening, from whatever address.
 export const pairingOpenMs = 10 * 60 * 1000; // Time to take a phone out and type.

@@ -220,7 +220,13 @@ export function pairingService(pairing: Pairing, { listen, port, fingerprint }: 
         ...(open === undefined ? {} : { open }),
       };
     },
-    open: pairing.open,
+    async open(role, host) {
+      if (host === undefined && (await reachableHosts(listen())).length === 0)
+        throw failed(
+          "the service is not reached from the network: see api.listen in the settings, or name its address (tapdeck pair --code --host)",
+        );
+      return await pairing.open(role);
+    },
     wait: pairing.wait,
     cancel: pairing.cancel,
   };

@@ -153,3 +153,22 @@ test("restore named a backup folder of its own, instead of that of the service",
   }
   expect((await tapdeck(place, "restore", file)).out).toEndWith(kept(2));
 });
+
+test("pair --code on loopback gave a code and named <this device>, which no phone finds", async () => {
+  await using place = await makePlace(noReaders);
+  await using service = await startTapdeck(place);
+  const refused = await tapdeck(place, "pair", "--code");
+  expect([refused.out, refused.code]).toEqual(["", 1]);
+  expect(refused.err).toStartWith(
+    "tapdeck: the service is not reached from the network: see api.listen in the settings",
+  );
+  expect((await service.client.call("pairing")).open).toBeUndefined();
+  // With an address, such as that of a proxy, it opens.
+  const pairing = Bun.spawn([program, "pair", "--code", "--host", "fd00::1", `--data=${place.folder}`], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const { value } = await pairing.stderr.pipeThrough(new TextDecoderStream()).getReader().read();
+  expect(value).toStartWith(`Open http://[fd00::1]:${place.port} on the phone`);
+  await service.client.call("pairing.cancel");
+  expect(await pairing.exited).toBe(1);
+});

@@ -252,9 +252,12 @@ test("pair prints its link, code and revocation as JSON", async () => {
   expect(link).toStartWith(`http://deck.lan:${place.port}/#`);
   expect(await json("--list")).toMatchObject([{ id, name: "Anna" }]);
   expect(await json("--revoke", "Anna")).toEqual({ revoked: id });
-  const pairing = Bun.spawn([program, "pair", "--code", "--json", `--data=${place.folder}`], {
-    stdio: ["ignore", "pipe", "ignore"],
-  });
+  const pairing = Bun.spawn(
+    [program, "pair", "--code", "--host=deck.lan", "--json", `--data=${place.folder}`],
+    {
+      stdio: ["ignore", "pipe", "ignore"],
+    },
+  );
   const { value } = await pairing.stdout.pipeThrough(new TextDecoderStream()).getReader().read();
   expect(JSON.parse(value ?? "")).toEqual({
     code: expect.stringMatching(/^\d{6}$/),

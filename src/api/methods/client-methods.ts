@@ -1,6 +1,6 @@
 /** Paired clients, pairing by code or PIN, and the audit log. All of it can be called on the device itself only. */
 import * as v from "valibot";
-import { auditPageMax, clientNameCharsMax } from "../../core/limits.ts";
+import { auditPageMax, clientNameCharsMax, pairingHostCharsMax } from "../../core/limits.ts";
 import { auditEntry } from "../../core/shapes.ts";
 import { method } from "../method.ts";
 import { client, pairingEnd, pairingFacts, pairingOpening, role, upTo } from "../schemas.ts";
@@ -55,11 +55,14 @@ export const clientMethods = [
   method({
     name: "pairing.open",
     right: "own",
-    docs: "Opens pairing by a code for ten minutes, and returns six digits. The phone on which they are typed gets the role. It closes after the first client that knows them, and after three tries. An earlier opening is cancelled. After wrong codes it answers `busy` for a while, with `data.retryAfterMs`. See `docs/SECURE.md`.",
-    params: v.object({ role: v.optional(role) }),
+    docs: "Opens pairing by a code for ten minutes, and returns six digits. The phone on which they are typed gets the role. It closes after the first client that knows them, and after three tries. An earlier opening is cancelled. After wrong codes it answers `busy` for a while, with `data.retryAfterMs`. It is refused if `hosts` of `pairing` is empty, because no phone could reach the device, unless `host` names an address for phones, such as that of a proxy. See `docs/SECURE.md`.",
+    params: v.object({
+      role: v.optional(role),
+      host: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(pairingHostCharsMax))),
+    }),
     result: pairingOpening,
-    errors: ["busy"],
-    run: (services, { role = "member" }) => services.pairing.open(role),
+    errors: ["busy", "failed"],
+    run: (services, { role = "member", host }) => services.pairing.open(role, host),
   }),
   method({
     name: "pairing.cancel",
