@@ -6,6 +6,7 @@ import { type KeptLevel, keptLevels } from "../core/log-ring.ts";
 import { type Role, roles } from "../core/rights.ts";
 import { didYouMean } from "../core/text.ts";
 import { commandHelp, commandNames, commonOptions, isCommand, isOption } from "./help.ts";
+import { optionFault } from "./option-faults.ts";
 import { optionForms } from "./option-forms.ts";
 import type { UpdateAction } from "./update-command.ts";
 
@@ -16,8 +17,6 @@ export interface Common {
 
 export type CommandLine = Extract<Invocation, { readonly kind: "command" }>;
 export type Invocation = ReturnType<typeof parseArguments>;
-
-const flagNames = Object.keys(optionForms).map((name) => `--${name}`);
 
 /** Throws `StartError` with exit code 64. */
 export function parseArguments(argv: readonly string[]) {
@@ -148,12 +147,8 @@ function parse(argv: readonly string[]) {
   try {
     return parseArgs({ args: [...argv], options: { ...optionForms, list }, allowPositionals: true });
   } catch (error) {
-    const flag =
-      argv.find((word) => word.startsWith("-") && !flagNames.includes(word.split("=")[0] ?? "")) ?? "";
-    const name = flag.split("=")[0] ?? "";
-    if (name !== "" && name !== "-h" && name !== "-V" && name !== "-n")
-      throw usage(`there is no option ${name}${didYouMean(name, flagNames)}`);
-    throw usage(error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error));
+    if (first !== undefined && !isCommand(first)) throw noCommand(first);
+    throw usage(optionFault(error, first));
   }
 }
 

@@ -12,7 +12,7 @@ const wrong: readonly (readonly [readonly string[], string])[] = [
   [["wirte", "x"], "there is no command wirte; did you mean write?"],
   [["tpa", "x"], "there is no command tpa; did you mean tap?"],
   [["frobnicate"], "there is no command frobnicate (tapdeck --help)"],
-  [["tap", "x", "--forec"], "there is no option --forec; did you mean --force?"],
+  [["write", "x", "--forec"], "there is no option --forec; did you mean --force?"],
   [
     ["tap", "x", "--force"],
     "--force belongs to tapdeck write, map, pair, backup: use it as: tapdeck tap TEXT",
@@ -27,6 +27,40 @@ const wrong: readonly (readonly [readonly string[], string])[] = [
   [["audit", "-nx"], '-n must be a whole number from 1 to 1000, not "x"'],
   [["audit", "--lines=x"], '--lines must be a whole number from 1 to 1000, not "x"'],
 ];
+
+const nearest: typeof wrong = [
+  [["status", "--foo"], "there is no option --foo (tapdeck --help)"],
+  [["tap", "x", "--foo"], "there is no option --foo; did you mean --for?"],
+  [["tap", "x", "--forec"], "there is no option --forec (tapdeck --help)"],
+  [["status", "--jsno=3"], "there is no option --jsno; did you mean --json?"],
+  [["status", "--prot", "80"], "there is no option --prot; did you mean --port?"],
+  [["--verison"], "there is no option --verison; did you mean --version?"],
+  [["log", "-f", "--levle", "warn"], "there is no option --levle; did you mean --level?"],
+  [["log", "-fx"], "there is no option -x (tapdeck --help)"],
+  [["stauts", "--foo"], "there is no command stauts; did you mean status?"],
+  [["help", "stauts"], "there is no command stauts; did you mean status?"],
+];
+
+test.each(nearest)(
+  "a typo in tapdeck %p was answered with an option of another command",
+  (words, sentence) => {
+    expect(() => parseArguments(words)).toThrow(sentence);
+  },
+);
+
+const valueless: typeof wrong = [
+  [["log", "-n"], "--lines needs a value: --lines N, or --lines=N if it begins with a dash (tapdeck --help)"],
+  [["log", "-n", "-5"], "--lines needs a value: --lines N"],
+  [["log", "--lines"], "--lines needs a value: --lines N"],
+  [["tap", "x", "--uid", "--json"], "--uid needs a value: --uid HEX"],
+  [["tap", "x", "--uid"], "--uid needs a value: --uid HEX"],
+  [["status", "--json=3"], "--json takes no value (tapdeck --help)"],
+  [["pair", "--list=x"], "--list takes no value"],
+];
+
+test.each(valueless)("tapdeck %p showed the raw text of the parser", (words, sentence) => {
+  expect(() => parseArguments(words)).toThrow(sentence);
+});
 
 test.each(wrong)("tapdeck %p is refused with a sentence", (words, sentence) => {
   expect(() => parseArguments(words)).toThrow(sentence);
