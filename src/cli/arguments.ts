@@ -5,7 +5,7 @@ import { auditPageMax } from "../core/limits.ts";
 import { type KeptLevel, keptLevels } from "../core/log-ring.ts";
 import { type Role, roles } from "../core/rights.ts";
 import { didYouMean } from "../core/text.ts";
-import { commandHelp, commandNames, commonOptions, isCommand, isOption } from "./help.ts";
+import { type CommandName, commandHelp, commandNames, commonOptions, isCommand, isOption } from "./help.ts";
 import { optionFault } from "./option-faults.ts";
 import { optionForms } from "./option-forms.ts";
 import type { UpdateAction } from "./update-command.ts";
@@ -44,10 +44,12 @@ export function parseArguments(argv: readonly string[]) {
     (name) => !Object.hasOwn(own, name) && !Object.hasOwn(commonOptions, name),
   );
   if (stray !== undefined) throw usage(strayOption(stray, form));
-  if (words.length < wordsMin || words.length > wordsMax) throw usage(`use it as: tapdeck ${form}`);
+  if (words.length > wordsMax) throw usage(`use it as: tapdeck ${form}${quotesFor(first)}`);
+  if (words.length < wordsMin) throw usage(`use it as: tapdeck ${form}`);
   if (first === "write" && (words.length === 1) === (values.list !== undefined))
     throw usage(`use it as: tapdeck ${form}`);
-  if (first === "map" && !isMapForm(words.length, values)) throw usage(`use it as: tapdeck ${form}`);
+  if (first === "map" && !isMapForm(words.length, values))
+    throw usage(`use it as: tapdeck ${form}${words.length > 1 ? quotesFor(first) : ""}`);
   return {
     kind: "command" as const,
     ...common,
@@ -87,6 +89,15 @@ function isMapForm(
   if ((replace && files.import === undefined) || (force && files.export === undefined)) return false;
   if (files.export === undefined && files.import === undefined) return words === (next ? 1 : 2);
   return words === 0 && !next && (files.export === undefined) !== (files.import === undefined);
+}
+
+/** Advice on too many words: a shell divides a text with spaces. */
+function quotesFor(command: CommandName): string {
+  if (command === "tap" || command === "write" || command === "map") return "; put the text in quotes";
+  if (command === "unmap") return "; put the UID in quotes";
+  return command === "backup" || command === "restore" || command === "update" || command === "pair"
+    ? "; put the name in quotes"
+    : "";
 }
 
 function noCommand(word: string): StartError {

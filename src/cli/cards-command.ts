@@ -2,10 +2,17 @@
 import { rename, writeFile } from "node:fs/promises";
 import type { Client } from "../client/client.ts";
 import { exitCodes, exitFailure, messageOf, StartError } from "../core/errors.ts";
-import { ago, printable } from "../core/text.ts";
+import { ago, didYouMean, printable } from "../core/text.ts";
 import type { CommandLine } from "./arguments.ts";
 import { commandHelp } from "./help.ts";
 import { inColumns, type Terminal } from "./show.ts";
+
+const cardsActions = ["status", "key", "publish"];
+
+/** The words of `cards` alone mean its status. */
+export function isCardsStatus([action = "status", ...more]: readonly string[]): boolean {
+  return action === "status" && more.length === 0;
+}
 
 /** `key` and `publish` need no service: they run on the computer of the owner of the cards. */
 export async function makeSharedCards(
@@ -32,7 +39,10 @@ export async function makeSharedCards(
           : printable(`${out}: serial ${serial}, ${made.files.join(", ")}; cards.key = "${made.publicHex}"`),
       );
     } else
-      throw new StartError(exitCodes.usage, `use it as: tapdeck ${commandHelp.cards.usage} (tapdeck --help)`);
+      throw new StartError(
+        exitCodes.usage,
+        `use it as: tapdeck ${commandHelp.cards.usage}${didYouMean(action, cardsActions)} (tapdeck --help)`,
+      );
   } catch (error) {
     throw error instanceof StartError ? error : exitFailure(printable(messageOf(error)), error);
   }

@@ -10,7 +10,7 @@ import { didYouMean, isRecord, printable, printableJson } from "../core/text.ts"
 import { normalizeUid } from "../core/token.ts";
 import type { CommandLine, Common, Invocation } from "./arguments.ts";
 import { keepBeforeUpdate, runBackup, runRestore, type ServiceDoor } from "./backup-command.ts";
-import { makeSharedCards, showSharedCards } from "./cards-command.ts";
+import { isCardsStatus, makeSharedCards, showSharedCards } from "./cards-command.ts";
 import { completionsFor, isShell, shells } from "./completions.ts";
 import { deckCommands } from "./deck-commands.ts";
 import type { CommandName } from "./help.ts";
@@ -54,7 +54,7 @@ export async function runCommand(
   else if (asked.command === "config") await printConfig(asked, parts.placesOf(asked).configPath);
   else if (asked.command === "update") return await updateSystem(asked, parts);
   else if (asked.command === "backup" || asked.command === "restore") await backUp(asked, parts);
-  else if (asked.command === "cards" && asked.words[0] !== "status") await makeSharedCards(asked, terminal);
+  else if (asked.command === "cards" && !isCardsStatus(asked.words)) await makeSharedCards(asked, terminal);
   else await askService(commands[asked.command], asked, parts);
   return exitCodes.ok;
 }

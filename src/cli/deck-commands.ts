@@ -4,6 +4,7 @@ import { exitCodes, exitFailure, StartError } from "../core/errors.ts";
 import { ago, didYouMean, isRecord, parseJson, printable } from "../core/text.ts";
 import { normalizeUid } from "../core/token.ts";
 import type { CommandLine } from "./arguments.ts";
+import { commandHelp } from "./help.ts";
 import { printLog } from "./log-command.ts";
 import { exportMappings, importMappings } from "./mapping-files-command.ts";
 import { inColumns, type Terminal } from "./show.ts";
@@ -101,13 +102,15 @@ export const deckCommands = {
     if (json) print(JSON.stringify({ deleted: meant.map(({ id }) => id) }));
     else print(printable(`unmapped ${normalizeUid(uid)}`));
   },
-  async settings(client, { words: [action, name, value], json }, { print }) {
+  async settings(client, { words: [action = "get", name, value], json }, { print }) {
     const limits = (await client.call("playtime")).limits;
     const known: Readonly<Record<string, unknown>> = { ...(await client.call("settings")), ...limits };
     if (action === "get" && name === undefined)
       return print(json ? JSON.stringify(known) : printableRows(Object.entries(known).map(settingRow)));
     if ((action !== "get" && action !== "set") || (action === "set") !== (value !== undefined))
-      throw wrongUse("use it as: tapdeck settings get [NAME] | set NAME VALUE (tapdeck help settings)");
+      throw wrongUse(
+        `use it as: tapdeck ${commandHelp.settings.usage}${didYouMean(action, ["get", "set"])} (tapdeck help settings)`,
+      );
     if (name === undefined || !Object.hasOwn(known, name))
       throw wrongUse(`there is no setting ${name}${didYouMean(name ?? "", Object.keys(known))}`);
     if (value !== undefined) {

@@ -59,10 +59,10 @@ export function nearest(word: string, known: readonly string[]): string | undefi
     : undefined;
 }
 
-/** `; did you mean X?`, or an empty string. */
+/** `; did you mean X?`, or an empty string, also for a word that is known. */
 export function didYouMean(word: string, known: readonly string[]): string {
   const meant = nearest(word, known);
-  return meant === undefined ? "" : `; did you mean ${meant}?`;
+  return meant === undefined || meant === word ? "" : `; did you mean ${meant}?`;
 }
 
 /** Insertions, deletions, changes and swaps of neighbours, each of one character (optimal string alignment). */

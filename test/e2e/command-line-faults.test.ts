@@ -172,3 +172,29 @@ test("pair --code on loopback gave a code and named <this device>, which no phon
   await service.client.call("pairing.cancel");
   expect(await pairing.exited).toBe(1);
 });
+
+test("settings and cards alone, or with a typo, got only the usage line", async () => {
+  await using place = await makePlace(noReaders);
+  await using _service = await startTapdeck(place);
+  expect(await tapdeck(place, "settings")).toEqual(await tapdeck(place, "settings", "get"));
+  expect(await tapdeck(place, "cards")).toEqual({
+    out: "no shared cards: the setting cards.url is empty\n",
+    err: "",
+    code: 0,
+  });
+  expect((await tapdeck(place, "settings", "st", "x")).err).toBe(
+    "tapdeck: use it as: tapdeck settings [get [NAME] | set NAME VALUE]; did you mean set? (tapdeck help settings)\n",
+  );
+  expect((await tapdeck(place, "settings", "set", "volume")).err).toEndWith(
+    "VALUE] (tapdeck help settings)\n",
+  );
+  const cards = "tapdeck: use it as: tapdeck cards [status] | key FILE | publish FOLDER KEY FILE";
+  expect((await tapdeck(place, "cards", "statsu")).err).toBe(
+    `${cards}; did you mean status? (tapdeck --help)\n`,
+  );
+  expect(await tapdeck(place, "cards", "foo")).toEqual({
+    out: "",
+    err: `${cards} (tapdeck --help)\n`,
+    code: 64,
+  });
+});

@@ -48,6 +48,20 @@ test.each(nearest)(
   },
 );
 
+const unquoted: typeof wrong = [
+  [["tap", "Audio/Rising", "Fifth.wav"], "TEXT [--uid HEX] [--for MS]; put the text in quotes"],
+  [["write", "Audio/Rising", "Fifth.wav"], "| --list FILE; put the text in quotes"],
+  [["map", "04a1", "Rising", "Fifth.wav"], "| --import FILE; put the text in quotes"],
+  [["map", "--next", "Rising", "Fifth.wav"], "| --import FILE; put the text in quotes"],
+  [["unmap", "04", "a1"], "use it as: tapdeck unmap UID; put the UID in quotes (tapdeck --help)"],
+  [["backup", "my", "deck"], "; put the name in quotes (tapdeck --help)"],
+  [["tap"], "TEXT [--uid HEX] [--for MS] (tapdeck --help)"],
+];
+
+test.each(unquoted)("tapdeck %p without quotes got only the usage line", (words, sentence) => {
+  expect(() => parseArguments(words)).toThrow(sentence);
+});
+
 const valueless: typeof wrong = [
   [["log", "-n"], "--lines needs a value: --lines N, or --lines=N if it begins with a dash (tapdeck --help)"],
   [["log", "-n", "-5"], "--lines needs a value: --lines N"],
