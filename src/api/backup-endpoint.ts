@@ -41,7 +41,7 @@ async function download(backup: Services["backup"]): Promise<Response> {
 }
 
 async function upload(backup: Services["backup"], { body, headers }: Request): Promise<Response> {
-  if (body === null) return sentence(422, "the body of the request is the file of the backup");
+  if (body === null) return sentence(422, "this file is empty, so it is no backup of Tapdeck");
   if (Number(headers.get("content-length") ?? 0) > backupFileBytesMax)
     return sentence(413, `a backup has at most ${backupFileBytesMax} bytes`);
   return json(200, JSON.stringify(await backup.give(body)));

@@ -13,6 +13,7 @@ import { pipeline, Readable } from "node:stream";
 import { createGunzip, createGzip } from "node:zlib";
 import { backupFileBytesMax, backupLineCharsMax, backupTextBytesMax } from "../core/console-limits.ts";
 import { codeOf, failed, messageOf } from "../core/errors.ts";
+import { fileFault } from "../core/file-faults.ts";
 
 /** The newest format that this version reads, and the one that it writes. */
 export const backupFormat = 1;
@@ -64,9 +65,10 @@ const tooLarge = () =>
 /** Checks the head line and the sum. Throws `failed` with a sentence for a file that is no whole backup of a known format. */
 export async function checkBackupFile(path: string): Promise<BackupFacts> {
   await using file = await open(path).catch((error: unknown) => {
-    throw failed(`the backup cannot be read: ${messageOf(error)}`, error);
+    throw failed(`the backup cannot be read: ${fileFault(error)}`, error);
   });
   const { size } = await file.stat();
+  if (size === 0) throw failed("this file is empty, so it is no backup of Tapdeck");
   const [, format = "", sha256 = "", bytes = ""] = headForm.exec(await startOf(file)) ?? [];
   if (format === "") throw failed("this file is no backup of Tapdeck");
   if (Number(format) > backupFormat)

@@ -48,6 +48,7 @@ export function parseArguments(argv: readonly string[]) {
   if (words.length < wordsMin) throw usage(`use it as: tapdeck ${form}`);
   if (first === "write" && (words.length === 1) === (values.list !== undefined))
     throw usage(`use it as: tapdeck ${form}`);
+  if (first === "write" && words[0] === "") throw usage("the text is empty, so nothing would be written");
   if (first === "map" && !isMapForm(words.length, values))
     throw usage(`use it as: tapdeck ${form}${words.length > 1 ? quotesFor(first) : ""}`);
   return {

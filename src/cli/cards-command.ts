@@ -1,7 +1,8 @@
 /** `tapdeck cards`: makes the key and the bundle of shared cards, and shows the bundle that this device uses. */
 import { rename, writeFile } from "node:fs/promises";
 import type { Client } from "../client/client.ts";
-import { exitCodes, exitFailure, messageOf, StartError } from "../core/errors.ts";
+import { exitCodes, exitFailure, StartError } from "../core/errors.ts";
+import { pathAndFault } from "../core/file-faults.ts";
 import { ago, didYouMean, printable } from "../core/text.ts";
 import type { CommandLine } from "./arguments.ts";
 import { commandHelp } from "./help.ts";
@@ -44,7 +45,7 @@ export async function makeSharedCards(
         `use it as: tapdeck ${commandHelp.cards.usage}${didYouMean(action, cardsActions)} (tapdeck --help)`,
       );
   } catch (error) {
-    throw error instanceof StartError ? error : exitFailure(printable(messageOf(error)), error);
+    throw error instanceof StartError ? error : exitFailure(printable(pathAndFault(error)), error);
   }
 }
 

@@ -5,7 +5,8 @@ import type { BackupPlaces } from "../backup/make-backup.ts";
 import { type Client, connect, type Notification, RpcError } from "../client/client.ts";
 import { template } from "../config/settings-table.ts";
 import type { Config } from "../config/shape.ts";
-import { assert, codeOf, exitCodes, exitFailure, messageOf, StartError } from "../core/errors.ts";
+import { assert, codeOf, exitCodes, exitFailure, StartError } from "../core/errors.ts";
+import { fileFault } from "../core/file-faults.ts";
 import { didYouMean, isRecord, printable, printableJson } from "../core/text.ts";
 import { normalizeUid } from "../core/token.ts";
 import type { CommandLine, Common, Invocation } from "./arguments.ts";
@@ -166,7 +167,7 @@ async function printConfig({ write, json }: CommandLine, path: string): Promise<
     print(json ? JSON.stringify({ wrote: path }) : `wrote ${path}`);
   } catch (error) {
     const why =
-      codeOf(error) === "EEXIST" ? "there is a file already, and it is left alone" : messageOf(error);
+      codeOf(error) === "EEXIST" ? "there is a file already, and it is left alone" : fileFault(error);
     throw new StartError(exitCodes.cannotCreate, `${path}: ${why}`, error);
   }
 }

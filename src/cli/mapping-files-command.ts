@@ -3,6 +3,7 @@ import { readFile, stat, writeFile } from "node:fs/promises";
 import { extname } from "node:path";
 import { type Client, RpcError } from "../client/client.ts";
 import { codeOf, exitCodes, exitFailure, messageOf, StartError } from "../core/errors.ts";
+import { fileFault } from "../core/file-faults.ts";
 import { mappingImportCharsMax } from "../core/limits.ts";
 import { isRecord, printable } from "../core/text.ts";
 import type { CommandLine } from "./arguments.ts";
@@ -19,7 +20,7 @@ export async function exportMappings(
     await writeFile(path, content, { flag: force ? "w" : "wx" });
   } catch (error) {
     const why =
-      codeOf(error) === "EEXIST" ? "there is a file already: --force replaces it" : messageOf(error);
+      codeOf(error) === "EEXIST" ? "there is a file already: --force replaces it" : fileFault(error);
     throw new StartError(exitCodes.cannotCreate, `${path}: ${why}`, error);
   }
   print(json ? JSON.stringify({ wrote: path }) : printable(`wrote ${path}`));
@@ -56,7 +57,7 @@ async function contentOf(path: string): Promise<string> {
     if (size === 0) throw new Error("it is empty");
     return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(path));
   } catch (error) {
-    const why = error instanceof TypeError ? "it is not UTF-8 text" : messageOf(error);
+    const why = error instanceof TypeError ? "it is not UTF-8 text" : fileFault(error);
     throw new StartError(exitCodes.usage, `cannot read ${path}: ${why}`, error);
   }
 }

@@ -11,6 +11,7 @@ import {
 } from "../core/console-limits.ts";
 import { download, removeDownload } from "../core/download.ts";
 import { exitCodes, exitFailure, messageOf } from "../core/errors.ts";
+import { fileFault } from "../core/file-faults.ts";
 import { otherSlot, slotFolder, slots } from "../update/boot-control.ts";
 import { bootFilesAt } from "../update/disk.ts";
 import { imagePaths, type Machine, type MachinePaths, openMachine } from "../update/machine.ts";
@@ -107,7 +108,7 @@ async function install(
 async function fileOf(path: string, parts: KnownParts): Promise<{ readonly path: string } & AsyncDisposable> {
   if (!/^https?:\/\//.test(path)) {
     await access(path).catch((error: unknown) => {
-      throw exitFailure(`${path}: ${messageOf(error)}`, error);
+      throw exitFailure(`${path}: ${fileFault(error)}`, error);
     });
     return { path: resolve(path), [Symbol.asyncDispose]: async () => {} };
   }

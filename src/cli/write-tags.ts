@@ -1,7 +1,8 @@
 /** `tapdeck write`: one text to one tag, or the lines of a list to as many tags, one after another. */
 import { readFile, stat } from "node:fs/promises";
 import { type Calls, type Client, RpcError } from "../client/client.ts";
-import { exitCodes, exitFailure, messageOf, StartError } from "../core/errors.ts";
+import { exitCodes, exitFailure, StartError } from "../core/errors.ts";
+import { fileFault } from "../core/file-faults.ts";
 import { writeListBytesMax } from "../core/limits.ts";
 import { didYouMean } from "../core/text.ts";
 import type { Reader } from "../core/token.ts";
@@ -113,7 +114,7 @@ async function read(path: string): Promise<string> {
     if (size > writeListBytesMax) throw new Error(`it has more than ${writeListBytesMax} bytes`);
     return (await readFile(path, "utf8")).replace(/^\ufeff/, "");
   } catch (error) {
-    throw new StartError(exitCodes.usage, `cannot read the list ${path}: ${messageOf(error)}`, error);
+    throw new StartError(exitCodes.usage, `cannot read the list ${path}: ${fileFault(error)}`, error);
   }
 }
 

@@ -3,6 +3,7 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "@decimalturn/toml-patch";
 import { codeOf, exitCodes, messageOf, StartError } from "../core/errors.ts";
+import { fileFault } from "../core/file-faults.ts";
 import { configBytesMax } from "../core/limits.ts";
 import { SettingError, type Table } from "./checks.ts";
 import type { ConfigFileOptions } from "./config-file.ts";
@@ -25,7 +26,7 @@ export async function readConfigText(path: string, mustExist: boolean): Promise<
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {
     if (codeOf(error) === "ENOENT" && !mustExist) return undefined;
-    throw new StartError(exitCodes.config, `cannot read the config file ${path}: ${messageOf(error)}`, error);
+    throw new StartError(exitCodes.config, `cannot read the config file ${path}: ${fileFault(error)}`, error);
   }
 }
 

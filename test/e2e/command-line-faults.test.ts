@@ -198,3 +198,32 @@ test("settings and cards alone, or with a typo, got only the usage line", async 
     code: 64,
   });
 });
+
+test("files that are missing, or there already, were reported in the raw words of the library", async () => {
+  await using place = await makePlace(noReaders);
+  const gone = join(place.folder, "gone");
+  const key = join(place.folder, "cards.key");
+  const errorOf = async (...words: readonly string[]) => (await tapdeck(place, ...words)).err;
+  const none = "there is no such file or folder\n";
+  expect((await tapdeck(place, "cards", "key", key)).code).toBe(0);
+  expect(await errorOf("cards", "key", key)).toBe(`tapdeck: ${key}: there is a file already\n`);
+  expect(await errorOf("cards", "publish", gone, key, "out")).toBe(`tapdeck: ${gone}: ${none}`);
+  expect(await errorOf("status", "--config", gone)).toBe(
+    `tapdeck: cannot read the config file ${gone}: ${none}`,
+  );
+  expect(await errorOf("backup", "x", "--passphrase-file", gone)).toBe(`tapdeck: ${gone}: ${none}`);
+  const empty = join(place.folder, "empty");
+  await writeFile(empty, "");
+  await onlineAndOffline(place, async () => {
+    expect(await tapdeck(place, "restore", empty)).toEqual({
+      out: "",
+      err: "tapdeck: this file is empty, so it is no backup of Tapdeck\n",
+      code: 1,
+    });
+    expect(await errorOf("restore", gone)).toMatch(/^tapdeck: (the backup cannot be read: )?there is no /);
+  });
+  await using _service = await startTapdeck(place);
+  expect(await errorOf("map", "--import", `${gone}.csv`)).toBe(`tapdeck: cannot read ${gone}.csv: ${none}`);
+  expect(await errorOf("map", "--export", join(gone, "x.csv"))).toBe(`tapdeck: ${gone}/x.csv: ${none}`);
+  expect(await errorOf("write", "--list", gone)).toBe(`tapdeck: cannot read the list ${gone}: ${none}`);
+});

@@ -48,6 +48,10 @@ test.each(nearest)(
   },
 );
 
+test("write with an empty text asked for a tag before it was refused", () => {
+  expect(() => parseArguments(["write", ""])).toThrow("the text is empty, so nothing would be written");
+});
+
 const unquoted: typeof wrong = [
   [["tap", "Audio/Rising", "Fifth.wav"], "TEXT [--uid HEX] [--for MS]; put the text in quotes"],
   [["write", "Audio/Rising", "Fifth.wav"], "| --list FILE; put the text in quotes"],
