@@ -31,6 +31,7 @@ const writesOf: Readonly<Record<Kind, number>> = {
 const updateRootBytes = 6 * 2 ** 20;
 const updateVersion = "0.1.1";
 
+let attempts = 0;
 const made: Record<Kind, number> = { "first start": 0, writing: 0, updating: 0 };
 const startsMs: number[] = [];
 let updates: Updates;
@@ -154,7 +155,8 @@ async function keep(board: Board, struck: Promise<"struck">, acknowledged: strin
   const client = await Promise.race([struck, connecting]);
   if (client === "struck") return board.kill();
   for (;;) {
-    const label = `mapping ${acknowledged.length}`;
+    // A mapping that was stored, but not acknowledged, is refused a second time.
+    const label = `mapping ${attempts++}`;
     // The connection ends with the power, or with a service that was too slow; the mapping was not acknowledged.
     const attempt = make(client, label).catch(() => Bun.sleep(100));
     const came = await Promise.race([struck, attempt]);
