@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createBus } from "../../../src/bus.ts";
+import type { Config } from "../../../src/config/shape.ts";
 import { updateQuietMs } from "../../../src/core/console-limits.ts";
 import type { LatestVersion } from "../../../src/core/device-shapes.ts";
 import { type Download, DownloadRefused } from "../../../src/core/download.ts";
@@ -14,6 +15,7 @@ import { openUpdateJob } from "../../../src/fleet/update-job.ts";
 import type { Seen } from "../../../src/system/update-engine.ts";
 import { startCardsServer } from "../../helpers/cards-server.ts";
 import { defaultConfig } from "../../helpers/defaults.ts";
+import { certificateOf } from "../../helpers/file-server.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
 
@@ -57,17 +59,17 @@ async function deck() {
   const path = join(folder, "job.json");
   const open = async () => openUpdateJob({ engine, idle, path, clock, log: silentLog });
   /** The service starts. */
-  const start = async () =>
+  const start = async (files: Partial<Config["fleet"]> = {}) =>
     followIndex({
       ...{ url: server.url, board: "zero2w", version: "0.1.9", dataFolder: folder, clock, log: silentLog },
-      settings: { ...defaultConfig.fleet, caFile: "ca.pem" },
+      settings: { ...defaultConfig.fleet, caFile: "ca.pem", ...files },
       job: await open(),
       onLatest: (latest) => offers.push(latest),
       random: () => 0.5,
     });
   const whole = made.move();
   return {
-    ...{ server, clock, bus, asked, offers, now, start, open },
+    ...{ folder, server, clock, bus, asked, offers, now, start, open },
     /** Lets time pass until the server was asked so often in all. */
     async askedTimes(times: number, stepMs: number) {
       await eventually(() => {
@@ -166,6 +168,27 @@ test("an installation that nobody began is begun again after some seconds", asyn
   expect(await settled).toBe("again");
   clearInterval(ticking);
   expect(next.current()).toBeUndefined();
+});
+
+test("the client certificate is for the server of the index only", async () => {
+  await using one = await deck();
+  const { certificatePem, keyPem } = certificateOf("hall-1");
+  await writeFile(join(one.folder, "deck.pem"), certificatePem);
+  await writeFile(join(one.folder, "deck.key"), keyPem);
+  const shown = async (url: string) => {
+    one.server.offer(indexOf(`0.${one.asked.length + 2}.0`, { zero2w: { ...entry, url } }));
+    const following = await one.start({ certificateFile: "deck.pem", keyFile: "deck.key" });
+    const { length: before } = one.asked;
+    await eventually(() => {
+      one.clock.advance(60_000);
+      return one.asked.length > before;
+    });
+    await following.close();
+    await (await one.open()).forget();
+    return Object.keys(one.asked.at(-1)?.tls ?? {}).toSorted();
+  };
+  expect(await shown("own.bundle")).toEqual(["ca", "cert", "key"]);
+  expect(await shown("https://cdn.example/other.bundle")).toEqual(["ca"]);
 });
 
 for (const [name, value, sentence] of [
