@@ -104,7 +104,10 @@ export function watchMedia({ media, folders, log, command }: WatchOptions): Disp
           log.warn("media", messageOf(error)),
         );
     }
-    if (!over) log.warn("media", "changes are not seen any more");
+    await child.exited;
+    // Ctrl-C and systemd signal the service and its jobs at once.
+    const isStopped = child.signalCode === "SIGINT" || child.signalCode === "SIGTERM";
+    if (!over && !isStopped) log.warn("media", "changes are not seen any more");
   };
   void follow().catch((error: unknown) => log.warn("media", messageOf(error)));
   return {

@@ -22,9 +22,8 @@ const mountedMs = 3000;
 /** The systems of a changed path below a watched folder. */
 type About = (path: string) => readonly string[];
 
-/** Runs until the standard input ends. Ctrl-C and systemd also signal this process, and the service ends it in its turn. */
+/** Runs until the standard input ends. */
 export async function runWatchJob(): Promise<never> {
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => {});
   const tell = (line: WatchLine) => void process.stdout.write(`${JSON.stringify(line)}\n`);
   const burst = createBurst(tell);
   for await (const line of createInterface({ input: process.stdin })) {
