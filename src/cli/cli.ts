@@ -191,7 +191,9 @@ async function reach(asked: CommandLine, { configOf, placesOf }: CliParts): Prom
       http: { url: `http://127.0.0.1:${port}/backup` },
     };
   } catch (error) {
-    const sentence = `no tapdeck answers on port ${port}: start it with tapdeck`;
+    const sentence = signal.aborted
+      ? `no tapdeck answered on port ${port} in ${asked.timeoutMs ?? connectMs} ms: wait longer with --timeout, or start it with tapdeck`
+      : `no tapdeck answers on port ${port}: start it with tapdeck`;
     throw new StartError(exitCodes.unavailable, sentence, error);
   }
 }

@@ -52,14 +52,15 @@ async function untilIdle(client: Client): Promise<void> {
 const conflictCode = 6; // `conflict` in docs/API.md.
 const barWidth = 24;
 
-/** `[#######.................] Sega Genesis, 12000 files`; without the bar in a log. The bar shows the completed steps. */
+/** `[#######.................] Sega Genesis, 12000 files so far`; without the bar in a log. The bar shows the completed steps. */
 export function progressLine(status: IndexStatus, withBar: boolean): string {
   const { currentStep = 0, totalSteps = 0, currentStepDisplay, totalFiles = 0, optimizing } = status;
   const what = optimizing ? "almost done" : (currentStepDisplay ?? "looking for folders");
   const done = totalSteps === 0 ? 0 : Math.round((barWidth * Math.max(0, currentStep - 1)) / totalSteps);
   const bar = withBar ? `[${"#".repeat(done)}${".".repeat(barWidth - done)}] ` : "";
-  // At the start no files are counted yet.
-  return `${bar}${printable(what)}${totalFiles === 0 ? "" : `, ${totalFiles} files`}`;
+  // At the start no files are counted yet. The number is that of all systems, and not of the one that is named.
+  const files = totalFiles === 0 ? "" : `, ${totalFiles} files${optimizing ? "" : " so far"}`;
+  return `${bar}${printable(what)}${files}`;
 }
 
 const resultsShown = 50;

@@ -227,3 +227,19 @@ test("files that are missing, or there already, were reported in the raw words o
   expect(await errorOf("map", "--export", join(gone, "x.csv"))).toBe(`tapdeck: ${gone}/x.csv: ${none}`);
   expect(await errorOf("write", "--list", gone)).toBe(`tapdeck: cannot read the list ${gone}: ${none}`);
 });
+
+test("--timeout that was over before the answer said that no service runs", async () => {
+  await using place = await makePlace(noReaders);
+  const absent = await tapdeck(place, "status", "--timeout", "60000");
+  expect(absent).toMatchObject({
+    err: `tapdeck: no tapdeck answers on port ${place.port}: start it with tapdeck\n`,
+    code: 69,
+  });
+  // It accepts connections, and never answers.
+  using _slow = Bun.listen({ hostname: "127.0.0.1", port: place.port, socket: { data() {} } });
+  expect(await tapdeck(place, "status", "--timeout", "1")).toEqual({
+    out: "",
+    err: `tapdeck: no tapdeck answered on port ${place.port} in 1 ms: wait longer with --timeout, or start it with tapdeck\n`,
+    code: 69,
+  });
+});
