@@ -2,8 +2,9 @@
  * The composition root: creates all parts in the order of their dependencies, and stops them. `launcher`, `readers`, `api` and
  * `screen` are also used by parts that are created before them, in functions that run only after the start.
  */
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { TlsOptions } from "./api/admission/listeners.ts";
+import { checkPort, type TlsOptions } from "./api/admission/listeners.ts";
 import { type ApiOptions, type ApiServer, serveApi } from "./api/server.ts";
 import { completeRestore } from "./backup/apply-restore.ts";
 import { type Bus, createBus } from "./bus.ts";
@@ -24,8 +25,7 @@ import { createSaveKeeper } from "./launch/saves/keeper.ts";
 import { createMapper } from "./mappings/mapper.ts";
 import { knownSystems, systemFault } from "./media/known-systems.ts";
 import { createMediaWithSticks } from "./media/sticks/stick-library.ts";
-import type { Driver } from "./readers/driver.ts";
-import { parseConnection } from "./readers/driver.ts";
+import { type Driver, parseConnection } from "./readers/driver.ts";
 import { type Readers, startReaders } from "./readers/readers.ts";
 import { openStore, type Store } from "./store/open.ts";
 import { heldAddresses } from "./system/addresses.ts";
@@ -76,6 +76,7 @@ export async function startService(options: ServiceOptions) {
   stops.add("settings", settings);
   try {
     log.configure(settings.current().log);
+    if (!existsSync(join(places.dataFolder, "tapdeck.db"))) checkPort(settings.current().api);
     await prepareDataFolder(places.dataFolder, log);
     await confinePlayers(places);
     if (confinementFault() !== "") log.warn("players", confinementFault());

@@ -243,3 +243,14 @@ test("--timeout that was over before the answer said that no service runs", asyn
     code: 69,
   });
 });
+
+test("a first start whose port was in use left a data folder with a database and a certificate", async () => {
+  await using place = await makePlace(noReaders);
+  const data = join(place.folder, "new");
+  const config = `--config=${join(place.folder, "config.toml")}`;
+  using _other = Bun.listen({ hostname: "127.0.0.1", port: place.port, socket: { data() {} } });
+  const child = Bun.spawn([program, config, `--data=${data}`], { stdio: ["ignore", "ignore", "pipe"] });
+  expect(await new Response(child.stderr).text()).toContain(`port ${place.port} is in use`);
+  expect(await child.exited).toBe(69);
+  expect(existsSync(data)).toBe(false);
+});

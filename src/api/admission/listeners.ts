@@ -61,6 +61,18 @@ export function openPlainPort<Data>(port: number, addresses: readonly string[], 
   };
 }
 
+/** Before a first start makes any file. Throws `StartError` if the port is in use. */
+export function checkPort({
+  port,
+  listen: addresses,
+}: {
+  readonly port: number;
+  readonly listen: readonly string[];
+}): void {
+  const fetch = () => new Response("Tapdeck is starting: try again\n", { status: 503 });
+  if (port !== 0) stopAll(listen(port, addresses, { fetch, websocket: { message() {} } }));
+}
+
 const isLoopbackHost = (address: string) => address === "localhost" || isLoopback(address);
 
 /** Whether this loopback address is one of those that a wildcard in `addresses` includes. */
