@@ -62,7 +62,7 @@ test("a published folder reaches a device, whose own mappings come first, and st
   const misused = await run([program, "cards", "publish", at("cards")]);
   expect([misused.code, misused.error]).toEqual([
     64,
-    "tapdeck: use it as: tapdeck cards status | key FILE | publish FOLDER KEY FILE (tapdeck --help)",
+    "tapdeck: use it as: tapdeck cards [status] | key FILE | publish FOLDER KEY FILE (tapdeck --help)",
   ]);
 });
 
