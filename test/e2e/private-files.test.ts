@@ -37,7 +37,7 @@ async function exercise(client: Client, dataFolder: string): Promise<void> {
   });
   await indexMedia(client);
   await client.call("tokens.scan", { text: "SNES/Game.sfc", uid: "04a1b2c3" });
-  await client.call("pairing.open");
+  await client.call("pairing.open", { host: "192.168.1.5" });
   await client.call("pairing.cancel");
   await client.call("settings.update", { audioFeedback: false });
   await client.call("settings.update", { audioFeedback: true });

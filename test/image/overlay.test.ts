@@ -333,6 +333,8 @@ test.skipIf(process.getuid?.() !== 0)(
       for (const name of ["proc", "boot", "data/state", "etc/init.d"])
         await mkdir(at(name), { recursive: true });
       await copyFile(join(overlay, "etc/init.d/S92update"), at("etc/init.d/S92update"));
+      // The real one asks the kernel for the disk of the root file system.
+      await writeFile(at("usr/lib/tapdeck/partition"), "#!/bin/sh\necho /dev/mmcblk0p$1\n", { mode: 0o755 });
       await writeFile(at("proc/cmdline"), "quiet tapdeck.slot=a\n");
       await writeFile(at("boot/config.txt"), "os_prefix=slot-a/\n");
       const shown = async (word: "start" | "publish") => {

@@ -17,7 +17,8 @@ async function inTree(programs: readonly string[], work: (folder: string) => Pro
     await mkdir(join(folder, "etc"));
     await mkdir(join(folder, "usr/bin"), { recursive: true });
     await writeFile(join(folder, "etc/shadow"), "");
-    await cp(join(root, "overlay/usr"), join(folder, "usr"), { recursive: true });
+    for (const path of ["usr", "etc/rauc"])
+      await cp(join(root, "overlay", path), join(folder, path), { recursive: true });
     for (const name of programs) await writeFile(join(folder, "usr/bin", name), "");
     await run([join(root, "buildroot/board/common/post-build.sh"), folder, "qemu"]);
     await work(folder);
