@@ -4,6 +4,8 @@ import type { Clock } from "../../src/core/clock.ts";
 export interface ManualClock extends Clock {
   /** Moves time on by `ms`, and calls due timers in their order. */
   advance(ms: number): void;
+  /** The number of timers that are not due yet. */
+  waiting(): number;
 }
 
 export function createManualClock(startMs = 1_800_000_000_000): ManualClock {
@@ -13,6 +15,7 @@ export function createManualClock(startMs = 1_800_000_000_000): ManualClock {
     timers.filter((timer) => timer.at <= untilMs).sort((a, b) => a.at - b.at)[0];
   return {
     now: () => nowMs,
+    waiting: () => timers.length,
     after(ms, run) {
       const timer = { at: nowMs + ms, run };
       timers.push(timer);

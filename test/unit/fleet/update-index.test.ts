@@ -70,10 +70,10 @@ async function deck() {
   const whole = made.move();
   return {
     ...{ folder, server, clock, bus, asked, offers, now, start, open },
-    /** Lets time pass until the server was asked so often in all. */
+    /** Lets time pass until the server was asked so often in all, and none while a request is under way. */
     async askedTimes(times: number, stepMs: number) {
       await eventually(() => {
-        if (server.asked.length < times) clock.advance(stepMs);
+        if (server.asked.length < times && clock.waiting() > 0) clock.advance(stepMs);
         return server.asked.length >= times;
       });
     },
