@@ -1,7 +1,7 @@
 /**
  * The parts of the PN532 driver that a transcript cannot show: ports, rates, and time. The rest: pn532-transcripts.test.ts.
  */
-import { expect, test } from "bun:test";
+import { expect, test as once } from "bun:test";
 import type { ByteLink } from "../../../drivers/io/links.ts";
 import { openSerial } from "../../../drivers/io/serial.ts";
 import type { SerialPortInfo } from "../../../drivers/io/serial-list.ts";
@@ -14,8 +14,12 @@ import type { Sighting } from "../../../src/core/token.ts";
 import type { ReaderSession } from "../../../src/readers/driver.ts";
 import { createClassicTag, createType2Tag } from "../../emulators/emulated-tags.ts";
 import { createPn532Device } from "../../emulators/pn532-device.ts";
+import { unlessHeldUp } from "../../helpers/emulated.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
+
+const test = (name: string, body: () => unknown) =>
+  once(name, () => unlessHeldUp(async () => void (await body())));
 
 const context = { clock: systemClock, log: silentLog };
 const never = new AbortController().signal;
