@@ -79,7 +79,7 @@ image-qemu: dist/tapdeck-linux-arm64 ## Make the SD image dist/tapdeck-qemu.img 
 
 REPORT ?= image
 BOARDS ?= boots screens sticks watchdog updates cuts saves resume transfers zero2w
-test-image: ## Boot that image on emulated boards; CUTS=100 SEED=1 cuts the power that often, THOROUGH=1 shows guards taken out, BOARDS=boots is a part
+test-image: ## Boot that image on emulated boards; CUTS=100 SEED=1 cuts the power that often, THOROUGH=1 adds slow cases, BOARDS=boots is a part
 	@tools/image-setup
 	@test -e dist/tapdeck-qemu.img || $(MAKE) --no-print-directory image-qemu
 	@mkdir -p build
@@ -111,8 +111,10 @@ test-home-assistant: node_modules/.ready dist/tapdeck-linux-$(ARCH) dist/tapdeck
 	@tools/home-assistant-setup
 	@unshare --net sh -c 'ip link set lo up && exec $(BUN) test/home-assistant/main.ts'
 
-test-hawkbit: node_modules/.ready dist/tapdeck-linux-$(ARCH) dist/tapdeck-confine ## Roll updates out to three decks by a real hawkBit 0.9 (HAWKBIT_JAR=FILE, Java 17)
-	@HAWKBIT_JAR="$(HAWKBIT_JAR)" $(BUN) test/hawkbit/main.ts
+test-hawkbit: ## Roll updates out to three emulated boards by a real hawkBit 0.9 (HAWKBIT_JAR=FILE, Java 17)
+	@tools/image-setup
+	@test -e dist/tapdeck-qemu.img || $(MAKE) --no-print-directory image-qemu
+	@CONSOLES=consoles-hawkbit.log HAWKBIT_JAR="$(HAWKBIT_JAR)" $(BUN) test/hawkbit/main.ts
 
 mutate: node_modules/.ready ## Show which small changes of FILE=src/... its unit tests do not notice (SAMPLE=N, TESTS="...")
 	@FILE="$(FILE)" SAMPLE="$(SAMPLE)" $(if $(TESTS),TESTS="$(TESTS)") $(BUN) tools/mutate.ts

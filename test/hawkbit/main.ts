@@ -1,24 +1,25 @@
 /**
- * `make test-hawkbit`: a real hawkBit 0.9 updates three decks in groups, over TLS. The decks are compiled services; the root
- * scripts of the image are stand-ins, so that nothing is written and a trial takes seconds. The first rollout succeeds. In the
- * second one, the trial of the first deck fails: the deck reports that, and the rollout pauses. Then an update is only fetched,
- * and another one is cancelled.
+ * `make test-hawkbit`: a real hawkBit 0.9 updates three emulated boards in groups, over TLS. Their cards have the files of
+ * tools/provision.ts. The first rollout succeeds. The service of the second update does not start: the first board returns to
+ * its earlier system and reports that, and the rollout pauses. Then an update is only fetched, and another one is cancelled.
  */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as v from "valibot";
 import { eventually, printed } from "../helpers/processes.ts";
-import { makeStandInImage } from "../helpers/stand-in-image.ts";
-import { makePlace, noReaders, startTapdeck } from "../helpers/tapdeck.ts";
+import { cardBytes, startBoard } from "../image/board.ts";
+import { serveUpdates, version as shipped } from "../image/bundles.ts";
+import { makeCard } from "../image/card.ts";
+import { copyImage, copyToBoot } from "../image/owned.ts";
 import { hawkbitPort, listOf, startHawkbit } from "./server.ts";
 
 const root = join(import.meta.dir, "../..");
 const names = ["hall-1", "hall-2", "hall-3"];
-const stepMsMax = 180_000;
+/** Boards share this machine's processors. */
+const stepMsMax = 900_000;
 const pollTime = "00:00:05";
-/** Instead of the minute, but longer than two polls, so that an early success would be seen. */
-const trialMs = 15_000;
+const [good, dead, fetchedOnly] = ["0.1.1", "0.1.2", "0.1.3"] as const;
 
 const jar = process.env.HAWKBIT_JAR ?? "";
 if (jar === "" || !(await Bun.file(jar).exists())) {
@@ -33,54 +34,65 @@ await using made = new AsyncDisposableStack();
 const folder = await mkdtemp(join(tmpdir(), "tapdeck-hawkbit-"));
 made.defer(() => rm(folder, { recursive: true }));
 const out = join(folder, "out");
-const url = `https://localhost:${hawkbitPort}`;
+/** The address of this machine for an emulated board. */
+const host = "10.0.2.2";
+const url = `https://${host}:${hawkbitPort}`;
 await writeFile(
   join(folder, "fleet.csv"),
   `host_name,hawkbit_url\n${names.map((name) => `${name},${url}\n`).join("")}`,
 );
 await printed([process.execPath, join(root, "tools/provision.ts"), join(folder, "fleet.csv"), out]);
-const server = made.use(await startHawkbit(jar, folder, hawkbitPort, out));
+const updates = made.use(await serveUpdates());
+await updates.make("good", good);
+await updates.make("dead", dead, { deadService: true });
+say("the two updates are made");
+const server = made.use(await startHawkbit(jar, folder, hawkbitPort, out, ["localhost", host]));
 say("hawkBit answers over TLS");
 await server.send("PUT", "system/configs/authentication.targettoken.enabled", { value: true });
 await server.send("PUT", "system/configs/pollingTime", { value: pollTime });
 await server.send("POST", "targets", JSON.parse(await readFile(join(out, "hawkbit-targets.json"), "utf8")));
 const decks = new Map<string, Deck>();
-for (const name of names) decks.set(name, made.use(await startDeck(name)));
+for (const deck of await Promise.all(names.map(startDeck))) decks.set(deck.name, made.use(deck));
 const attributes = v.record(v.string(), v.string());
 await eventually(async () => {
-  for (const name of names)
-    if ((await server.get(attributes, `targets/${name}/attributes`)).host_name === undefined) return false;
+  for (const name of names) {
+    const { host_name, board, version } = await server.get(attributes, `targets/${name}/attributes`);
+    if (host_name !== name || board !== "qemu" || version !== shipped) return false;
+  }
   return true;
 }, stepMsMax);
-say("three decks are known by their tokens, and have sent their attributes");
+say("three boards are known by their tokens, and have sent their attributes");
 
-await rollout("0.9.1", async ({ groups, status, statusOf }) => {
+await rollout(good, Bun.file(updates.file("good")), async ({ groups, status, statusOf }) => {
   for (const group of await groups()) {
     const members = await group.members();
     await Promise.all(members.map((name) => takesUpdate(name, statusOf)));
     say(`group ${group.name} (${members.join(", ")}) has tried the update and kept it`);
   }
   await eventually(async () => (await status()) === "finished", stepMsMax);
-  say("the rollout of 0.9.1 is finished");
+  say(`the rollout of ${good} is finished`);
 });
 
-await rollout("0.9.2", async ({ groups, status, statusOf }) => {
+await rollout(dead, Bun.file(updates.file("dead")), async ({ groups, status, statusOf }) => {
   const [first, ...rest] = await groups();
   const [name = ""] = (await first?.members()) ?? [];
-  await deckOf(name).tries("0.9.2", "back");
+  const deck = deckOf(name);
+  await deck.said("Tapdeck: starting slot a");
+  say(`${name} tries ${dead}`);
+  await staysPending(name, statusOf, `the update to ${dead} was not kept`);
   await eventually(async () => (await statusOf(name)) === "error", stepMsMax);
-  say(`the trial of ${name} failed, and hawkBit knows it`);
+  say(`${name} has its earlier system again, and hawkBit knows it`);
+  await deck.runs(`slot a: ${dead}\nslot b: ${good}, runs, is kept`);
   await eventually(async () => (await status()) === "paused", stepMsMax);
   const others = (await Promise.all(rest.map((group) => group.members()))).flat();
-  if (others.length !== 2) throw new Error(`the second group has ${others.length} decks`);
-  for (const other of others)
-    if (deckOf(other).updates() !== 1) throw new Error(`${other} took the update, too`);
-  say(`the rollout of 0.9.2 is paused, and ${others.join(" and ")} were not updated`);
+  if (others.length !== 2) throw new Error(`the second group has ${others.length} boards`);
+  for (const other of others) await deckOf(other).runs(`slot a: ${shipped}\nslot b: ${good}, runs, is kept`);
+  say(`the rollout of ${dead} is paused, and ${others.join(" and ")} were not updated`);
 });
 
 const only = await server.publish(
   "tapdeck",
-  "0.9.3",
+  fetchedOnly,
   new Blob(["a bundle that is only fetched".repeat(50_000)]),
 );
 const actions = listOf(
@@ -88,17 +100,17 @@ const actions = listOf(
 );
 await assign("hall-2", only, "downloadonly");
 await eventually(async () => (await newestAction("hall-2")).status === "finished", stepMsMax);
-if (!(await deckOf("hall-2").bundle()).startsWith("a bundle that is only"))
-  throw new Error("hall-2 has no bundle");
-if (deckOf("hall-2").updates() !== 1) throw new Error("hall-2 has installed what it shall only fetch");
+const bundle = await deckOf("hall-2").shell("head -c 21 /data/tapdeck/update.bundle");
+if (bundle !== "a bundle that is only") throw new Error(`hall-2 has fetched ${bundle}`);
 say("an update to be fetched only is fetched, and hawkBit has closed its action");
 await assign("hall-3", only, "soft");
 await eventually(async () => (await newestAction("hall-3")).detailStatus !== "scheduled", stepMsMax);
 const { id: waiting } = await newestAction("hall-3");
 await server.send("DELETE", `targets/hall-3/actions/${waiting}`);
 await eventually(async () => (await newestAction("hall-3")).detailStatus === "canceled", stepMsMax);
-if (deckOf("hall-3").updates() !== 1) throw new Error("hall-3 has installed what was cancelled");
 say("an optional update that waits is cancelled");
+for (const name of ["hall-2", "hall-3"])
+  await deckOf(name).runs(`slot a: ${shipped}\nslot b: ${good}, runs, is kept`);
 say(`done in ${Math.round((performance.now() - begunMs) / 1000)} s`);
 
 async function assign(name: string, set: number, type: "downloadonly" | "soft"): Promise<void> {
@@ -112,13 +124,27 @@ async function newestAction(name: string) {
   return newest;
 }
 
-/** One deck takes the update, and its action stays open until its trial has ended. */
+/** One board takes the update, and its action stays open until its trial has ended. */
 async function takesUpdate(name: string, statusOf: Rollout["statusOf"]): Promise<void> {
-  await deckOf(name).tries("0.9.1", "kept", async () => {
-    const status = await statusOf(name);
-    if (status !== "pending") throw new Error(`${name} is ${status} during its trial`);
-  });
+  const deck = deckOf(name);
+  await deck.said("Tapdeck: starting slot b");
+  say(`${name} tries ${good}`);
+  await staysPending(name, statusOf, `${good} was healthy for a minute, and is kept`);
   await eventually(async () => (await statusOf(name)) === "in_sync", stepMsMax);
+  await deck.runs(`slot a: ${shipped}\nslot b: ${good}, runs, is kept`);
+}
+
+/** hawkBit hears of no outcome before the console has shown this end of the trial. */
+async function staysPending(name: string, statusOf: Rollout["statusOf"], end: string): Promise<void> {
+  const { console } = deckOf(name);
+  let early = "";
+  await eventually(async () => {
+    const status = await statusOf(name);
+    if (console().includes(end)) return true;
+    if (status !== "pending") early = status;
+    return early !== "";
+  }, stepMsMax);
+  if (early !== "") throw new Error(`${name} is ${early} during its trial`);
 }
 
 interface Group {
@@ -133,9 +159,13 @@ interface Rollout {
   statusOf(name: string): Promise<string>;
 }
 
-/** Starts the rollout of a version: the first group has one deck of three, the second one has the others. */
-async function rollout(version: string, follow: (rollout: Rollout) => Promise<void>): Promise<void> {
-  const set = await server.publish("tapdeck", version, new Blob([`a bundle of ${version}`.repeat(50_000)]));
+/** Starts the rollout of a version: the first group has one board of three, the second one has the others. */
+async function rollout(
+  version: string,
+  bundle: Blob,
+  follow: (rollout: Rollout) => Promise<void>,
+): Promise<void> {
+  const set = await server.publish("tapdeck", version, bundle);
   const conditions = {
     successCondition: { condition: "THRESHOLD", expression: "100" },
     successAction: { action: "NEXTGROUP" },
@@ -190,39 +220,29 @@ function deckOf(name: string): Deck {
 type Deck = Awaited<ReturnType<typeof startDeck>>;
 
 async function startDeck(name: string) {
+  const image = join(folder, `${name}.img`);
+  await copyImage(image);
+  await copyToBoot(image, join(out, "cards", name));
   const stack = new AsyncDisposableStack();
-  const image = stack.use(await makeStandInImage());
-  const card = join(out, "cards", name);
-  const place = stack.use(
-    await makePlace(`${noReaders}[fleet]
-hawkbit_url = "${url}"
-id = "${name}"
-token_file = "${join(card, "hawkbit.token")}"
-ca_file = "${join(card, "ca.pem")}"
-`),
-  );
-  let service = await startTapdeck(place, image.command);
-  stack.defer(() => service[Symbol.asyncDispose]());
-  let tried = 0;
-  const restart = async () => {
-    await service[Symbol.asyncDispose]();
-    await image.powerCycle();
-    service = await startTapdeck(place, image.command);
+  const card = stack.use(await makeCard(image, cardBytes));
+  const board = stack.use(await startBoard({ card, loader: true }));
+  await board.pong();
+  const shell = async (command: string) => {
+    board.restarted();
+    return board.shell(command);
   };
   return {
-    updates: image.updates,
-    /** The text of the bundle that it has fetched. */
-    bundle: () => readFile(join(place.folder, "update.bundle"), "utf8"),
-    /** Waits for the installation, then tries the version with this outcome; `during` looks at the middle of the trial. */
-    async tries(version: string, outcome: "kept" | "back", during = async () => {}): Promise<void> {
-      tried += 1;
-      await eventually(() => image.updates() === tried, stepMsMax);
-      await image.note("trying", version);
-      await restart();
-      await Bun.sleep(trialMs);
-      await during();
-      await image.note(outcome, version);
-      if (outcome === "back") await restart();
+    name,
+    shell,
+    console: board.console,
+    /** Waits for this text on the console. */
+    async said(text: string): Promise<void> {
+      await eventually(() => board.console().includes(text), stepMsMax);
+    },
+    /** Throws an error unless these are the systems of its slots. */
+    async runs(slots: string): Promise<void> {
+      const status = await shell("tapdeck update --status </dev/null");
+      if (!status.startsWith(slots)) throw new Error(`${name} has other systems: ${status}`);
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

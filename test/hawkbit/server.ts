@@ -16,11 +16,17 @@ const created = v.object({ id: v.number() });
 
 export type HawkbitServer = Awaited<ReturnType<typeof startHawkbit>>;
 
-/** `folder` is for its data; `out` is that of tools/provision.ts. */
-export async function startHawkbit(jar: string, folder: string, port: number, out: string) {
+/** `folder` is for its data; `out` is that of tools/provision.ts; `names` are those of its certificate. */
+export async function startHawkbit(
+  jar: string,
+  folder: string,
+  port: number,
+  out: string,
+  names: readonly string[],
+) {
   await mkdir(join(folder, "fleet"), { recursive: true });
   await copyFile(join(root, "fleet/certify"), join(folder, "fleet/certify"));
-  await printed(["sh", join(folder, "fleet/certify"), out, "localhost"]);
+  await printed(["sh", join(folder, "fleet/certify"), out, ...names]);
   const ca = await readFile(join(out, "ca.pem"), "utf8");
   const log = join(folder, "hawkbit.log");
   const child = Bun.spawn(["java", "-Xmx512m", `-Djava.io.tmpdir=${folder}`, "-jar", jar], {

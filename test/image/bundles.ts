@@ -16,15 +16,24 @@ export const version = readMeta().version;
 export interface Updates extends AsyncDisposable {
   /** The guest's view of it. */
   address(name: string): string;
+  /** Its path on this machine. */
+  file(name: string): string;
   /** The size of the root file system in it. */
   rootBytes(name: string): number;
   /**
-   * The image's own system without its players, under another version, with an additional script at its start if it must
-   * fail.
+   * The image's own system without its players, under another version, with an additional script at its start or without a
+   * service if it must fail.
    */
-  make(name: string, version: string, script?: string): Promise<void>;
+  make(name: string, version: string, failure?: Failure): Promise<void>;
   /** An update of `rootBytes` that never starts, because its kernel is invalid. */
   makeStartless(name: string, version: string, rootBytes: number, more?: Foreign): Promise<void>;
+}
+
+/** What a system does wrong after its start. */
+interface Failure {
+  readonly script?: string;
+  /** The service ends at once; the commands of the same program work. */
+  readonly deadService?: true;
 }
 
 /** What may be wrong with an update. */
@@ -58,9 +67,10 @@ export async function serveUpdates(): Promise<Updates> {
     ));
   return {
     address: (name) => `http://10.0.2.2:${server.port}/${name}`,
+    file: (name) => join(folder, name),
     rootBytes: (name) => Bun.file(rootOf(name)).size,
-    async make(name, newVersion, script) {
-      await makeSystem(rootOf(name), folder, { version: newVersion, script });
+    async make(name, newVersion, failure) {
+      await makeSystem(rootOf(name), folder, { version: newVersion, ...failure });
       await bundle(name, newVersion, join(root, "build/image/boot/slot-a"));
     },
     async makeStartless(name, newVersion, rootBytes, more) {
@@ -77,18 +87,30 @@ export async function serveUpdates(): Promise<Updates> {
   };
 }
 
-interface System {
+interface System extends Failure {
   readonly version: string;
-  readonly script: string | undefined;
 }
 
+const program = "usr/bin/tapdeck";
+const deadService = `#!/bin/sh
+[ $# -gt 0 ] || exit 1
+exec /${program}-command "$@"
+`;
+
 async function makeSystem(path: string, folder: string, system: System): Promise<void> {
-  // An update that hangs needs no service, which is most of its bytes.
-  const left = ["etc/tapdeck-release", ...(system.script === undefined ? [] : ["usr/bin/tapdeck"])];
+  const left = ["etc/tapdeck-release"];
   const files = [`etc/tapdeck-release f 0644 0 0 echo Tapdeck ${system.version}`];
   if (system.script !== undefined) {
+    // An update that hangs needs no service, which is most of its bytes.
+    left.push(program);
     await Bun.write(join(folder, "script"), system.script);
     files.push(`etc/init.d/S91hang f 0755 0 0 cat ${join(folder, "script")}`);
+  }
+  if (system.deadService) {
+    left.push(program);
+    await Bun.write(join(folder, "service"), deadService);
+    files.push(`${program} f 0755 0 0 cat ${join(folder, "service")}`);
+    files.push(`${program}-command f 0755 0 0 cat ${join(root, "build/image/root", program)}`);
   }
   // Players do not matter here, and would be most of the bytes that the emulated board fetches, checks and writes.
   const players = join(root, "build/image/players.list");

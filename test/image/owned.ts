@@ -1,5 +1,5 @@
 /** Copies of the image that come back from owners: with a tapdeck.conf of their own, and with damage. */
-import { mkdtemp, open, rm, truncate, writeFile } from "node:fs/promises";
+import { mkdtemp, open, readdir, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readMeta } from "../../tools/image/meta.ts";
@@ -22,6 +22,12 @@ export async function writeConf(path: string, text: string): Promise<void> {
   await writeFile(file, text);
   await run(["mcopy", "-o", "-i", `${path}@@${bootFrom}`, file, "::tapdeck.conf"]);
   await rm(file);
+}
+
+/** Puts all files of this folder on the boot partition. */
+export async function copyToBoot(path: string, folder: string): Promise<void> {
+  const files = (await readdir(folder)).map((name) => join(folder, name));
+  await run(["mcopy", "-o", "-i", `${path}@@${bootFrom}`, ...files, "::"]);
 }
 
 /** A game is on the data partition, and a folder beside it is destroyed so that no repair is safe without a person. */

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeAuthority } from "../../tools/image/authority.ts";
 import { readMeta } from "../../tools/image/meta.ts";
+import { eventually } from "../helpers/processes.ts";
 import { type Board, cardBytes, image, startBoard } from "./board.ts";
 import { lostSigner, serveUpdates, type Updates, version } from "./bundles.ts";
 import { type Card, makeCard } from "./card.ts";
@@ -35,7 +36,7 @@ let board: Board;
 beforeAll(async () => {
   updates = await serveUpdates();
   await updates.make("good", "0.1.2");
-  await updates.make("hangs", "0.1.1", hang);
+  await updates.make("hangs", "0.1.1", { script: hang });
   await updates.makeStartless("small", "0.1.1", smallRootBytes);
   stranger = await mkdtemp(join(tmpdir(), "tapdeck-stranger-"));
   await updates.makeStartless("older", "0.0.9", refusedRootBytes);
@@ -171,9 +172,7 @@ test(
     expect(left.split("\n")).toEqual([1, 2, 3].map((number) => `backups/before-update-${number}.tapdeck`));
     await board.shell("tapdeck call device.restart </dev/null");
     await board.said("Tapdeck: starting slot b", tries + 1);
-    board.restarted();
-    await board.pong();
-    // The plug is pulled, and no system is tried any more.
+    // The plug is pulled during that start, and no system is tried any more.
     await board[Symbol.asyncDispose]();
     card.powerCycle(7);
     board = await startBoard({ card, loader: true });
@@ -199,4 +198,27 @@ test(
     ]);
   },
   2 * patienceMs,
+);
+
+// Its installation, trial and return take minutes.
+test.if(process.env.THOROUGH === "1")(
+  "an update whose service ends at once is given up, and the system before is back",
+  async () => {
+    await updates.make("dead", "0.1.3", { deadService: true });
+    const [before, after] = ["Tapdeck: starting slot b", "tapdeck: update: the update to 0.1.3 was not kept"];
+    const tries = board.console().split(before).length;
+    void board.shell(`tapdeck update ${updates.address("dead")} </dev/null`).catch(() => {}); // It ends with the restart.
+    await board.said(before, tries);
+    const from = performance.now();
+    await eventually(() => board.console().includes(after), 2 * patienceMs);
+    print("an update without a service, until the system before is back", seconds(performance.now() - from));
+    await board.pong();
+    board.restarted();
+    expect((await board.shell("tapdeck update --status </dev/null")).split("\n")).toEqual([
+      `slot a: ${version}, runs, is kept`,
+      "slot b: 0.1.3",
+      "last: 0.1.3 was tried and not kept: it did not start, or was not healthy for a minute",
+    ]);
+  },
+  4 * patienceMs,
 );
