@@ -59,5 +59,15 @@ export type InputStep =
 export const noMediaAt = "no media are at";
 export const noProgram = "there is no program";
 
+/** The first words of sentences in `health` on other machines, which are no fault of this device's system. */
+export const ofOthers = [
+  "no broker answers",
+  "no connection to the broker",
+  "the broker ",
+  "the certificate of the broker",
+  "the connection to the broker",
+  "the shared cards of the server",
+] as const;
+
 /** The first words of a sentence in `health`, for a day after the watchdog has restarted the service. A reason follows. */
 export const startedAgain = "the watchdog started the service again";

@@ -251,7 +251,10 @@ const reasons: ReadonlyMap<number, string> = new Map([
   [137, "the broker is busy"],
   [138, "the broker has banned this device"],
   [139, "the broker is shutting down"],
-  [142, "another device has the same name: give each its own mqtt.id"],
+  [
+    142,
+    "the broker ended the connection, because another device has the same name: give each its own mqtt.id",
+  ],
 ]);
 
 const notAuthorized = 135;
@@ -278,7 +281,7 @@ function adviceOn(error: Error, broker: Broker): string {
   if (/CERT|ISSUER|SIGNATURE|VERIFY/.test(code))
     return `the certificate of the broker is not trusted (${code}): let mqtt.ca name the authority that signed it`;
   if (code === "ENOTFOUND" || code === "EAI_AGAIN" || code === "DNS_ENOTFOUND")
-    return `the name ${host} is not known: check mqtt.url and the network`;
+    return `no broker answers: the name ${host} is not known; check mqtt.url and the network`;
   if (
     ["ECONNREFUSED", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH"].includes(code) ||
     /timeout/.test(error.message)

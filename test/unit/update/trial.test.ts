@@ -91,6 +91,17 @@ test("what the owner's drives and files lack is no fault of the new system", () 
   expect(isExcused(`${missing}; the index could not be read`, "")).toBe(false);
 });
 
+test("a broker that was away during a trial undid a good update", () => {
+  for (const complaint of [
+    "no broker answers at broker.lan port 8883: check mqtt.url, and whether the broker runs",
+    "the connection to the broker ended",
+    "the broker is shutting down",
+    "the shared cards of the server are not used: it was not signed by cards.key",
+  ])
+    expect(isExcused(complaint, "")).toBe(true);
+  expect(isExcused("the connection to the broker ended; the index could not be read", "")).toBe(false);
+});
+
 test("one new complaint among known ones counts", () => {
   const before = "no reader is connected";
   expect(isExcused("the index could not be read", before)).toBe(false);
