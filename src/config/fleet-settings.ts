@@ -2,16 +2,7 @@
 
 import { settingsTextCharsMax } from "../core/limits.ts";
 import { roles } from "../core/rights.ts";
-import {
-  boolean,
-  type Check,
-  publicKey,
-  SettingError,
-  savesFolder,
-  secureAddress,
-  shown,
-  webAddress,
-} from "./checks.ts";
+import { boolean, type Check, publicKey, SettingError, secureAddress, shown, webAddress } from "./checks.ts";
 import { setting } from "./setting.ts";
 
 /**
@@ -70,8 +61,9 @@ export const cardsSettings = {
   key: setting({ check: publicKey, default: "" }, [
     "The public key that the bundle must be signed with. Its owner may start any program on this device: a launcher is a command.",
   ]),
-  ca_file: setting({ check: savesFolder, default: "" }, [
-    "The certificates (PEM) that the server's certificate is checked with; empty means those of the system.",
+  ca_file: setting({ check: freeText, default: "" }, [
+    'An authority (PEM) that may also sign the server\'s certificate, beside those of the system; such as "cards-ca.pem" in the data',
+    "folder, or a full path.",
   ]),
 } as const;
 
@@ -106,7 +98,7 @@ export const fleetSettings = {
   ]),
   key_file: setting({ check: freeText, default: "" }, ["Its key, such as fleet-key.pem."]),
   ca_file: setting({ check: freeText, default: "" }, [
-    "The certificates (PEM) that the certificates of both servers are checked with; empty means those of the system.",
+    "The authority (PEM) that must sign the certificate of hawkBit, and may sign that of update.url; empty means those of the system.",
   ]),
   interrupt: setting({ check: boolean, default: false }, [
     "Whether a forced deployment of hawkBit may end what plays. Otherwise it waits until nothing plays.",

@@ -11,13 +11,7 @@ import { updateStallMsMax } from "./console-limits.ts";
 import { codeOf, messageOf } from "./errors.ts";
 import { webRedirectsMax } from "./limits.ts";
 import { isRecord } from "./text.ts";
-
-/** In PEM. Without `ca` the certificates of the system count. */
-export interface TlsFiles {
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
-}
+import type { TlsFiles } from "./tls-files.ts";
 
 export interface Download {
   /** http or https. */

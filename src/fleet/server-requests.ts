@@ -3,9 +3,10 @@ import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Config } from "../config/shape.ts";
 import { updateAnswerBytesMax, updateAnswerMsMax, updateFileBytesMax } from "../core/console-limits.ts";
-import { requested, type TlsFiles } from "../core/download.ts";
+import { requested } from "../core/download.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { checkTlsFiles, type TlsFiles } from "../core/tls-files.ts";
 
 type Files = Pick<Config["fleet"], "caFile" | "certificateFile" | "keyFile" | "tokenFile">;
 
@@ -16,6 +17,7 @@ export interface Account {
 }
 
 const othersRead = 0o004;
+const names = { ca: "fleet.ca_file", cert: "fleet.certificate_file", key: "fleet.key_file" };
 
 /** Reads the files each time, because a renewed certificate should count. Rejects with a sentence that names the setting. */
 export function accountReader(files: Files, dataFolder: string, log: Log): () => Promise<Account> {
@@ -45,6 +47,7 @@ export function accountReader(files: Files, dataFolder: string, log: Log): () =>
       read("key_file", keyFile, true),
       read("token_file", tokenFile, true),
     ]);
+    checkTlsFiles({ ca, cert, key }, names);
     if (tokenFile !== "" && !/^[\x21-\x7e]{1,1024}\s*$/.test(token))
       throw new Error("fleet.token_file must hold one line, the security token of this target");
     return {

@@ -3,13 +3,14 @@
  * of the server or of its bundle changes nothing. Loaded only if that setting is set.
  */
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Table } from "../config/checks.ts";
 import { saveFile } from "../config/save.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
 import { codeOf, messageOf } from "../core/errors.ts";
 import { cardsBundleBytesMax, cardsFetchMsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
+import { besideSystem, checkTlsFiles } from "../core/tls-files.ts";
 import {
   type CardsBundle,
   checkBundle,
@@ -48,6 +49,7 @@ export async function openSharedCards({
 }: SharedCardsParts) {
   const { url, key } = source;
   const path = join(dataFolder, kept);
+  const caPath = source.caFile === "" ? "" : resolve(dataFolder, source.caFile);
   const ending = new AbortController();
   let [text, bundle] = await openKept(path, key, log);
   let timer: Disposable | undefined;
@@ -61,7 +63,13 @@ export async function openSharedCards({
 
   /** Resolves if the server has nothing newer, or a newer bundle is in use. */
   const look = async () => {
-    const found = await fetchBundle(source, join(dataFolder, keptTag), bundle !== undefined, ending.signal);
+    const found = await fetchBundle(
+      url,
+      caPath,
+      join(dataFolder, keptTag),
+      bundle !== undefined,
+      ending.signal,
+    );
     if (found !== undefined && found.text !== text) {
       const fresh = openBundle(found.text, key);
       refuseOlder(fresh, bundle);
@@ -86,7 +94,7 @@ export async function openSharedCards({
       const why = messageOf(error);
       if (error instanceof NoAnswer) absence = why;
       else [fault, checkedMs] = [`the shared cards of the server are not used: ${why}`, clock.now()];
-      log.warn("cards", "no newer bundle is in use", { why });
+      log.warn("cards", "the bundle of the server is not in use", { why });
     }
     // A minute after the first failure, and twice as long after each further one.
     const pauseMs = failures === 0 ? hourMs : Math.min(hourMs, minuteMs * 2 ** (failures - 1));
@@ -143,18 +151,21 @@ class NoAnswer extends Error {}
 
 /** Undefined if the bundle has not changed. Rejects with `NoAnswer`, or with a sentence about the content. */
 async function fetchBundle(
-  { url, caFile }: SharedCardsParts["source"],
+  url: string,
+  caPath: string,
   tagPath: string,
   hasBundle: boolean,
   signal: AbortSignal,
 ): Promise<{ readonly text: string; readonly tag: string } | undefined> {
   const [knownUrl, tag = ""] = (await readFile(tagPath, "utf8").catch(() => "")).split("\n");
   const isKnown = hasBundle && knownUrl === url && tag !== "";
+  const ca = caPath === "" ? undefined : await authorityIn(caPath);
   try {
     const response = await fetch(url, {
       headers: isKnown ? { "if-none-match": tag } : {},
       signal: AbortSignal.any([signal, AbortSignal.timeout(cardsFetchMsMax)]),
-      ...(caFile === "" ? {} : { tls: { ca: await readFile(caFile, "utf8") } }),
+      // The bundle is signed, too.
+      ...(ca === undefined ? {} : { tls: besideSystem({ ca }) }),
     });
     if (response.status === 304 && isKnown) return undefined;
     if (!response.ok) throw new Error(`the server answered ${response.status}`);
@@ -167,6 +178,14 @@ async function fetchBundle(
     if (error instanceof TooLarge) throw error;
     throw new NoAnswer(`${url}: ${messageOf(error)}`, { cause: error });
   }
+}
+
+async function authorityIn(path: string): Promise<string> {
+  const ca = await readFile(path, "utf8").catch((error: unknown) => {
+    throw new Error(`cards.ca_file: cannot read ${path}: ${messageOf(error)}`, { cause: error });
+  });
+  checkTlsFiles({ ca }, { ca: "cards.ca_file", cert: "", key: "" });
+  return ca;
 }
 
 class TooLarge extends Error {}

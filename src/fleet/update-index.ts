@@ -18,6 +18,7 @@ import {
 import type { LatestVersion, UpdateServer } from "../core/device-shapes.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { besideSystem } from "../core/tls-files.ts";
 import { pauseMs } from "./pauses.ts";
 import { accountReader, getJson, withoutIdentity } from "./server-requests.ts";
 import type { UpdateJob } from "./update-job.ts";
@@ -63,7 +64,8 @@ export function followIndex(parts: IndexParts) {
   let latest: LatestVersion | undefined;
 
   const install = async () => {
-    const { tls } = await readAccount();
+    // A bundle is signed, and RAUC checks it.
+    const tls = besideSystem((await readAccount()).tls);
     const value = await getJson({ url, headers: {}, tls, signal: ending.signal });
     const found = readIndex(value, url);
     const own = found.boards[board];

@@ -6,6 +6,7 @@ import { messageOf } from "../core/errors.ts";
 import { mqttFileBytesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { type Role, roles } from "../core/rights.ts";
+import { checkTlsFiles } from "../core/tls-files.ts";
 
 export type MqttSettings = Config["mqtt"];
 
@@ -114,5 +115,8 @@ export async function readBrokerFiles({ files }: Broker, log: Log): Promise<Brok
       throw new Error(`mqtt.${key}: cannot read ${path}: ${messageOf(error)}`);
     }
   };
-  return Object.fromEntries((await Promise.all(fileKeys.map(read))).flat());
+  const found: BrokerFiles = Object.fromEntries((await Promise.all(fileKeys.map(read))).flat());
+  const [ca, cert, key] = [found.ca, found.certificate, found.key].map((bytes) => bytes?.toString());
+  checkTlsFiles({ ca, cert, key }, { ca: "mqtt.ca", cert: "mqtt.certificate", key: "mqtt.key" });
+  return found;
 }

@@ -171,6 +171,21 @@ async function device(made: Owner, server: { readonly url: string; readonly cert
 
 const hourMs = 3_600_000;
 
+test("a file of cards.ca_file that is missing or no certificate was shown as a server that does not answer", async () => {
+  await using made = await owner();
+  using server = await startCardsServer();
+  using deck = await device(made, server);
+  const caFile = join(made.folder, "ca.pem");
+  await writeFile(caFile, "no certificate");
+  await deck.look(2000);
+  expect(deck.cards.fault()).toStartWith(
+    "the shared cards of the server are not used: cards.ca_file names a file without a certificate in PEM",
+  );
+  await rm(caFile);
+  await deck.look(hourMs);
+  expect(deck.cards.fault()).toContain(`cards.ca_file: cannot read ${caFile}: ENOENT`);
+});
+
 test("a bundle is fetched at the start, asked for by its ETag each hour, and replaced by a newer one", async () => {
   await using made = await owner();
   using server = await startCardsServer();
