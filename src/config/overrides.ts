@@ -17,6 +17,7 @@ import type { Config } from "./shape.ts";
 /** The settings that each word of `tapdeck.conf` for fleets sets, by section and key. */
 const fleetWords: Readonly<Record<string, readonly (readonly [section: string, key: string])[]>> = {
   site: [["device", "site"]],
+  metrics: [["api", "metrics"]],
   mqtt_url: [["mqtt", "url"]],
   hawkbit_url: [["fleet", "hawkbit_url"]],
   token_file: [["fleet", "token_file"]],
@@ -73,7 +74,8 @@ function fleetOverrides(environment: Environment): Overrides {
       const setting = sections[section]?.[key];
       if (setting === undefined) continue;
       try {
-        fleet.push({ section, field: fieldNameOf(key), value: setting.check(stated, word) });
+        const value = typeof setting.default === "boolean" ? yesOrNo(stated) : stated;
+        fleet.push({ section, field: fieldNameOf(key), value: setting.check(value, word) });
       } catch (error) {
         if (!(error instanceof SettingError)) throw error;
         faults.push(error.message);
@@ -84,6 +86,10 @@ function fleetOverrides(environment: Environment): Overrides {
     ...(fleet.length === 0 ? {} : { fleet }),
     ...(faults.length === 0 ? {} : { fault: `in the environment or tapdeck.conf, ${faults.join("; ")}` }),
   };
+}
+
+function yesOrNo(stated: string): unknown {
+  return stated === "yes" ? true : stated === "no" ? false : stated;
 }
 
 /** Throws `StartError` with exit code 78 if the value of a variable is invalid. */
@@ -112,10 +118,10 @@ export function withOverrides(config: Config, overrides: Overrides): Config {
     const own = fleet.filter((one) => one.section === name).map(({ field, value }) => [field, value]);
     return [name, own.length === 0 ? section : { ...section, ...Object.fromEntries(own) }];
   });
+  const sections: Config = { ...config, ...Object.fromEntries(forced) };
   return {
-    ...config,
-    ...Object.fromEntries(forced),
-    ...(anonymous === undefined ? {} : { api: { ...config.api, anonymous } }),
+    ...sections,
+    ...(anonymous === undefined ? {} : { api: { ...sections.api, anonymous } }),
     ...(removable === undefined ? {} : { systems: { ...config.systems, removableFolders: removable } }),
     ...(saves === undefined ? {} : { retroarch: { saves, ...config.retroarch } }),
   };

@@ -103,6 +103,8 @@ test("the words of a fleet override the file, each word all of its settings, and
   const { settings, path, lines } = await open(
     '[cards]\nurl = "https://own.example/x"\n[mqtt]\nuser = "deck"\n',
     {
+      TAPDECK_ANONYMOUS: "look",
+      TAPDECK_METRICS: "yes",
       TAPDECK_SITE: "hall",
       TAPDECK_MQTT_URL: "mqtts://broker.example",
       TAPDECK_HAWKBIT_URL: "https://hawkbit.example",
@@ -116,6 +118,7 @@ test("the words of a fleet override the file, each word all of its settings, and
     },
   );
   expect(settings.current()).toMatchObject({
+    api: { anonymous: "look", metrics: true },
     device: { site: "hall" },
     mqtt: {
       ...{ url: "mqtts://broker.example", user: "deck", ca: "/run/tapdeck/ca_file" },
