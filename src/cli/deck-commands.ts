@@ -234,6 +234,6 @@ function wrongUse(sentence: string): StartError {
 }
 
 function updatesText({ server, latest, fault }: NonNullable<Calls["health"]["result"]["updates"]>): string {
-  const offer = latest === undefined ? "nothing newer" : latest.version;
-  return `${offer} at ${server}${fault === undefined ? "" : `: ${fault}`}`;
+  if (latest !== undefined) return `${latest.version} at ${server}${fault === undefined ? "" : `: ${fault}`}`;
+  return fault === undefined ? `nothing newer at ${server}` : `the newest version is not known: ${fault}`;
 }
