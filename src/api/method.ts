@@ -3,6 +3,7 @@
  * document, the API page and the client's types are derived from it.
  */
 import * as v from "valibot";
+import { fromBroker } from "../core/audit.ts";
 import { type ErrorCode, ServiceError } from "../core/errors.ts";
 import { allows, type Requester, type Right } from "../core/rights.ts";
 import type { Frozen } from "../core/shapes.ts";
@@ -132,12 +133,20 @@ export function method({
 }
 
 /** Throws `forbidden` if the caller lacks the right. `what` is the method, or the part of it that requires the right. */
-export function requireRight(what: string, right: Right, caller: Pick<CallerSession, "grant">): void {
+export function requireRight(
+  what: string,
+  right: Right,
+  caller: Pick<CallerSession, "grant" | "from">,
+): void {
   if (allows(caller.grant(), right)) return;
+  const advice =
+    caller.from === fromBroker
+      ? "mqtt.role decides the rights of a broker's commands"
+      : "pair this client with the device (tapdeck pair)";
   const sentence =
     right === "own"
       ? `${what} can be called on the device itself only`
-      : `${what} requires the right "${right}": pair this client with the device (tapdeck pair)`;
+      : `${what} requires the right "${right}": ${advice}`;
   throw new ServiceError("forbidden", sentence, { data: { right } });
 }
 

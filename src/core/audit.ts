@@ -28,6 +28,9 @@ export interface From {
   readonly client?: string | undefined;
 }
 
+/** The caller of commands that come through a broker, which hides their senders. */
+export const fromBroker: From = { address: "mqtt", client: "mqtt" };
+
 export interface Audit {
   note(note: AuditNote): void;
   /** Consecutive refusals of one kind become one line with a count. */

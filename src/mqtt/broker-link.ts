@@ -62,6 +62,7 @@ export function createLink({ broker, will, subscribe, clock, log, onOpen, onClos
   let current: MqttClient | undefined;
   let isOpen = false;
   let isClosed = false;
+  let isRefused = false;
   let fault = "";
   let waiting: Disposable | undefined;
   // The callbacks of a client that is closed may never be called.
@@ -94,7 +95,7 @@ export function createLink({ broker, will, subscribe, clock, log, onOpen, onClos
     current = client;
     let why = "";
     client.on("connect", () => {
-      isOpen = true;
+      [isOpen, isRefused] = [true, false];
       note("");
       log.info("mqtt", "connected", { broker: broker.address, id: broker.id });
       // With `rh: 2` the broker sends no retained commands, which would be old.
@@ -153,9 +154,12 @@ export function createLink({ broker, will, subscribe, clock, log, onOpen, onClos
           pending.delete(resolve);
           if (!error) return resolve("sent");
           if (!isRefusal(error)) return resolve("lost");
-          note(
-            `the broker refuses ${topic}: allow this device to write there in the access list of the broker`,
-          );
+          // One topic is enough to name the cause.
+          if (!isRefused)
+            note(
+              `the broker refuses ${topic}: allow this device to write there in the access list of the broker, or let mqtt.id be its name in that list`,
+            );
+          isRefused = true;
           resolve("refused");
         });
       });

@@ -9,6 +9,7 @@ import type { Health, Services } from "../api/services.ts";
 import type { Bus } from "../bus.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Config } from "../config/shape.ts";
+import { fromBroker } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import { mqttCommandsPerSecondMax } from "../core/limits.ts";
@@ -134,8 +135,10 @@ function createCallers(api: MqttParts["api"], settings: Settings, clock: Clock) 
       const { url, role: now } = settings.current().mqtt;
       return url !== "" && now === role ? grantOfRole[role] : "none";
     };
-    const from = { address: "mqtt", client: "mqtt" };
-    const connection = createConnection({ access: "remote", grant, from, resultFor: undefined }, () => {});
+    const connection = createConnection(
+      { access: "remote", grant, from: fromBroker, resultFor: undefined },
+      () => {},
+    );
     return {
       call: (payload) => api.dispatch(connection, payload),
       take: () => commands.take(),

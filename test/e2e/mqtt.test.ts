@@ -167,7 +167,10 @@ brokerTest(
     expect(await ask("stop", "{}")).toMatchObject({ result: null });
     await service.heard.next("media.stopped");
     expect(await ask("tokens", "{}")).toMatchObject({
-      error: { data: { reason: "forbidden", right: "change" } },
+      error: {
+        message: expect.stringContaining('requires the right "change": mqtt.role decides'),
+        data: { reason: "forbidden", right: "change" },
+      },
     });
     expect(await ask("launch", '{"text":"**execute:true"}')).toMatchObject({
       error: { data: { reason: "forbidden" } },
