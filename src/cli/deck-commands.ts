@@ -112,7 +112,9 @@ export const deckCommands = {
         `use it as: tapdeck ${commandHelp.settings.usage}${didYouMean(action, ["get", "set"])} (tapdeck help settings)`,
       );
     if (name === undefined || !Object.hasOwn(known, name))
-      throw wrongUse(`there is no setting ${name}${didYouMean(name ?? "", Object.keys(known))}`);
+      throw wrongUse(
+        `there is no setting ${name}${didYouMean(name ?? "", Object.keys(known)) || " here; the config file has more of them"}`,
+      );
     if (value !== undefined) {
       const method = Object.hasOwn(limits, name) ? "playtime.limits.update" : "settings.update";
       await client.callAny(method, { [name]: settingValue(value, known[name]) });

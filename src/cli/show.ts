@@ -140,7 +140,7 @@ function auditLine({ time, event, client, name, by, why, address, method, object
     by === undefined ? "" : `by ${by}`,
     address === undefined ? "" : `from ${address}`,
     client === undefined ? "" : `client ${client}`,
-    count === undefined ? "" : `${count} times`,
+    count === undefined ? "" : count === 1 ? "once" : `${count} times`,
   ];
   return printable(parts.filter((part) => part !== "").join("  "));
 }
