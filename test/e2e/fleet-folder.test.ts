@@ -1,7 +1,7 @@
 /** The folder `fleet`: each configuration is read by its program, or as far as that is possible without its image. */
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isRecord } from "../../src/core/text.ts";
@@ -33,7 +33,12 @@ async function certify(folder: string): Promise<void> {
   ]);
   await mkdir(join(folder, "fleet"));
   await copyFile(fleet("certify"), join(folder, "fleet/certify"));
-  await printed(["sh", join(folder, "fleet/certify"), join(folder, "out"), "servers.example", "127.0.0.1"]);
+  await printed(inside(folder, "fleet/certify out servers.example 127.0.0.1"));
+}
+
+/** The command as docs/FLEET.md has it, with paths from that folder. */
+function inside(folder: string, command: string): readonly string[] {
+  return ["sh", "-c", `cd "$1" && ${command}`, "sh", folder];
 }
 
 test("compose.yaml names pinned images, and files that are there or are made", async () => {
@@ -112,6 +117,24 @@ opensslTest("the certificate of the servers is of the authority of the decks, wi
     const made = (name: string) => join(folder, "fleet/certificates", name);
     const verify = ["openssl", "verify", "-purpose", "sslserver", "-verify_hostname", "servers.example"];
     expect(await printed([...verify, "-CAfile", made("ca.pem"), made("server.pem")])).toEndWith(": OK");
+  }),
+);
+
+opensslTest("fleet/certify that fails leaves the certificate and its key, and no other file", () =>
+  inFolder(async (folder) => {
+    await certify(folder);
+    const certificates = join(folder, "fleet/certificates");
+    const read = () =>
+      Promise.all(["server.pem", "server.key"].map((name) => readFile(join(certificates, name), "utf8")));
+    const [before, names] = [await read(), await readdir(certificates)];
+    // OpenSSL refuses the name only after it has written the key.
+    expect((await run(inside(folder, "fleet/certify out servers.example 1.2.3.4.5"))).code).not.toBe(0);
+    expect([await read(), await readdir(certificates)]).toEqual([before, names]);
+    const { code, error } = await run(inside(folder, "fleet/certify away servers.example"));
+    expect([code, error]).toEqual([
+      1,
+      "there is no away/ca.pem: tools/provision.ts makes the authority in OUT",
+    ]);
   }),
 );
 
