@@ -1,8 +1,8 @@
 /**
  * Makes the files of many SD cards from a table: `bun tools/provision.ts fleet.csv OUT [--staff]`.
  *
- * The first row of the table names keys of tapdeck.conf, and each further row is a card; `host_name` is its name. The script of
- * the image judges every value, so that no card reports a mistake later. Nothing is written if a row has a fault.
+ * The first row of the table names keys of tapdeck.conf, and each further row is a card; `host_name` is its name. Nothing is
+ * written if a row has a fault (tools/fleet-table.ts).
  *
  *   OUT/ca.pem, OUT/ca.key      the local authority, made by openssl at the first run; keep ca.key to yourself
  *   OUT/cards/NAME              the files for the first partition of that card: tapdeck.conf, ca.pem, client.pem, client.key
@@ -10,106 +10,19 @@
  *   OUT/hawkbit-targets.json    of the rows with hawkbit_url: the body of `POST /rest/v1/targets`; each card has its token
  *   OUT/staff.secret, staff.csv with --staff: a secret for the staff, and the key of each card, which is derived from it
  *
- * A second run keeps the certificates that exist, and writes each tapdeck.conf again.
+ * A second run keeps the certificates that exist, and writes each tapdeck.conf again. It names the folders of cards that are in
+ * no row any more, and deletes none.
  */
 import { createHmac, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { csvRows } from "../src/config/mapping-csv.ts";
+import { pathAndFault } from "../src/core/file-faults.ts";
+import { type Card, fileWords, output, readFleetTable, tokenWords } from "./fleet-table.ts";
 
-/** More would be a mistake in the table. */
-const cardsMax = 10_000;
 const days = "3650";
 /** Cards whose certificates are made at the same time. */
 const atOnce = 8;
-/** The words that name files which this tool makes. */
-const fileWords = { ca_file: "ca.pem", certificate_file: "client.pem", key_file: "client.key" };
-/** The same for cards with the word `hawkbit_url`. */
-const tokenWords = { token_file: "hawkbit.token" };
-
-interface Card {
-  readonly line: number;
-  readonly name: string;
-  /** Keys of tapdeck.conf and their values, without empty ones. */
-  readonly values: ReadonlyMap<string, string>;
-}
-
-/** The rows as cards. Throws an error with a line for each fault. */
-function cardsOf(text: string): readonly Card[] {
-  const [head, ...rows] = csvRows(text.replace(/^\ufeff/, ""), /^"?\w+"?([,;\t])/.exec(text)?.[1] ?? ",");
-  const keys = head?.cells.map((cell) => cell.trim()) ?? [];
-  const faults: string[] = [];
-  const ofTool = keys.find((key) => Object.hasOwn({ ...fileWords, ...tokenWords }, key));
-  const twice = keys.find((key, at) => keys.indexOf(key) < at);
-  if (!keys.includes("host_name")) faults.push("line 1: the column host_name is missing");
-  if (ofTool !== undefined) faults.push(`line 1: ${ofTool} is written by this tool: delete that column`);
-  if (twice !== undefined) faults.push(`line 1: the column ${twice} is there twice`);
-  if (rows.length > cardsMax) faults.push(`there are more than ${cardsMax} rows`);
-  const lines = new Map<string, number>();
-  const cards = rows.flatMap(({ line, cells }): readonly Card[] => {
-    if (cells.every((cell) => cell.trim() === "")) return [];
-    if (cells.length !== keys.length)
-      faults.push(`line ${line}: it has ${cells.length} cells, and the first row ${keys.length}`);
-    if (cells.some((cell) => /[\r\n\0]/.test(cell))) faults.push(`line ${line}: a value has a line end`);
-    const values = new Map(
-      keys.flatMap((key, at): [string, string][] => {
-        const value = cells[at]?.trim() ?? "";
-        return value === "" ? [] : [[key, value]];
-      }),
-    );
-    const name = values.get("host_name") ?? "";
-    const before = lines.get(name);
-    if (name === "") faults.push(`line ${line}: host_name is empty`);
-    else if (before !== undefined) faults.push(`line ${line}: host_name ${name} is in line ${before}, too`);
-    lines.set(name, line);
-    return [{ line, name, values }];
-  });
-  if (cards.length === 0) faults.push("there is no row for a card");
-  refuse(faults);
-  return cards;
-}
-
-function refuse(faults: readonly string[]): void {
-  if (faults.length > 0) throw new Error(faults.join("\n"));
-}
-
-/** Has the image's script read all values as one file, and throws an error with the lines of the table. */
-async function judge(cards: readonly Card[]): Promise<void> {
-  const all = cards.flatMap(({ line, values }) => [...values].map(([key, value]) => ({ line, key, value })));
-  const folder = await mkdtemp(join(tmpdir(), "tapdeck-provision-"));
-  try {
-    const script = join(import.meta.dir, "../overlay/usr/lib/tapdeck/read-conf");
-    const input = all.map(({ key, value }) => `${key}=${value}\n`).join("");
-    const said = await output(["sh", script, folder], input);
-    const faults = [...said.matchAll(/line (\d+): (.*?)(?=; line \d+: |\n|$)/g)].map(
-      ([, at = "", why = ""]) => {
-        const { line, key } = all[Number(at) - 1] ?? { line: 0, key: "" };
-        return `line ${line}, ${key}: ${why}`;
-      },
-    );
-    refuse(faults);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-}
-
-/** The program's output; throws an error with what it complained about. */
-async function output(command: readonly string[], input = ""): Promise<string> {
-  const child = Bun.spawn([...command], {
-    stdin: new TextEncoder().encode(input),
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [said, complained] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  if ((await child.exited) !== 0)
-    throw new Error(`${command.slice(0, 2).join(" ")} failed: ${complained.trim()}`);
-  return said;
-}
 
 /** A key on P-256 and a certificate; by the authority in `by`, or its own authority. */
 function certify(name: string, key: string, certificate: string, extensions: readonly string[], by?: string) {
@@ -162,9 +75,19 @@ async function makeCard({ name, values }: Card, out: string) {
   return target;
 }
 
-async function provision(table: string, out: string, hasStaff: boolean): Promise<number> {
-  const rows = cardsOf(await readFile(table, "utf8"));
-  await judge(rows);
+/** The folders of cards that no row names. */
+async function othersIn(folder: string, cards: readonly Card[]): Promise<readonly string[]> {
+  const names = new Set(cards.map(({ name }) => name));
+  const entries = await readdir(folder, { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isDirectory() && !names.has(entry.name))
+    .map(({ name }) => join(folder, name))
+    .toSorted();
+}
+
+/** Returns sentences on the result. */
+async function provision(table: string, out: string, hasStaff: boolean): Promise<readonly string[]> {
+  const rows = await readFleetTable(table);
   await mkdir(out, { recursive: true, mode: 0o700 });
   const secret = hasStaff ? await staffSecretIn(join(out, "staff.secret")) : undefined;
   const cards = rows.map((card) =>
@@ -180,24 +103,25 @@ async function provision(table: string, out: string, hasStaff: boolean): Promise
     await certify("Tapdeck fleet", join(out, "ca.key"), join(out, "ca.pem"), [
       "keyUsage=critical,keyCertSign,cRLSign",
     ]);
-  const targets = [];
+  const made = [];
   for (let at = 0; at < cards.length; at += atOnce)
-    targets.push(...(await Promise.all(cards.slice(at, at + atOnce).map((card) => makeCard(card, out)))));
-  if (targets.flat().length > 0)
-    await writeFile(join(out, "hawkbit-targets.json"), `${JSON.stringify(targets.flat())}\n`, {
-      mode: 0o600,
-    });
-  return cards.length;
+    made.push(...(await Promise.all(cards.slice(at, at + atOnce).map((card) => makeCard(card, out)))));
+  const [targets, list] = [made.flat(), join(out, "hawkbit-targets.json")];
+  if (targets.length > 0) await writeFile(list, `${JSON.stringify(targets)}\n`, { mode: 0o600 });
+  else await rm(list, { force: true });
+  const others = await othersIn(join(out, "cards"), cards);
+  return [
+    `${join(out, "cards")}: the files of ${cards.length} cards`,
+    ...(others.length === 0 ? [] : [`no row names these, so they are as before: ${others.join(", ")}`]),
+  ];
 }
 
 const [table, out, flag, ...more] = process.argv.slice(2);
 try {
   if (table === undefined || out === undefined || (flag ?? "--staff") !== "--staff" || more.length > 0)
     throw new Error("use it as: bun tools/provision.ts fleet.csv OUT [--staff]");
-  process.stdout.write(
-    `${join(out, "cards")}: the files of ${await provision(table, out, flag !== undefined)} cards\n`,
-  );
+  process.stdout.write(`${(await provision(table, out, flag !== undefined)).join("\n")}\n`);
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${pathAndFault(error)}\n`);
   process.exitCode = 1;
 }

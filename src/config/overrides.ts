@@ -62,14 +62,28 @@ const variables = {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+const variableOf = (word: string) => `TAPDECK_${word.toUpperCase()}`;
+
 function fleetOverrides(environment: Environment): Overrides {
+  const { fleet, faults } = readFleetWords(environment);
+  return {
+    ...(fleet.length === 0 ? {} : { fleet }),
+    ...(faults.length === 0 ? {} : { fault: `in the environment or tapdeck.conf, ${faults.join("; ")}` }),
+  };
+}
+
+/** Why the service would leave out this word of `tapdeck.conf`; none if it takes it, or if it reads no such word. */
+export function fleetWordFaults(word: string, value: string): readonly string[] {
+  return readFleetWords({ [variableOf(word)]: value }).faults;
+}
+
+function readFleetWords(environment: Environment) {
   const fleet: FleetOverride[] = [];
   const faults: string[] = [];
   const sections: Readonly<Record<string, Readonly<Record<string, Setting<unknown, string>>>>> =
     settingsTable;
   for (const [word, keys] of Object.entries(fleetWords)) {
-    const variable = `TAPDECK_${word.toUpperCase()}`;
-    const stated = environment[variable] ?? "";
+    const stated = environment[variableOf(word)] ?? "";
     for (const [section, key] of stated === "" ? [] : keys) {
       const setting = sections[section]?.[key];
       if (setting === undefined) continue;
@@ -82,10 +96,7 @@ function fleetOverrides(environment: Environment): Overrides {
       }
     }
   }
-  return {
-    ...(fleet.length === 0 ? {} : { fleet }),
-    ...(faults.length === 0 ? {} : { fault: `in the environment or tapdeck.conf, ${faults.join("; ")}` }),
-  };
+  return { fleet, faults };
 }
 
 function yesOrNo(stated: string): unknown {

@@ -11,11 +11,11 @@ const opensslTest = test.skipIf(Bun.which("openssl") === null);
 
 /** Runs the tool over a table. */
 async function provisioned(
-  table: string,
+  table: string | Uint8Array,
   work: (
     out: string,
     result: Awaited<ReturnType<typeof run>>,
-    again: () => ReturnType<typeof run>,
+    again: (next?: string) => ReturnType<typeof run>,
   ) => Promise<void>,
 ) {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-fleet-"));
@@ -23,7 +23,10 @@ async function provisioned(
     await writeFile(join(folder, "fleet.csv"), table);
     const out = join(folder, "out");
     const tool = [process.execPath, join(root, "tools/provision.ts"), join(folder, "fleet.csv"), out];
-    await work(out, await run(tool), () => run([...tool, "--staff"]));
+    await work(out, await run(tool), async (next: string | Uint8Array = table) => {
+      await writeFile(join(folder, "fleet.csv"), next);
+      return run([...tool, "--staff"]);
+    });
   } finally {
     await rm(folder, { recursive: true });
   }
@@ -111,10 +114,10 @@ test("the words of a card reach the service: its site, the client of its staff, 
 for (const [what, table, faults] of [
   [
     "bad values",
-    "host_name,cards_url,reader\ndeck-1,https://c.example/a,\nDeck 2,http://c.example/a,\n\ndeck-4,,/dev/x\n",
+    "host_name,update_url,reader\ndeck-1,https://c.example/a,\nDeck 2,http://c.example/a,\n\ndeck-4,,/dev/x\n",
     [
       "line 3, host_name: a host name has small letters, digits and - only, at most 63",
-      "line 3, cards_url: cards_url begins with https://",
+      "line 3, update_url: update_url begins with https://",
       "line 5, reader: a reader is driver:path, such as pn532-uart:/dev/ttyAMA0",
     ],
   ],
@@ -135,12 +138,81 @@ for (const [what, table, faults] of [
     ["line 1: ca_file is written by this tool: delete that column"],
   ],
   ["no rows", "host_name\n", ["there is no row for a card"]],
+  [
+    "a quote that is not closed",
+    'host_name\nd\n"e\n',
+    [expect.stringMatching(/^line 3: a quote is not closed/)],
+  ],
+  [
+    "a broker without TLS, which no card with a certificate takes",
+    "host_name,mqtt_url\nd,mqtt://192.168.1.5\n",
+    ["line 2, mqtt_url: each card has a certificate, which needs TLS: use mqtts://"],
+  ],
+  [
+    "addresses that the script of the image takes and the service refuses",
+    `host_name,mqtt_url,hawkbit_url,update_url,cards_url,cards_key
+a,mqtts://b..example:88833,https://x?a=b,https://x:abc,https://c..example:99999/a,${"5a".repeat(32)}
+b,mqtts://h:18883/abc,,,,
+`,
+    [
+      'line 2, hawkbit_url: hawkbit_url must be an address that begins with https:// or http:// and has no account, no ? and no #, not "https://x?a=b"',
+      'line 2, update_url: update_url must be an address that begins with https://, not "https://x:abc"',
+      'line 2, cards_url: cards_url must be an address that begins with https://, not "https://c..example:99999/a"',
+      'line 2, mqtt_url: mqtt.url must be an address such as "mqtts://broker.lan:8883", not "mqtts://b..example:88833"',
+      'line 3, mqtt_url: mqtt.url must be an address such as "mqtts://broker.lan:8883", without a path, not "mqtts://h:18883/abc"',
+    ],
+  ],
+  [
+    "shared cards without their key, and a key without them",
+    `host_name,cards_url,cards_key\na,https://c.example/a,\nb,,${"5a".repeat(32)}\n`,
+    [
+      "line 2, cards_url: it needs cards_key, the digits that tapdeck cards key prints",
+      "line 3, cards_key: it needs cards_url, the address of the bundle",
+    ],
+  ],
 ] as const)
   test(`a table with ${what} is refused by its lines, and nothing is written`, () =>
     provisioned(table, async (out, { error, code }) => {
       expect([code, error.split("\n").slice(0, faults.length)]).toEqual([1, [...faults]]);
       await expect(stat(out)).rejects.toThrow("ENOENT");
     }));
+
+for (const [what, table] of [
+  [
+    "Latin-1, which would put a replacement character into a password",
+    Buffer.from("wifi_password\nM\u00fcnchen1\n", "latin1"),
+  ],
+  ["UTF-16 with a mark", Buffer.from("\ufeffhost_name\nd\n", "utf16le")],
+  ["UTF-16 without a mark", Buffer.from("host_name\nd\n", "utf16le")],
+] as const)
+  test(`a table in ${what} is refused with the way to save it`, () =>
+    provisioned(table, async (out, { error, code }) => {
+      expect([code, error]).toEqual([
+        1,
+        expect.stringMatching(
+          /fleet\.csv is not UTF-8: save it again, in Excel as "CSV UTF-8", in LibreOffice as/,
+        ),
+      ]);
+      await expect(stat(out)).rejects.toThrow("ENOENT");
+    }));
+
+test("a table that is not there is named in words", async () => {
+  const { error, code } = await run([process.execPath, join(root, "tools/provision.ts"), "away.csv", "OUT"]);
+  expect([code, error]).toEqual([1, "away.csv: there is no such file or folder"]);
+});
+
+opensslTest("the folder of a removed row is named, and a list for hawkBit that no row needs is removed", () =>
+  provisioned("host_name,hawkbit_url\na,https://updates.example\nb,\nc,\n", async (out, { code }, again) => {
+    expect(code).toBe(0);
+    expect(await again("host_name,site\nb,hall\n")).toEqual({
+      out: `${out}/cards: the files of 1 cards\nno row names these, so they are as before: ${out}/cards/a, ${out}/cards/c`,
+      error: "",
+      code: 0,
+    });
+    expect(await readdir(join(out, "cards"))).toHaveLength(3);
+    expect((await readdir(out)).toSorted()).not.toContain("hawkbit-targets.json");
+  }),
+);
 
 opensslTest(
   "cards with a hawkBit server have tokens, which a later run keeps, and a list for the server",
