@@ -436,6 +436,7 @@ test("the kernel's switches against links, pipes and files of others in shared f
 });
 
 const noBroker = "line 2: mqtt_url begins with mqtt:// or mqtts://, such as mqtts://broker.example:8883";
+const urlCharacters = "has letters, digits and . : / _ ~ % ? = & @ + - only, at most 1024";
 const noLogHost =
   "line 2: log_host takes an IPv4 address and, after a colon, a port, such as 192.168.1.5:514";
 
@@ -456,10 +457,12 @@ for (const [line, said] of [
   ["metrics=on", "line 2: metrics takes yes or no"],
   ["mqtt_url=broker.example", noBroker],
   ["mqtt_url=mqtts://", noBroker],
-  ["mqtt_url=mqtt://a b", noBroker],
+  ["mqtt_url=mqtt://a b", `line 2: mqtt_url ${urlCharacters}`],
   ["hawkbit_url=ftp://x", "line 2: hawkbit_url begins with https:// or http://"],
   ["update_url=http://updates.example/i.json", "line 2: update_url begins with https://"],
   ["cards_url=http://cards.example/all", "line 2: cards_url begins with https://"],
+  ["cards_url=https://cards.example/all cards", `line 2: cards_url ${urlCharacters}`],
+  [`update_url=https://${"x".repeat(1024)}`, `line 2: update_url ${urlCharacters}`],
   ["cards_key=00", "line 2: cards_key has the 64 digits that tapdeck cards key prints"],
   ["staff_key=0A", "line 2: staff_key has 64 digits, as tools/provision.ts makes them"],
   ["ca_file=../etc/shadow", "line 2: ca_file is the name of a file beside tapdeck.conf"],
