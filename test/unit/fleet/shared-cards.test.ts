@@ -80,9 +80,17 @@ for (const [name, source, said] of [
     '[[launchers]]\nid = "x"\ncommand = ["x"]',
     "launchers.toml, line 3: the command of the",
   ],
-  ["launchers.toml", '[api]\nanonymous = "change"', "launchers.toml, line 1: there is no setting api"],
+  [
+    "launchers.toml",
+    '[api]\nanonymous = "change"',
+    "launchers.toml, line 1: api has no place here: this file takes [[launchers]]",
+  ],
   ["limits.toml", "[playtime]\ndaily_minutes = -1", "limits.toml, line 2: playtime.daily_minutes must be"],
-  ["limits.toml", "[audio]\nfeedback = false", "limits.toml, line 2: there is no setting audio.feedback"],
+  [
+    "limits.toml",
+    "[audio]\nfeedback = false",
+    "limits.toml, line 2: audio.feedback has no place here: this file takes [playtime], and volume_max of [audio]",
+  ],
   ["limits.toml", "[playtime", "limits.toml, line 1: this is not TOML"],
   ["hooks.toml", "", '"hooks.toml" has no place in it'],
 ] as const)
