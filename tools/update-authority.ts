@@ -18,7 +18,14 @@ const { values, positionals } = parseArgs({
 });
 const [folder] = positionals;
 try {
-  if (folder === undefined || positionals.length > 1 || (values.renew && values.revoke !== undefined)) {
+  if (folder === "") {
+    process.stderr.write("say where the keys are: make update-authority FOLDER=keys\n");
+    process.exitCode = 64;
+  } else if (
+    folder === undefined ||
+    positionals.length > 1 ||
+    (values.renew && values.revoke !== undefined)
+  ) {
     process.stderr.write("name a folder, and --renew or --revoke FILE if it has an authority\n");
     process.exitCode = 64;
   } else if (values.renew) {

@@ -7,7 +7,7 @@
  * sign.pem and sign.key only (tools/update-authority.ts).
  */
 import { parseArgs } from "node:util";
-import { authorityIn } from "./image/authority.ts";
+import { authorityIn, checkSigner } from "./image/authority.ts";
 import { readMeta } from "./image/meta.ts";
 import { makeRaucBundle } from "./image/rauc-bundle.ts";
 
@@ -17,7 +17,11 @@ const { values } = parseArgs({
 });
 const { authority, board, root, boot, out, version = readMeta().version } = values;
 try {
-  if (authority && board && root && boot && out) {
+  if (authority === "") {
+    process.stderr.write("say which keys sign: make update-bundle AUTHORITY=keys\n");
+    process.exitCode = 64;
+  } else if (authority && board && root && boot && out) {
+    await checkSigner(authority);
     const bytes = await makeRaucBundle(out, { version, board, root, boot }, authorityIn(authority));
     process.stdout.write(`${out}: version ${version} for ${board}, ${(bytes / 1e6).toFixed(1)} MB\n`);
   } else {

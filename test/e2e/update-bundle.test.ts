@@ -13,6 +13,7 @@ import {
 import { root } from "../../tools/image/meta.ts";
 import { makeRaucBundle } from "../../tools/image/rauc-bundle.ts";
 import { run } from "../../tools/image/run.ts";
+import { run as outcome } from "../helpers/processes.ts";
 
 let folder: string;
 let authority: Authority;
@@ -71,6 +72,43 @@ test("a renewed certificate is accepted; a revoked one is not, although it signe
   expect(await judge("after", authority.keyring)).toContain("RAUC_MF_VERSION='0.3.0'");
 });
 
+test("the certificate that signs now is not revoked, and a revoked one signs nothing", async () => {
+  const keys = at("keys");
+  const { certificate } = await makeAuthority(keys);
+  const make = ["make", "--no-print-directory", "-C", root, "update-authority", `FOLDER=${keys}`];
+  const { error } = await outcome([...make, `REVOKE=${certificate}`]);
+  expect(error).toContain(
+    `${certificate} signs now, so renew first: make update-authority FOLDER=${keys} RENEW=1`,
+  );
+  await run(["cp", "-r", keys, at("copy")]);
+  await renewCertificate(keys);
+  await revokeCertificate(keys, at("copy/sign.pem"));
+  expect((await bundleBy(keys)).code).toBe(0);
+  await run(["cp", join(keys, "keyring.pem"), at("copy")]);
+  expect(await bundleBy(at("copy"))).toMatchObject({
+    code: 1,
+    error: `${at("copy/sign.pem")}: certificate revoked; renew it: make update-authority FOLDER=${at("copy")} RENEW=1`,
+  });
+  // The computer that signs may have no other files.
+  await rm(at("copy/keyring.pem"));
+  expect((await bundleBy(at("copy"))).code).toBe(0);
+});
+
+test("an authority that is not there is named with the words to type", async () => {
+  const tool = (...words: readonly string[]) =>
+    outcome([process.execPath, join(root, "tools/update-authority.ts"), ...words]);
+  const none = `${at("none")} has no authority: make update-authority FOLDER=${at("none")} makes one`;
+  expect(await tool("")).toEqual({
+    code: 64,
+    out: "",
+    error: "say where the keys are: make update-authority FOLDER=keys",
+  });
+  expect(await tool(at("none"), "--revoke", at("x.pem"))).toEqual({ code: 1, out: "", error: none });
+  expect(await tool(at("none"), "--renew")).toEqual({ code: 1, out: "", error: none });
+  const away = await tool(at("authority"), "--revoke", at("away.pem"));
+  expect(away).toEqual({ code: 1, out: "", error: `there is no certificate ${at("away.pem")}` });
+});
+
 test("secret keys are for their owner only, and an authority is never overwritten", async () => {
   for (const name of ["ca.key", "sign.key"])
     expect((await stat(at(`authority/${name}`))).mode & 0o777).toBe(0o600);
@@ -79,6 +117,16 @@ test("secret keys are for their owner only, and an authority is never overwritte
   await expect(makeAuthority(at("authority"))).rejects.toThrow("has an authority already");
   expect(await readFile(at("authority/ca.key"), "utf8")).toBe(before);
 });
+
+/** The program of make update-bundle; later words count. */
+function bundleBy(keys: string, ...words: readonly string[]) {
+  const input = ["--root", at("root.img"), "--boot", at("slot"), "--board", "qemu", "--out", at("made")];
+  return outcome([
+    process.execPath,
+    join(root, "tools/update-bundle.ts"),
+    ...["--authority", keys, ...input, ...words],
+  ]);
+}
 
 function bundle(name: string, version: string, signer: Authority = authorityIn(at("authority"))) {
   const input = { version, board: "qemu", root: at("root.img"), boot: at("slot") };

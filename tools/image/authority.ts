@@ -7,9 +7,11 @@
  *   keyring.pem             the authority and its list of revoked certificates: overlay/etc/rauc/keyring.pem of an image
  *   ca.cnf  index.txt ...   the files of `openssl ca`
  */
+import { X509Certificate } from "node:crypto";
 import { existsSync } from "node:fs";
 import { appendFile, chmod, copyFile, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { messageOf } from "../../src/core/errors.ts";
 import { run } from "./run.ts";
 
 /** The files that sign a bundle, and those that check it. */
@@ -48,6 +50,7 @@ export async function makeAuthority(folder: string): Promise<Authority> {
 
 /** Makes another key and certificate, which sign from now on. Images that trust the authority accept it as they are. */
 export async function renewCertificate(folder: string): Promise<Authority> {
+  requireAuthority(folder);
   const number = (await readdir(join(folder, "issued"))).length + 1;
   await makeKey(folder, "sign.key.new");
   await openssl(folder, [
@@ -64,11 +67,50 @@ export async function renewCertificate(folder: string): Promise<Authority> {
 
 /**
  * Revokes a certificate, and writes the keyring that refuses it. A board refuses the certificate once it has an image with this
- * keyring.
+ * keyring. The path is below the folder, or a full one. Throws for the certificate that signs now.
  */
 export async function revokeCertificate(folder: string, certificate: string): Promise<void> {
+  requireAuthority(folder);
+  const signing = join(folder, "sign.pem");
+  const print = await fingerprintOf(resolve(folder, certificate));
+  if (existsSync(signing) && print === (await fingerprintOf(signing)))
+    throw new Error(
+      `${certificate} signs now, so renew first: make update-authority FOLDER=${folder} RENEW=1`,
+    );
   await openssl(folder, ["ca", "-config", "ca.cnf", "-revoke", certificate]);
   await writeKeyring(folder);
+}
+
+/** Throws a sentence if boards would refuse the folder's signatures. A folder without the keyring is not checked for that. */
+export async function checkSigner(folder: string): Promise<void> {
+  const { certificate, key, keyring } = authorityIn(folder);
+  const missing = [certificate, key].find((path) => !existsSync(path));
+  if (missing !== undefined)
+    throw new Error(`there is no ${missing}: make update-authority FOLDER=${folder} makes it`);
+  if (!existsSync(keyring)) return;
+  try {
+    await run(["openssl", "verify", "-crl_check", "-CAfile", keyring, certificate]);
+  } catch (error) {
+    const why = /certificate revoked|certificate has expired/.exec(messageOf(error))?.[0];
+    if (why === undefined) throw error;
+    throw new Error(`${certificate}: ${why}; renew it: make update-authority FOLDER=${folder} RENEW=1`, {
+      cause: error,
+    });
+  }
+}
+
+function requireAuthority(folder: string): void {
+  if (!existsSync(join(folder, "ca.key")))
+    throw new Error(`${folder} has no authority: make update-authority FOLDER=${folder} makes one`);
+}
+
+async function fingerprintOf(path: string): Promise<string> {
+  if (!existsSync(path)) throw new Error(`there is no certificate ${path}`);
+  try {
+    return new X509Certificate(await readFile(path)).fingerprint256;
+  } catch (error) {
+    throw new Error(`${path} is no certificate`, { cause: error });
+  }
 }
 
 /** The list has to be valid at the time of each signature, also of those before it, and a board has no clock. */
