@@ -4,9 +4,10 @@
  *   bun tools/update-bundle.ts --authority FOLDER --board NAME --root IMAGE --boot FOLDER --out FILE [--version V]
  *
  * IMAGE is the root file system, and FOLDER has the files of slot-a/ of the boot partition. The folder of the authority needs
- * sign.pem and sign.key only (tools/update-authority.ts).
+ * sign.pem and sign.key only (tools/update-authority.ts). Without V, the version is that of the checkout.
  */
 import { parseArgs } from "node:util";
+import { boards } from "./defconfigs.ts";
 import { authorityIn, checkSigner } from "./image/authority.ts";
 import { readMeta } from "./image/meta.ts";
 import { makeRaucBundle } from "./image/rauc-bundle.ts";
@@ -21,6 +22,9 @@ try {
     process.stderr.write("say which keys sign: make update-bundle AUTHORITY=keys\n");
     process.exitCode = 64;
   } else if (authority && board && root && boot && out) {
+    const names = Object.keys(boards).map((name) => name.replace("tapdeck_", ""));
+    if (!names.includes(board))
+      throw new Error(`there is no board ${board}; the boards are ${names.join(", ")}`);
     await checkSigner(authority);
     const bytes = await makeRaucBundle(out, { version, board, root, boot }, authorityIn(authority));
     process.stdout.write(`${out}: version ${version} for ${board}, ${(bytes / 1e6).toFixed(1)} MB\n`);

@@ -94,6 +94,31 @@ test("the certificate that signs now is not revoked, and a revoked one signs not
   expect((await bundleBy(at("copy"))).code).toBe(0);
 });
 
+test("a bundle that cannot be made leaves the earlier one, and says what is missing", async () => {
+  await bundle("kept", "0.2.0");
+  const before = await readFile(at("kept"));
+  const signer = { ...authority, key: at("away.key") };
+  await expect(bundle("kept", "0.3.0", signer)).rejects.toThrow("rauc");
+  expect(await readFile(at("kept"))).toEqual(before);
+  expect((await readdir(folder)).filter((name) => name.startsWith("kept"))).toEqual(["kept"]);
+  await mkdir(at("empty"));
+  const keys = at("authority");
+  const kernel = `there is no kernel ${at("empty/Image")}: SLOT=FOLDER names slot-a of the boot partition`;
+  for (const [words, error] of [
+    [["--boot", at("empty")], kernel],
+    [
+      ["--root", at("away")],
+      `there is no root file system ${at("away")}: ROOT=FILE names the squashfs of the image`,
+    ],
+    [["--board", "pi9"], "there is no board pi9; the boards are zero2w, pi3, pi4, qemu"],
+    [
+      ["--authority", at("away")],
+      `there is no ${at("away/sign.pem")}: make update-authority FOLDER=${at("away")} makes it`,
+    ],
+  ] as const)
+    expect(await bundleBy(keys, ...words)).toEqual({ code: 1, out: "", error });
+});
+
 test("an authority that is not there is named with the words to type", async () => {
   const tool = (...words: readonly string[]) =>
     outcome([process.execPath, join(root, "tools/update-authority.ts"), ...words]);
@@ -107,6 +132,14 @@ test("an authority that is not there is named with the words to type", async () 
   expect(await tool(at("none"), "--renew")).toEqual({ code: 1, out: "", error: none });
   const away = await tool(at("authority"), "--revoke", at("away.pem"));
   expect(away).toEqual({ code: 1, out: "", error: `there is no certificate ${at("away.pem")}` });
+});
+
+test("make update-bundle VERSION= states the version", async () => {
+  const make = ["make", "-n", "-C", root, "update-bundle", "AUTHORITY=keys"];
+  expect((await outcome([...make, "VERSION=0.3.0"])).out).toContain(' --version "0.3.0"');
+  expect((await outcome(make)).out).not.toContain("--version");
+  const { out } = await bundleBy(at("authority"), "--version", "0.3.0");
+  expect(out).toContain("version 0.3.0 for qemu");
 });
 
 test("secret keys are for their owner only, and an authority is never overwritten", async () => {

@@ -7,7 +7,7 @@
  *   slot.json   the manifest that the slot gets at the end (src/update/slot-manifest.ts)
  *   hook        runs the hook of the system that installs (overlay/usr/lib/tapdeck/rauc-call)
  */
-import { chmod, cp, link, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, cp, link, mkdir, mkdtemp, rename, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { bundleManifest, bundleRoot } from "../../src/update/rauc-calls.ts";
@@ -25,12 +25,22 @@ export interface BundleInput {
   readonly boot: string;
 }
 
-/** Makes and signs it, and returns its size in bytes. The folder of `path` needs room for it twice. */
+/**
+ * Makes and signs it, and returns its size in bytes. The folder of `path` needs room for it twice. An earlier file of that path
+ * stays until the new one is whole.
+ */
 export async function makeRaucBundle(
   path: string,
   { version, board, root, boot }: BundleInput,
   { certificate, key }: Pick<Authority, "certificate" | "key">,
 ): Promise<number> {
+  if (!(await isFile(root)))
+    throw new Error(`there is no root file system ${root}: ROOT=FILE names the squashfs of the image`);
+  if (!(await isFile(join(boot, "Image"))))
+    throw new Error(
+      `there is no kernel ${join(boot, "Image")}: SLOT=FOLDER names slot-a of the boot partition`,
+    );
+  const fresh = `${path}.new`;
   const work = await mkdtemp(join(tmpdir(), "tapdeck-bundle-"));
   try {
     const content = join(work, "content");
@@ -49,15 +59,22 @@ export async function makeRaucBundle(
     await writeFile(join(content, "manifest.raucm"), manifestOf(version, board));
     await mkdir(dirname(path), { recursive: true });
     // RAUC replaces no file.
-    await rm(path, { force: true });
+    await rm(fresh, { force: true });
     await run([
       ...["rauc", `--cert=${certificate}`, `--key=${key}`, "bundle"],
-      ...["--mksquashfs-args=-quiet -no-progress -comp zstd -Xcompression-level 9", content, path],
+      ...["--mksquashfs-args=-quiet -no-progress -comp zstd -Xcompression-level 9", content, fresh],
     ]);
+    await rename(fresh, path);
     return (await stat(path)).size;
   } finally {
     await rm(work, { recursive: true, force: true });
+    await rm(fresh, { force: true });
   }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined); // The caller says that it is missing.
+  return found?.isFile() === true && found.size > 0;
 }
 
 /** The manifest of RAUC (its manual, "Manifest"). The hook of the second image reads both back. */
