@@ -41,6 +41,14 @@ function inside(folder: string, command: string): readonly string[] {
   return ["sh", "-c", `cd "$1" && ${command}`, "sh", folder];
 }
 
+test("git status offers no secret that a documented command leaves in the checkout", async () => {
+  const secrets = [
+    ...["OUT/ca.key", "OUT/cards/hall-1/client.key", "keys/ca.key", "fleet.csv", "cards.key"],
+    ...["fleet/.env", "fleet/certificates/server.key", "fleet/mosquitto/passwords"],
+  ];
+  expect((await printed(["git", "-C", root, "check-ignore", ...secrets])).split("\n")).toEqual(secrets);
+});
+
 test("compose.yaml names pinned images, and files that are there or are made", async () => {
   const compose: unknown = Bun.YAML.parse(await readFile(fleet("compose.yaml"), "utf8"));
   const services = isRecord(compose) && isRecord(compose.services) ? compose.services : {};
