@@ -32,7 +32,7 @@ async function certify(folder: string): Promise<void> {
     join(folder, "out"),
   ]);
   await mkdir(join(folder, "fleet"));
-  await copyFile(fleet("certify"), join(folder, "fleet/certify"));
+  for (const name of ["certify", "revoke"]) await copyFile(fleet(name), join(folder, "fleet", name));
   await printed(inside(folder, "fleet/certify out servers.example 127.0.0.1"));
 }
 
@@ -65,56 +65,91 @@ test("compose.yaml names pinned images, and files that are there or are made", a
   }
 });
 
-test.skipIf(!existsSync(mosquitto) || Bun.which("openssl") === null)(
-  "mosquitto starts with its configuration, and a deck cannot publish for another one",
+/** Debian's mosquitto with the configuration of the folder, and `hall-1` and `home` as its clients. */
+async function startBroker(folder: string) {
+  await certify(folder);
+  await cp(fleet("mosquitto"), join(folder, "config"), { recursive: true });
+  await mkdir(join(folder, "data"));
+  await printed(["mosquitto_passwd", "-b", "-c", join(folder, "config/passwords"), "home", "word"]);
+  const [tlsPort, plainPort] = [freePort(), freePort()];
+  const conf = (await readFile(fleet("mosquitto/mosquitto.conf"), "utf8"))
+    .replaceAll("/mosquitto/", `${folder}/`)
+    .replaceAll("/certificates/", `${folder}/fleet/certificates/`)
+    .replace("listener 8883", `user root\nlistener ${tlsPort}`)
+    .replace("listener 1883", `listener ${plainPort} 127.0.0.1`);
+  await writeFile(join(folder, "config/mosquitto.conf"), conf);
+  const broker = Bun.spawn([mosquitto, "-c", join(folder, "config/mosquitto.conf")], {
+    stdio: ["ignore", "ignore", "ignore"],
+  });
+  await eventually(async () => {
+    const socket = await Bun.connect({ hostname: "127.0.0.1", port: plainPort, socket: { data() {} } });
+    socket.end();
+  });
+  const card = join(folder, "card");
+  await cp(join(folder, "out/cards/hall-1"), card, { recursive: true });
+  return {
+    broker,
+    own: ["--cert", join(card, "client.pem"), "--key", join(card, "client.key")],
+    home: ["-h", "127.0.0.1", "-p", `${plainPort}`, "-u", "home", "-P", "word", "-V", "5"],
+    publish: (topic: string, ...tls: readonly string[]) =>
+      run([
+        ...["mosquitto_pub", "-h", "127.0.0.1", "-p", `${tlsPort}`, "-V", "5", "-q", "1", "-m", "x"],
+        ...["--cafile", join(card, "ca.pem"), ...tls, "-t", topic],
+      ]),
+  };
+}
+
+const brokerTest = test.skipIf(!existsSync(mosquitto) || Bun.which("openssl") === null);
+
+brokerTest("mosquitto starts with its configuration, and a deck cannot publish for another one", () =>
+  inFolder(async (folder) => {
+    const { broker, own, home, publish } = await startBroker(folder);
+    await using _ = broker;
+    expect((await publish("tapdeck/hall-1/tap", ...own)).error).toBe("");
+    expect((await publish("tapdeck/hall-2/tap", ...own)).error).toContain("Not authorized");
+    expect((await publish("tapdeck/hall-1/tap")).code).not.toBe(0);
+    const topic = ["-t", "tapdeck/+/availability", "-C", "1", "-W", "20"];
+    const hearing = run(["mosquitto_sub", ...home, ...topic]);
+    await eventually(async () => {
+      await publish("tapdeck/hall-1/availability", ...own);
+      return (await Promise.race([hearing, Bun.sleep(50)]))?.out === "x";
+    });
+    broker.kill();
+  }),
+);
+
+brokerTest(
+  "a revoked deck is refused once mosquitto has read the list, other decks and a new card are not",
   () =>
     inFolder(async (folder) => {
-      await certify(folder);
-      await cp(fleet("mosquitto"), join(folder, "config"), { recursive: true });
-      await mkdir(join(folder, "data"));
-      await printed(["mosquitto_passwd", "-b", "-c", join(folder, "config/passwords"), "home", "word"]);
-      const [tlsPort, plainPort] = [freePort(), freePort()];
-      const conf = (await readFile(fleet("mosquitto/mosquitto.conf"), "utf8"))
-        .replaceAll("/mosquitto/", `${folder}/`)
-        .replaceAll("/certificates/", `${folder}/fleet/certificates/`)
-        .replace("listener 8883", `user root\nlistener ${tlsPort}`)
-        .replace("listener 1883", `listener ${plainPort} 127.0.0.1`);
-      await writeFile(join(folder, "config/mosquitto.conf"), conf);
-      await using broker = Bun.spawn([mosquitto, "-c", join(folder, "config/mosquitto.conf")], {
-        stdio: ["ignore", "ignore", "ignore"],
-      });
-      await eventually(async () => {
-        const socket = await Bun.connect({ hostname: "127.0.0.1", port: plainPort, socket: { data() {} } });
-        socket.end();
-      });
-      const card = join(folder, "out/cards/hall-1");
-      const publish = (topic: string, ...tls: readonly string[]) =>
-        run([
-          ...["mosquitto_pub", "-h", "127.0.0.1", "-p", `${tlsPort}`, "-V", "5", "-q", "1", "-m", "x"],
-          ...["--cafile", join(card, "ca.pem"), ...tls, "-t", topic],
+      const { broker, own, publish } = await startBroker(folder);
+      await using _ = broker;
+      const of = (card: string) =>
+        ["cert", "key"].flatMap((word) => [
+          `--${word}`,
+          join(card, word === "cert" ? "client.pem" : "client.key"),
         ]);
-      const own = ["--cert", join(card, "client.pem"), "--key", join(card, "client.key")];
-      expect((await publish("tapdeck/hall-1/tap", ...own)).error).toBe("");
-      expect((await publish("tapdeck/hall-2/tap", ...own)).error).toContain("Not authorized");
-      expect((await publish("tapdeck/hall-1/tap")).code).not.toBe(0);
-      const home = [
-        "mosquitto_sub",
-        "-h",
-        "127.0.0.1",
-        "-p",
-        `${plainPort}`,
-        "-u",
-        "home",
-        "-P",
-        "word",
-        "-V",
-        "5",
-      ];
-      const hearing = run([...home, "-t", "tapdeck/+/availability", "-C", "1", "-W", "20"]);
+      expect((await publish("tapdeck/hall-1/tap", ...own)).code).toBe(0);
+      await printed(inside(folder, "fleet/revoke out hall-1"));
+      await printed([
+        process.execPath,
+        join(root, "tools/provision.ts"),
+        join(folder, "fleet.csv"),
+        join(folder, "out"),
+      ]);
       await eventually(async () => {
-        await publish("tapdeck/hall-1/availability", ...own);
-        return (await Promise.race([hearing, Bun.sleep(50)]))?.out === "x";
+        // Of two lists of one second, OpenSSL keeps the first.
+        await printed(inside(folder, "fleet/revoke out"));
+        broker.kill("SIGHUP");
+        expect((await publish("tapdeck/hall-1/tap", ...own)).code).not.toBe(0);
       });
+      for (const name of ["hall-1", "hall-2"])
+        expect((await publish(`tapdeck/${name}/tap`, ...of(join(folder, "out/cards", name)))).error).toBe("");
+      const twice = await run(inside(folder, "fleet/revoke out hall-3"));
+      expect([twice.code, twice.error]).toEqual([
+        1,
+        "there is no out/cards/hall-3/client.pem: the decks of out/revoked are revoked already",
+      ]);
       broker.kill();
     }),
 );

@@ -25,7 +25,8 @@ export async function startHawkbit(
   names: readonly string[],
 ) {
   await mkdir(join(folder, "fleet"), { recursive: true });
-  await copyFile(join(root, "fleet/certify"), join(folder, "fleet/certify"));
+  for (const script of ["certify", "revoke"])
+    await copyFile(join(root, "fleet", script), join(folder, "fleet", script));
   await printed(["sh", join(folder, "fleet/certify"), out, ...names]);
   const ca = await readFile(join(out, "ca.pem"), "utf8");
   const log = join(folder, "hawkbit.log");
