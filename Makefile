@@ -90,8 +90,8 @@ test-image: ## Boot that image on emulated boards; CUTS=100 SEED=1 cuts the powe
 BOARD ?= qemu
 ROOT ?= build/image/input/root.squashfs
 SLOT ?= build/image/boot/slot-a
-update-bundle: node_modules/.ready ## Sign dist/tapdeck-BOARD.raucb with AUTHORITY=FOLDER, of ROOT=IMAGE and SLOT=FOLDER; VERSION=0.2.0 states another version
-	@$(BUN) tools/update-bundle.ts --authority "$(AUTHORITY)" --board "$(BOARD)" --root "$(ROOT)" --boot "$(SLOT)" --out "dist/tapdeck-$(BOARD).raucb" $(if $(VERSION),--version "$(VERSION)")
+update-bundle: node_modules/.ready ## Sign dist/tapdeck-BOARD.raucb with AUTHORITY=FOLDER, of ROOT=IMAGE and SLOT=FOLDER
+	@$(BUN) tools/update-bundle.ts --authority "$(AUTHORITY)" --board "$(BOARD)" --root "$(ROOT)" --boot "$(SLOT)" --out "dist/tapdeck-$(BOARD).raucb"
 
 update-authority: node_modules/.ready ## Make the keys that sign updates: FOLDER=FOLDER; RENEW=1 makes another one, REVOKE=FILE revokes one
 	@$(BUN) tools/update-authority.ts "$(FOLDER)" $(if $(RENEW),--renew) $(if $(REVOKE),--revoke "$(REVOKE)")

@@ -25,7 +25,10 @@ beforeAll(async () => {
   await writeFile(at("slot/Image"), "a kernel");
   await writeFile(at("slot/overlays/one.dtbo"), "an overlay");
   await writeFile(at("slot/manifest.json"), "of the version before");
-  await writeFile(at("root.img"), crypto.getRandomValues(new Uint8Array(60_000)));
+  await mkdir(at("root/etc"), { recursive: true });
+  await writeFile(at("root/etc/tapdeck-release"), "Tapdeck 0.3.0\n");
+  await writeFile(at("root/program"), crypto.getRandomValues(new Uint8Array(60_000)));
+  await run(["mksquashfs", at("root"), at("root.img"), "-quiet", "-no-progress"]);
   authority = await makeAuthority(at("authority"));
 });
 
@@ -134,12 +137,13 @@ test("an authority that is not there is named with the words to type", async () 
   expect(away).toEqual({ code: 1, out: "", error: `there is no certificate ${at("away.pem")}` });
 });
 
-test("make update-bundle VERSION= states the version", async () => {
-  const make = ["make", "-n", "-C", root, "update-bundle", "AUTHORITY=keys"];
-  expect((await outcome([...make, "VERSION=0.3.0"])).out).toContain(' --version "0.3.0"');
-  expect((await outcome(make)).out).not.toContain("--version");
-  const { out } = await bundleBy(at("authority"), "--version", "0.3.0");
-  expect(out).toContain("version 0.3.0 for qemu");
+test("a bundle had the version of the checkout, whatever was in its image", async () => {
+  expect((await bundleBy(at("authority"))).out).toContain("version 0.3.0 for qemu");
+  expect(await bundleBy(at("authority"), "--root", at("slot/Image"))).toEqual({
+    code: 1,
+    out: "",
+    error: `${at("slot/Image")} is no root file system of Tapdeck: it has no version in etc/tapdeck-release`,
+  });
 });
 
 test("secret keys are for their owner only, and an authority is never overwritten", async () => {

@@ -34,8 +34,7 @@ export async function makeRaucBundle(
   { version, board, root, boot }: BundleInput,
   { certificate, key }: Pick<Authority, "certificate" | "key">,
 ): Promise<number> {
-  if (!(await isFile(root)))
-    throw new Error(`there is no root file system ${root}: ROOT=FILE names the squashfs of the image`);
+  await requireRoot(root);
   if (!(await isFile(join(boot, "Image"))))
     throw new Error(
       `there is no kernel ${join(boot, "Image")}: SLOT=FOLDER names slot-a of the boot partition`,
@@ -70,6 +69,21 @@ export async function makeRaucBundle(
     await rm(work, { recursive: true, force: true });
     await rm(fresh, { force: true });
   }
+}
+
+/** The version in the root file system of an image. */
+export async function versionOfRoot(root: string): Promise<string> {
+  await requireRoot(root);
+  const said = await run(["unsquashfs", "-cat", root, "etc/tapdeck-release"]).catch(() => ""); // The sentence below says it.
+  const [, version] = /^Tapdeck (\d+\.\d+\.\d+)\n$/.exec(said) ?? [];
+  if (version === undefined)
+    throw new Error(`${root} is no root file system of Tapdeck: it has no version in etc/tapdeck-release`);
+  return version;
+}
+
+async function requireRoot(path: string): Promise<void> {
+  if (!(await isFile(path)))
+    throw new Error(`there is no root file system ${path}: ROOT=FILE names the squashfs of the image`);
 }
 
 async function isFile(path: string): Promise<boolean> {
