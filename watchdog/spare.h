@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { listed_max = 64, listed_path_bytes_max = 4096, words_bytes_max = 32768 };
+enum { listed_max = 64, listed_path_bytes_max = 4096, words_bytes_max = 32768, check_ms = 10000 };
 static struct { char path[listed_path_bytes_max]; int64_t moment; } listed[listed_max];
 static int listed_count, mounts = -1; /* More than `listed_max` is a change. */
 
@@ -44,21 +44,26 @@ static void note(const char *path) {
   listed_count++;
 }
 
-/* PATH NAME [WORD]...: their length in four bytes of the processor's order, then the words, each with a zero byte at its end. */
-static char **receive(int from) {
-  static struct { uint32_t bytes; char text[words_bytes_max]; } said;
-  static char *words[words_bytes_max + 1];
-  const ssize_t got = recv(from, &said, sizeof said, MSG_WAITALL);
-  if (got < 5 || said.bytes != (size_t)got - 4 || said.text[said.bytes - 1] != '\0') _exit(0); /* The service has ended. */
-  char **word = words;
-  for (char *at = said.text; at < said.text + said.bytes; at += strlen(at) + 1) *word++ = at;
-  return words;
-}
-
 /* Whether no entry of the folders has changed since they were listed, and no mount since `prepare` (proc(5), mounts). */
 static bool is_unchanged(void) {
   bool is = listed_count <= listed_max && mounts >= 0 && poll(&(struct pollfd){mounts, POLLPRI, 0}, 1, 0) == 0;
   for (int at = 0; is && at < listed_count; at++)
     is = listed[at].moment != 0 && moment_of(listed[at].path) == listed[at].moment;
   return is;
+}
+
+/*
+ * PATH NAME [WORD]...: their length in four bytes of the processor's order, then the words, each with a zero byte at its end. NULL if the
+ * rules are not valid any more.
+ */
+static char **receive(int from) {
+  static struct { uint32_t bytes; char text[words_bytes_max]; } said;
+  static char *words[words_bytes_max + 1];
+  while (poll(&(struct pollfd){from, POLLIN, 0}, 1, check_ms) == 0)
+    if (!is_unchanged()) return NULL;
+  const ssize_t got = recv(from, &said, sizeof said, MSG_WAITALL);
+  if (got < 5 || said.bytes != (size_t)got - 4 || said.text[said.bytes - 1] != '\0') _exit(0); /* The service has ended. */
+  char **word = words;
+  for (char *at = said.text; at < said.text + said.bytes; at += strlen(at) + 1) *word++ = at;
+  return words;
 }

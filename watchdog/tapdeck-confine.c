@@ -102,12 +102,12 @@ int main(int count, char **words) {
   const long abi = syscall(create_ruleset, NULL, 0, 1);
   on_file |= abi >= 3 ? cut_file : 0, on_folder = on_file | change_entries | (abi >= 2 ? refer : 0);
   const struct ruleset rules = {on_folder, is_offline && abi >= 4 ? 3 : 0, abi >= 6 ? 2 : 0};
-  int ruleset;
-  do { /* Rules that were made ahead are repeated after a change, because new files must play, or must be hidden. */
-    ruleset = (int)syscall(create_ruleset, &rules, sizeof rules, 0);
+  int ruleset = -1;
+  do { /* Rules made ahead are repeated after a change: new files must play, or be hidden, and a rule keeps a deleted file's space. */
+    close(ruleset), listed_count = 0, ruleset = (int)syscall(create_ruleset, &rules, sizeof rules, 0);
     if (ruleset < 0) give_up(126, "Landlock", strerror(errno));
     allow_within(ruleset, open("/", O_RDONLY | O_CLOEXEC), "");
-  } while (program == NULL && (program = receive(from)) != NULL && !is_unchanged());
+  } while (program == NULL && ((program = receive(from)) == NULL || !is_unchanged()));
   /* With either of them root reads environments in spite of Landlock (kernel/fork.c, mm_access). Other users have neither. */
   prctl(PR_CAPBSET_DROP, cap_sys_admin, 0, 0, 0), prctl(PR_CAPBSET_DROP, cap_perfmon, 0, 0, 0);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(restrict_self, ruleset, 0) || (is_offline && !go_offline()))

@@ -232,6 +232,26 @@ test.skipIf(process.getuid?.() !== 0)("a mount alone, while it waits, is seen", 
   expect((await ahead.send(messageOf("/bin/cat", "cat", `${own}/mounted/new`))).out).toBe("new\n");
 });
 
+test.skipIf(process.getuid?.() !== 0)(
+  "the space of a deleted file beside a hidden place stayed in use until the next player",
+  async () => {
+    const space = join(folder, "space");
+    await mkdir(space);
+    const fill = `mount -t tmpfs none "${space}" && mkdir "${space}/hidden" && head -c 8M /dev/zero >"${space}/film" && exec "$@"`;
+    const before = ["unshare", "--mount", "sh", "-c", fill, "sh"];
+    const ahead = startAhead([`--hide=${space}/hidden`], before);
+    await ahead.waits();
+    const inside = (...words: readonly string[]) =>
+      Bun.spawnSync(["nsenter", `--target=${ahead.pid}`, "--mount", ...words]).stdout.toString();
+    const freeBlocks = () => Number(inside("stat", "--file-system", "--format=%f", space));
+    const full = freeBlocks();
+    inside("rm", `${space}/film`);
+    await eventually(() => expect(freeBlocks()).toBeGreaterThan(full + 1000));
+    const { out } = await ahead.send(messageOf("/bin/echo", "echo", "began"));
+    expect(out).toBe("began\n");
+  },
+);
+
 test("each single change while it waits is seen", async () => {
   const own = join(folder, "s/own");
   const changes: readonly (readonly [string, string])[] = [
