@@ -11,7 +11,7 @@ export function emulatedPn532(timing: "real" | "none"): Pn532Device & AsyncDispo
   return Object.assign(device, { [Symbol.asyncDispose]: device.close });
 }
 
-const lateMs = 100; // A driver waits for an acknowledgement for 30, 60 and 120 ms.
+const lateMs = 30; // A driver waits for an acknowledgement for 30, 60 and 120 ms, and each wait can be missed by its own pause.
 const triesMax = 3;
 
 /**
