@@ -93,7 +93,12 @@ export async function openSharedCards({
       failures += 1;
       const why = messageOf(error);
       if (error instanceof NoAnswer) absence = why;
-      else [fault, checkedMs] = [`the shared cards of the server are not used: ${why}`, clock.now()];
+      // A semicolon separates faults in `health`, and the trial of an update passes over this one as a whole.
+      else
+        [fault, checkedMs] = [
+          `the shared cards of the server are not used: ${why.replaceAll("; ", ", ")}`,
+          clock.now(),
+        ];
       log.warn("cards", "the bundle of the server is not in use", { why });
     }
     // A minute after the first failure, and twice as long after each further one.

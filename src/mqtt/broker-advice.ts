@@ -44,7 +44,7 @@ export function adviceOn(error: Error, broker: Broker): string {
   if (/CERT|ISSUER|SIGNATURE|VERIFY/.test(code))
     return `the certificate of the broker is not trusted (${code}): let mqtt.ca name the authority that signed it`;
   if (code === "ENOTFOUND" || code === "EAI_AGAIN" || code === "DNS_ENOTFOUND")
-    return `no broker answers: the name ${host} is not known; check mqtt.url and the network`;
+    return `no broker answers, because the name ${host} is not known: check mqtt.url and the network`;
   if (
     ["ECONNREFUSED", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH"].includes(code) ||
     /timeout/.test(error.message)

@@ -14,6 +14,7 @@ import {
   openBundle,
   settingsIn,
 } from "../../../src/fleet/shared-cards-bundle.ts";
+import { isExcused } from "../../../src/update/trial.ts";
 import { startCardsServer } from "../../helpers/cards-server.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually, printed } from "../../helpers/processes.ts";
@@ -192,6 +193,7 @@ test("a file of cards.ca_file that is missing or no certificate was shown as a s
   await rm(caFile);
   await deck.look(hourMs);
   expect(deck.cards.fault()).toContain(`cards.ca_file: cannot read ${caFile}: ENOENT`);
+  expect(isExcused(deck.cards.fault(), "")).toBe(true);
 });
 
 test("a bundle is fetched at the start, asked for by its ETag each hour, and replaced by a newer one", async () => {

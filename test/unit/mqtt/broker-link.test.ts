@@ -4,7 +4,9 @@ import { systemClock } from "../../../src/core/clock.ts";
 import { mqttReconnectMsMax, mqttReconnectMsMin, mqttUnsentBytesMax } from "../../../src/core/limits.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { brokerOf } from "../../../src/mqtt/broker.ts";
+import { adviceOn, adviceOnCode, silent } from "../../../src/mqtt/broker-advice.ts";
 import { createLink } from "../../../src/mqtt/broker-link.ts";
+import { isExcused } from "../../../src/update/trial.ts";
 import { defaultConfig } from "../../helpers/defaults.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { eventually } from "../../helpers/processes.ts";
@@ -99,4 +101,26 @@ test("a broker that does not read fills no memory, and delays no stop", async ()
   expect(all.length).toBeLessThan(mqttUnsentBytesMax / payload.length + 64);
   expect(new Set(await Promise.all(all))).toEqual(new Set(["lost"]));
   await link.close();
+});
+
+test("a broker whose name was not known during a trial undid a good update", () => {
+  const broker = brokerAt(1);
+  const codes = [
+    "ENOTFOUND",
+    "ECONNREFUSED",
+    "CERT_HAS_EXPIRED",
+    "ERR_TLS_CERT_ALTNAME_INVALID",
+    "EPROTO",
+    "?",
+  ];
+  const sentences = [
+    ...codes.flatMap((code) =>
+      [broker, { ...broker, isTls: true }].map((one) =>
+        adviceOn(Object.assign(new Error("x"), { code }), one),
+      ),
+    ),
+    ...[1, 4, 5, 132, 133, 134, 135, 137, 138, 139, 142].map(adviceOnCode),
+    silent(broker),
+  ];
+  expect(sentences.filter((one) => one === undefined || !isExcused(one, ""))).toEqual([]);
 });
