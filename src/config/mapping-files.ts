@@ -21,11 +21,8 @@ export type MappingFiles = ReturnType<typeof createMappingFiles>;
 
 export interface MappingJudge {
   readonly check: MappingCheck;
-  /**
-   * Why these mappings exceed a limit together, as a sentence; undefined if they do not. Awaits `breathe` often, so that
-   * other work can run meanwhile.
-   */
-  admit(mappings: readonly MappingParams[], breathe: () => Promise<void>): Promise<string | undefined>;
+  /** Why these mappings exceed a limit together, as a sentence; undefined if they do not. */
+  admit(mappings: readonly MappingParams[]): string | undefined;
 }
 
 interface MappingFilesOptions {
@@ -123,7 +120,7 @@ interface SourceFile {
 }
 
 async function readAll(reading: Reading): Promise<Map<string, ReadFile>> {
-  const { earlier, judge, log, breathe } = reading;
+  const { earlier, judge, log } = reading;
   const files = new Map<string, ReadFile>();
   const admitted: FileMapping[] = [];
   for (const file of await sourceFiles(reading)) {
@@ -136,7 +133,7 @@ async function readAll(reading: Reading): Promise<Map<string, ReadFile>> {
     }
     try {
       const mappings = await readOne(reading, file);
-      const why = await judge.admit([...admitted, ...mappings], breathe);
+      const why = judge.admit([...admitted, ...mappings]);
       if (why !== undefined) throw new Error(why);
       files.set(name, { mark, mappings });
       admitted.push(...mappings);

@@ -176,23 +176,18 @@ export const importFaultsMax = 100; // Lines that the answer to an import names;
 export const cardsBundleBytesMax = 8 * 1024 * 1024; // Of a bundle of shared cards: 10,000 mappings have 2 MB.
 export const cardsFetchMsMax = 5 * 60_000; // To fetch one: 8 MiB at 30 KB/s.
 export const cardsNameCharsMax = 128; // Of the name of a file in it.
-export const partialCharsMax = 512 * 1024; // Of all enabled partial patterns, in the database and again in files: each character takes some 60 bytes of an automaton.
+// Enabled mappings that a tap compares one by one, in the database and again in files. Full sets of ordinary ones take a tap 0.1 ms
+// on a server processor of 2.7 GHz. Sets of hostile ones take it up to 0.5 s for each new text of full length (`make bench`).
+export const regexMappingsMax = 100;
+export const partialMappingsMax = 1000;
+export const patternFieldCharsMax = 1024; // Of a field, that partial patterns and regular expressions read: 512 bytes of data, and more text than a tag of the kind NTAG215 holds.
 export const regexWrittenOutMax = 20_000; // Steps, estimated before the engine writes repetitions out, which takes 0.7 µs for each.
 export const regexPropertiesMax = 32; // `\p{...}` in one pattern: each adds up to 1,300 ranges of characters.
 export const regexStepsMax = 5000; // Of a compiled pattern; 4 KiB of plain text has as many.
-export const regexWorkMax = 50_000; // Instructions for making a pattern's table: 7 ms, and other work runs between two patterns.
-export const regexTableEntriesMax = 16 * 1024; // 32 KiB: a look-up in a table larger than the processor's first-level cache takes three times as long.
-export const regexCharsMax = 4096; // Of a field, that a regular expression reads; a card that is read has 3,440 at most (MIFARE Classic 4K).
-// Of all enabled regular expressions, in the database and again in files. A unit is a look-up in a table. The cost of an
-// expression is the most characters that it reads, plus the three parts below. Two full sets take a tap at most 8 ms on a server
-// processor of 2.7 GHz (`make bench`), of the 20 that it may take. A Cortex-A53 is some ten times slower.
-export const regexCostMax = 1024 * 1024;
-export const regexCostFixed = 128; // Of each expression, because its table is memory that may not be in the cache.
-export const regexBytesPerCost = 4; // Loading a cache line of 64 bytes takes as long as 16 look-ups.
-export const regexWorkPerCost = 8; // Instructions that compile the tables: two full sets delay a start by 2 s.
+export const mappingRegexStepsMax = 250; // Beyond its memory the engine backtracks, if 1,024 characters times the steps are at most 262,144. Otherwise it takes ten times as long.
+export const regexMemoryBytesMax = 64 * 1024; // Of what a compiled pattern remembers, in a few MB for all that are ready.
 
 // Patterns of the config file, which match whole texts.
-export const patternMemoryBytesMax = 64 * 1024; // Of what a compiled pattern remembers: 32 MiB for all that are ready.
 export const patternsReadyMax = 512;
 
 // The secure layer.

@@ -32,7 +32,7 @@ import {
 } from "../core/limits.ts";
 import { isRecord } from "../core/text.ts";
 import type { MappingParams } from "../core/token.ts";
-import { admitted, checkMapping } from "../mappings/check-mapping.ts";
+import { checkMapping, tooManyInFiles } from "../mappings/check-mapping.ts";
 import { createRegexes } from "../mappings/regex.ts";
 
 const purpose = "tapdeck-cards-1";
@@ -109,7 +109,7 @@ export async function checkBundle(bundle: CardsBundle): Promise<void> {
     const [fault] = read.faults;
     if (fault !== undefined) throw new Error(`mappings/${name}${lineIn(fault)}: ${messageOf(fault)}`);
     mappings.push(...read.mappings.map(({ params }) => params));
-    const why = await admitted(mappings, regexes, breathe);
+    const why = tooManyInFiles(mappings);
     if (why !== undefined) throw new Error(`mappings/${name}: ${why}`);
   }
 }

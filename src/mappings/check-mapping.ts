@@ -1,4 +1,4 @@
-/** Checks a mapping before it is stored: its fields, and the cost that it adds to each tap. */
+/** Checks a mapping before it is stored: its fields, and the number of mappings that a tap compares one by one. */
 import { ServiceError } from "../core/errors.ts";
 import { fromHex } from "../core/hex.ts";
 import {
@@ -7,11 +7,12 @@ import {
   mappingPatternBytesMax,
   mappingsCharsMax,
   mappingsMax,
-  partialCharsMax,
-  regexCostMax,
+  partialMappingsMax,
+  patternFieldCharsMax,
+  regexMappingsMax,
 } from "../core/limits.ts";
 import { type MappingParams, normalizeUid } from "../core/token.ts";
-import { costOf, createRegexes, isFault, type Regexes } from "./regex.ts";
+import { createRegexes, isFault, type Regexes } from "./regex.ts";
 
 /** Throws `ServiceError("invalid-params")` with `data.field`, and `data.offset` in UTF-16 units of a regular expression. */
 export function checkMapping(params: MappingParams, regexes = createRegexes()): void {
@@ -25,6 +26,11 @@ export function checkMapping(params: MappingParams, regexes = createRegexes()): 
   if (pattern === "") refuse("pattern", "it is empty: write a text to compare the token's field with");
   if (Buffer.byteLength(pattern) > mappingPatternBytesMax)
     refuse("pattern", `it is longer than ${mappingPatternBytesMax} bytes`);
+  if (params.match === "partial" && pattern.length > patternFieldCharsMax)
+    refuse(
+      "pattern",
+      `it has ${pattern.length} characters, and a partial pattern is looked for in the first ${patternFieldCharsMax} of a field: shorten it`,
+    );
   if (params.match === "regex") checkRegex(pattern, regexes);
   else if (params.type !== "text") checkHexLike(params);
 }
@@ -56,69 +62,52 @@ function refuse(
   throw new ServiceError("invalid-params", `${field}: ${sentence}`, { data: { field, ...facts } });
 }
 
-/** Throws `ServiceError("busy")` if a tap has no time left for one more mapping beside the others. */
-export function checkLoad(load: Load, others: readonly Load[]): void {
-  const sum = sumOf(others);
-  const left = {
-    regexCost: Math.max(0, regexCostMax - sum.regexCost),
-    partialChars: Math.max(0, partialCharsMax - sum.partialChars),
-  };
-  if (load.regexCost > left.regexCost)
-    throw busy(
-      `pattern: this regular expression costs a tap up to ${load.regexCost} look-ups, and of the ${regexCostMax} that all enabled ones may cost ${left.regexCost} are left: begin it with ^, shorten it, or switch off others`,
-      "regexCostMax",
-      { field: "pattern", cost: load.regexCost, left: left.regexCost },
-    );
-  if (load.partialChars > left.partialChars)
-    throw busy(
-      `pattern: it has ${load.partialChars} characters, and of the ${partialCharsMax} that all enabled partial patterns may have ${left.partialChars} are left: shorten it, or switch off others`,
-      "partialCharsMax",
-      { field: "pattern", cost: load.partialChars, left: left.partialChars },
-    );
+/** How many enabled mappings a tap compares one by one. */
+export interface Compared {
+  readonly regex: number;
+  readonly partial: number;
 }
 
-/** The reason why the mappings of files are too many or too costly, or undefined. They have limits of their own. */
-export async function admitted(
-  mappings: readonly MappingParams[],
-  regexes: Regexes,
-  breathe: () => Promise<void>,
-): Promise<string | undefined> {
+export function comparedOf(enabled: readonly Pick<MappingParams, "match">[]): Compared {
+  const count = (kind: keyof Compared) => enabled.filter(({ match }) => match === kind).length;
+  return { regex: count("regex"), partial: count("partial") };
+}
+
+const comparedLimits = {
+  regex: { limit: "regexMappingsMax", max: regexMappingsMax, kind: "a regular expression" },
+  partial: { limit: "partialMappingsMax", max: partialMappingsMax, kind: "a partial pattern" },
+} as const satisfies Record<keyof Compared, unknown>;
+
+/** The limit that one more mapping beside the others exceeds, or undefined. */
+export function fullLimit({ enabled, match }: MappingParams, others: Compared) {
+  if (!enabled || match === "exact") return undefined;
+  const full = comparedLimits[match];
+  return others[match] >= full.max ? full : undefined;
+}
+
+/** Throws `ServiceError("busy")` if a tap has no time left for one more mapping beside the others. */
+export function checkRoom(params: MappingParams, others: Compared): void {
+  const full = fullLimit(params, others);
+  if (full === undefined) return;
+  const { limit, max, kind } = full;
+  const sentence = `match: ${max} enabled mappings with ${kind} are there already, and more would delay taps: switch one off, delete one, or use an exact pattern`;
+  throw busy(sentence, limit, { field: "match" });
+}
+
+/** The reason why the mappings of files are too many, or undefined. They have limits of their own. */
+export function tooManyInFiles(mappings: readonly MappingParams[]): string | undefined {
   if (mappings.length > mappingsMax)
     return `with this file, the files hold more than ${mappingsMax} mappings`;
   const chars = mappings.reduce((sum, mapping) => sum + charsOf(mapping), 0);
   if (chars > mappingsCharsMax)
     return `with this file, the texts in the files have more than ${mappingsCharsMax} characters`;
-  const loads: Load[] = [];
-  for (const mapping of mappings) {
-    loads.push(loadOf(mapping, regexes));
-    if (mapping.match === "regex") await breathe();
+  const counts = comparedOf(mappings.filter(({ enabled }) => enabled));
+  for (const match of ["regex", "partial"] as const) {
+    const { limit, max, kind } = comparedLimits[match];
+    if (counts[match] > max)
+      return `with this file, the files hold ${counts[match]} enabled mappings with ${kind}, and ${max} is the most (${limit}): switch some off, or use exact patterns`;
   }
-  const { regexCost, partialChars } = sumOf(loads);
-  if (regexCost > regexCostMax)
-    return `pattern: with this file, the regular expressions in the files cost a tap up to ${regexCost} look-ups, and ${regexCostMax} is the most: begin them with ^, shorten them, or switch some off`;
-  return partialChars > partialCharsMax
-    ? `pattern: with this file, the partial patterns in the files have ${partialChars} characters, and ${partialCharsMax} is the most: shorten them, or switch some off`
-    : undefined;
-}
-
-/** The cost of an enabled mapping for each tap, and of its memory. */
-export interface Load {
-  readonly regexCost: number;
-  readonly partialChars: number;
-}
-
-export function loadOf({ enabled, match, pattern }: MappingParams, regexes: Regexes): Load {
-  if (!enabled || match === "exact") return { regexCost: 0, partialChars: 0 };
-  if (match === "partial") return { regexCost: 0, partialChars: pattern.length };
-  const regex = regexes.get(pattern);
-  return { regexCost: isFault(regex) ? 0 : costOf(regex), partialChars: 0 };
-}
-
-function sumOf(loads: readonly Load[]): Load {
-  return {
-    regexCost: loads.reduce((sum, { regexCost }) => sum + regexCost, 0),
-    partialChars: loads.reduce((sum, { partialChars }) => sum + partialChars, 0),
-  };
+  return undefined;
 }
 
 export function charsOf({ label, pattern, override }: MappingParams): number {

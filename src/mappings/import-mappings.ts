@@ -10,9 +10,8 @@ import {
 import { messageOf, ServiceError } from "../core/errors.ts";
 import { importFaultsMax, mappingsCharsMax, mappingsMax } from "../core/limits.ts";
 import type { Mapping, MappingParams } from "../core/token.ts";
-import { busy, charsOf, checkLoad, type Load, loadOf } from "./check-mapping.ts";
-import { ruleOf } from "./mapping-index.ts";
-import type { Regexes } from "./regex.ts";
+import { busy, charsOf, checkRoom, comparedOf } from "./check-mapping.ts";
+import { isOfUid, patternOf } from "./mapping-rules.ts";
 
 export type MappingFormat = "toml" | "csv";
 
@@ -64,7 +63,6 @@ export interface ImportPlan {
 export async function planImport(
   read: ReadMappings["mappings"],
   kept: readonly Mapping[],
-  regexes: Regexes,
   breathe: () => Promise<void>,
 ): Promise<ImportPlan> {
   const known = new Map(kept.map((mapping) => [effectOf(mapping), `the mapping ${mapping.id}`]));
@@ -89,7 +87,7 @@ export async function planImport(
     if (isOfUid(params)) ofUids.set(patternOf(params), twin ?? `the mapping in line ${line}`);
   }
   refuseFaults(faults, "conflict");
-  await checkSizes(fresh, kept, regexes, breathe);
+  await checkSizes(fresh, kept, breathe);
   return { fresh, notes };
 }
 
@@ -97,11 +95,10 @@ export async function planImport(
 async function checkSizes(
   fresh: ReadMappings["mappings"],
   kept: readonly Mapping[],
-  regexes: Regexes,
   breathe: () => Promise<void>,
 ): Promise<void> {
   let chars = kept.reduce((sum, mapping) => sum + charsOf(mapping), 0);
-  let load = kept.map((mapping) => loadOf(mapping, regexes)).reduce(plus, { regexCost: 0, partialChars: 0 });
+  const compared = { exact: 0, ...comparedOf(kept.filter(({ enabled }) => enabled)) };
   for (const [index, { line, params }] of fresh.entries()) {
     await breathe();
     if (kept.length + index >= mappingsMax)
@@ -112,36 +109,22 @@ async function checkSizes(
         `line ${line}: from here on the texts of all mappings have more than ${mappingsCharsMax} characters`,
         "mappingsCharsMax",
       );
-    const own = loadOf(params, regexes);
     try {
-      checkLoad(own, [load]);
+      checkRoom(params, compared);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       throw new ServiceError(error.code, `line ${line}: ${messageOf(error)}`, {
         data: { line, ...error.data },
       });
     }
-    load = plus(load, own);
+    if (params.enabled) compared[params.match] += 1;
   }
-}
-
-function plus(a: Load, b: Load): Load {
-  return { regexCost: a.regexCost + b.regexCost, partialChars: a.partialChars + b.partialChars };
 }
 
 /** Equal for mappings with the same effect, whatever their labels. */
 function effectOf(mapping: MappingParams): string {
   const { enabled, type, match, override } = mapping;
   return JSON.stringify([enabled, type, match, patternOf(mapping), override]);
-}
-
-/** In the form in which it is compared. */
-function patternOf(mapping: MappingParams): string {
-  return ruleOf(mapping, 0).pattern;
-}
-
-function isOfUid({ enabled, type, match }: MappingParams): boolean {
-  return enabled && type === "uid" && match === "exact";
 }
 
 function refuseFaults(

@@ -6,12 +6,12 @@
 import { breather, type MappingFiles, type MappingJudge } from "../config/mapping-files.ts";
 import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
-import { mappingsCharsMax, mappingsMax, partialCharsMax, regexCostMax } from "../core/limits.ts";
+import { mappingsCharsMax, mappingsMax, partialMappingsMax, regexMappingsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { ListedMapping } from "../core/shapes.ts";
 import type { Mapping, MappingParams, TokenParams } from "../core/token.ts";
 import type { MappingChanges, Mappings } from "../store/mapping-table.ts";
-import { admitted, busy, charsOf, checkLoad, checkMapping, type Load, loadOf } from "./check-mapping.ts";
+import { busy, charsOf, checkMapping, checkRoom, fullLimit, tooManyInFiles } from "./check-mapping.ts";
 import {
   type ImportPlan,
   type MappingFormat,
@@ -20,7 +20,7 @@ import {
   readMappings,
   textOfMappings,
 } from "./import-mappings.ts";
-import { type MappingDraft, openBook } from "./mapping-book.ts";
+import { createMappingLookup, type MappingDraft } from "./mapping-lookup.ts";
 import { createRegexes, type Regexes } from "./regex.ts";
 
 export type Mapper = Awaited<ReturnType<typeof createMapper>>;
@@ -32,20 +32,21 @@ interface MapperParts {
   readonly clock: Clock;
 }
 
-/** Resolves when every mapping is applied, because a card may lie on a reader at the start. */
+/** Resolves when every mapping counts, because a card may lie on a reader at the start. */
 export async function createMapper({ store, files, log, clock }: MapperParts) {
   const { mappings } = store;
   const regexes = createRegexes();
-  const book = openBook(await keptOf(mappings.list(), regexes, log, clock), regexes, clock);
+  const lookup = createMappingLookup(regexes);
+  const kept = await keptOf(mappings.list(), regexes, log, clock);
+  lookup.put(new Map(kept.map((mapping) => [mapping.id, mapping])));
   const judge: MappingJudge = {
     check: (params) => checkMapping(params, regexes),
-    admit: (params, breathe) => admitted(params, regexes, breathe),
+    admit: tooManyInFiles,
   };
-  await files.start(judge, book.putFiles);
-  await book.matcher.settled();
+  await files.start(judge, lookup.putFiles);
 
   const stored = (id: number): Mapping => {
-    const file = book.ofFiles().find((mapping) => mapping.id === id)?.file;
+    const file = lookup.ofFiles().find((mapping) => mapping.id === id)?.file;
     if (file !== undefined)
       throw new ServiceError("forbidden", `this mapping is kept in the file ${file}: change it there`);
     const found = mappings.get(id);
@@ -54,7 +55,7 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
   };
   const check = (params: MappingParams, before?: Mapping) => {
     checkMapping(params, regexes);
-    refuseTwin(book.twinOf(params, before));
+    refuseTwin(lookup.twinOf(params, before));
     const grown = charsOf(params) - (before === undefined ? 0 : charsOf(before));
     // The size is read only if it grows, because that reads all mappings.
     const size = before === undefined || grown > 0 ? mappings.size() : { mappings: 0, chars: 0 };
@@ -65,26 +66,33 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
         `the texts of all mappings together may have ${mappingsCharsMax} characters: delete some, or shorten them`,
         "mappingsCharsMax",
       );
-    checkLoad(loadOf(params, regexes), book.loadsBeside(before?.id));
+    checkRoom(params, lookup.comparedBeside(before?.id));
   };
 
   let isImporting = false;
   const importNow = async (text: MappingImport) => {
     const breathe = breather(clock);
     const read = await readMappings(text, judge.check, breathe);
-    let [before, plan, seen]: [readonly Mapping[], ImportPlan | undefined, number] = [[], undefined, 0];
+    let before: readonly Mapping[] = [];
+    let plan: ImportPlan | undefined;
+    let seen = 0;
     // Another change may come while this is planned.
-    while (plan === undefined || book.changes() !== seen) {
-      [before, seen] = [mappings.list(), book.changes()];
-      plan = await planImport(read, text.replace ? [] : before, regexes, breathe);
+    while (plan === undefined || lookup.changes() !== seen) {
+      before = mappings.list();
+      seen = lookup.changes();
+      plan = await planImport(read, text.replace ? [] : before, breathe);
     }
     const { fresh, notes } = plan;
     const added = fresh.map(({ params }) => params);
     const ids = added.length === 0 && !text.replace ? [] : mappings.addAll(added, clock.now(), text.replace);
     const removed = text.replace ? before.map(({ id }) => id) : [];
-    book.putAll(removed, new Map(ids.map((id, place) => [id, added[place]])));
+    lookup.put(
+      new Map([
+        ...removed.map((id) => [id, undefined] as const),
+        ...ids.map((id, place) => [id, added[place]] as const),
+      ]),
+    );
     log.info("mappings", "imported", { added: ids.length, removed: removed.length });
-    await book.matcher.settled();
     return { added: fresh, removed: removed.length, notes };
   };
 
@@ -92,13 +100,13 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
     /** In the order in which they are tried. */
     list: (): readonly ListedMapping[] => [
       ...mappings.list(),
-      ...book.ofFiles().map((mapping) => ({ ...mapping, readOnly: true })),
+      ...lookup.ofFiles().map((mapping) => ({ ...mapping, readOnly: true })),
     ],
     /** Throws `ServiceError`: `invalid-params` with the field, `busy` if there are too many, `conflict` for a second of a UID. */
     add(params: MappingParams): number {
       check(params);
       const id = mappings.add(params, clock.now());
-      book.put(id, params);
+      lookup.put(new Map([[id, params]]));
       log.info("mappings", "added", { id, type: params.type, match: params.match });
       return id;
     },
@@ -109,13 +117,13 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
       // Switching a mapping off is always allowed: an earlier version may have stored it with other limits.
       if (after.enabled || Object.keys(changes).some((key) => key !== "enabled")) check(after, before);
       if (!mappings.update(id, changes)) throw notFound(id);
-      book.put(id, after);
+      lookup.put(new Map([[id, after]]));
       log.info("mappings", "changed", { id });
     },
     remove(id: number): void {
       stored(id);
       if (!mappings.remove(id)) throw notFound(id);
-      book.put(id, undefined);
+      lookup.put(new Map([[id, undefined]]));
       log.info("mappings", "deleted", { id });
     },
     /** All mappings of the database as the text of a file. */
@@ -139,20 +147,12 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
      */
     test(token: TokenParams, draft?: MappingDraft) {
       if (draft !== undefined) checkMapping(draft, regexes);
-      return book.test(token, draft);
+      return lookup.test(token, draft);
     },
-    async reload(): Promise<void> {
-      await files.reload();
-      await book.matcher.settled();
-    },
+    reload: () => files.reload(),
     /** The text that replaces the token's own; undefined if no mapping matches. Fast, because a tap waits for it. */
-    map: (token: TokenParams) => book.matcher.find(token)?.override,
-    /** Resolves when all changes are applied; a change of more than 64 mappings takes a moment. */
-    settled: () => book.matcher.settled(),
-    close() {
-      files.close();
-      book.matcher.close();
-    },
+    map: (token: TokenParams) => lookup.find(token)?.override,
+    close: () => files.close(),
   };
 }
 
@@ -177,27 +177,25 @@ async function keptOf(
   const breathe = breather(clock);
   const kept: Mapping[] = [];
   const passed: number[] = [];
-  let left: Load = { regexCost: regexCostMax, partialChars: partialCharsMax };
+  const compared = { exact: 0, regex: 0, partial: 0 };
   for (const mapping of stored) {
     if (!mapping.enabled) continue;
-    const { regexCost, partialChars } = loadOf(mapping, regexes);
-    if (mapping.match === "regex") await breathe();
-    if (regexCost > left.regexCost || partialChars > left.partialChars) passed.push(mapping.id);
-    else {
-      left = { regexCost: left.regexCost - regexCost, partialChars: left.partialChars - partialChars };
-      kept.push(mapping);
+    if (fullLimit(mapping, compared) !== undefined) {
+      passed.push(mapping.id);
+      continue;
     }
+    compared[mapping.match] += 1;
+    kept.push(mapping);
+    if (mapping.match !== "regex") continue;
+    regexes.get(mapping.pattern);
+    await breathe();
   }
   if (passed.length > 0)
-    log.error(
-      "mappings",
-      "some mappings of the database are passed over: with them a tap would take too long",
-      {
-        mappings: passed.length,
-        first: passed[0],
-        limit: `regexCostMax ${regexCostMax}, partialCharsMax ${partialCharsMax}`,
-      },
-    );
+    log.error("mappings", "some mappings of the database are passed over: there are too many of their kind", {
+      mappings: passed.length,
+      first: passed[0],
+      limit: `regexMappingsMax ${regexMappingsMax}, partialMappingsMax ${partialMappingsMax}`,
+    });
   return kept;
 }
 

@@ -1,58 +1,37 @@
-/** Regular expressions of users, in RE2's syntax, with a worst-case cost for a tap. Each is a table before any tap. */
+/** Regular expressions of users, in RE2's syntax: an engine of linear time, with limits for its work and memory. */
 import { RE2JS, RE2JSSyntaxException } from "re2js";
 import { messageOf } from "../core/errors.ts";
 import {
-  regexBytesPerCost,
-  regexCharsMax,
-  regexCostFixed,
-  regexCostMax,
+  mappingRegexStepsMax,
+  regexMappingsMax,
+  regexMemoryBytesMax,
   regexPropertiesMax,
   regexStepsMax,
-  regexTableEntriesMax,
-  regexWorkMax,
-  regexWorkPerCost,
   regexWrittenOutMax,
 } from "../core/limits.ts";
-import { type RegexTable, regexTableOf } from "./regex-table.ts";
-
-/** The worst-case cost of an expression, in look-ups of its table for each tap, plus its share of memory and start time. */
-export function costOf({ readsMax, bytes, work }: RegexTable): number {
-  const ahead = Math.ceil(bytes / regexBytesPerCost) + Math.ceil(work / regexWorkPerCost);
-  return Math.min(readsMax, regexCharsMax) + ahead + regexCostFixed;
-}
 
 export type Regexes = ReturnType<typeof createRegexes>;
 
 // Three full sets: those of the database, of the files, and of files that are about to replace them.
-const readyCostMax = 3 * regexCostMax;
+const mappingRegexesReadyMax = 3 * regexMappingsMax;
 
 /** Compiles each expression once, and evicts the least recently used. */
-export function createRegexes(costMax = readyCostMax) {
-  const ready = new Map<string, RegexTable | RegexFault>();
-  let cost = 0;
+export function createRegexes(readyMax = mappingRegexesReadyMax, stepsMax = mappingRegexStepsMax) {
+  const ready = new Map<string, RE2JS | RegexFault>();
   return {
     /** The compiled expression, or its fault. */
-    get(pattern: string): RegexTable | RegexFault {
-      const known = ready.get(pattern);
-      const regex = known ?? tableOrFault(pattern);
+    get(pattern: string): RE2JS | RegexFault {
+      const regex = ready.get(pattern) ?? compileRegex(pattern, stepsMax);
       ready.delete(pattern);
+      const [oldest] = ready.keys();
+      if (ready.size >= readyMax && oldest !== undefined) ready.delete(oldest);
       ready.set(pattern, regex);
-      if (known === undefined) cost += memoryCost(regex);
-      for (const [oldest, other] of ready) {
-        if (cost <= costMax || oldest === pattern) break;
-        ready.delete(oldest);
-        cost -= memoryCost(other);
-      }
       return regex;
     },
   };
 }
 
-function memoryCost(regex: RegexTable | RegexFault): number {
-  return isFault(regex) ? regexCostFixed : Math.ceil(regex.bytes / regexBytesPerCost) + regexCostFixed;
-}
-
-export function isFault(regex: RegexTable | RegexFault): regex is RegexFault {
+export function isFault(regex: RE2JS | RegexFault): regex is RegexFault {
   return "sentence" in regex;
 }
 
@@ -64,11 +43,11 @@ interface RegexFault {
 
 /** The fault of a pattern, or undefined. */
 export function regexFault(pattern: string): RegexFault | undefined {
-  const regex = compileRegex(pattern);
-  return "sentence" in regex ? regex : undefined;
+  const regex = compileRegex(pattern, regexStepsMax);
+  return isFault(regex) ? regex : undefined;
 }
 
-export function compileRegex(pattern: string): RE2JS | RegexFault {
+function compileRegex(pattern: string, stepsMax: number): RE2JS | RegexFault {
   if (writtenOut(pattern) > regexWrittenOutMax)
     return {
       sentence: `the counted repetitions come to more than ${regexWrittenOutMax} steps: make them shorter`,
@@ -78,21 +57,13 @@ export function compileRegex(pattern: string): RE2JS | RegexFault {
   const regex = compileOrSay(pattern);
   if (!(regex instanceof RE2JS)) return located(pattern, regex);
   const steps = regex.programSize();
-  return steps > regexStepsMax
-    ? { sentence: `it takes ${steps} steps, and ${regexStepsMax} is the most: make it shorter` }
-    : regex;
-}
-
-function tableOrFault(pattern: string): RegexTable | RegexFault {
-  const regex = compileRegex(pattern);
-  if ("sentence" in regex) return regex;
-  const table = regexTableOf(regex);
-  if (typeof table !== "string") return table;
-  const cost =
-    table === "entries"
-      ? `its table has more than ${regexTableEntriesMax} entries`
-      : `its table takes more than ${regexWorkMax} steps to make`;
-  return { sentence: `${cost}: shorten it, above all repetitions and choices that may begin at any place` };
+  if (steps > stepsMax)
+    return { sentence: `it takes ${steps} steps, and ${stepsMax} is the most: make it shorter` };
+  // Beyond this budget the engine drops states and computes them again, which is slower but still linear.
+  const { dfa } = regex.re2();
+  dfa.stateBudget = regexMemoryBytesMax;
+  dfa.memBudget = regexMemoryBytesMax;
+  return regex;
 }
 
 /** Estimates the steps of a pattern with its counted repetitions written out, before the engine does that. */

@@ -7,15 +7,19 @@ import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { RE2JS } from "re2js";
 import { createMappingFiles } from "../../src/config/mapping-files.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { ServiceError } from "../../src/core/errors.ts";
-import { mappingFileBytesMax, partialCharsMax, regexCostMax } from "../../src/core/limits.ts";
+import {
+  mappingFileBytesMax,
+  partialMappingsMax,
+  patternFieldCharsMax,
+  regexMappingsMax,
+} from "../../src/core/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
-import type { MappingParams, MappingType, TokenParams } from "../../src/core/token.ts";
+import type { MappingParams, TokenParams } from "../../src/core/token.ts";
 import { createMapper, type Mapper } from "../../src/mappings/mapper.ts";
-import { costOf, createRegexes, isFault } from "../../src/mappings/regex.ts";
+import { createRegexes, isFault } from "../../src/mappings/regex.ts";
 import { createDurableWrites } from "../../src/store/durable-writes.ts";
 import { createMappings } from "../../src/store/mapping-table.ts";
 import { migrations } from "../../src/store/migrations.ts";
@@ -23,7 +27,6 @@ import { hostileFamilies, hostileTexts } from "../helpers/hostile-regexes.ts";
 import { line, quantile, spread, title } from "./figures.ts";
 
 const tapsPerText = 25;
-const partialCharsEach = 4000;
 
 export async function measureWorstMappings(): Promise<void> {
   title(
@@ -43,7 +46,6 @@ export async function measureWorstMappings(): Promise<void> {
   });
   const slowest = worstOf(results, ({ taps }) => quantile(taps, 0.5));
   line(`a tap: ${slowest.name}, 2 x ${slowest.rules}`, spread(slowest.taps, "ms"), "20 ms");
-  measureEngine();
   line("a wait of others in a second without mappings", `the longest ${idle.toFixed(1)} ms`);
   for (const [what, waitOf] of [
     ["while the set is made over the API", ({ making }: Result) => making],
@@ -60,21 +62,6 @@ export async function measureWorstMappings(): Promise<void> {
   }
   const start = worstOf(results, ({ startMs }) => startMs);
   line("a start until every mapping counts", `the longest ${start.startMs.toFixed(0)} ms (${start.name})`);
-}
-
-/** The cost in the engine of expressions whose tables would be too large. */
-function measureEngine(): void {
-  const text = hostileTexts["two letters"] ?? "";
-  const engines = Array.from({ length: 64 }, (_, nth) =>
-    RE2JS.compile(`(a|b)*a(a|b){${12 + (nth % 8)}}[^ab]`),
-  );
-  const taps = Array.from({ length: 3 }, () => {
-    const began = process.cpuUsage();
-    for (const engine of engines) engine.test(text);
-    const { user, system } = process.cpuUsage(began);
-    return (user + system) / 1000;
-  });
-  line("64 refused ones, (a|b)*a(a|b){12}[^ab], by the engine", spread(taps, "ms"));
 }
 
 interface Measured {
@@ -99,29 +86,28 @@ function worstOf(results: readonly Result[], figure: (result: Result) => number)
 
 function acceptedOf(family: (nth: number) => string): readonly MappingParams[] {
   const regexes = createRegexes();
-  const set: MappingParams[] = [];
-  for (let cost = 0; ; ) {
-    // Half on the text, half on data: together they cost as much as on one of them, but touch both.
-    const type: MappingType = set.length % 2 === 0 ? "text" : "data";
-    const pattern = family(set.length);
-    const table = regexes.get(pattern);
-    if (isFault(table)) return set;
-    cost += costOf(table);
-    if (cost > regexCostMax) return set;
-    set.push({ enabled: true, label: "", type, match: "regex", pattern, override: "x" });
-  }
+  const patterns = Array.from({ length: regexMappingsMax }, (_, nth) => family(nth));
+  if (patterns.some((pattern) => isFault(regexes.get(pattern)))) return [];
+  return patterns.map((pattern) => ({
+    enabled: true,
+    label: "",
+    type: "text",
+    match: "regex",
+    pattern,
+    override: "x",
+  }));
 }
 
 /** The set and, beside it, as many partial patterns as are accepted, which nearly occur. */
 async function measureSet(set: readonly MappingParams[], folder: string): Promise<Measured> {
   const partial = Array.from(
-    { length: Math.floor(partialCharsMax / partialCharsEach) },
+    { length: partialMappingsMax },
     (_, nth): MappingParams => ({
       enabled: true,
       label: "",
       type: "text",
       match: "partial",
-      pattern: "a".repeat(partialCharsEach - 4) + String(nth).padStart(4, "0"),
+      pattern: "a".repeat(patternFieldCharsMax / 2 - 4) + String(nth).padStart(4, "0"),
       override: "x",
     }),
   );
@@ -137,7 +123,6 @@ async function measureSet(set: readonly MappingParams[], folder: string): Promis
       add(empty, one);
       await new Promise((resolve) => setImmediate(resolve));
     }
-    await empty.settled();
   });
   empty.close();
 
@@ -160,7 +145,6 @@ async function measureSet(set: readonly MappingParams[], folder: string): Promis
     await until(() => mapper.list().length < 2 * all.length);
     await writeFiles(place, all);
     await until(() => mapper.list().length === 2 * all.length);
-    await mapper.settled();
   });
   mapper.close();
   return { taps, making, starting, reloading, startMs };

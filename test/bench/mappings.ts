@@ -1,9 +1,8 @@
 /** Mappings: the wait of a tap among 10,000 of them, beside a check of each in turn in the same run. */
 import { RE2JS } from "re2js";
-import { systemClock } from "../../src/core/clock.ts";
 import type { MappingMatch, MappingParams, MappingType, TokenParams } from "../../src/core/token.ts";
-import { ruleOf } from "../../src/mappings/mapping-index.ts";
-import { createMatcher, type Matcher } from "../../src/mappings/matcher.ts";
+import { createMappingLookup, type MappingLookup } from "../../src/mappings/mapping-lookup.ts";
+import { createRegexes } from "../../src/mappings/regex.ts";
 import { line, spread, title } from "./figures.ts";
 import { measureWorstMappings } from "./mappings-worst.ts";
 
@@ -19,22 +18,16 @@ export async function measureMappings(): Promise<void> {
   Bun.gc(true);
   const rssBefore = process.memoryUsage.rss();
   const startedMs = performance.now();
-  const matcher = createMatcher(
-    mappings.map((mapping, place) => ruleOf(mapping, place)),
-    systemClock,
-  );
-  await matcher.settled();
+  const lookup = createMappingLookup(createRegexes());
+  lookup.put(new Map(mappings.map((mapping, place) => [place, mapping])));
   const builtMs = performance.now() - startedMs;
   Bun.gc(true);
   const megabytes = (process.memoryUsage.rss() - rssBefore) / 1e6;
-  line(
-    "index built, in slices between which taps pass",
-    `${builtMs.toFixed(0)} ms, ${megabytes.toFixed(0)} MB`,
-  );
+  line("all added at once", `${builtMs.toFixed(0)} ms, ${megabytes.toFixed(0)} MB`);
 
-  const cold = timed(matcher, tokens);
-  line("first lookups, regular expressions not yet compiled", spread(cold, "ms"), "1 ms");
-  const warm = timed(matcher, tokens);
+  const cold = timed(lookup, tokens);
+  line("first lookups", spread(cold, "ms"), "1 ms");
+  const warm = timed(lookup, tokens);
   line("the same again", spread(warm, "ms"), "1 ms");
 
   const naive = naiveOf(mappings);
@@ -46,56 +39,35 @@ export async function measureMappings(): Promise<void> {
   line("asking each in turn, all compiled before", spread(scanned, "ms"));
   const wrong = tokens
     .slice(0, naiveLookups)
-    .filter((token) => naive(token) !== matcher.find(token)?.rank).length;
+    .filter((token) => naive(token) !== lookup.find(token)?.rank).length;
   line("answers that differ", String(wrong), "0");
-  await measureLong(matcher);
-  await measureRebuild(mappings, tokens);
-  matcher.close();
+  measureLong(lookup);
+  measureChange(lookup, mappings);
   await measureWorstMappings();
 }
 
 /** A text of the maximum length of a script, which holds no pattern. */
-async function measureLong(matcher: Matcher): Promise<void> {
+function measureLong(lookup: MappingLookup): void {
   const text = "launch/SNES/Some Game (Europe).sfc || ".repeat(500).slice(0, 16 * 1024);
   const tokens = Array.from({ length: 100 }, () => ({ type: "", uid: "", text, data: "" }));
-  timed(matcher, tokens);
-  line("a text of 16 KiB", spread(timed(matcher, tokens), "ms"));
+  timed(lookup, tokens);
+  line("a text of 16 KiB", spread(timed(lookup, tokens), "ms"));
 }
 
-/** Lookups while a new index of all is built. */
-async function measureRebuild(
-  mappings: readonly MappingParams[],
-  tokens: readonly TokenParams[],
-): Promise<void> {
-  const rules = mappings.map((mapping, place) => ruleOf(mapping, place));
-  const matcher = createMatcher(rules, systemClock);
-  await matcher.settled();
-  timed(matcher, tokens);
-  const fresh = mappings.slice(0, 1000).map((mapping, place) => ruleOf(mapping, mappingsMade + place));
-  matcher.change(rules.slice(0, 1000), fresh);
-  const done = { isBuilt: false };
-  const building = matcher.settled().then(() => {
-    done.isBuilt = true;
+/** All mappings change at the same moment, and a tap waits until they did. */
+function measureChange(lookup: MappingLookup, mappings: readonly MappingParams[]): void {
+  const changes = Array.from({ length: 20 }, () => {
+    const beganMs = performance.now();
+    lookup.put(new Map(mappings.map((mapping, place) => [place, mapping])));
+    return performance.now() - beganMs;
   });
-  const waits: number[] = [];
-  for (let place = 0; !done.isBuilt; place++) {
-    // Like a reader's event: the lookup is due now, and waits for the running work.
-    const dueMs = performance.now();
-    await new Promise((resolve) => setImmediate(resolve));
-    const token = tokens[place % tokens.length];
-    if (token !== undefined) matcher.find(token);
-    waits.push(performance.now() - dueMs);
-  }
-  await building;
-  const worst = `the longest ${Math.max(...waits).toFixed(2)} ms`;
-  line("a tap's wait while the index is built anew", `${spread(waits, "ms")}, ${worst}`);
-  matcher.close();
+  line("a change of all of them", spread(changes, "ms"), "20 ms");
 }
 
-function timed(matcher: Matcher, tokens: readonly TokenParams[]): readonly number[] {
+function timed(lookup: MappingLookup, tokens: readonly TokenParams[]): readonly number[] {
   return tokens.map((token) => {
     const beganMs = performance.now();
-    matcher.find(token);
+    lookup.find(token);
     return performance.now() - beganMs;
   });
 }
@@ -104,15 +76,22 @@ const uidOf = (place: number) => `04${(place * 2_654_435_761).toString(16).padSt
 const titles = ["Zelda", "Mario", "Metroid", "Kirby", "Castlevania", "Mega Man", "Final Fantasy", "Tetris"];
 const titleOf = (place: number) => `${titles[place % titles.length]} ${place}`;
 
-/** Four in ten by uid, and the rest by parts and by as many expressions as are accepted together. */
+/** As many by parts and by expressions as are accepted, and the others exact. */
 function mappingOf(place: number): MappingParams {
-  const [type, match, pattern] = kindOf(place);
+  const [type, match, pattern] = patternOf(place);
   return { enabled: true, label: "", type, match, pattern, override: `**launch:SNES/${titleOf(place)}.sfc` };
 }
 
-function kindOf(place: number): readonly [MappingType, MappingMatch, string] {
-  const kind = place % 10;
-  switch ((kind === 7 || kind === 8) && place % 200 > 10 ? 5 : kind) {
+/** The kind of a mapping. Of a hundred, ten are partial, and one is a regular expression of one of three kinds. */
+function kindOf(place: number): number {
+  const part = place % 100;
+  if (part === 99) return 7 + (Math.floor(place / 100) % 3);
+  if (part > 88) return part > 93 ? 6 : 5;
+  return part > 50 ? 4 : 0;
+}
+
+function patternOf(place: number): readonly [MappingType, MappingMatch, string] {
+  switch (kindOf(place)) {
     case 4:
       return ["text", "exact", `SNES/${titleOf(place)}.sfc`];
     case 5:
@@ -136,8 +115,7 @@ function tokenOf(place: number): TokenParams {
   const aim = place % 2 === 0 ? near : near + 10 * mappingsMade;
   const token = { type: "NTAG", uid: "04ffffffffffff", text: "**launch.random:SNES", data: "0103d1" };
   const title = titleOf(aim);
-  const kind = aim % 10;
-  switch ((kind === 7 || kind === 8) && aim % 200 > 10 ? 5 : kind) {
+  switch (kindOf(aim)) {
     case 4:
       return { ...token, text: `SNES/${title}.sfc` };
     case 5:

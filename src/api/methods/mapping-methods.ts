@@ -1,6 +1,12 @@
 /** Mappings from tokens to scripts: `mappings`, their changes one by one, and all of them as the text of a file. */
 import * as v from "valibot";
-import { importFaultsMax, mappingImportCharsMax } from "../../core/limits.ts";
+import {
+  importFaultsMax,
+  mappingImportCharsMax,
+  partialMappingsMax,
+  patternFieldCharsMax,
+  regexMappingsMax,
+} from "../../core/limits.ts";
 import { count, mapping } from "../../core/shapes.ts";
 import { method } from "../method.ts";
 import {
@@ -33,7 +39,7 @@ export const mappingMethods = [
   method({
     name: "mappings.new",
     right: "change",
-    docs: "Stores a mapping after all others, and returns its id. A second enabled mapping for exactly one UID is refused with `conflict`, and `data.id` is the first. `warning` is a sentence if the text would start nothing now, because it has a fault or its file is missing; the mapping is stored nevertheless. An invalid `regex` pattern is refused with the place of the fault. A pattern that makes taps too slow, by itself or with the others, is refused with its cost and the limit. Regular expressions read the first 4,096 characters of a field.",
+    docs: `Stores a mapping after all others, and returns its id. A second enabled mapping for exactly one UID is refused with \`conflict\`, and \`data.id\` is the first. \`warning\` is a sentence if the text would start nothing now, because it has a fault or its file is missing; the mapping is stored nevertheless. An invalid \`regex\` pattern is refused with the place of the fault. At most ${regexMappingsMax} enabled mappings may have the match \`regex\`, and ${partialMappingsMax} the match \`partial\`; one more is refused with \`busy\`. Both kinds read the first ${patternFieldCharsMax} characters of a field.`,
     params: v.object(mappingFields),
     changes: (_params, { id }) => `mapping ${id}`,
     result: v.object({ id: v.pipe(v.number(), v.integer()), warning: v.optional(v.string()) }),

@@ -1,8 +1,7 @@
 /** Patterns of the config file, each of which must match a whole text, and the rule `api.allow_launch` for remote launches. */
-import type { RE2JS } from "re2js";
-import { patternMemoryBytesMax, patternsReadyMax } from "../../core/limits.ts";
+import { patternsReadyMax, regexStepsMax } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
-import { compileRegex, regexFault } from "../../mappings/regex.ts";
+import { createRegexes, isFault, regexFault } from "../../mappings/regex.ts";
 
 /** Reads `rule` at each call, because the owner may change it. An invalid pattern matches nothing and is logged. */
 export function createAllowLaunch(
@@ -44,27 +43,12 @@ const leadsUp = /(^|[/\\])\.\.([/\\]|$)/;
 
 /** Compiles patterns at their first use, in an engine of linear time, and evicts the least recently used. */
 export function createPatterns(readyMax = patternsReadyMax) {
-  const ready = new Map<string, RE2JS | undefined>();
-  const get = (pattern: string): RE2JS | undefined => {
-    const regex = ready.has(pattern) ? ready.get(pattern) : compiled(pattern);
-    ready.delete(pattern);
-    const [oldest] = ready.keys();
-    if (ready.size >= readyMax && oldest !== undefined) ready.delete(oldest);
-    ready.set(pattern, regex);
-    return regex;
-  };
+  const regexes = createRegexes(readyMax, regexStepsMax);
   return {
     /** True if the pattern matches the whole text, with any flags and line ends; false for an invalid pattern. */
-    test: (pattern: string, text: string) => get(`\\A(?:${pattern})\\z`)?.test(text) ?? false,
+    test(pattern: string, text: string): boolean {
+      const regex = regexes.get(`\\A(?:${pattern})\\z`);
+      return !isFault(regex) && regex.test(text);
+    },
   };
-}
-
-function compiled(pattern: string): RE2JS | undefined {
-  const regex = compileRegex(pattern);
-  if ("sentence" in regex) return undefined;
-  // Beyond this budget the engine drops states and computes them again, which is slower but still linear.
-  const { dfa } = regex.re2();
-  dfa.stateBudget = patternMemoryBytesMax;
-  dfa.memBudget = patternMemoryBytesMax;
-  return regex;
 }

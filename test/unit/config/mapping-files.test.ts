@@ -53,7 +53,7 @@ async function start(
   started.push(files);
   let now: readonly FileMapping[] = [];
   let calls = 0;
-  await files.start({ check: checkMapping, admit: async (all) => admit(all) }, (mappings) => {
+  await files.start({ check: checkMapping, admit }, (mappings) => {
     calls++;
     now = mappings;
   });

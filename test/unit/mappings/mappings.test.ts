@@ -4,7 +4,12 @@ import { afterEach, expect, test } from "bun:test";
 import type { MappingFiles } from "../../../src/config/mapping-files.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { ServiceError } from "../../../src/core/errors.ts";
-import { mappingOverrideBytesMax, mappingsCharsMax, mappingsMax } from "../../../src/core/limits.ts";
+import {
+  mappingOverrideBytesMax,
+  mappingsCharsMax,
+  mappingsMax,
+  regexMappingsMax,
+} from "../../../src/core/limits.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { MappingParams } from "../../../src/core/token.ts";
 import { checkMapping } from "../../../src/mappings/check-mapping.ts";
@@ -430,11 +435,11 @@ test("an import that exceeds a limit names the limit and the line, and changes n
     (_, place) => `text,,${place},${"x".repeat(mappingOverrideBytesMax)}`,
   );
   expect(await rejection(mapper.import(csv(...long)))).toMatchObject({ data: { limit: "mappingsCharsMax" } });
-  const costly = Array.from({ length: 300 }, (_, place) => `text,regex,a${place}.*b,x`);
-  expect(await rejection(mapper.import(csv(...costly)))).toMatchObject({
+  const regexes = Array.from({ length: regexMappingsMax + 1 }, (_, place) => `text,regex,a${place}.*b,x`);
+  expect(await rejection(mapper.import(csv(...regexes)))).toMatchObject({
     code: "busy",
-    message: expect.stringMatching(/^line \d+: pattern: this regular expression costs/),
-    data: { limit: "regexCostMax", line: expect.any(Number) },
+    message: expect.stringMatching(/^line 102: match: 100 enabled mappings with a regular expression are/),
+    data: { limit: "regexMappingsMax", field: "match", line: 102 },
   });
   expect(mapper.list()).toHaveLength(1);
 });
