@@ -15,6 +15,7 @@ export const hostileFamilies: Readonly<Record<string, (nth: number) => string>> 
   "a common letter at the beginning": (nth) => `^a.*${nth}`,
   "both cases": (nth) => `(?i)k${nth}s.*[^a-z]x$`,
   "both cases and a long wait for the end": (nth) => `(?i)[a-m][^k]{200}${nth}$`,
+  "both cases and a longer wait for the end": (nth) => `(?i)[a-m][^k]{300}${nth}$`,
   "all letters of Unicode and a wait for the end": (nth) => `(?i)\\pL.{30}${nth}\\p{Greek}$`,
   "all letters of Unicode": (nth) => `(?i)\\pL+${nth}\\p{Greek}\\pN$`,
   "many properties": (nth) => `${"[^\\pL\\PN]?".repeat(16)}${nth}`,

@@ -10,7 +10,7 @@ import {
   type MappingFiles,
 } from "../../../src/config/mapping-files.ts";
 import { systemClock } from "../../../src/core/clock.ts";
-import { mappingFileBytesMax, mappingFilesMax } from "../../../src/core/limits.ts";
+import { mappingFileBytesMax, mappingFilesMax, regexMappingsMax } from "../../../src/core/limits.ts";
 import { createLog, silentLog } from "../../../src/core/log.ts";
 import type { MappingParams } from "../../../src/core/token.ts";
 import { checkMapping } from "../../../src/mappings/check-mapping.ts";
@@ -355,4 +355,33 @@ test("an edit by hand changes what a card launches, one line or a thousand", asy
   await rm(join(folder, "a.toml"));
   await eventually(() => expect(map("many 999")).toBeUndefined());
   expect(mapper.list()).toEqual([]);
+});
+
+test("a file that exceeds the number of regular expressions is refused, and the last mappings of all files stay", async () => {
+  const folder = join(await newPlace(), "mappings");
+  await mkdir(folder);
+  const regexes = (count: number) =>
+    Array.from({ length: count }, (_, nth) => table(`^card ${nth}$`, 'match = "regex"')).join("");
+  await writeFile(join(folder, "a.toml"), regexes(regexMappingsMax));
+  await writeFile(join(folder, "b.toml"), table("^b$", 'match = "regex"'));
+  await writeFile(join(folder, "c.toml"), table("c"));
+  const lines: string[] = [];
+  const log = createLog({ debug: false, write: (line) => lines.push(line) });
+  const files = createMappingFiles({ folder, log, clock: systemClock });
+  using database = new Database(":memory:", { strict: true });
+  for (const sql of migrations) database.run(sql);
+  const mappings = createMappings(database, createDurableWrites(database, { onWritten() {}, onDamage() {} }));
+  const mapper = await createMapper({ store: { mappings }, files, log, clock: systemClock });
+  started.push({ ...files, close: mapper.close });
+  const map = (text: string) => mapper.map({ type: "", uid: "", text, data: "" });
+  const found = () => ["card 0", "card 99", "card 100", "b", "c"].filter((text) => map(text) !== undefined);
+  const refusals = () => lines.filter((line) => line.startsWith("error"));
+  expect(found()).toEqual(["card 0", "card 99", "c"]);
+  expect(refusals()).toEqual([
+    expect.stringMatching(/refused a file file=b\.toml reason=".*hold 101 .* 100 is the most .*" kept=0$/),
+  ]);
+  await writeFile(join(folder, "a.toml"), regexes(regexMappingsMax + 1));
+  await mapper.reload();
+  expect(found()).toEqual(["card 0", "card 99", "c"]);
+  expect(refusals().at(-1)).toMatch(/file=a\.toml .* kept=100$/);
 });
