@@ -9,6 +9,7 @@ import { type ApiOptions, type ApiServer, serveApi } from "./api/server.ts";
 import { completeRestore } from "./backup/apply-restore.ts";
 import { type Bus, createBus } from "./bus.ts";
 import { createMappingFiles } from "./config/mapping-files.ts";
+import { namedPlaces } from "./config/named-places.ts";
 import type { Overrides } from "./config/overrides.ts";
 import { createSettings, type Settings } from "./config/settings.ts";
 import { type Config, configuredSystems, mediaFolders } from "./config/shape.ts";
@@ -30,14 +31,14 @@ import { type Readers, startReaders } from "./readers/readers.ts";
 import { openStore, type Store } from "./store/open.ts";
 import { heldAddresses } from "./system/addresses.ts";
 import { withRealPaths } from "./system/closed-places.ts";
-import { confinementFault, confinePlayers } from "./system/confine.ts";
+import { confinePlayers } from "./system/confine.ts";
 import { createDescriptors } from "./system/descriptor-reserve.ts";
 import { closedPlaces, type ServicePlaces } from "./system/folders.ts";
 import { machineChecks } from "./system/machine-checks.ts";
 import { platform, tapdeckVersion } from "./system/own-program.ts";
 import { prepareDataFolder } from "./system/private-files.ts";
 import { ownerOf } from "./system/socket-owner.ts";
-import { endSpare, prepareSpare } from "./system/spare-player.ts";
+import { endSpare, prepareSpare, renewSpare } from "./system/spare-player.ts";
 import { pageFile } from "./web/page-file.ts";
 import { createServices } from "./wiring/api-services.ts";
 import { type ClientAccess, createClientAccess } from "./wiring/clients-and-audit.ts";
@@ -78,8 +79,7 @@ export async function startService(options: ServiceOptions) {
     log.configure(settings.current().log);
     if (!existsSync(join(places.dataFolder, "tapdeck.db"))) checkPort(settings.current().api);
     await prepareDataFolder(places.dataFolder, log);
-    await confinePlayers(places);
-    if (confinementFault() !== "") log.warn("players", confinementFault());
+    await confinePlayers(places, () => namedPlaces(settings.current(), process.env, places.dataFolder), log);
     const store = stops.add("database", openStore(places.dataFolder, { clock, log }));
     const port = await startParts({
       ...options,
@@ -207,10 +207,9 @@ async function createPlayback(
 ) {
   const { config, bus, clock, log, store, stops, dataFolder } = base;
   const closed = withRealPaths(closedPlaces(base, process.env));
-  const mappingsFolder = join(dirname(base.configPath), "mappings");
   const cards = await openCards(base);
   const files = createMappingFiles({
-    ...{ folder: mappingsFolder, log, clock },
+    ...{ folder: join(dirname(base.configPath), "mappings"), log, clock },
     ...(cards && { shared: cards.files }),
   });
   const mapper = stops.add("mappings", await createMapper({ store, files, log, clock }));
@@ -272,6 +271,7 @@ function followSettings(
   stops.add("USB sticks", followSticks({ media, settings, launcher, clock }));
   settings.onChange((now, before) => {
     log.configure(now.log);
+    renewSpare();
     api.review();
     launcher.review();
     if (before.api.allowV1Clients && !now.api.allowV1Clients)

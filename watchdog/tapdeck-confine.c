@@ -1,12 +1,11 @@
 /*
- * tapdeck-confine [--offline] [--hide=PATH]... [--own=FOLDER]... -- PATH NAME [WORD]...
+ * tapdeck-confine [--offline] [PLACE]... -- PATH NAME [WORD]...
  *
  * Becomes the program at PATH, with the name NAME. The program cannot read or change hidden files, or look into other processes; from
  * Linux 6.12 on it cannot signal them either. Landlock has only rules that allow (Linux, Documentation/userspace-api/landlock.rst):
- * each entry beside the hidden places and the folders above them gets one. It cannot make entries there. Links count as their targets.
+ * each entry beside the named places and the folders above them gets one. It cannot make entries there. Links count as their targets.
  *
- *   --hide=PATH   hides this absolute path, which has no links, and all below it
- *   --own=FOLDER  its files are hidden, unless their names begin with a dot and do not end in .new; its folders are not
+ *   PLACE         --hide=PATH and other options for an absolute path without links, and all below it (places.h)
  *   --offline     sockets of this machine only; ignores SIGPIPE
  *   --from=N      makes its rules ahead, and waits at the socket N for the words after `--` (spare.h)
  *   --probe       alone: exits with 0 if the kernel supports all of this
@@ -26,15 +25,15 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "places.h"
 #include "spare.h"
 
 /* include/uapi/linux/landlock.h, because a toolchain may have older headers than the kernel. Bits 4 to 12 change a folder's entries. */
 enum { write_file = 1 << 1, read_file = 1 << 2, change_entries = 0x1ff << 4, refer = 1 << 13, cut_file = 1 << 14 };
-enum { create_ruleset = 444, add_rule = 445, restrict_self = 446, io_uring_setup = 425, places_max = 16,
+enum { create_ruleset = 444, add_rule = 445, restrict_self = 446, io_uring_setup = 425,
   path_bytes_max = 4096, cap_sys_admin = 21, cap_perfmon = 38 };
 struct ruleset { uint64_t files, net, scoped; };
 struct rule { uint64_t access; int32_t at; } __attribute__((packed));
-static const char *hidden[places_max], *own[places_max];
 static uint64_t on_file = write_file | read_file, on_folder;
 
 static _Noreturn void give_up(int code, const char *what, const char *why) {
@@ -42,31 +41,27 @@ static _Noreturn void give_up(int code, const char *what, const char *why) {
   _exit(code);
 }
 
-/* With '\0': whether the path is one of the places. With '/': whether it is above one of them. */
-static bool lists(const char *const *places, const char *path, char next) {
-  const size_t length = strlen(path);
-  while (*places != NULL && (strncmp(*places, path, length) != 0 || (*places)[length] != next)) places++;
-  return *places != NULL;
-}
-
-/* Allows the entries of the folder that are not hidden, and closes it. The path of the root is empty. */
-static void allow_within(int ruleset, int folder, const char *path) {
+/* Allows the entries of the folder, into which the reach is `above`, and closes it. The path of the root is empty. */
+static void allow_within(int ruleset, int folder, const char *path, enum reach above) {
   note(path);
+  const struct place *const place = place_at(path);
   DIR *const entries = fdopendir(folder);
   for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
     char child[path_bytes_max];
     struct stat what;
     const int length = snprintf(child, sizeof child, "%s/%s", path, entry->d_name);
     const bool is_self = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-    if (is_self || length >= path_bytes_max || lists(hidden, child, '\0')) continue;
+    if (is_self || length >= path_bytes_max) continue;
     const int at = openat(folder, entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (at < 0 || fstat(at, &what) != 0) continue; /* It is gone, or this user may not open it. */
-    const bool is_folder = S_ISDIR(what.st_mode), is_fresh = length > 4 && strcmp(child + length - 4, ".new") == 0;
-    const bool is_ours = !is_folder && lists(own, path, '\0') && (entry->d_name[0] != '.' || is_fresh);
-    const struct rule rule = {.access = is_folder ? on_folder : on_file, .at = at};
-    if (lists(hidden, child, '/') || lists(own, child, '/') || lists(own, child, '\0'))
-      allow_within(ruleset, openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), child);
-    else if (!S_ISLNK(what.st_mode) && !is_ours)
+    const bool is_folder = S_ISDIR(what.st_mode);
+    const struct place *const named = place_at(child);
+    const enum reach reach = reach_of(named, place, above, entry->d_name, is_folder);
+    const bool is_sorted = named != NULL && (named->kind == own || named->kind == home); /* By the names of its entries. */
+    const struct rule rule = {.access = reach == reach_to_read ? read_file : is_folder ? on_folder : on_file, .at = at};
+    if (is_folder && (is_sorted || has_places_below(child)))
+      allow_within(ruleset, openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), child, reach);
+    else if (!S_ISLNK(what.st_mode) && reach != no_reach)
       syscall(add_rule, ruleset, 1, &rule, 0); /* An entry that cannot be allowed stays hidden. */
     close(at);
   }
@@ -91,12 +86,11 @@ static bool go_offline(void) {
 }
 
 int main(int count, char **words) {
-  int is_probe = count == 2 && strcmp(words[1], "--probe") == 0, is_offline = is_probe, at = 1, hides = 0, owns = 0, from = -1;
+  int is_probe = count == 2 && strcmp(words[1], "--probe") == 0, is_offline = is_probe, at = 1, from = -1;
   for (; !is_probe && at < count && strcmp(words[at], "--") != 0; at++)
     if (strcmp(words[at], "--offline") == 0) is_offline = 1;
-    else if (strncmp(words[at], "--hide=/", 8) == 0 && hides < places_max - 1) hidden[hides++] = words[at] + 7;
-    else if (strncmp(words[at], "--own=/", 7) == 0 && owns < places_max - 1) own[owns++] = words[at] + 6;
-    else if (sscanf(words[at], "--from=%d", &from) != 1 || !prepare(from)) give_up(64, words[at], "wrong usage");
+    else if (!take_place(words[at]) && (sscanf(words[at], "--from=%d", &from) != 1 || !prepare(from)))
+      give_up(64, words[at], "wrong usage");
   char **program = from < 0 ? words + at + 1 : NULL;
   if (!is_probe && from < 0 && at + 2 >= count) give_up(64, "wrong usage", "no program is named");
   const long abi = syscall(create_ruleset, NULL, 0, 1);
@@ -106,7 +100,7 @@ int main(int count, char **words) {
   do { /* Rules made ahead are repeated after a change: new files must play, or be hidden, and a rule keeps a deleted file's space. */
     close(ruleset), listed_count = 0, ruleset = (int)syscall(create_ruleset, &rules, sizeof rules, 0);
     if (ruleset < 0) give_up(126, "Landlock", strerror(errno));
-    allow_within(ruleset, open("/", O_RDONLY | O_CLOEXEC), "");
+    allow_within(ruleset, open("/", O_RDONLY | O_CLOEXEC), "", whole_reach);
   } while (program == NULL && ((program = receive(from)) == NULL || !is_unchanged()));
   /* With either of them root reads environments in spite of Landlock (kernel/fork.c, mm_access). Other users have neither. */
   prctl(PR_CAPBSET_DROP, cap_sys_admin, 0, 0, 0), prctl(PR_CAPBSET_DROP, cap_perfmon, 0, 0, 0);

@@ -8,6 +8,7 @@ import {
   hostNameCharsMax,
   mappingPatternBytesMax,
   playTimeMinutesMax,
+  readersMax,
   scriptBytesMax,
   settingsListMax,
   settingsTextCharsMax,
@@ -40,6 +41,19 @@ interface Form {
 export interface Check<T> {
   (value: unknown, key: string): T;
   readonly form?: Form;
+  readonly placesIn?: undefined;
+}
+
+/** A check of values that name files or folders. Each setting with one states the reach of players (`setting.ts`). */
+export interface PlaceCheck<T> {
+  (value: unknown, key: string): T;
+  readonly form?: undefined;
+  /** The paths in a value; a relative one is in the data folder. */
+  placesIn(value: T): readonly string[];
+}
+
+function naming<T>(check: Check<T>, placesIn: (value: T) => readonly string[]): PlaceCheck<T> {
+  return Object.assign((value: unknown, key: string) => check(value, key), { placesIn });
 }
 
 export const boolean: Check<boolean> = (value, key) => {
@@ -109,12 +123,35 @@ export const texts: Check<readonly string[]> = list(text, settingsListMax);
 /** Systems or file extensions of one launcher. */
 export const launcherTexts = <T>(item: Check<T>): Check<readonly T[]> => list(item, configListMax);
 
+/**
+ * Any text, also an empty one. The part that uses it judges the content and reports a fault in `health`, because a fault
+ * here would keep the service from starting.
+ */
+export const freeText: Check<string> = (value, key) => {
+  if (typeof value !== "string" || value.length > settingsTextCharsMax)
+    throw new SettingError(
+      key,
+      `${key} must be a text of at most ${settingsTextCharsMax} characters, not ${shown(value)}`,
+    );
+  return value;
+};
+
+/** A file in the data folder, or a full path; an empty text means none. Like `freeText`, it is judged where it is used. */
+export const namedFile: PlaceCheck<string> = naming(freeText, (path) => (path === "" ? [] : [path]));
+
 export const folder: Check<string> = (value, key) => {
   const path = text(value, key);
   if (!isAbsolute(path))
     throw new SettingError(key, `${key} must be a full path that begins with /, not ${shown(value)}`);
   return path;
 };
+
+export const folders: PlaceCheck<readonly string[]> = naming(list(folder, settingsListMax), (paths) => paths);
+
+/** `driver:path?option=value`, of which the path may be a device, a file or an address of USB. */
+export const connections: PlaceCheck<readonly string[]> = naming(list(text, readersMax), (all) =>
+  all.map((one) => one.slice(one.indexOf(":") + 1).replace(/\?.*$/s, "")).filter(isAbsolute),
+);
 
 /** A launch script; an empty text means none. */
 export const hook: Check<string> = (value, key) => {
@@ -137,23 +174,28 @@ export const allowLaunch: Check<boolean | readonly string[]> = (value, key) =>
   typeof value === "boolean" ? value : patterns(value, key);
 
 /** `{ SNES = ["/games/snes"] }`: folders of single systems. */
-export const systemFolders: Check<readonly SystemFolder[]> = (value, key) => {
-  const folders = list(folder, settingsListMax);
-  const all = Object.entries(tableOf(value, key)).flatMap(([system, paths]) =>
-    folders(paths, `${key}.${system}`).map((path) => ({ system, folder: path })),
-  );
-  if (all.length > settingsListMax)
-    throw new SettingError(key, `${key} names more than ${settingsListMax} folders`);
-  return all;
-};
+export const systemFolders: PlaceCheck<readonly SystemFolder[]> = naming(
+  (value, key) => {
+    const all = Object.entries(tableOf(value, key)).flatMap(([system, paths]) =>
+      folders(paths, `${key}.${system}`).map((path) => ({ system, folder: path })),
+    );
+    if (all.length > settingsListMax)
+      throw new SettingError(key, `${key} names more than ${settingsListMax} folders`);
+    return all;
+  },
+  (all) => all.map((one) => one.folder),
+);
 
 /** An empty text means none. The path must not hold quotes, because a settings file of RetroArch puts it in quotes. */
-export const savesFolder: Check<string> = (value, key) => {
-  if (value === "") return "";
-  const path = folder(value, key);
-  if (/["\n\r]/.test(path)) throw new SettingError(key, `${key} must not hold quotes or line ends`);
-  return path;
-};
+export const savesFolder: PlaceCheck<string> = naming(
+  (value, key) => {
+    if (value === "") return "";
+    const path = folder(value, key);
+    if (/["\n\r]/.test(path)) throw new SettingError(key, `${key} must not hold quotes or line ends`);
+    return path;
+  },
+  (path) => (path === "" ? [] : [path]),
+);
 
 /** An address on the web with TLS; an empty text means none. */
 export const secureAddress: Check<string> = (value, key) => {

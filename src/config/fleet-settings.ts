@@ -1,22 +1,18 @@
 /** Settings that join the device to other systems. All are off by default. */
 
-import { settingsTextCharsMax } from "../core/limits.ts";
 import { roles } from "../core/rights.ts";
-import { boolean, type Check, publicKey, SettingError, secureAddress, shown, webAddress } from "./checks.ts";
+import {
+  boolean,
+  type Check,
+  freeText,
+  namedFile,
+  publicKey,
+  SettingError,
+  secureAddress,
+  shown,
+  webAddress,
+} from "./checks.ts";
 import { setting } from "./setting.ts";
-
-/**
- * Any text, also an empty one. The part that uses it judges the content and reports a fault in `health`, because a fault
- * here would keep the service from starting.
- */
-const freeText: Check<string> = (value, key) => {
-  if (typeof value !== "string" || value.length > settingsTextCharsMax)
-    throw new SettingError(
-      key,
-      `${key} must be a text of at most ${settingsTextCharsMax} characters, not ${shown(value)}`,
-    );
-  return value;
-};
 
 const role: Check<string> = Object.assign((value: unknown, key: string) => freeText(value, key), {
   form: { choices: roles },
@@ -28,14 +24,14 @@ export const mqttSettings = {
     "what happens here, also the texts and UIDs of cards. A fault in this section is shown by tapdeck status.",
   ]),
   user: setting({ check: freeText, default: "" }, ["The name of this device's account at the broker."]),
-  password_file: setting({ check: freeText, default: "" }, [
+  password_file: setting({ check: namedFile, default: "", players: "hidden" }, [
     'A file with the password of that account, such as "mqtt-password" in the data folder, or a full path.',
   ]),
-  certificate: setting({ check: freeText, default: "" }, [
+  certificate: setting({ check: namedFile, default: "", players: "hidden" }, [
     'A client certificate (PEM) for the broker, such as "mqtt-certificate.pem" in the data folder, or a full path.',
   ]),
-  key: setting({ check: freeText, default: "" }, ["Its key, such as mqtt-key.pem."]),
-  ca: setting({ check: freeText, default: "" }, [
+  key: setting({ check: namedFile, default: "", players: "hidden" }, ["Its key, such as mqtt-key.pem."]),
+  ca: setting({ check: namedFile, default: "", players: "hidden" }, [
     "The certificates (PEM) that the broker's certificate is checked with; empty means those of the system.",
   ]),
   base: setting({ check: freeText, default: "tapdeck" }, [
@@ -61,7 +57,7 @@ export const cardsSettings = {
   key: setting({ check: publicKey, default: "" }, [
     "The public key that the bundle must be signed with. Its owner may start any program on this device: a launcher is a command.",
   ]),
-  ca_file: setting({ check: freeText, default: "" }, [
+  ca_file: setting({ check: namedFile, default: "", players: "hidden" }, [
     'An authority (PEM) that may also sign the server\'s certificate, beside those of the system; such as "cards-ca.pem" in the data',
     "folder, or a full path.",
   ]),
@@ -89,15 +85,17 @@ export const fleetSettings = {
   id: setting({ check: targetName, default: "" }, [
     "The name of this device there, its controllerId: letters, digits, - and _. Empty means the device's host name.",
   ]),
-  token_file: setting({ check: freeText, default: "" }, [
+  token_file: setting({ check: namedFile, default: "", players: "hidden" }, [
     'A file with the security token of this target, such as "hawkbit-token" in the data folder, or a full path. Without it the',
     "client certificate must be enough for the server.",
   ]),
-  certificate_file: setting({ check: freeText, default: "" }, [
+  certificate_file: setting({ check: namedFile, default: "", players: "hidden" }, [
     'A client certificate (PEM) for that server and the one of update.url, such as "fleet-certificate.pem", or a full path.',
   ]),
-  key_file: setting({ check: freeText, default: "" }, ["Its key, such as fleet-key.pem."]),
-  ca_file: setting({ check: freeText, default: "" }, [
+  key_file: setting({ check: namedFile, default: "", players: "hidden" }, [
+    "Its key, such as fleet-key.pem.",
+  ]),
+  ca_file: setting({ check: namedFile, default: "", players: "hidden" }, [
     "The authority (PEM) that must sign the certificate of hawkBit, and may sign that of update.url; empty means those of the system.",
   ]),
   interrupt: setting({ check: boolean, default: false }, [

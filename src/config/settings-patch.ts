@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { ServiceError } from "../core/errors.ts";
-import { type Check, SettingError } from "./checks.ts";
+import { SettingError } from "./checks.ts";
 import type { Setting } from "./setting.ts";
 import { fieldNameOf, type SettingsTable, settingsTable } from "./settings-table.ts";
 import type { Config } from "./shape.ts";
@@ -22,7 +22,7 @@ type Changeable = {
 export type SettingsPatch = { readonly [One in Changeable as One["api"]]?: One["value"] | undefined };
 
 interface Field extends Omit<SettingEdit, "value"> {
-  readonly check: Check<unknown>;
+  readonly check: Setting<unknown, string>["check"];
   /** The name in the API. */
   readonly name: string;
 }

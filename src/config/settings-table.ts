@@ -2,19 +2,14 @@
  * Every setting of the config file, except `[[launchers]]` (`launcher-settings.ts`). One entry gives the key with its check
  * and default, its comment in the template, its field of `settings.update`, and its place in `Config`.
  */
-import {
-  insertModeExitDelaySecondsMax,
-  playTimeMinutesMax,
-  playTimeWarningsMax,
-  readersMax,
-  settingsListMax,
-} from "../core/limits.ts";
+import { insertModeExitDelaySecondsMax, playTimeMinutesMax, playTimeWarningsMax } from "../core/limits.ts";
 import { holdActions, resumeModes } from "../core/playback.ts";
 import {
   allowLaunch,
   boolean,
   type Check,
-  folder,
+  connections,
+  folders,
   hook,
   hosts,
   list,
@@ -24,7 +19,6 @@ import {
   savesFolder,
   seconds,
   systemFolders,
-  text,
   texts,
   wholeNumber,
 } from "./checks.ts";
@@ -80,7 +74,7 @@ export const settingsTable = {
     ]),
   },
   readers: {
-    connect: setting({ check: list(text, readersMax), default: [], api: "reader" }, [
+    connect: setting({ check: connections, default: [], api: "reader", players: "kept" }, [
       'Readers that are always opened, as "driver:path": "pn532-uart:/dev/ttyUSB0", "acr122u-usb:1-1.4", "toypad:/dev/hidraw0",',
       '"file:/run/deck/card", "serial-line:/dev/ttyACM0?baud=115200", or a reader that types by its USB id,',
       '"hid-keyboard:08ff:0009?layout=us".',
@@ -123,15 +117,18 @@ export const settingsTable = {
   },
   systems: {
     root_folders: setting(
-      { check: list(folder, settingsListMax), default: [], api: "rootFolder", apiName: "systems.rootFolder" },
+      {
+        ...{ check: folders, default: [], players: "open" },
+        ...{ api: "rootFolder", apiName: "systems.rootFolder" },
+      },
       [
         'The folders that hold media, each with one folder a system; an empty list means the folder "media" beside the database.',
       ],
     ),
-    folders: setting({ check: systemFolders, default: [], literal: "{}" }, [
+    folders: setting({ check: systemFolders, default: [], literal: "{}", players: "open" }, [
       'Folders of single systems that lie elsewhere, such as { SNES = ["/games/snes"], PSX = ["/games/ps1", "/more/ps1"] }.',
     ]),
-    removable_folders: setting({ check: list(folder, settingsListMax), default: [] }, [
+    removable_folders: setting({ check: folders, default: [], players: "open" }, [
       'Folders in which the system mounts USB sticks, such as "/run/media/alex": each stick that appears there is a root folder for as',
       "long as it is plugged in. The variable TAPDECK_REMOVABLE, which the SD image sets to /media/usb, overrides this.",
     ]),
@@ -175,7 +172,7 @@ export const settingsTable = {
       "Whether a game continues where it ended: its end writes a save state, and its next start loads that. A card overrides this",
       "with ?resume=no or ?resume=yes. States then lie in folders by system and core below RetroArch's own folder for them.",
     ]),
-    saves: setting({ check: savesFolder, default: "" }, [
+    saves: setting({ check: savesFolder, default: "", players: "open" }, [
       "The folder for saved games. With it a loss of power leaves each file as it was before or after a change, ten",
       "seconds old at most; RetroArch alone may leave a damaged one. Without it RetroArch's own settings decide.",
     ]),

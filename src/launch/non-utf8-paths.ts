@@ -3,11 +3,11 @@
  * same replacement. A player takes its arguments as text, so it gets a link with a readable name.
  */
 import { mkdir, mkdtemp, readdir, realpath, rm, symlink } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { failed, messageOf } from "../core/errors.ts";
 import { filterInSlices } from "../core/slices.ts";
 import { type FileName, fileName, fsPath, joinNames, readable } from "../media/file-names.ts";
+import { playersFolder } from "../system/folders.ts";
 import type { PlayerChoice } from "./launchers.ts";
 import type { MediaFile } from "./media-file.ts";
 
@@ -45,7 +45,7 @@ async function linkReadably(file: Uint8Array): Promise<{ readonly path: string; 
   const clean = readable(file).replaceAll(replacement, "_");
   const name = basename(clean);
   try {
-    const folder = await mkdtemp(join(tmpdir(), "tapdeck-name-"));
+    const folder = await mkdtemp(join(playersFolder(process.env), "tapdeck-name-"));
     // RetroArch names saves after the file and its folder.
     const path = join(folder, basename(dirname(clean)), name);
     await mkdir(dirname(path), { recursive: true });

@@ -4,12 +4,12 @@
  */
 import { existsSync, mkdtempSync, rm, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Clock, sleep } from "../core/clock.ts";
 import { failed } from "../core/errors.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
 import type { PlainAction, Resuming } from "../core/playback.ts";
+import { playersFolder } from "../system/folders.ts";
 import { type Player, spawnPlayer } from "../system/process.ts";
 import type {
   ControlledPlayer,
@@ -104,7 +104,7 @@ export function startRetroArch(
 type Ask = (msMax: number) => Promise<RetroArchStatus | undefined>;
 
 /** Writes the settings into a folder of this user alone. RetroArch reads the file again when a core or a game changes. */
-function writeSettings(settings: RetroArchSettings, parent = tmpdir()) {
+function writeSettings(settings: RetroArchSettings, parent = playersFolder(process.env)) {
   const folder = mkdtempSync(join(parent, `tapdeck-retroarch-${process.pid}-`));
   const path = join(folder, "settings.cfg");
   // Removes the file; nothing waits for that.
@@ -116,10 +116,11 @@ function writeSettings(settings: RetroArchSettings, parent = tmpdir()) {
 
 /** Removes the temporary settings of services that were killed. */
 async function removeLeftSettings(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
+  const parent = playersFolder(process.env);
+  for (const name of await readdir(parent)) {
     const [, pid] = /^tapdeck-retroarch-(\d+)-/.exec(name) ?? [];
     if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
-    rm(join(tmpdir(), name), { recursive: true, force: true }, () => {});
+    rm(join(parent, name), { recursive: true, force: true }, () => {});
   }
 }
 

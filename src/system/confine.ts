@@ -1,28 +1,28 @@
 /**
- * Confinement of players and programs of cards. tapdeck-confine (watchdog/tapdeck-confine.c) starts them without access to
- * the data folder's files, the keys and the settings. It lies beside the service's program. The service probes it once, at
- * the start. If it cannot confine, players start without it, and `health` says so.
+ * Confinement of players, of their sounds, and of programs of cards. tapdeck-confine (watchdog/tapdeck-confine.c) starts them
+ * without access to the places of `player-places.ts`. It lies beside the service's program. The service probes it once, at the
+ * start. If it cannot confine, players start without it, and `health` says so.
  */
 import { existsSync } from "node:fs";
-import { mkdir, realpath } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { homedir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { messageOf } from "../core/errors.ts";
 import { confineProbeMsMax } from "../core/limits.ts";
-import type { Environment, ServicePlaces } from "./folders.ts";
+import type { Log } from "../core/log.ts";
+import { type Environment, ownRunFolder, playersFolder, type ServicePlaces } from "./folders.ts";
+import { placeOptions, type ReachOfPlayers } from "./player-places.ts";
 
 /** The reach of a program: every file and socket, every socket, or the sockets of this machine. */
 export type ProgramReach = "everything" | "network" | "offline";
 
-export interface Confinement {
-  /** The words before a program and its arguments; empty if players are not confined. */
-  readonly prefixes: { readonly [Each in ProgramReach]: readonly string[] };
-  /** A sentence on why players are not confined; undefined if they are. */
-  readonly fault?: string;
-}
+type Confinement =
+  /** The path of tapdeck-confine, and the options for the places at this moment. */
+  | { readonly helper: string; options(): readonly string[] }
+  /** A sentence on why players are not confined. */
+  | { readonly fault: string };
 
 const unconfined = (why: string): Confinement => ({
-  prefixes: { everything: [], network: [], offline: [] },
   fault: `players are not confined and could read this service's secrets: ${why}`,
 });
 
@@ -31,29 +31,36 @@ let current = unconfined("the service has not set it up");
 
 /** Why players are not confined, or an empty string. */
 export function confinementFault(): string {
-  return current.fault ?? "";
+  return "fault" in current ? current.fault : "";
 }
 
-/** Confines all later players, if this machine can. */
-export async function confinePlayers(places: ServicePlaces): Promise<void> {
-  current = await findConfinement(places, join(dirname(process.execPath), "tapdeck-confine"));
-  if (current.fault === undefined) await makeFolders(process.env);
-}
-
-/** The confinement by the program at `helper`; changes nothing. */
-async function findConfinement(places: ServicePlaces, helper: string): Promise<Confinement> {
-  if (!existsSync(helper)) return unconfined(`${helper} is missing: install it again`);
+/**
+ * Confines all later players, if this machine can. `named` returns the places that the settings name, and is called at each start of
+ * a player.
+ */
+export async function confinePlayers(
+  places: ServicePlaces,
+  named: () => ReachOfPlayers,
+  log: Log,
+): Promise<void> {
+  const helper = join(dirname(process.execPath), "tapdeck-confine");
   const why = await refusalOf(helper);
-  if (why !== undefined)
-    return unconfined(`${why}: a kernel with Landlock is needed, and "landlock" in its lsm= list`);
-  const hidden = await hiddenBy(places);
-  return {
-    prefixes: {
-      everything: [],
-      network: [helper, ...hidden, "--"],
-      offline: [helper, "--offline", ...hidden, "--"],
-    },
-  };
+  current =
+    why === undefined
+      ? { helper, options: () => placeOptions(places, named(), process.env) }
+      : unconfined(why);
+  if (confinementFault() !== "") log.warn("players", confinementFault());
+  // Unconfined players put their temporary files there, too.
+  if (ownRunFolder(process.env) !== undefined)
+    await mkdir(playersFolder(process.env), { recursive: true, mode: 0o700 });
+  if (why === undefined) await makeFolders(process.env);
+}
+
+/** The words before a program and its arguments; empty if it is not confined. */
+function prefixOf(reach: ProgramReach): readonly string[] {
+  if ("fault" in current || reach === "everything") return [];
+  const { helper, options } = current;
+  return [helper, ...(reach === "offline" ? ["--offline"] : []), ...options(), "--"];
 }
 
 /** The command that starts `argv` confined. Throws an error with a `code`, as a spawn does, if there is no such program. */
@@ -62,7 +69,7 @@ export function confined(
   reach: ProgramReach,
   at: ProgramPlace = {},
 ): readonly string[] {
-  const prefix = current.prefixes[reach];
+  const prefix = prefixOf(reach);
   if (prefix.length === 0) return argv;
   return [...prefix, programOf(argv[0] ?? "", at), ...argv];
 }
@@ -72,7 +79,7 @@ export function confined(
  * confined.
  */
 export function waitingHelper(reach: ProgramReach, descriptor: number): readonly string[] {
-  const [helper, ...options] = current.prefixes[reach];
+  const [helper, ...options] = prefixOf(reach);
   return helper === undefined ? [] : [helper, `--from=${descriptor}`, ...options];
 }
 
@@ -99,8 +106,14 @@ function programOf(name: string, at: ProgramPlace): string {
   throw Object.assign(new Error(`cannot run ${name}`), { code: isThere ? "EACCES" : "ENOENT" });
 }
 
-/** Why the helper cannot confine; undefined if it can. */
+/** Why the helper cannot confine, and what to do; undefined if it can. */
 async function refusalOf(helper: string): Promise<string | undefined> {
+  if (!existsSync(helper)) return `${helper} is missing: install it again`;
+  const why = await complaintOf(helper);
+  return why && `${why}: a kernel with Landlock is needed, and "landlock" in its lsm= list`;
+}
+
+async function complaintOf(helper: string): Promise<string | undefined> {
   try {
     const child = Bun.spawn([helper, "--probe"], {
       stdio: ["ignore", "ignore", "pipe"],
@@ -112,35 +125,6 @@ async function refusalOf(helper: string): Promise<string | undefined> {
   } catch (error) {
     return `tapdeck-confine cannot be started (${messageOf(error)})`;
   }
-}
-
-/** The folders in the data folder that hold files of the service. */
-const ownFolders = ["tls", "mappings", "backups", "tapdeck-sounds"] as const;
-
-/** The options that hide the service's files, by real paths. */
-async function hiddenBy({ configPath, configNamed, dataFolder }: ServicePlaces): Promise<readonly string[]> {
-  const data = await truePath(dataFolder);
-  const configFolder = await truePath(dirname(configPath));
-  const ours = ownFolders.map((name) => join(data, name));
-  // The folder of a named config file may hold media, or be a home folder, so only the service's files in it are hidden.
-  const config = configNamed
-    ? [join(configFolder, "mappings"), join(configFolder, basename(configPath)), await truePath(configPath)]
-    : configFolder === data
-      ? []
-      : [configFolder];
-  const own = configNamed ? [data, configFolder] : [data];
-  return [
-    ...[...new Set([...ours, ...config])].map((path) => `--hide=${path}`),
-    ...[...new Set(own)].map((path) => `--own=${path}`),
-  ];
-}
-
-/** The real path. For a path that does not exist yet, the folders above it are resolved. */
-async function truePath(path: string): Promise<string> {
-  return realpath(path).catch(async () => {
-    const above = dirname(path);
-    return above === path ? path : join(await truePath(above), basename(path));
-  });
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The paths of the service's files and folders (XDG Base Directory Specification). */
 import { createHash } from "node:crypto";
-import { homedir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { ClosedPlaces } from "../core/media.ts";
 
@@ -46,13 +46,11 @@ export function closedPlaces(places: ServicePlaces, environment: Environment): C
   const { configPath, configNamed, dataFolder, socketPath } = places;
   const configFolder = dirname(configPath);
   const isOwn = !configNamed || [ownConfigFolder(environment), dataFolder].includes(configFolder);
-  // systemd.exec(5): several folders are separated by colons.
-  const runFolders = (environment.RUNTIME_DIRECTORY ?? "").split(":").filter((path) => path.startsWith("/"));
   return {
     folders: [
       dataFolder,
       dirname(socketPath),
-      ...runFolders,
+      ...runFoldersOf(environment),
       ...(environment.TAPDECK_MACHINE ? [environment.TAPDECK_MACHINE] : []),
       isOwn ? configFolder : join(configFolder, "mappings"),
     ],
@@ -61,13 +59,33 @@ export function closedPlaces(places: ServicePlaces, environment: Environment): C
   };
 }
 
+/**
+ * The run folder that is the service's alone; undefined if it has none. A person's folder of the login is for all programs of that
+ * person.
+ */
+export function ownRunFolder(environment: Environment): string | undefined {
+  return runFoldersOf(environment)[0];
+}
+
+/** The folder for the temporary files of players. In a run folder of its own the service hides all else from them. */
+export function playersFolder(environment: Environment): string {
+  const run = ownRunFolder(environment);
+  return run === undefined ? tmpdir() : join(run, "players");
+}
+
+/** systemd.exec(5), RuntimeDirectory=: several folders are separated by colons. */
+function runFoldersOf({ RUNTIME_DIRECTORY }: Environment): readonly string[] {
+  return (RUNTIME_DIRECTORY ?? "").split(":").filter((path) => path.startsWith("/"));
+}
+
 function ownConfigFolder({ XDG_CONFIG_HOME }: Environment): string {
   return join(base(XDG_CONFIG_HOME, ".config"), "tapdeck");
 }
 
 /** systemd makes one for a system service (systemd.exec(5), RuntimeDirectory=), the login makes one for a person. */
-function runFolder({ RUNTIME_DIRECTORY, XDG_RUNTIME_DIR }: Environment, otherwise: string): string {
-  return [RUNTIME_DIRECTORY, XDG_RUNTIME_DIR].find((folder) => folder?.startsWith("/")) ?? otherwise;
+function runFolder(environment: Environment, otherwise: string): string {
+  const { XDG_RUNTIME_DIR: ofLogin } = environment;
+  return ownRunFolder(environment) ?? (ofLogin?.startsWith("/") ? ofLogin : otherwise);
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;

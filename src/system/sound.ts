@@ -17,7 +17,9 @@ import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import { soundsPerWindowMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
-import { giveInput, plainEnvironment } from "./own-program.ts";
+import { confined } from "./confine.ts";
+import { giveInput } from "./own-program.ts";
+import { playerEnvironment } from "./start-process.ts";
 
 /** In order of importance, the least first. None is longer than 400 ms. */
 export const sounds = {
@@ -70,7 +72,8 @@ const soundMsMax = 3000; // A player that hangs at its device is killed after th
 const windowMs = 4000;
 // After a failure, a sound device may appear later. A try at each tap would cost too much.
 const silenceMs = 60_000;
-// Waits for a line and execs the player of the named file. Without the service there is no line, and it ends.
+// Waits for a line and execs the player of the named file, confined, because the player loads the user's settings and plug-ins.
+// Without the service there is no line, and it ends.
 const readyScript = 'read -r file && exec "$@" "$file"';
 
 type Shell = Subprocess<"pipe", "ignore", "ignore">;
@@ -87,7 +90,7 @@ export function createSounds(parts: SoundParts) {
   let hasLogged = false;
   let silentUntilMs = Number.NEGATIVE_INFINITY;
   let lastMs: readonly number[] = [];
-  let armed: Shell | undefined;
+  let armed: { readonly shell: Shell; readonly command: readonly string[] } | undefined;
   let current: Shell | undefined;
   let playing: Promise<void> | undefined;
   let next: SoundName | undefined;
@@ -101,20 +104,25 @@ export function createSounds(parts: SoundParts) {
   };
   const arm = () => {
     const player = found()[chosen];
-    if (player === undefined || armed !== undefined || isClosed || !isOn) return;
-    armed = Bun.spawn(["/bin/sh", "-c", readyScript, "sh", ...player], {
+    if (player === undefined || isClosed || !isOn) return;
+    const command = confined(player, "network");
+    if (Bun.deepEquals(armed?.command, command)) return;
+    // The places of players have changed.
+    disarm();
+    const shell = Bun.spawn(["/bin/sh", "-c", readyScript, "sh", ...command], {
       stdio: ["pipe", "ignore", "ignore"],
-      env: plainEnvironment,
+      env: playerEnvironment,
     });
+    armed = { shell, command };
   };
   const disarm = () => {
-    armed?.kill();
+    armed?.shell.kill();
     armed = undefined;
   };
   /** True if the player ended well. */
   const playOnce = async (name: SoundName): Promise<boolean> => {
     arm();
-    const shell = armed;
+    const shell = armed?.shell;
     armed = undefined;
     if (shell === undefined) return false;
     current = shell;

@@ -16,6 +16,8 @@ type Kind = Required<Pick<StartOptions, "hasLine" | "hasTalk" | "reach">> & Pick
 
 interface Spare extends StartedProcess {
   readonly kind: Kind;
+  /** Its own command, with the places of its start. */
+  readonly command: readonly string[];
   /** The service's end of its socket. */
   readonly socket: number;
 }
@@ -33,7 +35,7 @@ const endMsMax = 200;
 export function takeSpare(argv: readonly string[], options: StartOptions): StartedProcess | undefined {
   if (spare === undefined || !isUsual(options) || !isSame(spare.kind, kindOf(options))) return undefined;
   const message = messageOf(argv);
-  if (message === undefined) return undefined;
+  if (message === undefined || !isCurrent(spare)) return undefined;
   const taken = spare;
   spare = undefined;
   if (!isSent(message, taken.socket)) {
@@ -49,10 +51,23 @@ export function takeSpare(argv: readonly string[], options: StartOptions): Start
 export function prepareSpare(options: StartOptions = {}): void {
   if (!isUsual(options)) return;
   const kind = kindOf(options);
-  if (coming === undefined) coming = { timer: setTimeout(prepare, startDelayMs), kind };
+  coming ??= soon(kind);
   coming.kind = kind;
+}
+
+function soon(kind: Kind) {
+  const timer = setTimeout(prepare, startDelayMs);
   // The timer must not keep the process alive.
-  coming.timer.unref();
+  timer.unref();
+  return { timer, kind };
+}
+
+/** Replaces the spare if the places of players have changed since its start. To be called after a change of the settings. */
+export function renewSpare(): void {
+  if (spare === undefined || isCurrent(spare)) return;
+  coming ??= soon(spare.kind);
+  letGo(spare);
+  spare = undefined;
 }
 
 /** Ends the spare, and the timer of the next one. */
@@ -72,20 +87,20 @@ export async function endSpare(): Promise<void> {
 function prepare(): void {
   const kind = coming?.kind;
   coming = undefined;
-  if (kind === undefined || (spare !== undefined && isSame(spare.kind, kind))) return;
+  if (kind === undefined || (spare !== undefined && isSame(spare.kind, kind) && isCurrent(spare))) return;
   if (spare !== undefined) letGo(spare);
   spare = started(kind);
 }
 
 function started(kind: Kind): Spare | undefined {
-  const at = kind.hasLine ? 4 : 3;
+  const at = descriptorOf(kind);
   const command = waitingHelper(kind.reach, at);
   if (command.length === 0) return undefined;
   try {
     const { child, family } = startCommand(command, kind, ["pipe"]);
     const socket = child.stdio[at];
     if (typeof socket !== "number") throw new Error("must hold: a spare has a socket");
-    const made: Spare = { child, family, kind, socket };
+    const made: Spare = { child, family, kind, command, socket };
     child.unref();
     void child.exited.then(() => {
       if (spare !== made) return;
@@ -97,6 +112,15 @@ function started(kind: Kind): Spare | undefined {
     // The start of the next player reports the same error.
     return undefined;
   }
+}
+
+function descriptorOf({ hasLine }: Kind): number {
+  return hasLine ? 4 : 3;
+}
+
+/** Whether the places of players are those of its start. */
+function isCurrent({ kind, command }: Spare): boolean {
+  return Bun.deepEquals(waitingHelper(kind.reach, descriptorOf(kind)), command);
 }
 
 /** Ends a spare that was not taken, and closes its descriptors. */

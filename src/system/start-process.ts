@@ -6,6 +6,7 @@ import { codeOf, failed, messageOf } from "../core/errors.ts";
 import { noDescriptors } from "../core/operating-system.ts";
 import { confined, type ProgramReach } from "./confine.ts";
 import { type Family, markName, nextMark } from "./descendants.ts";
+import { ownRunFolder, playersFolder } from "./folders.ts";
 
 export interface StartOptions {
   /** Added to the service's own variables. */
@@ -105,9 +106,19 @@ const kept = [
 const exact: ReadonlySet<string> = new Set(kept.filter((name) => !name.endsWith("*")));
 const prefixes = kept.filter((name) => name.endsWith("*")).map((name) => name.slice(0, -1));
 
-/** A copy from the start: the service does not change its environment. */
-export const playerEnvironment: Readonly<Record<string, string | undefined>> = Object.fromEntries(
-  Object.entries(process.env).filter(
-    ([name]) => exact.has(name) || prefixes.some((prefix) => name.startsWith(prefix)),
+const ownRun = ownRunFolder(process.env);
+
+/**
+ * A copy from the start: the service does not change its environment. Players of a service with a run folder of its own get the
+ * folder in it that is theirs.
+ */
+export const playerEnvironment: Readonly<Record<string, string | undefined>> = {
+  ...Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => exact.has(name) || prefixes.some((prefix) => name.startsWith(prefix)),
+    ),
   ),
-);
+  ...(ownRun === undefined
+    ? {}
+    : { TMPDIR: playersFolder(process.env), XDG_RUNTIME_DIR: playersFolder(process.env) }),
+};

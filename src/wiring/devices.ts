@@ -1,5 +1,5 @@
 /** Virtual keyboards and gamepads, tags that are written, and the feedback to a tap: sounds, and the lights of readers. */
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { Bus } from "../bus.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Clock } from "../core/clock.ts";
@@ -10,6 +10,7 @@ import { createVirtualInput } from "../launch/ports/virtual-input.ts";
 import type { Readers } from "../readers/readers.ts";
 import type { WriteRequest } from "../readers/writing.ts";
 import { refuseFull } from "../screen/screenshot.ts";
+import { soundsFolder } from "../system/player-places.ts";
 import { createSounds } from "../system/sound.ts";
 import { captureScreen } from "./screen.ts";
 
@@ -42,7 +43,7 @@ export function createDevices(parts: DeviceParts) {
     log,
   });
   const sounds = createSounds({
-    folder: join(dirname(socketPath), "tapdeck-sounds"),
+    folder: soundsFolder({ socketPath }),
     isOn: settings.current().audio.feedback,
     clock,
     log,

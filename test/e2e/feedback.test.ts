@@ -18,8 +18,9 @@ import {
 
 /** The service, with an `aplay` that notes its arguments as the only player that it finds. */
 async function startHeard(place: Place): Promise<Running & { sounds: () => Promise<readonly string[]> }> {
-  const bin = join(place.folder, "bin");
-  const notes = join(place.folder, "notes");
+  // Players cannot reach other entries of the data folder than those with a dot.
+  const bin = join(place.folder, ".bin");
+  const notes = join(bin, "notes");
   await mkdir(bin);
   await writeFile(
     join(bin, "aplay"),

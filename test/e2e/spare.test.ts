@@ -133,7 +133,7 @@ test("a real mpv and a real RetroArch that the spare became answer, and play on"
 test("a place made since the spare was started is open to it, and one with a hidden name is not", async () => {
   await using place = await makePlace();
   const beside = `${place.folder}-beside`;
-  const paths = [join(beside, "a"), join(place.folder, "later/a"), join(place.folder, "moved")];
+  const paths = [join(beside, "a"), join(place.folder, ".later/a"), join(place.folder, "moved")];
   const read = paths.map((path) => `cat "${path}" || echo refused`).join("; ");
   await place.config(noReaders + launcher("reads", `exec 2>&- >"$path.said"; echo $$; ${read}`));
   const file = await place.file("Game.reads");

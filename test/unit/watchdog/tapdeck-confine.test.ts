@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { eventually } from "../../helpers/processes.ts";
 
 const source = join(import.meta.dir, "../../../watchdog/tapdeck-confine.c");
-const spareSource = join(import.meta.dir, "../../../watchdog/spare.h");
+const headers = ["places.h", "spare.h"].map((name) => join(import.meta.dir, "../../../watchdog", name));
 let folder = "";
 let program = "";
 
@@ -42,7 +42,8 @@ function readable(options: readonly string[], paths: readonly string[]): readonl
 
 test("it is short enough to be read whole", async () => {
   expect((await readFile(source, "utf8")).split("\n").length - 1).toBeLessThan(120);
-  expect((await readFile(spareSource, "utf8")).split("\n").length - 1).toBeLessThan(70);
+  for (const header of headers)
+    expect((await readFile(header, "utf8")).split("\n").length - 1).toBeLessThan(70);
 });
 
 test("a hidden place stays hidden, also if a part of it is named again", async () => {
@@ -65,6 +66,67 @@ test("of an own folder, files are hidden, and folders and what begins with a dot
   expect(readable([own], all)).toEqual(["own/.dot", "own/folder/file", "own/.config/file"]);
   const hide = `--hide=${join(folder, "own/folder")}`;
   expect(readable([own, hide], all)).toEqual(["own/.dot", "own/.config/file"]);
+});
+
+test("of a home, what begins with a dot is open, and all else is hidden unless an option opens it", async () => {
+  const all = [".dot/file", ".7.new", "db", "media/film", "media/deep/key", "kept/sound", "keys/key"];
+  await put(...all.map((path) => `home/${path}`));
+  const at = (path: string) => join(folder, "home", path);
+  const options = [
+    `--home=${join(folder, "home")}`,
+    ...[`--open=${at("media")}`, `--hide=${at("media/deep/key")}`, `--keep=${at("kept")}`],
+  ];
+  const paths = all.map((path) => `home/${path}`);
+  expect(readable(options, paths)).toEqual(
+    [".dot/file", "media/film", "kept/sound"].map((path) => `home/${path}`),
+  );
+  const write = 'for path; do echo x >"$path" && echo "$path"; done';
+  const targets = [...all, "new", "media/new", "kept/new", ".dot/new"].map(at);
+  const { out } = ask(
+    ...options,
+    "--",
+    "/bin/sh",
+    "sh",
+    "-c",
+    `exec 2>/dev/null; ${write}`,
+    "sh",
+    ...targets,
+  );
+  // The folder of media is above a hidden file, so nothing can be made there.
+  expect(out.trim().split("\n")).toEqual([".dot/file", "media/film", ".dot/new"].map(at));
+});
+
+test("what is kept can be read and not changed, removed or replaced, and is open inside an open place", async () => {
+  await put("k/run.sh", "k/beside", "k/folder/part");
+  const [kept, inner] = [join(folder, "k/run.sh"), join(folder, "k/folder")];
+  const options = [`--keep=${kept}`, `--keep=${inner}`];
+  const script = [
+    'cat "$0"',
+    'for act in "cp /bin/true" "rm" "mv /bin/true" "ln -sf /bin/true" "truncate -s 0" "touch"; do $act "$0" && echo "$act"; done',
+    'mv "$1" "$1.x" && echo moved; echo x >"$1/new" && echo made; echo x >"$1/part" && echo written; cat "$1/part"',
+    'echo x >"$(dirname "$0")/beside" && echo beside',
+    'ln "$0" "$2/hard" && echo x >"$2/hard" && echo "a link opened it"',
+  ].join("\n");
+  const elsewhere = join(folder, "k2");
+  await mkdir(elsewhere);
+  const { out } = ask(...options, "--", "/bin/sh", "sh", "-c", script, kept, inner, elsewhere);
+  expect(out).toBe("k/run.sh\ntouch\nk/folder/part\nbeside\n");
+  expect(await readFile(kept, "utf8")).toBe("k/run.sh\n");
+});
+
+test("the nearest option decides, in whichever order they stand", async () => {
+  const all = ["n/a", "n/open/b", "n/open/hidden/c", "n/open/hidden/open/d", "n/open/kept/e"];
+  await put(...all);
+  const at = (option: string, path: string) => `--${option}=${join(folder, path)}`;
+  const options = [
+    ...[at("hide", "n"), at("open", "n/open"), at("hide", "n/open/hidden"), at("open", "n/open/hidden/open")],
+    at("keep", "n/open/kept"),
+  ];
+  const expected = ["n/open/b", "n/open/hidden/open/d", "n/open/kept/e"];
+  expect(readable(options, all)).toEqual(expected);
+  expect(readable(options.toReversed(), all)).toEqual(expected);
+  // Of two options for one path, hiding comes first.
+  expect(readable([at("open", "n"), at("hide", "n")], all)).toEqual([""]);
 });
 
 test("a link beside a hidden place opens nothing", async () => {
@@ -121,8 +183,8 @@ test("each refusal has its code and a sentence", async () => {
   expect(ask("--hide=relative", "--", "/bin/true", "true")).toEqual(
     refused(64, "--hide=relative: wrong usage"),
   );
-  const many = Array.from({ length: 20 }, (_, n) => `--hide=/none/${n}`);
-  expect(ask(...many, "--", "/bin/true", "true")).toEqual(refused(64, "--hide=/none/15: wrong usage"));
+  const many = Array.from({ length: 513 }, (_, n) => `--hide=/none/${n}`);
+  expect(ask(...many, "--", "/bin/true", "true")).toEqual(refused(64, "--hide=/none/512: wrong usage"));
   expect(ask("--", "/no/such", "such")).toEqual(refused(127, "/no/such: there is no such program"));
   const [plain, foreign] = [join(folder, "plain"), join(folder, "foreign")];
   expect(ask("--", plain, "plain")).toEqual(refused(126, `${plain}: Permission denied`));

@@ -1,0 +1,129 @@
+/**
+ * The places of confined players, as options of tapdeck-confine (watchdog/places.h). By rule the folders of the service are hidden
+ * as a whole: its data, its settings and its run folder. Players get single folders in them.
+ */
+import { lstatSync, readlinkSync, type Stats } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { type Environment, ownRunFolder, playersFolder, type ServicePlaces } from "./folders.ts";
+
+/** Absolute paths that are not the service's own; they may have links, and may not exist. */
+export interface ReachOfPlayers {
+  /** Players can neither read nor change them. */
+  readonly hidden: readonly string[];
+  /** Players cannot change them. A hidden place stays hidden. */
+  readonly kept: readonly string[];
+  /** For players, so that nothing in them is kept. A hidden place stays hidden, because callers of the API may name folders of media. */
+  readonly open: readonly string[];
+}
+
+/** The folders in the data folder that are for players. All else there is hidden, unless its name begins with a dot. */
+const dataOfPlayers = ["media", "saves", "states", "bios", "screenshots"] as const;
+
+/** The folder of the generated sounds (sound.ts). */
+export function soundsFolder({ socketPath }: Pick<ServicePlaces, "socketPath">): string {
+  return join(dirname(socketPath), "tapdeck-sounds");
+}
+
+// The rights of the system protect these. To list them costs time with each player.
+const systemFolders = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/dev", "/proc", "/sys"];
+// `places_max` in watchdog/places.h.
+const placesMax = 512;
+
+/**
+ * The options at this moment, by real paths; a link that leads to a hidden place is hidden itself. It reads links only, and takes well
+ * under a millisecond.
+ */
+export function placeOptions(
+  { configPath, configNamed, dataFolder, socketPath, savesMemory }: ServicePlaces,
+  named: ReachOfPlayers,
+  environment: Environment,
+): readonly string[] {
+  const follow = linkFollower();
+  const realOf = (path: string) => follow(path).real;
+  const data = follow(dataFolder);
+  const config = follow(dirname(configPath));
+  const run = ownRunFolder(environment);
+  // The folder of a named config file may hold media, or be a home folder, so only the service's files in it are hidden.
+  const settings = configNamed
+    ? [join(config.real, "mappings"), join(config.real, basename(configPath)), configPath]
+    : config.real === data.real
+      ? []
+      : [config.real];
+  const hidden = [...named.hidden, ...settings, socketPath, ...(run === undefined ? [] : [run])].map(follow);
+  const hide = unique([
+    ...hidden.map(({ real }) => real),
+    ...[data, config, ...hidden].flatMap(({ links }) => links),
+  ]);
+  const own = configNamed && config.real !== data.real ? [config.real] : [];
+  const isHidden = isBelowOneOf([...hide, data.real]);
+  const open = [
+    ...dataOfPlayers.map((name) => join(data.real, name)),
+    ...[savesMemory, ...(run === undefined ? [] : [playersFolder(environment)])].map(realOf),
+  ];
+  const isOpen = isBelowOneOf([...open, ...named.open.map(realOf)]);
+  const isOfSystem = isBelowOneOf(systemFolders);
+  const isLeft = (path: string) =>
+    isHidden(path) || own.includes(dirname(path)) || isOpen(path) || isOfSystem(path);
+  const kept = named.kept.map(realOf).filter((path) => !isLeft(path));
+  return [
+    ...hide.map((path) => `--hide=${path}`),
+    ...own.map((path) => `--own=${path}`),
+    `--home=${data.real}`,
+    ...open.filter(isHidden).map((path) => `--open=${path}`),
+    ...unique([realOf(soundsFolder({ socketPath })), ...kept]).map((path) => `--keep=${path}`),
+  ].slice(0, placesMax);
+}
+
+function unique(paths: readonly string[]): readonly string[] {
+  return [...new Set(paths)];
+}
+
+function isBelowOneOf(places: readonly string[]): (path: string) => boolean {
+  return (path) => places.some((place) => path === place || path.startsWith(`${place}/`));
+}
+
+// As the kernel's limit (path_resolution(7)).
+const linksMax = 40;
+
+/** Resolves paths, and reads each link once. A path that does not exist is resolved as far as it does. */
+function linkFollower() {
+  const known = new Map<string, string | undefined>();
+  const targetOf = (path: string): string | undefined => {
+    if (!known.has(path)) known.set(path, linkAt(path));
+    return known.get(path);
+  };
+  return (path: string): { readonly real: string; readonly links: readonly string[] } => {
+    const links: string[] = [];
+    let at = "";
+    let left = path.split("/");
+    while (left.length > 0) {
+      const [name = "", ...rest] = left;
+      left = rest;
+      if (name === "" || name === ".") continue;
+      if (name === "..") {
+        at = at.slice(0, at.lastIndexOf("/"));
+        continue;
+      }
+      const next = `${at}/${name}`;
+      const target = links.length < linksMax ? targetOf(next) : undefined;
+      if (target === undefined) at = next;
+      else {
+        links.push(next);
+        if (target.startsWith("/")) at = "";
+        left = [...target.split("/"), ...left];
+      }
+    }
+    return { real: at, links };
+  };
+}
+
+/** Undefined for anything but a link. */
+function linkAt(path: string): string | undefined {
+  try {
+    const found: Stats | undefined = lstatSync(path, { throwIfNoEntry: false });
+    return found?.isSymbolicLink() ? readlinkSync(path) : undefined;
+  } catch {
+    // A folder above it cannot be searched, which is so for players, too.
+    return undefined;
+  }
+}
