@@ -1,7 +1,8 @@
 /**
  * Restarts, stops and updates the machine. The service has no right to do so itself. On the SD image a root script reads words
- * from a pipe in the folder that TAPDECK_MACHINE names (`overlay/usr/lib/tapdeck/machine`). Below systemd the service can end,
- * and is started again. Elsewhere its owner restarts it.
+ * from a pipe (`overlay/usr/lib/tapdeck/machine`) and reports in the folder that TAPDECK_MACHINE names. The pipe is the standard
+ * input of the service, opened for writing by root, so that no other process of this user can open it. Below systemd the service
+ * can end, and is started again. Elsewhere its owner restarts it.
  */
 import { readFileSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
@@ -13,6 +14,8 @@ import { ask, createUpdateEngine } from "./update-engine.ts";
 
 interface MachineControlParts {
   readonly environment: Environment;
+  /** The descriptor of the pipe. */
+  readonly pipe: number;
   readonly dataFolder: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -25,7 +28,7 @@ interface MachineControlParts {
 export type MachineControl = ReturnType<typeof createMachineControl>;
 
 export function createMachineControl(parts: MachineControlParts) {
-  const { environment, stopMedia } = parts;
+  const { environment, pipe, stopMedia } = parts;
   const folder = environment.TAPDECK_MACHINE ?? "";
   const actions: readonly DeviceAction[] =
     folder !== "" ? ["restart", "shutdown", "update"] : isRestarted(environment) ? ["restart"] : [];
@@ -36,7 +39,7 @@ export function createMachineControl(parts: MachineControlParts) {
   };
   const stopAnd = (word: "restart" | "shutdown") => {
     stopMedia();
-    return ask(folder, word);
+    return ask(pipe, word);
   };
   return {
     actions,

@@ -2,15 +2,15 @@
  * Updates of the image, as far as the service has a part in them: it fetches a bundle, writes a word into the pipe of
  * `overlay/usr/lib/tapdeck/machine`, and reads what the root script reports:
  *
- *   requests      the pipe
  *   update        the output of `tapdeck update`, and `exit <code>` after a failure; new with each word, gone after a restart of
  *                 the machine
  *   last-update   the note of the last update that was tried (`src/update/trial.ts`), from some moments after the start of the
  *                 machine; empty if there is none
  */
-import { constants, existsSync } from "node:fs";
-import { open, readFile, rm, stat } from "node:fs/promises";
+import { existsSync, fstatSync, write } from "node:fs";
+import { readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { type Clock, sleep } from "../core/clock.ts";
 import {
   updateBootBytesMax,
@@ -24,8 +24,9 @@ import { codeOf, failed, messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 
 interface EngineParts {
-  /** The folder of the pipe; empty if this is not the image. */
+  /** The folder of the reports; empty if this is not the image. */
   readonly folder: string;
+  readonly pipe: number;
   readonly dataFolder: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -48,7 +49,7 @@ export interface Seen {
 
 export type UpdateEngine = ReturnType<typeof createUpdateEngine>;
 
-export function createUpdateEngine({ folder, dataFolder, clock, log, onUpdate }: EngineParts) {
+export function createUpdateEngine({ folder, pipe, dataFolder, clock, log, onUpdate }: EngineParts) {
   const bundle = join(dataFolder, "update.bundle");
   const ending = new AbortController();
   let updating: UpdateState | undefined;
@@ -119,7 +120,7 @@ export function createUpdateEngine({ folder, dataFolder, clock, log, onUpdate }:
     await begun(await seen());
     // From here on the bundle is no download that could be continued.
     await rm(`${bundle}.source`, { force: true });
-    await ask(folder, "update");
+    await ask(pipe, "update");
     show({ step: "checking", percent: 0 });
     try {
       await follow(ending.signal);
@@ -200,14 +201,15 @@ export class InstallFailed extends Error {
 const progressMs = 500;
 const cleanAfterMs = 15_000;
 
-/** Writes a word into the pipe. Rejects with `failed` if nobody reads it. */
-export async function ask(folder: string, word: string): Promise<void> {
+/** Writes a word into the pipe. Rejects with `failed` if the descriptor is no pipe, or if nobody reads it. */
+export async function ask(pipe: number, word: string): Promise<void> {
   try {
-    await using pipe = await open(join(folder, "requests"), constants.O_WRONLY | constants.O_NONBLOCK);
-    await pipe.write(`${word}\n`);
+    // After a start without the pipe, the descriptor may be a terminal or a file.
+    if (!fstatSync(pipe).isFIFO()) throw new Error("it is no pipe");
+    await promisify(write)(pipe, `${word}\n`);
   } catch (error) {
     throw failed(
-      `the image did not take the request (${codeOf(error)}): restart it by its power switch`,
+      `the image did not take the request (${codeOf(error) || messageOf(error)}): restart it by its power switch`,
       error,
     );
   }

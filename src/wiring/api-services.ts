@@ -150,7 +150,7 @@ function createMachine(sources: ServiceSources) {
   const machine = sources.stops.add(
     "machine",
     createMachineControl({
-      ...{ ...sources, environment: process.env, stopMedia: sources.launcher.stop },
+      ...{ ...sources, environment: process.env, pipe: 0, stopMedia: sources.launcher.stop },
       onUpdate: (state) => sources.bus.emit("device.updating", state),
     }),
   );

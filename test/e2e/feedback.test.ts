@@ -89,7 +89,7 @@ test("a service that is killed leaves no shell that waits for a sound", async ()
     const lines = await Promise.all(
       all.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")),
     );
-    return lines.filter((line) => line.includes(join(place.folder, "bin/aplay"))).length;
+    return lines.filter((line) => line.includes(join(place.folder, ".bin/aplay"))).length;
   };
   await eventually(async () => expect(await shells()).toBe(1));
   process.kill(service.pid, "SIGKILL");

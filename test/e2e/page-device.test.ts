@@ -8,6 +8,7 @@ import { deviceForAll, port, startDevice } from "../helpers/device.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
 import { look, openPage, region, unnamed, violations } from "../helpers/page-visit.ts";
 import { eventually } from "../helpers/processes.ts";
+import { imageCommand } from "../helpers/stand-in-image.ts";
 import { noReaders } from "../helpers/tapdeck.ts";
 
 const remoteTest = test.skipIf(!canMakeNetworks);
@@ -146,7 +147,7 @@ remoteTest(
     const words = script.stdout.pipeThrough(new TextDecoderStream()).getReader();
     const word = async () => (await words.read()).value;
     expect(await word()).toBe("ready\n");
-    const image = made.use(await startDevice(noReaders, ["env", `TAPDECK_MACHINE=${folder}`]));
+    const image = made.use(await startDevice(noReaders, imageCommand(folder)));
     const { browser } = made.use(await startChromium({}, image.network.onDevice));
     const page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${port}/#device`);

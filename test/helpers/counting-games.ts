@@ -55,7 +55,7 @@ export async function gamePlace(retroArch = "") {
   const place = await makePlace();
   const card = join(place.folder, "card");
   // Players make no folders in the data folder itself.
-  const folder = join(place.folder, "home");
+  const folder = join(place.folder, ".home");
   const { command, environment = {} } = retroArchIn(folder);
   await place.config(`${readerConfig(`file:${card}`)}insert_mode = true
 [retroarch]

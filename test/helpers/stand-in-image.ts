@@ -9,6 +9,19 @@ import { linesOf } from "./lines.ts";
 import { eventually, printed } from "./processes.ts";
 import { program } from "./tapdeck.ts";
 
+/** Starts a program as the image does, with the pipe `requests` of this folder; its arguments come after these words. */
+export function imageCommand(folder: string, ...words: readonly string[]): readonly string[] {
+  return [
+    "env",
+    `TAPDECK_MACHINE=${folder}`,
+    "sh",
+    "-c",
+    'exec "$@" 0>"$TAPDECK_MACHINE/requests"',
+    "sh",
+    ...words,
+  ];
+}
+
 export type StandInImage = Awaited<ReturnType<typeof makeStandInImage>>;
 
 export async function makeStandInImage() {
@@ -36,8 +49,8 @@ export async function makeStandInImage() {
   await note("");
   return {
     folder,
-    /** Starts the service on this image. */
-    command: ["env", `TAPDECK_MACHINE=${folder}`, program],
+    /** Starts the service on this image: the pipe is its standard input. */
+    command: imageCommand(folder, program),
     /** Requests for an update so far. */
     updates: () => words.filter((word) => word === "update").length,
     /** The output of `tapdeck update`. */

@@ -117,6 +117,7 @@ test(
       "HOME",
       "LANG",
       "PATH",
+      "RUNTIME_DIRECTORY",
       "TAPDECK_FAULTS",
       "TAPDECK_MACHINE",
       "TAPDECK_REMOVABLE",
@@ -192,7 +193,7 @@ test(
   async () => {
     await board.shell(
       // Not in the data folder itself, whose files are hidden from players.
-      "mkdir -p /data/bin; printf '#!/bin/sh\\necho \"$1\" >/run/tapdeck/tmp/played\\nexec sleep 600\\n' >/data/bin/player; chmod 755 /data/bin /data/bin/player",
+      "mkdir -p /data/bin; printf '#!/bin/sh\\necho \"$1\" >/run/tapdeck/players/played\\nexec sleep 600\\n' >/data/bin/player; chmod 755 /data/bin /data/bin/player",
     );
     await board.shell("mkdir -p /data/tapdeck/media/SNES; echo game >/data/tapdeck/media/SNES/Game.sfc");
     await board.shell(
@@ -221,7 +222,7 @@ test(
       });
       const played = await until("the player", async () =>
         board
-          .shell("cat /run/tapdeck/tmp/played && stat -c %U /run/tapdeck/tmp/played")
+          .shell("cat /run/tapdeck/players/played && stat -c %U /run/tapdeck/players/played")
           .catch(() => undefined),
       );
       expect(played).toBe("/data/tapdeck/media/SNES/Game.sfc\ntapdeck");

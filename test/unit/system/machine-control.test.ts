@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { closeSync, openSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,6 +21,8 @@ async function image() {
       stdout: "pipe",
     }),
   );
+  const pipe = openSync(join(folder, "requests"), "w");
+  made.defer(() => closeSync(pipe));
   const words = reading.stdout.pipeThrough(new TextDecoderStream()).getReader();
   expect((await words.read()).value).toBe("ready\n");
   const server = Bun.serve({
@@ -35,6 +38,7 @@ async function image() {
   const control = made.use(
     createMachineControl({
       environment: { TAPDECK_MACHINE: folder },
+      pipe,
       dataFolder: folder,
       clock,
       log: silentLog,
@@ -74,6 +78,23 @@ test("on the image a restart and a shutdown stop the media and ask the root scri
   expect(device.stops()).toBe(2);
 });
 
+test("a word goes into a pipe only: without one, the request is refused, and a file stays as it is", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-machine-"));
+  const path = join(folder, "file");
+  const file = openSync(path, "w");
+  try {
+    using control = createMachineControl({
+      ...{ environment: { TAPDECK_MACHINE: folder }, pipe: file, dataFolder: folder },
+      ...{ clock: createManualClock(), log: silentLog, stopMedia: () => {}, onUpdate: () => {} },
+    });
+    expect(control.shutdown()).rejects.toThrow("the image did not take the request (it is no pipe)");
+    expect(await readFile(path, "utf8")).toBe("");
+  } finally {
+    closeSync(file);
+    await rm(folder, { recursive: true });
+  }
+});
+
 test("an update is fetched and handed over, and its progress is reported to its end", async () => {
   await using device = await image();
   const { control, folder, clock, states } = device;
@@ -111,7 +132,7 @@ test("the state of an update is read from the last line", () => {
 
 test("a machine that is not the image is not controlled", async () => {
   const control = createMachineControl({
-    ...{ environment: {}, dataFolder: "/nowhere", clock: createManualClock(), log: silentLog },
+    ...{ environment: {}, pipe: 0, dataFolder: "/nowhere", clock: createManualClock(), log: silentLog },
     ...{ stopMedia: () => {}, onUpdate: () => {} },
   });
   expect(control.actions).toEqual([]);
