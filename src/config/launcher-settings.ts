@@ -166,8 +166,8 @@ export const launchersHelp = `# Players of your own come before the built-in one
 # kind says how a player is spoken with: "mpv" and "retroarch" can be paused, asked how far they are, and more; they need
 # no command of their own. A "process" can be started and stopped. core names the libretro core of a "retroarch", or its
 # file, where the usual one of the system is not what you want. A "process" that names systems and no extensions may do
-# without {path}: **launch.system starts it. Players cannot read Tapdeck's own files, nor make new entries in the folders above
-# them, your home folder for instance. confined = false lifts that for a "process" that does not start with it, such as one
+# without {path}: **launch.system starts it. Players cannot read Tapdeck's own files, nor those that settings such as mqtt.key name, nor
+# make new entries in the folders above them, your home folder for instance. confined = false lifts that for a "process" that does not start with it, such as one
 # in a flatpak. stop_signal ("TERM", "INT", "QUIT" or "HUP") asks a player to end, and it has
 # stop_grace seconds, up to 30, to save what it must before it is made to end: "TERM" and 1 where you say nothing, and 5
 # for a "retroarch".

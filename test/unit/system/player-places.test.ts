@@ -1,0 +1,99 @@
+/** The options of tapdeck-confine for the places of a service, in a folder of the test. */
+import { expect, test } from "bun:test";
+import { mkdir, mkdtemp, realpath, rename, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { placesOf } from "../../../src/system/folders.ts";
+import { placeOptions, type ReachOfPlayers } from "../../../src/system/player-places.ts";
+
+const nothing: ReachOfPlayers = { hidden: [], kept: [], open: [] };
+
+/** The options without the folder of the test, for settings in `<folder>/config` and data in `<folder>/data/tapdeck`. */
+async function inFolder(
+  work: (
+    folder: string,
+    options: (named?: Partial<ReachOfPlayers>, more?: Readonly<Record<string, string>>) => readonly string[],
+  ) => Promise<void>,
+): Promise<void> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "tapdeck-places-")));
+  const options = (named: Partial<ReachOfPlayers> = {}, more: Readonly<Record<string, string>> = {}) => {
+    const environment = {
+      ...{
+        XDG_CONFIG_HOME: `${folder}/config`,
+        XDG_DATA_HOME: `${folder}/data`,
+        XDG_RUNTIME_DIR: `${folder}/run`,
+      },
+      ...more,
+    };
+    const all = placeOptions(placesOf({}, environment), { ...nothing, ...named }, environment);
+    return all.map((option) => option.replace(`=${folder}/`, "=")).toSorted();
+  };
+  try {
+    await work(folder, options);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+const ofData = [
+  "--home=data/tapdeck",
+  ...["bios", "media", "saves", "screenshots", "states"].map((name) => `--open=data/tapdeck/${name}`),
+];
+
+test("in a run folder of a person only the service's socket is hidden, and in its own all but the players' folders", () =>
+  inFolder(async (folder, options) => {
+    expect(options()).toEqual(
+      ["--hide=config/tapdeck", "--hide=run/tapdeck.sock", ...ofData, "--keep=run/tapdeck-sounds"].toSorted(),
+    );
+    const own = options({}, { RUNTIME_DIRECTORY: `${folder}/run` });
+    expect(own).toContain("--hide=run");
+    expect(own).toContain("--open=run/players");
+    expect(own.some((option) => option.startsWith("--open=run/tapdeck-saves-"))).toBe(true);
+    expect(own).toContain("--keep=run/tapdeck-sounds");
+  }));
+
+test("each link on the way to a hidden place is hidden, and the place that it leads to", () =>
+  inFolder(async (folder, options) => {
+    await mkdir(join(folder, "keys/new"), { recursive: true });
+    await symlink("keys", join(folder, "current"));
+    await symlink("./new/../new/key", join(folder, "keys/link"));
+    const hidden = (path: string) =>
+      options({ hidden: [join(folder, path)] }).filter((option) => /=(keys|current|key|loop)/.test(option));
+    expect(hidden("current/link")).toEqual(["--hide=current", "--hide=keys/link", "--hide=keys/new/key"]);
+    // A target that changes counts at the next start of a player.
+    await rename(join(folder, "keys"), join(folder, "keys-of-before"));
+    expect(hidden("current/link")).toEqual(["--hide=current", "--hide=keys/link"]);
+    await symlink("loop", join(folder, "loop"));
+    expect(hidden("loop/key")).toEqual(["--hide=loop", "--hide=loop/key"]);
+  }));
+
+test("a link of the data folder itself is hidden, so that a player cannot lead the next start to other data", () =>
+  inFolder(async (folder, options) => {
+    await mkdir(join(folder, "disk/deck"), { recursive: true });
+    await mkdir(join(folder, "data"));
+    await symlink("../disk/deck", join(folder, "data/tapdeck"));
+    expect(options()).toContain("--hide=data/tapdeck");
+    expect(options()).toContain("--home=disk/deck");
+    expect(options()).toContain("--open=disk/deck/media");
+  }));
+
+test("no folder of media and no program of a launcher opens what is hidden, not even by a link", () =>
+  inFolder(async (folder, options) => {
+    const media = join(folder, "data/tapdeck/media");
+    await mkdir(media, { recursive: true });
+    await symlink("../tls", join(media, "link"));
+    const paths = ["data/tapdeck/tls", "data/tapdeck/media/link", "config/tapdeck", "data/tapdeck"].map(
+      (path) => join(folder, path),
+    );
+    expect(options({ open: paths, kept: paths })).toEqual(options());
+  }));
+
+test("programs are kept unless they belong to the system or lie among media", () =>
+  inFolder(async (folder, options) => {
+    const [beside, among] = [join(folder, "bin/play"), join(folder, "games/play")];
+    const kept = options({ kept: [beside, among, "/usr/bin/mpv", "/bin/sh"], open: [join(folder, "games")] });
+    expect(kept.filter((option) => option.startsWith("--keep="))).toEqual([
+      "--keep=bin/play",
+      "--keep=run/tapdeck-sounds",
+    ]);
+  }));
