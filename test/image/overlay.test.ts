@@ -279,7 +279,7 @@ async function startedWith(conf: string, files: Readonly<Record<string, string>>
     await writeFile(join(folder, "usr/lib/tapdeck/serve"), serve);
     // Stands for the watchdog.
     const notes =
-      "#!/bin/sh\n{ env; echo umask=$(umask); stat -c '%a %U %n' /run/tapdeck /run/tapdeck/*; cat /run/faults/* || :; } >/run/notes 2>&1\n";
+      "#!/bin/sh\n{ env; echo umask=$(umask); stat -c '%a %U %n' /run/tapdeck /run/tapdeck/*; stat -c '%a %U %n' /run/tapdeck-machine/*; echo asked >&0; read -r word; echo \"pipe=$word\"; cat /run/faults/* || :; } >/run/notes 2>&1\n";
     await writeFile(join(folder, "usr/bin/tapdeck-watchdog"), notes, { mode: 0o755 });
     await mkdir(join(folder, "boot"));
     for (const [name, content] of Object.entries(files)) await writeFile(join(folder, "boot", name), content);
@@ -291,11 +291,13 @@ async function startedWith(conf: string, files: Readonly<Record<string, string>>
 }
 
 test.skipIf(process.getuid?.() !== 0)(
-  "the rights of strangers in tapdeck.conf reach the service, no line leaves them to the settings, and its files are closed to others",
+  "the rights of strangers in tapdeck.conf reach the service, no line leaves them to the settings, and its files and the pipe of the root script are closed to others",
   async () => {
     const closed = await startedWith("anonymous=none\n");
     expect(closed).toMatch(/^TAPDECK_ANONYMOUS=none$/m);
     expect(closed).toContain("umask=0077\n700 tapdeck /run/tapdeck\n700 tapdeck /run/tapdeck/tmp\n");
+    // The service inherits the pipe of the root script, and its user may not open it.
+    expect(closed).toContain("600 root /run/tapdeck-machine/requests\npipe=asked\n");
     expect(await startedWith("#anonymous=none\nhost_name=deck\n")).not.toContain("TAPDECK_ANONYMOUS");
     expect(await startedWith("anonymous=noone\n")).toMatch(/^TAPDECK_ANONYMOUS=none$/m);
   },
