@@ -13,7 +13,7 @@ export interface MachinePaths {
   readonly boot: string;
   /** The file of `UpdateNote`; on the data partition, so it outlives the slot. */
   readonly note: string;
-  /** A bundle that is fetched by its address. */
+  /** A bundle that is fetched by its address; in a folder that only root writes. */
   readonly fetched: string;
   readonly partition: (slot: BootSlot) => Promise<string>;
   /** Remounts the boot partition for writing, or for reading only. */
@@ -26,7 +26,7 @@ export const imagePaths: MachinePaths = {
   settings: "/etc",
   boot: "/boot",
   note: "/data/state/update",
-  fetched: "/data/tapdeck/update.fetched",
+  fetched: "/data/state/update.fetched",
   partition: async (slot) => (await said(["/usr/lib/tapdeck/partition", slot === "a" ? "2" : "3"])).trim(),
   allowWriting: async (allow) =>
     void (await said(["mount", "-o", `remount,${allow ? "rw" : "ro"}`, "/boot"])),

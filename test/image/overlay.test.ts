@@ -264,7 +264,9 @@ async function inRoot<Value>(work: (folder: string) => Promise<Value>): Promise<
       await mkdir(join(folder, name), { recursive: true });
     await run(["chroot", folder, busybox, "--install", "-s", "/bin"]);
     await mkdir(join(folder, "etc"));
-    const names = ["serve", "read-conf", "judge-conf", "fault"].map((name) => `usr/lib/tapdeck/${name}`);
+    const names = ["serve", "own-folder", "read-conf", "judge-conf", "fault"].map(
+      (name) => `usr/lib/tapdeck/${name}`,
+    );
     for (const name of ["etc/passwd", "etc/group", ...names])
       await copyFile(join(overlay, name), join(folder, name));
     return work(folder);
@@ -279,7 +281,7 @@ async function startedWith(conf: string, files: Readonly<Record<string, string>>
     await writeFile(join(folder, "usr/lib/tapdeck/serve"), serve);
     // Stands for the watchdog.
     const notes =
-      "#!/bin/sh\n{ env; echo umask=$(umask); stat -c '%a %U %n' /run/tapdeck /run/tapdeck/*; stat -c '%a %U %n' /run/tapdeck-machine/*; echo asked >&0; read -r word; echo \"pipe=$word\"; cat /run/faults/* || :; } >/run/notes 2>&1\n";
+      "#!/bin/sh\n{ env; echo umask=$(umask); stat -c '%a %U:%G %n' /run/tapdeck /run/tapdeck/* /run/tapdeck-fleet/* /run/tapdeck-machine/*; echo asked >&0; read -r word; echo \"pipe=$word\"; cat /run/faults/* || :; } >/run/notes 2>&1\n";
     await writeFile(join(folder, "usr/bin/tapdeck-watchdog"), notes, { mode: 0o755 });
     await mkdir(join(folder, "boot"));
     for (const [name, content] of Object.entries(files)) await writeFile(join(folder, "boot", name), content);
@@ -295,9 +297,11 @@ test.skipIf(process.getuid?.() !== 0)(
   async () => {
     const closed = await startedWith("anonymous=none\n");
     expect(closed).toMatch(/^TAPDECK_ANONYMOUS=none$/m);
-    expect(closed).toContain("umask=0077\n700 tapdeck /run/tapdeck\n700 tapdeck /run/tapdeck/tmp\n");
+    expect(closed).toContain(
+      "umask=0077\n700 tapdeck:tapdeck /run/tapdeck\n700 tapdeck:tapdeck /run/tapdeck/tmp\n",
+    );
     // The service inherits the pipe of the root script, and its user may not open it.
-    expect(closed).toContain("600 root /run/tapdeck-machine/requests\npipe=asked\n");
+    expect(closed).toContain("600 root:root /run/tapdeck-machine/requests\npipe=asked\n");
     expect(await startedWith("#anonymous=none\nhost_name=deck\n")).not.toContain("TAPDECK_ANONYMOUS");
     expect(await startedWith("anonymous=noone\n")).toMatch(/^TAPDECK_ANONYMOUS=none$/m);
   },
@@ -315,15 +319,15 @@ test.skipIf(process.getuid?.() !== 0)(
     const words = notes.split("\n").filter((line) => /^TAPDECK_(SITE|.*_URL|.*_FILE|CARDS_KEY)=/.test(line));
     expect(words.toSorted()).toEqual([
       "TAPDECK_CARDS_URL=https://c.example/a?b=c&d",
-      "TAPDECK_CA_FILE=/run/tapdeck/ca_file",
-      "TAPDECK_KEY_FILE=/run/tapdeck/key_file",
+      "TAPDECK_CA_FILE=/run/tapdeck-fleet/ca_file",
+      "TAPDECK_KEY_FILE=/run/tapdeck-fleet/key_file",
       "TAPDECK_MQTT_URL=mqtts://broker.example:8883",
       "TAPDECK_SITE=hall",
-      "TAPDECK_STAFF_KEY_FILE=/run/tapdeck/staff_key",
+      "TAPDECK_STAFF_KEY_FILE=/run/tapdeck-fleet/staff_key",
     ]);
     expect(notes).not.toContain("5a5a");
-    expect(notes).toMatch(/^600 tapdeck \/run\/tapdeck\/staff_key$/m);
-    expect(notes).toMatch(/^600 tapdeck \/run\/tapdeck\/key_file$/m);
+    expect(notes).toMatch(/^640 root:tapdeck \/run\/tapdeck-fleet\/staff_key$/m);
+    expect(notes).toMatch(/^640 root:tapdeck \/run\/tapdeck-fleet\/key_file$/m);
     expect(notes).toContain("certificate_file in tapdeck.conf names away.pem, and there is no such file");
   },
 );

@@ -88,7 +88,7 @@ test.each([
     const said = await board.shell(`tapdeck update ${updates.address(name)} 2>&1 </dev/null | tail -n 1`);
     expect(said).toBe(`tapdeck: ${sentence}`);
     expect(card.writtenBytes(slotFrom.b, dataFrom)).toBe(0);
-    expect(await board.shell("ls /data/tapdeck/update.fetched 2>/dev/null; true")).toBe("");
+    expect(await board.shell("ls /data/state/update.fetched 2>/dev/null; true")).toBe("");
   },
   patienceMs,
 );
@@ -167,7 +167,7 @@ test(
     ]);
     // Of the updates that the power cut ended, that hung, and that works; the bundle itself is gone.
     const left = await board.shell(
-      "cd /data/tapdeck && ls -1 backups/before-* update.bundle update.fetched 2>/dev/null || true",
+      "cd /data/tapdeck && ls -1 backups/before-* update.bundle /data/state/update.fetched 2>/dev/null || true",
     );
     expect(left.split("\n")).toEqual([1, 2, 3].map((number) => `backups/before-update-${number}.tapdeck`));
     await board.shell("tapdeck call device.restart </dev/null");

@@ -109,27 +109,27 @@ test("the words of a fleet override the file, each word all of its settings, and
       TAPDECK_MQTT_URL: "mqtts://broker.example",
       TAPDECK_HAWKBIT_URL: "https://hawkbit.example",
       TAPDECK_UPDATE_URL: "https://updates.example/index.json",
-      TAPDECK_TOKEN_FILE: "/run/tapdeck/token_file",
+      TAPDECK_TOKEN_FILE: "/run/tapdeck-fleet/token_file",
       TAPDECK_CARDS_URL: "https://cards.example/all",
       TAPDECK_CARDS_KEY: "5a".repeat(32),
-      TAPDECK_CA_FILE: "/run/tapdeck/ca_file",
-      TAPDECK_CERTIFICATE_FILE: "/run/tapdeck/certificate_file",
-      TAPDECK_KEY_FILE: "/run/tapdeck/key_file",
+      TAPDECK_CA_FILE: "/run/tapdeck-fleet/ca_file",
+      TAPDECK_CERTIFICATE_FILE: "/run/tapdeck-fleet/certificate_file",
+      TAPDECK_KEY_FILE: "/run/tapdeck-fleet/key_file",
     },
   );
   expect(settings.current()).toMatchObject({
     api: { anonymous: "look", metrics: true },
     device: { site: "hall" },
     mqtt: {
-      ...{ url: "mqtts://broker.example", user: "deck", ca: "/run/tapdeck/ca_file" },
-      ...{ certificate: "/run/tapdeck/certificate_file", key: "/run/tapdeck/key_file" },
+      ...{ url: "mqtts://broker.example", user: "deck", ca: "/run/tapdeck-fleet/ca_file" },
+      ...{ certificate: "/run/tapdeck-fleet/certificate_file", key: "/run/tapdeck-fleet/key_file" },
     },
-    cards: { url: "https://cards.example/all", key: "5a".repeat(32), caFile: "/run/tapdeck/ca_file" },
+    cards: { url: "https://cards.example/all", key: "5a".repeat(32), caFile: "/run/tapdeck-fleet/ca_file" },
     update: { url: "https://updates.example/index.json" },
     fleet: {
-      ...{ hawkbitUrl: "https://hawkbit.example", tokenFile: "/run/tapdeck/token_file" },
-      ...{ certificateFile: "/run/tapdeck/certificate_file", keyFile: "/run/tapdeck/key_file" },
-      caFile: "/run/tapdeck/ca_file",
+      ...{ hawkbitUrl: "https://hawkbit.example", tokenFile: "/run/tapdeck-fleet/token_file" },
+      ...{ certificateFile: "/run/tapdeck-fleet/certificate_file", keyFile: "/run/tapdeck-fleet/key_file" },
+      caFile: "/run/tapdeck-fleet/ca_file",
     },
   });
   expect(settings.fault()).toBeUndefined();
