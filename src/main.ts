@@ -5,12 +5,14 @@
  */
 // This import comes first, because it may restart the program.
 import "./system/clean-start.ts";
+import { dirname } from "node:path";
 import { drivers, forbidCoreDumps, openUinput, refuseAt, setConsole } from "../drivers/index.ts";
 import { parseArguments } from "./cli/arguments.ts";
 import { runCommand } from "./cli/cli.ts";
 import { startService } from "./compose.ts";
 import { overridesOf } from "./config/overrides.ts";
 import { readConfig } from "./config/read-config.ts";
+import { asOwnerOf } from "./core/as-owner.ts";
 import { exitCodes, messageOf, StartError } from "./core/errors.ts";
 import { jobArgument, watchArgument } from "./media/scan/indexer.ts";
 import { drawArgument } from "./screen/painter.ts";
@@ -71,7 +73,8 @@ async function serve(options: PlaceOptions, write: (line: string) => void): Prom
 
 async function configOf(options: PlaceOptions) {
   const { configPath, configNamed, dataFolder } = placesOf(options, process.env);
-  return readConfig(configPath, { dataFolder, mustExist: configNamed });
+  // A link of another user must not make root read its own files here.
+  return asOwnerOf(dirname(configPath), () => readConfig(configPath, { dataFolder, mustExist: configNamed }));
 }
 
 function signalled(signals: readonly NodeJS.Signals[]): Promise<void> {

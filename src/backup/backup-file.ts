@@ -33,6 +33,11 @@ export interface BackupFacts {
 /** Writes the lines, and returns once the file is on the disk. Throws `failed` for one that would be too large. */
 export async function writeBackup(path: string, lines: AsyncIterable<string>): Promise<BackupFacts> {
   await using file = await open(path, "w", 0o600);
+  return await writeBackupTo(file, lines);
+}
+
+/** `writeBackup` to an open file, which stays open. */
+export async function writeBackupTo(file: FileHandle, lines: AsyncIterable<string>): Promise<BackupFacts> {
   const hash = createHash("sha256");
   // The loop below reports an error of the lines.
   const packed = pipeline(Readable.from(bounded(lines)), createGzip(), () => {});

@@ -1,5 +1,5 @@
 /** Makes a backup of the present state: settings, mappings, history, positions, and with a passphrase clients and keys. */
-import { chown, mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { breather } from "../config/mapping-files.ts";
 import { readConfigText } from "../config/read-config.ts";
@@ -11,7 +11,7 @@ import { type BackupRow, readBackupRows, schemaVersion } from "../store/backup-r
 import { syncFolderAsync } from "../store/database-files.ts";
 import type { ServicePlaces } from "../system/folders.ts";
 import { tapdeckVersion } from "../system/own-program.ts";
-import { type BackupFacts, writeBackup } from "./backup-file.ts";
+import { type BackupFacts, writeBackup, writeBackupTo } from "./backup-file.ts";
 import { sealPart } from "./sealed-part.ts";
 
 export type BackupPlaces = Pick<ServicePlaces, "configPath" | "dataFolder">;
@@ -48,19 +48,17 @@ export interface MadeBackup extends BackupFacts {
   readonly kept?: string;
 }
 
-/** Writes a backup to `path`. With a passphrase it holds clients and keys. */
+/** Writes a backup to a path, or to an open file. With a passphrase it holds clients and keys. */
 export async function makeBackup(
-  path: string,
+  to: string | FileHandle,
   places: BackupPlaces,
   passphrase?: string,
 ): Promise<MadeBackup> {
   const leftOut: string[] = [];
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const facts = await writeBackup(
-    path,
-    linesOf(places, passphrase, (why) => leftOut.push(why)),
-  );
-  return { ...facts, leftOut };
+  const lines = linesOf(places, passphrase, (why) => leftOut.push(why));
+  if (typeof to !== "string") return { ...(await writeBackupTo(to, lines)), leftOut };
+  await mkdir(dirname(to), { recursive: true, mode: 0o700 });
+  return { ...(await writeBackup(to, lines)), leftOut };
 }
 
 async function* linesOf(
@@ -154,8 +152,5 @@ export async function keepBackup(
   for (const number of excess) await rm(pathOf(number), { force: true });
   // Power cuts must not bring back the deleted ones of several backups.
   if (excess.length > 0) await syncFolderAsync(folder);
-  // Root makes it without the service, which must be able to delete it.
-  const { uid, gid } = await stat(places.dataFolder);
-  for (const path of [folder, pathOf(next)]) await chown(path, uid, gid).catch(() => {});
   return { ...made, kept: basename(pathOf(next)) };
 }

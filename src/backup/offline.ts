@@ -1,11 +1,15 @@
-/** Backup and restore without a service, on the files of its data folder. */
+/** Backup and restore without a service, on the files of its data folder. root acts as the owner of that folder. */
 import { existsSync } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
+import { type FileHandle, mkdir, open, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { asOwnerOf, otherOwnerOf } from "../core/as-owner.ts";
 import { systemClock } from "../core/clock.ts";
+import { backupFileBytesMax } from "../core/console-limits.ts";
 import type { BackupContent } from "../core/device-shapes.ts";
 import { failed } from "../core/errors.ts";
+import { fileFault } from "../core/file-faults.ts";
 import { createLog } from "../core/log.ts";
-import { lockFolderOf } from "../store/database-files.ts";
+import { lockFolderOf, writeBehind } from "../store/database-files.ts";
 import { openSound } from "../store/open.ts";
 import { completeRestore, decideRestore } from "./apply-restore.ts";
 import { presentConfig } from "./backup-checks.ts";
@@ -13,10 +17,14 @@ import { type BackupPlaces, backupPaths, keepBackup, type MadeBackup, makeBackup
 import { stageRestore } from "./stage-restore.ts";
 
 /** Throws `failed` if there is nothing to back up, and `StartError` if a service uses the folder. */
-export async function backupOffline(
+export function backupOffline(
   places: BackupPlaces,
-  to: { readonly file: string; readonly passphrase: string | undefined } | { readonly before: "update" },
+  to: { readonly file: FileHandle; readonly passphrase: string | undefined } | { readonly before: "update" },
 ): Promise<MadeBackup> {
+  return asOwnerOf(places.dataFolder, () => backUp(places, to));
+}
+
+async function backUp(places: BackupPlaces, to: Parameters<typeof backupOffline>[1]): Promise<MadeBackup> {
   if (!existsSync(backupPaths(places).database))
     throw failed(
       `there is no database in ${places.dataFolder}, so there is nothing to back up: name the folder with --data`,
@@ -31,22 +39,56 @@ export async function backupOffline(
 export async function restoreOffline(
   file: string,
   places: BackupPlaces,
-  { passphrase, isTrial }: { readonly passphrase: string | undefined; readonly isTrial: boolean },
-): Promise<BackupContent & { readonly kept?: string; readonly folder?: string }> {
-  await mkdir(backupPaths(places).folder, { recursive: true, mode: 0o700 });
-  // An earlier one may not be complete.
-  await complete(places);
-  const { content, kept } = await prepare(file, places, { passphrase, isTrial });
-  if (kept === undefined) return content;
-  await complete(places);
-  return { ...content, kept, folder: backupPaths(places).folder };
+  options: RestoreOptions,
+): Promise<Restored> {
+  if ((await otherOwnerOf(places.dataFolder)) === undefined) return restore(file, places, options);
+  // The owner of the folder may not be able to read the file.
+  const bytes = await asOwnerOf(dirname(file), () => startOf(file));
+  return asOwnerOf(places.dataFolder, () => restore(bytes, places, options));
 }
 
-async function prepare(
-  file: string,
+interface RestoreOptions {
+  readonly passphrase: string | undefined;
+  readonly isTrial: boolean;
+}
+
+type Restored = BackupContent & { readonly kept?: string; readonly folder?: string };
+
+/** The file, or more of it than a backup may have. */
+async function startOf(file: string): Promise<Uint8Array> {
+  try {
+    await using opened = await open(file);
+    const bytes = new Uint8Array(backupFileBytesMax + 1);
+    let count = 0;
+    for (let read = -1; read !== 0 && count < bytes.length; count += read)
+      read = (await opened.read(bytes, count, bytes.length - count, count)).bytesRead;
+    return bytes.subarray(0, count);
+  } catch (error) {
+    throw failed(`the backup cannot be read: ${fileFault(error)}`, error);
+  }
+}
+
+async function restore(
+  source: string | Uint8Array,
   places: BackupPlaces,
-  { passphrase, isTrial }: Parameters<typeof restoreOffline>[2],
-) {
+  options: RestoreOptions,
+): Promise<Restored> {
+  const { folder, given } = backupPaths(places);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  // An earlier one may not be complete.
+  await complete(places);
+  try {
+    if (typeof source !== "string") await writeBehind(given, source);
+    const { content, kept } = await prepare(typeof source === "string" ? source : given, places, options);
+    if (kept === undefined) return content;
+    await complete(places);
+    return { ...content, kept, folder };
+  } finally {
+    await rm(given, { force: true });
+  }
+}
+
+async function prepare(file: string, places: BackupPlaces, { passphrase, isTrial }: RestoreOptions) {
   using _lock = openedFolder(places);
   const content = await stageRestore(file, places, { passphrase, present: await presentConfig(places) });
   if (isTrial) {

@@ -1,5 +1,5 @@
 /** `tapdeck backup` and `tapdeck restore`: over the service that runs, or on the files of its data folder without one. */
-import { open, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
@@ -8,6 +8,7 @@ import type { BackupPlaces } from "../backup/make-backup.ts";
 import { backupOffline, restoreOffline } from "../backup/offline.ts";
 import { checkPassphrase } from "../backup/stage-restore.ts";
 import { type Client, connect } from "../client/client.ts";
+import { asOwnerOf } from "../core/as-owner.ts";
 import { backupPassphraseCharsMax } from "../core/console-limits.ts";
 import type { BackupContent } from "../core/device-shapes.ts";
 import { exitCodes, exitFailure, ifThere, ServiceError, StartError } from "../core/errors.ts";
@@ -36,17 +37,19 @@ export async function runBackup(
   { words: [file = ""], passphraseFile, json, force }: CommandLine,
   { screen, places, door }: BackupParts,
 ) {
-  await checkTarget(file, force);
+  const folder = dirname(file);
+  await asOwnerOf(folder, () => checkTarget(file, force));
   const question = "Passphrase for the paired phones and keys (empty: they are left out): ";
   const passphrase = await passphraseOf(passphraseFile, json ? undefined : question, "Once more: ");
   const fresh = `${file}.${process.pid}.new`;
   try {
-    const made = await asExit(() =>
-      door === undefined
-        ? backupOffline(places, { file: fresh, passphrase })
-        : download(door, fresh, passphrase),
-    );
-    await rename(fresh, file);
+    const made = await asExit(async () => {
+      await using written = await asOwnerOf(folder, () => open(fresh, "wx", 0o600));
+      return door === undefined
+        ? await backupOffline(places, { file: written, passphrase })
+        : await download(door, written, passphrase);
+    });
+    await asOwnerOf(folder, () => rename(fresh, file));
     for (const one of made.leftOut) screen.prompt(printable(`left out: ${one}`));
     if (json) screen.print(JSON.stringify({ file, ...made }));
     else
@@ -56,7 +59,7 @@ export async function runBackup(
         ),
       );
   } finally {
-    await rm(fresh, { force: true });
+    await asOwnerOf(folder, () => rm(fresh, { force: true }));
   }
 }
 
@@ -78,11 +81,10 @@ async function checkTarget(file: string, force: boolean): Promise<void> {
   if (found.size > 0 && !force) throw refuse(`${file}: there is a backup already: --force replaces it`);
 }
 
-async function download({ client, http }: ServiceDoor, file: string, passphrase: string | undefined) {
+async function download({ client, http }: ServiceDoor, written: FileHandle, passphrase: string | undefined) {
   const made = await client.call("backup", passphrase === undefined ? {} : { passphrase });
   const response = await fetch(http.url, { ...(http.unix === undefined ? {} : { unix: http.unix }) });
   if (!response.ok || response.body === null) throw exitFailure((await response.text()).trim());
-  await using written = await open(file, "wx", 0o600);
   for await (const chunk of response.body) await written.write(chunk);
   await written.sync();
   if ((await written.stat()).size !== made.bytes) throw exitFailure("the backup was cut short: try again");
@@ -111,7 +113,8 @@ export async function runRestore(asked: CommandLine, { screen, places, door }: B
   if (check) {
     const passphrase = await passphraseOf(passphraseFile);
     // The check of the service or of the files above leaves the encrypted part closed.
-    if (passphrase !== undefined) await asExit(() => checkPassphrase(file, passphrase));
+    if (passphrase !== undefined)
+      await asExit(() => asOwnerOf(dirname(file), () => checkPassphrase(file, passphrase)));
     return screen.print(json ? JSON.stringify(content) : contentText(content));
   }
   if (!json) screen.print(contentText(content));

@@ -5,6 +5,7 @@ import type { BackupPlaces } from "../backup/make-backup.ts";
 import { type Client, connect, type Notification, RpcError } from "../client/client.ts";
 import { template } from "../config/settings-table.ts";
 import type { Config } from "../config/shape.ts";
+import { asOwnerOf } from "../core/as-owner.ts";
 import { assert, codeOf, exitCodes, exitFailure, StartError } from "../core/errors.ts";
 import { fileFault } from "../core/file-faults.ts";
 import { didYouMean, isRecord, printable, printableJson } from "../core/text.ts";
@@ -162,8 +163,10 @@ async function updateSystem(asked: CommandLine, parts: CliParts): Promise<number
 async function printConfig({ write, json }: CommandLine, path: string): Promise<void> {
   if (!write) return print(json ? JSON.stringify({ toml: template() }) : template().trimEnd());
   try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    await writeFile(path, template(), { flag: "wx", mode: 0o600 });
+    await asOwnerOf(dirname(path), async () => {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await writeFile(path, template(), { flag: "wx", mode: 0o600 });
+    });
     print(json ? JSON.stringify({ wrote: path }) : `wrote ${path}`);
   } catch (error) {
     const why =

@@ -74,7 +74,7 @@ function ofData(name: string): string {
   return name.startsWith("config/") ? `/data/${name}` : `/data/tapdeck/${name}`;
 }
 
-/** These name the folders for a program that acts as their owner (src/system/as-owner.ts), or run as the service's user. */
+/** These name the folders for a program that acts as their owner (src/core/as-owner.ts), or run as the service's user. */
 const asOwner = ["usr/lib/tapdeck/machine", "usr/lib/tapdeck/try-update", "usr/lib/tapdeck/players/mpv"];
 
 /** Stand for programs that need a machine. A mount of a folder outside opens it to others, and leaves a file there. */

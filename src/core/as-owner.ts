@@ -1,0 +1,60 @@
+/**
+ * root and the files of others. A user could put a link into a folder of their own, for root to follow. So a command of root acts
+ * as that user there: a link opens nothing that the user could not open, and what root makes there belongs to the user.
+ */
+import { lstat, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { exitFailure, messageOf } from "./errors.ts";
+
+interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/**
+ * Runs `work` as the user who may replace what is at `path`. This changes the user of the whole process meanwhile, so it is for
+ * commands, which do one thing at a time, and not for the service. Without root's rights, and for a path of root's own, it only
+ * calls `work`.
+ */
+export async function asOwnerOf<Value>(path: string, work: () => Promise<Value>): Promise<Value> {
+  const owner = await otherOwnerOf(path);
+  if (owner === undefined) return work();
+  const before = { gid: process.getegid?.() ?? 0, groups: process.getgroups?.() ?? [] };
+  try {
+    process.setgroups?.([owner.gid]);
+    process.setegid?.(owner.gid);
+    process.seteuid?.(owner.uid);
+  } catch (error) {
+    throw exitFailure(`root cannot act as the owner of ${path}: ${messageOf(error)}`, error);
+  }
+  try {
+    return await work();
+  } finally {
+    process.seteuid?.(0);
+    process.setegid?.(before.gid);
+    process.setgroups?.(before.groups);
+  }
+}
+
+/**
+ * The user who may replace what is at `path`: the owner of the first part of it that is not root's. Undefined if there is none, or
+ * this process has no rights of root to give up.
+ */
+export async function otherOwnerOf(path: string): Promise<Owner | undefined> {
+  if (process.geteuid?.() !== 0) return undefined;
+  for (const part of partsOf(resolve(path))) {
+    // A link may have another owner than the folder to which it leads.
+    for (const look of [lstat, stat]) {
+      // The rest of the path is not there yet.
+      const found = await look(part).catch(() => undefined);
+      if (found === undefined) return undefined;
+      if (found.uid !== 0) return { uid: found.uid, gid: found.gid };
+    }
+  }
+  return undefined;
+}
+
+/** The folders on the way to `path`, from the root of the file system on, and itself. */
+function partsOf(path: string): readonly string[] {
+  return dirname(path) === path ? [path] : [...partsOf(dirname(path)), path];
+}
