@@ -336,7 +336,9 @@ static void write_state(struct guard *guard) {
   if (length < 0 || (size_t)snprintf(fresh, sizeof fresh, "%s.new", path) >= sizeof fresh) return;
   if ((size_t)length > sizeof line - 2) length = sizeof line - 2;
   line[length++] = '\n';
-  const int file = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  /* The service's user may write to the folder: what it put there is neither opened nor followed. */
+  unlink(fresh);
+  const int file = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   bool kept = file >= 0 && share_state(guard->options, file);
   kept = kept && write(file, line, (size_t)length) == length && fsync(file) == 0;
   if (file >= 0) close(file);
@@ -360,7 +362,8 @@ static void read_state(struct guard *guard) {
   char line[line_max] = "", event[16], why[160];
   long long when;
   int resets;
-  const int file = guard->options->state == NULL ? -1 : open(guard->options->state, O_RDONLY | O_CLOEXEC);
+  const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK; /* A pipe there would block the start. */
+  const int file = guard->options->state == NULL ? -1 : open(guard->options->state, flags);
   if (file < 0) return;
   const ssize_t length = read(file, line, sizeof line - 1);
   close(file);

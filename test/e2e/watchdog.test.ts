@@ -3,7 +3,18 @@
  * service would send. A plain file stands for /dev/watchdog: each feed is one byte in it, and an orderly end a `V`.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  constants,
+  link,
+  lstat,
+  mkdtemp,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "../../src/client/client.ts";
@@ -322,6 +333,27 @@ test.concurrent("the state file is its owner's alone, or readable to the group t
   expect([mode & 0o777, uid, gid]).toEqual([0o640, 0, 2345]);
 });
 
+test.concurrent("pipes and links of the service's user in the place of the state file are neither opened nor followed", async () => {
+  await using pipes = await startScripted("well", [], {
+    prepare: (path) => run("mkfifo", path, `${path}.new`),
+  });
+  await using links = await startScripted("well", [], {
+    async prepare(path) {
+      await writeFile(`${path}-other`, "event=giving-up time=1 restarts=3 resets=0 why=it hung\n");
+      await symlink(`${path}-other`, path);
+      await link(`${path}-other`, `${path}.new`);
+    },
+  });
+  for (const guard of [pipes, links]) {
+    process.kill(await guard.servicePid(1), "SIGKILL");
+    await guard.servicePid(2);
+    const { mode, nlink } = await lstat(guard.statePath);
+    expect([mode & constants.S_IFMT, nlink]).toEqual([constants.S_IFREG, 1]);
+    expect(await guard.state()).toMatch(/^event=restart .* resets=0 /);
+  }
+  expect(await readFile(`${links.statePath}-other`, "utf8")).toStartWith("event=giving-up ");
+});
+
 test.concurrent("beside another supervisor it feeds at pongs only, starts nothing, and says that the service is silent", async () => {
   await using guard = await startGuard(freePort(), ["--supervise=no", "--grace-ms=100"], []);
   await eventually(async () => expect(await guard.state()).toStartWith("event=silent "));
@@ -559,6 +591,8 @@ interface Guard {
 interface Extra {
   /** The content of the state file before the start. */
   readonly state?: string;
+  /** Called with the path of the state file before the start. */
+  readonly prepare?: (path: string) => Promise<void>;
   readonly env?: Readonly<Record<string, string>>;
   readonly watchdog?: string;
 }
@@ -567,12 +601,13 @@ async function startGuard(
   port: number,
   options: readonly string[],
   service: readonly string[],
-  { state, env = {}, watchdog = tool("watchdog") }: Extra = {},
+  { state, prepare, env = {}, watchdog = tool("watchdog") }: Extra = {},
 ): Promise<Guard> {
   const folder = await temporary();
   const at = (name: string) => join(folder.path, name);
   await writeFile(at("device"), "");
   if (state !== undefined) await writeFile(at("state"), state, "latin1");
+  await prepare?.(at("state"));
   const times = ["--ping-ms=50", "--pong-ms=400", "--grace-ms=20000", "--stop-ms=400"];
   const places = [`--port=${port}`, `--device=${at("device")}`, `--state=${at("state")}`];
   const behind =

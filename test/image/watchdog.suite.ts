@@ -101,6 +101,32 @@ test(
   patienceMs,
 );
 
+test(
+  "links of the service's user lead root nowhere: at a start of the service, in a restore, at a start of the machine",
+  async () => {
+    const look = "ls -ldn /data/secret /data/secret/file; cat /data/secret/file";
+    await board.shell("mkdir -m 0700 /data/secret; (umask 077; echo root >/data/secret/file)");
+    const before = await board.shell(look);
+    await board.shell("rm -rf /data/tapdeck/states /data/tapdeck/backups");
+    const links = "/data/tapdeck/states /data/tapdeck/backups /run/tapdeck/planted";
+    await board.shell(
+      `for link in ${links}; do ln -s /data/secret $link; chown -h tapdeck:tapdeck $link; done`,
+    );
+    await untilAnswersAgain("/etc/init.d/S90tapdeck restart");
+    expect(await board.shell(look)).toBe(before);
+    await board.shell("/etc/init.d/S90tapdeck stop; tapdeck backup /data/one.tapdeck </dev/null");
+    // It needs the folder of backups.
+    expect(await board.shell("tapdeck restore /data/one.tapdeck </dev/null || echo refused")).toContain(
+      "refused",
+    );
+    expect(await board.shell(look)).toBe(before);
+    await board.shell("sync; reboot");
+    await untilRestarted();
+    expect(await board.shell(look)).toBe(before);
+  },
+  patienceMs,
+);
+
 test.if(process.env.THOROUGH === "1")(
   "without the hardware, such a machine stays dead",
   async () => {
