@@ -3,6 +3,7 @@ import { type FileHandle, mkdir, readdir, readFile, rename, rm, stat } from "nod
 import { basename, dirname, join } from "node:path";
 import { breather } from "../config/mapping-files.ts";
 import { readConfigText } from "../config/read-config.ts";
+import { giveToOwnerOf } from "../core/as-owner.ts";
 import { rfc3339, systemClock } from "../core/clock.ts";
 import { backupsKeptMax } from "../core/console-limits.ts";
 import { failed, ifThere, messageOf } from "../core/errors.ts";
@@ -152,5 +153,8 @@ export async function keepBackup(
   for (const number of excess) await rm(pathOf(number), { force: true });
   // Power cuts must not bring back the deleted ones of several backups.
   if (excess.length > 0) await syncFolderAsync(folder);
-  return { ...made, kept: basename(pathOf(next)) };
+  const kept = basename(pathOf(next));
+  // The backup counts, even if another user has replaced it already.
+  await giveToOwnerOf(places.dataFolder, folder, kept).catch(() => {});
+  return { ...made, kept };
 }

@@ -1,7 +1,8 @@
 /** `tapdeck update`: installs a bundle, shows the slots, reverts, and, for the init script, decides on a trial. */
 import { existsSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
-import { access } from "node:fs/promises";
+import { access, lstat } from "node:fs/promises";
 import { resolve } from "node:path";
+import { otherOwnerOf } from "../core/as-owner.ts";
 import { systemClock } from "../core/clock.ts";
 import {
   updateBootBytesMax,
@@ -110,6 +111,9 @@ async function fileOf(path: string, parts: KnownParts): Promise<{ readonly path:
     await access(path).catch((error: unknown) => {
       throw exitFailure(`${path}: ${fileFault(error)}`, error);
     });
+    // Another user could put a link or a pipe there.
+    if ((await otherOwnerOf(path)) !== undefined && !(await lstat(path)).isFile())
+      throw exitFailure(`${path} is no file`);
     return { path: resolve(path), [Symbol.asyncDispose]: async () => {} };
   }
   const { fetched } = parts.paths;

@@ -2,7 +2,8 @@
  * root and the files of others. A user could put a link into a folder of their own, for root to follow. So a command of root acts
  * as that user there: a link opens nothing that the user could not open, and what root makes there belongs to the user.
  */
-import { lstat, stat } from "node:fs/promises";
+import { constants } from "node:fs";
+import { lstat, open, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { exitFailure, messageOf } from "./errors.ts";
 
@@ -34,6 +35,21 @@ export async function asOwnerOf<Value>(path: string, work: () => Promise<Value>)
     process.setegid?.(before.gid);
     process.setgroups?.(before.groups);
   }
+}
+
+/**
+ * For a service that root runs on the folder of another user: gives a folder there and a file in it to that user, and follows no
+ * link. Rejects if a link or another file is in their place.
+ */
+export async function giveToOwnerOf(path: string, folder: string, name: string): Promise<void> {
+  const owner = await otherOwnerOf(path);
+  if (owner === undefined) return;
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  await using opened = await open(folder, flags | constants.O_DIRECTORY);
+  // Its name may lead elsewhere by now.
+  await using file = await open(`/proc/self/fd/${opened.fd}/${name}`, flags);
+  if ((await file.stat()).nlink !== 1) throw exitFailure(`${name} is another file, too`);
+  for (const one of [opened, file]) await one.chown(owner.uid, owner.gid);
 }
 
 /**

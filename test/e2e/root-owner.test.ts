@@ -17,6 +17,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { gunzipSync } from "node:zlib";
+import { keepBackup } from "../../src/backup/make-backup.ts";
 import { backupOffline, restoreOffline } from "../../src/backup/offline.ts";
 import { openStore } from "../../src/store/open.ts";
 import { program } from "../helpers/tapdeck.ts";
@@ -62,7 +63,7 @@ async function tapdeck(...words: readonly string[]) {
   return { code: await child.exited, out, error };
 }
 
-/** Each file of root with its mode, owner, time and content. */
+/** Each file of root with its mode, owner and times, of which one changes with the content. */
 async function outside(): Promise<readonly string[]> {
   const names = ["", ...(await readdir(at("outside"), { recursive: true }))].sort();
   return Promise.all(
@@ -121,6 +122,18 @@ rootTest("a backup before an update belongs to the user", async () => {
   });
   expect([process.geteuid?.(), process.getegid?.(), await foreign()]).toEqual([0, 0, []]);
 });
+
+rootTest(
+  "a service that root runs gives its backups to the user, and nothing that a link leads to",
+  async () => {
+    const { kept } = await keepBackup("restore", places());
+    expect([kept, await foreign()]).toEqual(["before-restore-1.tapdeck", []]);
+    await plant("data/backups", "outside/folder");
+    await keepBackup("restore", places());
+    const owners = (await outside()).map((line) => line.split(" ").slice(-4, -2));
+    expect(owners).toEqual(owners.map(() => ["0", "0"]));
+  },
+);
 
 rootTest("a link to a file that only root may read is no part of a backup by root", async () => {
   await plant("data/mappings/link.toml", "outside/file");

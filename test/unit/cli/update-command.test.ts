@@ -1,6 +1,6 @@
 /** `tapdeck update` on a machine made of files: its writes, output and restarts, and the decision on a trial. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, lchown, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArguments } from "../../../src/cli/arguments.ts";
@@ -178,6 +178,21 @@ test("an update by its address is fetched, installed and removed", async () => {
   expect(said).toContain("fetching, 100 %\ninstalling 0.2.0\n");
   expect(await Bun.file(at("fetched")).exists()).toBe(false);
   await served.stop(true);
+});
+
+test.skipIf(process.getuid?.() !== 0)("a link or a pipe of another user is no update", async () => {
+  await bundle("0.2.0");
+  await mkdir(at("others"));
+  await symlink(at("bundle"), at("others/link"));
+  await run(["mkfifo", at("others/pipe")]);
+  await copyFile(at("bundle"), at("others/file"));
+  const install = (name: string) =>
+    update({ kind: "install", path: at(`others/${name}`), allowOlder: false });
+  for (const path of ["others", "others/link", "others/pipe", "others/file"])
+    await lchown(at(path), 900, 900);
+  for (const name of ["link", "pipe"])
+    await expect(install(name)).rejects.toThrow(`${at(`others/${name}`)} is no file`);
+  expect(await install("file")).toBe(0);
 });
 
 test("an older update, another board's, and any without an authority are refused before RAUC is asked to install", async () => {
