@@ -271,6 +271,21 @@ rootTest("a new partition gets its folders, with their owners and modes", async 
   ]);
 });
 
+test.skipIf(process.getuid?.() !== 0 || Bun.which("systemd-tmpfiles") === null)(
+  "the Debian package's folder of media is not made through a link of the service's user",
+  async () => {
+    await reset();
+    await mkdir(at("var/lib/tapdeck"), { recursive: true });
+    await symlink(at("outside/folder"), at("var/lib/tapdeck/media"));
+    for (const name of ["", "media"]) await lchown(at(join("var/lib/tapdeck", name)), user, user);
+    const before = await state();
+    const words = ["--create", join(root, "packaging/systemd/tmpfiles.conf")];
+    const child = Bun.spawnSync(["systemd-tmpfiles", `--root=${machine}`, ...words]);
+    expect(child.stderr.toString()).toContain("media");
+    expect(await state()).toEqual(before);
+  },
+);
+
 test("every script that names a folder of others is one of these", async () => {
   const named: string[] = [];
   for (const folder of ["etc/init.d", "usr/lib/tapdeck", "usr/lib/tapdeck/players"])
