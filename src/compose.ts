@@ -17,7 +17,7 @@ import { type Clock, systemClock as clock } from "./core/clock.ts";
 import { messageOf } from "./core/errors.ts";
 import { type ChangeableLog, createLog, type Log } from "./core/log.ts";
 import { createLogRing, type LogRing } from "./core/log-ring.ts";
-import type { OpenInputDevice } from "./core/operating-system.ts";
+import type { LocalSockets, OpenInputDevice } from "./core/operating-system.ts";
 import { createLauncher } from "./launch/launcher.ts";
 import { createAllowLaunch } from "./launch/rules/allow-patterns.ts";
 import { createPlayTime } from "./launch/rules/play-time.ts";
@@ -34,10 +34,10 @@ import { withRealPaths } from "./system/closed-places.ts";
 import { confinePlayers } from "./system/confine.ts";
 import { createDescriptors } from "./system/descriptor-reserve.ts";
 import { closedPlaces, type ServicePlaces } from "./system/folders.ts";
+import { createLocalCallers } from "./system/local-callers.ts";
 import { machineChecks } from "./system/machine-checks.ts";
 import { platform, tapdeckVersion } from "./system/own-program.ts";
 import { prepareDataFolder } from "./system/private-files.ts";
-import { ownerOf } from "./system/socket-owner.ts";
 import { endSpare, prepareSpare, renewSpare } from "./system/spare-player.ts";
 import { pageFile } from "./web/page-file.ts";
 import { createServices } from "./wiring/api-services.ts";
@@ -53,11 +53,11 @@ import { createStops, type Stops } from "./wiring/stop-order.ts";
 import { followCertificate, tlsOf } from "./wiring/tls.ts";
 import { createUploadService } from "./wiring/upload-service.ts";
 
-interface ServiceOptions {
+interface ServiceOptions extends Pick<ApiOptions, "refuseAt"> {
   readonly places: ServicePlaces;
   readonly drivers: readonly Driver[];
   readonly openInput: OpenInputDevice;
-  readonly refuseAt: ApiOptions["refuseAt"];
+  readonly localSockets: LocalSockets;
   /** Settings that replace those of the config file. */
   readonly overrides: Overrides;
   /** Stops the service and starts it again, soon: a restore is completed by a start. */
@@ -138,10 +138,10 @@ async function startParts(base: Base): Promise<number> {
   const metrics = await countMetrics(base, { services, descriptors, launcher });
   // The API listens before the readers start, so that a port in use ends the start before any device is touched.
   const serving = serveApi({
-    ...{ ...base, ...access, services, descriptors, metrics, pairing, tls, ownerOf, page: pageFile },
+    ...{ ...base, ...access, services, descriptors, metrics, pairing, tls, page: pageFile },
+    ...createLocalCallers(base),
     port: config().api.port,
     listen: config().api.listen,
-    uid: process.getuid?.() ?? -1,
     ownAddresses: heldAddresses,
     rules: () => config().api,
     allowLaunch: createAllowLaunch(() => config().api.allowLaunch, log),

@@ -1,9 +1,9 @@
 /*
  * tapdeck-confine [--offline] [PLACE]... -- PATH NAME [WORD]...
  *
- * Becomes the program at PATH, with the name NAME. The program cannot read or change hidden files, or look into other processes; from
- * Linux 6.12 on it cannot signal them either. Landlock has only rules that allow (Linux, Documentation/userspace-api/landlock.rst):
- * each entry beside the named places and the folders above them gets one. It cannot make entries there. Links count as their targets.
+ * Becomes the program at PATH, with the name NAME and a mark (src/system/player-mark.ts). It cannot read or change hidden files, look
+ * into other processes or, from Linux 6.12 on, signal them. Landlock (Linux, Documentation/userspace-api/landlock.rst) has only rules
+ * that allow: each entry beside named places and the folders above them gets one. It cannot make entries there. Links count as targets.
  *
  *   PLACE         --hide=PATH and other options for an absolute path without links, and all below it (places.h)
  *   --offline     sockets of this machine only; ignores SIGPIPE
@@ -30,8 +30,8 @@
 
 /* include/uapi/linux/landlock.h, because a toolchain may have older headers than the kernel. Bits 4 to 12 change a folder's entries. */
 enum { write_file = 1 << 1, read_file = 1 << 2, change_entries = 0x1ff << 4, refer = 1 << 13, cut_file = 1 << 14 };
-enum { create_ruleset = 444, add_rule = 445, restrict_self = 446, io_uring_setup = 425,
-  path_bytes_max = 4096, cap_sys_admin = 21, cap_perfmon = 38 };
+enum { create_ruleset = 444, add_rule = 445, restrict_self = 446, io_uring_setup = 425, path_bytes_max = 4096,
+  cap_sys_admin = 21, cap_sys_resource = 24, cap_perfmon = 38, limit_locks = 10 };
 struct ruleset { uint64_t files, net, scoped; };
 struct rule { uint64_t access; int32_t at; } __attribute__((packed));
 static uint64_t on_file = write_file | read_file, on_folder;
@@ -102,9 +102,10 @@ int main(int count, char **words) {
     if (ruleset < 0) give_up(126, "Landlock", strerror(errno));
     allow_within(ruleset, open("/", O_RDONLY | O_CLOEXEC), "", whole_reach);
   } while (program == NULL && ((program = receive(from)) == NULL || !is_unchanged()));
-  /* With either of them root reads environments in spite of Landlock (kernel/fork.c, mm_access). Other users have neither. */
-  prctl(PR_CAPBSET_DROP, cap_sys_admin, 0, 0, 0), prctl(PR_CAPBSET_DROP, cap_perfmon, 0, 0, 0);
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(restrict_self, ruleset, 0) || (is_offline && !go_offline()))
+  /* With the first two root reads environments in spite of Landlock (kernel/fork.c, mm_access), and with the third it removes the mark. */
+  for (const int *cap = (int[]){cap_sys_admin, cap_perfmon, cap_sys_resource, 0}; *cap != 0; cap++) prctl(PR_CAPBSET_DROP, *cap, 0, 0, 0);
+  if (syscall(SYS_prlimit64, 0, limit_locks, (uint64_t[]){0, 0}, NULL) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+      syscall(restrict_self, ruleset, 0) || (is_offline && !go_offline()))
     give_up(126, "it cannot be confined", strerror(errno));
   if (is_probe) return 0;
   execv(program[0], program + 1);

@@ -1,6 +1,6 @@
 /**
  * The few calls of the C library that Bun lacks: ioctl on terminals, flock for device I/O, limits of this process, and
- * filters of its sockets. Request numbers and layouts are Linux's for x86-64 and arm64 (asm-generic/ioctls.h, termbits.h),
+ * options of its sockets. Request numbers and layouts are Linux's for x86-64 and arm64 (asm-generic/ioctls.h, termbits.h),
  * which agree.
  */
 import { dlopen, FFIType, ptr } from "bun:ffi";
@@ -9,12 +9,18 @@ import { dlopen, FFIType, ptr } from "bun:ffi";
 const { symbols: libc } = dlopen("libc.so.6", {
   ioctl: { args: [FFIType.i32, FFIType.u64, FFIType.ptr], returns: FFIType.i32 },
   flock: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 },
+  getsockname: { args: [FFIType.i32, FFIType.ptr, FFIType.ptr], returns: FFIType.i32 },
+  getsockopt: {
+    args: [FFIType.i32, FFIType.i32, FFIType.i32, FFIType.ptr, FFIType.ptr],
+    returns: FFIType.i32,
+  },
   getrlimit: { args: [FFIType.i32, FFIType.ptr], returns: FFIType.i32 },
   setsockopt: {
     args: [FFIType.i32, FFIType.i32, FFIType.i32, FFIType.ptr, FFIType.u32],
     returns: FFIType.i32,
   },
   setrlimit: { args: [FFIType.i32, FFIType.ptr], returns: FFIType.i32 },
+  shutdown: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 },
 });
 
 export const requests = {
@@ -95,4 +101,23 @@ export function attachFilter(fd: number, program: Uint8Array): boolean {
 
 export function detachFilter(fd: number): boolean {
   return libc.setsockopt(fd, solSocket, soDetachFilter, ptr(new Int32Array(1)), 4) === 0;
+}
+
+/** True if the descriptor is a socket with this option; `value` is filled in place. */
+export function socketOption(fd: number, option: number, value: Int32Array | BigUint64Array): boolean {
+  return libc.getsockopt(fd, solSocket, option, ptr(value), ptr(Uint32Array.of(value.byteLength))) === 0;
+}
+
+const addressBytesMax = 128; // struct sockaddr_storage.
+
+/** The own address of a socket, with zeros after it; undefined if the descriptor is no socket. */
+export function socketName(fd: number): Uint8Array | undefined {
+  const address = new Uint8Array(addressBytesMax);
+  return libc.getsockname(fd, ptr(address), ptr(Uint32Array.of(addressBytesMax))) === 0 ? address : undefined;
+}
+
+/** Ends the connection of a socket in both directions; the descriptor stays open. */
+export function endSocket(fd: number): void {
+  const both = 2; // SHUT_RDWR.
+  libc.shutdown(fd, both);
 }

@@ -36,7 +36,7 @@ import { createSockets, type SocketData, type SocketParts } from "./sockets.ts";
 
 type OfAdmission = Pick<
   AdmissionOptions<SocketData>,
-  "rules" | "uid" | "ownerOf" | "ownAddresses" | "audit" | "bearer"
+  "rules" | "uid" | "callerAt" | "endPlayers" | "ownAddresses" | "audit" | "bearer"
 >;
 type OfSockets = Pick<SocketParts, "accept" | "acceptV1" | "pairing" | "grantOf" | "onProved">;
 type OfRoutes = Pick<RouteParts, "services" | "allowLaunch" | "metrics" | "page" | "pairByPin">;

@@ -71,3 +71,26 @@ export const ofOthers = [
 
 /** The first words of a sentence in `health`, for a day after the watchdog has restarted the service. A reason follows. */
 export const startedAgain = "the watchdog started the service again";
+
+/** The process that connected a socket in the file system, as the kernel noted it then. */
+export interface SocketPeer {
+  /** 0 in a namespace of processes that this process does not see. */
+  readonly pid: number;
+  readonly uid: number;
+}
+
+/** A connection of this process that it has accepted at a socket in the file system. */
+export interface AcceptedSocket {
+  readonly descriptor: number;
+  /** No other socket ever has it, even after this one is closed. */
+  readonly cookie: bigint;
+}
+
+export interface LocalSockets {
+  /** The connections that were accepted at this path and are open. */
+  acceptedAt(path: string): readonly AcceptedSocket[];
+  /** The result of `look` for the process that connected; undefined if that process has ended, or cannot be named. */
+  lookAtPeer<Found>(socket: AcceptedSocket, look: (peer: SocketPeer) => Found): Found | undefined;
+  /** Sends `farewell`, and ends the connection in both directions. The runtime then closes it. */
+  end(socket: AcceptedSocket, farewell: string): void;
+}

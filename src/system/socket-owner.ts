@@ -1,8 +1,8 @@
-/** The user that a local TCP connection belongs to, by the kernel's table (proc(5), /proc/net/tcp). */
+/** The user and the sockets of the caller of a local TCP connection, by the kernel's table (proc(5), /proc/net/tcp). */
 import { readFile } from "node:fs/promises";
 import { addressBytes } from "../core/ip-address.ts";
 
-interface TcpPeer {
+export interface TcpPeer {
   /** The caller's IP address; a mapped IPv4 address as IPv4. */
   readonly address: string;
   readonly port: number;
@@ -10,8 +10,14 @@ interface TcpPeer {
   readonly servicePort: number;
 }
 
-/** The user id; undefined unless the caller is certainly an open socket of this device. */
-export async function ownerOf(peer: TcpPeer): Promise<number | undefined> {
+export interface SocketOwner {
+  readonly uid: number;
+  /** The caller's sockets; more than one if the runtime cannot tell which of them the request came from. */
+  readonly inodes: readonly string[];
+}
+
+/** Undefined unless the caller is certainly an open socket of this device. */
+export async function ownerOf(peer: TcpPeer): Promise<SocketOwner | undefined> {
   const isIpv4 = !peer.address.includes(":");
   const paths = isIpv4 ? ["/proc/net/tcp", "/proc/net/tcp6"] : ["/proc/net/tcp6"];
   // A kernel without IPv6 has no tcp6 table.
@@ -20,7 +26,7 @@ export async function ownerOf(peer: TcpPeer): Promise<number | undefined> {
 }
 
 /**
- * The caller's user in these tables. A local connection has two rows that mirror each other: the service's and the
+ * The caller's user and sockets in these tables. A local connection has two rows that mirror each other: the service's and the
  * caller's. A host that took an address of this device has the service's row only. Sockets may share an address and port if
  * they are connected to different addresses of the service. The runtime does not say which of them received a request.
  * Therefore each row of the service needs its mirror, and all mirrors must have one user.
@@ -28,22 +34,27 @@ export async function ownerOf(peer: TcpPeer): Promise<number | undefined> {
 export function ownerIn(
   tables: readonly string[],
   { address, port, servicePort }: TcpPeer,
-): number | undefined {
+): SocketOwner | undefined {
   const bytes = addressBytes(address);
   if (bytes === undefined) return undefined;
   const caller = `${wordsHex(bytes)}:${portHex(port)}`;
   const servicePortEnd = `:${portHex(servicePort)}`;
   const services = new Set<string>();
-  const callers = new Map<string, number>();
+  const callers = new Map<string, { readonly uid: number; readonly inode: string }>();
   for (const line of tables.flatMap((table) => linesWith(table, caller))) {
-    const [, local = "", remote = "", state = "", , , , uid, , inode] = line.trim().split(/\s+/);
+    const [, local = "", remote = "", state = "", , , , uid, , inode = "0"] = line.trim().split(/\s+/);
     const [from, to] = [unmapped(local), unmapped(remote)];
     if (to === caller && from.endsWith(servicePortEnd) && !unaccepted.has(state)) services.add(from);
     // A closed socket has no owner: the kernel prints uid 0 and inode 0 for it.
-    if (from === caller && state === established && inode !== "0") callers.set(to, Number(uid));
+    if (from === caller && state === established && inode !== "0")
+      callers.set(to, { uid: Number(uid), inode });
   }
-  const owners = new Set([...services].map((service) => callers.get(service)));
-  return owners.size === 1 ? [...owners][0] : undefined;
+  const found = [...services].flatMap((service) => callers.get(service) ?? []);
+  const [first] = found;
+  const isOne = found.length === services.size && found.every(({ uid }) => uid === first?.uid);
+  return first !== undefined && isOne
+    ? { uid: first.uid, inodes: found.map(({ inode }) => inode) }
+    : undefined;
 }
 
 // include/net/tcp_states.h. In an unaccepted state the service has read no request from the connection.

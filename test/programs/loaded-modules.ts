@@ -1,5 +1,5 @@
 /** Starts the service with the data folder that it is given, stops it, and prints the paths of the modules that it loaded. */
-import { drivers } from "../../drivers/index.ts";
+import { drivers, localSockets } from "../../drivers/index.ts";
 import { startService } from "../../src/compose.ts";
 import { placesOf } from "../../src/system/folders.ts";
 
@@ -12,6 +12,7 @@ const service = await startService({
     throw new Error("no keys are pressed here");
   },
   refuseAt: () => false,
+  localSockets,
   overrides: {},
   restart() {},
   write(line) {

@@ -1,6 +1,6 @@
 /**
  * Admits requests and finds the caller's identity: over TCP its address and user, over TLS its bearer token, or the socket's
- * file. An identity has a grant (core/rights.ts). TLS encrypts but does not authenticate, so it grants what anonymous callers get.
+ * file. A player of this service is no caller on the device, and has at most the rights of a stranger. An identity has a grant (core/rights.ts). TLS encrypts but does not authenticate, so it grants what anonymous callers get.
  */
 import { setImmediate } from "node:timers/promises";
 import type { Server } from "bun";
@@ -29,6 +29,11 @@ interface LocalPeer {
   readonly servicePort: number;
 }
 
+interface LocalCaller {
+  readonly uid: number;
+  readonly isPlayer: boolean;
+}
+
 export interface AdmissionOptions<Data> {
   readonly clock: Clock;
   readonly log: Log;
@@ -38,8 +43,13 @@ export interface AdmissionOptions<Data> {
   readonly audit: Audit;
   /** The user that the service runs as. */
   readonly uid: number;
-  /** The user that a caller on the device runs as; called if the service runs as root. */
-  readonly ownerOf: (peer: LocalPeer) => Promise<number | undefined>;
+  /** The user of a caller on the device, and whether it is a player of this service; undefined if its socket is not certain. */
+  readonly callerAt: (peer: LocalPeer) => Promise<LocalCaller | undefined>;
+  /**
+   * Ends the connections of players at the socket's file. Undefined if there are none; else true after their requests are aborted,
+   * or false if they are not.
+   */
+  readonly endPlayers: () => Promise<boolean> | undefined;
   /** The client that an `Authorization` header proves; undefined if it proves none. */
   readonly bearer: (authorization: string, address: string) => BearerClient | undefined;
   readonly failures: FailedAttempts;
@@ -58,6 +68,8 @@ type Fetch<Data> = (request: Request, server: Server<Data>) => MaybeResponse;
 
 const rootUid = 0;
 const loopback = "127.0.0.1";
+// Players have limits of their own: they must not use up those of other callers at the same address, or have it refused.
+const players = "players of this device";
 
 export function createAdmission<Data>({
   clock,
@@ -66,7 +78,8 @@ export function createAdmission<Data>({
   ownAddresses,
   audit,
   uid,
-  ownerOf,
+  callerAt,
+  endPlayers,
   bearer,
   failures,
   onTurnedAway,
@@ -112,24 +125,27 @@ export function createAdmission<Data>({
       const peer = server.requestIP(request);
       const address = plainAddress(peer?.address ?? "");
       const isLocal = isLoopback(address);
-      const isOwn = !isLocal && isDeviceAddress(address, own);
-      const enter = (isDevice: boolean, owner: number | undefined) =>
-        enterAs({ request, server, address, isTls }, isDevice, owner);
-      if (!isOwn && (!isLocal || uid !== rootUid || rules().allowAnonymousLocal))
-        return enter(isLocal, undefined);
+      if (!isLocal && !isDeviceAddress(address, own))
+        return enterAs({ request, server, address, isTls }, false, undefined);
       // An address in this device's list may already belong to another host, so the peer's socket must be one of this device.
-      // A service that runs as root must not lend its rights to every user of the device.
+      // A service that runs as root must not lend its rights to every user of the device, and no service to its players.
       const local = { address, port: peer?.port ?? 0, servicePort: server.port ?? 0 };
-      return ownerOf(local).then(async (owner) => {
+      return callerAt(local).then(async (caller) => {
         // A caller that hung up before the kernel's table was read has no row in it, and another caller's row must not count
         // for it. Bun has noticed the closed connection after it has polled.
         await setImmediate();
         await setImmediate();
         // Nobody reads this answer.
         if (request.signal.aborted) return sentence(400, "the caller is gone", hangUp);
+        const isKnown = caller !== undefined && !caller.isPlayer;
         // Not the cached list: an address that was lost within the last second may belong to another host.
-        const isDevice = isLocal || (owner !== undefined && isDeviceAddress(address, ownAddresses));
-        return enter(isDevice, isDevice ? owner : undefined);
+        const isDevice = isKnown && (isLocal || isDeviceAddress(address, ownAddresses));
+        const from = !isDevice && (isLocal || caller?.isPlayer === true) ? players : address;
+        return enterAs(
+          { request, server, address: from, isTls },
+          isDevice,
+          isDevice ? caller.uid : undefined,
+        );
       });
     };
   const enterAs = (
@@ -169,22 +185,31 @@ export function createAdmission<Data>({
     // The connection stays within the device, so nothing has to be sealed.
     return byBearerOrAnonymous({ ...visit, isPrivate: true }, "look", server);
   };
+  const enterByPath = (request: Request, server: Server<Data>): MaybeResponse => {
+    const source = requestSource(request.headers);
+    const verdict = judgeAccess(source, true, rules(), own);
+    if (verdict.kind === "refused") return sentence(403, verdict.why);
+    const isAdmitted = lasting(
+      rules,
+      nowhere,
+      (now) => judgeAccess(source, true, now, own).kind === "device",
+    );
+    return answer({ ...visitOf(request, loopback, false), ...ofDevice(isAdmitted) }, server);
+  };
   return {
     byTcp: byNetwork(false),
     byTls: byNetwork(true),
     /** The requests that the rate limits have refused so far. */
     turnedAway: { tcp: () => turnedAway.tcp, tls: () => turnedAway.tls },
-    // The mode of the socket's file decides who may open it, and such a caller is on the device.
+    /** By the socket's file. Its mode decides who may open it; such a caller is on the device, unless it is a player. */
     byPath(request: Request, server: Server<Data>): MaybeResponse {
-      const source = requestSource(request.headers);
-      const verdict = judgeAccess(source, true, rules(), own);
-      if (verdict.kind === "refused") return sentence(403, verdict.why);
-      const isAdmitted = lasting(
-        rules,
-        nowhere,
-        (now) => judgeAccess(source, true, now, own).kind === "device",
-      );
-      return answer({ ...visitOf(request, loopback, false), ...ofDevice(isAdmitted) }, server);
+      const ending = endPlayers();
+      if (ending === undefined) return enterByPath(request, server);
+      return ending.then((areEnded) => {
+        if (!areEnded || request.signal.aborted)
+          return sentence(403, "players may not use this socket", hangUp);
+        return enterByPath(request, server);
+      });
     },
   };
 }

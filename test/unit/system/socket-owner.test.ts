@@ -1,7 +1,8 @@
 /** The owner of a connection, by tables in the kernel's form (proc(5), /proc/net/tcp). */
 import { expect, test } from "bun:test";
-import { ownerIn } from "../../../src/system/socket-owner.ts";
+import { ownerIn as socketsIn, type TcpPeer } from "../../../src/system/socket-owner.ts";
 
+const ownerIn = (tables: readonly string[], from: TcpPeer) => socketsIn(tables, from)?.uid;
 const [root, user] = [0, 1000];
 const head =
   "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode";
@@ -58,4 +59,11 @@ test("an address of IPv6 is found in the words in which the kernel prints it", (
   const [from, to] = ["000077FD000000000000000002000000:C350", "000077FD000000000000000001000000:1D49"];
   const own = { address: "fd77::2", port: 50000, servicePort: 7497 };
   expect(ownerIn([table(row(from, to, user), row(to, from, root))], own)).toBe(user);
+});
+
+test("the sockets of a caller are known, because its holders decide who it is", () => {
+  const rows = [row(caller, service, user, { inode: 81 }), row(service, caller, root, { inode: 82 })];
+  expect(socketsIn([table(...rows)], peer)).toEqual({ uid: user, inodes: ["81"] });
+  const shared = [row(caller, other, user, { inode: 83 }), row(other, caller, root, { inode: 84 })];
+  expect(socketsIn([table(...rows, ...shared)], peer)).toEqual({ uid: user, inodes: ["81", "83"] });
 });

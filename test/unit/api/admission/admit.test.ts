@@ -43,7 +43,8 @@ function visitor(): {
     ownAddresses: () => [],
     audit: silentAudit,
     uid: 1000,
-    ownerOf: async () => undefined,
+    callerAt: async () => ({ uid: 1000, isPlayer: false }),
+    endPlayers: () => undefined,
     bearer: () => undefined,
     failures: createFailedAttempts(clock),
     onTurnedAway: () => false,
@@ -85,7 +86,9 @@ test("a caller has no right any more once the settings would not let it in", () 
 });
 
 interface SceneOptions
-  extends Partial<Pick<AdmissionOptions<unknown>, "uid" | "ownerOf" | "bearer" | "onTurnedAway">> {
+  extends Partial<
+    Pick<AdmissionOptions<unknown>, "uid" | "callerAt" | "endPlayers" | "bearer" | "onTurnedAway">
+  > {
   readonly rules?: Partial<AccessRules>;
   readonly own?: () => readonly string[];
 }
@@ -116,7 +119,8 @@ function makeScene({ rules: given = {}, own = () => [service], ...options }: Sce
     },
     audit: { ...silentAudit, refused: (why, from) => void refusals.push(`${why} ${from.address}`) },
     uid: 1000,
-    ownerOf: async () => undefined,
+    callerAt: async () => ({ uid: 1000, isPlayer: false }),
+    endPlayers: () => undefined,
     bearer: () => undefined,
     failures: createFailedAttempts(clock),
     onTurnedAway: () => false,
@@ -198,13 +202,7 @@ test("a stranger over TLS has what the owner gives to strangers, and never more 
 });
 
 test("a caller on the device has all rights, and its grant lists no addresses", async () => {
-  let asked = 0;
-  const scene = makeScene({
-    async ownerOf() {
-      asked += 1;
-      return 1000;
-    },
-  });
+  const scene = makeScene();
   for (const [way, isTls] of [
     ["byTcp", false],
     ["byTls", true],
@@ -219,7 +217,7 @@ test("a caller on the device has all rights, and its grant lists no addresses", 
   const before = scene.listed();
   scene.clock.advance(5000);
   for (const { isAdmitted } of visits) expect(isAdmitted()).toBe(true);
-  expect([scene.listed(), asked]).toEqual([before, 0]);
+  expect(scene.listed()).toBe(before);
 });
 
 test("a caller by the socket's file is on the device, and a page of the device may use it", async () => {
@@ -241,7 +239,7 @@ test("a caller by the socket's file is on the device, and a page of the device m
 });
 
 test("a setting that does not concern a caller takes nothing from it", async () => {
-  const scene = makeScene({ own: () => [service], ownerOf: async () => 1000 });
+  const scene = makeScene({ own: () => [service] });
   const visits = [
     await scene.visit("byTcp", "127.0.0.1"),
     await scene.visit("byTcp", service),
@@ -358,41 +356,77 @@ test("the page of a version 1 app is marked as one, without a right", async () =
   expect(visit.isAdmitted()).toBe(false);
 });
 
+test("a player at loopback is a stranger of the network, for a service of any user and with any setting", async () => {
+  for (const uid of [0, 1000])
+    for (const allowAnonymousLocal of [false, true])
+      for (const caller of [{ uid, isPlayer: true }, undefined]) {
+        const rules = { allowAnonymousLocal };
+        const scene = makeScene({ uid, rules, callerAt: async () => caller });
+        const clear = await scene.visit("byTcp", "127.0.0.1");
+        expect(factsOf(clear)).toMatchObject({ access: "remote", isPrivate: false, grant: "none" });
+        expect(clear.address).toBe("players of this device");
+        const tls = await scene.visit("byTls", "::1");
+        expect(factsOf(tls)).toMatchObject({ access: "remote", isPrivate: true, grant: "play" });
+      }
+});
+
+test("players use up no limit of other callers at the same address", async () => {
+  let isPlayer = true;
+  const turnedAway: string[] = [];
+  const scene = makeScene({
+    callerAt: async () => ({ uid: 1000, isPlayer }),
+    onTurnedAway(address) {
+      turnedAway.push(address);
+      return true;
+    },
+  });
+  for (let nth = 0; nth < requestBurstMax; nth++) await scene.visit("byTls", "127.0.0.1");
+  expect((await scene.send("byTls", "127.0.0.1")).status).toBe(429);
+  expect(turnedAway).toEqual(["players of this device"]);
+  isPlayer = false;
+  expect((await scene.visit("byTls", "127.0.0.1")).access).toBe("device");
+});
+
+test("a request at the socket's file waits until players there are cut off, and is refused if one of them made it", async () => {
+  let ending: Promise<boolean> | undefined;
+  const caller = new AbortController();
+  const scene = makeScene({ endPlayers: () => ending });
+  const send = () => scene.send("byPath", "", { host: "localhost" }, caller.signal);
+  expect([(await send()).status, scene.visits.length]).toEqual([200, 1]);
+  ending = Promise.resolve(true);
+  expect([(await send()).status, scene.visits.length]).toEqual([200, 2]);
+  ending = Promise.resolve(false);
+  expect([(await send()).status, scene.visits.length]).toEqual([403, 2]);
+  ending = Promise.resolve(true);
+  caller.abort();
+  expect([(await send()).status, scene.visits.length]).toEqual([403, 2]);
+});
+
 test("a service that runs as root takes other users for strangers that may look, and warns once", async () => {
-  const owners: unknown[] = [];
-  let owner: number | undefined = 1000;
+  const asked: unknown[] = [];
+  let caller = { uid: 1000, isPlayer: false };
   const scene = makeScene({
     uid: 0,
-    async ownerOf(peer) {
-      owners.push(peer);
-      return owner;
+    async callerAt(peer) {
+      asked.push(peer);
+      return caller;
     },
   });
   expect(factsOf(await scene.visit("byTcp", "127.0.0.1"))).toMatchObject({
     ...{ access: "remote", isPrivate: true, isTls: false, client: undefined, grant: "look" },
   });
-  owner = undefined;
-  expect((await scene.visit("byTcp", "127.0.0.1")).grant()).toBe("look");
   expect(scene.said).toEqual([expect.stringContaining("the service runs as root")]);
   const peer = { address: "127.0.0.1", port: 50_001, servicePort: 7497 };
-  expect(owners).toEqual([peer, peer]);
-  owner = 0;
+  expect(asked).toEqual([peer]);
+  caller = { uid: 0, isPlayer: false };
   expect(factsOf(await scene.visit("byTcp", "127.0.0.1"))).toMatchObject({ access: "device", grant: "own" });
   expect(scene.said).toHaveLength(1);
 });
 
 test("a service that runs as root may serve every user of the device, until the owner forbids it", async () => {
-  let asked = 0;
-  const scene = makeScene({
-    uid: 0,
-    rules: { allowAnonymousLocal: true },
-    async ownerOf() {
-      asked += 1;
-      return 0;
-    },
-  });
+  const scene = makeScene({ uid: 0, rules: { allowAnonymousLocal: true } });
   const [local, remote] = [await scene.visit("byTcp", "127.0.0.1"), await scene.visit("byTls", far)];
-  expect([local.access, local.grant(), remote.grant(), asked]).toEqual(["device", "own", "play", 0]);
+  expect([local.access, local.grant(), remote.grant()]).toEqual(["device", "own", "play"]);
   scene.change({ allowAnonymousLocal: false });
   expect([local.grant(), remote.grant(), scene.said]).toEqual(["none", "play", []]);
 });
@@ -405,11 +439,14 @@ test("a service of a user of its own keeps its callers when root's setting chang
 });
 
 test("a caller at the device's own address is on the device only if the kernel knows its socket", async () => {
-  let owner: number | undefined;
+  let isCertain = false;
   let own: readonly string[] = [service];
-  const scene = makeScene({ own: () => own, ownerOf: async () => owner });
+  const scene = makeScene({
+    own: () => own,
+    callerAt: async () => (isCertain ? { uid: 1000, isPlayer: false } : undefined),
+  });
   expect((await scene.visit("byTcp", service)).access).toBe("remote");
-  owner = 1000;
+  isCertain = true;
   const visit = await scene.visit("byTcp", service);
   expect([visit.access, visit.grant()]).toEqual(["device", "own"]);
   own = [];
@@ -423,9 +460,9 @@ test("an address that the device lost a moment ago is no longer its own", async 
   const scene = makeScene({
     uid: 0,
     own: () => own,
-    async ownerOf() {
+    async callerAt() {
       own = [];
-      return 0;
+      return { uid: 0, isPlayer: false };
     },
   });
   expect((await scene.visit("byTcp", service)).access).toBe("remote");
@@ -434,9 +471,9 @@ test("an address that the device lost a moment ago is no longer its own", async 
 test("a caller that hangs up while its socket is looked for is not admitted", async () => {
   const caller = new AbortController();
   const scene = makeScene({
-    async ownerOf() {
+    async callerAt() {
       caller.abort();
-      return 1000;
+      return { uid: 1000, isPlayer: false };
     },
   });
   expect((await scene.send("byTcp", service, {}, caller.signal)).status).toBe(400);

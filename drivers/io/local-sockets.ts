@@ -1,0 +1,72 @@
+/** The connections of a socket in the file system, which the runtime's server does not expose, and the processes that made them. */
+import { closeSync, readdirSync, readFileSync, writeSync } from "node:fs";
+import { release } from "node:os";
+import type { AcceptedSocket, LocalSockets, SocketPeer } from "../../src/core/operating-system.ts";
+import { endSocket, socketName, socketOption } from "./libc.ts";
+
+// asm-generic/socket.h, linux/socket.h.
+const options = { credentials: 17, domain: 39, cookie: 57, process: 77 } as const;
+const unixDomain = 1;
+const nameOffset = 2; // struct sockaddr_un: the family in 2 bytes, then the path (unix(7)).
+
+export const localSockets: LocalSockets = {
+  acceptedAt(path) {
+    const name = Buffer.from(path);
+    return readdirSync("/proc/self/fd").flatMap((text) => acceptedAs(Number(text), name) ?? []);
+  },
+  lookAtPeer({ descriptor }, look) {
+    // struct ucred: the ids of the process, its user and its group.
+    const credentials = new Int32Array(3);
+    if (!socketOption(descriptor, options.credentials, credentials)) return undefined;
+    const [pid = 0, uid = -1] = credentials;
+    return lookWhileAlive(descriptor, { pid, uid }, look);
+  },
+  end({ descriptor }, farewell) {
+    try {
+      writeSync(descriptor, farewell);
+    } catch {
+      // Its buffer is full, or the caller is gone: then nobody reads it.
+    }
+    endSocket(descriptor);
+  },
+};
+
+function acceptedAs(descriptor: number, name: Uint8Array): AcceptedSocket | undefined {
+  const domain = new Int32Array(1);
+  if (!socketOption(descriptor, options.domain, domain) || domain[0] !== unixDomain) return undefined;
+  const address = socketName(descriptor);
+  if (address === undefined) return undefined;
+  const path = address.subarray(nameOffset, nameOffset + name.length + 1);
+  const isThere = path.at(-1) === 0 && Buffer.compare(path.subarray(0, -1), name) === 0;
+  const cookie = new BigUint64Array(1);
+  if (!isThere || !socketOption(descriptor, options.cookie, cookie)) return undefined;
+  return { descriptor, cookie: cookie[0] ?? 0n };
+}
+
+/** The number of an ended process may belong to another one. A handle of the process shows whether it still lives after the look. */
+function lookWhileAlive<Found>(
+  descriptor: number,
+  peer: SocketPeer,
+  look: (peer: SocketPeer) => Found,
+): Found | undefined {
+  if (!hasHandles) return look(peer);
+  const handle = new Int32Array(1);
+  if (!socketOption(descriptor, options.process, handle)) return undefined;
+  const [fd = -1] = handle;
+  try {
+    const found = look(peer);
+    return readFileSync(`/proc/self/fdinfo/${fd}`, "latin1").includes(`\nPid:\t${peer.pid}\n`)
+      ? found
+      : undefined;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** SO_PEERPIDFD is in Linux 6.5 and newer. */
+const hasHandles = isAtLeast(release(), 6, 5);
+
+function isAtLeast(version: string, major: number, minor: number): boolean {
+  const [first = 0, second = 0] = version.split(/\D+/).map(Number);
+  return first > major || (first === major && second >= minor);
+}

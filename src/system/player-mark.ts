@@ -1,0 +1,125 @@
+/**
+ * The mark of players: tapdeck-confine sets their limit of file locks to 0 (RLIMIT_LOCKS, getrlimit(2)). Linux has not used this
+ * limit since 2.4.25. Every descendant inherits it, through execve(2), setsid(2) and a cleared environment, and only
+ * CAP_SYS_RESOURCE, which no player has, could raise it. Each process may read the limits of all others (proc(5)).
+ */
+import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { setImmediate } from "node:timers/promises";
+import { codeOf } from "../core/errors.ts";
+import { holdersMsMax } from "../core/limits.ts";
+
+const processes = "/proc";
+
+/** `hidden`: the kernel does not show the limits of this process. */
+type Mark = "player" | "other" | "ended" | "hidden";
+
+export function markOf(pid: number, folder = processes): Mark {
+  try {
+    const limits = readFileSync(`${folder}/${pid}/limits`, "latin1");
+    // The file of a process that ends is empty.
+    return limits === "" ? "ended" : hasMark(limits) ? "player" : "other";
+  } catch (error) {
+    return isGone(error) ? "ended" : "hidden";
+  }
+}
+
+/** Whether these are the limits of a player. The first number is the soft limit, and the second the hard one. */
+export function hasMark(limits: string): boolean {
+  return /^Max file locks +0 +0 /m.test(limits);
+}
+
+/** The processes that hold some sockets. */
+export interface Holders {
+  readonly byPlayers: ReadonlySet<string>;
+  readonly byOthers: ReadonlySet<string>;
+  /** False if a player may hold sockets that are not listed. */
+  readonly isComplete: boolean;
+}
+
+// Taps wait no longer than this while processes are looked through.
+const sliceMs = 2;
+
+/** Finds the holders of the sockets with these inodes, for a service of the user `uid`. */
+export async function holdersOf(
+  inodes: ReadonlySet<string>,
+  uid: number,
+  folder = processes,
+): Promise<Holders> {
+  const links = new Set([...inodes].map((inode) => `socket:[${inode}]`));
+  const [byPlayers, byOthers] = [new Set<string>(), new Set<string>()];
+  const beganMs = performance.now();
+  let sliceEndMs = beganMs + sliceMs;
+  const rest = async () => {
+    if (performance.now() < sliceEndMs) return;
+    await setImmediate();
+    sliceEndMs = performance.now() + sliceMs;
+  };
+  const found = (isComplete: boolean): Holders => ({ byPlayers, byOthers, isComplete });
+  // The newest come first: they have most of the callers.
+  for (const pid of pidsOf(folder).reverse()) {
+    await rest();
+    const mark = markOf(pid, folder);
+    if (mark === "hidden" && isOfUser(pid, uid, folder)) return found(false);
+    if (mark === "ended" || mark === "hidden") continue;
+    // A second holder changes nothing unless it is a player.
+    if (mark === "other" && byOthers.size === links.size) continue;
+    const descriptors = descriptorsOf(pid, folder);
+    if (descriptors === undefined && mark === "player" && isRunning(pid, folder)) return found(false);
+    for (const descriptor of descriptors ?? []) {
+      await rest();
+      const link = linkOf(`${folder}/${pid}/fd/${descriptor}`);
+      // The mark is read again, because another process may have got the number meanwhile.
+      if (!links.has(link)) continue;
+      (markOf(pid, folder) === "other" ? byOthers : byPlayers).add(link.slice("socket:[".length, -1));
+    }
+    if (performance.now() - beganMs > holdersMsMax) return found(false);
+  }
+  return found(true);
+}
+
+function pidsOf(folder: string): number[] {
+  return readdirSync(folder)
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
+}
+
+/** Undefined if the process does not show its descriptors: it is another user's, is not dumpable, or has ended. */
+function descriptorsOf(pid: number, folder: string): readonly string[] | undefined {
+  try {
+    return readdirSync(`${folder}/${pid}/fd`);
+  } catch {
+    return undefined;
+  }
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    // It was closed meanwhile.
+    return "";
+  }
+}
+
+/** A service of root serves players that changed their user, so each process may be one. */
+function isOfUser(pid: number, uid: number, folder: string): boolean {
+  try {
+    return uid === 0 || statSync(`${folder}/${pid}`).uid === uid;
+  } catch (error) {
+    return !isGone(error);
+  }
+}
+
+/** False for a process that has ended and that its parent has not waited for (proc(5), `stat`). It has no descriptors. */
+function isRunning(pid: number, folder: string): boolean {
+  try {
+    const stat = readFileSync(`${folder}/${pid}/stat`, "latin1");
+    return !/^ [ZX]/.test(stat.slice(stat.lastIndexOf(")") + 1));
+  } catch (error) {
+    return !isGone(error);
+  }
+}
+
+function isGone(error: unknown): boolean {
+  return ["ENOENT", "ESRCH"].includes(codeOf(error));
+}
