@@ -5,7 +5,7 @@ import type { AcceptedSocket, LocalSockets, SocketPeer } from "../../src/core/op
 import { endSocket, socketName, socketOption } from "./libc.ts";
 
 // asm-generic/socket.h, linux/socket.h.
-const options = { credentials: 17, domain: 39, cookie: 57, process: 77 } as const;
+const options = { credentials: 17, listens: 30, domain: 39, cookie: 57, process: 77 } as const;
 const unixDomain = 1;
 const nameOffset = 2; // struct sockaddr_un: the family in 2 bytes, then the path (unix(7)).
 
@@ -34,6 +34,8 @@ export const localSockets: LocalSockets = {
 function acceptedAs(descriptor: number, name: Uint8Array): AcceptedSocket | undefined {
   const domain = new Int32Array(1);
   if (!socketOption(descriptor, options.domain, domain) || domain[0] !== unixDomain) return undefined;
+  const listens = new Int32Array(1);
+  if (!socketOption(descriptor, options.listens, listens) || listens[0] !== 0) return undefined;
   const address = socketName(descriptor);
   if (address === undefined) return undefined;
   const path = address.subarray(nameOffset, nameOffset + name.length + 1);

@@ -4,6 +4,7 @@ import { closeSync, writeSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readFile, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { hasMark } from "../../../src/system/player-mark.ts";
 import { eventually } from "../../helpers/processes.ts";
 
 const source = join(import.meta.dir, "../../../watchdog/tapdeck-confine.c");
@@ -166,6 +167,16 @@ test("a player without a network outlives the reader of its output, and any othe
     return (Number.parseInt(out.split(/\s+/)[1] ?? "", 16) & (1 << 12)) !== 0;
   };
   expect([ignoresPipe("--offline"), ignoresPipe()]).toEqual([true, false]);
+});
+
+test("a program has the mark of players, and root has no right to remove it", () => {
+  const files = ["/proc/self/limits", "/proc/self/status"];
+  const { out } = ask("--", "/bin/cat", "cat", ...files);
+  expect(out).toMatch(/^CapBnd:/m);
+  expect(hasMark(out)).toBe(true);
+  const bounding = BigInt(`0x${/^CapBnd:\s+(\S+)/m.exec(out)?.[1]}`);
+  const [sysAdmin, sysResource, perfmon] = [21n, 24n, 38n]; // linux/capability.h.
+  for (const right of [sysAdmin, sysResource, perfmon]) expect((bounding >> right) & 1n).toBe(0n);
 });
 
 test("each refusal has its code and a sentence", async () => {

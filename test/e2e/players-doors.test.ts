@@ -1,0 +1,143 @@
+/**
+ * Players of the compiled program that call it: by the socket in the file system, over loopback and over TLS, in disguises. A
+ * player is no owner anywhere. An ordinary program makes the same calls, and is.
+ */
+import { expect, test } from "bun:test";
+import { chown, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freePort } from "../helpers/free-port.ts";
+import { linesOf } from "../helpers/lines.ts";
+import { eventuallyExists, run } from "../helpers/processes.ts";
+import { makePlace, noReaders, program, startTapdeck } from "../helpers/tapdeck.ts";
+
+const isRoot = process.getuid?.() === 0;
+const canRun = Bun.which("python3", { PATH: "/usr/bin" }) !== null;
+const otherUser = 12345;
+const asUser = (uid: number | undefined) =>
+  uid === undefined ? [] : ["setpriv", `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups", "--"];
+const script = join(import.meta.dir, "../programs/player-doors.py");
+
+/** Accepts connections, takes a descriptor from each, and keeps it. */
+const keeper = `
+import socket, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen()
+print("ready", flush=True)
+kept = []
+while True:
+    line, _ = listener.accept()
+    kept.append(socket.recv_fds(line, 1, 1))
+    line.send(b"y")
+`;
+
+type Found = Readonly<Record<string, string>>;
+
+/** Services of the present user and, if that is root, of another one. */
+const users = isRoot ? [undefined, otherUser] : [undefined];
+
+const ways = [
+  "plainly",
+  "as a daemon without an environment",
+  "in a child",
+  "after raising its limits",
+  "hidden from other processes",
+  "with a copy at an innocent process",
+  "over connections of a child that has ended",
+  "while no process holds the connection",
+  "as root of a user namespace",
+];
+
+for (const uid of users) {
+  const name = uid === otherUser ? "a user of its own" : isRoot ? "root" : "this user";
+  test.skipIf(!canRun)(`an ordinary program is the owner at each door of a service of ${name}`, async () => {
+    await using scene = await startScene(uid);
+    const found = await scene.byProgram("plainly");
+    expect(found).toEqual(Object.fromEntries(Object.keys(refusals).map((door) => [door, "owner"])));
+  });
+
+  // Each has a service of its own, because all players together may ask 20 times in a burst.
+  for (const way of ways)
+    test.skipIf(!canRun)(`a player of ${name} is a stranger at each door: ${way}`, async () => {
+      await using scene = await startScene(uid);
+      const found = await scene.byPlayer(way);
+      expect(Object.keys(found)).not.toEqual([]);
+      expect(found).toEqual(
+        Object.fromEntries(Object.keys(found).map((door) => [door, refusals[door] ?? ""])),
+      );
+    });
+
+  test.skipIf(!canRun)(
+    `a player of ${name} in a network of its own reaches only the socket's file`,
+    async () => {
+      await using scene = await startScene(uid);
+      const reached = (door: string) => door.startsWith("socket file");
+      expect(await scene.byPlayer("in a network namespace")).toEqual(
+        Object.fromEntries(
+          Object.keys(refusals).map((door) => [door, reached(door) ? "403" : "no connection"]),
+        ),
+      );
+    },
+  );
+}
+
+const refusals: Found = {
+  "socket file, POST": "403",
+  "socket file, WebSocket": "403",
+  "socket file, backup": "403",
+  "IPv4, POST": "403",
+  "IPv4, WebSocket": "encryption-required",
+  "IPv4, backup": "403",
+  "IPv6, POST": "403",
+  "IPv6, WebSocket": "encryption-required",
+  "IPv6, backup": "403",
+  "TLS, POST": "stranger",
+  "TLS, WebSocket": "stranger",
+  "TLS, backup": "403",
+};
+
+/** A service of that user, with a launcher that makes the calls, and beside it a process that keeps descriptors. */
+async function startScene(uid: number | undefined) {
+  await using made = new AsyncDisposableStack();
+  const place = made.use(await makePlace());
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-doors-"));
+  made.defer(() => rm(folder, { recursive: true, force: true }));
+  if (uid !== undefined)
+    for (const path of [place.folder, join(place.folder, "media"), folder]) await chown(path, uid, uid);
+  const [tlsPort, innocent] = [freePort(), join(folder, "keeper.sock")];
+  const caller = (order: string) => {
+    return ["/usr/bin/python3", script, place.folder, String(place.port), String(tlsPort), order, innocent];
+  };
+  await writeFile(
+    join(place.folder, "config.toml"),
+    `[api]\nport = ${place.port}\ntls_port = ${tlsPort}\nlisten = ["127.0.0.1", "::1"]\n${noReaders}
+[[launchers]]\nid = "doors"\nextensions = [".doors"]\ncommand = ${JSON.stringify(caller("{path}"))}\n`,
+  );
+  const keeping = Bun.spawn([...asUser(uid), "/usr/bin/python3", "-c", keeper, innocent], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  made.defer(async () => {
+    keeping.kill();
+    await keeping.exited;
+  });
+  const isReady = (await linesOf(keeping.stdout).next()).value;
+  expect(isReady).toBe("ready");
+  const { client } = made.use(await startTapdeck(place, [...asUser(uid), program]));
+  const moved = made.move();
+  return {
+    async byProgram(way: string): Promise<Found> {
+      const order = join(folder, "order");
+      await writeFile(order, way);
+      expect(await run([...asUser(uid), ...caller(order)])).toMatchObject({ code: 0, error: "" });
+      return JSON.parse(await readFile(`${order}.report`, "utf8"));
+    },
+    async byPlayer(way: string): Promise<Found> {
+      const order = await place.file(`${way}.doors`, way);
+      await client.call("launch", order);
+      await eventuallyExists(`${order}.report`);
+      return JSON.parse(await readFile(`${order}.report`, "utf8"));
+    },
+    [Symbol.asyncDispose]: () => moved.disposeAsync(),
+  };
+}

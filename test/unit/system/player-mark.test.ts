@@ -1,0 +1,114 @@
+/** The mark of players, and the holders of sockets, in a folder that looks like the kernel's. */
+import { expect, test } from "bun:test";
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { hasMark, holdersOf, markOf } from "../../../src/system/player-mark.ts";
+
+const isRoot = process.getuid?.() === 0;
+const user = process.getuid?.() ?? -1;
+
+/** The lines of proc(5), `limits`, around that of file locks. */
+const limits = (
+  soft: string,
+  hard = soft,
+) => `Limit                     Soft Limit           Hard Limit           Units     
+Max address space         unlimited            unlimited            bytes     
+Max file locks            ${soft.padEnd(20)} ${hard.padEnd(20)} locks     
+Max pending signals       0                    0                    signals   
+`;
+const [ofPlayer, ofOther] = [limits("0"), limits("unlimited")];
+
+interface Fake {
+  readonly limits?: string;
+  /** Inodes of sockets; undefined for a process that does not show its descriptors. */
+  readonly sockets: readonly number[] | undefined;
+  readonly state?: string;
+}
+
+async function makeProcesses(all: Readonly<Record<string, Fake>>) {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-proc-"));
+  for (const [pid, { limits: text = ofOther, sockets, state = "S" }] of Object.entries(all)) {
+    await mkdir(join(folder, pid));
+    await writeFile(join(folder, pid, "limits"), text);
+    await writeFile(join(folder, pid, "stat"), `${pid} (a ) Z) ${state} 1 1 1`);
+    if (sockets === undefined) continue;
+    await mkdir(join(folder, pid, "fd"));
+    await symlink("/dev/null", join(folder, pid, "fd/0"));
+    for (const [nth, inode] of sockets.entries())
+      await symlink(`socket:[${inode}]`, join(folder, pid, "fd", String(nth + 1)));
+  }
+  await mkdir(join(folder, "net"));
+  return {
+    folder,
+    holders: async (...inodes: readonly string[]) => {
+      const { byPlayers, byOthers, isComplete } = await holdersOf(new Set(inodes), user, folder);
+      return { byPlayers: [...byPlayers], byOthers: [...byOthers], isComplete };
+    },
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
+  };
+}
+
+test("a mark is a limit of file locks of 0 that cannot be raised, and nothing else", () => {
+  expect(hasMark(ofPlayer)).toBe(true);
+  for (const text of [ofOther, limits("0", "unlimited"), limits("0", "1"), limits("10"), ""])
+    expect([text, hasMark(text)]).toEqual([text, false]);
+});
+
+test("this process has no mark, and the number of no process belongs to none", () => {
+  expect(markOf(process.pid)).toBe("other");
+  expect(markOf(0)).toBe("ended");
+});
+
+test("a process of which the kernel shows no limits is hidden, and one that has just ended is over", async () => {
+  await using processes = await makeProcesses({ 7: { limits: "", sockets: [] } });
+  expect(markOf(7, processes.folder)).toBe("ended");
+  // A folder cannot be read as a file.
+  await mkdir(join(processes.folder, "8/limits"), { recursive: true });
+  expect(markOf(8, processes.folder)).toBe("hidden");
+  expect(await processes.holders("1")).toMatchObject({ isComplete: false });
+});
+
+test("a socket of an ordinary process is found, and a socket of nobody is not", async () => {
+  await using processes = await makeProcesses({ 7: { sockets: [81, 82] }, 8: { sockets: [83] } });
+  expect(await processes.holders("82")).toEqual({ byPlayers: [], byOthers: ["82"], isComplete: true });
+  expect(await processes.holders("8")).toEqual({ byPlayers: [], byOthers: [], isComplete: true });
+});
+
+test("a player that shares a socket with an ordinary process is found, whichever of them is newer", async () => {
+  for (const [player, other] of [
+    ["7", "8"],
+    ["8", "7"],
+  ] as const) {
+    const all = { [player]: { limits: ofPlayer, sockets: [81] }, [other]: { sockets: [81] } };
+    await using processes = await makeProcesses(all);
+    expect(await processes.holders("81")).toEqual({ byPlayers: ["81"], byOthers: ["81"], isComplete: true });
+  }
+});
+
+test("a player that hides its descriptors may hold every socket, until it has ended", async () => {
+  const other = { sockets: [81] };
+  for (const [state, isComplete] of [
+    ["S", false],
+    ["Z", true],
+  ] as const) {
+    await using processes = await makeProcesses({
+      7: { limits: ofPlayer, sockets: undefined, state },
+      8: other,
+    });
+    expect(await processes.holders("81")).toMatchObject({ isComplete });
+  }
+});
+
+test("an ordinary process that hides its descriptors is no player, but its sockets are not known", async () => {
+  await using processes = await makeProcesses({ 7: { sockets: undefined }, 8: { sockets: [82] } });
+  expect(await processes.holders("81", "82")).toEqual({ byPlayers: [], byOthers: ["82"], isComplete: true });
+});
+
+// Root reads everything.
+test.skipIf(isRoot)("a closed folder of descriptors is one that is hidden", async () => {
+  await using processes = await makeProcesses({ 7: { limits: ofPlayer, sockets: [81] } });
+  await chmod(join(processes.folder, "7/fd"), 0);
+  expect(await processes.holders("81")).toMatchObject({ isComplete: false });
+  await chmod(join(processes.folder, "7/fd"), 0o700);
+});
