@@ -55,8 +55,8 @@ with \`forbidden\` and \`data.right\`.
 |---|---|---|
 | \`look\` | the state of the device and its media, and nothing about cards | all below; over TLS also unpaired callers, unless \`api.anonymous\` is \`none\` |
 | \`play\` | to start and stop media; scripts are not trusted | all below; over TLS also unpaired callers, by default |
-| \`change\` | to work with cards, mappings and settings; scripts are trusted | paired members, callers on the device |
-| \`own\` | to administer the device | callers on the device |
+| \`change\` | to work with cards, mappings and settings; scripts are trusted | paired members, callers on the device, except players |
+| \`own\` | to administer the device | callers on the device, except players |
 
 ## Uploads
 

@@ -55,8 +55,7 @@ export async function holdersOf(
     sliceEndMs = performance.now() + sliceMs;
   };
   const found = (isComplete: boolean): Holders => ({ byPlayers, byOthers, isComplete });
-  // The newest come first: they have most of the callers.
-  for (const pid of pidsOf(folder).reverse()) {
+  for (const pid of likelyFirst(pidsOf(folder))) {
     await rest();
     const mark = markOf(pid, folder);
     if (mark === "hidden" && isOfUser(pid, uid, folder)) return found(false);
@@ -70,11 +69,25 @@ export async function holdersOf(
       const link = linkOf(`${folder}/${pid}/fd/${descriptor}`);
       // The mark is read again, because another process may have got the number meanwhile.
       if (!links.has(link)) continue;
-      (markOf(pid, folder) === "other" ? byOthers : byPlayers).add(link.slice("socket:[".length, -1));
+      const isPlayer = markOf(pid, folder) !== "other";
+      (isPlayer ? byPlayers : byOthers).add(link.slice("socket:[".length, -1));
+      if (!isPlayer) recent = [pid, ...recent.filter((one) => one !== pid)].slice(0, recentMax);
     }
     if (performance.now() - beganMs > holdersMsMax) return found(false);
   }
   return found(true);
+}
+
+// Global state: the last callers. They only decide the order of the next search.
+let recent: readonly number[] = [];
+const recentMax = 8;
+
+/** The last callers, then the newest processes: the descriptors of the others need not be listed once a caller is found. */
+function likelyFirst(pids: readonly number[]): readonly number[] {
+  return [
+    ...pids.filter((pid) => recent.includes(pid)),
+    ...pids.filter((pid) => !recent.includes(pid)).reverse(),
+  ];
 }
 
 function pidsOf(folder: string): number[] {
