@@ -1,5 +1,5 @@
 /** The connections of a socket in the file system, which the runtime's server does not expose, and the processes that made them. */
-import { closeSync, readdirSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, readdirSync, readFileSync, writeSync } from "node:fs";
 import { release } from "node:os";
 import type { AcceptedSocket, LocalSockets, SocketPeer } from "../../src/core/operating-system.ts";
 import { endSocket, socketName, socketOption } from "./libc.ts";
@@ -40,9 +40,14 @@ function acceptedAs(descriptor: number, name: Uint8Array): AcceptedSocket | unde
   if (address === undefined) return undefined;
   const path = address.subarray(nameOffset, nameOffset + name.length + 1);
   const isThere = path.at(-1) === 0 && Buffer.compare(path.subarray(0, -1), name) === 0;
+  return isThere ? { descriptor, cookie: cookieOf(descriptor) } : undefined;
+}
+
+function cookieOf(descriptor: number): bigint {
   const cookie = new BigUint64Array(1);
-  if (!isThere || !socketOption(descriptor, options.cookie, cookie)) return undefined;
-  return { descriptor, cookie: cookie[0] ?? 0n };
+  if (socketOption(descriptor, options.cookie, cookie)) return cookie[0] ?? 0n;
+  // QEMU's emulation of a program lacks the option. An inode, unlike a cookie, may return after 2^32 others.
+  return BigInt(fstatSync(descriptor).ino);
 }
 
 /** The number of an ended process may belong to another one. A handle of the process shows whether it still lives after the look. */

@@ -60,10 +60,12 @@ export function createLocalCallers({ localSockets: sockets, socketPath: path }: 
     },
     /**
      * Ends the connections of players at the socket in the file system. Undefined if there are none. Otherwise it resolves after
-     * the runtime has closed them and their requests are aborted; false if it does not close them.
+     * the runtime has closed them and their requests are aborted; false if it does not close them, or if the connection of the
+     * request is not found.
      */
     endPlayers(): Promise<boolean> | undefined {
       const all = sockets.acceptedAt(path);
+      if (all.length === 0) return Promise.resolve(false);
       // The runtime does not say on which connection a request came, so that all new ones are checked.
       const ended = all.filter(
         (socket) => !admitted.has(socket.cookie) && (sockets.lookAtPeer(socket, isPlayer) ?? true),

@@ -133,6 +133,10 @@ const self = { pid: process.pid, uid };
 // The number 0 belongs to no process, as with a caller that has ended.
 const ended = { pid: 0, uid };
 
+test("a request whose connection is not found is not let in", async () => {
+  expect(await fakeSockets(new Map()).endPlayers()).toBe(false);
+});
+
 test("an admitted connection is not looked at again, and a new one with its descriptor is", () => {
   const peers = new Map<AcceptedSocket, SocketPeer | undefined>([[socketOf(1n), self]]);
   const { endPlayers, looks } = fakeSockets(peers);
