@@ -3,6 +3,7 @@ import type { Audit } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
 import { type ErrorCode, limitReached, ServiceError } from "../core/errors.ts";
 import {
+  anonymousJsonValuesMax,
   auditObjectCharsMax,
   batchAnswersCharsMax,
   inFlightPerConnectionMax,
@@ -84,7 +85,8 @@ export function createDispatch({ services, log, audit, clock, quota }: DispatchP
   };
 
   return (session, payload, onWait = () => {}) => {
-    const envelope = readEnvelope(payload);
+    const isStranger = session.access === "remote" && session.from.client === undefined;
+    const envelope = readEnvelope(payload, isStranger ? anonymousJsonValuesMax : undefined);
     if (envelope.kind === "single") return run(session, envelope.item, onWait);
     let chars = 0;
     const answers = envelope.items.map((item) => {

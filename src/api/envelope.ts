@@ -1,5 +1,6 @@
 /** JSON-RPC 2.0 (jsonrpc.org/specification), purely: a payload's text to requests, and answers to text. */
 import { type ErrorCode, rpcCodes, ServiceError } from "../core/errors.ts";
+import { jsonExcess } from "../core/json-excess.ts";
 import { batchRequestsMax, jsonDepthMax, requestIdCharsMax } from "../core/limits.ts";
 import { isRecord, parseJson } from "../core/text.ts";
 
@@ -23,10 +24,14 @@ type Envelope =
   | { readonly kind: "single"; readonly item: Item }
   | { readonly kind: "batch"; readonly items: readonly Item[] };
 
-/** Never throws; anything that is not a request is a refused item. */
-export function readEnvelope(text: string): Envelope {
-  if (isTooDeep(text)) {
+/** Never throws; anything that is not a request is a refused item. With more than `valuesMax` values the payload is refused. */
+export function readEnvelope(text: string, valuesMax?: number): Envelope {
+  const excess = jsonExcess(text, valuesMax);
+  if (excess === "depth")
     return refusedWhole("busy", `JSON may be nested ${jsonDepthMax} deep`, { limit: "jsonDepthMax" });
+  if (excess === "values") {
+    const sentence = `a message of a caller without an identity has at most ${valuesMax} values`;
+    return refusedWhole("busy", sentence, { limit: "anonymousJsonValuesMax" });
   }
   const payload = parseJson(text);
   if (payload === undefined) return refusedWhole("parse-error", "this is not JSON");
@@ -90,22 +95,4 @@ export function notificationText(method: string, params: unknown): string {
 export function refusalText(id: RequestId | undefined, error: unknown): string {
   if (error instanceof ServiceError) return errorText(id, error.code, error.message, error.data);
   return errorText(id, "internal-error", "internal error");
-}
-
-/** Counts before parsing, so that deep nesting costs no stack. */
-function isTooDeep(text: string): boolean {
-  let depth = 0;
-  let quoted = false;
-  for (let at = 0; at < text.length; at++) {
-    const char = text.charCodeAt(at);
-    if (quoted) {
-      if (char === 0x5c) at++;
-      else if (char === 0x22) quoted = false;
-    } else if (char === 0x22) quoted = true;
-    else if (char === 0x5b || char === 0x7b) {
-      depth += 1;
-      if (depth > jsonDepthMax) return true;
-    } else if (char === 0x5d || char === 0x7d) depth -= 1;
-  }
-  return false;
 }

@@ -18,6 +18,8 @@ export interface Visit {
   readonly grant: () => Grant;
   /** Gives the token of the rate limit back, for a request that has brought bytes of an upload. */
   readonly refund: () => void;
+  /** The caller has flooded its connection, which costs its address a whole burst of requests. */
+  readonly penalize: () => void;
   /** The id of a paired client, proved by its bearer token. */
   readonly client?: string;
   /** The page of a known phone app: it may pair by PIN and use version 1 of the secure layer, and nothing else. */

@@ -15,7 +15,7 @@ import { hangUp, isJson, json, type Revocation, sentence, tooMany, type Visit } 
 import { type AllowLaunch, answerLaunch, isLaunchPath } from "./launch-endpoint.ts";
 import { answerPair, isPairPath, type PairByPin } from "./pin-pairing-endpoint.ts";
 import type { Services } from "./services.ts";
-import { type SocketData, socketDataOf } from "./sockets.ts";
+import { type SocketData, socketDataOf } from "./socket-data.ts";
 import { answerUpload, isUploadPath } from "./upload-endpoint.ts";
 
 export interface RouteParts {
@@ -105,9 +105,15 @@ async function answerPost(
   }
   if (!isJson(request))
     return sentence(415, "send JSON-RPC as application/json", { accept: "application/json" });
+  const isStranger = access !== "device" && client === undefined;
+  const announced = Number(request.headers.get("content-length") ?? messageBytesMax);
+  const spent = isStranger ? limits.intake.spentFor(announced) : undefined;
+  if (spent !== undefined) return tooMuchSent(spent);
   const body = await limits.bodies.read(visit, messageBytesMax);
   if (body.kind === "dropped") return body.answer;
   if (body.kind === "too-long") return sentence(413, `a message has at most ${messageBytesMax} bytes`);
+  const limit = isStranger ? limits.intake.take(body.bytes.length) : undefined;
+  if (limit !== undefined) return tooMuchSent(limit);
   const revoked = new AbortController();
   const abort = () => revoked.abort(new ServiceError("forbidden", "this client was revoked"));
   using _watching = client === undefined ? undefined : revocation.watch(client, abort);
@@ -118,6 +124,11 @@ async function answerPost(
   const answer = await dispatch(session, new TextDecoder().decode(body.bytes));
   server.timeout(request, answerSeconds);
   return answer === undefined ? new Response(null, { status: 204 }) : json(200, answer);
+}
+
+function tooMuchSent(limit: string): Response {
+  const text = "callers without an identity send too much: wait a second";
+  return json(429, errorText(undefined, "busy", text, { limit }), { "retry-after": "1", ...hangUp });
 }
 
 function openEvents(

@@ -32,7 +32,8 @@ import { createRevocation } from "./http.ts";
 import { forwardEvents, type NotificationReceiver } from "./notifications.ts";
 import { createRoutes, type RouteParts } from "./routes.ts";
 import type { AcceptHello } from "./sealed-line.ts";
-import { createSockets, type SocketData, type SocketParts } from "./sockets.ts";
+import type { SocketData } from "./socket-data.ts";
+import { createSockets, type SocketParts } from "./sockets.ts";
 
 type OfAdmission = Pick<
   AdmissionOptions<SocketData>,

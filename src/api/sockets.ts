@@ -2,24 +2,24 @@
  * WebSockets: heartbeats first, then one connection for each socket whose caller may send requests. A caller over TLS starts as
  * anonymous; if its first text is a hello, it does the handshake instead, and continues as that client.
  */
-import type { ServerWebSocket, WebSocketHandler } from "bun";
+import type { WebSocketHandler } from "bun";
 import type { Audit } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
-import { ServiceError } from "../core/errors.ts";
+import { limitReached, ServiceError } from "../core/errors.ts";
 import {
   messageBytesMax,
   sealedFrameCharsMax,
+  shortMessageBytesMax,
   unsentBytesMax,
   unsentWhileAskingMax,
 } from "../core/limits.ts";
 import type { Grant } from "../core/rights.ts";
 import { SecureFailure } from "../secure/failure.ts";
-import type { PoolMember, Recipient, RemoteLimits } from "./admission/connection-pool.ts";
-import { type ApiConnection, type CallerSession, createConnection } from "./connection.ts";
+import type { PoolMember, RemoteLimits } from "./admission/connection-pool.ts";
+import { type CallerSession, createConnection } from "./connection.ts";
 import { type Dispatch, serveOn } from "./dispatch.ts";
 import { errorText } from "./envelope.ts";
-import { createFairScheduler, type Lane } from "./fair-scheduler.ts";
-import type { Visit } from "./http.ts";
+import { createFairScheduler } from "./fair-scheduler.ts";
 import type { NotificationReceiver } from "./notifications.ts";
 import {
   type AcceptHello,
@@ -29,34 +29,7 @@ import {
   type SealedLine,
   withPairing,
 } from "./sealed-line.ts";
-
-/** The data of a WebSocket. */
-export interface SocketData
-  extends Pick<Visit, "address" | "access" | "isPrivate" | "isAdmitted" | "grant" | "client" | "isV1App"> {
-  /** A text came that was no heartbeat. */
-  hasSpoken: boolean;
-  /** The connection of a caller that may send requests. */
-  opened: OpenConnection | undefined;
-  /** The sealed line of a caller whose messages others on the way could read. */
-  line: SealedLine | undefined;
-  leaving: Disposable | undefined;
-  /** The place of a remote caller in the limits that all remote callers share. */
-  remote: (PoolMember & Recipient) | undefined;
-}
-
-interface OpenConnection {
-  readonly connection: ApiConnection;
-  readonly lane: Lane;
-}
-
-type Socket = ServerWebSocket<SocketData>;
-
-export function socketDataOf(visit: Visit): SocketData {
-  const { address, access, isPrivate, isAdmitted, grant, client, isV1App } = visit;
-  const later = { opened: undefined, line: undefined, leaving: undefined, remote: undefined };
-  const known = client === undefined ? {} : { client };
-  return { address, access, isPrivate, isAdmitted, grant, isV1App, ...known, hasSpoken: false, ...later };
-}
+import type { OpenConnection, Socket, SocketData } from "./socket-data.ts";
 
 export interface SocketParts {
   readonly dispatch: Dispatch;
@@ -77,12 +50,13 @@ export interface SocketParts {
 
 const unsealedMs = 10_000; // An unsealed remote connection is closed after this.
 const farewellMs = 1000; // The time that a peer has for the closing handshake.
+const cutOffMs = 50; // The time that the refusal has to leave; the peer may still send at full speed.
 const idleSeconds = 120; // Bun sends pings on its own before; a peer that answers no ping in this time is gone.
 const [normal, goingAway, policyViolation, tooBig] = [1000, 1001, 1008, 1009];
 
 export function createSockets(parts: SocketParts) {
   const { dispatch, clock, receivers, accept, acceptV1, pairing, grantOf, audit, onProved } = parts;
-  const { connections, failures, backlog, unsealed, anonymous, answerBudget } = parts.limits;
+  const { connections, failures, backlog, unsealed, anonymous, answerBudget, intake } = parts.limits;
   const sockets = new Set<Socket>();
   const scheduler = createFairScheduler();
 
@@ -166,6 +140,26 @@ export function createSockets(parts: SocketParts) {
     socket.data.line = line;
     return line;
   };
+  /** Whether a caller without an identity may send this message; if not, it is refused. */
+  const isTaken = (socket: Socket, message: string | Buffer): boolean => {
+    const { intake: own, address, penalize, hasSpoken, line } = socket.data;
+    const taken = own?.take(Buffer.byteLength(message)) ?? { kind: "taken" };
+    if (taken.kind === "taken") return true;
+    // A flood of others keeps out neither a heartbeat nor a hello, whose rate has limits of its own.
+    const isFirst = !hasSpoken || line !== undefined;
+    if (taken.kind === "refused" && (isPing(message) || (isFirst && message.length <= shortMessageBytesMax)))
+      return true;
+    const error = limitReached(taken.limit, "callers without an identity send too much: wait a second");
+    audit.refused("too-many-requests", { address });
+    if (taken.kind === "refused") socket.send(errorOf(error));
+    else {
+      penalize();
+      refuse(socket, error);
+      // A peer can ignore the close, and send on.
+      clock.after(cutOffMs, () => socket.terminate());
+    }
+    return false;
+  };
 
   const handler: WebSocketHandler<SocketData> = {
     maxPayloadLength: sealedFrameCharsMax,
@@ -187,12 +181,15 @@ export function createSockets(parts: SocketParts) {
         drop: () => socket.terminate(),
       };
       socket.data.remote = remote;
+      if (client === undefined) socket.data.intake = intake.connection();
       if (!isOpen) socket.data.line = seal(socket, remote);
       else if (client === undefined) anonymous.enter(remote);
     },
     message(socket, message) {
       const peer = socket.data;
       const { opened, line, remote } = peer;
+      const isUnknown = remote !== undefined && (anonymous.has(remote) || unsealed.has(remote));
+      if (isUnknown && !isTaken(socket, message)) return;
       if (isPing(message)) say(socket, typeof message === "string" ? "pong" : pongBytes);
       // Only whole messages count as activity, so a caller that keeps half of a frame here is evicted.
       if (remote !== undefined) anonymous.touch(remote);
@@ -269,7 +266,9 @@ function corked(socket: Socket, work: () => void): void {
 }
 
 /** Sends a protocol error, which has no id, and closes the connection. */
-function refuse(socket: Socket, { code, message, data }: ServiceError): void {
-  socket.send(errorText(undefined, code, message, data));
-  socket.close(policyViolation, code);
+function refuse(socket: Socket, error: ServiceError): void {
+  socket.send(errorOf(error));
+  socket.close(policyViolation, error.code);
 }
+
+const errorOf = ({ code, message, data }: ServiceError) => errorText(undefined, code, message, data);

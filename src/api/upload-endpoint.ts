@@ -11,7 +11,7 @@ import { allows } from "../core/rights.ts";
 import type { PoolMember, RemoteLimits } from "./admission/connection-pool.ts";
 import { hangUp, json, type Revocation, sentence, type Visit } from "./http.ts";
 import type { Services } from "./services.ts";
-import type { SocketData } from "./sockets.ts";
+import type { SocketData } from "./socket-data.ts";
 
 const prefix = "/uploads/";
 

@@ -62,7 +62,13 @@ export const [textFrame, closeFrame, pingFrame, pongFrame] = [0x81, 0x88, 0x89, 
 /** A frame (RFC 6455, 5.2), masked by zeros. */
 export function frameOf(text: string, kind = textFrame): Uint8Array {
   const payload = Buffer.from(text);
-  if (payload.length > 0xffff) throw new Error("frames by hand have at most 65,535 bytes");
+  const head = new DataView(new ArrayBuffer(14));
+  head.setUint8(0, kind);
+  if (payload.length > 0xffff) {
+    head.setUint8(1, 0x80 | 127);
+    head.setBigUint64(2, BigInt(payload.length));
+    return Buffer.concat([new Uint8Array(head.buffer), payload]);
+  }
   const length =
     payload.length < 126 ? [0x80 | payload.length] : [0x80 | 126, payload.length >> 8, payload.length & 0xff];
   return Buffer.concat([Uint8Array.of(kind, ...length, 0, 0, 0, 0), payload]);

@@ -99,6 +99,28 @@ const pinStart = text({
   yy: "0",
 });
 
+/** Messages of 1 MB, each the dearest of its kind: to parse, to check, to keep, or to run. */
+function largeMessages(): readonly Uint8Array[] {
+  const whole = 1_040_000;
+  const filled = (piece: string) =>
+    Array.from({ length: Math.floor(whole / (piece.length + 1)) }, () => piece);
+  const asked = (params: string) => `{"jsonrpc":"2.0","id":1,"method":"version","params":${params}}`;
+  const launch = { jsonrpc: "2.0", id: 1, method: "launch", params: `**echo:${"x".repeat(10_000)}` };
+  const texts = [
+    asked(`[${filled("0").join()}]`),
+    asked(`[${filled("[]").join()}]`),
+    asked(
+      `{${filled('"key00000":1')
+        .map((member, nth) => member.replace("00000", `${nth}`))
+        .join()}}`,
+    ),
+    asked(`"${"\u00e9\u2026".repeat(whole / 5)}"`),
+    "x".repeat(whole),
+    JSON.stringify(Array.from({ length: 100 }, () => launch)),
+  ];
+  return texts.map((each) => frame(new TextEncoder().encode(each)));
+}
+
 /** Writes as long as the other side reads. */
 function pump(socket: Socket, piece: Uint8Array): void {
   const go = () => {
@@ -163,6 +185,17 @@ const kinds: Readonly<Record<string, () => Promise<void>>> = {
     ),
   /** WebSockets over TLS that request much and read nothing. */
   "tls-deaf": () => keep(224, () => open((socket) => afterUpgrade(socket, discover), tlsPort)),
+  /** The places of all anonymous callers, each with messages of 1 MB as fast as the service reads. */
+  "tls-large": () => {
+    const messages = largeMessages();
+    return keep(16, () =>
+      open((socket) => {
+        const message = messages[turn % messages.length] ?? new Uint8Array();
+        socket.write(upgrade);
+        socket.once("data", () => pump(socket, message));
+      }, tlsPort),
+    );
+  },
   /** Event streams that are never read, and callers that cause events for them: cards of 16 KiB. */
   "tls-streams": () =>
     keep(224, () =>

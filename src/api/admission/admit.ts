@@ -6,7 +6,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Server } from "bun";
 import type { Audit } from "../../core/audit.ts";
 import type { Clock } from "../../core/clock.ts";
-import { requestsPerSecondMax } from "../../core/limits.ts";
+import { requestBurstMax, requestsPerSecondMax } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 import { type Grant, lowerGrant } from "../../core/rights.ts";
 import { hangUp, sentence, tooMany, type Visit } from "../http.ts";
@@ -174,10 +174,12 @@ export function createAdmission<Data>({
       if (isDevice && !isDeviceAddress(address, () => addresses)) return false;
       return judgeAccess(source, isDevice, now, own).kind === verdict.kind;
     });
-    const refund = () => {
-      if (!isDevice) perAddress.giveBack(address);
+    const spend = (requests: number) => {
+      if (!isDevice) perAddress.spend(address, requests);
     };
-    const visit = { ...visitOf(request, address, isTls), isAdmitted, refund };
+    const refund = () => spend(-1);
+    const penalize = () => spend(requestBurstMax);
+    const visit = { ...visitOf(request, address, isTls), isAdmitted, refund, penalize };
     if (verdict.kind === "v1-app") return answer({ ...visit, isV1App: true }, server);
     if (verdict.kind === "remote") return byBearerOrAnonymous(visit, isTls ? "change" : "none", server);
     if (isOwners || isByLeave) return answer({ ...visit, ...ofDevice(isAdmitted) }, server);
@@ -257,6 +259,7 @@ function visitOf(request: Request, address: string, isTls: boolean): Omit<Visit,
   return {
     ...{ request, address, path, access: "remote", isTls, isPrivate: isTls, grant: none, isV1App: false },
     refund() {},
+    penalize() {},
   };
 }
 

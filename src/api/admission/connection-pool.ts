@@ -23,6 +23,7 @@ import {
 } from "../../core/limits.ts";
 import { sentence, type Visit } from "../http.ts";
 import type { Access } from "./access.ts";
+import { createIntake } from "./intake.ts";
 import { createFailedAttempts, createWriteQuota, TokenBucket } from "./rate-limits.ts";
 
 export interface PoolMember {
@@ -202,6 +203,8 @@ export function createRemoteLimits(clock: Clock) {
       tokenMs: 1000 / anonymousBytesPerSecondMax,
       burst: anonymousBytesBurst,
     }),
+    /** Limits the messages of callers without an identity. */
+    intake: createIntake(clock),
     backlog: createSendBacklog(),
     bodies: createBodyReader(),
     uploads: createConnectionPool({ max: uploadBodiesMax, perAddressMax: uploadBodiesPerAddressMax }),

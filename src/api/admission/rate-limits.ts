@@ -79,7 +79,8 @@ export function createRateLimit(clock: Clock) {
       evictOldest(buckets);
       return true;
     },
-    giveBack: (address: string) => buckets.get(address)?.spend(-1),
+    /** Takes tokens of the address even if it has fewer. A negative number gives them back. */
+    spend: (address: string, tokens: number) => buckets.get(address)?.spend(tokens),
   };
 }
 
