@@ -11,9 +11,17 @@ import { createReadStream } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { pipeline, Readable } from "node:stream";
 import { createGunzip, createGzip } from "node:zlib";
-import { backupFileBytesMax, backupLineCharsMax, backupTextBytesMax } from "../core/console-limits.ts";
+import {
+  backupFileBytesMax,
+  backupLineBytesMax,
+  backupLineValuesMax,
+  backupTextBytesMax,
+} from "../core/console-limits.ts";
 import { codeOf, failed, messageOf } from "../core/errors.ts";
 import { fileFault } from "../core/file-faults.ts";
+import { createCollector } from "../core/garbage.ts";
+import { jsonExcess } from "../core/json-excess.ts";
+import { parseJson } from "../core/text.ts";
 
 /** The newest format that this version reads, and the one that it writes. */
 export const backupFormat = 1;
@@ -56,8 +64,9 @@ export async function writeBackupTo(file: FileHandle, lines: AsyncIterable<strin
 async function* bounded(lines: AsyncIterable<string>): AsyncGenerator<string> {
   let bytes = 0;
   for await (const line of lines) {
-    bytes += Buffer.byteLength(line) + 1;
-    if (bytes > backupTextBytesMax || line.length > backupLineCharsMax) throw tooLarge();
+    const lineBytes = Buffer.byteLength(line);
+    bytes += lineBytes + 1;
+    if (bytes > backupTextBytesMax || lineBytes > backupLineBytesMax) throw tooLarge();
     yield `${line}\n`;
   }
 }
@@ -108,24 +117,52 @@ export async function mayReplace(path: string): Promise<boolean> {
   }
 }
 
-/** The lines of a file that `checkBackupFile` accepted. Throws `failed` for content that is too long, or no gzip. */
-export async function* backupLines(path: string): AsyncGenerator<string> {
+const lineEnd = 0x0a;
+const firstBytes = 64 * 1024;
+
+/**
+ * The values of the lines of a file that `checkBackupFile` accepted; undefined for a line that is no JSON. Throws `failed` for
+ * content that is too long, or no gzip. A line is kept in one buffer until its end, because each join of texts copies them.
+ */
+export async function* backupLines(path: string): AsyncGenerator<unknown> {
   // The loop below reports an error of either stream.
   const unpacked = pipeline(createReadStream(path, { start: headBytes }), createGunzip(), () => {});
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  let [rest, bytes] = ["", 0];
+  let kept = Buffer.allocUnsafe(firstBytes);
+  let [length, bytes] = [0, 0];
+  const noteGarbage = createCollector();
+  const keep = (piece: Buffer) => {
+    const needed = length + piece.length;
+    if (needed > backupLineBytesMax) throw new Error("a line is too long");
+    if (needed > kept.length) {
+      const larger = Buffer.allocUnsafe(Math.min(backupLineBytesMax, Math.max(needed, 2 * kept.length)));
+      kept.copy(larger, 0, 0, length);
+      kept = larger;
+    }
+    piece.copy(kept, length);
+    length = needed;
+  };
   try {
     for await (const chunk of unpacked) {
       bytes += chunk.length;
-      rest += decoder.decode(chunk, { stream: true });
       if (bytes > backupTextBytesMax) throw new Error(`it has more than ${backupTextBytesMax} bytes`);
-      const lines = rest.split("\n");
-      rest = lines.pop() ?? "";
-      if (rest.length > backupLineCharsMax) throw new Error("a line is too long");
-      yield* lines;
+      let from = 0;
+      for (let end = chunk.indexOf(lineEnd); end >= 0; end = chunk.indexOf(lineEnd, from)) {
+        keep(chunk.subarray(from, end));
+        from = end + 1;
+        noteGarbage(length);
+        yield parsedLine(kept.subarray(0, length));
+        length = 0;
+      }
+      keep(chunk.subarray(from));
     }
-    if (rest + decoder.decode() !== "") throw new Error("its last line has no end");
+    if (length > 0) throw new Error("its last line has no end");
   } catch (error) {
     throw failed(`this backup cannot be read: ${messageOf(error)}`, error);
   }
+}
+
+function parsedLine(line: Uint8Array): unknown {
+  const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(line);
+  if (jsonExcess(text, backupLineValuesMax) !== undefined) throw new Error("a line has too many values");
+  return parseJson(text);
 }

@@ -12,7 +12,7 @@ import { systemClock } from "../core/clock.ts";
 import type { BackupContent } from "../core/device-shapes.ts";
 import { codeOf, failed, messageOf, ServiceError } from "../core/errors.ts";
 import { mappingFileBytesMax, mappingFilesMax } from "../core/limits.ts";
-import { isRecord, parseJson } from "../core/text.ts";
+import { isRecord } from "../core/text.ts";
 import { checkMapping } from "../mappings/check-mapping.ts";
 import { createRegexes } from "../mappings/regex.ts";
 import {
@@ -72,8 +72,7 @@ export async function stageRestore(
  * passphrase is wrong.
  */
 export async function checkPassphrase(file: string, passphrase: string): Promise<void> {
-  for await (const line of backupLines(file)) {
-    const value = parseJson(line);
+  for await (const value of backupLines(file)) {
     if (isRecord(value) && value.sealed !== undefined) await openSecrets(value.sealed, passphrase);
   }
 }
@@ -85,7 +84,7 @@ interface StageOptions {
 
 async function stageLines(file: string, staged: string, places: BackupPlaces, options: StageOptions) {
   const lines = backupLines(file);
-  const head = headOf(parseJson((await lines.next()).value ?? ""));
+  const head = headOf((await lines.next()).value);
   using rows = stageRows(join(staged, "rows.db"), head.schema);
   const media = join(places.dataFolder, "media");
   const add = (table: BackupTable, row: BackupRow) => rows.add(table, moved(row, head.media, media));
@@ -118,7 +117,7 @@ async function stageLines(file: string, staged: string, places: BackupPlaces, op
 
 /** Reads the lines after the first. Rows go to `add`, and mapping files to the staged folder. */
 async function readLines(
-  lines: AsyncIterable<string>,
+  lines: AsyncIterable<unknown>,
   staged: string,
   add: (table: BackupTable, row: BackupRow) => void,
 ) {
@@ -127,8 +126,7 @@ async function readLines(
   let config: string | undefined;
   let sealed: unknown;
   let [count, ended] = [1, false];
-  for await (const line of lines) {
-    const value = parseJson(line);
+  for await (const value of lines) {
     if (!isRecord(value) || ended) throw notOurs();
     if (isOpenTable(value.table) && isRecord(value.row)) add(value.table, rowOf(value.row));
     else if (typeof value.config === "string" && config === undefined) config = value.config;

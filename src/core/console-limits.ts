@@ -3,7 +3,8 @@
 // Backups.
 export const backupFileBytesMax = 16 * 1024 * 1024; // Of a packed one: ten times that of 10,000 taps and mappings.
 export const backupTextBytesMax = 64 * 1024 * 1024; // Unpacked; it is read a line at a time.
-export const backupLineCharsMax = 8 * 1024 * 1024; // The settings, or a mapping file, of 1 MiB with each byte as an escape.
+export const backupLineBytesMax = 8 * 1024 * 1024; // The settings, or a mapping file, of 1 MiB with each byte as an escape.
+export const backupLineValuesMax = 256; // A row has some twenty; 8 MiB of small values would take 500 MB to parse.
 export const backupHistoryCharsMax = 16 * 1024 * 1024; // Of the history, the newest: 10,000 of the longest taps are 660 MB.
 export const backupsKeptMax = 3; // Of those before updates, and as many of those before restores.
 export const backupPassphraseCharsMin = 8;

@@ -62,7 +62,7 @@ test("BACKUP states its limits as they are", async () => {
   const text = await readFile(join(root, "docs/BACKUP.md"), "utf8");
   expect(text).toContain(`
 | the file | ${mebi(consoleLimits.backupFileBytesMax)} MiB |
-| its lines, unpacked | ${mebi(consoleLimits.backupTextBytesMax)} MiB, each ${mebi(consoleLimits.backupLineCharsMax)} Mi characters |
+| its lines, unpacked | ${mebi(consoleLimits.backupTextBytesMax)} MiB, each ${mebi(consoleLimits.backupLineBytesMax)} MiB |
 | history | the newest taps whose texts have ${mebi(consoleLimits.backupHistoryCharsMax)} Mi characters together |
 | memory of Argon2id | ${consoleLimits.backupKeyMemoryKibMax / 1024} MiB |
 `);

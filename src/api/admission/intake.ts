@@ -5,6 +5,7 @@
  */
 import type { Clock } from "../../core/clock.ts";
 import type { limitReached } from "../../core/errors.ts";
+import { createCollector } from "../../core/garbage.ts";
 import {
   anonymousBytesPerConnectionMax,
   anonymousMessagesPerConnectionMax,
@@ -29,11 +30,7 @@ export type ConnectionIntake = ReturnType<ReturnType<typeof createIntake>["conne
 
 const burstSeconds = 4; // The page and the known apps ask for everything at once after they have connected.
 
-// The runtime frees the texts of messages only when it collects garbage: in a flood far too late, 60 MB in two seconds.
-const collectEachBytes = 4 * 1024 * 1024;
-
-export function createIntake(clock: Clock, collect: () => void = () => setImmediate(Bun.gc, false)) {
-  let uncollectedBytes = 0;
+export function createIntake(clock: Clock, noteGarbage = createCollector()) {
   const bucket = (perSecond: number, burst = burstSeconds * perSecond) =>
     new TokenBucket(clock, { tokenMs: 1000 / perSecond, burst });
   const messages = bucket(anonymousMessagesPerSecondMax);
@@ -65,11 +62,7 @@ export function createIntake(clock: Clock, collect: () => void = () => setImmedi
       };
       return {
         take(bytes: number): Intake {
-          uncollectedBytes += bytes;
-          if (uncollectedBytes >= collectEachBytes) {
-            uncollectedBytes = 0;
-            collect();
-          }
+          noteGarbage(bytes);
           if (own.messages.isSpent()) return { kind: "flood", limit: "anonymousMessagesPerConnectionMax" };
           if (own.bytes.isSpent()) return { kind: "flood", limit: "anonymousBytesPerConnectionMax" };
           own.messages.spend(1);

@@ -1,6 +1,7 @@
 /** The messages of callers without an identity: of one connection, and of all together. */
 import { expect, test } from "bun:test";
 import { createIntake } from "../../../../src/api/admission/intake.ts";
+import { createCollector } from "../../../../src/core/garbage.ts";
 import {
   anonymousBytesPerConnectionMax,
   anonymousMessagesPerConnectionMax,
@@ -18,9 +19,10 @@ const times = <T>(count: number, make: () => T) => Array.from({ length: count },
 function makeIntake() {
   const clock = createManualClock();
   let collections = 0;
-  const intake = createIntake(clock, () => {
+  const collector = createCollector(() => {
     collections += 1;
   });
+  const intake = createIntake(clock, collector);
   return { clock, intake, collections: () => collections };
 }
 
