@@ -39,9 +39,16 @@ export async function completeRestore(places: BackupPlaces, log: Log): Promise<v
   const { folder, staged, decided, made, given, database } = backupPaths(places);
   if (!existsSync(folder)) return;
   using _lock = lockFolderOf(database);
-  for (const path of [staged, made, given]) await rm(path, { recursive: true, force: true });
-  const plan = await planOf(decided);
-  if (plan === undefined) return void (await rm(decided, { recursive: true, force: true }));
+  let plan: RestorePlan | undefined;
+  try {
+    for (const path of [staged, made, given]) await rm(path, { recursive: true, force: true });
+    plan = await planOf(decided);
+    if (plan === undefined) return await rm(decided, { recursive: true, force: true });
+  } catch (error) {
+    // A file, or a link to a folder that is closed to this user. Otherwise each start would fail because of it.
+    log.error("backup", "the folder of backups cannot be used", { folder, error: messageOf(error) });
+    return;
+  }
   const rows = join(decided, "rows.db");
   try {
     if (existsSync(rows)) {

@@ -1,7 +1,7 @@
 /** Backups: what they hold, what is refused, and that a refusal changes nothing. */
 import { afterEach, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -12,7 +12,7 @@ import { restoreOffline } from "../../../src/backup/offline.ts";
 import { stageRestore } from "../../../src/backup/stage-restore.ts";
 import { backupTextBytesMax } from "../../../src/core/console-limits.ts";
 import { clientsMax } from "../../../src/core/limits.ts";
-import { silentLog } from "../../../src/core/log.ts";
+import { createLog, silentLog } from "../../../src/core/log.ts";
 import { schemaVersion } from "../../../src/store/backup-rows.ts";
 import { openStore } from "../../../src/store/open.ts";
 import { makeCertificate } from "../../../src/system/certificate.ts";
@@ -352,4 +352,14 @@ test("a second wrong restore deleted the state before the first one: the last th
     "before-update-11.tapdeck",
     "before-update-12.tapdeck",
   ]);
+});
+
+test("a start goes on if the folder of backups is a file, or a link to one, and the log says so", async () => {
+  for (const make of [(path: string) => writeFile(path, ""), (path: string) => symlink("tapdeck.db", path)]) {
+    const places = await device("here");
+    await make(backupPaths(places).folder);
+    const lines: string[] = [];
+    await completeRestore(places, createLog({ debug: false, write: (line) => lines.push(line) }));
+    expect(lines).toEqual([expect.stringContaining("backup: the folder of backups cannot be used")]);
+  }
 });
