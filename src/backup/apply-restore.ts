@@ -18,6 +18,7 @@ import {
   type BackupPlaces,
   backupPaths,
   mappingFileForm,
+  mappingFileThere,
   mappingsFolderOf,
   tlsFiles,
 } from "./make-backup.ts";
@@ -94,7 +95,7 @@ async function placeFiles(
   const mappings = mappingsFolderOf(places);
   for (const name of mappingFiles) await put(join(decided, "mappings", name), join(mappings, name));
   const present = (await ifThere(readdir(mappings))) ?? [];
-  const gone = present.filter((name) => mappingFileForm.test(name) && !mappingFiles.includes(name));
+  const gone = present.filter((name) => mappingFileThere.test(name) && !mappingFiles.includes(name));
   for (const name of gone) await rm(join(mappings, name));
   if (present.length > 0 || mappingFiles.length > 0) await syncFolderAsync(mappings);
   if (tls === undefined) return;

@@ -40,7 +40,11 @@ export const tlsFiles = ["owner.pem", "owner-key.pem", "device.pem", "device-key
 /** The tables that need no passphrase. */
 export const openTables = ["mappings", "history", "plays", "positions", "last_media"] as const;
 
-export const mappingFileForm = /^[^./][^/]{0,250}\.toml$/;
+/** The name of a mapping file in a backup. A control character in it would forge lines of the log and of a terminal. */
+export const mappingFileForm = /^[^./\p{Cc}][^/\p{Cc}]{0,250}\.toml$/u;
+
+/** The name of a mapping file in its folder, where anybody with a shell may have given it any name. */
+export const mappingFileThere = /^[^.].*\.toml$/s;
 
 export interface MadeBackup extends BackupFacts {
   /** Sentences on what is not in it. */
@@ -97,10 +101,14 @@ export async function* mappingFiles(
   folder: string,
   leaveOut: (why: string) => void,
 ): AsyncGenerator<readonly [string, string]> {
-  const names = ((await ifThere(readdir(folder))) ?? []).filter((name) => mappingFileForm.test(name)).sort();
+  const names = ((await ifThere(readdir(folder))) ?? []).filter((name) => mappingFileThere.test(name)).sort();
   if (names.length > mappingFilesMax)
     leaveOut(`of the mapping files, all after the first ${mappingFilesMax}`);
   for (const name of names.slice(0, mappingFilesMax)) {
+    if (!mappingFileForm.test(name)) {
+      leaveOut(`the mapping file ${JSON.stringify(name)}: its name has a control character, so rename it`);
+      continue;
+    }
     try {
       const { size } = await stat(join(folder, name));
       if (size > mappingFileBytesMax) throw new Error(`it is larger than ${mappingFileBytesMax} bytes`);

@@ -177,8 +177,7 @@ function moved(row: BackupRow, from: string, to: string): BackupRow {
 
 /** Returns a warning for a file that the service would not use; it is restored all the same, as it was. */
 async function stageMappingFile(staged: string, name: string, text: string): Promise<readonly string[]> {
-  if (!mappingFileForm.test(name) || name.includes("\0"))
-    throw new Error(`${JSON.stringify(name)} is no name of a mapping file`);
+  if (!mappingFileForm.test(name)) throw new Error(`${JSON.stringify(name)} is no name of a mapping file`);
   const bytes = Buffer.from(text);
   if (bytes.length > mappingFileBytesMax) throw new Error(`the mapping file ${name} is too large`);
   await writeBehind(join(staged, "mappings", name), bytes);

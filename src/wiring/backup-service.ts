@@ -9,7 +9,7 @@ import {
   backupPaths,
   keepBackup,
   makeBackup,
-  mappingFileForm,
+  mappingFileThere,
   mappingsFolderOf,
 } from "../backup/make-backup.ts";
 import { stageRestore } from "../backup/stage-restore.ts";
@@ -107,7 +107,7 @@ export function createBackupService({ places, settings, store, log, restart }: B
 async function presentCounts(places: BackupPlaces, { launchers }: Config) {
   const { last_media: _media, clients: _clients, ...rows } = countRows(backupPaths(places).database);
   const names = (await ifThere(readdir(mappingsFolderOf(places)))) ?? [];
-  const mappingFiles = names.filter((name) => mappingFileForm.test(name)).length;
+  const mappingFiles = names.filter((name) => mappingFileThere.test(name)).length;
   return { ...rows, mappingFiles, launchers: launchers.length };
 }
 

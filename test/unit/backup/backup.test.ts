@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { completeRestore, decideRestore } from "../../../src/backup/apply-restore.ts";
 import { backupFormat, writeBackup } from "../../../src/backup/backup-file.ts";
-import { backupPaths, keepBackup, makeBackup } from "../../../src/backup/make-backup.ts";
+import { backupPaths, keepBackup, makeBackup, mappingFiles } from "../../../src/backup/make-backup.ts";
 import { restoreOffline } from "../../../src/backup/offline.ts";
 import { stageRestore } from "../../../src/backup/stage-restore.ts";
 import { backupTextBytesMax } from "../../../src/core/console-limits.ts";
@@ -232,9 +232,17 @@ test("a backup of a newer format or version says what to do", async () => {
   );
 });
 
+const controls = ["\n", "\r", "\t", "\0", "\u001b", "\u007f", "\u0085"].map((sign) => `a${sign}.toml`);
+
 const history = { id: 1, time_ms: 1, type: "", uid: "", text: "x", data: "", reader_id: "", script: "" };
 const stored = { id: 1, added_ms: 1, ...mapping("04"), enabled: 1 };
 const invalid: Readonly<Record<string, readonly unknown[]>> = {
+  ...Object.fromEntries(
+    controls.map((name) => [
+      `${JSON.stringify(name)} is no name of a mapping file`,
+      [{ config: "" }, { mappingFile: name, text: "" }],
+    ]),
+  ),
   "its settings have a fault": [{ config: "[readers]\ndetect = 5\n" }],
   "is no name of a mapping file": [{ config: "" }, { mappingFile: "../config.toml", text: "" }],
   "is not valid: pattern": [
@@ -276,6 +284,18 @@ for (const [sentence, lines] of Object.entries(invalid)) {
     expect(await readdir(backupPaths(fresh).folder)).toEqual([]);
   });
 }
+
+test("a mapping file whose name has a line feed is named, and left out of the backup", async () => {
+  const { dataFolder } = await device("anna");
+  const folder = join(dataFolder, "config/mappings");
+  await writeFile(join(folder, "a\nb.toml"), mappingFile("berta"));
+  const leftOut: string[] = [];
+  const kept = await Array.fromAsync(mappingFiles(folder, (why) => leftOut.push(why)));
+  expect(kept.map(([name]) => name)).toEqual(["anna.toml"]);
+  expect(leftOut).toEqual([
+    String.raw`the mapping file "a\nb.toml": its name has a control character, so rename it`,
+  ]);
+});
 
 test("a small file that unpacks to a large one is refused before it is kept", async () => {
   const fresh = await device();
