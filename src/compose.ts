@@ -223,7 +223,7 @@ async function createPlayback(
   });
   stops.add("media", media);
   const folders = () => ({ ...mediaFolders(config()), closed, sticks: media.sticks() });
-  const uploads = stops.add("uploads", createUploadService({ media, folders, bus, clock, log }));
+  const uploads = stops.add("uploads", createUploadService({ ...base, media, folders }));
   const playTime = createPlayTime({
     ...{ bus, clock, log, store: store.playTimes, limits: () => config().playtime },
     stopMedia: (why) => launcher.stopMedia(why),

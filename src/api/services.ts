@@ -167,7 +167,10 @@ export interface UploadService {
     },
     caller: MethodCaller,
   ): Promise<ListedUpload & { readonly key: string }>;
-  list(): Promise<{ readonly uploads: readonly ListedUpload[]; readonly freeBytes: number }>;
+  /** Those that the caller may continue. */
+  list(
+    caller: MethodCaller,
+  ): Promise<{ readonly uploads: readonly ListedUpload[]; readonly freeBytes: number }>;
   /** All known systems. */
   systems(): readonly {
     readonly id: string;
@@ -177,19 +180,24 @@ export interface UploadService {
   }[];
   /** The paired client that started the upload last. */
   clientOf(id: string): string | undefined;
-  /** Writes a body; `onBytes` is called for each part of it that is sound. */
+  /**
+   * Writes a body; `onBytes` is called for each part of it that is sound. Without `sealed` the caller has proved itself, and
+   * must be the one that sends the file.
+   */
   write(
-    at: { readonly id: string; readonly offset: number; readonly isSealed: boolean },
+    at: { readonly id: string; readonly offset: number; readonly by: "sealed" | UploadCaller },
     pieces: (signal: AbortSignal) => AsyncIterable<Uint8Array>,
     signal: AbortSignal,
     onBytes: () => void,
   ): Promise<WrittenUpload>;
-  finish(id: string, sha256: string): Promise<{ readonly path: string }>;
-  cancel(id: string): Promise<void>;
+  finish(id: string, sha256: string, caller: MethodCaller): Promise<{ readonly path: string }>;
+  cancel(id: string, caller: MethodCaller): Promise<void>;
   /** Deletes a media file. */
   remove(path: string): Promise<void>;
-  move(path: string, system: string): Promise<{ readonly path: string }>;
+  move(path: string, system: string, caller: MethodCaller): Promise<{ readonly path: string }>;
 }
+
+type UploadCaller = Pick<MethodCaller, "from" | "grant">;
 
 type ListedUpload = ValueOf<typeof schemas.upload>;
 

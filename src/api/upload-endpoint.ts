@@ -55,7 +55,11 @@ export async function answerUpload(
   server.timeout(request, uploadIdleSecondsMax);
   try {
     const written = await services.uploads.write(
-      { id, offset: Number(text), isSealed },
+      {
+        id,
+        offset: Number(text),
+        by: isSealed ? "sealed" : { from: { address, client: visit.client }, grant },
+      },
       piecesOf(request.body),
       ended.signal,
       () => limits.uploads.touch(member),
@@ -101,6 +105,7 @@ function unsealed(): Response {
 const statusOf = ({ code }: ServiceError): number => statuses.get(code) ?? 507;
 const statuses: ReadonlyMap<ErrorCode, number> = new Map([
   ["busy", 503],
+  ["forbidden", 403],
   ["conflict", 409],
   ["invalid-params", 413],
   ["not-found", 404],

@@ -9,6 +9,18 @@ export const uploadFileBytesMax = 256 * 1024 ** 3;
 /** Unfinished ones: each is two files. */
 export const uploadsMax = 256;
 
+/** Unfinished ones of one client without the right `own`: a quarter, so that one client does not block the others. */
+export const uploadsPerClientMax = 64;
+
+/** The part of the room that unfinished uploads of one client without the right `own` may take. */
+export const uploadRoomPerClient = 0.5;
+
+/** The part of a disk that a series of uploads without the right `own` leaves free, for saves and for the owner. */
+export const uploadDiskKept = 1 / 16;
+
+/** The most bytes of that part: saves need no more, however large the disk is. */
+export const uploadDiskKeptBytesMax = 1024 ** 3;
+
 /** Declared by one call, which counts as one disk write. */
 export const uploadsPerStartMax = 64;
 

@@ -9,7 +9,6 @@ import {
   rename,
   rm,
   rmdir,
-  statfs,
   writeFile,
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -17,7 +16,7 @@ import * as v from "valibot";
 import type { Clock } from "../core/clock.ts";
 import { failed, ifThere, ServiceError } from "../core/errors.ts";
 import { toHex } from "../core/hex.ts";
-import { uploadChunkBytesMax, uploadFreeBytesMin, uploadKeptMs } from "../core/limits.ts";
+import { uploadChunkBytesMax, uploadKeptMs } from "../core/limits.ts";
 import { type MediaFolders, uploadsFolder } from "../core/media.ts";
 import { parseJson } from "../core/text.ts";
 import {
@@ -28,6 +27,7 @@ import {
   uploadTarget,
   writeFailure,
 } from "./upload-place.ts";
+import { freeBytesOf } from "./upload-quotas.ts";
 
 /** A file that a caller wants to send. */
 export interface WantedUpload {
@@ -36,6 +36,8 @@ export interface WantedUpload {
   readonly size: number;
   /** Replaces an existing file. */
   readonly replace: boolean;
+  /** The id of the client that sends it; empty for a caller with the right `own`. */
+  readonly sender: string;
 }
 
 export interface Upload extends WantedUpload {
@@ -47,6 +49,7 @@ export interface Upload extends WantedUpload {
 
 export interface OpenUpload extends Upload {
   replace: boolean;
+  sender: string;
   offset: number;
   /** Of the bytes so far; undefined if some were written by an earlier run. */
   hash: Bun.CryptoHasher | undefined;
@@ -55,6 +58,8 @@ export interface OpenUpload extends Upload {
   syncing: Promise<void>;
   /** The present write. A newer one ends it. */
   writing: { readonly stop: AbortController; readonly ended: Promise<unknown> } | undefined;
+  /** The present check and rename, during which no bytes are written. */
+  ending: Promise<void> | undefined;
 }
 
 /** The bytes of a request. They end early when the signal aborts. */
@@ -69,6 +74,8 @@ const stored = v.object({
   path: v.string(),
   size: v.number(),
   replace: v.boolean(),
+  // Earlier versions kept none.
+  sender: v.optional(v.string(), ""),
   /** The id of the machine's start. */
   boot: v.string(),
 });
@@ -87,50 +94,31 @@ export async function refuseExisting(place: UploadPlace, replace: boolean): Prom
   throw new ServiceError("conflict", `${place.path} is there already`, { data: { exists: true } });
 }
 
-export async function freeBytesOf(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder);
-  return Math.max(0, bavail * bsize - uploadFreeBytesMin);
-}
-
-const fatType = 0x4d44; // statfs(2), MSDOS_SUPER_MAGIC.
-const fatBytesMax = 2 ** 32 - 1;
-
-export async function refuseWithoutRoom(folder: string, size: number): Promise<void> {
-  if ((await freeBytesOf(folder)) < size)
-    throw failed("the disk has no room for this file: delete some media first");
-  if (size > fatBytesMax && (await statfs(folder)).type === fatType)
-    throw failed("a file on a FAT drive has at most 4 GB: format the drive as exFAT or ext4");
-}
-
 export async function createFiles(wanted: WantedUpload, place: UploadPlace): Promise<OpenUpload> {
   const id = toHex(crypto.getRandomValues(new Uint8Array(16)));
   const upload = opened(id, wanted, place, 0, new Bun.CryptoHasher("sha256"));
   await makeFolder(storeOf(place));
   await refuseMoved(storeOf(place));
   await writeFile(partOf(upload), "", { flag: "wx" });
-  const { size, replace, path } = wanted;
-  const facts: v.InferOutput<typeof stored> = {
-    system: place.system.id,
-    path,
-    size,
-    replace,
-    boot: await bootId(),
-  };
+  const { size, replace, path, sender } = wanted;
+  const [system, boot] = [place.system.id, await bootId()];
+  const facts: v.InferOutput<typeof stored> = { system, path, size, replace, sender, boot };
   await writeFile(join(storeOf(place), `${id}.json`), JSON.stringify(facts));
   return upload;
 }
 
 function opened(
   id: string,
-  { path, size, replace }: WantedUpload,
+  { path, size, replace, sender }: WantedUpload,
   place: UploadPlace,
   offset: number,
   hash: OpenUpload["hash"],
 ): OpenUpload {
   return {
-    ...{ id, system: place.system.id, path, size, replace, place, offset, hash, syncedTo: offset },
+    ...{ id, system: place.system.id, path, size, replace, sender, place, offset, hash, syncedTo: offset },
     syncing: Promise.resolve(),
     writing: undefined,
+    ending: undefined,
   };
 }
 
@@ -198,6 +186,14 @@ export async function assertWhole(upload: OpenUpload, sha256: string): Promise<v
   upload.hash = new Bun.CryptoHasher("sha256");
   const sentence = "the file arrived damaged, or changed meanwhile: send it again from the start";
   throw new ServiceError("failed", sentence, offset(0));
+}
+
+/** The first bytes of the file, at most `length`. */
+export async function startOf(upload: Upload, length: number): Promise<Uint8Array> {
+  await using file = await open(partOf(upload), "r");
+  const bytes = new Uint8Array(length);
+  const { bytesRead } = await file.read(bytes, 0, length, 0);
+  return bytes.subarray(0, bytesRead);
 }
 
 async function hashOf(file: FileHandle): Promise<string> {

@@ -10,28 +10,28 @@
  */
 
 import type { Clock } from "../core/clock.ts";
-import { codeOf, failed, limitReached, ServiceError } from "../core/errors.ts";
-import { uploadsMax } from "../core/limits.ts";
+import { codeOf, failed, publicError, ServiceError } from "../core/errors.ts";
 import type { MediaFolders } from "../core/media.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
+import { programStartBytes } from "./program-files.ts";
 import {
   assertWhole,
   createFiles,
-  freeBytesOf,
   isSameFile,
   loadAll,
   type OpenUpload,
   type Pieces,
   putInPlace,
   refuseExisting,
-  refuseWithoutRoom,
   removeFiles,
+  startOf,
   storeOf,
   type Upload,
   type WantedUpload,
   writePieces,
 } from "./upload-files.ts";
 import { uploadPlace, writeFailure } from "./upload-place.ts";
+import { freeBytesOf, refuseBeyondShare, refuseWithoutRoom } from "./upload-quotas.ts";
 
 interface UploadParts {
   readonly folders: () => MediaFolders;
@@ -70,21 +70,25 @@ export function createUploads({ folders, isIndexed, clock }: UploadParts) {
       throw failed(
         `${same.path} is being uploaded, and differs in capitals or accents only: use another name`,
       );
+    if (same !== undefined) refuseOthers(same, wanted.sender);
     await refuseExisting(at, wanted.replace);
     if (same?.size === wanted.size) {
       same.replace = wanted.replace;
+      same.sender = wanted.sender;
       return same;
     }
     if (same !== undefined) await drop(same);
-    if (all.size >= uploadsMax)
-      throw limitReached("uploadsMax", `${uploadsMax} uploads are unfinished: finish or cancel some first`);
+    await refuseBeyondShare(wanted, at.top, [...all.values()]);
     await refuseWithoutRoom(at.top, wanted.size);
     const upload = await createFiles(wanted, at);
     all.set(upload.id, upload);
     return upload;
   };
   return {
-    /** The upload of this file, which continues if it was begun before. Rejects with a sentence, and `busy`. */
+    /**
+     * The upload of this file, which continues if it was begun before. Rejects with a sentence, with `busy`, and with `forbidden`
+     * if another client has begun it.
+     */
     async start(wanted: WantedUpload): Promise<Upload> {
       await ready();
       return inTurn(() => begin(wanted).catch(rethrown));
@@ -111,6 +115,7 @@ export function createUploads({ folders, isIndexed, clock }: UploadParts) {
     ): Promise<number | undefined> {
       const upload = await known(id);
       await stopWriting(upload);
+      if (upload.ending !== undefined) throw publicError("conflict", "this upload is being finished");
       if (offset !== upload.offset) return undefined;
       const stop = new AbortController();
       const written = writePieces(upload, pieces, AbortSignal.any([signal, stop.signal]));
@@ -121,17 +126,31 @@ export function createUploads({ folders, isIndexed, clock }: UploadParts) {
         throw rethrown(error);
       }
     },
-    /** Makes the whole file a media file. It is on the disk when this resolves. Rejects with `data.offset` if bytes miss. */
-    async finish(id: string, sha256: string): Promise<Upload> {
-      const upload = await known(id);
-      await stopWriting(upload);
+    /**
+     * Makes the whole file a media file. It is on the disk when this resolves. `check` gets the first bytes before the file is
+     * visible. Rejects with what `check` throws, and with `data.offset` if bytes miss.
+     */
+    async finish(id: string, sha256: string, check: (start: Uint8Array) => void): Promise<Upload> {
+      let upload = await known(id);
+      while (upload.ending !== undefined) {
+        await upload.ending;
+        upload = await known(id);
+      }
+      // No byte changes between the checks and the rename.
+      const ending = Promise.withResolvers<void>();
+      upload.ending = ending.promise;
       try {
+        await stopWriting(upload);
         await assertWhole(upload, sha256);
+        check(await startOf(upload, programStartBytes));
         await inTurn(() => putInPlace(upload));
+        all.delete(id);
       } catch (error) {
         throw rethrown(error);
+      } finally {
+        upload.ending = undefined;
+        ending.resolve();
       }
-      all.delete(id);
       return upload;
     },
     async cancel(id: string): Promise<Upload> {
@@ -144,6 +163,15 @@ export function createUploads({ folders, isIndexed, clock }: UploadParts) {
       await Promise.all([...all.values()].map(stopWriting));
     },
   };
+}
+
+/** Throws `forbidden` unless the upload is the sender's own, or an owner's rights are there (an empty `sender`). */
+export function refuseOthers(upload: Upload, sender: string): void {
+  if (sender !== "" && upload.sender !== sender)
+    throw publicError(
+      "forbidden",
+      "another client sends this file: it may finish or cancel it, and an owner may",
+    );
 }
 
 function rethrown(error: unknown): never {

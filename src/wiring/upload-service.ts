@@ -1,9 +1,10 @@
 /** Changes of the media folders over the API: uploads with their keys, deletions and moves. The index follows them. */
-import { lstat, realpath, rename, rm } from "node:fs/promises";
+import { lstat, open, realpath, rename, rm } from "node:fs/promises";
 import { dirname, relative } from "node:path";
 import type { MethodCaller } from "../api/method.ts";
 import type { UploadService } from "../api/services.ts";
 import type { Bus } from "../bus.ts";
+import type { Config } from "../config/shape.ts";
 import type { Clock } from "../core/clock.ts";
 import { failed, messageOf, publicError, ServiceError } from "../core/errors.ts";
 import { toHex } from "../core/hex.ts";
@@ -19,6 +20,7 @@ import {
   systemOfFile,
   withGuests,
 } from "../media/known-systems.ts";
+import { programStartBytes } from "../media/program-files.ts";
 import { indexWhenFree } from "../media/scan/indexer.ts";
 import type { MediaWithSticks } from "../media/sticks/stick-library.ts";
 import type { Upload } from "../media/upload-files.ts";
@@ -30,14 +32,16 @@ import {
   uploadTarget,
   writeFailure,
 } from "../media/upload-place.ts";
-import { createUploads } from "../media/uploads.ts";
+import { createUploads, refuseOthers } from "../media/uploads.ts";
 import { keyBytes, loadPrimitives } from "../secure/primitives.ts";
 import { ForgedFrame, openUpload } from "../secure/upload-frames.ts";
+import { refuseContent, refuseName, senderOf } from "./upload-rules.ts";
 
 interface UploadSources {
   readonly media: Pick<MediaWithSticks, "index" | "bases">;
   /** With the plugged-in sticks and the closed places. */
   readonly folders: () => MediaFolders;
+  readonly config: () => Pick<Config, "launchers">;
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
@@ -50,7 +54,7 @@ interface Owner {
 }
 
 export function createUploadService(sources: UploadSources): UploadService & { close(): Promise<void> } {
-  const { media, bus, clock, folders } = sources;
+  const { media, bus, clock, folders, config } = sources;
   // Sticks have no part in it: their owner would not find the file on the device.
   const stated = () => ({ ...folders(), sticks: [] });
   const isIndexed = (root: string) => media.bases().some((base) => base.root === root);
@@ -60,7 +64,8 @@ export function createUploadService(sources: UploadSources): UploadService & { c
   const follow = createFollower(sources);
 
   const startOne: UploadService["start"] = async (wanted, caller) => {
-    const upload = await uploads.start(wanted);
+    refuseName(wanted, caller, config().launchers);
+    const upload = await uploads.start({ ...wanted, sender: senderOf(caller) });
     const key = crypto.getRandomValues(new Uint8Array(keyBytes));
     owners.set(upload.id, { key, caller });
     tell(upload, "started");
@@ -68,9 +73,10 @@ export function createUploadService(sources: UploadSources): UploadService & { c
   };
   return {
     start: startOne,
-    async list() {
+    async list(caller) {
       const [all, freeBytes] = [await uploads.list(), await uploads.freeBytes()];
-      return { uploads: all.map(shown), freeBytes };
+      const by = senderOf(caller);
+      return { uploads: all.filter(({ sender }) => by === "" || sender === by).map(shown), freeBytes };
     },
     systems: () =>
       knownSystems().map(({ id, name, folders: names, extensions }) => ({
@@ -80,10 +86,11 @@ export function createUploadService(sources: UploadSources): UploadService & { c
         extensions,
       })),
     clientOf: (id) => owners.get(id)?.caller.from.client,
-    async write({ id, offset, isSealed }, pieces, signal, onBytes) {
+    async write({ id, offset, by }, pieces, signal, onBytes) {
       const upload = await uploads.find(id).catch(() => undefined);
       const owner = owners.get(id);
       if (upload === undefined) return { kind: "unknown" };
+      if (by !== "sealed") refuseOthers(upload, senderOf(by));
       const note = async function* (bytes: AsyncIterable<Uint8Array>) {
         for await (const piece of bytes) {
           onBytes();
@@ -92,11 +99,11 @@ export function createUploadService(sources: UploadSources): UploadService & { c
         }
       };
       try {
-        const sound = isSealed ? await opened(owner, id, offset, pieces(signal)) : pieces;
+        const sound = by === "sealed" ? await opened(owner, id, offset, pieces(signal)) : pieces;
         if (sound === undefined) return { kind: "unknown" };
         const end = await uploads.write(id, offset, (stop) => note(sound(stop)), signal);
         if (end !== undefined) return { kind: "written", offset: end };
-        return isSealed ? { kind: "unknown" } : { kind: "elsewhere", offset: upload.offset };
+        return by === "sealed" ? { kind: "unknown" } : { kind: "elsewhere", offset: upload.offset };
       } catch (error) {
         if (error instanceof ForgedFrame) return { kind: "forged" };
         throw error;
@@ -104,14 +111,21 @@ export function createUploadService(sources: UploadSources): UploadService & { c
         follow.delay();
       }
     },
-    async finish(id, sha256) {
-      const upload = await uploads.finish(id, sha256);
+    async finish(id, sha256, caller) {
+      const asked = await uploads.find(id);
+      refuseOthers(asked, senderOf(caller));
+      const upload = await uploads.finish(id, sha256, (start) => {
+        // The launchers may have changed since the start.
+        refuseName(asked, caller, config().launchers);
+        refuseContent(start, asked.path, caller);
+      });
       owners.delete(id);
       tell(upload, "finished");
       follow.changed([upload.system]);
       return { path: `${upload.system}/${upload.path}` };
     },
-    async cancel(id) {
+    async cancel(id, caller) {
+      refuseOthers(await uploads.find(id), senderOf(caller));
       const upload = await uploads.cancel(id);
       owners.delete(id);
       tell(upload, "cancelled");
@@ -124,7 +138,7 @@ export function createUploadService(sources: UploadSources): UploadService & { c
       });
       follow.changed([found.host]);
     },
-    async move(path, system) {
+    async move(path, system, caller) {
       const found = await located(path, folders());
       const place = await uploadPlace(
         { system, path: found.below },
@@ -135,6 +149,8 @@ export function createUploadService(sources: UploadSources): UploadService & { c
       if (place.system.id === found.host) throw failed(`this file is in the folder of ${found.host} already`);
       if (systemOfFile(place.system.id, extension)?.extensions.includes(extension) !== true)
         throw failed(`${place.system.name} has no ${extension} files, so this one would not be found there`);
+      refuseName({ system: place.system.id, path: found.below }, caller, config().launchers);
+      refuseContent(await startOfFile(found.name), found.below, caller);
       if (await refuseLinks(place)) throw publicError("conflict", `${place.path} is there already`);
       const target = uploadTarget(place);
       await onDisk(async () => {
@@ -264,6 +280,13 @@ async function located(path: string, folders: MediaFolders) {
       return { ...found, host, below: names.join("/"), near: { roots: [root], own: [] } };
   }
   throw failed(`${path} is not in the folder of a system`);
+}
+
+async function startOfFile(name: string | Buffer): Promise<Uint8Array> {
+  await using file = await open(name, "r");
+  const bytes = new Uint8Array(programStartBytes);
+  const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
+  return bytes.subarray(0, bytesRead);
 }
 
 async function pathBelow(folder: string, path: string): Promise<string | undefined> {

@@ -5,6 +5,7 @@ import {
   browsePathCharsMax,
   uploadChunkBytesMax,
   uploadFileBytesMax,
+  uploadsPerClientMax,
   uploadsPerStartMax,
 } from "../../core/limits.ts";
 import { count } from "../../core/shapes.ts";
@@ -19,9 +20,9 @@ export const uploadMethods = [
   method({
     name: "uploads",
     right: "change",
-    docs: "The unfinished uploads, each with the `offset` at which it continues, and the free bytes for more.",
+    docs: "The caller's unfinished uploads, each with the `offset` at which it continues, and the free bytes for more. A caller with the right `own` gets those of all clients.",
     result: v.object({ uploads: v.array(upload), freeBytes: count }),
-    run: (services) => services.uploads.list(),
+    run: (services, _params, caller) => services.uploads.list(caller),
   }),
   method({
     name: "uploads.systems",
@@ -42,7 +43,7 @@ export const uploadMethods = [
   method({
     name: "uploads.start",
     right: "change",
-    docs: `Declares files to send, or continues them: \`path\` is relative to the folder of \`system\`, and \`size\` is in bytes. The results are in the order of \`files\`. An upload has an \`id\`, and \`offset\` is the end of the bytes that are on the device: \`PUT /uploads/{id}?offset={offset}\` sends the next ones, up to ${uploadChunkBytesMax} at a time, and answers \`{"offset": N}\`. Then \`uploads.finish\` makes it a media file. \`key\` seals the bytes for a connection without TLS; each start makes another one. A file that is refused has \`refused\`, a sentence; \`exists\` is true if it is there already and \`replace\` is not set. An unfinished upload is kept for a week.`,
+    docs: `Declares files to send, or continues them: \`path\` is relative to the folder of \`system\`, and \`size\` is in bytes. The results are in the order of \`files\`. An upload has an \`id\`, and \`offset\` is the end of the bytes that are on the device: \`PUT /uploads/{id}?offset={offset}\` sends the next ones, up to ${uploadChunkBytesMax} at a time, and answers \`{"offset": N}\`. Then \`uploads.finish\` makes it a media file. \`key\` seals the bytes for a connection without TLS; each start makes another one. A file that is refused has \`refused\`, a sentence; \`exists\` is true if it is there already and \`replace\` is not set; \`limit\` names a limit that was reached. Without the right \`own\`, a caller sends only files that a launcher of the system accepts, no programs, and nothing that a launcher would run; up to ${uploadsPerClientMax} uploads of one client are unfinished. Only their sender and callers with \`own\` continue, finish or cancel them. An unfinished upload is kept for a week.`,
     params: v.object({
       files: v.pipe(
         v.array(
@@ -61,7 +62,11 @@ export const uploadMethods = [
       uploads: v.array(
         v.union([
           v.object({ ...upload.entries, key: v.string() }),
-          v.object({ refused: v.string(), exists: v.exactOptional(v.literal(true)) }),
+          v.object({
+            refused: v.string(),
+            exists: v.exactOptional(v.literal(true)),
+            limit: v.exactOptional(v.string()),
+          }),
         ]),
       ),
     }),
@@ -75,8 +80,10 @@ export const uploadMethods = [
           uploads.push(await services.uploads.start(file, caller));
         } catch (error) {
           if (!(error instanceof ServiceError)) throw error;
-          const isThere = error.data?.exists === true ? { exists: true as const } : {};
-          uploads.push({ refused: messageOf(error), ...isThere });
+          const { exists, limit } = error.data ?? {};
+          const isThere = exists === true ? { exists: true as const } : {};
+          const reached = typeof limit === "string" ? { limit } : {};
+          uploads.push({ refused: messageOf(error), ...isThere, ...reached });
         }
       }
       return { uploads };
@@ -86,22 +93,22 @@ export const uploadMethods = [
     name: "uploads.finish",
     right: "change",
     isLong: true,
-    docs: "Checks the SHA-256 of the whole file, and makes it a media file. It is on the disk before the answer, and in the index some seconds later. If bytes are missing or the hash differs, the error is `failed`, and `data.offset` is the place to continue from.",
+    docs: "Checks the SHA-256 of the whole file, and makes it a media file. It is on the disk before the answer, and in the index some seconds later. If bytes are missing or the hash differs, the error is `failed`, and `data.offset` is the place to continue from. The first bytes of a program are refused as its name is.",
     params: v.object({
       id,
       sha256: v.pipe(v.string(), v.regex(/^[0-9a-fA-F]{64}$/, "it must be 64 hex characters")),
     }),
     result: v.object({ path: v.string() }),
-    errors: ["not-found", "conflict", "failed"],
-    run: (services, { id, sha256 }) => services.uploads.finish(id, sha256),
+    errors: ["not-found", "conflict", "forbidden", "failed"],
+    run: (services, { id, sha256 }, caller) => services.uploads.finish(id, sha256, caller),
   }),
   method({
     name: "uploads.cancel",
     right: "change",
     docs: "Deletes an unfinished upload.",
     params: v.object({ id }),
-    errors: ["not-found", "failed"],
-    run: (services, { id }) => services.uploads.cancel(id),
+    errors: ["not-found", "forbidden", "failed"],
+    run: (services, { id }, caller) => services.uploads.cancel(id, caller),
   }),
   method({
     name: "media.delete",
@@ -115,11 +122,11 @@ export const uploadMethods = [
   method({
     name: "media.move",
     right: "change",
-    docs: "Moves a media file to the folder of another system in the same media folder. The folders below the system's stay the same. Answers with the new path.",
+    docs: "Moves a media file to the folder of another system in the same media folder. The folders below the system's stay the same. The other system must accept the file as an upload. Answers with the new path.",
     params: v.object({ path, system }),
     result: v.object({ path: v.string() }),
     changes: ({ path, system }) => `move ${path} to ${system}`,
-    errors: ["not-found", "conflict", "failed"],
-    run: (services, { path, system }) => services.uploads.move(path, system),
+    errors: ["not-found", "conflict", "forbidden", "failed"],
+    run: (services, { path, system }, caller) => services.uploads.move(path, system, caller),
   }),
 ] as const;

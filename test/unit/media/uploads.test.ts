@@ -10,6 +10,7 @@ import {
   uploadFreeBytesMin,
   uploadKeptMs,
   uploadsMax,
+  uploadsPerClientMax,
 } from "../../../src/core/limits.ts";
 import { uploadsFolder } from "../../../src/core/media.ts";
 import type { Pieces } from "../../../src/media/upload-files.ts";
@@ -34,7 +35,14 @@ const begin = (own: readonly { system: string; folder: string }[] = [], isIndexe
     isIndexed: () => isIndexed,
     clock,
   });
-const wanted = (path: string, size = 10, system = "SNES") => ({ system, path, size, replace: false });
+const anyStart = () => {};
+const wanted = (path: string, size = 10, system = "SNES") => ({
+  system,
+  path,
+  size,
+  replace: false,
+  sender: "",
+});
 const pieces = (...parts: readonly Uint8Array[]): Pieces =>
   async function* () {
     yield* parts;
@@ -110,11 +118,13 @@ test("an upload is a hidden file until it is finished, in the existing folder of
   expect(await uploads.write(upload.id, 0, pieces(bytesOf(4), bytesOf(2)), never)).toBe(6);
   expect(upload.offset).toBe(6);
   // Too early, and at another place.
-  expect(await refusal(uploads.finish(upload.id, sum(bytesOf(10))))).toBe("4 bytes are missing: send them");
+  expect(await refusal(uploads.finish(upload.id, sum(bytesOf(10)), anyStart))).toBe(
+    "4 bytes are missing: send them",
+  );
   expect(await uploads.write(upload.id, 4, pieces(bytesOf(4)), never)).toBeUndefined();
   expect(await uploads.write(upload.id, 6, pieces(bytesOf(4)), never)).toBe(10);
   expect(await readdir(join(root, "SNES"))).toEqual([]);
-  await uploads.finish(upload.id, sum(bytesOf(10)));
+  await uploads.finish(upload.id, sum(bytesOf(10)), anyStart);
   expect(new Uint8Array(await readFile(join(root, "SNES/RPG/Game.sfc")))).toEqual(bytesOf(10));
   expect(await readdir(root)).toEqual(["SNES"]);
   expect(await uploads.list()).toEqual([]);
@@ -123,12 +133,12 @@ test("an upload is a hidden file until it is finished, in the existing folder of
 test("a folder of the system is made in the first media folder, and an empty file is a file", async () => {
   const uploads = begin();
   const { id } = await uploads.start(wanted("Empty.md", 0, "Genesis"));
-  await uploads.finish(id, sum(bytesOf(0)));
+  await uploads.finish(id, sum(bytesOf(0)), anyStart);
   expect(await readdir(join(root, "Genesis"))).toEqual(["Empty.md"]);
   const elsewhere = join(folder, "media/Films");
   await mkdir(elsewhere);
   const own = begin([{ system: "Video", folder: elsewhere }]);
-  await own.finish((await own.start(wanted("Film.mkv", 0, "Video"))).id, sum(bytesOf(0)));
+  await own.finish((await own.start(wanted("Film.mkv", 0, "Video"))).id, sum(bytesOf(0)), anyStart);
   expect(await readdir(elsewhere)).toEqual(["Film.mkv"]);
 });
 
@@ -149,11 +159,13 @@ test("a file whose hash differs begins again, and can be finished then", async (
   const uploads = begin();
   const upload = await uploads.start(wanted("Game.sfc"));
   await uploads.write(upload.id, 0, pieces(bytesOf(10, 1)), never);
-  const failure = await uploads.finish(upload.id, sum(bytesOf(10))).catch((error: unknown) => error);
+  const failure = await uploads
+    .finish(upload.id, sum(bytesOf(10)), anyStart)
+    .catch((error: unknown) => error);
   expect(failure).toMatchObject({ code: "failed", data: { offset: 0 } });
   expect(upload.offset).toBe(0);
   await uploads.write(upload.id, 0, pieces(bytesOf(10)), never);
-  await uploads.finish(upload.id, sum(bytesOf(10)));
+  await uploads.finish(upload.id, sum(bytesOf(10)), anyStart);
   expect(await readdir(join(root, "SNES"))).toEqual(["Game.sfc"]);
 });
 
@@ -166,7 +178,7 @@ test("an upload continues after a restart of the service, at its last byte", asy
   const again = await uploads.start(wanted("Game.sfc"));
   expect(again).toMatchObject({ id, offset: 6 });
   await uploads.write(id, 6, pieces(bytesOf(4)), never);
-  await uploads.finish(id, sum(bytesOf(10)));
+  await uploads.finish(id, sum(bytesOf(10)), anyStart);
   expect(await readdir(root)).toEqual(["SNES"]);
 });
 
@@ -212,12 +224,12 @@ test("an existing file is refused, or replaced on request", async () => {
   const upload = await uploads.start({ ...wanted("Game.sfc"), replace: true });
   await uploads.write(upload.id, 0, pieces(bytesOf(10)), never);
   expect(await readFile(join(root, "SNES/Game.sfc"), "utf8")).toBe("old");
-  await uploads.finish(upload.id, sum(bytesOf(10)));
+  await uploads.finish(upload.id, sum(bytesOf(10)), anyStart);
   expect(new Uint8Array(await readFile(join(root, "SNES/Game.sfc")))).toEqual(bytesOf(10));
   // A file that came meanwhile.
   const late = await uploads.start(wanted("Late.sfc", 0));
   await writeFile(join(root, "SNES/Late.sfc"), "first");
-  expect(await refusal(uploads.finish(late.id, sum(bytesOf(0))))).toContain("there already");
+  expect(await refusal(uploads.finish(late.id, sum(bytesOf(0)), anyStart))).toContain("there already");
   expect(await readFile(join(root, "SNES/Late.sfc"), "utf8")).toBe("first");
 });
 
@@ -239,7 +251,7 @@ test("nothing is written through a link, over a folder, or into Tapdeck's own fi
   expect(await refusal(uploads.start(wanted("x.nes", 0, "NES")))).toContain("is there already");
   const late = await uploads.start(wanted("Late/x.sfc", 0));
   await symlink(outside, join(root, "SNES/Late"));
-  expect(await refusal(uploads.finish(late.id, sum(bytesOf(0))))).toContain("is there already");
+  expect(await refusal(uploads.finish(late.id, sum(bytesOf(0)), anyStart))).toContain("is there already");
   expect(await readdir(outside)).toEqual([]);
   const own = begin([{ system: "NES", folder }]);
   expect(await refusal(own.start(wanted("config.toml", 1, "NES")))).not.toBe("accepted");
@@ -286,5 +298,86 @@ test("a newer write takes over from one that hangs", async () => {
   await written.promise;
   expect(await uploads.write(id, 3, pieces(bytesOf(7)), never)).toBe(10);
   expect(await first).toContain("another connection continues this upload");
-  await uploads.finish(id, sum(bytesOf(10)));
+  await uploads.finish(id, sum(bytesOf(10)), anyStart);
+});
+
+const dataOf = (asked: Promise<unknown>): Promise<unknown> =>
+  asked.then(
+    () => "accepted",
+    (error: unknown) => (error instanceof ServiceError ? [error.code, error.data?.limit] : error),
+  );
+
+test("one client has a quarter of the places, and the others keep theirs", async () => {
+  const uploads = begin();
+  const by = (sender: string, path: string) => uploads.start({ ...wanted(path), sender });
+  for (let n = 0; n < uploadsPerClientMax; n++) await by("anna", `${n}.sfc`);
+  expect(await dataOf(by("anna", "more.sfc"))).toEqual(["busy", "uploadsPerClientMax"]);
+  // One of its own continues.
+  expect(await dataOf(by("anna", "0.sfc"))).toBe("accepted");
+  expect(await dataOf(by("berta", "more.sfc"))).toBe("accepted");
+  // The places are counted again after a restart.
+  const later = begin();
+  expect(await dataOf(later.start({ ...wanted("x.sfc"), sender: "anna" }))).toEqual([
+    "busy",
+    "uploadsPerClientMax",
+  ]);
+  await later.cancel((await later.start({ ...wanted("0.sfc"), sender: "anna" })).id);
+  expect(await dataOf(later.start({ ...wanted("x.sfc"), sender: "anna" }))).toBe("accepted");
+});
+
+test("the unfinished uploads of one client take half of the room, those of an owner all of it", async () => {
+  const uploads = begin([{ system: "NES", folder: root }]);
+  const free = await uploads.freeBytes();
+  const by = (sender: string, path: string, part: number, system = "SNES") =>
+    dataOf(uploads.start({ ...wanted(path, Math.floor(free * part), system), sender }));
+  const full = ["busy", "uploadRoomPerClient"];
+  expect(await by("anna", "a.sfc", 0.55)).toEqual(full);
+  expect(await by("anna", "a.sfc", 0.3)).toBe("accepted");
+  // Also in the own folder of another system on the same disk.
+  expect(await by("anna", "b.nes", 0.25, "NES")).toEqual(full);
+  expect(await by("berta", "b.sfc", 0.3)).toBe("accepted");
+  expect(await by("", "owner.sfc", 0.9)).toBe("accepted");
+});
+
+test("a client neither continues nor replaces the upload of another one, and an owner does both", async () => {
+  const uploads = begin();
+  const by = (sender: string, size = 10) => uploads.start({ ...wanted("Game.sfc", size), sender });
+  const { id } = await by("anna");
+  for (const size of [10, 20]) expect(await dataOf(by("berta", size))).toEqual(["forbidden", undefined]);
+  expect(await uploads.list()).toMatchObject([{ id, size: 10, sender: "anna" }]);
+  expect((await begin().list()).map(({ sender }) => sender)).toEqual(["anna"]);
+  expect((await by("")).id).toBe(id);
+  expect((await by("", 20)).id).not.toBe(id);
+});
+
+test("no byte changes between the check of the first bytes and the rename", async () => {
+  const uploads = begin();
+  const { id } = await uploads.start(wanted("Game.sfc"));
+  await uploads.write(id, 0, pieces(bytesOf(10)), never);
+  const seen: unknown[] = [];
+  const check = (start: Uint8Array) => {
+    seen.push(start[0]);
+    seen.push(uploads.write(id, 10, pieces(bytesOf(0)), never).catch((error: unknown) => messageOf(error)));
+    // A wrong hash would begin the file again.
+    seen.push(refusal(uploads.finish(id, sum(bytesOf(1)), anyStart)));
+  };
+  await uploads.finish(id, sum(bytesOf(10)), check);
+  expect(await Promise.all(seen)).toEqual([
+    7,
+    "this upload is being finished",
+    expect.stringContaining("there is no such upload"),
+  ]);
+  expect(await readFile(join(root, "SNES/Game.sfc"))).toEqual(Buffer.from(bytesOf(10)));
+});
+
+test("a file that the check refuses stays out of sight, and may be cancelled", async () => {
+  const uploads = begin();
+  const { id } = await uploads.start(wanted("Game.sfc"));
+  await uploads.write(id, 0, pieces(bytesOf(10)), never);
+  const refuse = () => {
+    throw new ServiceError("forbidden", "no");
+  };
+  expect(await refusal(uploads.finish(id, sum(bytesOf(10)), refuse))).toBe("no");
+  expect(await readdir(join(root, "SNES"))).toEqual([]);
+  await uploads.cancel(id);
 });
