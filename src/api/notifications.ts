@@ -1,5 +1,5 @@
 /** Sends each event to each connection that may hear it. */
-import type * as v from "valibot";
+import * as v from "valibot";
 import type { Bus } from "../bus.ts";
 import { updateState } from "../core/device-shapes.ts";
 import type { Right } from "../core/rights.ts";
@@ -35,7 +35,7 @@ export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> 
   },
   "playlist.opened": {
     right: "look",
-    docs: "A card asks for the items of a playlist to choose from, as `media` lists them.",
+    docs: "A card asks for the items of a playlist to choose from, as `media` lists them. That of a list on a card itself, without a `path`, requires `change`.",
     params: shapes.loadedPlaylist,
   },
   "playtime.warning": {
@@ -93,9 +93,15 @@ export function forwardEvents(bus: Bus, receivers: ReadonlySet<NotificationRecei
     const forward = (payload: unknown) => {
       if (receivers.size === 0) return;
       const text = notificationText(name, payload);
-      for (const receiver of receivers) receiver.notify(text, right);
+      const needed = isCardsList(name, payload) ? "change" : right;
+      for (const receiver of receivers) receiver.notify(text, needed);
     };
     subscriptions.use(bus.on(name as EventName, forward));
   }
   return subscriptions;
+}
+
+/** The names of such a list are texts of the card. */
+function isCardsList(name: string, payload: unknown): boolean {
+  return name === "playlist.opened" && v.is(shapes.loadedPlaylist, payload) && payload.path === "";
 }

@@ -65,7 +65,7 @@ export interface Services {
   /** The media that plays, with the state that its player reports now. */
   playback(): Promise<ActiveMedia | undefined>;
   /** Controls the running player. Rejects with `failed` if nothing plays, or the player cannot do it. */
-  control(action: ControlAction): Promise<void>;
+  control(action: ControlAction, caller: MethodCaller): Promise<void>;
   launchers(): readonly ValueOf<typeof schemas.launcherEntry>[];
   /** Resolves within two seconds, even if a media folder does not answer. */
   health(): Promise<Health>;

@@ -8,6 +8,7 @@ import { launchesForCardsMax, launchQueueMax, untrustedLaunchesMax } from "../co
 import type { Log } from "../core/log.ts";
 import type { ActiveMedia } from "../core/media.ts";
 import { isPairingLink, withoutPairingSecrets, withoutSecrets } from "../core/pairing-link.ts";
+import type { ControlAction } from "../core/playback.ts";
 import type { Requester } from "../core/rights.ts";
 import type { TagProblem, TokenParams } from "../core/token.ts";
 import type { ScriptOrigin } from "../script/command.ts";
@@ -236,7 +237,9 @@ export function createLauncher(parts: LauncherParts) {
     },
     activeMedia: session.active,
     playback: session.playback,
-    control: session.control,
+    /** As `control` of the session, with the rights that the caller has now. */
+    control: (action: ControlAction, requester?: Requester) =>
+      session.control(action, originNow("trusted", requester)),
     holdVolume: session.holdVolume,
     playlist: session.playlist,
     /** The card whose script started the current media; undefined if no card did. */

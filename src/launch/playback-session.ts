@@ -8,6 +8,7 @@ import type { ClosedPlaces, StartedMedia } from "../core/media.ts";
 import type { ControlAction } from "../core/playback.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
 import type { TokenParams } from "../core/token.ts";
+import type { ScriptOrigin } from "../script/command.ts";
 import { readyScript } from "../script/run-script.ts";
 import type { LastMedia } from "../store/play-state.ts";
 import type { Plays } from "../store/plays.ts";
@@ -105,9 +106,9 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
     active: playing.active,
     playback: playing.playback,
     /** Controls the player on behalf of no card; rejects with `ServiceError` if nothing plays, or the player cannot do it. */
-    control(action: ControlAction): Promise<void> {
+    control(action: ControlAction, origin: ScriptOrigin = "trusted"): Promise<void> {
       const signal = stopping.signal;
-      return portsOf({ card: undefined, origin: "trusted", isHook: false, signal }).control(action);
+      return portsOf({ card: undefined, origin, isHook: false, signal }).control(action);
     },
     holdVolume: playing.volume.hold,
     playlist: playlists.state,

@@ -7,7 +7,7 @@ import type { LoadedPlaylist } from "../core/shapes.ts";
 import type { LaunchHow, PlaylistHow, PlaylistPorts } from "../script/command.ts";
 import type { Positions } from "../store/positions.ts";
 import { type PlaylistItem, type ReadPlaylist, readPlaylist } from "./playlist-items.ts";
-import type { RunContext } from "./run-context.ts";
+import { lowerOrigin, type RunContext } from "./run-context.ts";
 
 // An exit with a failure within this time counts as a crash.
 const crashMs = 3000;
@@ -90,19 +90,23 @@ export function createPlaylists(parts: PlaylistParts) {
     if (item !== undefined)
       await ("path" in item ? launch(item.path, how, run) : runScript(item.script, run));
   };
-  /** Starts the item at `from`, or the next in this direction that can be played, on behalf of the run `by`. */
+  /**
+   * Starts the item at `from`, or the next in this direction that can be played, on behalf of the run `by`. The item may do what
+   * both that run and the maker of the list may do.
+   */
   const playFrom = async (list: Loaded, from: number, direction: 1 | -1, by?: RunContext) => {
     list.step.abort(publicError("failed", "another item of the playlist was asked for"));
     list.step = new AbortController();
     const step = by === undefined ? list.step.signal : AbortSignal.any([list.step.signal, by.signal]);
     const { card, isHook } = list.owner;
+    const origin = lowerOrigin(list.owner.origin, (by ?? list.owner).origin);
     list.isOpen = false;
     let why = "";
     let at: number | undefined = from;
     for (let tries = Math.min(list.items.length, playlistFailuresMax); tries > 0; tries--) {
       list.at = at;
       list.isPlaying = true;
-      const run = { card, isHook, origin: (by ?? list.owner).origin, signal: step };
+      const run = { card, isHook, origin, signal: step };
       list.run = run;
       try {
         return await startItem(list.items[at], list.how, run);

@@ -30,6 +30,13 @@ export function originNow(origin: ScriptOrigin, requester: Requester | undefined
   return requester === undefined || allows(requester.grant(), "change") ? origin : "untrusted";
 }
 
+const byTrust: readonly ScriptOrigin[] = ["untrusted", "trusted", "reader"];
+
+/** The origin of work that two callers have caused: each may do no more than the other. */
+export function lowerOrigin(one: ScriptOrigin, other: ScriptOrigin): ScriptOrigin {
+  return byTrust.indexOf(one) < byTrust.indexOf(other) ? one : other;
+}
+
 /** False if the caller has lost the right to launch. */
 export function mayLaunch(requester: Requester | undefined): boolean {
   return requester === undefined || allows(requester.grant(), "play");

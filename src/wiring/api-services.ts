@@ -1,4 +1,5 @@
 /** The services that the API may call, each passed on to the part that has it. */
+import { requesterOf } from "../api/method.ts";
 import type { ApiSettings, OpenRpcDocument, Services } from "../api/services.ts";
 import type { Bus } from "../bus.ts";
 import type { Settings } from "../config/settings.ts";
@@ -95,7 +96,7 @@ export function createServices(sources: ServiceSources): Services {
     input: devices.inputText,
     cancelWrite: (readerId) => readers().cancel(readerId),
     playback: () => launcher.playback(),
-    control: (action) => launcher.control(action),
+    control: (action, caller) => launcher.control(action, requesterOf(caller)),
     launchers: () => describeLaunchers(settings.current().launchers, Bun.which, installedCores),
     health: createHealth({
       clock,

@@ -7,7 +7,7 @@ import { uploadsPerClientMax } from "../../src/core/limits.ts";
 import { attackTest, type Scene, startScene, urls } from "../helpers/attack-scene.ts";
 import { visit } from "../helpers/namespaces.ts";
 import type { Identity, Line } from "../helpers/peer.ts";
-import { noReaders } from "../helpers/tapdeck.ts";
+import { noReaders, sleeper } from "../helpers/tapdeck.ts";
 
 type Caller = Pick<Line, "call">;
 type Begun = { readonly id?: string; readonly refused?: string; readonly limit?: string };
@@ -162,5 +162,59 @@ attackTest(
     const { uploads } = await client.call("uploads");
     for (const left of uploads) await client.call("uploads.cancel", { id: left.id });
     expect((await client.call("uploads")).uploads).toEqual([]);
+  },
+);
+
+// Its second item starts only if the script may know the last card.
+const spying = (start: string) =>
+  `**playlist.${start}:${JSON.stringify({
+    name: "Words of a card",
+    items: [
+      { name: "A secret", zapscript: "SNES/1.sfc" },
+      { name: "Another", zapscript: '**launch:SNES/2.sfc?when=[[last_scanned.id=="04aabb"]]' },
+    ],
+  })}`;
+
+attackTest(
+  "a stranger learns of the last card by the items of a playlist, or reads a list on a card",
+  async () => {
+    await using scene = await startScene(`${noReaders}${sleeper()}`);
+    const { place, service } = scene.device;
+    for (const name of ["1", "2"]) await place.file(`SNES/${name}.sfc`);
+    const [stranger, member] = [await scene.stranger(), await scene.sealed(await scene.client("member"))];
+    // The first call proves its secret.
+    await member.call("version");
+    const started = () => service.heard.all.filter(({ method }) => method === "media.started").length;
+    /** A card with this text is laid on. */
+    const tap = async (text: string) => {
+      await service.client.call("launch", { uid: "04aabb", text });
+      expect(await service.heard.next("launch.finished", (end) => end.text === text)).toMatchObject({
+        success: true,
+      });
+    };
+    // A list of the stranger, and a card that goes on in it.
+    expect(await scene.launchOver(stranger, spying("load"))).toBe("done");
+    await tap("**playlist.next");
+    expect(started()).toBe(0);
+    // A list of a card, and a stranger that goes on in it, in both ways.
+    await tap(spying("play"));
+    expect(started()).toBe(1);
+    expect((await stranger.call("media.control", { action: "next" })).error).toBeUndefined();
+    expect(await scene.launchOver(stranger, "**playlist.goto:2")).toBe("done");
+    expect(started()).toBe(1);
+    // The names are the card's.
+    await tap(spying("open"));
+    const shown = async (line: Caller) => JSON.stringify((await line.call("media")).result);
+    await stranger.fence();
+    for (const text of [await shown(stranger), ...stranger.texts]) {
+      expect(text).not.toContain("Words of a card");
+      expect(text).not.toContain("A secret");
+    }
+    expect((await stranger.call("media")).result).toMatchObject({
+      playlists: [{ path: "", name: "", count: 2 }],
+    });
+    expect(await shown(member)).toContain("A secret");
+    await member.fence();
+    expect(member.heard()).toContain("playlist.opened");
   },
 );

@@ -3,8 +3,16 @@ import * as v from "valibot";
 import { failed } from "../../core/errors.ts";
 import { searchQueryCharsMax, searchResultsMax } from "../../core/limits.ts";
 import { readAction } from "../../core/playback.ts";
-import { allows } from "../../core/rights.ts";
-import { activeMedia, count, indexStatus, loadedPlaylist, mediaItem, system } from "../../core/shapes.ts";
+import { allows, type Grant } from "../../core/rights.ts";
+import {
+  activeMedia,
+  count,
+  indexStatus,
+  type LoadedPlaylist,
+  loadedPlaylist,
+  mediaItem,
+  system,
+} from "../../core/shapes.ts";
 import { method } from "../method.ts";
 import { launcherEntry, ruleSchemas, systemIds, upTo } from "../schemas.ts";
 
@@ -44,19 +52,26 @@ function argumentOf(args: readonly (string | number)[] | v.InferOutput<typeof na
   return `${sign}${Number((name.endsWith("Ms") ? value / 1000 : value).toFixed(3))}`;
 }
 
+/** The texts of a list that is on a card are those of the card. */
+function shownPlaylist(list: LoadedPlaylist | undefined, grant: Grant): LoadedPlaylist | undefined {
+  if (list === undefined || list.path !== "" || allows(grant, "change")) return list;
+  const { items: _items, ...facts } = list;
+  return { ...facts, name: "" };
+}
+
 export const mediaMethods = [
   method({
     name: "media",
     right: "look",
-    docs: "State and statistics of the media index, the media that plays, and the loaded playlist. After `**playlist.open` it has `items` to choose from: up to 100 from `place` on, or the last ones. `**playlist.goto` starts one.",
+    docs: "State and statistics of the media index, the media that plays, and the loaded playlist. After `**playlist.open` it has `items` to choose from: up to 100 from `place` on, or the last ones. `**playlist.goto` starts one. The names of a list that is on a card require `change`.",
     result: v.object({
       database: indexStatus,
       active: v.array(activeMedia),
       playlists: v.array(loadedPlaylist),
     }),
-    async run(services) {
+    async run(services, _params, { grant }) {
       const active = await services.playback();
-      const loaded = services.playlist();
+      const loaded = shownPlaylist(services.playlist(), grant());
       return {
         database: services.media.status(),
         active: active === undefined ? [] : [active],
@@ -92,10 +107,10 @@ export const mediaMethods = [
       const read = readAction(action, undefined);
       return read.kind !== "error" && ["save-state", "screenshot"].includes(read.action.kind);
     },
-    async run(services, { action, args }) {
+    async run(services, { action, args }, caller) {
       const read = readAction(action, argumentOf(args ?? []));
       if (read.kind === "error") throw failed(read.message);
-      await services.control(read.action);
+      await services.control(read.action, caller);
     },
   }),
   method({

@@ -324,3 +324,43 @@ test("the card and the setting decide whether a playlist goes on; a random order
   // The first item that plays is the one to go on with.
   expect(await next(`${list}?resume=no`)).toBe(1);
 });
+
+/** A list whose second item starts only if the script may know the last card. */
+const spying = JSON.stringify({
+  items: [
+    { name: "first", zapscript: "A/1.true" },
+    { name: "second", zapscript: '**launch:A/2.true?when=[[last_scanned.id=="04aabb"]]' },
+  ],
+});
+
+for (const [maker, later] of [
+  [false, true],
+  [true, false],
+  [true, true],
+] as const)
+  test(`an item runs with the lower of both origins: maker trusted=${maker}, later caller trusted=${later}`, async () => {
+    await using deck = await makeList("A/1.true", "A/2.true");
+    const launch = async (text: string, trusted: boolean) => {
+      const ended = deck.count("launch.finished");
+      deck.launcher.launch({ ...deck.token(text), uid: "04aabb" }, { trusted });
+      await eventually(() => expect(deck.count("launch.finished")).toBe(ended + 1));
+    };
+    await launch("**echo:a card", true);
+    await launch(`**playlist.load:${spying}`, maker);
+    await launch("**playlist.next", later);
+    expect(deck.started()).toEqual(maker && later ? ["2"] : []);
+  });
+
+test("media.control of a caller that may only play runs the next item as that caller", async () => {
+  await using deck = await makeDeck({
+    config: { launchers: [{ id: "any", systems: [], extensions: [], command: ["sleep", "600", "{path}"] }] },
+  });
+  await deck.files("A/1.true", "A/2.true");
+  deck.launcher.launch({ ...deck.token(`**playlist.play:${spying}`), uid: "04aabb" }, { isFromReader: true });
+  await eventually(() => expect(deck.started()).toEqual(["1"]));
+  await deck.launcher.control({ kind: "next" }, { grant: () => "play" });
+  expect(deck.started()).toEqual(["1"]);
+  await deck.launcher.control({ kind: "previous" }, { grant: () => "change" });
+  await deck.launcher.control({ kind: "next" }, { grant: () => "change" });
+  await eventually(() => expect(deck.started()).toEqual(["1", "1", "2"]));
+});
