@@ -11,7 +11,7 @@ import { answerBackup, backupPath } from "./backup-endpoint.ts";
 import type { Dispatch } from "./dispatch.ts";
 import { errorText } from "./envelope.ts";
 import type { EventStreams } from "./event-stream.ts";
-import { hangUp, isJson, json, type Revocation, sentence, tooMany, type Visit } from "./http.ts";
+import { hangUp, isJson, json, type Revocation, sentence, type Visit } from "./http.ts";
 import { type AllowLaunch, answerLaunch, isLaunchPath } from "./launch-endpoint.ts";
 import { answerPair, isPairPath, type PairByPin } from "./pin-pairing-endpoint.ts";
 import type { Services } from "./services.ts";
@@ -74,16 +74,11 @@ export function createRoutes(parts: RouteParts): (visit: Visit, server: Server<S
 
 function answerApi(parts: RouteParts, visit: Visit, server: Server<SocketData>): MaybeResponse {
   const { request, address, access, isPrivate, isV1App } = visit;
-  const { failures, connections, unsealed } = parts.limits;
+  const { connections, unsealed } = parts.limits;
   if (request.method === "POST" && isV1App) return onlyV1();
   if (request.method === "POST") return answerPost(parts, visit, server);
   if (request.method !== "GET")
     return sentence(405, "connect with a WebSocket, or POST", { allow: "GET, POST" });
-  const blockedMs = isPrivate ? 0 : failures.blockedMs(address);
-  if (blockedMs > 0) {
-    parts.audit.refused("too-many-failures", { address });
-    return tooMany("too many handshakes failed: wait", blockedMs);
-  }
   const isFull = !connections.isFree(address, access) || (!isPrivate && !unsealed.hasRoom(address));
   if (isFull) return noRoom(parts.audit, address);
   if (server.upgrade(request, { data: socketDataOf(visit) })) return undefined;

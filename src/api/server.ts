@@ -3,11 +3,10 @@ import { rm } from "node:fs/promises";
 import type { Server } from "bun";
 import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
-import { limitReached, messageOf } from "../core/errors.ts";
+import { messageOf } from "../core/errors.ts";
 import {
   descriptorsForTlsMax,
   descriptorsMax,
-  handshakesPerSecondMax,
   openFrameBytesMax,
   turnedAwayByTlsPerSecondMax,
   turnedAwayPerSecondMax,
@@ -25,15 +24,14 @@ import {
   type TlsOptions,
 } from "./admission/listeners.ts";
 import { createKernelRefusals, createOverloadGuard, type GuardedPort } from "./admission/overload-guard.ts";
-import { TokenBucket } from "./admission/rate-limits.ts";
+import { createHandshakeRate } from "./admission/rate-limits.ts";
 import { createDispatch } from "./dispatch.ts";
 import { createEventStreams } from "./event-stream.ts";
 import { createRevocation } from "./http.ts";
 import { forwardEvents, type NotificationReceiver } from "./notifications.ts";
 import { createRoutes, type RouteParts } from "./routes.ts";
-import type { AcceptHello } from "./sealed-line.ts";
 import type { SocketData } from "./socket-data.ts";
-import { createSockets, type SocketParts } from "./sockets.ts";
+import { type AcceptFrom, createSockets, type SocketParts } from "./sockets.ts";
 
 type OfAdmission = Pick<
   AdmissionOptions<SocketData>,
@@ -71,7 +69,7 @@ export async function serveApi(options: ApiOptions) {
   const revocation = createRevocation();
   const streams = createEventStreams(clock);
   const receivers = new Set<NotificationReceiver>([streams]);
-  const handshakes = limitedHandshakes(options, clock);
+  const handshakes = limitedHandshakes(options, createHandshakeRate(clock, limits.failures));
   const sockets = createSockets({ ...options, ...handshakes, dispatch, receivers, limits });
   const answer = createRoutes({ ...options, dispatch, streams, limits, revocation });
   const refusals = createKernelRefusals(clock, (addresses) => options.refuseAt(tls?.port ?? 0, addresses));
@@ -172,19 +170,16 @@ function tryPath(
   }
 }
 
-/** Refuses hellos above the rate that all addresses together may have. */
+/** Refuses hellos above the rates of `createHandshakeRate`. */
 function limitedHandshakes(
   { accept, acceptV1 }: Pick<OfSockets, "accept" | "acceptV1">,
-  clock: Clock,
+  refusalOf: ReturnType<typeof createHandshakeRate>,
 ): Pick<OfSockets, "accept" | "acceptV1"> {
-  const perSecond = handshakesPerSecondMax;
-  const bucket = new TokenBucket(clock, { tokenMs: 1000 / perSecond, burst: perSecond });
   const limited =
-    (over: AcceptHello): AcceptHello =>
-    async (hello) => {
-      if (bucket.take()) return over(hello);
-      const error = limitReached("handshakesPerSecondMax", "too many handshakes: try again");
-      return { kind: "refused", error };
+    (over: AcceptFrom): AcceptFrom =>
+    async (hello, address) => {
+      const error = refusalOf(address);
+      return error === undefined ? over(hello, address) : { kind: "refused", error };
     };
   return { accept: limited(accept), acceptV1: limited(acceptV1) };
 }

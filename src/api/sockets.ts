@@ -31,14 +31,17 @@ import {
 } from "./sealed-line.ts";
 import type { OpenConnection, Socket, SocketData } from "./socket-data.ts";
 
+/** Answers a hello that comes from this address. */
+export type AcceptFrom = (hello: string, address: string) => ReturnType<AcceptHello>;
+
 export interface SocketParts {
   readonly dispatch: Dispatch;
   readonly clock: Clock;
   /** Connections are added and removed. */
   readonly receivers: Set<NotificationReceiver>;
-  readonly accept: AcceptHello;
+  readonly accept: AcceptFrom;
   /** As `accept`, of version 1 only. */
-  readonly acceptV1: AcceptHello;
+  readonly acceptV1: AcceptFrom;
   readonly pairing: PairingDoor;
   /** The right of a client now; `none` for a deleted client. */
   readonly grantOf: (clientId: string) => () => Grant;
@@ -94,7 +97,7 @@ export function createSockets(parts: SocketParts) {
     const { address } = member;
     const { isV1App, isAdmitted } = socket.data;
     const sealed = createSealedLine({
-      accept: isV1App ? acceptV1 : accept,
+      accept: (hello) => (isV1App ? acceptV1 : accept)(hello, address),
       send: (text) => say(socket, text),
       onProved(clientId, resultFor) {
         onProved(clientId, address);
@@ -201,8 +204,7 @@ export function createSockets(parts: SocketParts) {
       if (opened === undefined) return;
       const isStranger = remote !== undefined && anonymous.has(remote);
       if (isFirst && isStranger && typeof message === "string" && isHello(message)) {
-        if (failures.blockedMs(remote.address) === 0 && unsealed.hasRoom(remote.address))
-          return sealInstead(socket, opened, remote).take(message);
+        if (unsealed.hasRoom(remote.address)) return sealInstead(socket, opened, remote).take(message);
         return refuse(socket, new ServiceError("busy", "too many handshakes: try again in a minute"));
       }
       if (typeof message !== "string")

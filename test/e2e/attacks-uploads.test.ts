@@ -3,10 +3,10 @@ import { expect } from "bun:test";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { uploadsPerClientMax } from "../../src/core/limits.ts";
+import { requestBurstMax, uploadsPerClientMax } from "../../src/core/limits.ts";
 import { attackTest, type Scene, startScene, urls } from "../helpers/attack-scene.ts";
 import { visit } from "../helpers/namespaces.ts";
-import type { Identity, Line } from "../helpers/peer.ts";
+import { type Identity, isLine, type Line, startPeer, wordOf } from "../helpers/peer.ts";
 import { noReaders, sleeper } from "../helpers/tapdeck.ts";
 
 type Caller = Pick<Line, "call">;
@@ -216,5 +216,41 @@ attackTest(
     expect(await shown(member)).toContain("A secret");
     await member.fence();
     expect(member.heard()).toContain("playlist.opened");
+  },
+);
+
+const wrongOnes = 12; // More than the free failures of an address.
+
+attackTest("wrong bearer tokens of an address lock out the right one behind the same proxy", async () => {
+  await using scene = await startScene(noReaders);
+  await using proxy = startPeer(scene.device.network.onNeighbour);
+  const member = await scene.client("member");
+  const post = async (headers: Readonly<Record<string, string>>) => {
+    const [answer = {}] = await proxy.post({ url: urls.tls, headers }, [{ method: "mappings" }]);
+    return answer.status ?? wordOf(answer);
+  };
+  const wrong = { authorization: `Bearer ${member.id}:${"0".repeat(64)}` };
+  const statuses: unknown[] = [];
+  for (let n = 0; n < wrongOnes; n++) statuses.push(await post(wrong));
+  expect([statuses[0], statuses.at(-1)]).toEqual([401, 429]);
+  // More than the address may ask at once: the client has a rate of its own.
+  const right = await scene.bearer(member);
+  for (let n = 0; n < requestBurstMax; n++) expect([n, await post(right)]).toEqual([n, "result"]);
+  expect(await post(wrong)).toBe(429);
+});
+
+attackTest(
+  "wrong secrets of an address, also for the id of a client there, lock that client out",
+  async () => {
+    await using scene = await startScene(noReaders);
+    await using proxy = startPeer(scene.device.network.onNeighbour);
+    const member = await scene.client("member");
+    for (let n = 0; n < wrongOnes; n++) {
+      const wrong = { id: n % 2 === 0 ? member.id : "nobody", secret: "0".repeat(64) };
+      const line = await proxy.open({ url: urls.ws, client: wrong });
+      if (isLine(line)) expect(wordOf(await line.call("version"))).not.toBe("result");
+    }
+    const line = await proxy.open({ url: urls.ws, client: member });
+    expect(isLine(line) && wordOf(await line.call("mappings"))).toBe("result");
   },
 );

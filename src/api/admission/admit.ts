@@ -86,6 +86,7 @@ export function createAdmission<Data>({
   answer,
 }: AdmissionOptions<Data>) {
   const perAddress = createRateLimit(clock);
+  const perClient = createRateLimit(clock);
   const inAll = new TokenBucket(clock, { tokenMs: 1000 / requestsPerSecondMax, burst: requestsPerSecondMax });
   const own = cached(ownAddresses, clock);
   const turnedAway = { tcp: 0, tls: 0 };
@@ -104,20 +105,27 @@ export function createAdmission<Data>({
     const authorization = visit.isTls ? request.headers.get("authorization") : null;
     const anonymous = () => (isAdmitted() ? lowerGrant(rules().anonymous, limit) : "none");
     if (authorization === null) return answer({ ...visit, grant: anonymous }, server);
+    // A right token always passes: others may share its address, behind a proxy for instance.
+    const client = bearer(authorization, address);
+    const grant = () => (isAdmitted() ? (client?.grant() ?? "none") : "none");
+    if (client !== undefined) return answer({ ...visit, client: client.id, grant }, server);
     const blockedMs = failures.blockedMs(address);
     if (blockedMs > 0) {
       audit.refused("too-many-failures", { address });
       return tooMany("too many tokens were wrong: wait", blockedMs, hangUp);
     }
-    const client = bearer(authorization, address);
-    const grant = () => (isAdmitted() ? (client?.grant() ?? "none") : "none");
-    if (client !== undefined) return answer({ ...visit, client: client.id, grant }, server);
     failures.note(address);
     audit.refused("wrong-token", { address });
     return sentence(401, "this token is not valid for this device: tapdeck pair --bearer makes one", {
       "www-authenticate": "Bearer",
       ...hangUp,
     });
+  };
+  /** A client with a right token has a rate of its own, when others have used up that of its address. */
+  const hasOwnRate = ({ request, address, isTls }: Arrival<Data>): boolean => {
+    const authorization = isTls ? request.headers.get("authorization") : null;
+    const client = authorization === null ? undefined : bearer(authorization, address);
+    return client !== undefined && perClient.take(client.id);
   };
   const byNetwork =
     (isTls: boolean): Fetch<Data> =>
@@ -148,13 +156,10 @@ export function createAdmission<Data>({
         );
       });
     };
-  const enterAs = (
-    { request, server, address, isTls }: Arrival<Data>,
-    isDevice: boolean,
-    owner: number | undefined,
-  ): MaybeResponse => {
+  const enterAs = (arrival: Arrival<Data>, isDevice: boolean, owner: number | undefined): MaybeResponse => {
+    const { request, server, address, isTls } = arrival;
     // This comes first, because a refusal in a flood must cost as little as possible.
-    if (!isDevice && !(perAddress.take(address) && inAll.take())) {
+    if (!isDevice && !(perAddress.take(address) && inAll.take()) && !hasOwnRate(arrival)) {
       if (!isTls) turnedAway.tcp += 1;
       else if (!onTurnedAway(address)) turnedAway.tls += 1;
       audit.refused("too-many-requests", { address });

@@ -4,7 +4,7 @@
  */
 import type { From } from "../../core/audit.ts";
 import type { Clock } from "../../core/clock.ts";
-import { ServiceError } from "../../core/errors.ts";
+import { limitReached, ServiceError } from "../../core/errors.ts";
 import { toHex } from "../../core/hex.ts";
 import { addressBytes } from "../../core/ip-address.ts";
 import {
@@ -13,6 +13,8 @@ import {
   handshakeBlockMsMax,
   handshakeBlockMsMin,
   handshakeFailuresMax,
+  handshakesAfterFailuresPerSecondMax,
+  handshakesPerSecondMax,
   ratedAddressesMax,
   requestBurstMax,
   requestsPerMinuteMax,
@@ -100,8 +102,9 @@ function evictOldest(map: Map<string, unknown>): void {
 export type FailedAttempts = ReturnType<typeof createFailedAttempts>;
 
 /**
- * Blocks addresses whose handshakes or bearer tokens fail again and again, longer each time. Nobody guesses a secret of 32
- * bytes; the block limits the work that the attempts cost.
+ * Notes addresses whose handshakes or bearer tokens fail again and again, and blocks their failures, longer each time. Nobody
+ * guesses a secret of 32 bytes; the block limits the work that the attempts cost. A right secret passes in spite of it, because
+ * a proxy or a NAT gives one address to many callers.
  */
 export function createFailedAttempts(clock: Clock) {
   /** The address that failed longest ago comes first. */
@@ -124,6 +127,24 @@ export function createFailedAttempts(clock: Clock) {
       if (known === undefined || known.lastMs > clock.now()) return 0;
       return Math.max(0, known.untilMs - clock.now());
     },
+  };
+}
+
+/**
+ * Limits hellos, each of which costs a handshake. Addresses with many failures share a rate of their own: they do not use up that
+ * of the others, and a right secret from such an address still passes. The returned function takes a token of the address's
+ * rate. It returns the refusal if there is none.
+ */
+export function createHandshakeRate(clock: Clock, failures: Pick<FailedAttempts, "blockedMs">) {
+  const bucketOf = (perSecond: number) =>
+    new TokenBucket(clock, { tokenMs: 1000 / perSecond, burst: perSecond });
+  const usual = bucketOf(handshakesPerSecondMax);
+  const afterFailures = bucketOf(handshakesAfterFailuresPerSecondMax);
+  return (address: string): ServiceError | undefined => {
+    const hasFailed = failures.blockedMs(address) > 0;
+    if ((hasFailed ? afterFailures : usual).take()) return undefined;
+    const limit = hasFailed ? "handshakesAfterFailuresPerSecondMax" : "handshakesPerSecondMax";
+    return limitReached(limit, "too many handshakes: try again");
   };
 }
 

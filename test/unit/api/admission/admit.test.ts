@@ -275,33 +275,47 @@ test("a good bearer token is its client, with the grant that the client has now"
   expect(scene.refusals).toEqual([]);
 });
 
-test("wrong bearer tokens block their address until the block is over, to the millisecond", async () => {
-  let isGood = false;
-  const scene = makeScene({
-    bearer: () => (isGood ? { id: "phone", grant: () => "play" } : undefined),
-  });
+const phone = { id: "phone", grant: () => "play" as const };
+const right = { authorization: "Bearer right" };
+const onlyRight = (authorization: string) => (authorization === right.authorization ? phone : undefined);
+
+test("wrong bearer tokens block wrong ones of their address to the millisecond, and right ones pass", async () => {
+  const scene = makeScene({ bearer: onlyRight });
   const attempt = () => scene.send("byTls", far, { authorization: "Bearer guess" });
   for (let nth = 0; nth < handshakeFailuresMax; nth++) {
     const refused = await attempt();
     expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
     expect(refused.headers.get("connection")).toBe("close");
   }
-  isGood = true;
   const blocked = await attempt();
   expect([blocked.status, blocked.headers.get("retry-after")]).toEqual([
     429,
     String(Math.ceil(handshakeBlockMsMin / 1000)),
   ]);
+  expect((await scene.visit("byTls", far, right)).client).toBe("phone");
   scene.clock.advance(handshakeBlockMsMin - 1);
   const stillBlocked = await attempt();
   expect([stillBlocked.status, stillBlocked.headers.get("retry-after")]).toEqual([429, "1"]);
   scene.clock.advance(1);
-  expect((await scene.visit("byTls", far, { authorization: "Bearer guess" })).client).toBe("phone");
+  expect((await attempt()).status).toBe(401);
   expect(scene.refusals).toEqual([
     ...Array.from({ length: handshakeFailuresMax }, () => `wrong-token ${far}`),
     `too-many-failures ${far}`,
     `too-many-failures ${far}`,
+    `wrong-token ${far}`,
   ]);
+});
+
+test("a right bearer token passes when others have used up the rate of its address, at a rate of its own", async () => {
+  const scene = makeScene({ bearer: onlyRight });
+  for (let nth = 0; nth < requestBurstMax; nth++) await scene.visit("byTls", far);
+  expect((await scene.send("byTls", far)).status).toBe(429);
+  expect((await scene.send("byTls", far, { authorization: "Bearer guess" })).status).toBe(429);
+  for (let nth = 0; nth < requestBurstMax; nth++)
+    expect((await scene.visit("byTls", far, right)).client).toBe("phone");
+  expect((await scene.send("byTls", far, right)).status).toBe(429);
+  // In the clear a token proves nothing.
+  expect((await scene.send("byTcp", far, right)).status).toBe(429);
 });
 
 test("an address that asks too often is refused, and the port that it used counts the refusal", async () => {

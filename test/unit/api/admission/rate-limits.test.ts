@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import {
   createFailedAttempts,
+  createHandshakeRate,
   createRateLimit,
   TokenBucket,
 } from "../../../../src/api/admission/rate-limits.ts";
@@ -11,6 +12,8 @@ import {
   handshakeBlockMsMax,
   handshakeBlockMsMin,
   handshakeFailuresMax,
+  handshakesAfterFailuresPerSecondMax,
+  handshakesPerSecondMax,
   ratedAddressesMax,
 } from "../../../../src/core/limits.ts";
 import { createManualClock } from "../../../helpers/manual-clock.ts";
@@ -93,4 +96,20 @@ test("failures of more addresses than are remembered push out the oldest, and co
   for (let n = 0; n < ratedAddressesMax; n++) fail(1, `fd00::${n}`);
   expect(failures.blockedMs("10.9.9.9")).toBe(0);
   expect(failures.blockedMs("fd00::0")).toBe(0);
+});
+
+test("addresses with many failures share a rate of handshakes, and leave the others theirs", async () => {
+  const { clock, failures, fail } = failing();
+  fail(handshakeFailuresMax, "10.0.0.1");
+  const refusalOf = createHandshakeRate(clock, failures);
+  const limitOf = (address: string) => refusalOf(address)?.data?.limit;
+  // A right secret from the address passes as well, because it is checked.
+  for (let nth = 0; nth < handshakesAfterFailuresPerSecondMax; nth++)
+    expect(limitOf("10.0.0.1")).toBeUndefined();
+  expect(limitOf("10.0.0.1")).toBe("handshakesAfterFailuresPerSecondMax");
+  for (let nth = 0; nth < handshakesPerSecondMax; nth++) expect(limitOf("10.0.0.2")).toBeUndefined();
+  expect(limitOf("10.0.0.2")).toBe("handshakesPerSecondMax");
+  await clock.advance(1000 / handshakesAfterFailuresPerSecondMax);
+  expect(limitOf("10.0.0.1")).toBeUndefined();
+  expect(limitOf("10.0.0.1")).toBe("handshakesAfterFailuresPerSecondMax");
 });
