@@ -5,8 +5,8 @@
 import { join } from "node:path";
 
 const folder = join(import.meta.dir, "../buildroot");
-const common = ["toolchain", "system", "storage", "tapdeck", "media", "video", "games"] as const;
-const pi = ["raspberrypi", ...common, "video-raspberrypi", "network", "wifi-raspberrypi"] as const;
+const common = ["toolchain", "system", "storage", "tapdeck", "media", "video", "games", "network"] as const;
+const pi = ["raspberrypi", ...common, "video-raspberrypi", "wifi-raspberrypi"] as const;
 
 /** Fragments that no board includes by default: `make image WITH=<name>` adds them. */
 export const optional: readonly string[] = ["cores-noncommercial"];

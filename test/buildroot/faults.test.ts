@@ -1,0 +1,79 @@
+/** Faults that images of earlier configurations had: each case is named after one, and holds the options and files that mend it. */
+import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { boards } from "../../tools/defconfigs.ts";
+import { root, tree } from "../helpers/buildroot.ts";
+
+const names = Object.keys(boards);
+const text = (path: string) => readFile(join(root, path), "utf8");
+const defconfig = (name: string) => text(`buildroot/configs/${name}_defconfig`);
+
+/** Those of `options` that the board does not set to y. */
+async function missing(name: string, options: readonly string[]): Promise<readonly string[]> {
+  const lines = new Set((await defconfig(name)).split("\n"));
+  return options.filter((option) => !lines.has(`BR2_PACKAGE_${option}=y`));
+}
+
+test.each(names)(
+  "modules that %s compresses are read by its modprobe, which knows the blacklist",
+  async (name) => {
+    const options = ["BUSYBOX_SHOW_OTHERS", "KMOD", "KMOD_TOOLS", "XZ", "HOST_KMOD_XZ"];
+    expect(await missing(name, options)).toEqual([]);
+  },
+);
+
+test.each(names)("the Wi-Fi of %s understands the options and the settings that it gets", async (name) => {
+  const given = [
+    await text("overlay/etc/init.d/S41wifi"),
+    await text("overlay/etc/wpa_supplicant.conf"),
+  ].join("\n");
+  const needs = [
+    [/-- -s -i wlan0/, "DEBUG_SYSLOG"],
+    [/^ctrl_interface=/m, "CTRL_IFACE"],
+    [/\bSAE\b/, "WPA3"],
+  ] as const;
+  for (const [use] of needs) expect(given).toMatch(use);
+  expect(
+    await missing(
+      name,
+      needs.map(([, option]) => `WPA_SUPPLICANT_${option}`),
+    ),
+  ).toEqual([]);
+});
+
+test.each(names)(
+  "the maker of %s's data partition is built, and is not one that the computer happens to have",
+  async (name) => {
+    expect(await text("buildroot/board/common/genimage.cfg")).toContain("use-mke2fs = true");
+    expect(await missing(name, ["HOST_E2FSPROGS"])).toEqual([]);
+  },
+);
+
+test.each(names)("subtitles on %s have fonts, for Chinese, Japanese and Korean as well", async (name) => {
+  expect(await missing(name, ["FONTCONFIG", "DEJAVU", "WQY_ZENHEI"])).toEqual([]);
+});
+
+test.each(names)("%s has a name on the network, and SSH", async (name) => {
+  expect(await missing(name, ["AVAHI_DAEMON", "DROPBEAR", "WPA_SUPPLICANT"])).toEqual([]);
+});
+
+/** The archive of the board's kernel, under the name by which Buildroot looks its sum up. */
+async function kernelArchive(name: string): Promise<string> {
+  const config = await defconfig(name);
+  const [, version] = /CUSTOM_VERSION_VALUE="([\d.]+)"/.exec(config) ?? [];
+  if (version !== undefined) return `linux-${version}.tar.xz`;
+  return /CUSTOM_TARBALL_LOCATION=".*\/(linux-\w+\.tar\.gz)"/.exec(config)?.[1] ?? "no kernel";
+}
+
+test.each(names)("the archive of %s's kernel is compared with a sum", async (name) => {
+  const [, folder] =
+    /^BR2_GLOBAL_PATCH_DIR="\$\(BR2_EXTERNAL_TAPDECK_PATH\)\/(\S+)"$/m.exec(await defconfig(name)) ?? [];
+  const path = join(tree, folder ?? "none", "linux/linux.hash");
+  const sums = existsSync(path) ? (await readFile(path, "utf8")).split("\n") : [];
+  const archive = await kernelArchive(name);
+  expect(sums.filter((line) => line.endsWith(`  ${archive}`))).toEqual([
+    expect.stringMatching(/^sha256 {2}[\da-f]{64} {2}/),
+  ]);
+});
