@@ -114,7 +114,7 @@ export function createUboot(files: BootFiles, running: BootSlot): BootControl {
       await removeFile(files, trialPath);
     },
     restart: ["tapdeck-reboot"],
-    needs: () => ["Image", "initrd"],
+    needs: () => ["Image"], // Only the stand-in image has an initrd.
   };
 }
 

@@ -1,10 +1,13 @@
 /** Faults that images of earlier configurations had: each case is named after one, and holds the options and files that mend it. */
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createUboot } from "../../src/update/boot-control.ts";
 import { boards } from "../../tools/defconfigs.ts";
-import { root, tree } from "../helpers/buildroot.ts";
+import { createCard } from "../emulators/card-with-cuts.ts";
+import { root, run, tree } from "../helpers/buildroot.ts";
 
 const names = Object.keys(boards);
 const text = (path: string) => readFile(join(root, path), "utf8");
@@ -76,4 +79,43 @@ test.each(names)("the archive of %s's kernel is compared with a sum", async (nam
   expect(sums.filter((line) => line.endsWith(`  ${archive}`))).toEqual([
     expect.stringMatching(/^sha256 {2}[\da-f]{64} {2}/),
   ]);
+});
+
+test("no start script of a package runs beside those of the overlay", async () => {
+  const target = await mkdtemp(join(tmpdir(), "tapdeck-scripts-"));
+  try {
+    for (const name of ["S01seedrng", "S05avahi-setup.sh", "S11modules", "S50crond", "S50dropbear", "rcS"])
+      await Bun.write(join(target, "etc/init.d", name), "");
+    for (const name of ["etc/shadow", "etc/rauc/system.conf"]) await Bun.write(join(target, name), "");
+    await run(["sh", join(tree, "board/common/post-build.sh"), target, "pi4"], root);
+    expect((await readdir(join(target, "etc/init.d"))).toSorted()).toEqual(["S50dropbear", "rcS"]);
+  } finally {
+    await rm(target, { recursive: true });
+  }
+});
+
+test("the emulated board starts a kernel that has no initrd, and takes an update without one", async () => {
+  const script = await text("buildroot/board/qemu/boot.cmd");
+  const [, words = ""] = /^ *booti (.*)$/m.exec(script) ?? [];
+  const [, variable = "none"] = /^\$\{kernel_addr_r\} \$\{(\w+)\} /.exec(words) ?? [];
+  const [set, start] = [script.indexOf(`setenv ${variable} -\n`), script.indexOf("booti ")];
+  expect([words, set > 0 && set < start]).toEqual([words, true]);
+  expect(createUboot(createCard(1024).files, "a").needs("b")).toEqual(["Image"]);
+});
+
+test("the kernel and the start of a board write to neither the television nor a line of a reader", async () => {
+  const words = (await text("buildroot/board/raspberrypi/cmdline.txt")).split(" ");
+  expect(words.filter((word) => word.startsWith("console="))).toEqual(["console=ttynull"]);
+  expect(words).toEqual(expect.arrayContaining(["quiet", "vt.global_cursor_default=0", "consoleblank=0"]));
+  const kernel = (await text("buildroot/board/common/linux.fragment")).split("\n");
+  expect(kernel).toEqual(expect.arrayContaining(["CONFIG_NULL_TTY=y", "# CONFIG_LOGO is not set"]));
+});
+
+test("no overlay of config.txt takes a parameter of the board", async () => {
+  const lines = (await text("buildroot/board/raspberrypi/config.txt")).split("\n");
+  const first = lines.findIndex((line) => line.startsWith("dtoverlay="));
+  const after = lines.slice(first).filter((line) => line.startsWith("dtparam="));
+  // The parameters of vc4-kms-v3d that choose its memory.
+  expect(after.filter((line) => !/^dtparam=cma-\d+$/.test(line))).toEqual([]);
+  expect(lines.slice(0, first)).toEqual(expect.arrayContaining(["dtparam=audio=on", "dtparam=watchdog=on"]));
 });

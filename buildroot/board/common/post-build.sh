@@ -36,5 +36,9 @@ done <"$here/controllers"
 for wrapper in "$target"/usr/lib/tapdeck/players/*; do
   [ -e "$target/usr/bin/${wrapper##*/}" ] || rm -f "$wrapper"
 done
+# Packages bring start scripts of their own, such as that of crond. Only those of the overlay start.
+for script in "$target"/etc/init.d/*; do
+  [ -e "$here/../../../overlay/etc/init.d/${script##*/}" ] || rm -f "$script"
+done
 # The board's clock never starts before this date.
 [ -z "${SOURCE_DATE_EPOCH:-}" ] || touch -d "@$SOURCE_DATE_EPOCH" "$target/etc/tapdeck-release"

@@ -36,8 +36,11 @@ for start in ${next} ${kept} a b; do
   if test ${start} = b; then setenv number 3; fi
   part uuid ${devtype} ${devnum}:${number} root
   setenv bootargs "root=PARTUUID=${root} ro console=ttyAMA0 tapdeck.shell=ttyS0 vt.global_cursor_default=0 tapdeck.slot=${start}"
-  if load ${from} ${kernel_addr_r} slot-${start}/Image && load ${from} ${ramdisk_addr_r} slot-${start}/initrd; then
-    booti ${kernel_addr_r} ${ramdisk_addr_r}:${filesize} ${fdtcontroladdr}
+  if load ${from} ${kernel_addr_r} slot-${start}/Image; then
+    # Buildroot's kernel has the drivers of the disk built in. Debian's, on the stand-in image, has them in an initrd.
+    setenv ramdisk -
+    if load ${from} ${ramdisk_addr_r} slot-${start}/initrd; then setenv ramdisk ${ramdisk_addr_r}:${filesize}; fi
+    booti ${kernel_addr_r} ${ramdisk} ${fdtcontroladdr}
   fi
 done
 sleep 5
