@@ -62,6 +62,7 @@ dist/tapdeck-confine: watchdog/tapdeck-confine.c watchdog/places.h watchdog/spar
 image: BOARD = zero2w
 image: build ## Make the SD image with Buildroot: BUILDROOT_DIR=FOLDER, BOARD=zero2w, pi3, pi4 or qemu, WITH=an optional fragment
 	@test -n "$(BUILDROOT_DIR)" || { echo "make image: say where Buildroot is, BUILDROOT_DIR=FOLDER" >&2; exit 2; }
+	@buildroot/board/common/check-version "$(BUILDROOT_DIR)"
 	@sh buildroot/package/tapdeck/collect dist/buildroot
 	@$(MAKE) -C "$(BUILDROOT_DIR)" BR2_EXTERNAL="$(CURDIR)/buildroot" O="$(CURDIR)/build/buildroot/$(BOARD)" tapdeck_$(BOARD)_defconfig
 ifneq ($(WITH),)

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createUboot } from "../../src/update/boot-control.ts";
 import { boards } from "../../tools/defconfigs.ts";
+import { readMeta } from "../../tools/image/meta.ts";
 import { createCard } from "../emulators/card-with-cuts.ts";
 import { root, run, tree } from "../helpers/buildroot.ts";
 
@@ -118,4 +119,22 @@ test("no overlay of config.txt takes a parameter of the board", async () => {
   // The parameters of vc4-kms-v3d that choose its memory.
   expect(after.filter((line) => !/^dtparam=cma-\d+$/.test(line))).toEqual([]);
   expect(lines.slice(0, first)).toEqual(expect.arrayContaining(["dtparam=audio=on", "dtparam=watchdog=on"]));
+});
+
+test("make image wants one version of Buildroot, and says which one it found", async () => {
+  const { TAPDECK_BUILDROOT: wanted = "none" } = readMeta().environment;
+  expect(wanted).toMatch(/^20\d\d\.\d\d\.\d+$/);
+  const found = await mkdtemp(join(tmpdir(), "tapdeck-version-"));
+  try {
+    const check = () => run([join(tree, "board/common/check-version"), found], root);
+    await expect(check()).rejects.toThrow(`is made with Buildroot ${wanted}; ${found} has no Buildroot`);
+    await Bun.write(join(found, "Makefile"), "export BR2_VERSION := 2019.02\n");
+    await expect(check()).rejects.toThrow(`; ${found} has 2019.02`);
+    await Bun.write(join(found, "Makefile"), `export BR2_VERSION := ${wanted}\n`);
+    expect(await check()).toBe("");
+    const [, recipe = ""] = /^image: build.*\n((?:\t.*\n)+)/m.exec(await text("Makefile")) ?? [];
+    expect(recipe).toMatch(/^\t@test .*\n\t@buildroot\/board\/common\/check-version "\$\(BUILDROOT_DIR\)"\n/);
+  } finally {
+    await rm(found, { recursive: true });
+  }
 });
