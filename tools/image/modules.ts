@@ -56,6 +56,7 @@ export const systemModules: readonly string[] = [
   // The display, and sound.
   "virtio-gpu",
   "snd-usb-audio",
+  "snd-aloop",
   // Controllers, keyboards, and sticks with the file systems of PCs.
   "evdev",
   "joydev",

@@ -3,7 +3,7 @@ import { cp, mkdir, readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { libraryFolder, putLibrariesOf, putPrograms } from "./programs.ts";
 
-const programs = ["usr/bin/mpv", "usr/bin/retroarch", "usr/bin/aplay", "usr/bin/amixer"];
+const programs = ["usr/bin/mpv", "usr/bin/retroarch", "usr/bin/aplay", "usr/bin/alsaloop", "usr/bin/amixer"];
 
 /** Libraries that libglvnd and mesa open by name, so no program names them. The display's driver is one of the last two. */
 const graphics = ["libEGL_mesa.so.0", "dri/virtio_gpu_dri.so", "dri/kms_swrast_dri.so"];

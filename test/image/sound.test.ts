@@ -1,0 +1,215 @@
+/** The sound of the image, without a board: which card plays, what a program of ALSA makes of it, and the frames for HDMI. */
+import { expect, test } from "bun:test";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { root } from "../../tools/image/meta.ts";
+import { run } from "../../tools/image/run.ts";
+
+const overlay = join(root, "overlay");
+
+async function inFolder<Value>(work: (folder: string) => Promise<Value>): Promise<Value> {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-sound-"));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+interface CardFacts {
+  readonly id: string;
+  /** Vendor and product of a USB card. */
+  readonly usb?: string;
+  /** Its devices, as /proc/asound/pcm says what each can do. */
+  readonly devices?: readonly string[];
+}
+
+const hdmi = { id: "vc4hdmi" };
+const jack = { id: "Headphones" };
+const dongle = { id: "Device", usb: "0d8c:0014", devices: ["playback 1 : capture 1"] };
+const microphone = { id: "Mic", usb: "046d:0825", devices: ["capture 1"] };
+const pad = { id: "Controller", usb: "054c:09cc" };
+
+async function putCards(folder: string, cards: readonly CardFacts[]): Promise<void> {
+  const put = async (path: string, text: string) => {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  };
+  await rm(join(folder, "proc"), { recursive: true, force: true });
+  const lines = cards.flatMap(({ devices = ["playback 1"] }, card) =>
+    devices.map((can, device) => `0${card}-0${device}: Name : Name : ${can}\n`),
+  );
+  await put("proc/asound/pcm", lines.join(""));
+  for (const [number, { id, usb }] of cards.entries()) {
+    await put(`proc/asound/card${number}/id`, `${id}\n`);
+    if (usb !== undefined) await put(`proc/asound/card${number}/usbid`, `${usb}\n`);
+  }
+  await put("usr/share/libretro/autoconfig/sdl2/tapdeck-054c-09cc.cfg", "");
+}
+
+/** What `sound` writes for these cards, with a television at these sockets. */
+const chosen = (cards: readonly CardFacts[], televisions: readonly number[] = []) =>
+  inFolder(async (folder) => {
+    await putCards(folder, cards);
+    for (const socket of [1, 2]) {
+      const connector = join(folder, `sys/class/drm/card0-HDMI-A-${socket}`);
+      await mkdir(connector, { recursive: true });
+      await writeFile(
+        join(connector, "status"),
+        televisions.includes(socket) ? "connected\n" : "disconnected\n",
+      );
+    }
+    await run(["busybox", "ash", join(overlay, "usr/lib/tapdeck/sound"), folder]);
+    const text = await readFile(join(folder, "run/sound/card.conf"), "utf8");
+    return Object.fromEntries(
+      [...text.matchAll(/^tapdeck\.(\w+) "?(.*?)"?$/gm)].map(([, name, value]) => [name, value]),
+    );
+  });
+
+const plain = (card: string, device = "0") => ({ card, device });
+const looped = (television: string) => ({ card: "Loopback", device: "0", television });
+
+for (const [name, cards, televisions, expected] of [
+  ["HDMI of a Zero 2 W, with a television or without", [hdmi], [], looped("vc4hdmi")],
+  ["HDMI with a television rather than the jack", [jack, hdmi], [1], looped("vc4hdmi")],
+  ["the jack if no television is there", [hdmi, jack], [], plain("Headphones")],
+  [
+    "the second socket of a Pi 4 if the television is there",
+    [{ id: "vc4hdmi0" }, { id: "vc4hdmi1" }],
+    [2],
+    looped("vc4hdmi1"),
+  ],
+  ["the first socket of a Pi 4 otherwise", [{ id: "vc4hdmi0" }, { id: "vc4hdmi1" }], [], looped("vc4hdmi0")],
+  ["a USB card, whichever number it has", [jack, hdmi, dongle], [1], plain("Device")],
+  ["HDMI rather than a microphone", [hdmi, microphone], [1], looped("vc4hdmi")],
+  ["HDMI rather than a game controller", [pad, hdmi], [1], looped("vc4hdmi")],
+  [
+    "the first device of a card that plays",
+    [{ ...dongle, devices: ["capture 1", "playback 1"] }],
+    [],
+    plain("Device", "1"),
+  ],
+  [
+    "the television, even if the loopback card comes first",
+    [{ id: "Loopback" }, hdmi],
+    [1],
+    looped("vc4hdmi"),
+  ],
+  ["any other card", [{ id: "PCH" }], [], plain("PCH")],
+  ["no card if there is none", [], [], {}],
+] as const)
+  test(`sound plays on ${name}`, async () => {
+    expect(await chosen(cards, televisions)).toEqual(expected);
+  });
+
+test("a card that comes and goes changes the choice, and the copying to HDMI starts again only then", () =>
+  inFolder(async (folder) => {
+    await mkdir(join(folder, "run/sound"), { recursive: true });
+    /** Whether the choice among these cards ended the process that copies. */
+    const ends = async (cards: readonly CardFacts[]) => {
+      // It ends by itself with its input, which is closed after a signal would have reached it.
+      const copying = Bun.spawn(["cat"], { stdin: "pipe", stdout: "ignore" });
+      await writeFile(join(folder, "run/sound/hdmi-sound.pid"), `${copying.pid}\n`);
+      await putCards(folder, cards);
+      await run(["busybox", "ash", join(overlay, "usr/lib/tapdeck/sound"), folder]);
+      copying.stdin.end();
+      await copying.exited;
+      return copying.signalCode === "SIGTERM";
+    };
+    expect(await ends([hdmi])).toBe(true);
+    expect(await ends([hdmi])).toBe(false);
+    expect(await ends([hdmi, dongle])).toBe(true);
+    expect(await readFile(join(folder, "run/sound/card.conf"), "utf8")).toContain('"Device"');
+    expect(await ends([hdmi, dongle, microphone])).toBe(false);
+    expect(await ends([hdmi])).toBe(true);
+  }));
+
+test("the copying to HDMI ends with its script, and runs only for a television", () =>
+  inFolder(async (folder) => {
+    const text = await readFile(join(overlay, "usr/lib/tapdeck/hdmi-sound"), "utf8");
+    const script = join(folder, "hdmi-sound");
+    await writeFile(script, text.replace("folder=/run/sound", `folder=${folder}`));
+    await mkdir(join(folder, "bin"));
+    const stub = async (name: string, lines: string) =>
+      writeFile(join(folder, "bin", name), `#!/bin/sh\n${lines}\n`, { mode: 0o755 });
+    await stub("modprobe", "exit 1");
+    // It notes its words and its process in a pipe that has no other end before it runs.
+    await run(["mkfifo", join(folder, "notes")]);
+    await stub("alsaloop", `echo "$$ $*" >${folder}/notes; exec cat ${folder}/notes`);
+    await stub("sleep", `echo "$$ sleeps $*" >${folder}/notes; exec cat ${folder}/notes`);
+    const start = () =>
+      Bun.spawn(["busybox", "ash", script], { env: { PATH: `${folder}/bin:${process.env.PATH}` } });
+    const note = () => run(["head", "-n", "1", join(folder, "notes")]);
+    const end = async (child: Bun.Subprocess) => {
+      process.kill(Number(await readFile(join(folder, "hdmi-sound.pid"), "utf8")));
+      await child.exited;
+    };
+
+    const idle = start();
+    expect(await note()).toMatch(/ sleeps 86400$/m);
+    await end(idle);
+    await writeFile(join(folder, "card.conf"), 'tapdeck.card "Loopback"\ntapdeck.television "vc4hdmi"\n');
+    const copying = start();
+    const [pid = "", ...words] = (await note()).trim().split(" ");
+    expect(words).toEqual(expect.arrayContaining(["--cdevice=looped", "--pdevice=television"]));
+    await end(copying);
+    // Ends with the process, and fails if that stays.
+    await run(["timeout", "20", "tail", `--pid=${pid}`, "--follow", "/dev/null"]);
+  }));
+
+/** The image's configuration, with this choice of a card, and files in the place of the cards. */
+async function alsa(folder: string, choice: string): Promise<Readonly<Record<string, string>>> {
+  await writeFile(join(folder, "card.conf"), choice);
+  const ours = (await readFile(join(overlay, "etc/asound.conf"), "utf8")).replace(
+    "/run/sound/card.conf",
+    join(folder, "card.conf"),
+  );
+  await writeFile(join(folder, "asound.conf"), ours);
+  const system = await readFile("/usr/share/alsa/alsa.conf", "utf8");
+  const path = join(folder, "alsa.conf");
+  await writeFile(path, system.replace(/"\/etc\/asound\.conf[^"]*"/, `"${join(folder, "asound.conf")}"`));
+  return { ALSA_CONFIG_PATH: path };
+}
+
+test("a program finds the card, its volume and the mixer by the file that `sound` writes", () =>
+  inFolder(async (folder) => {
+    const environment = await alsa(folder, 'tapdeck.card "Chosen"\ntapdeck.device 0\n');
+    const complaint = (program: string, ...words: readonly string[]) =>
+      run([program, ...words], { environment }).then(
+        () => "it played",
+        (error) => String(error),
+      );
+    // No computer that runs the tests has a card of this name, so the program says which one it looked for.
+    expect(await complaint("aplay", "-q", "-d", "1", "-t", "raw", "/dev/zero")).toMatch(
+      /Chosen|cannot find card/,
+    );
+    expect(await complaint("amixer", "get", "Master")).toContain("Cannot get card index for Chosen");
+  }));
+
+/** The 16 upper bits of the sample in a subframe: bits 4 to 27 are the sample, and the lower 4 the preamble (IEC 60958-1). */
+const sampleOf = (subframe: number) => ((subframe >>> 12) << 16) >> 16;
+
+test("the television gets every sample of a program as a frame of IEC 60958", () =>
+  inFolder(async (folder) => {
+    const environment = await alsa(folder, 'tapdeck.television "x"\n');
+    const config = join(folder, "asound.conf");
+    const out = join(folder, "frames");
+    const text = await readFile(config, "utf8");
+    const card = /type hw\s+card \{ @func refer name tapdeck\.television \}\s+device 0/;
+    expect(text).toMatch(card);
+    // In the place of the card, a file that takes the frames as they are.
+    await writeFile(config, text.replace(card, `type file\nfile "${out}"\nformat raw\nslave.pcm null`));
+    const samples = new Int16Array(2 * 4800).map((_, at) => Math.round(12000 * Math.sin(at / 20)));
+    await writeFile(join(folder, "tone"), samples);
+    const words = ["-q", "-D", "television", "-t", "raw", "-f", "S16_LE", "-c", "2", "-r", "48000"];
+    await run(["aplay", ...words, join(folder, "tone")], { environment });
+    const bytes = await readFile(out);
+    const frames = new Uint32Array(bytes.buffer, bytes.byteOffset, samples.length);
+    expect([...frames].map(sampleOf)).toEqual([...samples]);
+    // Preambles: the first frame of a block of 192 is marked, and so are left and right (bits 0 to 3).
+    const preambles = [...frames].map((frame) => frame & 0xf);
+    expect(new Set(preambles.filter((_, at) => at % 2 === 1)).size).toBe(1);
+    expect(preambles[0]).toBe(preambles[2 * 192]);
+    expect(preambles[0]).not.toBe(preambles[2]);
+  }));
