@@ -53,6 +53,18 @@ test("the wrapper of a player that is not in the image is not there either", asy
   await inTree([], async (folder) => expect(await wrappers(folder)).toEqual([]));
 });
 
+test("mpv tries the decoder of the board first, and decodes by itself without one", () =>
+  inTree(["mpv"], async (folder) => {
+    const film = join(folder, "film.mkv");
+    const source = "av://lavfi:testsrc=size=320x240:rate=25:duration=0.2";
+    await run(["mpv", "--no-config", source, `--o=${film}`, "--ovc=libx264", "--ovcopts=pix_fmt=yuv420p"]);
+    const words = ["--no-config", "--vo=null", "--ao=null", "--msg-level=all=no,vd=debug", film];
+    const said = await run([join(folder, "usr/lib/tapdeck/players/mpv"), ...words]);
+    const steps = [...said.matchAll(/(?:Trying hardware decoding via|Using) .*/g)].map(([step]) => step);
+    expect(steps[0]).toBe("Trying hardware decoding via h264_v4l2m2m-v4l2m2m-copy.");
+    expect(steps).toContain("Using software decoding.");
+  }));
+
 test("RetroArch writes to folders that the image makes below /data, or to memory, and nowhere else", async () => {
   const settings = new Map(
     [...(await text("overlay/etc/retroarch.cfg")).matchAll(/^(\w+) = "([^"]*)"$/gm)].map(
