@@ -112,6 +112,15 @@ test("the kernel and the start of a board write to neither the television nor a 
   expect(kernel).toEqual(expect.arrayContaining(["CONFIG_NULL_TTY=y", "# CONFIG_LOGO is not set"]));
 });
 
+test("a script on a board that has no console goes on", async () => {
+  const folder = join(root, "overlay/usr/lib/tapdeck");
+  const files = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isFile());
+  const texts = await Promise.all(files.map(({ name }) => readFile(join(folder, name), "utf8")));
+  const writing = texts.flatMap((one) => one.split("\n")).filter((line) => line.includes(">/dev/console"));
+  expect(writing.length).toBeGreaterThan(3);
+  expect(writing.filter((line) => !line.includes("|| true"))).toEqual([]);
+});
+
 test("no overlay of config.txt takes a parameter of the board", async () => {
   const lines = (await text("buildroot/board/raspberrypi/config.txt")).split("\n");
   const first = lines.findIndex((line) => line.startsWith("dtoverlay="));
