@@ -7,6 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { copyDelayMs } from "../../src/store/backup.ts";
+import { readFacts } from "../../tools/image/facts.ts";
 import { root } from "../../tools/image/meta.ts";
 import { type CcidReader, createCcidReader } from "../emulators/ccid-reader.ts";
 import { createType2Tag } from "../emulators/emulated-tags.ts";
@@ -72,6 +73,19 @@ test(
   async () => {
     print("first start of a card, from the kernel's start to the first pong", seconds(await board.pong()));
     await board.said("tapdeck: ready");
+  },
+  patienceMs,
+);
+
+test(
+  "the board has the programs of Buildroot's image and no other, not even within its shell",
+  async () => {
+    const { programs } = readFacts();
+    const names = (await board.shell("ls /usr/bin")).split(/\s+/);
+    expect(names.length).toBeGreaterThan(200);
+    expect(names.filter((name) => !programs.has(name))).toEqual([]);
+    // Some shells of BusyBox run applets that have no file.
+    expect(await board.shell("PATH=/none; stat / 2>&1 || true")).toContain("not found");
   },
   patienceMs,
 );

@@ -176,7 +176,7 @@ async function look(board: Board): Promise<Look | undefined> {
 /** Starts the game if it does not run: on a busy machine the service may have been replaced, and the game with it. */
 async function play(board: Board): Promise<void> {
   const launch = `tapdeck call launch '{"text":"NES/Game.nes"}' </dev/null`;
-  await board.shell(`pgrep -f /data/stand-in >/dev/null || ${launch} >/dev/null 2>&1 || true`);
+  await board.shell(`grep -qs '[d]ata/stand-in' /proc/[0-9]*/cmdline || ${launch} >/dev/null 2>&1 || true`);
 }
 
 /** Resolves with a later save than this one. */

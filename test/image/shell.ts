@@ -45,8 +45,10 @@ export async function openShell(path: string): Promise<Shell> {
     await Bun.sleep(100);
     return text.length > 0;
   });
-  // A person gets a prompt and a line editor there; a program needs neither.
-  socket.write(`stty raw -echo; exec sh -c 'while IFS= read -r line; do eval "$line"; done'\n`);
+  // A person gets a prompt, a line editor and colors of `ls` there; a program needs none of them.
+  socket.write(
+    `stty raw -echo; exec env LS_COLORS=none sh -c 'while IFS= read -r line; do eval "$line"; done'\n`,
+  );
   await run("true");
   return { run, close: () => socket.end() };
 }

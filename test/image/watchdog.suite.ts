@@ -22,19 +22,20 @@ afterAll(async () => {
 }, patienceMs);
 
 const state = "cat /data/state/watchdog";
+/** Settings of an inetd that takes connections on the service's port, and never says anything. */
+const deafSettings = "echo '7497 stream tcp nowait root /bin/sleep sleep 600' >/run/deaf.conf";
 
 test(
   "a service that takes connections and says nothing is replaced by one that answers",
   async () => {
     // Another listener in its place: the watchdog starts it when the real one is gone.
-    await board.shell(
-      "printf '#!/bin/sh\\nexec nc -ll -p 7497 -e sleep 600\\n' >/run/deaf; chmod 755 /run/deaf",
-    );
+    await board.shell(`${deafSettings}; printf '#!/bin/sh\\nexec inetd -f /run/deaf.conf\\n' >/run/deaf`);
+    await board.shell("chmod 755 /run/deaf");
     await board.shell("mount -o bind /run/deaf /usr/bin/tapdeck");
     const before = await until("the log", async () => (await answersIn()) || undefined);
     const from = performance.now();
     await board.shell(`kill -KILL ${service}`);
-    await until("the deaf one", () => board.shell("pidof nc").catch(() => false));
+    await until("the deaf one", () => board.shell("pidof inetd").catch(() => false));
     await board.shell("umount -l /usr/bin/tapdeck");
     await until("the real one", async () => (await answersIn()) > before);
     await board.pong();
@@ -164,9 +165,9 @@ test.if(process.env.THOROUGH === "1")(
     await bare.silence();
     await Bun.sleep(guardMs);
     await bare.silence();
-    await bare.shell("nc -ll -p 7497 -e sleep 600 >/dev/null 2>&1 &");
+    await bare.shell(`${deafSettings}; inetd /run/deaf.conf`);
     await Bun.sleep(guardMs);
-    expect(await bare.shell("pidof nc | wc -w")).not.toBe("0");
+    expect(await bare.shell("pidof inetd | wc -w")).not.toBe("0");
     await bare.silence();
   },
   3 * patienceMs,

@@ -141,7 +141,7 @@ async function makeInitramfs(
     await cp(join(tree, libraryFolder, name), join(target, libraryFolder, name), { dereference: true });
     await putLibrariesOf(join(target, libraryFolder, name), tree, target);
   }
-  await putBusyBox(tree, join(target, "usr/bin"));
+  await putBusyBox(join(tree, "bin/busybox"), join(target, "usr/bin"));
   await copyModules(tree, kernel, { names: modules, target });
   await cp(program, join(target, "usr/bin/tapdeck"));
   const compiler = process.arch === "arm64" ? "gcc" : "aarch64-linux-gnu-gcc";

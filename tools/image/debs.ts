@@ -18,7 +18,7 @@ const sources = [
   `deb [arch=arm64] http://deb.debian.org/debian-security ${suite}-security main`,
 ];
 /** The settings of apt, once `unpackPackages` has fetched. */
-export const aptConfigPath = join(state, "apt.conf");
+const aptConfigPath = join(state, "apt.conf");
 /** The package that names its newest kernel in its dependencies. */
 const kernelPackage = "linux-image-arm64";
 
@@ -44,6 +44,20 @@ export async function unpackPackages(names: readonly string[]): Promise<Packages
   await writeFile(join(`${tree}.partial`, ".packages"), `${wanted}\n${fetched}`);
   await rename(`${tree}.partial`, tree);
   return { tree, kernel: fetched };
+}
+
+/** Unpacks the source of the package, as its authors published it, to a folder in `folder`. */
+export async function unpackSource(name: string, folder: string): Promise<string> {
+  const environment = { APT_CONFIG: aptConfigPath };
+  // apt checks the signature of the index, and the hash of the source.
+  await run(["apt-get", "-qq", "update"], { environment });
+  await run(["apt-get", "-qq", "source", "--download-only", name], { cwd: folder, environment });
+  const archive = (await readdir(folder)).find((file) => /\.orig\.tar\.[a-z0-9]+$/.test(file));
+  if (archive === undefined) throw new Error(`Debian's source package ${name} has no archive`);
+  const source = join(folder, "source");
+  await mkdir(source);
+  await run(["tar", "-x", "-f", join(folder, archive), "-C", source, "--strip-components=1"]);
+  return source;
 }
 
 /** The kernel's version. */

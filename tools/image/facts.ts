@@ -1,4 +1,7 @@
-/** The programs of an image that Buildroot makes, from buildroot/facts: an option, a colon and the names that it brings, a line each. */
+/**
+ * What an image has that Buildroot makes, from buildroot/facts: an option, a colon and the programs that it brings, a line each; then
+ * the options of BusyBox that differ from its defaults.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./meta.ts";
@@ -7,16 +10,20 @@ export interface ImageFacts {
   /** The names of the programs by option; a longer list has several lines. */
   readonly programsOf: ReadonlyMap<string, readonly string[]>;
   readonly programs: ReadonlySet<string>;
+  /** Options of BusyBox, without `CONFIG_`. */
+  readonly busybox: { readonly on: readonly string[]; readonly off: readonly string[] };
 }
 
 export function readFacts(): ImageFacts {
-  const programsOf = new Map<string, readonly string[]>();
+  const lists = new Map<string, readonly string[]>();
   for (const line of readFileSync(join(root, "buildroot/facts"), "utf8").split("\n")) {
     if (line === "" || line.startsWith("#")) continue;
     const [, option, names] = /^(\w+): (\S.*)$/.exec(line) ?? [];
     if (option === undefined || names === undefined)
       throw new Error(`buildroot/facts: "${line}" is not OPTION: names`);
-    programsOf.set(option, [...(programsOf.get(option) ?? []), ...names.split(" ")]);
+    lists.set(option, [...(lists.get(option) ?? []), ...names.split(" ")]);
   }
-  return { programsOf, programs: new Set([...programsOf.values()].flat()) };
+  const busybox = { on: lists.get("BUSYBOX_ON") ?? [], off: lists.get("BUSYBOX_OFF") ?? [] };
+  const programsOf = new Map([...lists].filter(([option]) => !option.startsWith("BUSYBOX_")));
+  return { programsOf, programs: new Set([...programsOf.values()].flat()), busybox };
 }

@@ -4,24 +4,27 @@
  * files that QEMU starts with, and `build/image/figures.json` the sizes.
  */
 import { createHash } from "node:crypto";
-import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { keptText } from "../../src/update/boot-control.ts";
 import { manifestName } from "../../src/update/slot-manifest.ts";
 import { authorityIn, makeAuthority, renewCertificate, revokeCertificate } from "./authority.ts";
+import { compileBusyBox } from "./busybox.ts";
 import { unpackPackages } from "./debs.ts";
 import { readMeta, root } from "./meta.ts";
 import { copyModules, rootModules, systemModules } from "./modules.ts";
 import { addonLibraries, packages } from "./packages.ts";
 import { putPlayers } from "./players.ts";
-import { makeFolders, putBusyBox, putLibrariesOf, putPrograms } from "./programs.ts";
+import { checkPrograms, makeFolders, putBusyBox, putLibrariesOf, putPrograms } from "./programs.ts";
 import { compileRauc } from "./rauc.ts";
 import { run } from "./run.ts";
 
 const programs = [
   ...["sbin/sfdisk", "usr/bin/partx", "sbin/e2fsck", "sbin/debugfs", "sbin/resize2fs"],
-  ...["sbin/blkid", "usr/bin/flock", "usr/sbin/dropbear", "usr/sbin/avahi-daemon"],
+  ...["sbin/blkid", "usr/bin/flock", "bin/kmod", "usr/sbin/dropbear", "usr/sbin/avahi-daemon"],
 ];
+/** Links to kmod, which BusyBox's applets of these names do not replace. */
+const moduleTools = ["depmod", "insmod", "lsmod", "modinfo", "modprobe", "rmmod"];
 const board = "broadcom/bcm2837-rpi-zero-2-w.dtb";
 
 const work = join(root, "build/image");
@@ -61,12 +64,14 @@ async function makeRoot(): Promise<void> {
   const added = (await readdir(target, { recursive: true })).filter((path) => !before.has(path));
   // Updates of the tests omit the players, which are most of the bytes.
   await writeFile(join(work, "players.list"), added.map((path) => `${path}\n`).join(""));
-  await putBusyBox(tree, join(target, "usr/bin"));
+  for (const name of moduleTools) await symlink("kmod", join(target, "usr/bin", name));
+  await putBusyBox(await compileBusyBox(), join(target, "usr/bin"));
   await copyModules(tree, kernel, { names: systemModules, target });
   await putAvahiConfig();
   await cp(join(root, "overlay"), target, { recursive: true, verbatimSymlinks: true });
   await cp(binary, join(target, "usr/bin/tapdeck"));
   for (const program of ["tapdeck-watchdog", "tapdeck-reboot", "tapdeck-confine"]) await compile(program);
+  await checkPrograms(join(target, "usr/bin"));
   await trustUpdates();
   await run([join(root, "buildroot/board/common/post-build.sh"), target, "qemu"], {
     environment: epoch === "" ? {} : { SOURCE_DATE_EPOCH: epoch },
@@ -131,7 +136,7 @@ async function makeBoot(): Promise<void> {
   const first = join(work, "first");
   await rm(first, { recursive: true, force: true });
   for (const folder of ["proc", "sys", "dev", "root"]) await mkdir(join(first, folder), { recursive: true });
-  await putBusyBox(tree, join(first, "bin"));
+  await putBusyBox(join(tree, "bin/busybox"), join(first, "bin"));
   await copyModules(tree, kernel, { names: rootModules, target: first });
   await writeFile(join(first, "modules"), `${rootModules.join(" ")}\n`);
   await cp(join(root, "tools/image/initrd-init"), join(first, "init"));

@@ -9,6 +9,8 @@ export const packages: readonly string[] = [
   "fdisk",
   "util-linux",
   "e2fsprogs",
+  // Modules, by a blacklist.
+  "kmod",
   // SSH and SFTP.
   "dropbear-bin",
   "openssh-sftp-server",

@@ -1,6 +1,7 @@
 /** Programs of Debian's packages in the image's tree: BusyBox with its links, and other programs with their libraries. */
 import { cp, mkdir, readdir, readFile, symlink } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { readFacts } from "./facts.ts";
 import { run } from "./run.ts";
 
 export const libraryFolder = "usr/lib/aarch64-linux-gnu";
@@ -13,16 +14,23 @@ export async function makeFolders(target: string): Promise<void> {
   for (const name of ["bin", "sbin", "lib"]) await symlink(`usr/${name}`, join(target, name));
 }
 
-/** Copies BusyBox to `folder`, with a link for each applet. Programs that are there already stay. */
-export async function putBusyBox(tree: string, folder: string): Promise<void> {
+/** Copies the BusyBox at `path` to `folder`, with a link for each applet. Programs that are there already stay. */
+export async function putBusyBox(path: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const program = join(folder, "busybox");
-  await cp(join(tree, "bin/busybox"), program);
+  await cp(path, program);
   const emulator = process.arch === "arm64" ? [] : ["qemu-aarch64-static"];
   const names = (await run([...emulator, program, "--list"])).split("\n");
   const there = new Set(await readdir(folder));
   for (const name of names.filter((one) => one !== "" && !there.has(one)))
     await symlink("busybox", join(folder, name));
+}
+
+/** Throws if the folder has a program that an image of Buildroot lacks: a script could then depend on it. */
+export async function checkPrograms(folder: string): Promise<void> {
+  const { programs } = readFacts();
+  const more = (await readdir(folder)).filter((name) => !programs.has(name));
+  if (more.length > 0) throw new Error(`Buildroot's image has no ${more.join(", ")} (buildroot/facts)`);
 }
 
 /** Copies files of the packages to /usr/bin, and every library that they need. */

@@ -2,9 +2,9 @@
  * RAUC for the stand-in image, compiled from the source of Debian's package. The program in Debian's package needs D-Bus for an
  * installation; Buildroot compiles RAUC without it, too.
  */
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { aptConfigPath } from "./debs.ts";
+import { unpackSource } from "./debs.ts";
 import { root } from "./meta.ts";
 import { libraryFolder } from "./programs.ts";
 import { run } from "./run.ts";
@@ -24,15 +24,7 @@ export async function compileRauc(tree: string): Promise<string> {
   if ((await readFile(made, "utf8").catch(() => "")) === wanted) return program;
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
-  const environment = { APT_CONFIG: aptConfigPath };
-  // apt checks the signature of the index, and the hash of the source.
-  await run(["apt-get", "-qq", "update"], { environment });
-  await run(["apt-get", "-qq", "source", "--download-only", "rauc"], { cwd: folder, environment });
-  const archive = (await readdir(folder)).find((name) => /\.orig\.tar\.[a-z0-9]+$/.test(name));
-  if (archive === undefined) throw new Error("Debian's source package of RAUC has no archive");
-  const source = join(folder, "source");
-  await mkdir(source);
-  await run(["tar", "-x", "-f", join(folder, archive), "-C", source, "--strip-components=1"]);
+  const source = await unpackSource("rauc", folder);
   await run(
     [
       ...["./configure", "--quiet", "--host=aarch64-linux-gnu", ...without],
