@@ -185,7 +185,7 @@ export const cardsBundleBytesMax = 8 * 1024 * 1024; // Of a bundle of shared car
 export const cardsFetchMsMax = 5 * 60_000; // To fetch one: 8 MiB at 30 KB/s.
 export const cardsNameCharsMax = 128; // Of the name of a file in it.
 // Enabled mappings that a tap compares one by one, in the database and again in files. Full sets of ordinary ones take a tap 0.1 ms
-// on a server processor of 2.7 GHz. Sets of hostile ones take it up to 0.5 s for each new text of full length (`make bench`).
+// on a server processor of 2.7 GHz. Sets of hostile ones take it up to 0.7 s for each new text of full length (`make bench`).
 export const regexMappingsMax = 100;
 export const partialMappingsMax = 1000;
 export const patternFieldCharsMax = 1024; // Of a field, that partial patterns and regular expressions read: 512 bytes of data, and more text than a tag of the kind NTAG215 holds.
