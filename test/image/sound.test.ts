@@ -187,6 +187,13 @@ test("a program finds the card, its volume and the mixer by the file that `sound
     expect(await complaint("amixer", "get", "Master")).toContain("Cannot get card index for Chosen");
   }));
 
+test("a second program joins a card that has several subdevices", async () => {
+  const text = await readFile(join(overlay, "etc/asound.conf"), "utf8");
+  const cards = text.match(/type hw\s+card .*\s+device .*(?:\s+#.*)?\s+subdevice 0/g) ?? [];
+  // The card that programs share, and the other end of the loopback.
+  expect(cards.length).toBe(2);
+});
+
 /** The 16 upper bits of the sample in a subframe: bits 4 to 27 are the sample, and the lower 4 the preamble (IEC 60958-1). */
 const sampleOf = (subframe: number) => ((subframe >>> 12) << 16) >> 16;
 
