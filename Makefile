@@ -7,7 +7,7 @@ BIN := node_modules/.bin
 SOURCES := $(shell find src drivers -name '*.ts' -o -name '*.jsonl' -o -path 'src/web/*.*' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-unit mutate check build deb clients image test-buildroot image-qemu test-image test-vm test-clients test-home-assistant test-hawkbit update-bundle update-authority fuzz soak bench hostile pictures page-pictures clean tools
+.PHONY: help run test test-unit mutate check build deb clients image image-sources test-buildroot image-qemu test-image test-vm test-clients test-home-assistant test-hawkbit update-bundle update-authority fuzz soak bench hostile pictures page-pictures clean tools
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -70,6 +70,10 @@ ifneq ($(WITH),)
 	@$(MAKE) -C "$(CURDIR)/build/buildroot/$(BOARD)" olddefconfig
 endif
 	@$(MAKE) -C "$(CURDIR)/build/buildroot/$(BOARD)"
+
+# Buildroot downloads from the internet by itself; this is for machines that reach Debian's and PyPI's packages only.
+image-sources: node_modules/.ready ## Fill OUT=FOLDER with Buildroot's downloads: BUILDROOT_DIR=FOLDER, BOARDS=qemu, CHECKOUTS=FOLDER, CONFIG=FILE
+	@$(BUN) tools/image/buildroot-sources.ts --buildroot "$(BUILDROOT_DIR)" --out "$(OUT)" $(if $(CHECKOUTS),--checkouts "$(CHECKOUTS)") $(if $(CONFIG),--config "$(CONFIG)") $(BOARDS)
 
 test-buildroot: node_modules/.ready ## Check the Buildroot tree, and, with BUILDROOT_DIR=FOLDER, have Buildroot check it
 	@BUILDROOT_DIR="$(BUILDROOT_DIR)" $(BUN) test --timeout 120000 ./test/buildroot

@@ -1,0 +1,281 @@
+/**
+ * Fills a folder with all that Buildroot downloads for our boards, out of Debian's and PyPI's archives of sources and of given
+ * git checkouts. A missing version is replaced by the nearest one, which the table says:
+ *
+ *   bun tools/image/buildroot-sources.ts --buildroot FOLDER --out FOLDER [--checkouts FOLDER] [--config FILE] BOARD...
+ *
+ *   OUT/dl             for BR2_DL_DIR
+ *   OUT/buildroot      a copy of Buildroot with the sums of the replacements, without the patches that do not fit them
+ *   OUT/sources.tsv    the table: archive, source, version used, patches left out
+ */
+import { existsSync } from "node:fs";
+import { copyFile, mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { basename, isAbsolute, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { type DebianSources, openDebianSources } from "./debian-sources.ts";
+import { root } from "./meta.ts";
+import { run } from "./run.ts";
+import * as archives from "./source-archives.ts";
+import { sourceChoices } from "./source-choices.ts";
+import { byNearness, nearestSources, sameVersion, upstreamVersion } from "./source-index.ts";
+import { type ArchiveRow, countKinds, readTable, writeTable } from "./source-table.ts";
+import { replaceSum, type Sum, versionInName, type WantedArchive, wantedArchives } from "./source-wanted.ts";
+
+/** So many versions of Debian's are tried for one archive, because servers lack some that the index names. */
+const attemptsMax = 12;
+
+interface Replacement {
+  readonly from: string;
+  /** The upstream version. */
+  readonly version: string;
+}
+
+const { values, positionals: boards } = parseArgs({
+  allowPositionals: true,
+  options: {
+    buildroot: { type: "string" },
+    out: { type: "string" },
+    checkouts: { type: "string" },
+    config: { type: "string" },
+    external: { type: "string", default: join(root, "buildroot") },
+  },
+});
+if (values.buildroot === undefined || values.out === undefined || boards.length === 0) {
+  process.stderr.write("buildroot-sources.ts: say --buildroot FOLDER, --out FOLDER and the boards\n");
+  process.exit(2);
+}
+const pristine = resolve(values.buildroot);
+const out = resolve(values.out);
+const checkouts = values.checkouts === undefined ? undefined : resolve(values.checkouts);
+const external = resolve(values.external);
+const copy = join(out, "buildroot");
+const tablePath = join(out, "sources.tsv");
+const scratch = join(out, "scratch");
+
+await mkdir(out, { recursive: true });
+const patches = join(out, "patches");
+if (!existsSync(join(copy, "Makefile"))) await run(["cp", "--archive", pristine, copy]);
+if (!existsSync(patches)) await run(["cp", "--archive", join(external, "patches"), patches]);
+const wanted = wantedArchives(await infoOf(boards));
+const debian = await openDebianSources(join(out, "debian"));
+const known = new Map((await readTable(tablePath)).map((row) => [row.file, row]));
+const rows: ArchiveRow[] = [];
+for (const archive of wanted) {
+  await rm(scratch, { recursive: true, force: true });
+  await mkdir(scratch, { recursive: true });
+  const row = (await rowOfEarlierRun(archive)) ?? (await provide(archive, debian));
+  say([row.kind.padEnd(12), row.file, row.from, ...row.patchesLeftOut].join("  "));
+  rows.push(row);
+  known.set(row.file, row);
+  await writeTable(tablePath, [...known.values()]);
+}
+await rm(scratch, { recursive: true, force: true });
+for (const line of countKinds(rows)) say(line);
+process.exit(rows.some(({ kind }) => kind === "missing") ? 1 : 0);
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** All packages of the boards, as Buildroot describes them. */
+async function infoOf(names: readonly string[]): Promise<unknown> {
+  const all = {};
+  for (const name of names) {
+    const output = join(out, "probe", name);
+    const make = ["make", "-s", "-C", pristine, `BR2_EXTERNAL=${external}`, `O=${output}`];
+    await run([...make, `tapdeck_${name}_defconfig`]);
+    if (values.config !== undefined) {
+      const config = join(output, ".config");
+      await writeFile(config, (await Bun.file(config).text()) + (await Bun.file(values.config).text()));
+      await run([...make, "olddefconfig"]);
+    }
+    Object.assign(all, JSON.parse(await run([...make, "show-info"])));
+  }
+  return all;
+}
+
+/** The row of an archive that is there, and is what Buildroot or an earlier run says. */
+async function rowOfEarlierRun(archive: WantedArchive): Promise<ArchiveRow | undefined> {
+  const row = known.get(archive.file);
+  const target = targetOf(archive);
+  if (row === undefined || row.kind === "missing" || !existsSync(target)) return undefined;
+  const sums = await sumsOf(archive);
+  if (row.kind === "as wanted") return (await archives.sumsMatch(target, sums)) ? row : undefined;
+  return (await archives.sumOf(target, "sha256")) === row.sha256 ? row : undefined;
+}
+
+async function provide(archive: WantedArchive, debian: DebianSources): Promise<ArchiveRow> {
+  const target = targetOf(archive);
+  await mkdir(join(out, "dl", archive.folder), { recursive: true });
+  const from = (await asWanted(archive, debian)) ?? (await fromPyPi(archive));
+  if (from !== undefined && (await archives.sumsMatch(target, await sumsOf(archive)))) {
+    return { file: archive.file, from, kind: "as wanted", sha256: "", patchesLeftOut: [] };
+  }
+  const replaced = await replacement(archive, debian).catch((cause: unknown) => {
+    const [reason, ...output] = String(cause).split("\n");
+    say(`${archive.file}: ${[reason, ...output.filter((line) => line !== "").slice(-3)].join("\n  ")}`);
+    return undefined;
+  });
+  if (replaced === undefined) {
+    await rm(target, { force: true });
+    return { file: archive.file, from: "", kind: "missing", sha256: "", patchesLeftOut: [] };
+  }
+  const sha256 = await archives.sumOf(target, "sha256");
+  await noteSum(archive, sha256);
+  const patchesLeftOut = await leaveOutPatches(archive);
+  const same = sameVersion(versionInName(archive.file), replaced.version);
+  const kind = same ? "same version" : "replaced";
+  return { file: archive.file, from: replaced.from, kind, sha256, patchesLeftOut };
+}
+
+/** Writes the very archive that Buildroot wants, and returns its source. */
+async function asWanted(archive: WantedArchive, debian: DebianSources): Promise<string | undefined> {
+  const target = targetOf(archive);
+  const sums = await sumsOf(archive);
+  for (const source of debian.index.filter(({ sha256 }) => sums.some(({ sum }) => sum === sha256))) {
+    const path = await debian.download(source);
+    if (path === undefined) continue;
+    await copyFile(path, target);
+    return `Debian ${source.name} ${source.version}`;
+  }
+  const checkout = checkoutOf(archive);
+  const revision = checkout && (await archives.nearestRevision(checkout, archive.version));
+  if (checkout === undefined || revision === undefined || !isVersion(revision, archive)) return undefined;
+  const from = `checkout ${revision}`;
+  if (/-git\d+\.tar\.gz$/.test(archive.file)) {
+    await archives.archiveOfBuildroot(copy, checkout, revision, target);
+    return from;
+  }
+  return (await archives.archiveOfTag(checkout, revision, target, sums)) ? from : undefined;
+}
+
+/** Downloads the archive from PyPI, if it is a package of Python's. */
+async function fromPyPi({ name, file, folder }: WantedArchive): Promise<string | undefined> {
+  if (!name.startsWith("python-")) return undefined;
+  const project = file.replace(/-[^-]*$/, "");
+  const release = `${project}==${versionInName(file)}`;
+  const options = [
+    "--quiet",
+    "--disable-pip-version-check",
+    "--no-deps",
+    "--no-binary",
+    project,
+    "--dest",
+    scratch,
+  ];
+  await run(["python3", "-m", "pip", "download", ...options, release]).catch(() => "");
+  const plain = (text: string) => text.toLowerCase().replaceAll("-", "_");
+  const found = (await readdir(scratch)).find((each) => plain(each) === plain(file));
+  if (found === undefined) return undefined;
+  await copyFile(join(scratch, found), join(out, "dl", folder, file));
+  return `PyPI ${release}`;
+}
+
+/** Writes the nearest version that can be had under the name that Buildroot wants. A checkout is preferred to a farther one. */
+async function replacement(archive: WantedArchive, debian: DebianSources): Promise<Replacement | undefined> {
+  const { debian: name = archive.name, aim = versionInName(archive.file) } =
+    sourceChoices[archive.name] ?? {};
+  const checkout = checkoutOf(archive);
+  const revision = checkout && (await archives.nearestRevision(checkout, archive.version));
+  const tree = join(scratch, "tree");
+  const nearer = byNearness(aim);
+  for (const source of nearestSources(debian.index, name, aim).slice(0, attemptsMax)) {
+    const version = upstreamVersion(source.version);
+    if (revision !== undefined && nearer(archives.versionOfTag(revision), version) < 0) break;
+    const path = await debian.download(source);
+    if (path === undefined) continue;
+    await archives.unpackArchive(path, tree);
+    await pack(archive, tree, version);
+    return { from: `Debian ${source.name} ${source.version.replace(/^\d+:/, "")}`, version };
+  }
+  if (checkout === undefined || revision === undefined) return undefined;
+  const version = archives.versionOfTag(revision);
+  await archives.unpackRevision(checkout, revision, tree);
+  await pack(archive, tree, version);
+  return { from: `checkout ${revision}`, version };
+}
+
+/** Whether the revision is the very version that Buildroot wants. */
+function isVersion(revision: string, archive: WantedArchive): boolean {
+  return revision === archive.version || sameVersion(archives.versionOfTag(revision), archive.version);
+}
+
+async function pack(archive: WantedArchive, tree: string, version: string): Promise<void> {
+  const recipe = join(inBuildroot(archive.recipe), `${basename(archive.recipe)}.mk`);
+  const configures = existsSync(recipe) && (await Bun.file(recipe).text()).includes("autotools-package");
+  if (configures) await archives.prepareTree(tree, version);
+  await archives.packTree(tree, targetOf(archive));
+}
+
+/** States the sum of a replacement in the copy of Buildroot. */
+async function noteSum(archive: WantedArchive, sha256: string): Promise<void> {
+  const stated = await archives.statedSums(hashFolders(archive), archive.file);
+  const fallback = join(inBuildroot(archive.recipe), `${basename(archive.recipe)}.hash`);
+  const paths = stated.length > 0 ? stated.map(({ path }) => path) : [fallback].filter(existsSync);
+  for (const path of paths) {
+    if (!path.startsWith(`${out}/`)) throw new Error(`${path} states a sum that no source here has`);
+    await writeFile(path, replaceSum(await Bun.file(path).text(), archive.file, sha256));
+  }
+}
+
+/** Removes the patches from the copy of Buildroot that the replacement refuses, and returns their names. */
+async function leaveOutPatches(archive: WantedArchive): Promise<readonly string[]> {
+  const tree = join(scratch, "patched");
+  const left: string[] = [];
+  for (const name of archive.patches.filter((each) => existsSync(join(pristine, each)))) {
+    if (!existsSync(tree)) await archives.unpackArchive(targetOf(archive), tree);
+    const path = join(copy, name);
+    await copyFile(join(pristine, name), path);
+    // The options of Buildroot's support/scripts/apply-patches.sh.
+    const patch = [
+      "patch",
+      "-F0",
+      "-g0",
+      "-p1",
+      "--no-backup-if-mismatch",
+      "-d",
+      tree,
+      "-t",
+      "-N",
+      "-i",
+      path,
+    ];
+    const fits = await run([...patch, "--dry-run"]).then(
+      () => true,
+      // The output only repeats which part does not fit.
+      () => false,
+    );
+    if (fits) {
+      await run(patch);
+      continue;
+    }
+    await rm(path);
+    left.push(name);
+  }
+  return left;
+}
+
+async function sumsOf(archive: WantedArchive): Promise<readonly Sum[]> {
+  const folders = hashFolders(archive).map((folder) =>
+    folder.replace(copy, pristine).replace(patches, join(external, "patches")),
+  );
+  return (await archives.statedSums(folders, archive.file)).flatMap(({ sums }) => sums);
+}
+
+/** Buildroot's folder of the package, and ours with sums of what it has none of. */
+function hashFolders({ recipe, name }: WantedArchive): readonly string[] {
+  return [inBuildroot(recipe), join(patches, name)];
+}
+
+function inBuildroot(path: string): string {
+  return isAbsolute(path) ? path : join(copy, path);
+}
+
+function targetOf({ folder, file }: WantedArchive): string {
+  return join(out, "dl", folder, file);
+}
+
+function checkoutOf({ name }: WantedArchive): string | undefined {
+  const path = checkouts && join(checkouts, name);
+  return path !== undefined && existsSync(path) ? path : undefined;
+}

@@ -1,0 +1,75 @@
+/**
+ * Debian's archives of upstream sources. apt downloads them with lists of its own, from the servers that this machine is set
+ * up for, so that the system does not change. apt checks Debian's signature of the index, and each archive's sum.
+ */
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { run } from "./run.ts";
+import { sumOf } from "./source-archives.ts";
+import { type IndexedSource, readSourceIndex } from "./source-index.ts";
+
+const suites = ["bookworm", "bookworm-backports", "trixie", "trixie-backports", "forky", "sid"];
+const areas = "main contrib non-free-firmware";
+
+export interface DebianSources {
+  readonly index: readonly IndexedSource[];
+  /** Downloads the archive and returns its path, or nothing if no server has it although the index names it. */
+  readonly download: (source: IndexedSource) => Promise<string | undefined>;
+}
+
+/** Downloads the indexes into `folder`; those of an earlier run are used again. */
+export async function openDebianSources(folder: string): Promise<DebianSources> {
+  const lists = join(folder, "lists");
+  const archives = join(folder, "archives");
+  await mkdir(join(lists, "partial"), { recursive: true });
+  await mkdir(archives, { recursive: true });
+  const sourceList = join(folder, "sources.list");
+  const settings = [
+    `Dir::Etc::sourcelist=${sourceList}`,
+    "Dir::Etc::sourceparts=/nonexistent",
+    `Dir::State::lists=${lists}`,
+    "APT::Sandbox::User=root",
+  ].flatMap((setting) => ["-o", setting]);
+  const apt = (...command: readonly string[]) =>
+    run(["apt-get", "-qq", ...settings, ...command], { cwd: archives });
+  if (!existsSync(sourceList)) {
+    const lines = suites.map(async (suite) => `deb-src ${await debianServer()} ${suite} ${areas}\n`);
+    await writeFile(sourceList, (await Promise.all(lines)).join(""));
+    await apt("update");
+  }
+  const files = (await apt("indextargets", "--format", "$(FILENAME)", "Created-By: Sources"))
+    .trim()
+    .split("\n");
+  const texts = files.map((file) => run(["/usr/lib/apt/apt-helper", "cat-file", file]));
+  const index = (await Promise.all(texts)).flatMap(readSourceIndex);
+
+  const download = async (source: IndexedSource): Promise<string | undefined> => {
+    const path = join(archives, source.archive);
+    // Several revisions share one archive, and a server may lack the description of one of them.
+    const sharing = index.filter(
+      ({ archive, sha256 }) => archive === source.archive && sha256 === source.sha256,
+    );
+    for (const { name, version } of sharing) {
+      if (existsSync(path) && (await sumOf(path, "sha256")) === source.sha256) return path;
+      await apt("source", "--download-only", "--tar-only", `${name}=${version}`).catch(() => "");
+    }
+    return existsSync(path) && (await sumOf(path, "sha256")) === source.sha256 ? path : undefined;
+  };
+  return { index, download };
+}
+
+/** The address from which this machine has Debian's packages. */
+async function debianServer(): Promise<string> {
+  const targets = await run([
+    "apt-get",
+    "indextargets",
+    "--format",
+    "$(LABEL) $(REPO_URI)",
+    "Created-By: Packages",
+  ]);
+  const [, address] = /^Debian (\S+)$/m.exec(targets) ?? [];
+  if (address === undefined)
+    throw new Error("apt has no server of Debian's packages: run apt-get update first");
+  return address;
+}

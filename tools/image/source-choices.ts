@@ -1,0 +1,38 @@
+/** The names that Debian gives to packages of Buildroot, and the series that fits best if the wanted version is missing. */
+
+export interface SourceChoice {
+  /** Debian's source package, if its name differs. */
+  readonly debian?: string;
+  /** The version to come close to, in the place of the one that Buildroot names. */
+  readonly aim?: string;
+}
+
+/** By the name of Buildroot's package. */
+export const sourceChoices: Readonly<Record<string, SourceChoice>> = {
+  dejavu: { debian: "fonts-dejavu" },
+  // mpv 0.35 uses functions for sound channels that FFmpeg 7 no longer has.
+  ffmpeg: { aim: "5.1" },
+  gesftpserver: { debian: "gesftpserver" },
+  // Debian leaves out a file of 0.23 that its own build does not need.
+  gettext: { aim: "0.21" },
+  inih: { debian: "libinih" },
+  libglib2: { debian: "glib2.0" },
+  libnl: { debian: "libnl3" },
+  libopenssl: { debian: "openssl" },
+  libusb: { debian: "libusb-1.0" },
+  libzlib: { debian: "zlib" },
+  // Debian has no source of the Raspberry Pi Foundation's kernel, whose archive is named after a commit.
+  linux: { aim: "6.12" },
+  lzo: { debian: "lzo2" },
+  mesa3d: { debian: "mesa" },
+  ninja: { debian: "ninja-build" },
+  "python-cython": { debian: "cython" },
+  "rpi-firmware": { debian: "raspi-firmware" },
+  sdl2: { debian: "libsdl2" },
+  squashfs: { debian: "squashfs-tools" },
+  "uboot-tools": { debian: "u-boot" },
+  wpa_supplicant: { debian: "wpa" },
+  "wqy-zenhei": { debian: "fonts-wqy-zenhei" },
+  xz: { debian: "xz-utils" },
+  zstd: { debian: "libzstd" },
+};
