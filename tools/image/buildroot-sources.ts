@@ -6,29 +6,21 @@
  *
  *   OUT/dl             for BR2_DL_DIR
  *   OUT/buildroot      a copy of Buildroot with the sums of the replacements, without the patches that do not fit them
+ *   OUT/patches        a copy of our sums for BR2_GLOBAL_PATCH_DIR, likewise
  *   OUT/sources.tsv    the table: archive, source, version used, patches left out
  */
 import { existsSync } from "node:fs";
-import { copyFile, mkdir, readdir, rm, writeFile } from "node:fs/promises";
-import { basename, isAbsolute, join, resolve } from "node:path";
+import { copyFile, mkdir, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { type DebianSources, openDebianSources } from "./debian-sources.ts";
 import { root } from "./meta.ts";
 import { run } from "./run.ts";
 import * as archives from "./source-archives.ts";
-import { sourceChoices } from "./source-choices.ts";
-import { byNearness, nearestSources, sameVersion, upstreamVersion } from "./source-index.ts";
+import { sameVersion } from "./source-index.ts";
 import { type ArchiveRow, countKinds, readTable, writeTable } from "./source-table.ts";
 import { replaceSum, type Sum, versionInName, type WantedArchive, wantedArchives } from "./source-wanted.ts";
-
-/** So many versions of Debian's are tried for one archive, because servers lack some that the index names. */
-const attemptsMax = 12;
-
-interface Replacement {
-  readonly from: string;
-  /** The upstream version. */
-  readonly version: string;
-}
+import { type SourceJob, takeAsWanted, takeNearest } from "./source-ways.ts";
 
 const { values, positionals: boards } = parseArgs({
   allowPositionals: true,
@@ -48,12 +40,13 @@ const pristine = resolve(values.buildroot);
 const out = resolve(values.out);
 const checkouts = values.checkouts === undefined ? undefined : resolve(values.checkouts);
 const external = resolve(values.external);
+/** The copies of Buildroot and of our sums get the sums of the replacements. */
 const copy = join(out, "buildroot");
+const patches = join(out, "patches");
 const tablePath = join(out, "sources.tsv");
 const scratch = join(out, "scratch");
 
 await mkdir(out, { recursive: true });
-const patches = join(out, "patches");
 if (!existsSync(join(copy, "Makefile"))) await run(["cp", "--archive", pristine, copy]);
 if (!existsSync(patches)) await run(["cp", "--archive", join(external, "patches"), patches]);
 const wanted = wantedArchives(await infoOf(boards));
@@ -75,6 +68,16 @@ process.exit(rows.some(({ kind }) => kind === "missing") ? 1 : 0);
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
+}
+
+/** Says why a way to an archive failed, and goes on to the next way. */
+function sayWhy({ file }: WantedArchive): (cause: unknown) => undefined {
+  return (cause) => {
+    const [reason, ...output] = String(cause)
+      .split("\n")
+      .filter((line) => line !== "");
+    say(`${file}: ${[reason, ...output.slice(-3)].join("\n  ")}`);
+  };
 }
 
 /** All packages of the boards, as Buildroot describes them. */
@@ -106,18 +109,19 @@ async function rowOfEarlierRun(archive: WantedArchive): Promise<ArchiveRow | und
 
 async function provide(archive: WantedArchive, debian: DebianSources): Promise<ArchiveRow> {
   const target = targetOf(archive);
-  await mkdir(join(out, "dl", archive.folder), { recursive: true });
-  const from = (await asWanted(archive, debian)) ?? (await fromPyPi(archive));
-  if (from !== undefined && (await archives.sumsMatch(target, await sumsOf(archive)))) {
+  const sums = await sumsOf(archive);
+  const recipe = join(inBuildroot(archive.recipe), `${basename(archive.recipe)}.mk`);
+  const configures = existsSync(recipe) && (await Bun.file(recipe).text()).includes("autotools-package");
+  const checkout = checkoutOf(archive);
+  const job: SourceJob = { archive, sums, target, configures, buildroot: copy, checkout, debian, scratch };
+  await mkdir(dirname(target), { recursive: true });
+  const from = await takeAsWanted(job).catch(sayWhy(archive));
+  if (from !== undefined && (await archives.sumsMatch(target, sums))) {
     return { file: archive.file, from, kind: "as wanted", sha256: "", patchesLeftOut: [] };
   }
-  const replaced = await replacement(archive, debian).catch((cause: unknown) => {
-    const [reason, ...output] = String(cause).split("\n");
-    say(`${archive.file}: ${[reason, ...output.filter((line) => line !== "").slice(-3)].join("\n  ")}`);
-    return undefined;
-  });
+  await rm(target, { force: true });
+  const replaced = await takeNearest(job).catch(sayWhy(archive));
   if (replaced === undefined) {
-    await rm(target, { force: true });
     return { file: archive.file, from: "", kind: "missing", sha256: "", patchesLeftOut: [] };
   }
   const sha256 = await archives.sumOf(target, "sha256");
@@ -126,85 +130,6 @@ async function provide(archive: WantedArchive, debian: DebianSources): Promise<A
   const same = sameVersion(versionInName(archive.file), replaced.version);
   const kind = same ? "same version" : "replaced";
   return { file: archive.file, from: replaced.from, kind, sha256, patchesLeftOut };
-}
-
-/** Writes the very archive that Buildroot wants, and returns its source. */
-async function asWanted(archive: WantedArchive, debian: DebianSources): Promise<string | undefined> {
-  const target = targetOf(archive);
-  const sums = await sumsOf(archive);
-  for (const source of debian.index.filter(({ sha256 }) => sums.some(({ sum }) => sum === sha256))) {
-    const path = await debian.download(source);
-    if (path === undefined) continue;
-    await copyFile(path, target);
-    return `Debian ${source.name} ${source.version}`;
-  }
-  const checkout = checkoutOf(archive);
-  const revision = checkout && (await archives.nearestRevision(checkout, archive.version));
-  if (checkout === undefined || revision === undefined || !isVersion(revision, archive)) return undefined;
-  const from = `checkout ${revision}`;
-  if (/-git\d+\.tar\.gz$/.test(archive.file)) {
-    await archives.archiveOfBuildroot(copy, checkout, revision, target);
-    return from;
-  }
-  return (await archives.archiveOfTag(checkout, revision, target, sums)) ? from : undefined;
-}
-
-/** Downloads the archive from PyPI, if it is a package of Python's. */
-async function fromPyPi({ name, file, folder }: WantedArchive): Promise<string | undefined> {
-  if (!name.startsWith("python-")) return undefined;
-  const project = file.replace(/-[^-]*$/, "");
-  const release = `${project}==${versionInName(file)}`;
-  const options = [
-    "--quiet",
-    "--disable-pip-version-check",
-    "--no-deps",
-    "--no-binary",
-    project,
-    "--dest",
-    scratch,
-  ];
-  await run(["python3", "-m", "pip", "download", ...options, release]).catch(() => "");
-  const plain = (text: string) => text.toLowerCase().replaceAll("-", "_");
-  const found = (await readdir(scratch)).find((each) => plain(each) === plain(file));
-  if (found === undefined) return undefined;
-  await copyFile(join(scratch, found), join(out, "dl", folder, file));
-  return `PyPI ${release}`;
-}
-
-/** Writes the nearest version that can be had under the name that Buildroot wants. A checkout is preferred to a farther one. */
-async function replacement(archive: WantedArchive, debian: DebianSources): Promise<Replacement | undefined> {
-  const { debian: name = archive.name, aim = versionInName(archive.file) } =
-    sourceChoices[archive.name] ?? {};
-  const checkout = checkoutOf(archive);
-  const revision = checkout && (await archives.nearestRevision(checkout, archive.version));
-  const tree = join(scratch, "tree");
-  const nearer = byNearness(aim);
-  for (const source of nearestSources(debian.index, name, aim).slice(0, attemptsMax)) {
-    const version = upstreamVersion(source.version);
-    if (revision !== undefined && nearer(archives.versionOfTag(revision), version) < 0) break;
-    const path = await debian.download(source);
-    if (path === undefined) continue;
-    await archives.unpackArchive(path, tree);
-    await pack(archive, tree, version);
-    return { from: `Debian ${source.name} ${source.version.replace(/^\d+:/, "")}`, version };
-  }
-  if (checkout === undefined || revision === undefined) return undefined;
-  const version = archives.versionOfTag(revision);
-  await archives.unpackRevision(checkout, revision, tree);
-  await pack(archive, tree, version);
-  return { from: `checkout ${revision}`, version };
-}
-
-/** Whether the revision is the very version that Buildroot wants. */
-function isVersion(revision: string, archive: WantedArchive): boolean {
-  return revision === archive.version || sameVersion(archives.versionOfTag(revision), archive.version);
-}
-
-async function pack(archive: WantedArchive, tree: string, version: string): Promise<void> {
-  const recipe = join(inBuildroot(archive.recipe), `${basename(archive.recipe)}.mk`);
-  const configures = existsSync(recipe) && (await Bun.file(recipe).text()).includes("autotools-package");
-  if (configures) await archives.prepareTree(tree, version);
-  await archives.packTree(tree, targetOf(archive));
 }
 
 /** States the sum of a replacement in the copy of Buildroot. */
@@ -227,26 +152,14 @@ async function leaveOutPatches(archive: WantedArchive): Promise<readonly string[
     const path = join(copy, name);
     await copyFile(join(pristine, name), path);
     // The options of Buildroot's support/scripts/apply-patches.sh.
-    const patch = [
-      "patch",
-      "-F0",
-      "-g0",
-      "-p1",
-      "--no-backup-if-mismatch",
-      "-d",
-      tree,
-      "-t",
-      "-N",
-      "-i",
-      path,
-    ];
-    const fits = await run([...patch, "--dry-run"]).then(
+    const patch = ["patch", "-F0", "-g0", "-p1", "--no-backup-if-mismatch", "-t", "-N", "-d", tree, "-i"];
+    const fits = await run([...patch, path, "--dry-run"]).then(
       () => true,
       // The output only repeats which part does not fit.
       () => false,
     );
     if (fits) {
-      await run(patch);
+      await run([...patch, path]);
       continue;
     }
     await rm(path);

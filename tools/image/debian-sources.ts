@@ -38,11 +38,17 @@ export async function openDebianSources(folder: string): Promise<DebianSources> 
     await writeFile(sourceList, (await Promise.all(lines)).join(""));
     await apt("update");
   }
-  const files = (await apt("indextargets", "--format", "$(FILENAME)", "Created-By: Sources"))
-    .trim()
-    .split("\n");
-  const texts = files.map((file) => run(["/usr/lib/apt/apt-helper", "cat-file", file]));
-  const index = (await Promise.all(texts)).flatMap(readSourceIndex);
+  // Reading 100 MB of lists takes longer than all else that a repeated run does.
+  const readPath = join(folder, "index.json");
+  if (!existsSync(readPath)) {
+    const found = await apt("indextargets", "--format", "$(FILENAME)", "Created-By: Sources");
+    const read: IndexedSource[] = [];
+    for (const file of found.trim().split("\n")) {
+      read.push(...readSourceIndex(await run(["/usr/lib/apt/apt-helper", "cat-file", file])));
+    }
+    await writeFile(readPath, JSON.stringify(read));
+  }
+  const index: readonly IndexedSource[] = JSON.parse(await Bun.file(readPath).text());
 
   const download = async (source: IndexedSource): Promise<string | undefined> => {
     const path = join(archives, source.archive);

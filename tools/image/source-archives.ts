@@ -106,7 +106,10 @@ export async function archiveOfBuildroot(
     "-n",
     name,
   ];
-  await run(command, { cwd: folder, environment: { GIT: "git", TAR: "tar" } });
+  await run(command, {
+    cwd: folder,
+    environment: { GIT: "git", TAR: "tar", BR_BACKEND_DL_GETOPTS: ":hc:d:o:n:N:H:lru:qf:e" },
+  });
   await rm(folder, { recursive: true, force: true });
 }
 
@@ -135,11 +138,25 @@ export async function unpackArchive(archive: string, folder: string): Promise<vo
  * Gives a source tree of git what its release has beside it, if Buildroot runs its configure script: the number of the version
  * and that script. A package of Debian's needs the same if Debian removed generated files.
  */
-export async function prepareTree(folder: string, version: string): Promise<void> {
+export async function prepareTree(folder: string, version: string): Promise<boolean> {
   const has = (name: string) => existsSync(join(folder, name));
-  if (has("configure") || !(has("configure.ac") || has("configure.in"))) return;
+  if (has("configure") || !(has("configure.ac") || has("configure.in"))) return false;
   if (!has(".tarball-version")) await writeFile(join(folder, ".tarball-version"), `${version}\n`);
   await run(["autoreconf", "--force", "--install"], { cwd: folder });
+  return true;
+}
+
+/** Makes a source tree that installs a link to this machine's own program, with the two steps of any other. */
+export async function linkProgram(program: string, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const configure = [
+    "#!/bin/sh",
+    "for option; do case $option in --prefix=*) prefix=$(echo $option | cut -c10-) ;; esac; done",
+    "printf 'all:\\ninstall:\\n\\tmkdir -p %s/bin\\n\\tln -sf %s %s/bin\\n' " +
+      `"$prefix" ${program} "$prefix" >Makefile`,
+    "",
+  ].join("\n");
+  await writeFile(join(folder, "configure"), configure, { mode: 0o755 });
 }
 
 const compressors: Readonly<Record<string, string>> = {

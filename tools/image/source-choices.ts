@@ -5,11 +5,17 @@ export interface SourceChoice {
   readonly debian?: string;
   /** The version to come close to, in the place of the one that Buildroot names. */
   readonly aim?: string;
+  /** The program of this machine that takes the place of a host package without a usable source. */
+  readonly program?: string;
 }
 
 /** By the name of Buildroot's package. */
 export const sourceChoices: Readonly<Record<string, SourceChoice>> = {
+  // Debian removed the manual, without which bison's own build stops.
+  bison: { program: "bison" },
   dejavu: { debian: "fonts-dejavu" },
+  // Servers of Debian's packages lack each version that the index names.
+  fakeroot: { program: "fakeroot" },
   // mpv 0.35 uses functions for sound channels that FFmpeg 7 no longer has.
   ffmpeg: { aim: "5.1" },
   gesftpserver: { debian: "gesftpserver" },

@@ -1,0 +1,110 @@
+/** The ways to one archive: the very one that Buildroot wants, or the nearest version under the name that Buildroot wants. */
+import { copyFile, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { DebianSources } from "./debian-sources.ts";
+import { run } from "./run.ts";
+import * as archives from "./source-archives.ts";
+import { type SourceChoice, sourceChoices } from "./source-choices.ts";
+import { byNearness, nearestSources, sameVersion, upstreamVersion } from "./source-index.ts";
+import { type Sum, versionInName, type WantedArchive } from "./source-wanted.ts";
+
+/** So many versions of Debian's are tried for one archive, because servers lack some that the index names. */
+const attemptsMax = 12;
+
+export interface SourceJob {
+  readonly archive: WantedArchive;
+  /** The sums that Buildroot states. */
+  readonly sums: readonly Sum[];
+  /** The path that the archive gets. */
+  readonly target: string;
+  /** Whether Buildroot runs a configure script of the package. */
+  readonly configures: boolean;
+  readonly buildroot: string;
+  /** A git repository of the package. */
+  readonly checkout: string | undefined;
+  readonly debian: DebianSources;
+  /** An empty folder for this job alone. */
+  readonly scratch: string;
+}
+
+export interface Replacement {
+  /** Such as `Debian zlib 1.3.1-1`. */
+  readonly from: string;
+  /** The upstream version. */
+  readonly version: string;
+}
+
+/** Writes an archive that should be the one that Buildroot wants, and returns its source. The caller compares its sums. */
+export async function takeAsWanted(job: SourceJob): Promise<string | undefined> {
+  const { archive, sums, target, debian, checkout } = job;
+  for (const source of debian.index.filter(({ sha256 }) => sums.some(({ sum }) => sum === sha256))) {
+    const path = await debian.download(source);
+    if (path === undefined) continue;
+    await copyFile(path, target);
+    return `Debian ${source.name} ${source.version}`;
+  }
+  if (archive.name.startsWith("python-")) return await takeFromPyPi(job);
+  const revision = checkout && (await archives.nearestRevision(checkout, archive.version));
+  if (checkout === undefined || revision === undefined || !isVersion(revision, archive)) return undefined;
+  const from = `checkout ${revision}`;
+  if (/-git\d+\.tar\.gz$/.test(archive.file)) {
+    await archives.archiveOfBuildroot(job.buildroot, checkout, revision, target);
+    return from;
+  }
+  return (await archives.archiveOfTag(checkout, revision, target, sums)) ? from : undefined;
+}
+
+/** Writes the nearest version that can be had. Of Debian's and the checkout's the nearer one is taken. */
+export async function takeNearest(job: SourceJob): Promise<Replacement | undefined> {
+  const { archive, debian, checkout } = job;
+  const choice: SourceChoice = sourceChoices[archive.name] ?? {};
+  if (choice.program !== undefined) return await linkOwnProgram(job, choice.program);
+  const { debian: name = archive.name, aim = versionInName(archive.file) } = choice;
+  const revision = checkout && (await archives.nearestRevision(checkout, archive.version));
+  const tree = join(job.scratch, "tree");
+  const nearer = byNearness(aim);
+  for (const source of nearestSources(debian.index, name, aim).slice(0, attemptsMax)) {
+    const version = upstreamVersion(source.version);
+    if (revision !== undefined && nearer(archives.versionOfTag(revision), version) < 0) break;
+    const path = await debian.download(source);
+    if (path === undefined) continue;
+    await archives.unpackArchive(path, tree);
+    const changed = job.configures && (await archives.prepareTree(tree, version));
+    const copied = !changed && (await archives.copyArchive(path, job.target));
+    if (!copied) await archives.packTree(tree, job.target);
+    return { from: `Debian ${source.name} ${source.version.replace(/^\d+:/, "")}`, version };
+  }
+  if (checkout === undefined || revision === undefined) return undefined;
+  const version = archives.versionOfTag(revision);
+  await archives.unpackRevision(checkout, revision, tree);
+  if (job.configures) await archives.prepareTree(tree, version);
+  await archives.packTree(tree, job.target);
+  return { from: `checkout ${revision}`, version };
+}
+
+/** Whether the revision is the very version that Buildroot wants. */
+function isVersion(revision: string, archive: WantedArchive): boolean {
+  return revision === archive.version || sameVersion(archives.versionOfTag(revision), archive.version);
+}
+
+async function takeFromPyPi({ archive, scratch, target }: SourceJob): Promise<string | undefined> {
+  const project = archive.file.replace(/-[^-]*$/, "");
+  const release = `${project}==${versionInName(archive.file)}`;
+  const pip = ["python3", "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"];
+  await run([...pip, "--no-binary", project, "--dest", scratch, release]);
+  const plain = (text: string) => text.toLowerCase().replaceAll("-", "_");
+  const found = (await readdir(scratch)).find((each) => plain(each) === plain(archive.file));
+  if (found === undefined) return undefined;
+  await copyFile(join(scratch, found), target);
+  return `PyPI ${release}`;
+}
+
+async function linkOwnProgram({ target, scratch }: SourceJob, name: string): Promise<Replacement> {
+  const path = Bun.which(name);
+  if (path === null) throw new Error(`this machine has no ${name}, whose source cannot be had either`);
+  const tree = join(scratch, "tree");
+  await archives.linkProgram(path, tree);
+  await archives.packTree(tree, target);
+  const [, version = ""] = /(\d[\d.]*)$/m.exec(await run([path, "--version"])) ?? [];
+  return { from: `this machine's ${name} ${version}`, version };
+}
