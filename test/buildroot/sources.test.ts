@@ -7,7 +7,7 @@ import {
   sameVersion,
   upstreamVersion,
 } from "../../tools/image/source-index.ts";
-import { readSums, replaceSum, versionInName, wantedArchives } from "../../tools/image/source-wanted.ts";
+import { readSums, replaceSums, versionInName, wantedArchives } from "../../tools/image/source-wanted.ts";
 
 const sum = (digit: string) => digit.repeat(64);
 const paragraph = (name: string, version: string, archive: string, sha256: string) =>
@@ -119,7 +119,7 @@ test("archives are wanted once, with the recipe that has their sums, and none fo
   ]);
 });
 
-test("a replaced archive has one sum, and the other lines of its hash file stay", () => {
+test("a replaced archive has its own sum alone, and the other lines of its hash file stay", () => {
   const text = [
     "# Locally computed",
     `sha256  ${sum("a")}  expat-2.7.2.tar.xz`,
@@ -127,11 +127,12 @@ test("a replaced archive has one sum, and the other lines of its hash file stay"
     `sha256  ${sum("c")}  COPYING`,
     "",
   ].join("\n");
-  const replaced = replaceSum(text, "expat-2.7.2.tar.xz", sum("d"));
+  const sums = [{ algorithm: "sha256", sum: sum("d") }] as const;
+  const replaced = replaceSums(text, "expat-2.7.2.tar.xz", sums);
   expect(readSums(replaced)).toEqual([
     { algorithm: "sha256", sum: sum("d"), file: "expat-2.7.2.tar.xz" },
     { algorithm: "sha256", sum: sum("c"), file: "COPYING" },
   ]);
   expect(replaced).toContain("# Locally computed\n");
-  expect(replaceSum(replaced, "expat-2.7.2.tar.xz", sum("d"))).toBe(replaced);
+  expect(replaceSums(replaced, "expat-2.7.2.tar.xz", sums)).toBe(replaced);
 });

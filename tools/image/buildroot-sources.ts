@@ -19,7 +19,7 @@ import { run } from "./run.ts";
 import * as archives from "./source-archives.ts";
 import { sameVersion } from "./source-index.ts";
 import { type ArchiveRow, countKinds, readTable, writeTable } from "./source-table.ts";
-import { replaceSum, type Sum, versionInName, type WantedArchive, wantedArchives } from "./source-wanted.ts";
+import { replaceSums, type Sum, versionInName, type WantedArchive, wantedArchives } from "./source-wanted.ts";
 import { type SourceJob, takeAsWanted, takeNearest } from "./source-ways.ts";
 
 const { values, positionals: boards } = parseArgs({
@@ -104,7 +104,11 @@ async function rowOfEarlierRun(archive: WantedArchive): Promise<ArchiveRow | und
   if (row === undefined || row.kind === "missing" || !existsSync(target)) return undefined;
   const sums = await sumsOf(archive);
   if (row.kind === "as wanted") return (await archives.sumsMatch(target, sums)) ? row : undefined;
-  return (await archives.sumOf(target, "sha256")) === row.sha256 ? row : undefined;
+  if ((await archives.sumOf(target, "sha256")) !== row.sha256) return undefined;
+  // The copy of Buildroot may be a new one.
+  await noteSums(archive, [{ algorithm: "sha256", sum: row.sha256 }]);
+  for (const patch of row.patchesLeftOut) await rm(join(copy, patch), { force: true });
+  return row;
 }
 
 async function provide(archive: WantedArchive, debian: DebianSources): Promise<ArchiveRow> {
@@ -117,6 +121,7 @@ async function provide(archive: WantedArchive, debian: DebianSources): Promise<A
   await mkdir(dirname(target), { recursive: true });
   const from = await takeAsWanted(job).catch(sayWhy(archive));
   if (from !== undefined && (await archives.sumsMatch(target, sums))) {
+    await undoReplacement(archive, sums);
     return { file: archive.file, from, kind: "as wanted", sha256: "", patchesLeftOut: [] };
   }
   await rm(target, { force: true });
@@ -125,22 +130,29 @@ async function provide(archive: WantedArchive, debian: DebianSources): Promise<A
     return { file: archive.file, from: "", kind: "missing", sha256: "", patchesLeftOut: [] };
   }
   const sha256 = await archives.sumOf(target, "sha256");
-  await noteSum(archive, sha256);
+  await noteSums(archive, [{ algorithm: "sha256", sum: sha256 }]);
   const patchesLeftOut = await leaveOutPatches(archive);
   const same = sameVersion(versionInName(archive.file), replaced.version);
   const kind = same ? "same version" : "replaced";
   return { file: archive.file, from: replaced.from, kind, sha256, patchesLeftOut };
 }
 
-/** States the sum of a replacement in the copy of Buildroot. */
-async function noteSum(archive: WantedArchive, sha256: string): Promise<void> {
+/** States the sums of an archive in the copies of Buildroot and of our sums. */
+async function noteSums(archive: WantedArchive, sums: readonly Omit<Sum, "file">[]): Promise<void> {
   const stated = await archives.statedSums(hashFolders(archive), archive.file);
   const fallback = join(inBuildroot(archive.recipe), `${basename(archive.recipe)}.hash`);
   const paths = stated.length > 0 ? stated.map(({ path }) => path) : [fallback].filter(existsSync);
   for (const path of paths) {
     if (!path.startsWith(`${out}/`)) throw new Error(`${path} states a sum that no source here has`);
-    await writeFile(path, replaceSum(await Bun.file(path).text(), archive.file, sha256));
+    await writeFile(path, replaceSums(await Bun.file(path).text(), archive.file, sums));
   }
+}
+
+/** Takes back what an earlier run, which had no more than a replacement, changed in the copy of Buildroot. */
+async function undoReplacement(archive: WantedArchive, sums: readonly Sum[]): Promise<void> {
+  if (isAbsolute(archive.recipe)) return;
+  await noteSums(archive, sums);
+  for (const name of archive.patches) await copyFile(join(pristine, name), join(copy, name));
 }
 
 /** Removes the patches from the copy of Buildroot that the replacement refuses, and returns their names. */

@@ -142,6 +142,13 @@ export async function prepareTree(folder: string, version: string): Promise<bool
   const has = (name: string) => existsSync(join(folder, name));
   if (has("configure") || !(has("configure.ac") || has("configure.in"))) return false;
   if (!has(".tarball-version")) await writeFile(join(folder, ".tarball-version"), `${version}\n`);
+  for (const file of await readdir(folder, { recursive: true })) {
+    if (!file.endsWith("Makefile.am")) continue;
+    // The makefile for a manual that no image has; gtk-doc would write it.
+    const [, wanted] =
+      /^include \$\(top_srcdir\)\/(\S*gtk-doc\.make)$/m.exec(await Bun.file(join(folder, file)).text()) ?? [];
+    if (wanted !== undefined && !has(wanted)) await writeFile(join(folder, wanted), "EXTRA_DIST =\n");
+  }
   await run(["autoreconf", "--force", "--install"], { cwd: folder });
   return true;
 }

@@ -5,6 +5,12 @@ export interface SourceChoice {
   readonly debian?: string;
   /** The version to come close to, in the place of the one that Buildroot names. */
   readonly aim?: string;
+  /** The version to come close to if Buildroot names a commit. */
+  readonly commitAim?: string;
+  /** Whether PyPI has it, although its name does not begin with `python-`. */
+  readonly pypi?: boolean;
+  /** Files of a binary package of Debian's that take the place of a source, and their names there. */
+  readonly binaryFiles?: Readonly<Record<string, string>>;
   /** The program of this machine that takes the place of a host package without a usable source. */
   readonly program?: string;
 }
@@ -27,9 +33,10 @@ export const sourceChoices: Readonly<Record<string, SourceChoice>> = {
   libopenssl: { debian: "openssl" },
   libusb: { debian: "libusb-1.0" },
   libzlib: { debian: "zlib" },
-  // Debian has no source of the Raspberry Pi Foundation's kernel, whose archive is named after a commit.
-  linux: { aim: "6.12" },
+  // The commit of the Raspberry Pi Foundation is 6.12.61 with its own drivers, and Debian has no source of it.
+  linux: { commitAim: "6.12.61" },
   lzo: { debian: "lzo2" },
+  meson: { pypi: true },
   mesa3d: { debian: "mesa" },
   ninja: { debian: "ninja-build" },
   "python-cython": { debian: "cython" },
@@ -38,6 +45,13 @@ export const sourceChoices: Readonly<Record<string, SourceChoice>> = {
   squashfs: { debian: "squashfs-tools" },
   "uboot-tools": { debian: "u-boot" },
   wpa_supplicant: { debian: "wpa" },
+  // Servers lack its source. The kernel checks the signature, which is that of the upstream project.
+  "wireless-regdb": {
+    binaryFiles: {
+      "regulatory.db": "lib/firmware/regulatory.db-upstream",
+      "regulatory.db.p7s": "lib/firmware/regulatory.db.p7s-upstream",
+    },
+  },
   "wqy-zenhei": { debian: "fonts-wqy-zenhei" },
   xz: { debian: "xz-utils" },
   zstd: { debian: "libzstd" },

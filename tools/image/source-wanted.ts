@@ -62,10 +62,10 @@ export function readSums(text: string): readonly Sum[] {
   });
 }
 
-/** The text of a `.hash` file with one sum for `file`, in the place of all that it had for it. */
-export function replaceSum(text: string, file: string, sha256: string): string {
+/** The text of a `.hash` file with these sums for `file`, in the place of all that it had for it. */
+export function replaceSums(text: string, file: string, sums: readonly Omit<Sum, "file">[]): string {
   const others = text.split("\n").filter((line) => !(/^\w+\s/.test(line) && line.split(/\s+/)[2] === file));
-  return [`sha256  ${sha256}  ${file}`, ...others].join("\n");
+  return [...sums.map(({ algorithm, sum }) => `${algorithm}  ${sum}  ${file}`), ...others].join("\n");
 }
 
 /** The version in the name of an archive, such as `0.22.4` of `gettext-0.22.4.tar.xz`. */

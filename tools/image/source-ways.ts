@@ -1,5 +1,5 @@
 /** The ways to one archive: the very one that Buildroot wants, or the nearest version under the name that Buildroot wants. */
-import { copyFile, readdir } from "node:fs/promises";
+import { copyFile, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { DebianSources } from "./debian-sources.ts";
 import { run } from "./run.ts";
@@ -43,7 +43,8 @@ export async function takeAsWanted(job: SourceJob): Promise<string | undefined> 
     await copyFile(path, target);
     return `Debian ${source.name} ${source.version}`;
   }
-  if (archive.name.startsWith("python-")) return await takeFromPyPi(job);
+  if (archive.name.startsWith("python-") || sourceChoices[archive.name]?.pypi === true)
+    return await takeFromPyPi(job);
   const revision = checkout && (await archives.nearestRevision(checkout, archive.version));
   if (checkout === undefined || revision === undefined || !isVersion(revision, archive)) return undefined;
   const from = `checkout ${revision}`;
@@ -59,7 +60,9 @@ export async function takeNearest(job: SourceJob): Promise<Replacement | undefin
   const { archive, debian, checkout } = job;
   const choice: SourceChoice = sourceChoices[archive.name] ?? {};
   if (choice.program !== undefined) return await linkOwnProgram(job, choice.program);
-  const { debian: name = archive.name, aim = versionInName(archive.file) } = choice;
+  if (choice.binaryFiles !== undefined) return await takeBinaryFiles(job, choice.binaryFiles);
+  const wanted = isCommit(archive.version) ? choice.commitAim : versionInName(archive.file);
+  const { debian: name = archive.name, aim = wanted ?? "" } = choice;
   const revision = checkout && (await archives.nearestRevision(checkout, archive.version));
   const tree = join(job.scratch, "tree");
   const nearer = byNearness(aim);
@@ -68,10 +71,7 @@ export async function takeNearest(job: SourceJob): Promise<Replacement | undefin
     if (revision !== undefined && nearer(archives.versionOfTag(revision), version) < 0) break;
     const path = await debian.download(source);
     if (path === undefined) continue;
-    await archives.unpackArchive(path, tree);
-    const changed = job.configures && (await archives.prepareTree(tree, version));
-    const copied = !changed && (await archives.copyArchive(path, job.target));
-    if (!copied) await archives.packTree(tree, job.target);
+    await packSource(job, path, version);
     return { from: `Debian ${source.name} ${source.version.replace(/^\d+:/, "")}`, version };
   }
   if (checkout === undefined || revision === undefined) return undefined;
@@ -80,6 +80,20 @@ export async function takeNearest(job: SourceJob): Promise<Replacement | undefin
   if (job.configures) await archives.prepareTree(tree, version);
   await archives.packTree(tree, job.target);
   return { from: `checkout ${revision}`, version };
+}
+
+/** Copies Debian's archive if it is complete and its compression the one wanted, or packs it again. */
+async function packSource(job: SourceJob, path: string, version: string): Promise<void> {
+  if (!job.configures && (await archives.copyArchive(path, job.target))) return;
+  const tree = join(job.scratch, "tree");
+  await archives.unpackArchive(path, tree);
+  const changed = job.configures && (await archives.prepareTree(tree, version));
+  if (!changed && (await archives.copyArchive(path, job.target))) return;
+  await archives.packTree(tree, job.target);
+}
+
+function isCommit(version: string): boolean {
+  return /^[0-9a-f]{40}$/.test(version);
 }
 
 /** Whether the revision is the very version that Buildroot wants. */
@@ -97,6 +111,23 @@ async function takeFromPyPi({ archive, scratch, target }: SourceJob): Promise<st
   if (found === undefined) return undefined;
   await copyFile(join(scratch, found), target);
   return `PyPI ${release}`;
+}
+
+/** The package comes from the suite that this machine runs. */
+async function takeBinaryFiles(
+  { archive, scratch, target }: SourceJob,
+  files: Readonly<Record<string, string>>,
+): Promise<Replacement> {
+  await run(["apt-get", "-qq", "download", archive.name], { cwd: scratch });
+  const name = (await readdir(scratch)).find((each) => each.endsWith(".deb")) ?? "";
+  await run(["dpkg-deb", "--extract", name, "unpacked"], { cwd: scratch });
+  const tree = join(scratch, "tree");
+  await mkdir(tree);
+  for (const [file, from] of Object.entries(files))
+    await copyFile(join(scratch, "unpacked", from), join(tree, file));
+  await archives.packTree(tree, target);
+  const version = upstreamVersion(name.split("_")[1] ?? "");
+  return { from: `Debian's binary package ${archive.name} ${version}`, version };
 }
 
 async function linkOwnProgram({ target, scratch }: SourceJob, name: string): Promise<Replacement> {
