@@ -60,20 +60,23 @@ dist/tapdeck-confine: watchdog/tapdeck-confine.c watchdog/places.h watchdog/spar
 	else echo "no C compiler: players run unconfined, and health says so. Install gcc to change that."; fi
 
 image: BOARD = zero2w
-image: build ## Make the SD image with Buildroot: BUILDROOT_DIR=FOLDER, BOARD=zero2w, pi3, pi4 or qemu, WITH=an optional fragment
+image: build ## Make the SD image with Buildroot: BUILDROOT_DIR=FOLDER, BOARD=zero2w, pi3, pi4 or qemu, WITH=an optional fragment, CONFIG=FILE
 	@test -n "$(BUILDROOT_DIR)" || { echo "make image: say where Buildroot is, BUILDROOT_DIR=FOLDER" >&2; exit 2; }
 	@buildroot/board/common/check-version "$(BUILDROOT_DIR)"
 	@sh buildroot/package/tapdeck/collect dist/buildroot
 	@$(MAKE) -C "$(BUILDROOT_DIR)" BR2_EXTERNAL="$(CURDIR)/buildroot" O="$(CURDIR)/build/buildroot/$(BOARD)" tapdeck_$(BOARD)_defconfig
-ifneq ($(WITH),)
-	@cat $(WITH:%=buildroot/fragments/%.fragment) >>"build/buildroot/$(BOARD)/.config"
+ifneq ($(WITH)$(CONFIG),)
+	@cat $(WITH:%=buildroot/fragments/%.fragment) $(CONFIG) >>"build/buildroot/$(BOARD)/.config"
 	@$(MAKE) -C "$(CURDIR)/build/buildroot/$(BOARD)" olddefconfig
 endif
 	@$(MAKE) -C "$(CURDIR)/build/buildroot/$(BOARD)"
 
-# Buildroot downloads from the internet by itself; this is for machines that reach Debian's and PyPI's packages only.
-image-sources: node_modules/.ready ## Fill OUT=FOLDER with Buildroot's downloads: BUILDROOT_DIR=FOLDER, BOARDS=qemu, CHECKOUTS=FOLDER, CONFIG=FILE
-	@$(BUN) tools/image/buildroot-sources.ts --buildroot "$(BUILDROOT_DIR)" --out "$(OUT)" $(if $(CHECKOUTS),--checkouts "$(CHECKOUTS)") $(if $(CONFIG),--config "$(CONFIG)") $(BOARDS)
+# Buildroot downloads from the internet by itself. This is for a machine that reaches the packages of Debian and PyPI only.
+image-sources: BOARD = zero2w
+image-sources: node_modules/.ready ## Fill OUT=FOLDER with Buildroot's downloads for BOARD=zero2w: BUILDROOT_DIR=FOLDER, CHECKOUTS=FOLDER
+	@test -n "$(BUILDROOT_DIR)" -a -n "$(OUT)" || { echo "make image-sources: say BUILDROOT_DIR=FOLDER and OUT=FOLDER" >&2; exit 2; }
+	@test -e "$(OUT)/toolchain/buildroot.config" || tools/image/cross-toolchain "$(OUT)/toolchain"
+	@$(BUN) tools/image/buildroot-sources.ts --buildroot "$(BUILDROOT_DIR)" --out "$(OUT)" --config "$(OUT)/toolchain/buildroot.config" $(if $(CHECKOUTS),--checkouts "$(CHECKOUTS)") $(BOARD)
 
 test-buildroot: node_modules/.ready ## Check the Buildroot tree, and, with BUILDROOT_DIR=FOLDER, have Buildroot check it
 	@BUILDROOT_DIR="$(BUILDROOT_DIR)" $(BUN) test --timeout 120000 ./test/buildroot

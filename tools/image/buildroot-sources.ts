@@ -4,10 +4,11 @@
  *
  *   bun tools/image/buildroot-sources.ts --buildroot FOLDER --out FOLDER [--checkouts FOLDER] [--config FILE] BOARD...
  *
- *   OUT/dl             for BR2_DL_DIR
- *   OUT/buildroot      a copy of Buildroot with the sums of the replacements, without the patches that do not fit them
- *   OUT/patches        a copy of our sums for BR2_GLOBAL_PATCH_DIR, likewise
- *   OUT/sources.tsv    the table: archive, source, version used, patches left out
+ *   OUT/dl                 the downloads
+ *   OUT/buildroot          a copy of Buildroot with the sums of the replacements, without the patches that do not fit them
+ *   OUT/patches            a copy of our own sums, likewise
+ *   OUT/buildroot.config   the lines that a board's configuration needs for all this, and those of FILE
+ *   OUT/sources.tsv        the table: archive, its source, its sum, patches left out
  */
 import { existsSync } from "node:fs";
 import { copyFile, mkdir, rm, writeFile } from "node:fs/promises";
@@ -48,7 +49,8 @@ const scratch = join(out, "scratch");
 
 await mkdir(out, { recursive: true });
 if (!existsSync(join(copy, "Makefile"))) await run(["cp", "--archive", pristine, copy]);
-if (!existsSync(patches)) await run(["cp", "--archive", join(external, "patches"), patches]);
+const ownPatches = join(external, "patches");
+if (existsSync(ownPatches) && !existsSync(patches)) await run(["cp", "--archive", ownPatches, patches]);
 const wanted = wantedArchives(await infoOf(boards));
 const debian = await openDebianSources(join(out, "debian"));
 const known = new Map((await readTable(tablePath)).map((row) => [row.file, row]));
@@ -63,6 +65,14 @@ for (const archive of wanted) {
   await writeTable(tablePath, [...known.values()]);
 }
 await rm(scratch, { recursive: true, force: true });
+const settings = [
+  `BR2_DL_DIR="${join(out, "dl")}"`,
+  `BR2_GLOBAL_PATCH_DIR="${patches}"`,
+  // Nothing comes from the internet unnoticed.
+  'BR2_PRIMARY_SITE="file:///nonexistent"',
+  "BR2_PRIMARY_SITE_ONLY=y",
+];
+await writeFile(join(out, "buildroot.config"), `${settings.join("\n")}\n${await readConfig()}`);
 for (const line of countKinds(rows)) say(line);
 process.exit(rows.some(({ kind }) => kind === "missing") ? 1 : 0);
 
@@ -80,6 +90,10 @@ function sayWhy({ file }: WantedArchive): (cause: unknown) => undefined {
   };
 }
 
+async function readConfig(): Promise<string> {
+  return values.config === undefined ? "" : await Bun.file(values.config).text();
+}
+
 /** All packages of the boards, as Buildroot describes them. */
 async function infoOf(names: readonly string[]): Promise<unknown> {
   const all = {};
@@ -87,11 +101,9 @@ async function infoOf(names: readonly string[]): Promise<unknown> {
     const output = join(out, "probe", name);
     const make = ["make", "-s", "-C", pristine, `BR2_EXTERNAL=${external}`, `O=${output}`];
     await run([...make, `tapdeck_${name}_defconfig`]);
-    if (values.config !== undefined) {
-      const config = join(output, ".config");
-      await writeFile(config, (await Bun.file(config).text()) + (await Bun.file(values.config).text()));
-      await run([...make, "olddefconfig"]);
-    }
+    const config = join(output, ".config");
+    await writeFile(config, (await Bun.file(config).text()) + (await readConfig()));
+    await run([...make, "olddefconfig"]);
     Object.assign(all, JSON.parse(await run([...make, "show-info"])));
   }
   return all;
@@ -182,7 +194,7 @@ async function leaveOutPatches(archive: WantedArchive): Promise<readonly string[
 
 async function sumsOf(archive: WantedArchive): Promise<readonly Sum[]> {
   const folders = hashFolders(archive).map((folder) =>
-    folder.replace(copy, pristine).replace(patches, join(external, "patches")),
+    folder.replace(copy, pristine).replace(patches, ownPatches),
   );
   return (await archives.statedSums(folders, archive.file)).flatMap(({ sums }) => sums);
 }
