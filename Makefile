@@ -76,7 +76,7 @@ image-sources: BOARD = zero2w
 image-sources: node_modules/.ready ## Fill OUT=FOLDER with Buildroot's downloads for BOARD=zero2w: BUILDROOT_DIR=FOLDER, CHECKOUTS=FOLDER
 	@test -n "$(BUILDROOT_DIR)" -a -n "$(OUT)" || { echo "make image-sources: say BUILDROOT_DIR=FOLDER and OUT=FOLDER" >&2; exit 2; }
 	@test -e "$(OUT)/toolchain/buildroot.config" || tools/image/cross-toolchain "$(OUT)/toolchain"
-	@$(BUN) tools/image/buildroot-sources.ts --buildroot "$(BUILDROOT_DIR)" --out "$(OUT)" --config "$(OUT)/toolchain/buildroot.config" $(if $(CHECKOUTS),--checkouts "$(CHECKOUTS)") $(BOARD)
+	@flock --nonblock "$(OUT)/lock" $(BUN) tools/image/buildroot-sources.ts --buildroot "$(BUILDROOT_DIR)" --out "$(OUT)" --config "$(OUT)/toolchain/buildroot.config" $(if $(CHECKOUTS),--checkouts "$(CHECKOUTS)") $(BOARD)
 
 test-buildroot: node_modules/.ready ## Check the Buildroot tree, and, with BUILDROOT_DIR=FOLDER, have Buildroot check it
 	@BUILDROOT_DIR="$(BUILDROOT_DIR)" $(BUN) test --timeout 120000 ./test/buildroot

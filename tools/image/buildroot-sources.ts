@@ -51,11 +51,13 @@ await mkdir(out, { recursive: true });
 if (!existsSync(join(copy, "Makefile"))) await run(["cp", "--archive", pristine, copy]);
 const ownPatches = join(external, "patches");
 if (existsSync(ownPatches) && !existsSync(patches)) await run(["cp", "--archive", ownPatches, patches]);
-const wanted = wantedArchives(await infoOf(boards));
+const wanted = new Map<string, WantedArchive>();
+for (const board of boards)
+  for (const each of wantedArchives(await infoOf(board))) wanted.set(each.file, each);
 const debian = await openDebianSources(join(out, "debian"));
 const known = new Map((await readTable(tablePath)).map((row) => [row.file, row]));
 const rows: ArchiveRow[] = [];
-for (const archive of wanted) {
+for (const archive of wanted.values()) {
   await rm(scratch, { recursive: true, force: true });
   await mkdir(scratch, { recursive: true });
   const row = (await rowOfEarlierRun(archive)) ?? (await provide(archive, debian));
@@ -94,19 +96,15 @@ async function readConfig(): Promise<string> {
   return values.config === undefined ? "" : await Bun.file(values.config).text();
 }
 
-/** All packages of the boards, as Buildroot describes them. */
-async function infoOf(names: readonly string[]): Promise<unknown> {
-  const all = {};
-  for (const name of names) {
-    const output = join(out, "probe", name);
-    const make = ["make", "-s", "-C", pristine, `BR2_EXTERNAL=${external}`, `O=${output}`];
-    await run([...make, `tapdeck_${name}_defconfig`]);
-    const config = join(output, ".config");
-    await writeFile(config, (await Bun.file(config).text()) + (await readConfig()));
-    await run([...make, "olddefconfig"]);
-    Object.assign(all, JSON.parse(await run([...make, "show-info"])));
-  }
-  return all;
+/** All packages of the board, as Buildroot describes them. */
+async function infoOf(board: string): Promise<unknown> {
+  const output = join(out, "probe", board);
+  const make = ["make", "-s", "-C", pristine, `BR2_EXTERNAL=${external}`, `O=${output}`];
+  await run([...make, `tapdeck_${board}_defconfig`]);
+  const config = join(output, ".config");
+  await writeFile(config, (await Bun.file(config).text()) + (await readConfig()));
+  await run([...make, "olddefconfig"]);
+  return JSON.parse(await run([...make, "show-info"]));
 }
 
 /** The row of an archive that is there, and is what Buildroot or an earlier run says. */

@@ -3,7 +3,7 @@
  * up for, so that the system does not change. apt checks Debian's signature of the index, and each archive's sum.
  */
 import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { run } from "./run.ts";
 import { sumOf } from "./source-archives.ts";
@@ -11,11 +11,15 @@ import { type IndexedSource, readSourceIndex } from "./source-index.ts";
 
 const suites = ["bookworm", "bookworm-backports", "trixie", "trixie-backports", "forky", "sid"];
 const areas = "main contrib non-free-firmware";
+/** The suite whose binary packages take the place of sources that no server has. */
+const binarySuite = "trixie";
 
 export interface DebianSources {
   readonly index: readonly IndexedSource[];
   /** Downloads the archive and returns its path, or nothing if no server has it although the index names it. */
   readonly download: (source: IndexedSource) => Promise<string | undefined>;
+  /** Downloads a binary package into the folder, and returns the name of its file. */
+  readonly downloadPackage: (name: string, into: string) => Promise<string>;
 }
 
 /** Downloads the indexes into `folder`; those of an earlier run are used again. */
@@ -29,13 +33,19 @@ export async function openDebianSources(folder: string): Promise<DebianSources> 
     `Dir::Etc::sourcelist=${sourceList}`,
     "Dir::Etc::sourceparts=/nonexistent",
     `Dir::State::lists=${lists}`,
+    // Those of the system stay as they are.
+    "Dir::Cache::pkgcache=",
+    "Dir::Cache::srcpkgcache=",
     "APT::Sandbox::User=root",
   ].flatMap((setting) => ["-o", setting]);
-  const apt = (...command: readonly string[]) =>
-    run(["apt-get", "-qq", ...settings, ...command], { cwd: archives });
+  const aptIn = (cwd: string, command: readonly string[]) =>
+    run(["apt-get", "-qq", ...settings, ...command], { cwd });
+  const apt = (...command: readonly string[]) => aptIn(archives, command);
   if (!existsSync(sourceList)) {
-    const lines = suites.map(async (suite) => `deb-src ${await debianServer()} ${suite} ${areas}\n`);
-    await writeFile(sourceList, (await Promise.all(lines)).join(""));
+    const server = await debianServer();
+    const lines = suites.map((suite) => `deb-src ${server} ${suite} ${areas}\n`);
+    await writeFile(`${sourceList}.partial`, `${lines.join("")}deb ${server} ${binarySuite} ${areas}\n`);
+    await rename(`${sourceList}.partial`, sourceList);
     await apt("update");
   }
   // Reading 100 MB of lists takes longer than all else that a repeated run does.
@@ -62,7 +72,13 @@ export async function openDebianSources(folder: string): Promise<DebianSources> 
     }
     return existsSync(path) && (await sumOf(path, "sha256")) === source.sha256 ? path : undefined;
   };
-  return { index, download };
+  const downloadPackage = async (name: string, into: string): Promise<string> => {
+    await aptIn(into, ["download", name]);
+    const file = (await readdir(into)).find((each) => each.startsWith(`${name}_`));
+    if (file === undefined) throw new Error(`apt downloaded no ${name}`);
+    return file;
+  };
+  return { index, download, downloadPackage };
 }
 
 /** The address from which this machine has Debian's packages. */

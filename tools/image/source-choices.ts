@@ -1,5 +1,8 @@
 /** The names that Debian gives to packages of Buildroot, and the series that fits best if the wanted version is missing. */
 
+/** Paths in the source, and the paths in the package from which they come. */
+export type BinaryFiles = Readonly<Record<string, string>>;
+
 export interface SourceChoice {
   /** Debian's source package, if its name differs. */
   readonly debian?: string;
@@ -7,10 +10,12 @@ export interface SourceChoice {
   readonly aim?: string;
   /** The version to come close to if Buildroot names a commit. */
   readonly commitAim?: string;
+  /** The folder in Debian's archive that a release consists of. */
+  readonly folder?: string;
   /** Whether PyPI has it, although its name does not begin with `python-`. */
   readonly pypi?: boolean;
-  /** Files of a binary package of Debian's that take the place of a source, and their names there. */
-  readonly binaryFiles?: Readonly<Record<string, string>>;
+  /** Files of Debian's binary package that take the place of a source. */
+  readonly binaryFiles?: BinaryFiles;
   /** The program of this machine that takes the place of a host package without a usable source. */
   readonly program?: string;
 }
@@ -20,6 +25,7 @@ export const sourceChoices: Readonly<Record<string, SourceChoice>> = {
   // Debian removed the manual, without which bison's own build stops.
   bison: { program: "bison" },
   dejavu: { debian: "fonts-dejavu" },
+  expat: { folder: "expat" },
   // Servers of Debian's packages lack each version that the index names.
   fakeroot: { program: "fakeroot" },
   // mpv 0.35 uses functions for sound channels that FFmpeg 7 no longer has.
@@ -40,7 +46,8 @@ export const sourceChoices: Readonly<Record<string, SourceChoice>> = {
   mesa3d: { debian: "mesa" },
   ninja: { debian: "ninja-build" },
   "python-cython": { debian: "cython" },
-  "rpi-firmware": { debian: "raspi-firmware" },
+  // It lacks most device tree overlays.
+  "rpi-firmware": { debian: "raspi-firmware", binaryFiles: { boot: "usr/lib/raspi-firmware" } },
   sdl2: { debian: "libsdl2" },
   squashfs: { debian: "squashfs-tools" },
   "uboot-tools": { debian: "u-boot" },
@@ -48,8 +55,8 @@ export const sourceChoices: Readonly<Record<string, SourceChoice>> = {
   // Servers lack its source. The kernel checks the signature, which is that of the upstream project.
   "wireless-regdb": {
     binaryFiles: {
-      "regulatory.db": "lib/firmware/regulatory.db-upstream",
-      "regulatory.db.p7s": "lib/firmware/regulatory.db.p7s-upstream",
+      "regulatory.db": "usr/lib/firmware/regulatory.db-upstream",
+      "regulatory.db.p7s": "usr/lib/firmware/regulatory.db.p7s-upstream",
     },
   },
   "wqy-zenhei": { debian: "fonts-wqy-zenhei" },

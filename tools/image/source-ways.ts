@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { DebianSources } from "./debian-sources.ts";
 import { run } from "./run.ts";
 import * as archives from "./source-archives.ts";
-import { type SourceChoice, sourceChoices } from "./source-choices.ts";
+import { type BinaryFiles, type SourceChoice, sourceChoices } from "./source-choices.ts";
 import { byNearness, nearestSources, sameVersion, upstreamVersion } from "./source-index.ts";
 import { type Sum, versionInName, type WantedArchive } from "./source-wanted.ts";
 
@@ -60,8 +60,10 @@ export async function takeNearest(job: SourceJob): Promise<Replacement | undefin
   const { archive, debian, checkout } = job;
   const choice: SourceChoice = sourceChoices[archive.name] ?? {};
   if (choice.program !== undefined) return await linkOwnProgram(job, choice.program);
-  if (choice.binaryFiles !== undefined) return await takeBinaryFiles(job, choice.binaryFiles);
-  const wanted = isCommit(archive.version) ? choice.commitAim : versionInName(archive.file);
+  if (choice.binaryFiles !== undefined) {
+    return await takeBinaryFiles(job, choice.debian ?? archive.name, choice.binaryFiles);
+  }
+  const wanted = hasCommit(archive.file) ? choice.commitAim : versionInName(archive.file);
   const { debian: name = archive.name, aim = wanted ?? "" } = choice;
   const revision = checkout && (await archives.nearestRevision(checkout, archive.version));
   const tree = join(job.scratch, "tree");
@@ -84,16 +86,19 @@ export async function takeNearest(job: SourceJob): Promise<Replacement | undefin
 
 /** Copies Debian's archive if it is complete and its compression the one wanted, or packs it again. */
 async function packSource(job: SourceJob, path: string, version: string): Promise<void> {
-  if (!job.configures && (await archives.copyArchive(path, job.target))) return;
-  const tree = join(job.scratch, "tree");
-  await archives.unpackArchive(path, tree);
+  const part = sourceChoices[job.archive.name]?.folder;
+  if (part === undefined && !job.configures && (await archives.copyArchive(path, job.target))) return;
+  const whole = join(job.scratch, "whole");
+  await archives.unpackArchive(path, whole);
+  const tree = part === undefined ? whole : join(whole, part);
   const changed = job.configures && (await archives.prepareTree(tree, version));
-  if (!changed && (await archives.copyArchive(path, job.target))) return;
+  if (part === undefined && !changed && (await archives.copyArchive(path, job.target))) return;
   await archives.packTree(tree, job.target);
 }
 
-function isCommit(version: string): boolean {
-  return /^[0-9a-f]{40}$/.test(version);
+/** Whether the name of the archive has a commit in the place of a version. */
+function hasCommit(file: string): boolean {
+  return /-[0-9a-f]{40}\b/.test(file);
 }
 
 /** Whether the revision is the very version that Buildroot wants. */
@@ -113,21 +118,19 @@ async function takeFromPyPi({ archive, scratch, target }: SourceJob): Promise<st
   return `PyPI ${release}`;
 }
 
-/** The package comes from the suite that this machine runs. */
-async function takeBinaryFiles(
-  { archive, scratch, target }: SourceJob,
-  files: Readonly<Record<string, string>>,
-): Promise<Replacement> {
-  await run(["apt-get", "-qq", "download", archive.name], { cwd: scratch });
-  const name = (await readdir(scratch)).find((each) => each.endsWith(".deb")) ?? "";
-  await run(["dpkg-deb", "--extract", name, "unpacked"], { cwd: scratch });
+/** Packs files of a binary package as if they were a source. */
+async function takeBinaryFiles(job: SourceJob, name: string, files: BinaryFiles): Promise<Replacement> {
+  const { scratch, target } = job;
+  const file = await job.debian.downloadPackage(name, scratch);
+  await run(["dpkg-deb", "--extract", file, "unpacked"], { cwd: scratch });
   const tree = join(scratch, "tree");
   await mkdir(tree);
-  for (const [file, from] of Object.entries(files))
-    await copyFile(join(scratch, "unpacked", from), join(tree, file));
+  for (const [path, from] of Object.entries(files)) {
+    await run(["cp", "--archive", join(scratch, "unpacked", from), join(tree, path)]);
+  }
   await archives.packTree(tree, target);
-  const version = upstreamVersion(name.split("_")[1] ?? "");
-  return { from: `Debian's binary package ${archive.name} ${version}`, version };
+  const version = upstreamVersion(file.split("_")[1] ?? "");
+  return { from: `Debian's binary package ${name} ${version}`, version };
 }
 
 async function linkOwnProgram({ target, scratch }: SourceJob, name: string): Promise<Replacement> {
