@@ -1,6 +1,10 @@
 /** The choice of a source for each archive that Buildroot wants: Debian's index, sums, versions and tags. */
 import { expect, test } from "bun:test";
-import { versionOfTag } from "../../tools/image/source-archives.ts";
+import { mkdir, mkdtemp, readlink, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { run } from "../../tools/image/run.ts";
+import { linkProgram, packTree, sumOf, versionOfTag } from "../../tools/image/source-archives.ts";
 import {
   nearestSources,
   readSourceIndex,
@@ -135,4 +139,34 @@ test("a replaced archive has its own sum alone, and the other lines of its hash 
   ]);
   expect(replaced).toContain("# Locally computed\n");
   expect(replaceSums(replaced, "expat-2.7.2.tar.xz", sums)).toBe(replaced);
+});
+
+test("a folder packed twice has the same bytes, whatever its name and times", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "sources-"));
+  const sums: string[] = [];
+  for (const name of ["first", "second"]) {
+    const tree = join(folder, name);
+    await mkdir(join(tree, "src"), { recursive: true });
+    await writeFile(join(tree, "src/main.c"), "int main;\n");
+    await writeFile(join(tree, "Makefile"), "all:\n");
+    await run(["touch", "--date", name === "first" ? "2001-01-01" : "2002-02-02", join(tree, "Makefile")]);
+    const target = join(folder, "example-1.0.tar.gz");
+    await packTree(tree, target);
+    sums.push(await sumOf(target, "sha256"));
+    const listed = await run(["tar", "--list", "--file", target]);
+    expect(listed.split("\n")).toContain("example-1.0/src/main.c");
+  }
+  expect(sums[0]).toBe(sums[1] ?? "");
+  await rm(folder, { recursive: true });
+});
+
+test("the tree of a program of this machine installs a link to it", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "sources-"));
+  const tree = join(folder, "tree");
+  await linkProgram("/usr/bin/env", tree);
+  await run(["./configure", "--disable-shared", `--prefix=${folder}/host`, "--with-x"], { cwd: tree });
+  await run(["make"], { cwd: tree });
+  await run(["make", "install"], { cwd: tree });
+  expect(await readlink(join(folder, "host/bin/env"))).toBe("/usr/bin/env");
+  await rm(folder, { recursive: true });
 });

@@ -30,7 +30,6 @@ export const sourceChoices: Readonly<Record<string, SourceChoice>> = {
   fakeroot: { program: "fakeroot" },
   // mpv 0.35 uses functions for sound channels that FFmpeg 7 no longer has.
   ffmpeg: { aim: "5.1" },
-  gesftpserver: { debian: "gesftpserver" },
   // Debian leaves out a file of 0.23 that its own build does not need.
   gettext: { aim: "0.21" },
   inih: { debian: "libinih" },
@@ -45,7 +44,6 @@ export const sourceChoices: Readonly<Record<string, SourceChoice>> = {
   meson: { pypi: true },
   mesa3d: { debian: "mesa" },
   ninja: { debian: "ninja-build" },
-  "python-cython": { debian: "cython" },
   // It lacks most device tree overlays.
   "rpi-firmware": { debian: "raspi-firmware", binaryFiles: { boot: "usr/lib/raspi-firmware" } },
   sdl2: { debian: "libsdl2" },
