@@ -89,10 +89,10 @@ test("the package can be chosen with glibc and C++, and brings what its addon is
   const chosen = await kconfig(...board, "BR2_PACKAGE_TAPDECK=y");
   expect(chosen).toContain("BR2_PACKAGE_TAPDECK=y");
   expect(chosen).toContain("BR2_PACKAGE_LIBUSB=y");
-  expect(chosen).toContain("BR2_PACKAGE_LIBUDEV_ZERO=y");
+  expect(chosen).toContain("BR2_PACKAGE_TAPDECK_LIBUDEV=y");
   expect(chosen.filter((line) => line.startsWith("warning"))).toEqual([]);
   const udev = await kconfig(...board, "BR2_PACKAGE_HAS_UDEV=y", "BR2_PACKAGE_TAPDECK=y");
-  expect(udev).toContain("BR2_PACKAGE_LIBUDEV_ZERO=n");
+  expect(udev).toContain("BR2_PACKAGE_TAPDECK_LIBUDEV=n");
 });
 
 test.each(board)("the package cannot be chosen without %s", async (without) => {

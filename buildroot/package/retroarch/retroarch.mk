@@ -18,7 +18,7 @@ RETROARCH_DEPENDENCIES = \
 	libgles \
 	sdl2 \
 	zlib \
-	$(if $(BR2_PACKAGE_HAS_UDEV),udev,libudev)
+	$(if $(BR2_PACKAGE_HAS_UDEV),udev,tapdeck-libudev)
 
 # The picture goes to KMS by EGL and OpenGL ES, and the sound to ALSA. SDL2 reads
 # controllers, and udev reads keyboards. The service writes commands to the

@@ -11,7 +11,7 @@ TAPDECK_SITE_METHOD = local
 # The renderer of the screen has its sources at https://github.com/yisibl/resvg-js.
 TAPDECK_LICENSE = MIT, MPL-2.0 (renderer), Bitstream-Vera (font)
 TAPDECK_LICENSE_FILES = LICENSE LICENSE.font
-TAPDECK_DEPENDENCIES = libusb $(if $(BR2_PACKAGE_HAS_UDEV),udev,libudev)
+TAPDECK_DEPENDENCIES = libusb $(if $(BR2_PACKAGE_HAS_UDEV),udev,tapdeck-libudev)
 TAPDECK_PROGRAM = tapdeck-linux-$(if $(BR2_aarch64),arm64,x64)
 
 # Checks the copy: a truncated binary would start as the plain Bun runtime.
