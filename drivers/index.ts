@@ -21,6 +21,6 @@ export const drivers: readonly Driver[] = [
   simulated,
 ];
 
-export { forbidCoreDumps, refuseAt, setConsole } from "./io/kernel-controls.ts";
+export { forbidCoreDumps, setConsole } from "./io/kernel-controls.ts";
 export { localSockets } from "./io/local-sockets.ts";
 export { openUinput } from "./io/uinput.ts";

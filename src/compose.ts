@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { checkPort, type TlsOptions } from "./api/admission/listeners.ts";
-import { type ApiOptions, type ApiServer, serveApi } from "./api/server.ts";
+import { type ApiServer, serveApi } from "./api/server.ts";
 import { completeRestore } from "./backup/apply-restore.ts";
 import { type Bus, createBus } from "./bus.ts";
 import { createMappingFiles } from "./config/mapping-files.ts";
@@ -53,7 +53,7 @@ import { createStops, type Stops } from "./wiring/stop-order.ts";
 import { followCertificate, tlsOf } from "./wiring/tls.ts";
 import { createUploadService } from "./wiring/upload-service.ts";
 
-interface ServiceOptions extends Pick<ApiOptions, "refuseAt"> {
+interface ServiceOptions {
   readonly places: ServicePlaces;
   readonly drivers: readonly Driver[];
   readonly openInput: OpenInputDevice;

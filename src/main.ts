@@ -6,14 +6,7 @@
 // This import comes first, because it may restart the program.
 import "./system/clean-start.ts";
 import { dirname } from "node:path";
-import {
-  drivers,
-  forbidCoreDumps,
-  localSockets,
-  openUinput,
-  refuseAt,
-  setConsole,
-} from "../drivers/index.ts";
+import { drivers, forbidCoreDumps, localSockets, openUinput, setConsole } from "../drivers/index.ts";
 import { parseArguments } from "./cli/arguments.ts";
 import { runCommand } from "./cli/cli.ts";
 import { startService } from "./compose.ts";
@@ -69,7 +62,7 @@ async function serve(options: PlaceOptions, write: (line: string) => void): Prom
   const overrides = overridesOf(process.env);
   const restarting = Promise.withResolvers<"restart">();
   const restart = () => restarting.resolve("restart");
-  const parts = { places, drivers, openInput: openUinput, refuseAt, localSockets, overrides, restart, write };
+  const parts = { places, drivers, openInput: openUinput, localSockets, overrides, restart, write };
   const service = await startService(parts);
   const asked = await Promise.race([stopped, restarting.promise]);
   await service.close();

@@ -15,10 +15,6 @@ const { symbols: libc } = dlopen("libc.so.6", {
     returns: FFIType.i32,
   },
   getrlimit: { args: [FFIType.i32, FFIType.ptr], returns: FFIType.i32 },
-  setsockopt: {
-    args: [FFIType.i32, FFIType.i32, FFIType.i32, FFIType.ptr, FFIType.u32],
-    returns: FFIType.i32,
-  },
   setrlimit: { args: [FFIType.i32, FFIType.ptr], returns: FFIType.i32 },
   shutdown: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 },
 });
@@ -88,20 +84,7 @@ export function setLimit(resource: number, soft: bigint, hard: bigint): boolean 
   return libc.setrlimit(resource, ptr(BigUint64Array.of(soft, hard))) === 0;
 }
 
-const [solSocket, soAttachFilter, soDetachFilter] = [1, 26, 27]; // asm-generic/socket.h.
-
-/** True if the socket took the program, an array of struct sock_filter (linux/filter.h). */
-export function attachFilter(fd: number, program: Uint8Array): boolean {
-  // struct sock_fprog: the number of steps in 2 bytes, and their address from byte 8 on.
-  const head = new DataView(new ArrayBuffer(16));
-  head.setUint16(0, program.length / 8, true);
-  head.setBigUint64(8, BigInt(ptr(program)), true);
-  return libc.setsockopt(fd, solSocket, soAttachFilter, ptr(new Uint8Array(head.buffer)), 16) === 0;
-}
-
-export function detachFilter(fd: number): boolean {
-  return libc.setsockopt(fd, solSocket, soDetachFilter, ptr(new Int32Array(1)), 4) === 0;
-}
+const solSocket = 1; // asm-generic/socket.h.
 
 /** True if the descriptor is a socket with this option; `value` is filled in place. */
 export function socketOption(fd: number, option: number, value: Int32Array | BigUint64Array): boolean {

@@ -23,7 +23,7 @@ import {
   type RemotePort,
   type TlsOptions,
 } from "./admission/listeners.ts";
-import { createKernelRefusals, createOverloadGuard, type GuardedPort } from "./admission/overload-guard.ts";
+import { createOverloadGuard, type GuardedPort } from "./admission/overload-guard.ts";
 import { createHandshakeRate } from "./admission/rate-limits.ts";
 import { createDispatch } from "./dispatch.ts";
 import { createEventStreams } from "./event-stream.ts";
@@ -53,8 +53,6 @@ export interface ApiOptions extends OfAdmission, OfSockets, OfRoutes {
   /** The port for TLS (0: the system picks one) and its certificate; undefined for no TLS. */
   readonly tls: (TlsOptions & { readonly port: number }) | undefined;
   readonly descriptors: Descriptors;
-  /** Has the kernel refuse these addresses, and no others, at a port of this service; false if it cannot. */
-  readonly refuseAt: (port: number, addresses: readonly string[]) => boolean;
 }
 
 const farewellMs = 100;
@@ -72,13 +70,7 @@ export async function serveApi(options: ApiOptions) {
   const handshakes = limitedHandshakes(options, createHandshakeRate(clock, limits.failures));
   const sockets = createSockets({ ...options, ...handshakes, dispatch, receivers, limits });
   const answer = createRoutes({ ...options, dispatch, streams, limits, revocation });
-  const refusals = createKernelRefusals(clock, (addresses) => options.refuseAt(tls?.port ?? 0, addresses));
-  const admission = createAdmission({
-    ...options,
-    failures: limits.failures,
-    onTurnedAway: refusals.note,
-    answer,
-  });
+  const admission = createAdmission({ ...options, failures: limits.failures, answer });
 
   const websocket = sockets.handler;
   // Sealed frames are longer than their payloads. Frames over TLS are not sealed, so anonymous callers there get a lower limit.
@@ -86,15 +78,7 @@ export async function serveApi(options: ApiOptions) {
   const plain = openPlainPort(options.port, options.listen, { fetch: admission.byTcp, websocket });
   const path = tryPath(socketPath, { fetch: admission.byPath, websocket: openly }, log);
   const tls = options.tls && openTlsPort(options.tls, options, { fetch: admission.byTls, websocket: openly });
-  const reopenedTls = tls && {
-    ...tls,
-    /** The new socket keeps the refusals of the old one. */
-    open() {
-      tls.open();
-      refusals.apply();
-    },
-  };
-  const ports = guardedPorts(plain, reopenedTls, admission.turnedAway, options.descriptors.limit);
+  const ports = guardedPorts(plain, tls, admission.turnedAway, options.descriptors.limit);
   const guard = createOverloadGuard(ports, options);
   const forwarding = forwardEvents(bus, receivers);
   return {
@@ -104,7 +88,6 @@ export async function serveApi(options: ApiOptions) {
     /** Shows another certificate from now on; connections that are open stay. */
     showCertificate(shown: TlsOptions) {
       tls?.showCertificate(shown);
-      refusals.apply();
     },
     /** Ends the connections that the settings, as they are now, do not admit. */
     review() {
@@ -118,7 +101,7 @@ export async function serveApi(options: ApiOptions) {
     },
     /** Closes every connection (1001) and stops listening. */
     async close() {
-      for (const part of [guard, refusals, forwarding]) part[Symbol.dispose]();
+      for (const part of [guard, forwarding]) part[Symbol.dispose]();
       streams.close();
       const all = [...plain.servers(), ...path, ...(tls?.servers() ?? [])];
       const stopped = all.map((server) => server.stop());

@@ -81,7 +81,7 @@ const asking = `
 `;
 
 test.skipIf(!canMakeNetworks)(
-  "while requests flood in from the network the kernel refuses them, loopback comes in each time, and after it the neighbours do",
+  "while requests flood in from the network their port is shut, loopback comes in each time, and after it the neighbours do",
   async () => {
     await using device = await startDevice(noReaders);
     const { network } = device;

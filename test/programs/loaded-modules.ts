@@ -11,7 +11,6 @@ const service = await startService({
   openInput: () => {
     throw new Error("no keys are pressed here");
   },
-  refuseAt: () => false,
   localSockets,
   overrides: {},
   restart() {},

@@ -53,8 +53,6 @@ export interface AdmissionOptions<Data> {
   /** The client that an `Authorization` header proves; undefined if it proves none. */
   readonly bearer: (authorization: string, address: string) => BearerClient | undefined;
   readonly failures: FailedAttempts;
-  /** Notes a refusal of an address over TLS. True if the overload guard need not count it. */
-  readonly onTurnedAway: (address: string) => boolean;
   readonly answer: (visit: Visit, server: Server<Data>) => MaybeResponse;
 }
 
@@ -82,7 +80,6 @@ export function createAdmission<Data>({
   endPlayers,
   bearer,
   failures,
-  onTurnedAway,
   answer,
 }: AdmissionOptions<Data>) {
   const perAddress = createRateLimit(clock);
@@ -160,8 +157,7 @@ export function createAdmission<Data>({
     const { request, server, address, isTls } = arrival;
     // This comes first, because a refusal in a flood must cost as little as possible.
     if (!isDevice && !(perAddress.take(address) && inAll.take()) && !hasOwnRate(arrival)) {
-      if (!isTls) turnedAway.tcp += 1;
-      else if (!onTurnedAway(address)) turnedAway.tls += 1;
+      turnedAway[isTls ? "tls" : "tcp"] += 1;
       audit.refused("too-many-requests", { address });
       return tooMany("too many requests: wait a minute", 60_000, hangUp);
     }

@@ -1,16 +1,9 @@
 /**
  * Shuts ports to remote callers while connections use up the descriptors, or while refusals cost more than a tap can spare.
- * Bun reports a connection only after its first request, so idle ones can be limited only by counting descriptors. Addresses
- * that flood TLS are refused in the kernel, so that their handshakes cost nothing.
+ * Bun reports a connection only after its first request, so idle ones can be limited only by counting descriptors.
  */
 import type { Clock } from "../../core/clock.ts";
 import { messageOf } from "../../core/errors.ts";
-import {
-  ratedAddressesMax,
-  refusedInKernelMax,
-  refusedInKernelMs,
-  turnedAwayBeforeRefusalMax,
-} from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 import type { Descriptors } from "../../core/operating-system.ts";
 
@@ -104,47 +97,4 @@ export function createOverloadGuard(
   };
   let timer = clock.after(lookMs, look);
   return { [Symbol.dispose]: () => timer[Symbol.dispose]() };
-}
-
-const windowMs = 1000;
-
-export type KernelRefusals = ReturnType<typeof createKernelRefusals>;
-
-/** `refuse` has the kernel refuse these addresses and no others; false if it cannot. */
-export function createKernelRefusals(clock: Clock, refuse: (addresses: readonly string[]) => boolean) {
-  const refused = new Map<string, { readonly sinceMs: number; readonly timer: Disposable }>();
-  let counts = new Map<string, number>();
-  let windowSinceMs = clock.now();
-  const apply = () => refuse([...refused.keys()]);
-
-  return {
-    /** Counts a refusal of this address. True if it costs nothing more, because the kernel refuses the address now. */
-    note(address: string) {
-      const nowMs = clock.now();
-      const known = refused.get(address);
-      // Connections that were already accepted end within a second. Later ones have bypassed the kernel's refusal.
-      if (known !== undefined) return Math.abs(nowMs - known.sinceMs) < windowMs;
-      if (Math.abs(nowMs - windowSinceMs) >= windowMs || counts.size >= ratedAddressesMax) {
-        counts = new Map();
-        windowSinceMs = nowMs;
-      }
-      const count = (counts.get(address) ?? 0) + 1;
-      counts.set(address, count);
-      // Above `refusedInKernelMax` addresses the overload guard shuts the port to all.
-      if (count < turnedAwayBeforeRefusalMax || refused.size >= refusedInKernelMax) return false;
-      const timer = clock.after(refusedInKernelMs, () => {
-        refused.delete(address);
-        apply();
-      });
-      refused.set(address, { sinceMs: nowMs, timer });
-      return apply();
-    },
-    /** Applies the refusals to the new socket of the port. */
-    apply() {
-      if (refused.size > 0) apply();
-    },
-    [Symbol.dispose]() {
-      for (const { timer } of refused.values()) timer[Symbol.dispose]();
-    },
-  };
 }

@@ -1,13 +1,7 @@
-/** The times at which ports are shut to remote callers, and the addresses that the kernel refuses. */
+/** The times at which ports are shut to remote callers. */
 import { expect, test } from "bun:test";
-import { createKernelRefusals, createOverloadGuard } from "../../../../src/api/admission/overload-guard.ts";
-import {
-  ratedAddressesMax,
-  refusedInKernelMax,
-  refusedInKernelMs,
-  turnedAwayBeforeRefusalMax,
-  turnedAwayPerSecondMax,
-} from "../../../../src/core/limits.ts";
+import { createOverloadGuard } from "../../../../src/api/admission/overload-guard.ts";
+import { turnedAwayPerSecondMax } from "../../../../src/core/limits.ts";
 import { createLog } from "../../../../src/core/log.ts";
 import { createManualClock } from "../../../helpers/manual-clock.ts";
 
@@ -182,66 +176,4 @@ test("the log hears of a second flood ten minutes after the first one, and not b
     expect(doneIn(100)).toEqual(["shut"]);
     expect(said).toHaveLength(lines);
   }
-});
-
-const most = turnedAwayBeforeRefusalMax;
-
-function makeFlooders(takes = true) {
-  const clock = createManualClock();
-  const told: (readonly string[])[] = [];
-  const flooders = createKernelRefusals(clock, (addresses) => {
-    told.push(addresses);
-    return takes;
-  });
-  const flood = (address: string, times = most) =>
-    Array.from({ length: times }, () => flooders.note(address)).at(-1);
-  return { clock, told, flooders, flood };
-}
-
-test("an address that goes on is refused for a while, and one that asks now and then is not", () => {
-  const { clock, told, flood } = makeFlooders();
-  expect(flood("a", most - 1)).toBe(false);
-  clock.advance(1000);
-  expect(flood("a", most - 1)).toBe(false);
-  expect(told).toEqual([]);
-  expect(flood("a", 1)).toBe(true);
-  expect(flood("b")).toBe(true);
-  expect(told).toEqual([["a"], ["a", "b"]]);
-  clock.advance(refusedInKernelMs);
-  expect(told.at(-1)).toEqual([]);
-});
-
-test("a connection that comes around the kernel's refusal, or in its place, is counted for the gate", () => {
-  const { clock, flood } = makeFlooders();
-  expect(flood("a", most + 5)).toBe(true);
-  clock.advance(1000);
-  expect(flood("a", 1)).toBe(false);
-  expect(makeFlooders(false).flood("a")).toBe(false);
-});
-
-test("no more addresses are refused than the kernel takes, and a new socket gets them", () => {
-  const { told, flooders, flood } = makeFlooders();
-  const addresses = Array.from({ length: refusedInKernelMax + 1 }, (_, nth) => `10.0.0.${nth}`);
-  expect(addresses.map((address) => flood(address)).filter(Boolean).length).toBe(refusedInKernelMax);
-  expect(told.at(-1)).toEqual(addresses.slice(0, refusedInKernelMax));
-  const count = told.length;
-  flooders.apply();
-  expect(told.slice(count)).toEqual([addresses.slice(0, refusedInKernelMax)]);
-});
-
-test("when more addresses come in a second than are counted, the count starts again", () => {
-  const { flood } = makeFlooders();
-  flood("a", most - 1);
-  for (let nth = 1; nth < ratedAddressesMax; nth++) flood(`10.0.${nth >> 8}.${nth & 255}`, 1);
-  expect(flood("a", 1)).toBe(false);
-  expect(flood("a", most - 1)).toBe(true);
-});
-
-test("a new socket gets a filter for one address and for many, and none without addresses", () => {
-  const { told, flooders, flood } = makeFlooders();
-  flooders.apply();
-  expect(told).toEqual([]);
-  flood("a");
-  flooders.apply();
-  expect(told).toEqual([["a"], ["a"]]);
 });
