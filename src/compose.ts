@@ -32,7 +32,7 @@ import { openStore, type Store } from "./store/open.ts";
 import { heldAddresses } from "./system/addresses.ts";
 import { withRealPaths } from "./system/closed-places.ts";
 import { confinePlayers } from "./system/confine.ts";
-import { createDescriptors } from "./system/descriptor-reserve.ts";
+import { createDescriptors } from "./system/descriptors.ts";
 import { closedPlaces, type ServicePlaces } from "./system/folders.ts";
 import { createLocalCallers } from "./system/local-callers.ts";
 import { machineChecks } from "./system/machine-checks.ts";

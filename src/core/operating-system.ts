@@ -21,10 +21,6 @@ export interface Descriptors {
   used(): number;
   /** The number in use; infinity if it cannot be read. It takes milliseconds if there are thousands. */
   count(): number;
-  /** Opens some descriptors as a reserve. */
-  keepReserve(): void;
-  /** Closes the reserve, so that its descriptors are free for others. */
-  giveReserve(): void;
 }
 
 /** A virtual device of keys and buttons, each by its number in linux/input-event-codes.h. */

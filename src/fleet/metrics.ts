@@ -226,7 +226,7 @@ async function processFamilies({ descriptors }: MetricsParts): Promise<readonly 
       "Memory of the service that no other process shares.",
       ownKib.reduce((sum, kib) => sum + kib, 0) * 1024,
     ),
-    only("process_open_fds", "Open descriptors, with a reserve.", descriptors.count()),
+    only("process_open_fds", "Open descriptors.", descriptors.count()),
     only("process_max_fds", "Descriptors that may be open.", descriptors.limit),
   ];
 }

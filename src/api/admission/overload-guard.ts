@@ -40,7 +40,7 @@ export function createOverloadGuard(
   const shut = new Map<GuardedPort, number>();
   /** The count at the last look. */
   const turnedAway = new Map<GuardedPort, number>();
-  let isReserveGiven = false;
+  let isFull = false;
   let waitedMs = lookMs;
   let warnedMs = Number.NEGATIVE_INFINITY;
   const warn = (message: string, fields: Readonly<Record<string, string | number>>) => {
@@ -65,8 +65,7 @@ export function createOverloadGuard(
     const hasFlood = isFlooded(port);
     if (used >= port.shutAt) {
       close(port, Number.isFinite(used) ? "too many remote connections" : "no descriptor was free");
-      descriptors.giveReserve();
-      isReserveGiven = true;
+      isFull = true;
     } else if (hasFlood) close(port, "a flood of remote requests");
   };
   const open = (port: GuardedPort) => {
@@ -80,19 +79,16 @@ export function createOverloadGuard(
     }
   };
   const look = () => {
-    // Without the reserve, the lowest free descriptor is no measure: there are gaps below it.
-    const used = isReserveGiven ? descriptors.count() : descriptors.used();
+    // While a port is shut, connections end. The lowest free descriptor is no measure then: there are gaps below it.
+    const used = isFull ? descriptors.count() : descriptors.used();
     for (const port of ports) {
       const forMs = shut.get(port);
       if (forMs === undefined) guard(port, used);
       else if (forMs + waitedMs >= shutMs && used < port.shutAt / 2) open(port);
       else shut.set(port, forMs + waitedMs);
     }
-    if (shut.size === 0) {
-      descriptors.keepReserve();
-      isReserveGiven = false;
-    }
-    waitedMs = isReserveGiven ? lookWhileFullMs : lookMs;
+    if (shut.size === 0) isFull = false;
+    waitedMs = isFull ? lookWhileFullMs : lookMs;
     timer = clock.after(waitedMs, look);
   };
   let timer = clock.after(lookMs, look);

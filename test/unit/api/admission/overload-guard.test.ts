@@ -30,11 +30,9 @@ function gateOf(canOpen: () => boolean = () => true) {
   };
   const descriptors = {
     limit: 200,
-    // The lowest free descriptor is no measure after some were released.
-    used: () => (did.includes("reserve") && !did.includes("open") ? 3 : state.used),
+    // The lowest free descriptor is no measure while connections end.
+    used: () => (did.at(-1) === "shut" && Number.isFinite(state.used) ? 3 : state.used),
     count: () => state.used,
-    keepReserve() {},
-    giveReserve: () => void did.push("reserve"),
   };
   const gate = createOverloadGuard([door], { clock, log, descriptors });
   return { clock, said, state, did, gate };
@@ -47,15 +45,15 @@ test("a door is shut at its mark, open again at half of it, tried again where th
   await clock.advance(1000);
   state.used = Number.POSITIVE_INFINITY;
   await clock.advance(1000);
-  expect(did).toEqual(["shut", "reserve"]);
+  expect(did).toEqual(["shut"]);
   state.used = 60;
   await clock.advance(1000);
   state.used = 40;
   await clock.advance(1000);
-  expect(did).toEqual(["shut", "reserve"]);
+  expect(did).toEqual(["shut"]);
   canOpen = true;
   await clock.advance(1000);
-  expect(did).toEqual(["shut", "reserve", "open"]);
+  expect(did).toEqual(["shut", "open"]);
   expect(said.length).toBe(1);
 });
 
@@ -83,7 +81,7 @@ test("a door is shut for a second when many a second are turned away there, agai
   await comeFor(100, 0);
   await clock.advance(60_000);
   expect(did).toEqual(["shut", "open", "shut", "open"]);
-  // No reserve was needed, so the descriptors are looked at as often as before.
+  // There were enough descriptors, so they are looked at as often as before.
   await comeFor(100, 2 * turnedAwayPerSecondMax);
   state.used = Number.POSITIVE_INFINITY;
   await clock.advance(2000);
@@ -111,8 +109,6 @@ function guardOf() {
     limit: 200,
     used: () => state.used,
     count: () => state.count,
-    keepReserve: () => void did.push("keep"),
-    giveReserve: () => void did.push("give"),
   };
   const log = createLog({ debug: false, write: (line) => said.push(line) });
   const guard = createOverloadGuard([port], { clock, log, descriptors });
@@ -129,30 +125,30 @@ test("the last descriptor of a port shuts it, and it opens below the half of the
   const { state, guard, doneIn } = guardOf();
   using _guard = guard;
   state.used = 99;
-  expect(doneIn(100)).toEqual(["keep"]);
+  expect(doneIn(100)).toEqual([]);
   state.used = state.count = 100;
-  expect(doneIn(100)).toEqual(["shut", "give"]);
+  expect(doneIn(100)).toEqual(["shut"]);
   state.count = 50;
-  // The reserve leaves gaps, so the lowest free descriptor is no measure.
+  // Connections that have ended leave gaps, so the lowest free descriptor is no measure.
   state.used = 3;
   expect(doneIn(3000)).toEqual([]);
   state.count = 49;
-  expect(doneIn(1000)).toEqual(["open", "keep"]);
-  // With its reserve, the lowest free descriptor is a measure again.
+  expect(doneIn(1000)).toEqual(["open"]);
+  // While the port is open, new connections fill the gaps.
   state.count = 200;
-  expect(doneIn(300)).toEqual(["keep", "keep", "keep"]);
+  expect(doneIn(300)).toEqual([]);
 });
 
-test("the first look measures by the lowest free descriptor, because the reserve is there", () => {
+test("the first look measures by the lowest free descriptor, which is cheap", () => {
   const { state, guard, doneIn } = guardOf();
   using _guard = guard;
   state.count = 200;
-  expect(doneIn(100)).toEqual(["keep"]);
+  expect(doneIn(100)).toEqual([]);
 });
 
 test("a flood in the first moment of the service shuts the port, at one refusal above its share", () => {
   for (const [more, done] of [
-    [0, ["keep"]],
+    [0, []],
     [1, ["shut"]],
   ] as const) {
     const { state, guard, doneIn } = guardOf();
