@@ -166,42 +166,38 @@ export function createWriteQuota(clock: Clock) {
       const account = accounts.get(key) ?? newAccount();
       refuseBeyond(account, perClient, nowMs);
       if (client === undefined) refuseBeyond(anonymous, perAnonymous, nowMs);
-      countWrite(account, perClient, nowMs);
-      if (client === undefined) countWrite(anonymous, perAnonymous, nowMs);
+      countWrite(account, nowMs);
+      if (client === undefined) countWrite(anonymous, nowMs);
       moveToEnd(accounts, key, account);
       evictOldest(accounts);
     },
   };
 }
 
-// Any minute has at most `perMinute` writes. A token bucket would allow twice as many in its first minute.
+// Any minute has at most `perMinute` writes. A token bucket allows twice as many in its first minute, or only half at once.
 const perClient = { perMinute: writesPerMinuteMax, perDay: writesPerDayMax };
 const perAnonymous = { perMinute: anonymousWritesPerMinuteMax, perDay: anonymousWritesPerDayMax };
 
 interface WriteAccount {
-  /** The times of the last writes, in ms: a ring of `perMinute` entries. */
-  readonly recentMs: number[];
-  next: number;
+  /** The times of the writes of the last minute, in ms. */
+  recentMs: readonly number[];
   dayStartMs: number;
   inDay: number;
 }
 
 function newAccount(): WriteAccount {
-  return { recentMs: [], next: 0, dayStartMs: Number.NEGATIVE_INFINITY, inDay: 0 };
+  return { recentMs: [], dayStartMs: Number.NEGATIVE_INFINITY, inDay: 0 };
 }
 
 function refuseBeyond(account: WriteAccount, { perMinute, perDay }: typeof perClient, nowMs: number): void {
-  const { recentMs, next, dayStartMs, inDay } = account;
-  const oldestMs = recentMs.length < perMinute ? undefined : recentMs[next];
-  if (oldestMs !== undefined && isWithin(oldestMs, nowMs, minuteMs))
-    throw tooManyWrites("a minute", perMinute, "writesPerMinuteMax");
-  if (inDay >= perDay && isWithin(dayStartMs, nowMs, dayMs))
+  account.recentMs = account.recentMs.filter((ms) => isWithin(ms, nowMs, minuteMs));
+  if (account.recentMs.length >= perMinute) throw tooManyWrites("a minute", perMinute, "writesPerMinuteMax");
+  if (account.inDay >= perDay && isWithin(account.dayStartMs, nowMs, dayMs))
     throw tooManyWrites("a day", perDay, "writesPerDayMax");
 }
 
-function countWrite(account: WriteAccount, { perMinute }: typeof perClient, nowMs: number): void {
-  account.recentMs[account.next] = nowMs;
-  account.next = (account.next + 1) % perMinute;
+function countWrite(account: WriteAccount, nowMs: number): void {
+  account.recentMs = [...account.recentMs, nowMs];
   if (!isWithin(account.dayStartMs, nowMs, dayMs)) {
     account.dayStartMs = nowMs;
     account.inDay = 0;
