@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeBackup } from "../../src/backup/make-backup.ts";
 import { type Client, connect } from "../../src/client/client.ts";
+import { backupFileBytesMax } from "../../src/core/console-limits.ts";
+import { historyRowsMax, openFrameBytesMax } from "../../src/core/limits.ts";
 import { openStore } from "../../src/store/open.ts";
 import { seededRandom } from "../emulators/emulated-line.ts";
 import { type Device, startDevice } from "../helpers/device.ts";
@@ -107,6 +109,35 @@ async function tapdeck({ folder: data }: Place, words: readonly string[]) {
   const stderr = await new Response(child.stderr).text();
   return [await child.exited, stderr] as const;
 }
+
+test("a backup of more than 1 MiB gets an empty 413, though 16 MiB are promised", async () => {
+  const data = await mkdtemp(join(folder, "large-"));
+  await writeFile(join(data, "config.toml"), noReaders);
+  const store = openStore(data);
+  const random = seededRandom(413);
+  const word = () => Math.floor(random() * 2 ** 32).toString(36);
+  for (let at = 0; at < historyRowsMax; at++) {
+    const text = Array.from({ length: 40 }, word).join("");
+    store.history.open({ timeMs: at, type: "", uid: "", text, data: "", readerId: "", script: "" });
+  }
+  store.close();
+  const file = join(folder, "large.tapdeck");
+  await makeBackup(file, { dataFolder: data, configPath: join(data, "config.toml") });
+  expect(Bun.file(file).size).toBeGreaterThan(1.5 * openFrameBytesMax);
+
+  await using place = await makePlace(noReaders);
+  await using _service = await startTapdeck(place);
+  const put = async (body: BodyInit) => {
+    const answer = await fetch(`http://127.0.0.1:${place.port}/backup`, { method: "PUT", body });
+    return [answer.status, await answer.text()] as const;
+  };
+  const [status, text] = await put(Bun.file(file));
+  expect([status, text]).toEqual([200, expect.stringContaining(`"history":${historyRowsMax}`)]);
+  expect(await put(new Uint8Array(backupFileBytesMax + 1))).toEqual([
+    413,
+    expect.stringContaining(`${backupFileBytesMax} bytes`),
+  ]);
+}, 120_000);
 
 const names = ["old", "new"] as const;
 type Name = (typeof names)[number];

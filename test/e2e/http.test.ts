@@ -53,6 +53,19 @@ test("POST of anything but JSON is refused with 415, of more than 1 MiB with 413
   ]);
 });
 
+test("POST of more than 1 MiB without its length is refused with 413 and a sentence, before it is read to its end", async () => {
+  let sent = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      sent += 1;
+      if (sent <= 32) controller.enqueue(new Uint8Array(64 * 1024));
+      else controller.close();
+    },
+  });
+  const answer = await post(body);
+  expect([answer.status, await answer.text()]).toEqual([413, "a message has at most 1048576 bytes\n"]);
+});
+
 test("an unknown version path answers 404, another verb 405", async () => {
   expect((await fetch(`${base}/api/v9`)).status).toBe(404);
   expect((await fetch(`${base}/api/v0.1`, { method: "PUT" })).status).toBe(405);

@@ -167,9 +167,8 @@ export function createBodyReader() {
       const member: PoolMember = { address, drop: () => dropped.resolve(undefined) };
       if (access !== "device") pool.enter(member);
       try {
-        const bytes = await Promise.race([request.bytes(), dropped.promise]);
-        if (bytes === undefined) return { kind: "dropped", answer: tooSlow() };
-        return bytes.length > bytesMax ? { kind: "too-long" } : { kind: "whole", bytes };
+        const read = await Promise.race([readUpTo(request, bytesMax), dropped.promise]);
+        return read ?? { kind: "dropped", answer: tooSlow() };
       } catch {
         // The caller is gone, so nobody reads the answer.
         return { kind: "dropped", answer: tooSlow() };
@@ -178,6 +177,20 @@ export function createBodyReader() {
       }
     },
   };
+}
+
+/** A body that does not announce its length is read no further than the limit. */
+async function readUpTo(request: Request, bytesMax: number): Promise<ReadBody> {
+  if (request.body === null || request.headers.has("content-length"))
+    return { kind: "whole", bytes: await request.bytes() };
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of request.body) {
+    length += chunk.length;
+    if (length > bytesMax) return { kind: "too-long" };
+    chunks.push(chunk);
+  }
+  return { kind: "whole", bytes: Buffer.concat(chunks) };
 }
 
 function tooSlow(): Response {

@@ -4,8 +4,8 @@
  */
 import { chmodSync, existsSync, unlinkSync } from "node:fs";
 import type { Server, WebSocketHandler } from "bun";
+import { backupFileBytesMax } from "../../core/console-limits.ts";
 import { codeOf, exitCodes, messageOf, StartError } from "../../core/errors.ts";
-import { openFrameBytesMax } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 import { isLoopback } from "./access.ts";
 
@@ -176,7 +176,9 @@ function serveAtAny<Data>(port: number, handlers: Handlers<Data>, sharing: Shari
 
 const common = {
   development: false,
-  maxRequestBodySize: openFrameBytesMax,
+  // Bun refuses a longer body without a sentence. Each endpoint has a lower limit of its own, and Bun reads no more from the
+  // network than the endpoint takes.
+  maxRequestBodySize: 2 * backupFileBytesMax,
 } as const;
 
 function serveAt<Data>(
