@@ -136,7 +136,7 @@ test("the copying to HDMI ends with its script, and runs only for a television",
     await stub("modprobe", "exit 1");
     // It notes its words and its process in a pipe that has no other end before it runs.
     await run(["mkfifo", join(folder, "notes")]);
-    await stub("alsaloop", `echo "$$ $*" >${folder}/notes; exec cat ${folder}/notes`);
+    await stub("start-stop-daemon", `echo "$$ $*" >${folder}/notes; exec cat ${folder}/notes`);
     await stub("sleep", `echo "$$ sleeps $*" >${folder}/notes; exec cat ${folder}/notes`);
     const start = () =>
       Bun.spawn(["busybox", "ash", script], { env: { PATH: `${folder}/bin:${process.env.PATH}` } });
@@ -152,6 +152,9 @@ test("the copying to HDMI ends with its script, and runs only for a television",
     await writeFile(join(folder, "card.conf"), 'tapdeck.card "Loopback"\ntapdeck.television "vc4hdmi"\n');
     const copying = start();
     const [pid = "", ...words] = (await note()).trim().split(" ");
+    const own = words.slice(0, words.indexOf("--"));
+    // As root it would take the priority of real time, and all of the processor if the television never makes it wait.
+    expect(own.join(" ")).toBe("-S -q -c tapdeck:audio -x /usr/bin/alsaloop");
     expect(words).toEqual(expect.arrayContaining(["--cdevice=looped", "--pdevice=television"]));
     await end(copying);
     // Ends with the process, and fails if that stays.
