@@ -103,6 +103,15 @@ for (const [name, cards, televisions, expected] of [
     expect(await chosen(cards, televisions)).toEqual(expected);
   });
 
+// A scan of all devices uses the short name, and an event of the kernel the path.
+test.each(["controlC1", "snd/controlC1"])("mdev chooses the card again at %s", async (name) => {
+  const lines = (await readFile(join(overlay, "etc/mdev.conf"), "utf8")).split("\n");
+  const rules = lines.filter((line) => /^[^#\s]/.test(line)).map((line) => line.split(/\s+/));
+  // The first rule that matches counts.
+  const rule = rules.find(([pattern = ""]) => new RegExp(`^(?:${pattern})$`).test(name));
+  expect(rule?.at(-1)).toBe("*/usr/lib/tapdeck/sound");
+});
+
 test("a card that comes and goes changes the choice, and the copying to HDMI starts again only then", () =>
   inFolder(async (folder) => {
     await mkdir(join(folder, "run/sound"), { recursive: true });
