@@ -1,0 +1,64 @@
+/**
+ * Sound on HDMI, on the emulated board: programs play on the loopback card and end, and the copying takes no processor from them.
+ * A second loopback card has the name of the television's, and its frames go to a file. Run by `make test-image`.
+ */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { root } from "../../tools/image/meta.ts";
+import { type Board, cardBytes, image, startBoard } from "./board.ts";
+import { type Card, makeCard } from "./card.ts";
+import { patienceMs, until } from "./until.ts";
+
+let card: Card;
+let board: Board;
+
+const frames = "/run/television/frames";
+
+beforeAll(async () => {
+  card = await makeCard(image, cardBytes);
+  board = await startBoard({ card });
+  await board.pong();
+  const text = await readFile(join(root, "overlay/etc/asound.conf"), "utf8");
+  const television = /type hw\s+card \{ @func refer name tapdeck\.television \}\s+device 0/;
+  expect(text).toMatch(television);
+  // This one never makes alsaloop wait, which is the worst for other programs.
+  const changed = text.replace(television, `type file\nfile "${frames}"\nformat raw\nslave.pcm null`);
+  const bytes = Buffer.from(changed).toString("base64");
+  await board.shell("mkdir /run/television && chown tapdeck /run/television");
+  await board.shell(`echo ${bytes} | base64 -d >/run/asound.conf`);
+  await board.shell("mount -o bind /run/asound.conf /etc/asound.conf");
+  await board.shell("modprobe snd-aloop enable=1,1 id=Loopback,vc4hdmi && /usr/lib/tapdeck/sound");
+}, patienceMs);
+
+afterAll(async () => {
+  await board[Symbol.asyncDispose]();
+  await card[Symbol.asyncDispose]();
+}, patienceMs);
+
+/** The process that copies to the television. */
+const copying = () => until("alsaloop", () => board.shell("pidof alsaloop").catch(() => false));
+const noise = (seconds: number) => `aplay -q -d ${seconds} -t raw -f S16_LE -c 2 -r 48000 /dev/urandom`;
+/** Fails after a time in which each of these programs could play 20 times. */
+const within = (command: string) => board.shell(`timeout 120 sh -c '${command}'`);
+
+/** Noise takes up most of its bytes after gzip, and frames of silence take up nearly none. */
+const heardBytes = async () => Number(await board.shell(`gzip -c ${frames} | wc -c`));
+const secondBytes = 48_000 * 2 * 2;
+
+test(
+  "two programs at once and a player of films end on HDMI, and are heard",
+  async () => {
+    const pid = await copying();
+    await within(`${noise(4)} & ${noise(1)} && wait $!`);
+    await within(
+      "mpv --no-config --no-video --really-quiet --ao=alsa --demuxer=rawaudio --demuxer-rawaudio-rate=48000 --length=2 /dev/urandom",
+    );
+    expect(await heardBytes()).toBeGreaterThan(secondBytes);
+    // The policy of its scheduling is 0, the normal one: with that of real time it takes the processor from players.
+    expect(await board.shell(`stat -c %U /proc/${pid}; cut -d " " -f 41 /proc/${pid}/stat`)).toMatch(
+      /^tapdeck\s+0$/,
+    );
+  },
+  patienceMs,
+);
