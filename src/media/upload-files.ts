@@ -1,33 +1,25 @@
 /** The files of unfinished uploads on the disk (`uploads.ts`): made, written, checked, and found again after a restart. */
-import {
-  type FileHandle,
-  lstat,
-  open,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  rmdir,
-  writeFile,
-} from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { constants } from "node:fs";
+import { type FileHandle, readdir, readFile, rename, rm, rmdir } from "node:fs/promises";
+import { basename, join } from "node:path";
 import * as v from "valibot";
 import type { Clock } from "../core/clock.ts";
 import { failed, ifThere, ServiceError } from "../core/errors.ts";
-import { toHex } from "../core/hex.ts";
 import { uploadChunkBytesMax, uploadKeptMs } from "../core/limits.ts";
 import { type MediaFolders, uploadsFolder } from "../core/media.ts";
 import { parseJson } from "../core/text.ts";
-import {
-  makeFolder,
-  refuseLinks,
-  syncFolder,
-  type UploadPlace,
-  uploadTarget,
-  writeFailure,
-} from "./upload-place.ts";
+import { refuseLinks, syncFolder, type UploadPlace, uploadTarget, writeFailure } from "./upload-place.ts";
 import { freeBytesOf } from "./upload-quotas.ts";
+import {
+  inFolder,
+  isStill,
+  makeFile,
+  newUploadId,
+  openFile,
+  openStore,
+  openTargetFolder,
+  topsIn,
+} from "./upload-store.ts";
 
 /** A file that a caller wants to send. */
 export interface WantedUpload {
@@ -68,6 +60,7 @@ export type Pieces = (signal: AbortSignal) => AsyncIterable<Uint8Array>;
 const syncBytes = 8 * 1024 * 1024; // A card writes as many in half a second.
 const tornBytesMax = 2 * (syncBytes + uploadChunkBytesMax);
 const readBytes = 1024 * 1024;
+const factsBytesMax = 64 * 1024; // The longest path, escaped.
 
 const stored = v.object({
   system: v.string(),
@@ -79,9 +72,6 @@ const stored = v.object({
   /** The id of the machine's start. */
   boot: v.string(),
 });
-
-export const storeOf = ({ top }: UploadPlace) => join(top, uploadsFolder);
-const partOf = ({ place, id }: Pick<Upload, "place" | "id">) => join(storeOf(place), `${id}.part`);
 
 /** FAT ignores capitals, and a Mac stores accents in another form. */
 export function isSameFile(one: UploadPlace, other: UploadPlace): boolean {
@@ -95,16 +85,22 @@ export async function refuseExisting(place: UploadPlace, replace: boolean): Prom
 }
 
 export async function createFiles(wanted: WantedUpload, place: UploadPlace): Promise<OpenUpload> {
-  const id = toHex(crypto.getRandomValues(new Uint8Array(16)));
+  const id = newUploadId();
   const upload = opened(id, wanted, place, 0, new Bun.CryptoHasher("sha256"));
-  await makeFolder(storeOf(place));
-  await refuseMoved(storeOf(place));
-  await writeFile(partOf(upload), "", { flag: "wx" });
   const { size, replace, path, sender } = wanted;
   const [system, boot] = [place.system.id, await bootId()];
   const facts: v.InferOutput<typeof stored> = { system, path, size, replace, sender, boot };
-  await writeFile(join(storeOf(place), `${id}.json`), JSON.stringify(facts));
+  await using store = await openStore(place.top, true);
+  await using _ = await makeFile(store, `${id}.part`);
+  await using file = await makeFile(store, `${id}.json`);
+  await file.writeFile(JSON.stringify(facts));
   return upload;
+}
+
+/** Opens the bytes so far. Rejects if another file is in their place. */
+export async function openPart({ place, id }: Upload): Promise<FileHandle> {
+  await using store = await openStore(place.top);
+  return await openFile(store, `${id}.part`, constants.O_RDWR);
 }
 
 function opened(
@@ -130,7 +126,7 @@ function bootId(): Promise<string> {
 export async function writePieces(upload: OpenUpload, pieces: Pieces, signal: AbortSignal): Promise<number> {
   const free = await freeBytesOf(upload.place.top);
   const end = Math.min(upload.size, upload.offset + uploadChunkBytesMax);
-  const file = await open(partOf(upload), "r+");
+  const file = await openPart(upload);
   try {
     for await (const piece of pieces(signal)) {
       signal.throwIfAborted();
@@ -168,19 +164,15 @@ async function beginSync(file: FileHandle, upload: OpenUpload): Promise<void> {
     .catch(() => {});
 }
 
-export async function assertWhole(upload: OpenUpload, sha256: string): Promise<void> {
+/** `file` has the bytes of the upload. */
+export async function assertWhole(upload: OpenUpload, file: FileHandle, sha256: string): Promise<void> {
   const missing = upload.size - upload.offset;
   const offset = (at: number) => ({ data: { offset: at } });
   if (missing > 0)
     throw new ServiceError("failed", `${missing} bytes are missing: send them`, offset(upload.offset));
-  const file = await open(partOf(upload), "r+");
-  try {
-    const digest = upload.hash?.copy().digest("hex") ?? (await hashOf(file));
-    if (digest === sha256.toLowerCase()) return await file.sync();
-    await file.truncate(0);
-  } finally {
-    await file.close();
-  }
+  const digest = upload.hash?.copy().digest("hex") ?? (await hashOf(file));
+  if (digest === sha256.toLowerCase()) return await file.sync();
+  await file.truncate(0);
   upload.offset = 0;
   upload.syncedTo = 0;
   upload.hash = new Bun.CryptoHasher("sha256");
@@ -189,8 +181,7 @@ export async function assertWhole(upload: OpenUpload, sha256: string): Promise<v
 }
 
 /** The first bytes of the file, at most `length`. */
-export async function startOf(upload: Upload, length: number): Promise<Uint8Array> {
-  await using file = await open(partOf(upload), "r");
+export async function startOf(file: FileHandle, length: number): Promise<Uint8Array> {
   const bytes = new Uint8Array(length);
   const { bytesRead } = await file.read(bytes, 0, length, 0);
   return bytes.subarray(0, bytesRead);
@@ -207,27 +198,26 @@ async function hashOf(file: FileHandle): Promise<string> {
   }
 }
 
-export async function putInPlace(upload: OpenUpload): Promise<void> {
-  const { place, replace, id } = upload;
+/** `file` has the bytes, which were checked. */
+export async function putInPlace({ place, replace, id }: OpenUpload, file: FileHandle): Promise<void> {
   await refuseExisting(place, replace);
-  const target = uploadTarget(place);
-  await makeFolder(dirname(target));
-  await refuseMoved(dirname(target));
-  await rename(partOf(upload), target);
-  await syncFolder(dirname(target));
-  await removeFiles(storeOf(place), id);
-}
-
-/** Rejects if a link in the path leads to another folder. */
-async function refuseMoved(folder: string): Promise<void> {
-  if ((await realpath(folder)) !== folder)
-    throw failed("a folder of this path is a link now: nothing is written there");
+  await using store = await openStore(place.top);
+  await using folder = await openTargetFolder(place);
+  const target = inFolder(folder, basename(uploadTarget(place)));
+  await rename(inFolder(store, `${id}.part`), target);
+  if (!(await isStill(target, file)))
+    throw failed("another program has put its own file in the place of this one: send it again");
+  await syncFolder(`/proc/self/fd/${folder.fd}`);
+  await removeFiles(place.top, id);
 }
 
 /** Also removes the folder, if it is empty, because a media folder with an entry counts as a drive that is there. */
-export async function removeFiles(store: string, id: string): Promise<void> {
-  for (const kind of ["part", "json"]) await rm(join(store, `${id}.${kind}`), { force: true });
-  await rmdir(store).catch(() => {});
+export async function removeFiles(top: string, id: string): Promise<void> {
+  // Files in a folder that is not the service's own are not its files.
+  await using store = await openStore(top).catch(() => undefined);
+  if (store === undefined) return;
+  for (const kind of ["part", "json"]) await rm(inFolder(store, `${id}.${kind}`), { force: true });
+  await rmdir(join(top, uploadsFolder)).catch(() => {});
 }
 
 interface LoadParts {
@@ -239,54 +229,53 @@ interface LoadParts {
 /** Finds the uploads of earlier runs, and removes those that are too old or damaged. */
 export async function loadAll(all: Map<string, OpenUpload>, parts: LoadParts): Promise<void> {
   const boot = await bootId();
-  for (const store of await storesIn(parts.folders())) {
-    const names = await readdir(store).catch(() => []);
+  for (const top of await topsIn(parts.folders())) {
+    await using store = await openStore(top).catch(() => undefined);
+    if (store === undefined) continue;
+    const names = await readdir(inFolder(store, ".")).catch(() => []);
     const ids = new Set(names.map((name) => name.slice(0, name.lastIndexOf("."))));
     for (const id of ids) {
       if (all.has(id)) continue;
-      const upload = await loadOne(store, id, boot, parts).catch(() => undefined);
-      if (upload === "gone") await removeFiles(store, id);
+      const upload = await loadOne(store, { top, id, boot }, parts).catch(() => undefined);
+      // A folder in the place of a file stays, and does not hinder other uploads.
+      if (upload === "gone") await removeFiles(top, id).catch(() => {});
       else if (upload !== undefined) all.set(id, upload);
     }
   }
 }
 
+interface Left {
+  readonly top: string;
+  readonly id: string;
+  /** The id of this start of the machine. */
+  readonly boot: string;
+}
+
 /** `gone` if it can never be finished. Rejects if its folder is not what it was, which may be temporary. */
 async function loadOne(
-  store: string,
-  id: string,
-  boot: string,
+  store: FileHandle,
+  { top, id, boot }: Left,
   { place, clock }: LoadParts,
 ): Promise<OpenUpload | "gone"> {
-  const part = join(store, `${id}.part`);
-  const [text, found] = [
-    await ifThere(readFile(join(store, `${id}.json`), "utf8")),
-    await ifThere(lstat(part)),
-  ];
-  const facts = v.safeParse(stored, parseJson(text ?? ""));
-  if (!facts.success || !found?.isFile() || clock.now() - found.mtimeMs > uploadKeptMs) return "gone";
+  await using file = await leftFile(store, `${id}.part`, constants.O_RDWR);
+  await using described = await leftFile(store, `${id}.json`, constants.O_RDONLY);
+  if (file === undefined || described === undefined) return "gone";
+  const found = await file.stat();
+  const isShort = (await described.stat()).size <= factsBytesMax;
+  const facts = v.safeParse(stored, parseJson(isShort ? await described.readFile("utf8") : ""));
+  if (!facts.success || clock.now() - found.mtimeMs > uploadKeptMs) return "gone";
   const at = await place(facts.output);
-  if (storeOf(at) !== store) throw failed("the settings name another folder now");
+  if (at.top !== top) throw failed("the settings name another folder now");
   const sound = facts.output.boot === boot ? found.size : Math.max(0, found.size - tornBytesMax);
   const offset = Math.min(sound, facts.output.size);
-  if (offset < found.size) {
-    const file = await open(part, "r+");
-    await file.truncate(offset).finally(() => file.close());
-  }
+  if (offset < found.size) await file.truncate(offset);
   return opened(id, facts.output, at, offset, offset === 0 ? new Bun.CryptoHasher("sha256") : undefined);
 }
 
-/** The folders of uploads in media folders. That of a system on another drive is in the system's folder. */
-async function storesIn({ roots, own }: MediaFolders): Promise<readonly string[]> {
-  const tops = [...roots, ...own.map(({ folder }) => folder)];
-  const below = await Promise.all(
-    roots.map(async (root) => {
-      const entries = await readdir(root, { withFileTypes: true }).catch(() => []);
-      return entries.filter((entry) => !entry.isFile()).map(({ name }) => join(root, name));
-    }),
-  );
-  const stores = [...tops, ...below.flat()].map((folder) =>
-    realpath(join(folder, uploadsFolder)).catch(() => []),
-  );
-  return (await Promise.all(stores)).flat();
+/** Undefined if there is no such file, or something else is in its place. */
+function leftFile(store: FileHandle, name: string, access: number): Promise<FileHandle | undefined> {
+  return ifThere(openFile(store, name, access)).catch((error: unknown) => {
+    if (error instanceof ServiceError) return undefined;
+    throw error;
+  });
 }

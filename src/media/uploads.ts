@@ -20,12 +20,12 @@ import {
   isSameFile,
   loadAll,
   type OpenUpload,
+  openPart,
   type Pieces,
   putInPlace,
   refuseExisting,
   removeFiles,
   startOf,
-  storeOf,
   type Upload,
   type WantedUpload,
   writePieces,
@@ -61,7 +61,7 @@ export function createUploads({ folders, isIndexed, clock }: UploadParts) {
   const drop = async (upload: OpenUpload) => {
     all.delete(upload.id);
     await stopWriting(upload);
-    await removeFiles(storeOf(upload.place), upload.id);
+    await removeFiles(upload.place.top, upload.id);
   };
   const begin = async (wanted: WantedUpload): Promise<Upload> => {
     const at = await place(wanted);
@@ -141,9 +141,10 @@ export function createUploads({ folders, isIndexed, clock }: UploadParts) {
       upload.ending = ending.promise;
       try {
         await stopWriting(upload);
-        await assertWhole(upload, sha256);
-        check(await startOf(upload, programStartBytes));
-        await inTurn(() => putInPlace(upload));
+        await using file = await openPart(upload);
+        await assertWhole(upload, file, sha256);
+        check(await startOf(file, programStartBytes));
+        await inTurn(() => putInPlace(upload, file));
         all.delete(id);
       } catch (error) {
         throw rethrown(error);
