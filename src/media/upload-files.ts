@@ -16,8 +16,8 @@ import {
   makeFile,
   newUploadId,
   openFile,
-  openStore,
   openTargetFolder,
+  openUploadsFolder,
   topsIn,
 } from "./upload-store.ts";
 
@@ -90,7 +90,7 @@ export async function createFiles(wanted: WantedUpload, place: UploadPlace): Pro
   const { size, replace, path, sender } = wanted;
   const [system, boot] = [place.system.id, await bootId()];
   const facts: v.InferOutput<typeof stored> = { system, path, size, replace, sender, boot };
-  await using store = await openStore(place.top, true);
+  await using store = await openUploadsFolder(place.top, true);
   await using _ = await makeFile(store, `${id}.part`);
   await using file = await makeFile(store, `${id}.json`);
   await file.writeFile(JSON.stringify(facts));
@@ -98,8 +98,8 @@ export async function createFiles(wanted: WantedUpload, place: UploadPlace): Pro
 }
 
 /** Opens the bytes so far. Rejects if another file is in their place. */
-export async function openPart({ place, id }: Upload): Promise<FileHandle> {
-  await using store = await openStore(place.top);
+export async function openUnfinished({ place, id }: Upload): Promise<FileHandle> {
+  await using store = await openUploadsFolder(place.top);
   return await openFile(store, `${id}.part`, constants.O_RDWR);
 }
 
@@ -126,7 +126,7 @@ function bootId(): Promise<string> {
 export async function writePieces(upload: OpenUpload, pieces: Pieces, signal: AbortSignal): Promise<number> {
   const free = await freeBytesOf(upload.place.top);
   const end = Math.min(upload.size, upload.offset + uploadChunkBytesMax);
-  const file = await openPart(upload);
+  const file = await openUnfinished(upload);
   try {
     for await (const piece of pieces(signal)) {
       signal.throwIfAborted();
@@ -201,7 +201,7 @@ async function hashOf(file: FileHandle): Promise<string> {
 /** `file` has the bytes, which were checked. */
 export async function putInPlace({ place, replace, id }: OpenUpload, file: FileHandle): Promise<void> {
   await refuseExisting(place, replace);
-  await using store = await openStore(place.top);
+  await using store = await openUploadsFolder(place.top);
   await using folder = await openTargetFolder(place);
   const target = inFolder(folder, basename(uploadTarget(place)));
   await rename(inFolder(store, `${id}.part`), target);
@@ -214,7 +214,7 @@ export async function putInPlace({ place, replace, id }: OpenUpload, file: FileH
 /** Also removes the folder, if it is empty, because a media folder with an entry counts as a drive that is there. */
 export async function removeFiles(top: string, id: string): Promise<void> {
   // Files in a folder that is not the service's own are not its files.
-  await using store = await openStore(top).catch(() => undefined);
+  await using store = await openUploadsFolder(top).catch(() => undefined);
   if (store === undefined) return;
   for (const kind of ["part", "json"]) await rm(inFolder(store, `${id}.${kind}`), { force: true });
   await rmdir(join(top, uploadsFolder)).catch(() => {});
@@ -230,7 +230,7 @@ interface LoadParts {
 export async function loadAll(all: Map<string, OpenUpload>, parts: LoadParts): Promise<void> {
   const boot = await bootId();
   for (const top of await topsIn(parts.folders())) {
-    await using store = await openStore(top).catch(() => undefined);
+    await using store = await openUploadsFolder(top).catch(() => undefined);
     if (store === undefined) continue;
     const names = await readdir(inFolder(store, ".")).catch(() => []);
     const ids = new Set(names.map((name) => name.slice(0, name.lastIndexOf("."))));

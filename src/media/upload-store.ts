@@ -31,7 +31,7 @@ export function newUploadId(): string {
  * Opens the folder of uploads in `top`, a real path. With `makes`, a missing one is made. Rejects if a link is in the path, or the
  * folder belongs to another user. No other user may open it afterwards, except on a file system without rights, such as FAT.
  */
-export async function openStore(top: string, makes = false): Promise<FileHandle> {
+export async function openUploadsFolder(top: string, makes = false): Promise<FileHandle> {
   await using above = await openFolder(top);
   const store = await openBelow(above, uploadsFolder, makes);
   try {

@@ -20,7 +20,7 @@ import {
   isSameFile,
   loadAll,
   type OpenUpload,
-  openPart,
+  openUnfinished,
   type Pieces,
   putInPlace,
   refuseExisting,
@@ -141,7 +141,7 @@ export function createUploads({ folders, isIndexed, clock }: UploadParts) {
       upload.ending = ending.promise;
       try {
         await stopWriting(upload);
-        await using file = await openPart(upload);
+        await using file = await openUnfinished(upload);
         await assertWhole(upload, file, sha256);
         check(await startOf(file, programStartBytes));
         await inTurn(() => putInPlace(upload, file));

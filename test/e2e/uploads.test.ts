@@ -13,6 +13,7 @@ import { sealUpload } from "../../src/secure/upload-frames.ts";
 import { startScene } from "../helpers/attack-scene.ts";
 import { canMakeNetworks, visit } from "../helpers/namespaces.ts";
 import { eventually } from "../helpers/processes.ts";
+import { reported, shellLauncher } from "../helpers/served-place.ts";
 import { makePlace, noReaders, type Place, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 
 const chunk = uploadChunkBytesMax;
@@ -244,3 +245,39 @@ test.skipIf(!canMakeNetworks)(
     expect(await client.call("uploads")).toMatchObject({ uploads: [{ offset: 32 * 1024 }] });
   },
 );
+
+// Words: the config file, then the media file.
+const linker = `
+for file; do :; done
+exec 2>/dev/null
+cd "$(dirname "$file")/../${uploadsFolder}"
+for part in *.part; do ln -sf "$1" "$part" && echo "$part"; done >found
+touch ${"a".repeat(32)}.part
+mkfifo ${"a".repeat(32)}.json && echo fifo >>found
+mv found "$(dirname "$file")/report"
+`;
+
+test("a player's link in the place of an unfinished upload is not written through, and its FIFO stops no start", async () => {
+  await using place = await makePlace();
+  const config = join(place.folder, "config.toml");
+  await place.config(noReaders + shellLauncher("linker", linker, config));
+  const media = await place.file("linker/Game.linker");
+  const settings = await readFile(config, "utf8");
+  const bytes = content(100);
+  const replaced = expect.stringContaining("another program has replaced the file of this upload");
+  {
+    await using service = await startTapdeck(place);
+    const { id } = await begin(service.client, "SNES", "Game.sfc", bytes.length);
+    expect(await reported(service, media)).toEqual([`${id}.part`, "fifo"]);
+    const answer = await put(place, `${id}?offset=0`, bytes);
+    expect([answer.status, await answer.text()]).toEqual([507, replaced]);
+    expect(await reasonOf(service.client.call("uploads.finish", { id, sha256: sum(bytes) }))).toEqual(
+      replaced,
+    );
+    expect(await readFile(config, "utf8")).toBe(settings);
+  }
+  await using service = await startTapdeck(place);
+  const source = { system: "SNES", path: "Game.sfc", file: new Blob([bytes]) };
+  expect(await uploadFile(service.client, source, { origin: originOf(place) })).toBe("SNES/Game.sfc");
+  expect(await readFile(config, "utf8")).toBe(settings);
+});
