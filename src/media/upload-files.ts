@@ -207,7 +207,7 @@ export async function putInPlace({ place, replace, id }: OpenUpload, file: FileH
   await rename(inFolder(store, `${id}.part`), target);
   if (!(await isStill(target, file)))
     throw failed("another program has put its own file in the place of this one: send it again");
-  await syncFolder(`/proc/self/fd/${folder.fd}`);
+  await syncFolder(inFolder(folder, "."));
   await removeFiles(place.top, id);
 }
 

@@ -3,8 +3,8 @@
  * that folder: neither the name nor a link. Names that FAT cannot store are refused on every file system, because media
  * folders are copied to USB sticks.
  */
-import { lstat, mkdir, open, readdir, realpath, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { lstat, open, readdir, realpath, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { codeOf, failed, ifThere, messageOf, publicError, type ServiceError } from "../core/errors.ts";
 import { browsePathCharsMax, folderDepthMax } from "../core/limits.ts";
 import type { MediaFolders } from "../core/media.ts";
@@ -134,13 +134,6 @@ async function systemFolder(
 /** Undefined if there is no such folder, or its drive does not answer. */
 function resolved(path: string): Promise<string | undefined> {
   return realpath(path).catch(() => undefined);
-}
-
-/** Makes a folder and those above it. They are on the disk when this resolves. */
-export async function makeFolder(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true });
-  if (first === undefined) return;
-  for (let at = path; at.length >= first.length; at = dirname(at)) await syncFolder(dirname(at));
 }
 
 /** The entries of the folder are on the disk when this resolves. */

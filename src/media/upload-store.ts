@@ -106,17 +106,37 @@ export async function openTargetFolder(place: UploadPlace): Promise<FileHandle> 
   return folder;
 }
 
+/** A file in an open folder. */
+interface HeldFile extends AsyncDisposable {
+  /** Both paths are valid until it is disposed. */
+  readonly path: Buffer;
+  readonly folder: string;
+}
+
+/** Opens the folder of a media file by the file's real path, so that the file is not one of another folder afterwards. */
+export async function holdFile(path: string | Buffer): Promise<HeldFile> {
+  const whole = Buffer.from(path);
+  const slash = whole.lastIndexOf("/");
+  const folder = await openFolder(whole.subarray(0, slash));
+  return {
+    path: Buffer.concat([Buffer.from(inFolder(folder, "")), whole.subarray(slash + 1)]),
+    folder: inFolder(folder, "."),
+    [Symbol.asyncDispose]: () => folder.close(),
+  };
+}
+
 /** Opens a folder by its real path. */
-async function openFolder(path: string): Promise<FileHandle> {
+async function openFolder(path: string | Buffer): Promise<FileHandle> {
   const folder = await open(path, asFolder).catch(refuseMoved);
-  if ((await readlink(`/proc/self/fd/${folder.fd}`)) === path) return folder;
+  const real = await readlink(`/proc/self/fd/${folder.fd}`, { encoding: "buffer" });
+  if (real.equals(Buffer.from(path))) return folder;
   await folder.close();
   return refuseMoved();
 }
 
 async function openBelow(above: FileHandle, name: string, makes: boolean): Promise<FileHandle> {
   const path = inFolder(above, name);
-  if (makes && (await isMade(path, name))) await syncFolder(`/proc/self/fd/${above.fd}`);
+  if (makes && (await isMade(path, name))) await syncFolder(inFolder(above, "."));
   return open(path, asFolder).catch(refuseMoved);
 }
 
@@ -133,7 +153,7 @@ async function isMade(path: string, name: string): Promise<boolean> {
 
 function refuseMoved(error?: unknown): never {
   if (error !== undefined && !["ELOOP", "ENOTDIR"].includes(codeOf(error))) throw error;
-  throw failed("a folder of this path is a link now: nothing is written there", error);
+  throw failed("a folder of this path is a link now: nothing is changed there", error);
 }
 
 /** The folders in which a folder of uploads may be. That of a system on another drive is in the system's folder. */

@@ -1,6 +1,7 @@
 /** Changes of the media folders over the API: uploads with their keys, deletions and moves. The index follows them. */
+import { constants } from "node:fs";
 import { lstat, open, realpath, rename, rm } from "node:fs/promises";
-import { dirname, relative } from "node:path";
+import { basename, relative } from "node:path";
 import type { MethodCaller } from "../api/method.ts";
 import type { UploadService } from "../api/services.ts";
 import type { Bus } from "../bus.ts";
@@ -23,15 +24,9 @@ import {
 import { programStartBytes } from "../media/program-files.ts";
 import { indexWhenFree } from "../media/scan/indexer.ts";
 import type { MediaWithSticks } from "../media/sticks/stick-library.ts";
-import type { Upload } from "../media/upload-files.ts";
-import {
-  makeFolder,
-  refuseLinks,
-  syncFolder,
-  uploadPlace,
-  uploadTarget,
-  writeFailure,
-} from "../media/upload-place.ts";
+import { startOf, type Upload } from "../media/upload-files.ts";
+import { refuseLinks, syncFolder, uploadPlace, uploadTarget, writeFailure } from "../media/upload-place.ts";
+import { holdFile, inFolder, openTargetFolder } from "../media/upload-store.ts";
 import { createUploads, refuseOthers } from "../media/uploads.ts";
 import { keyBytes, loadPrimitives } from "../secure/primitives.ts";
 import { ForgedFrame, openUpload } from "../secure/upload-frames.ts";
@@ -133,8 +128,9 @@ export function createUploadService(sources: UploadSources): UploadService & { c
     async remove(path) {
       const found = await located(path, folders());
       await onDisk(async () => {
-        await rm(found.name);
-        await syncFolder(dirname(found.real));
+        await using held = await holdFile(found.name);
+        await rm(held.path);
+        await syncFolder(held.folder);
       });
       follow.changed([found.host]);
     },
@@ -150,14 +146,14 @@ export function createUploadService(sources: UploadSources): UploadService & { c
       if (systemOfFile(place.system.id, extension)?.extensions.includes(extension) !== true)
         throw failed(`${place.system.name} has no ${extension} files, so this one would not be found there`);
       refuseName({ system: place.system.id, path: found.below }, caller, config().launchers);
-      refuseContent(await startOfFile(found.name), found.below, caller);
+      await using held = await holdFile(found.name);
+      refuseContent(await startOfFile(held.path), found.below, caller);
       if (await refuseLinks(place)) throw publicError("conflict", `${place.path} is there already`);
-      const target = uploadTarget(place);
       await onDisk(async () => {
-        await makeFolder(dirname(target));
-        await rename(found.name, target);
-        await syncFolder(dirname(target));
-        await syncFolder(dirname(found.real));
+        await using folder = await openTargetFolder(place);
+        await rename(held.path, inFolder(folder, basename(uploadTarget(place))));
+        await syncFolder(inFolder(folder, "."));
+        await syncFolder(held.folder);
       });
       follow.changed([found.host, place.system.id]);
       return { path: `${place.system.id}/${place.path}` };
@@ -267,26 +263,25 @@ async function located(path: string, folders: MediaFolders) {
   });
   const name = fsPath(file.bytes ?? file.path);
   if (!(await lstat(name)).isFile()) throw failed(`${path} is a folder: name a file`);
-  const found = { name, real: file.path };
   for (const { system, folder } of folders.own) {
     const below = await pathBelow(folder, file.path);
     const host = systemByName(system)?.id;
-    if (below !== undefined && host !== undefined) return { ...found, host, below, near: {} };
+    if (below !== undefined && host !== undefined) return { name, host, below, near: {} };
   }
   for (const root of [...folders.roots, ...(folders.sticks ?? [])]) {
     const [first = "", ...names] = (await pathBelow(root, file.path))?.split("/") ?? [];
     const host = systemByFolder(first)?.id;
     if (host !== undefined && names.length > 0)
-      return { ...found, host, below: names.join("/"), near: { roots: [root], own: [] } };
+      return { name, host, below: names.join("/"), near: { roots: [root], own: [] } };
   }
   throw failed(`${path} is not in the folder of a system`);
 }
 
 async function startOfFile(name: string | Buffer): Promise<Uint8Array> {
-  await using file = await open(name, "r");
-  const bytes = new Uint8Array(programStartBytes);
-  const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
-  return bytes.subarray(0, bytesRead);
+  // O_NONBLOCK: a FIFO that comes into the place of the file does not block.
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  await using file = await open(name, flags);
+  return await startOf(file, programStartBytes);
 }
 
 async function pathBelow(folder: string, path: string): Promise<string | undefined> {

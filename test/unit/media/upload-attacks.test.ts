@@ -19,6 +19,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ServiceError } from "../../../src/core/errors.ts";
 import { uploadsFolder } from "../../../src/core/media.ts";
+import { holdFile } from "../../../src/media/upload-store.ts";
 import { createUploads } from "../../../src/media/uploads.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 
@@ -59,7 +60,7 @@ const refusal = (asked: Promise<unknown>): Promise<unknown> =>
   );
 const makeFifo = (path: string) => Bun.spawnSync(["mkfifo", path]).exitCode;
 const replaced = "another program has replaced the file of this upload: cancel it, and send it again";
-const moved = "a folder of this path is a link now: nothing is written there";
+const moved = "a folder of this path is a link now: nothing is changed there";
 
 /** What an attacker puts in the place of the bytes so far. */
 const swaps: readonly (readonly [string, (part: string) => Promise<unknown>])[] = [
@@ -187,4 +188,31 @@ test.if(process.geteuid?.() === 0)("a folder of uploads of another user is refus
   await chown(store, 0, 0);
   await chown(join(store, `${id}.part`), 12345, 12345);
   expect(await begin().list()).toEqual([]);
+});
+
+test("a link in the place of a media file's folder does not lead its removal to another folder", async () => {
+  const odd = Buffer.concat([
+    Buffer.from(join(root, "SNES/")),
+    Buffer.from([0xff]),
+    Buffer.from("/Game.sfc"),
+  ]);
+  const game = Buffer.from(join(root, "SNES/RPG/Game.sfc"));
+  const own = join(folder, "own");
+  for (const path of [join(root, "SNES/RPG"), own, odd.subarray(0, odd.lastIndexOf("/"))]) await mkdir(path);
+  for (const path of [odd, game, join(own, "Game.sfc")]) await writeFile(path, "x");
+  for (const path of [odd, game]) {
+    const at = path.subarray(0, path.lastIndexOf("/"));
+    await using held = await holdFile(path);
+    await rename(at, join(folder, "away"));
+    await symlink(own, at);
+    await rm(held.path);
+    expect(await readdir(join(folder, "away"))).toEqual([]);
+    expect(await readdir(own)).toEqual(["Game.sfc"]);
+    // A link that was there before.
+    expect(await refusal(holdFile(path))).toBe(moved);
+    await rm(join(folder, "away"), { recursive: true });
+  }
+  await mkdir(join(own, "Below"));
+  // A link higher up.
+  expect(await refusal(holdFile(join(root, "SNES/RPG/Below/Game.sfc")))).toBe(moved);
 });
