@@ -61,9 +61,9 @@ async function isOwn(store: FileHandle, uid: number): Promise<boolean> {
   }
 }
 
-/** Makes a file. Rejects with `EEXIST`. */
+/** Makes a file, with the rights of the finished one. Rejects with `EEXIST`. */
 export function makeFile(store: FileHandle, name: string): Promise<FileHandle> {
-  return open(inFolder(store, name), asNewFile, 0o644);
+  return open(inFolder(store, name), asNewFile, 0o666);
 }
 
 /** Opens a file that belongs to the user of the store and has no second name. Rejects with a sentence for anything else. */
