@@ -1,49 +1,73 @@
 /** Copies the saves of a game into memory before it starts, and recovers what a service that died left there. */
-import { lstat, mkdir, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { uptime } from "node:os";
 import { join } from "node:path";
 import { orphanSaveMsMax, savesBytesMax, savesFilesMax } from "../../core/console-limits.ts";
 import { filesFolder, type Game } from "./game.ts";
 import { gameNamesOf, isForGame } from "./retroarch-saves.ts";
-import { copySave, hasCode, listSaves, moveSave, type SaveFile, saveFileAt } from "./save-files.ts";
+import {
+  copySave,
+  hasCode,
+  listSaves,
+  moveSave,
+  type OpenFolder,
+  openFolder,
+  type SaveFile,
+  saveFileAt,
+} from "./save-files.ts";
 
-/** Makes the folder if it is missing, and resolves with its real path; rejects if it belongs to another user. */
-export async function privateFolder(path: string): Promise<string> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
-  const found = await lstat(path);
-  if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o077) !== 0)
-    throw new Error(`${path} is not a folder for this user alone`);
-  return realpath(path);
+/** The folder in memory while it is open. Players may exchange its name for a link, so entries are named by its descriptor. */
+export interface OpenMemory extends OpenFolder {
+  readonly realPath: string;
+}
+
+/** Opens the folder, which is made if it is missing. Rejects if it is a link or belongs to another user. */
+export async function openMemory(memory: string): Promise<OpenMemory> {
+  await mkdir(memory, { recursive: true, mode: 0o700 });
+  const folder = await openFolder(memory);
+  const close = () => folder[Symbol.asyncDispose]();
+  try {
+    const { uid, mode } = await stat(folder.path);
+    if (uid !== process.getuid?.() || (mode & 0o077) !== 0)
+      throw new Error(`${memory} is not a folder for this user alone`);
+    return { path: folder.path, realPath: await readlink(folder.path), [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 /** A file that marks a complete game folder. Players may write to it, so its content is never read. */
 const madeNote = "made";
 
 /** The game folders that a service left, the oldest first; folders without the mark, which no player used, are removed. */
-export async function leftGames(memory: string): Promise<readonly string[]> {
+export async function leftGames({ path, realPath }: OpenMemory): Promise<readonly string[]> {
   const found: string[] = [];
-  for (const name of (await readdir(memory)).sort()) {
-    const folder = join(memory, name);
+  for (const name of (await readdir(path)).sort()) {
+    const folder = join(path, name);
+    const isFolder = (await lstat(folder).catch(() => undefined))?.isDirectory();
     const note = await lstat(join(folder, madeNote)).catch(() => undefined);
-    if (note?.isFile() === true) found.push(folder);
-    else await rm(folder, { recursive: true, force: true });
+    if (isFolder === true && note?.isFile() === true) found.push(join(realPath, name));
+    // A left-over folder does no harm.
+    else await rm(folder, { recursive: true, force: true }).catch(() => {});
   }
   return found;
 }
 
-/** Makes a folder for one start of a game. Names increase while the machine runs. */
-export async function newGameFolder(memory: string): Promise<string> {
-  for (let name = Math.round(uptime() * 1000); ; name++) {
-    const folder = join(memory, String(name).padStart(15, "0"));
+/** Makes a folder for one start of a game, and resolves with its real path. Names increase while the machine runs. */
+export async function newGameFolder({ path, realPath }: OpenMemory): Promise<string> {
+  for (let number = Math.round(uptime() * 1000); ; number++) {
+    const name = String(number).padStart(15, "0");
     try {
-      await mkdir(folder, { mode: 0o700 });
+      await mkdir(join(path, name), { mode: 0o700 });
     } catch (error) {
       if (hasCode(error, "EEXIST")) continue;
       throw error;
     }
-    await mkdir(join(folder, filesFolder), { mode: 0o700 });
-    await writeFile(join(folder, madeNote), "");
-    return folder;
+    await using folder = await openFolder(join(path, name));
+    await mkdir(join(folder.path, filesFolder), { mode: 0o700 });
+    await writeFile(join(folder.path, madeNote), "", { flag: "wx" });
+    return join(realPath, name);
   }
 }
 

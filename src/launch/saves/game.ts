@@ -3,14 +3,14 @@
  * owner's folder. The files are polled each second, which costs microseconds. A file counts as complete if it stays the
  * same for a tenth of a second and the player does not have it open.
  */
-import { readdir, readlink, rm, statfs } from "node:fs/promises";
+import { readdir, readlink, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, sleep } from "../../core/clock.ts";
 import { savesMemoryFreeMin } from "../../core/console-limits.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import type { Player } from "../../system/process.ts";
-import { hasCode, listSaves, replaceSave, type SaveFile, saveFileAt } from "./save-files.ts";
+import { hasCode, listSaves, removeFolder, replaceSave, type SaveFile, saveFileAt } from "./save-files.ts";
 
 const lookMs = 1000;
 const settleMs = 100;
@@ -98,7 +98,7 @@ export function createGame(parts: GameParts) {
   const finish = async (): Promise<boolean> => {
     const isDone = await lookInTurn();
     // A left-over folder does no harm.
-    if (isDone) await rm(memory, { recursive: true, force: true }).catch(() => {});
+    if (isDone) await removeFolder(memory).catch(() => {});
     return isDone;
   };
   return {

@@ -11,7 +11,7 @@ import { messageOf } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import { createSerialQueue } from "../../core/serial-queue.ts";
 import type { SavePlace } from "../../players/player.ts";
-import { endOrphans, findSaves, leftGames, newGameFolder, privateFolder, putSaves } from "./bring.ts";
+import { endOrphans, findSaves, leftGames, newGameFolder, openMemory, putSaves } from "./bring.ts";
 import { createGame, type FollowedPlayer, filesFolder, type Game, type GameParts } from "./game.ts";
 
 interface KeeperParts {
@@ -69,12 +69,12 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts) {
   const recover = async () => {
     if (!existsSync(memory)) return;
     try {
-      const folder = await privateFolder(memory);
-      await endOrphans(folder);
+      await using folder = await openMemory(memory);
+      await endOrphans(folder.realPath);
       const target = home();
       const games = await leftGames(folder);
       if (target === undefined && games.length > 0)
-        throw new Error(`set retroarch.saves again, and start the service: they are in ${folder}`);
+        throw new Error(`set retroarch.saves again, and start the service: they are in ${folder.realPath}`);
       if (target !== undefined) left = games.map((game) => open(game, target, undefined));
       if (left.length > 0)
         log.info("saves", "saves of an earlier run are carried over", { games: left.length });
@@ -88,7 +88,8 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts) {
 
   const bringInto = async (path: string, target: string): Promise<Game> => {
     const found = await findSaves(path, target, left);
-    const folder = await newGameFolder(await privateFolder(memory));
+    await using opened = await openMemory(memory);
+    const folder = await newGameFolder(opened);
     try {
       return open(folder, target, await putSaves(found, target, folder));
     } catch (error) {

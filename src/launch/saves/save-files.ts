@@ -122,6 +122,12 @@ export async function replaceSave(
   }
 }
 
+/** Removes the folder with all below it, or the link at its place. Rejects if the folder above it is a link. */
+export async function removeFolder(path: string): Promise<void> {
+  await using above = await openFolder(dirname(path));
+  await rm(join(above.path, basename(path)), { recursive: true, force: true });
+}
+
 /** Links the old version to its backup name, which keeps it when the rename replaces the file. */
 async function keepOld(path: string): Promise<void> {
   await rm(`${path}${backupEnding}`, { force: true }).catch(() => {});
@@ -148,7 +154,7 @@ export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && "code" in error && codes.includes(String(error.code));
 }
 
-interface OpenFolder extends AsyncDisposable {
+export interface OpenFolder extends AsyncDisposable {
   /** Names the open folder by its descriptor; valid until it is closed. */
   readonly path: string;
 }
@@ -162,7 +168,7 @@ const asNew = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constant
  * Opens the folder `below` the folder `top`; with `makes`, missing folders are made and synced. Rejects with `ENOENT` or
  * `ENOTDIR`, and with a sentence if one of them is a link.
  */
-async function openFolder(top: string, below = ".", makes = false): Promise<OpenFolder> {
+export async function openFolder(top: string, below = ".", makes = false): Promise<OpenFolder> {
   let folder = await openOne(top);
   for (const name of below.split("/").filter((part) => part !== "" && part !== ".")) {
     const above = folder;

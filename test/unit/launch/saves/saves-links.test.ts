@@ -1,8 +1,18 @@
 /** Saves beside a malicious player, which may write among the saves and in the game's folder. */
 import { afterEach, expect, test } from "bun:test";
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import {
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { createLog } from "../../../../src/core/log.ts";
 import { createSaveKeeper, type SavedGame } from "../../../../src/launch/saves/keeper.ts";
 import type { Exit } from "../../../../src/system/process.ts";
@@ -129,5 +139,46 @@ test("a save with the longest name that a file can have is kept, without a backu
   await scene.keeper.settled();
   expect(await readFile(join(scene.home, "NES", name), "utf8")).toBe("long");
   expect(scene.keeper.fault()).toBe("");
+  await scene.keeper.close();
+});
+
+test("a player that exchanges the folder in memory for a link at its end does not empty the folder there", async () => {
+  const scene = await openScene();
+  await scene.keeper.close();
+  await mkdir(scene.memory, { mode: 0o700 });
+  const exchange = `
+    const { renameSync, symlinkSync } = require("node:fs");
+    const [memory, own] = process.argv.slice(-2);
+    process.on("SIGTERM", () => {
+      renameSync(memory, memory + "0");
+      symlinkSync(own, memory);
+      process.exit(0);
+    });
+    setInterval(() => {}, 60_000);
+    console.log("ready");`;
+  // The service takes it for a RetroArch of an earlier run, because of its option.
+  const option = `--appendconfig=${scene.memory}/1/settings.cfg`;
+  const orphan = Bun.spawn([process.execPath, "-e", exchange, option, scene.memory, scene.own]);
+  await orphan.stdout.getReader().read();
+  const later = scene.openKeeper();
+  await later.settled();
+  await orphan.exited;
+  expect(await readlink(scene.memory)).toBe(scene.own);
+  expect(await readdir(scene.own)).toEqual(["key.pem"]);
+  await later.close();
+});
+
+test("a folder in memory that becomes a link while the game runs is not removed where the link leads", async () => {
+  const scene = await openScene();
+  const game = await bring(scene);
+  const name = basename(join(game.folder, ".."));
+  await play(game, async () => {
+    await rename(scene.memory, `${scene.memory}0`);
+    await mkdir(join(scene.own, name, "files"), { recursive: true });
+    await writeFile(join(scene.own, name, "cert.pem"), "secret");
+    await symlink(scene.own, scene.memory);
+  });
+  await scene.keeper.settled();
+  expect(await allBelow(join(scene.own, name))).toBe("cert.pem\nfiles");
   await scene.keeper.close();
 });
