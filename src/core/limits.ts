@@ -260,6 +260,7 @@ export const sticksMax = 16; // USB sticks, or their partitions, at the same tim
 export const stickIndexesMax = 8; // Sticks whose index is kept for when they come again: some MB each.
 export const scanComplaintsMax = 100; // Lines of the log for one run of the index; the rest is counted.
 export const coreInfoBytesMax = 64 * 1024; // Of a core's .info file; the longest published one has 20 KB.
+export const retroArchSettingsBytesMax = 1024 * 1024; // Of retroarch.cfg; a complete one has some 100 KB.
 export const firmwareFilesMax = 16; // Of one core that are looked for before a game starts.
 
 // Expressions in scripts.

@@ -2,10 +2,9 @@
  * BIOS files that a game needs, by the core's `.info` file (docs.libretro.com, "Core info files"). A table adds systems
  * whose games need a file that cores call optional. One of several files is enough; which one depends on the game's region.
  */
-import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { coreInfoBytesMax, firmwareFilesMax } from "../core/limits.ts";
-import { type ServiceEnvironment, statedFolders } from "./retroarch-cores.ts";
+import { readStart, type ServiceEnvironment, statedFolders } from "./retroarch-cores.ts";
 
 export interface Firmware {
   /** Below RetroArch's `system_directory`. */
@@ -72,12 +71,8 @@ function isLike(path: string, names: readonly string[]): boolean {
 
 function readListed(core: string, folders: readonly string[]): readonly ListedFirmware[] {
   for (const folder of folders) {
-    try {
-      const text = readFileSync(join(folder, `${core}_libretro.info`), "utf8");
-      return firmwareIn(text.slice(0, coreInfoBytesMax));
-    } catch {
-      // The next folder may have it.
-    }
+    const text = readStart(join(folder, `${core}_libretro.info`), coreInfoBytesMax);
+    if (text !== undefined) return firmwareIn(text);
   }
   return [];
 }
@@ -85,11 +80,14 @@ function readListed(core: string, folders: readonly string[]): readonly ListedFi
 /** `firmware0_path = "x.bin"`, `firmware0_opt = "false"`, and `(!) x.bin (md5): ...` in the notes. */
 export function firmwareIn(text: string): readonly ListedFirmware[] {
   const values = new Map(
-    [...text.matchAll(/^\s*(\w+)\s*=\s*"([^"\n]*)"/gm)].map(([, key = "", value = ""]) => [key, value]),
+    [...text.matchAll(/^[ \t]*(\w+)[ \t]*=[ \t]*"([^"\n]*)"/gm)].map(([, key = "", value = ""]) => [
+      key,
+      value,
+    ]),
   );
   const sums = new Map(
-    [...(values.get("notes") ?? "").matchAll(/\(!\)\s*([^|()]+?)\s*\(md5\):?\s*([0-9a-f]{32})/gi)].map(
-      ([, name = "", sum = ""]) => [name.toLowerCase(), sum.toLowerCase()],
+    [...(values.get("notes") ?? "").matchAll(/\(!\)([^|()]+)\(md5\):?\s*([0-9a-f]{32})/gi)].map(
+      ([, name = "", sum = ""]) => [name.trim().toLowerCase(), sum.toLowerCase()],
     ),
   );
   const found: ListedFirmware[] = [];

@@ -2,9 +2,10 @@
  * Libretro cores: the cores for each system, the usual one first, and their folders. The name of a core is that of its file,
  * `<name>_libretro.so`, as docs.libretro.com lists them.
  */
-import { readdirSync, readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
+import { retroArchSettingsBytesMax } from "../core/limits.ts";
 
 /** By system id. Systems with the same cores share a row. */
 const rows: readonly (readonly [systems: string, cores: string])[] = [
@@ -169,12 +170,27 @@ export function statedFolders(key: string, environment: ServiceEnvironment): rea
 
 /** `libretro_directory = "/folder"` in a settings file of RetroArch. */
 function statedFolder(file: string, key: string): string | undefined {
+  // `\s` would match all empty lines after each line's start, and take minutes for a file of them.
+  const line = new RegExp(`^[ \\t]*${key}[ \\t]*=[ \\t]*"([^"\\n]+)"`, "m");
+  const [, folder] = line.exec(readStart(file, retroArchSettingsBytesMax) ?? "") ?? [];
+  return folder === "default" ? undefined : folder;
+}
+
+/** The text of a plain file, up to this size; undefined without one. Players may write these files. */
+export function readStart(path: string, bytesMax: number): string | undefined {
   try {
-    const line = new RegExp(`^\\s*${key}\\s*=\\s*"([^"]+)"`, "m");
-    const [, folder] = line.exec(readFileSync(file, "utf8")) ?? [];
-    return folder === "default" ? undefined : folder;
+    // Without O_NONBLOCK, opening a FIFO waits for its writer.
+    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const found = fstatSync(file);
+      if (!found.isFile()) return undefined;
+      const bytes = Buffer.alloc(Math.min(found.size, bytesMax));
+      return bytes.toString("utf8", 0, readSync(file, bytes, 0, bytes.length, 0));
+    } finally {
+      closeSync(file);
+    }
   } catch {
-    // RetroArch has never run on this device.
+    // RetroArch has never run on this device, or has no such file.
     return undefined;
   }
 }

@@ -153,3 +153,45 @@ test.skipIf(!existsSync(debian)).each([
 ])("Debian's info file of %s says what %s needs", (core, system, count) => {
   expect(neededFirmware(system, `/x/${core}_libretro.so`, [debian])).toHaveLength(count);
 });
+
+/** The needs of a game, by a process of its own, which a test can end although it is blocked. */
+function needsIn(folder: string): string {
+  const module = join(import.meta.dir, "../../../../src/players/firmware.ts");
+  const script = `
+    const { infoFolders, neededFirmware } = await import(${JSON.stringify(module)});
+    const core = "/cores/swanstation_libretro.so";
+    const environment = { HOME: ${JSON.stringify(folder)} };
+    console.log(JSON.stringify(neededFirmware("NES", core, infoFolders(core, environment))));`;
+  const asked = Bun.spawnSync([process.execPath, "-e", script], { timeout: 10_000 });
+  return asked.exitedDueToTimeout === true ? "blocked" : `${asked.stdout}${asked.stderr}`.trim();
+}
+
+const wanted = 'firmware0_path = "x.bin"\nfirmware0_opt = "false"\n';
+
+test("a FIFO in the place of a file that players may write does not block the service", async () => {
+  const { folder, put } = await machine({});
+  await mkdir(join(folder, ".config/retroarch"), { recursive: true });
+  Bun.spawnSync(["mkfifo", join(folder, ".config/retroarch/retroarch.cfg")]);
+  expect(needsIn(folder)).toBe("[]");
+  await rm(join(folder, ".config/retroarch/retroarch.cfg"));
+  await put(".config/retroarch/retroarch.cfg", `libretro_info_path = "${folder}/info"\n`);
+  await mkdir(join(folder, "info"));
+  Bun.spawnSync(["mkfifo", join(folder, "info/swanstation_libretro.info")]);
+  expect(needsIn(folder)).toBe("[]");
+});
+
+test.each([
+  ["an info file of empty lines", wanted + "\n".repeat(64 * 1024 - wanted.length)],
+  ["an info file with notes of spaces", `${wanted}notes = "(!)${" ".repeat(60 * 1024)}"`],
+])("%s cannot block the service", async (_name, info) => {
+  const { folder, put } = await machine({});
+  await put(".config/retroarch/retroarch.cfg", `libretro_info_path = "${folder}/info"\n`);
+  await put("info/swanstation_libretro.info", info);
+  expect(needsIn(folder)).toBe('[{"path":"x.bin","isOptional":false}]');
+});
+
+test("settings of empty lines cannot block the service", async () => {
+  const { folder, put } = await machine({});
+  await put(".config/retroarch/retroarch.cfg", "\n".repeat(512 * 1024));
+  expect(needsIn(folder)).toBe("[]");
+});
