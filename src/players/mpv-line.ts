@@ -8,9 +8,15 @@
  * The line is a socket that mpv inherits as descriptor 3 (`--input-ipc-client=fd://3`), so that no other program has it.
  */
 import { closeSync, writeSync } from "node:fs";
-import type { Clock } from "../core/clock.ts";
+import { type Clock, sleep } from "../core/clock.ts";
 import { failed, type ServiceError } from "../core/errors.ts";
-import { playerLineBytesMax, playerRequestsMax } from "../core/limits.ts";
+import { jsonExcess } from "../core/json-excess.ts";
+import {
+  playerBytesASecondMax,
+  playerLineBytesMax,
+  playerLinesASecondMax,
+  playerRequestsMax,
+} from "../core/limits.ts";
 
 type MpvMessage =
   | { readonly kind: "answer"; readonly id: number; readonly error: string; readonly data: unknown }
@@ -31,8 +37,11 @@ export function openMpvLine(
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let lastId = 0;
   let isOpen = true;
+  const closing = new AbortController();
   const reader = Bun.file(line).stream().getReader();
+  let lines = 0;
   const cut = cutLines(playerLineBytesMax, (text) => {
+    lines += 1;
     const message = messageIn(text);
     if (message.kind === "event") onEvent(message.name, message.facts);
     if (message.kind !== "answer") return;
@@ -43,8 +52,13 @@ export function openMpvLine(
   const hangUp = () => {
     for (const { reject } of waiting.values()) reject(gone());
   };
+  const keepPace = createPace(clock, closing.signal);
   void (async () => {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) cut(read.value);
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      lines = 0;
+      cut(read.value);
+      await keepPace(Math.max(lines / playerLinesASecondMax, read.value.length / playerBytesASecondMax));
+    }
   })()
     // After any end, no further message comes.
     .catch(() => {})
@@ -70,6 +84,7 @@ export function openMpvLine(
       if (!isOpen) return;
       isOpen = false;
       hangUp();
+      closing.abort();
       // The reader must release the descriptor before another file can get its number.
       void reader
         .cancel()
@@ -79,8 +94,23 @@ export function openMpvLine(
   };
 }
 
-/** The message of one line. A line that is not JSON is noise. */
+const burstMs = 1000;
+
+/** A token bucket: waits after what was read, in seconds of the permitted rate, so that a flood stays in the player's socket. */
+function createPace(clock: Clock, closing: AbortSignal): (seconds: number) => Promise<void> {
+  let paidUntilMs = 0;
+  return async (seconds) => {
+    const nowMs = performance.now();
+    paidUntilMs = Math.max(paidUntilMs, nowMs) + seconds * 1000;
+    const waitMs = paidUntilMs - nowMs - burstMs;
+    if (waitMs > 0) await sleep(clock, waitMs, closing);
+  };
+}
+
+/** The message of one line. A line that is not a JSON object, or is nested too deep, is noise. */
 export function messageIn(text: string): MpvMessage {
+  // A parser takes 9 ms for 64 KiB of opening brackets.
+  if (!text.startsWith("{") || jsonExcess(text) !== undefined) return { kind: "noise" };
   const value = parsed(text);
   if (typeof value !== "object" || value === null) return { kind: "noise" };
   const facts: Readonly<Record<string, unknown>> = { ...value };

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { systemClock } from "../../../src/core/clock.ts";
-import { playerRequestsMax } from "../../../src/core/limits.ts";
+import { playerBytesASecondMax, playerRequestsMax } from "../../../src/core/limits.ts";
 import { startMpv } from "../../../src/players/mpv.ts";
 import { cutLines, messageIn } from "../../../src/players/mpv-line.ts";
 import type { PlayerOrder } from "../../../src/players/player.ts";
@@ -62,6 +62,8 @@ test("a message is an answer, an event or noise, and nothing throws", () => {
   expect(messageIn('{"event":"end-file","reason":"eof"}')).toMatchObject({ kind: "event", name: "end-file" });
   for (const noise of ["", "null", "7", "[]", "{", '{"event":1}', '{"request_id":"3","error":"success"}'])
     expect(messageIn(noise)).toEqual({ kind: "noise" });
+  const deep = `${"[".repeat(1000)}${"]".repeat(1000)}`;
+  expect(messageIn(`{"event":"idle","data":${deep}}`).kind).toBe("noise");
   fc.assert(fc.property(fc.oneof(fc.string(), fc.json()), (text) => messageIn(text).kind !== undefined));
 });
 
@@ -287,3 +289,30 @@ test("mpv that acknowledged a seek, and begins it late, is at the target of the 
     await player.process.stop(1000);
   }
 });
+
+test("a flood of events from mpv waits in its socket, and its last event still arrives", async () => {
+  const [seconds, lineBytes] = [4, 1024];
+  const pause = (isPaused: boolean) =>
+    `printf '{"event":"property-change","name":"pause","data":${isPaused}}\\n' >&3`;
+  const event = `{"event":"idle","data":"${"x".repeat(lineBytes)}"}`;
+  const flood = `yes '${event}' | head -n ${(seconds * playerBytesASecondMax) / lineBytes} >&3`;
+  const changes: { isPaused: boolean; atMs: number }[] = [];
+  const last = Promise.withResolvers<void>();
+  const player = startMpv(order(`${pause(true)}; ${flood}; ${pause(false)}; exec sleep 600`), {
+    clock: systemClock,
+    volume: undefined,
+    onPause(isPaused) {
+      changes.push({ isPaused, atMs: performance.now() });
+      if (!isPaused) last.resolve();
+    },
+  });
+  try {
+    await last.promise;
+    expect(changes.map(({ isPaused }) => isPaused)).toEqual([true, false]);
+    const [first = 0, second = 0] = changes.map(({ atMs }) => atMs);
+    // The flood of the first second is read at once. The last piece, of less than a second, is read before its pause.
+    expect(second - first).toBeGreaterThan(1000);
+  } finally {
+    await player.process.stop(1000);
+  }
+}, 30_000);
