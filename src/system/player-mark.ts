@@ -3,7 +3,7 @@
  * limit since 2.4.25. Every descendant inherits it, through execve(2), setsid(2) and a cleared environment, and only
  * CAP_SYS_RESOURCE, which no player has, could raise it. Each process may read the limits of all others (proc(5)).
  */
-import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import { codeOf } from "../core/errors.ts";
 import { holdersMsMax } from "../core/limits.ts";
@@ -63,7 +63,8 @@ export async function holdersOf(
     // A second holder changes nothing unless it is a player.
     if (mark === "other" && byOthers.size === links.size) continue;
     const descriptors = descriptorsOf(pid, folder);
-    if (descriptors === undefined && mark === "player" && isRunning(pid, folder)) return found(false);
+    const isHiding = descriptors === undefined && mark === "player";
+    if (isHiding && isOfUser(pid, uid, folder) && isRunning(pid, folder)) return found(false);
     for (const descriptor of descriptors ?? []) {
       await rest();
       const link = linkOf(`${folder}/${pid}/fd/${descriptor}`);
@@ -114,10 +115,15 @@ function linkOf(path: string): string {
   }
 }
 
-/** A service of root serves players that changed their user, so each process may be one. */
+/**
+ * Whether a process may be a player of a service of this user: one of its user ids is that user's (proc(5), `status`). A player cannot
+ * change its ids, unless the service is root. The owner of the folder does not show this, because it is root if the process hides.
+ */
 function isOfUser(pid: number, uid: number, folder: string): boolean {
   try {
-    return uid === 0 || statSync(`${folder}/${pid}`).uid === uid;
+    const status = readFileSync(`${folder}/${pid}/status`, "latin1");
+    const ids = /^Uid:\s+(.*)$/m.exec(status)?.[1] ?? "";
+    return uid === 0 || ids === "" || ids.split(/\s+/).includes(String(uid));
   } catch (error) {
     return !isGone(error);
   }

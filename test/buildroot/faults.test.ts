@@ -150,7 +150,9 @@ test("make image wants one version of Buildroot, and says which one it found", a
 
 test("a package of ours needs no library of udev that Buildroot 2025.05 lacks", async () => {
   const packages = join(root, "buildroot/package");
-  const files = (await readdir(packages, { recursive: true })).filter((name) => /\.mk$|Config\.in$/.test(name));
+  const files = (await readdir(packages, { recursive: true })).filter((name) =>
+    /\.mk$|Config\.in$/.test(name),
+  );
   const needs: string[] = [];
   for (const name of files) {
     const content = await readFile(join(packages, name), "utf8");

@@ -24,14 +24,18 @@ interface Fake {
   /** Inodes of sockets; undefined for a process that does not show its descriptors. */
   readonly sockets: readonly number[] | undefined;
   readonly state?: string;
+  readonly uid?: number;
 }
+
+const statusOf = (uid: number) => `Name:\tx\nUid:\t${uid}\t${uid}\t${uid}\t${uid}\nGid:\t0\t0\t0\t0\n`;
 
 async function makeProcesses(all: Readonly<Record<string, Fake>>) {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-proc-"));
-  for (const [pid, { limits: text = ofOther, sockets, state = "S" }] of Object.entries(all)) {
+  for (const [pid, { limits: text = ofOther, sockets, state = "S", uid = user }] of Object.entries(all)) {
     await mkdir(join(folder, pid));
     await writeFile(join(folder, pid, "limits"), text);
     await writeFile(join(folder, pid, "stat"), `${pid} (a ) Z) ${state} 1 1 1`);
+    await writeFile(join(folder, pid, "status"), statusOf(uid));
     if (sockets === undefined) continue;
     await mkdir(join(folder, pid, "fd"));
     await symlink("/dev/null", join(folder, pid, "fd/0"));
@@ -65,6 +69,7 @@ test("a process of which the kernel shows no limits is hidden, and one that has 
   expect(markOf(7, processes.folder)).toBe("ended");
   // A folder cannot be read as a file.
   await mkdir(join(processes.folder, "8/limits"), { recursive: true });
+  await writeFile(join(processes.folder, "8/status"), statusOf(user));
   expect(markOf(8, processes.folder)).toBe("hidden");
   expect(await processes.holders("1")).toMatchObject({ isComplete: false });
 });
@@ -98,6 +103,14 @@ test("a player that hides its descriptors may hold every socket, until it has en
     });
     expect(await processes.holders("81")).toMatchObject({ isComplete });
   }
+});
+
+test("a player of another user that hides its descriptors makes no caller uncertain", async () => {
+  const player = { limits: ofPlayer, sockets: undefined, uid: 54321 };
+  await using processes = await makeProcesses({ 7: player, 8: { sockets: [81] } });
+  const { isComplete } = await holdersOf(new Set(["81"]), 12345, processes.folder);
+  expect(isComplete).toBe(true);
+  expect(await holdersOf(new Set(["81"]), 54321, processes.folder)).toMatchObject({ isComplete: false });
 });
 
 test("an ordinary process that hides its descriptors is no player, but its sockets are not known", async () => {
