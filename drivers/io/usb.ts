@@ -101,7 +101,7 @@ async function setKernelAside(
 
 let loading: Promise<Addon> | undefined;
 
-/** The addon. A compiled binary unpacks it into the folder for temporary files and loads it from there. */
+/** The addon. A compiled binary unpacks it into a folder of its own (src/system/addon-folder.ts). */
 async function load(path: string): Promise<Addon> {
   try {
     loading ??=
@@ -112,7 +112,7 @@ async function load(path: string): Promise<Addon> {
   } catch (error) {
     // The next opening tries again, because the owner may have made the folder writable.
     loading = undefined;
-    const why = `USB support cannot be loaded (${messageOf(error)}): the folder in TMPDIR must be writable and not noexec`;
+    const why = `USB support cannot be loaded (${messageOf(error)}): the folder for addons must be writable and not noexec`;
     throw readerGone(path, why, error);
   }
 }

@@ -5,6 +5,8 @@ import { version as packageVersion } from "../../package.json";
 /** Plain semver, because known clients switch features by it. */
 export const tapdeckVersion: string = packageVersion;
 export const platform = "linux";
+/** False if it runs from its sources. */
+export const isCompiled: boolean = Bun.main.startsWith("/$bunfs/");
 
 /** The environment without variables of the runtime, with which this program would restart itself (`clean-start.ts`). */
 export const plainEnvironment: Readonly<Record<string, string | undefined>> = Object.fromEntries(
@@ -38,15 +40,13 @@ export function lowerPriority(): void {
 }
 
 /** Becomes a fresh start of this program with the same arguments, in the same process, so that its supervisor sees no end. */
-export function restartProgram(): void {
-  const isCompiled = Bun.main.startsWith("/$bunfs/");
+export function restartProgram(environment: typeof plainEnvironment = process.env): void {
   const words = [process.execPath, ...(isCompiled ? [] : [Bun.main]), ...process.argv.slice(2)];
-  process.execve?.(process.execPath, words);
+  process.execve?.(process.execPath, words, { ...environment });
 }
 
 /** The command that starts this program with `argument`. Only a program that is not compiled needs the path of its source. */
 export function ownCommand(argument: string, source: string): readonly string[] {
-  const isCompiled = Bun.main.startsWith("/$bunfs/");
   return [process.execPath, ...(isCompiled ? [] : [source]), argument];
 }
 

@@ -4,6 +4,7 @@ import { chmod, mkdir, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { exitCodes, messageOf, StartError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { prepareAddonFolder } from "./addon-folder.ts";
 
 /** The secrets of clients, the history, and the keys of certificates. */
 const secretFiles = /^(tapdeck\.db.*|audit.*\.jsonl|tls\/.*key.*\.pem.*)$/;
@@ -16,7 +17,7 @@ const ownerAlone = 0o700;
 const groupSearches = 0o010;
 const sticky = 0o1000;
 
-/** Makes the data folder, and closes its secrets to other users. Throws `StartError` if it cannot be made. */
+/** Makes the data folder, closes its secrets to other users, and prepares the folder for addons. Throws `StartError` if it cannot be made. */
 export async function prepareDataFolder(folder: string, log: Log): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -28,6 +29,7 @@ export async function prepareDataFolder(folder: string, log: Log): Promise<void>
     );
   }
   await closeToOthers(folder, log);
+  prepareAddonFolder(folder, process.env, log);
 }
 
 /**

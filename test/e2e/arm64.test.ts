@@ -26,12 +26,14 @@ test("the arm64 binary answers ping and version on an emulated Cortex-A53", asyn
 
 test("the arm64 binary carries node-hid's addon for its processor, and does without its libraries where they lack", async () => {
   await using place = await makePlace(readerConfig("toypad:/dev/null"));
-  await using service = await startTapdeck(place, ["env", `TMPDIR=${place.folder}`, ...emulator, binary]);
+  // The emulator cannot start a program of its processor again, so the folder for addons is set here.
+  const folder = join(place.folder, "addons");
+  await using service = await startTapdeck(place, ["env", `TMPDIR=${folder}`, ...emulator, binary]);
   await eventually(async () =>
     expect(JSON.stringify(await service.client.call("health"))).toContain("no HID device"),
   );
-  const [unpacked = ""] = (await readdir(place.folder)).filter((name) => name.endsWith(".node"));
+  const [unpacked = ""] = await readdir(folder);
   const addon = join(import.meta.dir, "../../node_modules/node-hid/prebuilds/HID_hidraw-linux-arm64");
-  const bytes = await readFile(join(place.folder, unpacked));
+  const bytes = await readFile(join(folder, unpacked));
   expect(bytes.equals(await readFile(join(addon, "node-napi-v4.node")))).toBe(true);
 }, 120_000);

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { eventually } from "../helpers/processes.ts";
-import { makePlace, program, type Running, readerConfig, startTapdeck } from "../helpers/tapdeck.ts";
+import { makePlace, type Running, readerConfig, startTapdeck } from "../helpers/tapdeck.ts";
 
 const root = join(import.meta.dir, "../..");
 const addonOf = (target: string) =>
@@ -18,12 +18,12 @@ async function faultOf({ client }: Running): Promise<string> {
 
 test("a HID reader in the config makes the binary load the addon that it carries, and is listed with its reason", async () => {
   await using place = await makePlace(named);
-  await using service = await startTapdeck(place, ["env", `TMPDIR=${place.folder}`, program]);
+  await using service = await startTapdeck(place);
   await eventually(async () => expect(await faultOf(service)).toContain("/dev/null"));
   expect(await faultOf(service)).toContain("it is no HID device");
-  const unpacked = (await readdir(place.folder)).filter((name) => name.endsWith(".node"));
+  const unpacked = await readdir(join(place.folder, "addons"));
   expect(unpacked.length).toBe(1);
-  const bytes = await readFile(join(place.folder, unpacked[0] ?? ""));
+  const bytes = await readFile(join(place.folder, "addons", unpacked[0] ?? ""));
   expect(bytes.equals(await readFile(addonOf(process.arch === "arm64" ? "arm64" : "x64")))).toBe(true);
   expect(await readFile(`/proc/${service.pid}/maps`, "utf8")).toContain(".node");
   // The other parts of the service still work.
@@ -32,8 +32,8 @@ test("a HID reader in the config makes the binary load the addon that it carries
 
 test("without a HID reader no addon is unpacked or loaded", async () => {
   await using place = await makePlace("[readers]\ndetect = true\n");
-  await using service = await startTapdeck(place, ["env", `TMPDIR=${place.folder}`, program]);
+  await using service = await startTapdeck(place);
   await service.client.call("readers");
-  expect((await readdir(place.folder)).filter((name) => name.endsWith(".node"))).toEqual([]);
+  expect(await readdir(join(place.folder, "addons"))).toEqual([]);
   expect(await readFile(`/proc/${service.pid}/maps`, "utf8")).not.toContain(".node");
 });

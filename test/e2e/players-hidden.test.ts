@@ -3,11 +3,11 @@
  * computer whose settings name files by full paths.
  */
 import { expect, test } from "bun:test";
-import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { eventually } from "../helpers/processes.ts";
 import { makeServedPlace, reported, shellLauncher } from "../helpers/served-place.ts";
-import { makePlace, noReaders, program, startTapdeck } from "../helpers/tapdeck.ts";
+import { makePlace, noReaders, program, readerConfig, startTapdeck } from "../helpers/tapdeck.ts";
 
 /** Words: places, then the media file. Reports each success; what it destroys comes last. */
 const thief = `
@@ -176,4 +176,34 @@ test("players of a run folder that is the service's alone get one in it for thei
   await using service = await served.start();
   const folder = served.at("run/tapdeck/players");
   expect(await reported(service, file)).toEqual([`${folder} ${folder} ${folder}`]);
+});
+
+/** Word: the service's folder for addons, then the media file. Reports each addon that can be read or changed. */
+const patcher = `
+for file; do :; done
+for addon in "\${TMPDIR:-/tmp}"/.bun-* "$1"/.bun-*; do
+  [ -e "$addon" ] || continue
+  for way in "<" ">>"; do ( eval ": $way\\"\\$addon\\"" ) 2>/dev/null && echo "$way $addon"; done
+done >"$(dirname "$file")/found"
+mv "$(dirname "$file")/found" "$(dirname "$file")/report"
+`;
+
+test("a player changes no native addon that the service has mapped, and none of an earlier start is left", async () => {
+  await using place = await makePlace();
+  const folder = await realpath(await mkdtemp("/var/tmp/tapdeck-temporary-"));
+  await using made = new AsyncDisposableStack();
+  made.defer(() => rm(folder, { recursive: true, force: true }));
+  const own = join(place.folder, "addons");
+  await mkdir(own);
+  await writeFile(join(own, ".bun-1-0000000000000000.node"), "of an earlier start");
+  await place.config(readerConfig("toypad:/dev/null") + shellLauncher("patch", patcher, own));
+  const file = await place.file("patch/Game.patch");
+  await using service = await startTapdeck(place, ["env", `TMPDIR=${folder}`, program]);
+  await eventually(async () =>
+    expect(JSON.stringify(await service.client.call("health"))).toContain("it is no HID device"),
+  );
+  expect(await reported(service, file)).toEqual([]);
+  const mapped = (await readFile(`/proc/${service.pid}/maps`, "utf8")).match(/\S*\.node/)?.[0] ?? "";
+  expect(dirname(mapped)).toBe(await realpath(own));
+  expect(await readdir(own)).toEqual([basename(mapped)]);
 });

@@ -20,9 +20,10 @@ const binaries = {
 const canMount = process.getuid?.() === 0 && Bun.which("unshare") !== null;
 
 /**
- * The command, in a namespace in which sysfs shows one reader and no other device, with this folder for temporary files.
+ * The command, in a namespace in which sysfs shows one reader and no other device. The folder for addons is a file system with these
+ * options. It is set here because an emulator cannot start a program of its processor again.
  */
-async function withReader({ folder }: Place, temporary: string, command: readonly string[]) {
+async function withReader({ folder }: Place, options: string, command: readonly string[]) {
   const tree = join(folder, "sys");
   const files: Record<string, string | Uint8Array> = {
     "1-1/idVendor": "072f\n",
@@ -44,43 +45,42 @@ async function withReader({ folder }: Place, temporary: string, command: readonl
     await mkdir(join(tree, "bus/usb/devices", name), { recursive: true });
   for (const [name, content] of Object.entries(files))
     await writeFile(join(tree, "bus/usb/devices", name), content);
+  const addons = join(folder, "addons");
+  await mkdir(addons, { mode: 0o700 });
   const script =
-    'mount -t tmpfs none /sys && cp -r "$1/." /sys && export TMPDIR="$2" && shift 2 && exec "$@"';
-  return ["unshare", "--mount", "sh", "-ec", script, "sh", tree, temporary, ...command];
+    'mount -t tmpfs none /sys && cp -r "$1/." /sys && export TMPDIR="$2" && mount -t tmpfs -o "$3" none "$2" && shift 3 && exec "$@"';
+  return ["unshare", "--mount", "sh", "-ec", script, "sh", tree, addons, options, ...command];
 }
 
 const machines = process.arch === "x64" ? (["x64", "arm64"] as const) : (["arm64"] as const);
 for (const machine of machines) {
+  // The emulator of the other processor maps code without asking for execution.
+  const unusable = machine === process.arch ? "noexec" : "ro";
   describe.skipIf(!canMount)(
     `the ${machine} binary (needs root and unshare, to show a device that is none)`,
     () => {
       test("loads its addon for a detected reader, which it lists with what is wrong", async () => {
         await using place = await makePlace();
-        const temporary = join(place.folder, "tmp");
-        await mkdir(temporary);
-        await using service = await startTapdeck(
-          place,
-          await withReader(place, temporary, binaries[machine]),
-        );
+        await using service = await startTapdeck(place, await withReader(place, "exec", binaries[machine]));
         // The reader has no node.
         await eventually(() =>
           expect(service.log()).toContain("1-1: there is no such device: is it plugged in?"),
         );
-        expect((await readdir(temporary)).filter((name) => name.endsWith(".node"))).toHaveLength(1);
+        expect(await readdir(`/proc/${service.pid}/root${place.folder}/addons`)).toHaveLength(1);
         const { readers } = await service.client.call("readers");
         expect(readers).toMatchObject([{ driver: "acr122u-usb", path: "1-1", connected: false }]);
       }, 120_000);
 
       test("that has no folder to unpack it says so, in its log and to all who ask for its health", async () => {
         await using place = await makePlace();
-        await using service = await startTapdeck(place, await withReader(place, "/proc", binaries[machine]));
+        await using service = await startTapdeck(place, await withReader(place, unusable, binaries[machine]));
         const reason = "USB support cannot be loaded";
         await eventually(() => expect(service.log()).toContain(reason));
         const health = () => service.client.call("health");
         await eventually(async () => expect((await health()).status).toBe("degraded"));
         const told = (await health()).checks.find(({ name }) => name === "readers");
         expect(told?.reason).toContain(reason);
-        expect(told?.reason).toContain("TMPDIR must be writable and not noexec");
+        expect(told?.reason).toContain("the folder for addons must be writable and not noexec");
       }, 120_000);
     },
   );
