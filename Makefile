@@ -54,7 +54,7 @@ dist/tapdeck-linux-%: $(SOURCES) package-lock.json tools/build.ts tools/addons.t
 	@$(BUN) tools/build.ts $*
 
 # It is for this machine's programs; packages and images compile their own copies.
-dist/tapdeck-confine: watchdog/tapdeck-confine.c watchdog/places.h watchdog/spare.h
+dist/tapdeck-confine: watchdog/tapdeck-confine.c watchdog/places.h watchdog/sockets.h watchdog/spare.h
 	@mkdir -p dist
 	@if command -v cc >/dev/null; then cc -std=c11 -Wall -Wextra -Werror -O2 -static -s $< -o $@; \
 	else echo "no C compiler: players run unconfined, and health says so. Install gcc to change that."; fi

@@ -15,22 +15,18 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "places.h"
+#include "sockets.h"
 #include "spare.h"
 
 /* include/uapi/linux/landlock.h, because a toolchain may have older headers than the kernel. Bits 4 to 12 change a folder's entries. */
 enum { write_file = 1 << 1, read_file = 1 << 2, change_entries = 0x1ff << 4, refer = 1 << 13, cut_file = 1 << 14 };
-enum { create_ruleset = 444, add_rule = 445, restrict_self = 446, io_uring_setup = 425, path_bytes_max = 4096,
+enum { create_ruleset = 444, add_rule = 445, restrict_self = 446, path_bytes_max = 4096,
   cap_sys_admin = 21, cap_sys_resource = 24, cap_perfmon = 38, limit_locks = 10 };
 struct ruleset { uint64_t files, net, scoped; };
 struct rule { uint64_t access; int32_t at; } __attribute__((packed));
@@ -68,23 +64,6 @@ static void allow_within(int ruleset, int folder, const char *path, enum reach a
   if (entries != NULL) closedir(entries);
 }
 
-#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-#define SKIP(relation, value, where, otherwise) BPF_JUMP(BPF_JMP | BPF_K | (relation), value, where, otherwise)
-#define END(result) BPF_STMT(BPF_RET | BPF_K, result)
-
-/* Landlock covers only TCP, and only from Linux 6.7 on. This filter refuses all other sockets, in every ABI. */
-static bool go_offline(void) {
-  struct sock_filter steps[] = {
-      LOAD(arch), SKIP(BPF_JEQ, AUDIT_ARCH_X86_64, 1, 0), SKIP(BPF_JEQ, AUDIT_ARCH_AARCH64, 0, 8),
-      LOAD(nr), SKIP(BPF_JGE, 0x40000000, 6, 0), /* System calls of x32. */
-      SKIP(BPF_JEQ, io_uring_setup, 5, 0), SKIP(BPF_JEQ, SYS_socket, 0, 3), /* Both make sockets. */
-      LOAD(args[0]), SKIP(BPF_JEQ, AF_UNIX, 1, 0), SKIP(BPF_JEQ, AF_NETLINK, 0, 2), /* udev reports gamepads there. */
-      END(SECCOMP_RET_ALLOW), END(SECCOMP_RET_ERRNO | ENOSYS), END(SECCOMP_RET_ERRNO | EAFNOSUPPORT),
-  };
-  signal(SIGPIPE, SIG_IGN); /* A player that outlives the reader of its output can still save its game. */
-  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &(struct sock_fprog){sizeof steps / sizeof *steps, steps}) == 0;
-}
-
 int main(int count, char **words) {
   int is_probe = count == 2 && strcmp(words[1], "--probe") == 0, is_offline = is_probe, at = 1, from = -1;
   for (; !is_probe && at < count && strcmp(words[at], "--") != 0; at++)
@@ -105,7 +84,7 @@ int main(int count, char **words) {
   /* With the first two root reads environments in spite of Landlock (kernel/fork.c, mm_access), and with the third it removes the mark. */
   for (const int *cap = (int[]){cap_sys_admin, cap_perfmon, cap_sys_resource, 0}; *cap != 0; cap++) prctl(PR_CAPBSET_DROP, *cap, 0, 0, 0);
   if (syscall(SYS_prlimit64, 0, limit_locks, (uint64_t[]){0, 0}, NULL) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-      syscall(restrict_self, ruleset, 0) || (is_offline && !go_offline()))
+      syscall(restrict_self, ruleset, 0) || !(is_offline ? go_offline() : share_no_port()))
     give_up(126, "it cannot be confined", strerror(errno));
   if (is_probe) return 0;
   execv(program[0], program + 1);

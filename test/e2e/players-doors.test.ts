@@ -83,6 +83,42 @@ for (const uid of users) {
   );
 }
 
+/** Tries to listen at the port in each form, and writes a line for each. */
+const sharer = `
+import os, socket, sys
+port, order = int(sys.argv[1]), sys.argv[2]
+found = []
+for option in socket.SO_REUSEADDR, socket.SO_REUSEPORT:
+    for address in "127.0.0.1", "0.0.0.0", "::1", "::":
+        with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as line:
+            try:
+                line.setsockopt(socket.SOL_SOCKET, option, 1)
+                line.bind((address, port))
+                line.listen()
+                found.append(f"listens at {address} with option {option}")
+            except OSError:
+                pass
+with open(f"{order}.new", "w") as report:
+    report.write("\\n".join(found))
+os.rename(f"{order}.new", f"{order}.report")
+`;
+
+for (const listen of [`[]`, `["127.0.0.1", "::1"]`])
+  test.skipIf(!canRun)(`a player cannot listen beside a service that listens at ${listen}`, async () => {
+    await using place = await makePlace();
+    const command = ["/usr/bin/python3", "-c", sharer, String(place.port), "{path}"];
+    await writeFile(
+      join(place.folder, "config.toml"),
+      `[api]\nport = ${place.port}\ntls_port = 0\nlisten = ${listen}\n${noReaders}
+[[launchers]]\nid = "doors"\nextensions = [".doors"]\ncommand = ${JSON.stringify(command)}\n`,
+    );
+    await using service = await startTapdeck(place);
+    const order = await place.file("share.doors", "");
+    await service.client.call("launch", order);
+    await eventuallyExists(`${order}.report`);
+    expect(await readFile(`${order}.report`, "utf8")).toBe("");
+  });
+
 const refusals: Found = {
   "socket file, POST": "403",
   "socket file, WebSocket": "403",

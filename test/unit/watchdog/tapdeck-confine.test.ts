@@ -8,7 +8,9 @@ import { hasMark } from "../../../src/system/player-mark.ts";
 import { eventually } from "../../helpers/processes.ts";
 
 const source = join(import.meta.dir, "../../../watchdog/tapdeck-confine.c");
-const headers = ["places.h", "spare.h"].map((name) => join(import.meta.dir, "../../../watchdog", name));
+const headers = ["places.h", "sockets.h", "spare.h"].map((name) =>
+  join(import.meta.dir, "../../../watchdog", name),
+);
 let folder = "";
 let program = "";
 
@@ -177,6 +179,18 @@ test("a program has the mark of players, and root has no right to remove it", ()
   const bounding = BigInt(`0x${/^CapBnd:\s+(\S+)/m.exec(out)?.[1]}`);
   const [sysAdmin, sysResource, perfmon] = [21n, 24n, 38n]; // linux/capability.h.
   for (const right of [sysAdmin, sysResource, perfmon]) expect((bounding >> right) & 1n).toBe(0n);
+});
+
+test("a player cannot share a port, in whichever way it asks", () => {
+  const asking = join(folder, "share-port");
+  const code = join(import.meta.dir, "../../programs/share-port.c");
+  expect(Bun.spawnSync(["cc", code, "-o", asking]).stderr.toString()).toBe("");
+  const [noOption, noCall] = [92, 38]; // ENOPROTOOPT and ENOSYS (asm-generic/errno.h).
+  const always = ["SO_REUSEADDR 0", "TCP_KEEPCNT 0", `SO_REUSEPORT ${noOption}`, `io_uring ${noCall}`];
+  const onX64 = [`x32 ${noCall}`, `i386 setsockopt ${noOption}`, `i386 socketcall ${noOption}`];
+  const { out, error } = ask("--", asking, "share-port");
+  expect(error).toBe("");
+  expect(out.trim().split("\n")).toEqual([...always, ...(process.arch === "x64" ? onX64 : [])]);
 });
 
 test("each refusal has its code and a sentence", async () => {
