@@ -2,9 +2,8 @@
  * The composition root: creates all parts in the order of their dependencies, and stops them. `launcher`, `readers`, `api` and
  * `screen` are also used by parts that are created before them, in functions that run only after the start.
  */
-import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { checkPort, type TlsOptions } from "./api/admission/listeners.ts";
+import type { TlsOptions } from "./api/admission/listeners.ts";
 import { type ApiServer, serveApi } from "./api/server.ts";
 import { completeRestore } from "./backup/apply-restore.ts";
 import { type Bus, createBus } from "./bus.ts";
@@ -48,6 +47,7 @@ import { followFolders, followSticks } from "./wiring/follow-media.ts";
 import { keepPlays } from "./wiring/library.ts";
 import { followMqtt, type Mqtt } from "./wiring/mqtt.ts";
 import { createPairing, pairingService, pairOnScreen } from "./wiring/pairing-service.ts";
+import { preparePorts, withHolder } from "./wiring/ports.ts";
 import { followScreen } from "./wiring/screen.ts";
 import { createStops, type Stops } from "./wiring/stop-order.ts";
 import { followCertificate, tlsOf } from "./wiring/tls.ts";
@@ -77,7 +77,7 @@ export async function startService(options: ServiceOptions) {
   stops.add("settings", settings);
   try {
     log.configure(settings.current().log);
-    if (!existsSync(join(places.dataFolder, "tapdeck.db"))) checkPort(settings.current().api);
+    await preparePorts(places.dataFolder, settings.current().api, log);
     await prepareDataFolder(places.dataFolder, log);
     await confinePlayers(places, () => namedPlaces(settings.current(), process.env, places.dataFolder), log);
     const store = stops.add("database", openStore(places.dataFolder, { clock, log }));
@@ -98,7 +98,7 @@ export async function startService(options: ServiceOptions) {
     };
   } catch (error) {
     await stops.run();
-    throw error;
+    throw withHolder(error, settings.current().api.port);
   }
 }
 

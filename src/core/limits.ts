@@ -291,5 +291,6 @@ export const soundsPerWindowMax = 8; // Sounds of feedback in four seconds: enou
 export const confineProbeMsMax = 5000;
 export const spareMessageBytesMax = 32 * 1024; // The program and arguments of a player, as in watchdog/spare.h; a player with more starts without the spare.
 export const holdersMsMax = 20_000; // A search for the processes that hold a caller's socket, 5 ms for 100 processes; without a result the caller is a stranger.
+export const portHolderEndMsMax = 2000; // The time for a killed player to leave a port; the start fails after it.
 export const provedCallersMax = 1024; // Callers over TCP on this device that are not checked again at each request.
 export const provedCallersMsMax = 60_000;

@@ -250,7 +250,9 @@ test("a first start whose port was in use left a data folder with a database and
   const config = `--config=${join(place.folder, "config.toml")}`;
   using _other = Bun.listen({ hostname: "127.0.0.1", port: place.port, socket: { data() {} } });
   const child = Bun.spawn([program, config, `--data=${data}`], { stdio: ["ignore", "ignore", "pipe"] });
-  expect(await new Response(child.stderr).text()).toContain(`port ${place.port} is in use`);
+  const said = await new Response(child.stderr).text();
+  expect(said).toContain(`port ${place.port} is in use`);
+  expect(said).toMatch(new RegExp(`\\(.+, process ${process.pid}, listens there\\)`));
   expect(await child.exited).toBe(69);
   expect(existsSync(data)).toBe(false);
 });

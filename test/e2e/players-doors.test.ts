@@ -119,6 +119,57 @@ for (const listen of [`[]`, `["127.0.0.1", "::1"]`])
     expect(await readFile(`${order}.report`, "utf8")).toBe("");
   });
 
+/** Leaves the service and listens at the port as soon as it is free. */
+const survivor = `
+import os, socket, sys, time
+port, order = int(sys.argv[1]), sys.argv[2]
+if os.fork():
+    os._exit(0)
+os.setsid()
+if os.fork():
+    os._exit(0)
+os.close(1)
+os.close(2)
+with open(f"{order}.began", "w") as began:
+    began.write(str(os.getpid()))
+for _ in range(3000):
+    try:
+        line = socket.socket(socket.AF_INET6)
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        line.bind(("::", port))
+        line.listen()
+        break
+    except OSError:
+        line.close()
+        time.sleep(0.01)
+with open(f"{order}.report", "w"):
+    pass
+time.sleep(60)
+`;
+
+test.skipIf(!canRun)(
+  "a player outlived its service, and its port kept the next one from starting",
+  async () => {
+    await using place = await makePlace();
+    const command = ["env", "--ignore-environment", "/usr/bin/python3", "-c", survivor];
+    await writeFile(
+      join(place.folder, "config.toml"),
+      `[api]\nport = ${place.port}\ntls_port = 0\n${noReaders}
+[[launchers]]\nid = "doors"\nextensions = [".doors"]\ncommand = ${JSON.stringify([...command, String(place.port), "{path}"])}\n`,
+    );
+    const first = await startTapdeck(place);
+    const order = await place.file("outlive.doors", "");
+    await first.client.call("launch", order);
+    await eventuallyExists(`${order}.began`);
+    process.kill(first.pid, "SIGKILL");
+    first.client.close();
+    await eventuallyExists(`${order}.report`);
+    await using second = await startTapdeck(place);
+    expect(await second.client.call("version")).toMatchObject({ platform: "linux" });
+    expect(second.log()).toContain("a player that outlived its service held the port, and is ended");
+  },
+);
+
 const refusals: Found = {
   "socket file, POST": "403",
   "socket file, WebSocket": "403",
