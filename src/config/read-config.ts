@@ -106,7 +106,8 @@ export function lineOf(source: string, { key, nth }: Place): number | undefined 
 
 /** `name` of `[name]` and `[[name]]`. */
 function headOf(line: string): string | undefined {
-  return /^\s*\[\[?\s*["']?([^\]"']*?)["']?\s*\]/.exec(line)?.[1];
+  const between = /^\s*\[\[?([^\]]*)\]/.exec(line)?.[1]?.trim();
+  return between === undefined ? undefined : /^["']?([^"']*)["']?$/.exec(between)?.[1];
 }
 
 function lineSetting(lines: readonly string[], name: string): number | undefined {

@@ -2,7 +2,7 @@
 
 /** 4 or 16 bytes, without the zone; undefined if the text is no address. */
 export function addressBytes(text: string): Uint8Array | undefined {
-  const address = text.replace(/%.*$/, "");
+  const [address = ""] = text.split("%", 1);
   if (!address.includes(":")) return ipv4Bytes(address);
   // The last 32 bits may be written as IPv4 (RFC 4291, 2.2).
   const tail4 = /^(.*:)(\d{1,3}(?:\.\d{1,3}){3})$/.exec(address);

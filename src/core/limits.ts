@@ -238,6 +238,7 @@ export const folderDepthMax = 64; // Nested folders below a system's; deeper one
 export const playlistBytesMax = 256 * 1024; // A playlist of discs has a few lines; a longer file is something else.
 export const indexedFilesMax = 8_000_000; // As many fit into the memory of a PC while they are sorted.
 export const titleCandidatesMax = 250; // Files of one title, or near it, that are weighed against each other: 1 ms.
+export const titleCharsMax = 1024; // Of a wanted title with its tags: four times the longest name of a file.
 export const titleTagsMax = 32; // Of a wanted title: 3,000 take 0.7 s to compare with the tags of so many files.
 export const browseResultsMax = 1000; // Entries of one page of a folder.
 export const browseCursorCharsMax = 8192; // It holds one name, twice, each byte of it in up to six characters.

@@ -72,7 +72,7 @@ function writtenOut(pattern: string): number {
   const open = [0];
   let last = 0;
   const add = (steps: number) => open.push((open.pop() ?? 0) + steps);
-  const form = /\\x\{[^}]*\}|\\[pP]\{[^}]*\}|\\[\s\S]|\{(\d+)(?:,(\d*))?\}|[\s\S]/y;
+  const form = /\\x\{[^}\\]*\}|\\[pP]\{[^}\\]*\}|\\[\s\S]|\{(\d+)(?:,(\d*))?\}|[\s\S]/y;
   for (let at = 0; at < pattern.length; at = form.lastIndex) {
     form.lastIndex = at;
     const [part = "", least, most] = form.exec(pattern) ?? [];
@@ -147,7 +147,7 @@ function unpairedBracket(pattern: string): number | undefined {
 
 /** The place after the class `[...]` at `start`; undefined if it does not end. */
 function classEnd(pattern: string, start: number): number | undefined {
-  const form = /\[\^?\]?(?:\\[\s\S]|\[:[^\]]*?:\]|[^\]\\])*\]/y;
+  const form = /\[\^?\]?(?:\\[\s\S]|\[:\^?[a-z]*:\]|[^\]\\])*\]/y;
   form.lastIndex = start;
   return form.test(pattern) ? form.lastIndex : undefined;
 }

@@ -53,7 +53,7 @@ function listedInM3u(text: string): readonly string[] {
 }
 
 function listedInCue(text: string): readonly string[] {
-  const files = text.matchAll(/^\s*FILE\s+(?:"([^"\r\n]+)"|(\S+))/gim);
+  const files = text.matchAll(/^[ \t]*FILE[ \t]+(?:"([^"\r\n]+)"|(\S+))/gim);
   return [...files].map((file) => file[1] ?? file[2] ?? "");
 }
 

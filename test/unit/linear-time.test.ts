@@ -4,12 +4,22 @@
  * programs do not lengthen.
  */
 import { describe, expect, test } from "bun:test";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { ccidIn, createCcidAssembler, encodeCcid } from "../../drivers/protocol/ccid.ts";
 import { encodeTextMessage, parseMessage } from "../../drivers/protocol/ndef.ts";
 import { createFrameCutter, encodeFrame } from "../../drivers/protocol/pn532-frame.ts";
 import { findMessage, placeOfMessage } from "../../drivers/protocol/tlv.ts";
 import { contentOf } from "../../drivers/protocol/type2-tag.ts";
+import { plainAddress } from "../../src/api/admission/access.ts";
+import { lineOf } from "../../src/config/read-config.ts";
+import { addressBytes } from "../../src/core/ip-address.ts";
 import { ndefBytesMax } from "../../src/core/limits.ts";
+import { regexFault } from "../../src/mappings/regex.ts";
+import { noteParts } from "../../src/media/playlists.ts";
+import { titleKey } from "../../src/media/titles/title-key.ts";
+import { splitTitle } from "../../src/media/titles/titles.ts";
 
 const factor = 4;
 const stepsPerByteMax = 8;
@@ -109,6 +119,28 @@ describe("a stream's time is in proportion to its bytes", () => {
       }),
     ).toBeLessThan((factor * factor) / 2);
   });
+});
+
+describe("a text's time is in proportion to its characters", () => {
+  const cue = join(mkdtempSync(join(tmpdir(), "tapdeck-")), "a.cue");
+  const readCue = (text: string) => {
+    writeFileSync(cue, text);
+    noteParts(new Map(), cue, "", ".cue");
+  };
+  const texts: Readonly<Record<string, readonly [number, (length: number) => unknown]>> = {
+    "a title of blanks": [4000, (length) => splitTitle(`a${" ".repeat(length)}b`)],
+    "the key of a title of blanks": [4000, (length) => titleKey(`a${" ".repeat(length)}b`)],
+    "a sheet of line ends": [8000, (length) => readCue("\n".repeat(length))],
+    "a line of TOML of blanks": [100, (length) => lineOf(`[${" ".repeat(length)}\n`, { key: "a.b", nth: 0 })],
+    "an expression of open classes": [1000, (length) => regexFault(`[${"[:".repeat(length)}`)],
+    "an expression of open escapes": [8000, (length) => regexFault("\\x{".repeat(length))],
+    "an address of zones": [2000, (length) => addressBytes(`${"%".repeat(length)}\n`)],
+    "a caller's address of zones": [2000, (length) => plainAddress(`${"%".repeat(length)}\n`)],
+  };
+  for (const [what, [base, read]] of Object.entries(texts))
+    test(what, () => {
+      expect(growth(base, read)).toBeLessThan((factor * factor) / 2);
+    });
 });
 
 /**

@@ -132,10 +132,8 @@ const loopbackIpv4 = /^127\.\d+\.\d+\.\d+$/;
 
 /** In lower case, without a zone, and IPv4 mapped into IPv6 as IPv4. */
 export function plainAddress(address: string): string {
-  return address
-    .toLowerCase()
-    .replace(/^::ffff:(?=\d+\.)/, "")
-    .replace(/%.*$/, "");
+  const [plain = ""] = address.toLowerCase().split("%", 1);
+  return plain.replace(/^::ffff:(?=\d+\.)/, "");
 }
 
 /** A specified IP literal, localhost, this device's name or `.local` name, or a name that the owner allowed. */

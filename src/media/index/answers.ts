@@ -1,5 +1,5 @@
 /** Queries of the index in the shapes of the API: searches, titles on cards, and random choices. */
-import { titleCandidatesMax } from "../../core/limits.ts";
+import { titleCandidatesMax, titleCharsMax } from "../../core/limits.ts";
 import { type Media, mediaNameOf, type System, scriptOf, type TitlePreferences } from "../../core/media.ts";
 import type { StoredName, StoredPlace } from "../../store/media-index-write.ts";
 import { joinNames, readable } from "../file-names.ts";
@@ -53,7 +53,7 @@ export function mediaAt(index: LoadedIndex, file: number): Media | undefined {
 
 /**
  * The file of the system, or of any system, that the title names; undefined if none is near. Each step reads one piece of the
- * titles.
+ * titles. A text longer than a title can be names no file.
  */
 export function* findTitle(
   index: LoadedIndex,
@@ -61,6 +61,7 @@ export function* findTitle(
   wanted: string,
   prefer: TitlePreferences,
 ): Generator<void, FoundTitle | undefined, void> {
+  if (wanted.length > titleCharsMax) return undefined;
   const systems = [...index.systemIds.entries()].filter(([, id]) => id === (system ?? id));
   const { title } = splitTitle(wanted);
   for (const find of [sameTitles, nearTitles]) {

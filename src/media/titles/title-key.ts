@@ -29,7 +29,7 @@ export function marksOf(name: string): string {
 }
 
 function titleWords(folded: string): readonly string[] {
-  const cut = folded.search(/ *[([]/);
+  const cut = folded.search(/[([]/);
   const title = cut > 0 ? folded.slice(0, cut) : folded;
   const turned = title.replaceAll("&", " and ").replace(/^(.+), (the|a|an)\b(.*)$/, "$2 $1$3");
   const words = turned

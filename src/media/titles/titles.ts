@@ -148,7 +148,7 @@ interface Title {
 
 /** Splits a name without its extension. A name that begins with a bracket is all title. */
 export function splitTitle(name: string): Title {
-  const cut = name.search(/\s*[([]/);
+  const cut = name.search(/[([]/);
   const title = cut > 0 ? name.slice(0, cut).trim() : "";
   if (title === "") return { title: name.trim(), tags: [] };
   const groups = name.slice(cut).matchAll(/\(([^()]*)\)|\[([^[\]]*)\]/g);

@@ -3,6 +3,7 @@ import { copyFileSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
+import { titleCharsMax } from "../../../../src/core/limits.ts";
 import { findTitle } from "../../../../src/media/index/answers.ts";
 import { NameColumn } from "../../../../src/media/index/columns.ts";
 import { addFolded } from "../../../../src/media/index/fold.ts";
@@ -145,6 +146,11 @@ describe("in a system of 40,000 titles", () => {
       }) ?? { taken: 0, most: 0, found: undefined };
     const there = stepsFor("Super Mario World");
     expect(there.found).toBe("Super Mario World (USA)");
+    expect(stepsFor("Super Mario World".padEnd(titleCharsMax)).found).toBe("Super Mario World (USA)");
+    expect(stepsFor("Super Mario World".padEnd(titleCharsMax + 1))).toMatchObject({
+      taken: 0,
+      found: undefined,
+    });
     const absent = stepsFor("Qzxv Game Nobody Has");
     expect(absent.found).toBeUndefined();
     expect(stepsFor("Supr Mario World").found).toBe("Super Mario World (USA)");
