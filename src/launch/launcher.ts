@@ -8,7 +8,6 @@ import { launchesForCardsMax, launchQueueMax, untrustedLaunchesMax } from "../co
 import type { Log } from "../core/log.ts";
 import type { ActiveMedia } from "../core/media.ts";
 import { isPairingLink, withoutPairingSecrets, withoutSecrets } from "../core/pairing-link.ts";
-import type { ControlAction } from "../core/playback.ts";
 import type { Requester } from "../core/rights.ts";
 import type { TagProblem, TokenParams } from "../core/token.ts";
 import type { ScriptOrigin } from "../script/command.ts";
@@ -127,6 +126,7 @@ export function createLauncher(parts: LauncherParts) {
       card: run.card,
       uid: run.token.uid,
       origin: originNow(run.origin, run.requester),
+      requester: run.requester,
       isHook: false,
       signal: run.ending.signal,
       explain(why) {
@@ -215,17 +215,19 @@ export function createLauncher(parts: LauncherParts) {
     stopMediaIn(folder: string, why: string): void {
       if (session.active()?.mediaPath.startsWith(`${folder}/`)) logFailure(session.stopMedia(why));
     },
-    /** Ends the waiting and running scripts of a client that was revoked, or has another role. */
+    /** Ends the waiting and running scripts of a client that was revoked, or has another role, and those of its playlist. */
     revoke(client: string): void {
       const isIts = ({ requester }: Run) => requester?.client === client;
       for (const run of queue.begun().filter(isIts)) run.ending.abort(revoked);
       for (const run of queue.drop(isIts)) finish(run, revoked);
       guard.drop((held) => isIts(held.run));
+      session.reviewPlaylist(revoked, client);
     },
     /** Ends the running scripts of callers that lost their right. Waiting ones are checked when they start. */
     review(): void {
       for (const { origin, requester, ending } of queue.begun())
         if (originNow(origin, requester) !== origin || !mayLaunch(requester)) ending.abort(lostRight);
+      session.reviewPlaylist(lostRight);
     },
     /** Launches the card that the guard holds back; throws `not-found` if there is none. */
     confirm(): void {
@@ -237,9 +239,7 @@ export function createLauncher(parts: LauncherParts) {
     },
     activeMedia: session.active,
     playback: session.playback,
-    /** As `control` of the session, with the rights that the caller has now. */
-    control: (action: ControlAction, requester?: Requester) =>
-      session.control(action, originNow("trusted", requester)),
+    control: session.control,
     holdVolume: session.holdVolume,
     playlist: session.playlist,
     /** The card whose script started the current media; undefined if no card did. */

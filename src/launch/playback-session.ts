@@ -6,9 +6,9 @@ import { publicError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { ClosedPlaces, StartedMedia } from "../core/media.ts";
 import type { ControlAction } from "../core/playback.ts";
+import type { Requester } from "../core/rights.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
 import type { TokenParams } from "../core/token.ts";
-import type { ScriptOrigin } from "../script/command.ts";
 import { readyScript } from "../script/run-script.ts";
 import type { LastMedia } from "../store/play-state.ts";
 import type { Plays } from "../store/plays.ts";
@@ -21,7 +21,7 @@ import type { Devices } from "./ports/device-ports.ts";
 import type { SearchedMedia } from "./ports/media-lookup.ts";
 import { createScriptPorts } from "./ports/script-ports.ts";
 import { createHooks } from "./rules/hooks.ts";
-import type { RunContext } from "./run-context.ts";
+import { originNow, type RunContext } from "./run-context.ts";
 import type { SaveKeeper } from "./saves/keeper.ts";
 
 export interface SessionParts {
@@ -105,13 +105,18 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
     portsOf,
     active: playing.active,
     playback: playing.playback,
-    /** Controls the player on behalf of no card; rejects with `ServiceError` if nothing plays, or the player cannot do it. */
-    control(action: ControlAction, origin: ScriptOrigin = "trusted"): Promise<void> {
+    /**
+     * Controls the player on behalf of no card, with the rights that the caller has now. Rejects with `ServiceError` if nothing
+     * plays, or the player cannot do it.
+     */
+    control(action: ControlAction, requester?: Requester): Promise<void> {
+      const origin = originNow("trusted", requester);
       const signal = stopping.signal;
-      return portsOf({ card: undefined, origin, isHook: false, signal }).control(action);
+      return portsOf({ card: undefined, origin, requester, isHook: false, signal }).control(action);
     },
     holdVolume: playing.volume.hold,
     playlist: playlists.state,
+    reviewPlaylist: playlists.review,
     isPlaylistOf: playlists.isOf,
     owner: playing.owner,
     canPause: playing.canPause,

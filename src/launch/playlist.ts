@@ -4,10 +4,10 @@ import { failed, messageOf, publicError, ServiceError } from "../core/errors.ts"
 import { playlistFailuresMax, playlistShownMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { LoadedPlaylist } from "../core/shapes.ts";
-import type { LaunchHow, PlaylistHow, PlaylistPorts } from "../script/command.ts";
+import type { LaunchHow, PlaylistHow, PlaylistPorts, ScriptOrigin } from "../script/command.ts";
 import type { Positions } from "../store/positions.ts";
 import { type PlaylistItem, type ReadPlaylist, readPlaylist } from "./playlist-items.ts";
-import { lowerOrigin, type RunContext } from "./run-context.ts";
+import { lowerOrigin, originNow, type RunContext } from "./run-context.ts";
 
 // An exit with a failure within this time counts as a crash.
 const crashMs = 3000;
@@ -38,6 +38,8 @@ export type Playlists = ReturnType<typeof createPlaylists>;
 interface Loaded extends ReadPlaylist {
   readonly how: PlaylistHow;
   readonly owner: RunContext;
+  /** The caller that asked for an item last. The items after it run on its behalf until another caller asks for one. */
+  by: RunContext;
   at: number;
   isPlaying: boolean;
   /** The list is shown until an item starts. */
@@ -47,6 +49,8 @@ interface Loaded extends ReadPlaylist {
   step: AbortController;
   /** The run that started its last item. */
   run: RunContext | undefined;
+  /** The run whose commands have not ended. */
+  begun: RunContext | undefined;
 }
 
 export function createPlaylists(parts: PlaylistParts) {
@@ -75,6 +79,7 @@ export function createPlaylists(parts: PlaylistParts) {
       items: how.isShuffled ? shuffled(list.items) : list.items,
       how,
       owner,
+      by: owner,
       // An item that has left the list is not looked for further.
       at: Math.max(0, at),
       isPlaying: false,
@@ -82,6 +87,7 @@ export function createPlaylists(parts: PlaylistParts) {
       crashes: 0,
       step: new AbortController(),
       run: undefined,
+      begun: undefined,
     };
     return loaded;
   };
@@ -91,23 +97,25 @@ export function createPlaylists(parts: PlaylistParts) {
       await ("path" in item ? launch(item.path, how, run) : runScript(item.script, run));
   };
   /**
-   * Starts the item at `from`, or the next in this direction that can be played, on behalf of the run `by`. The item may do what
-   * both that run and the maker of the list may do.
+   * Starts the item at `from`, or the next in this direction that can be played. The item may do what both the maker of the list
+   * and the caller that asked for an item last may do now. That caller is `by`, which is absent if the list goes on by itself.
    */
   const playFrom = async (list: Loaded, from: number, direction: 1 | -1, by?: RunContext) => {
     list.step.abort(publicError("failed", "another item of the playlist was asked for"));
     list.step = new AbortController();
     const step = by === undefined ? list.step.signal : AbortSignal.any([list.step.signal, by.signal]);
     const { card, isHook } = list.owner;
-    const origin = lowerOrigin(list.owner.origin, (by ?? list.owner).origin);
+    // A command of an item may ask for another item, on behalf of the same callers.
+    if (by !== undefined && by !== list.run) list.by = by;
     list.isOpen = false;
     let why = "";
     let at: number | undefined = from;
     for (let tries = Math.min(list.items.length, playlistFailuresMax); tries > 0; tries--) {
       list.at = at;
       list.isPlaying = true;
-      const run = { card, isHook, origin, signal: step };
+      const run = { card, isHook, origin: originOfItem(list), signal: step };
       list.run = run;
+      list.begun = run;
       try {
         return await startItem(list.items[at], list.how, run);
       } catch (error) {
@@ -117,6 +125,8 @@ export function createPlaylists(parts: PlaylistParts) {
         }
         why = messageOf(error);
         log.warn("playlist", "an item was left out", { place: at + 1, error: why });
+      } finally {
+        if (list.begun === run) list.begun = undefined;
       }
       at = placeAfter(list, at, direction);
       if (at === undefined) break;
@@ -125,11 +135,13 @@ export function createPlaylists(parts: PlaylistParts) {
     throw failed(`nothing more of the playlist can be played: ${why}`);
   };
   const playNext = async (list: Loaded, from: number) => {
-    const { signal } = list.step;
+    let { signal } = list.step;
     const restMs = startsApartMs - (elapsedMs() - startedMs);
     try {
       if (restMs > 0) await sleep(clock, restMs, signal);
-      await playFrom(list, from, 1);
+      const started = playFrom(list, from, 1);
+      signal = list.step.signal;
+      await started;
     } catch (error) {
       // If it was aborted, another request took its place.
       if (!signal.aborted) log.warn("playlist", messageOf(error));
@@ -208,8 +220,23 @@ export function createPlaylists(parts: PlaylistParts) {
       if (list.crashes >= crashesMax || next === undefined) return clear();
       void playNext(list, next);
     },
+    /**
+     * Ends the commands of the current item if one of its callers is the revoked `client`, or has fewer rights than at their
+     * start. The playlist is then paused, and media that play go on.
+     */
+    review(why: ServiceError, client?: string) {
+      const list = loaded;
+      if (list?.begun === undefined) return;
+      const callers = [list.owner.requester?.client, list.by.requester?.client];
+      const isIts = client !== undefined && callers.includes(client);
+      if (isIts || originOfItem(list) !== list.begun.origin) list.step.abort(why);
+    },
     clear,
   };
+}
+
+function originOfItem({ owner, by }: Loaded): ScriptOrigin {
+  return lowerOrigin(originNow(owner.origin, owner.requester), originNow(by.origin, by.requester));
 }
 
 function stateOf({ path, name, items, how, at, isPlaying, isOpen }: Loaded): LoadedPlaylist {

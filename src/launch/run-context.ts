@@ -98,6 +98,8 @@ export interface RunContext {
   readonly uid?: string;
   /** An untrusted script gets no facts about cards. */
   readonly origin: ScriptOrigin;
+  /** The caller of the API that caused it; a playlist asks it for its present rights before each item. */
+  readonly requester?: Requester | undefined;
   /** True for scripts of `hooks` in the config. Their media call no hooks, because hooks would call each other without end. */
   readonly isHook: boolean;
   readonly signal: AbortSignal;

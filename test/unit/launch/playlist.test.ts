@@ -1,9 +1,12 @@
 import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Grant } from "../../../src/core/rights.ts";
 import { playlistItems } from "../../../src/launch/playlist-items.ts";
 import { playlistEntries } from "../../../src/media/playlists.ts";
+import { defaultConfig } from "../../helpers/defaults.ts";
 import { type Deck, makeDeck } from "../../helpers/launcher-harness.ts";
 import { eventually } from "../../helpers/processes.ts";
 import { mostInOneTurn } from "../../helpers/turns.ts";
@@ -363,4 +366,120 @@ test("media.control of a caller that may only play runs the next item as that ca
   await deck.launcher.control({ kind: "previous" }, { grant: () => "change" });
   await deck.launcher.control({ kind: "next" }, { grant: () => "change" });
   await eventually(() => expect(deck.started()).toEqual(["1", "1", "2"]));
+});
+
+/** A deck with a list on a card: each item but the first makes the file `mark`. Its players run until `end`. */
+async function makeMarkingDeck(before = "") {
+  const deck = await makeDeck({
+    config: { script: { ...defaultConfig.script, allowExecute: ["touch .*"] } },
+    launchers: () => [{ id: "tail", systems: [], extensions: [".tail"], command: ["tail", "-f", "{path}"] }],
+    elapsedMs: () => performance.now() * 1000,
+  });
+  await deck.files("A/1.tail", "A/2.tail", "A/3.tail");
+  const mark = join(deck.folder, "mark");
+  const marking = (song: string) => ({ zapscript: `${before}**execute:touch ${mark}||A/${song}.tail` });
+  const items = [{ zapscript: "A/1.tail" }, marking("2"), marking("3")];
+  return Object.assign(deck, {
+    marked: () => existsSync(mark),
+    marking: JSON.stringify({ items }),
+    /** Ends the player of this item, and resolves when the list has gone on or paused. */
+    async end(song: string) {
+      const begun = deck.started().length;
+      process.kill(await deck.playerOf(`A/${song}.tail`));
+      await eventually(() => {
+        const isPaused = deck.launcher.playlist()?.state === "paused";
+        expect([isPaused, deck.started().length > begun]).toContain(true);
+      });
+    },
+  });
+}
+
+function phone(first: Grant = "change") {
+  let now = first;
+  return {
+    requester: { client: "phone", grant: () => now },
+    lower(grant: Grant) {
+      now = grant;
+    },
+  };
+}
+
+test.each(["none", "play"] as const)(
+  "the list of a client whose right has fallen to %s runs no commands any more",
+  async (grant) => {
+    await using deck = await makeMarkingDeck();
+    const { requester, lower } = phone();
+    deck.launcher.launch(deck.token(`**playlist.play:${deck.marking}`), { requester });
+    await eventually(() => expect(deck.started()).toEqual(["1"]));
+    lower(grant);
+    deck.launcher.revoke("phone");
+    await deck.end("1");
+    expect([deck.marked(), deck.started()]).toEqual([false, ["1"]]);
+    expect(deck.lines).toContainEqual(expect.stringContaining("**execute reaches outside"));
+  },
+);
+
+test("the media of a revoked client's list play on, one after another", async () => {
+  await using deck = await makeMarkingDeck();
+  const { requester, lower } = phone();
+  deck.launcher.launch(deck.token("**playlist.play:A"), { requester });
+  await eventually(() => expect(deck.started()).toEqual(["1"]));
+  lower("none");
+  deck.launcher.revoke("phone");
+  await deck.end("1");
+  expect(deck.started()).toEqual(["1", "2"]);
+});
+
+test("a list that a client has moved runs no commands after its right fell", async () => {
+  await using deck = await makeMarkingDeck();
+  const { requester, lower } = phone();
+  await deck.tapAndWait(`**playlist.load:${deck.marking}`);
+  await deck.tapAndWait("**playlist.goto:3");
+  await rm(join(deck.folder, "mark"));
+  await deck.launcher.control({ kind: "previous" }, requester);
+  await eventually(() => expect([deck.marked(), deck.started()]).toEqual([true, ["3", "2"]]));
+  await rm(join(deck.folder, "mark"));
+  lower("play");
+  await deck.end("2");
+  expect([deck.marked(), deck.started()]).toEqual([false, ["3", "2"]]);
+});
+
+test.each([
+  ["revocation", "none", "change"],
+  ["change of the settings", "play", "change"],
+  ["revocation of a player", "none", "play"],
+] as const)(
+  "a %s ends the commands of an item that the list itself has started",
+  async (by, grant, first) => {
+    await using deck = await makeMarkingDeck("**delay:600000||");
+    const { requester, lower } = phone(first);
+    const items = [{ zapscript: "A/1.tail" }, { zapscript: "**delay:9000||A/2.tail" }];
+    const list = first === "play" ? JSON.stringify({ items }) : deck.marking;
+    deck.launcher.launch(deck.token(`**playlist.play:${list}`), { requester });
+    await eventually(() => expect(deck.started()).toEqual(["1"]));
+    process.kill(await deck.playerOf("A/1.tail"));
+    await eventually(() => expect(deck.launcher.playlist()).toMatchObject({ place: 2, state: "playing" }));
+    deck.launcher.review();
+    await Bun.sleep(0);
+    expect(deck.launcher.playlist()).toMatchObject({ place: 2, state: "playing" });
+    lower(grant);
+    if (by === "change of the settings") deck.launcher.review();
+    else deck.launcher.revoke("phone");
+    await eventually(() => expect(deck.launcher.playlist()).toMatchObject({ place: 2, state: "paused" }));
+    expect([deck.marked(), deck.started()]).toEqual([false, ["1"]]);
+  },
+);
+
+test("a list runs no commands after a caller that may only play moved it, until a trusted caller does", async () => {
+  await using deck = await makeMarkingDeck();
+  await deck.tapAndWait(`**playlist.load:${deck.marking}`);
+  deck.launcher.launch(deck.token("**playlist.goto:1"), { trusted: false });
+  await eventually(() => expect(deck.started()).toEqual(["1"]));
+  await deck.end("1");
+  expect([deck.marked(), deck.started()]).toEqual([false, ["1"]]);
+  await deck.tapAndWait("**playlist.play");
+  expect([deck.marked(), deck.started()]).toEqual([true, ["1", "2"]]);
+  await rm(join(deck.folder, "mark"));
+  await deck.end("2");
+  expect([deck.marked(), deck.started()]).toEqual([true, ["1", "2", "3"]]);
 });
