@@ -15,7 +15,7 @@ import {
 } from "../core/limits.ts";
 import { type MediaFolders, mediaNameOf, type PictureType, pictureTypes } from "../core/media.ts";
 import { closedNow } from "../system/closed-places.ts";
-import { systemByFolder } from "./known-systems.ts";
+import { systemByFolder, systemByName } from "./known-systems.ts";
 import { isInside } from "./scan/scan-folders.ts";
 
 /** Names of folders, which may be in a folder `media`, with the type of their pictures. */
@@ -125,7 +125,7 @@ async function placesOf(file: string, { roots, own, sticks = [] }: MediaFolders)
     .filter((path) => isInside(file, path))
     .sort((a, b) => b.length - a.length);
   const [system = ""] = relative(nearest, dirname(file)).split("/");
-  const photos = single.filter((_, at) => own[at]?.system === photoSystem);
+  const photos = single.filter((_, at) => systemByName(own[at]?.system ?? "")?.id === photoSystem);
   const isPhoto = (path: string) =>
     photos.some((one) => one !== undefined && isInside(path, one)) ||
     shared.some((one) => {
