@@ -159,6 +159,8 @@ export function createUploads({ folders, isIndexed, clock }: UploadParts) {
       await inTurn(() => drop(upload));
       return upload;
     },
+    /** Runs a change of media files while no upload becomes one: between a look for a name and its use, no other takes it. */
+    inTurn,
     /** Ends all writes. */
     async close() {
       await Promise.all([...all.values()].map(stopWriting));

@@ -148,12 +148,14 @@ export function createUploadService(sources: UploadSources): UploadService & { c
       refuseName({ system: place.system.id, path: found.below }, caller, config().launchers);
       await using held = await holdFile(found.name);
       refuseContent(await startOfFile(held.path), found.below, caller);
-      if (await refuseLinks(place)) throw publicError("conflict", `${place.path} is there already`);
-      await onDisk(async () => {
-        await using folder = await openTargetFolder(place);
-        await rename(held.path, inFolder(folder, basename(uploadTarget(place))));
-        await syncFolder(inFolder(folder, "."));
-        await syncFolder(held.folder);
+      await uploads.inTurn(async () => {
+        if (await refuseLinks(place)) throw publicError("conflict", `${place.path} is there already`);
+        await onDisk(async () => {
+          await using folder = await openTargetFolder(place);
+          await rename(held.path, inFolder(folder, basename(uploadTarget(place))));
+          await syncFolder(inFolder(folder, "."));
+          await syncFolder(held.folder);
+        });
       });
       follow.changed([found.host, place.system.id]);
       return { path: `${place.system.id}/${place.path}` };

@@ -169,13 +169,16 @@ test("photos are no pictures of the films beside them for others, nor of games t
   expect((await found(game, { folders, showsPhotos: false }))?.bytes).toEqual(dot);
 });
 
-test.each(["Photo", "picture", "image"])("photos in a folder that the settings name by %s stay hidden from others", async (system) => {
-  put("own/IMG_3.MOV", "");
-  put("own/IMG_3.jpg", jpeg);
-  const folders: MediaFolders = { roots: [], own: [{ folder: join(folder, "own"), system }] };
-  expect((await found("own/IMG_3.MOV", { folders }))?.bytes).toEqual(jpeg);
-  expect(await found("own/IMG_3.MOV", { folders, showsPhotos: false })).toBeUndefined();
-});
+test.each(["Photo", "picture", "image"])(
+  "photos in a folder that the settings name by %s stay hidden from others",
+  async (system) => {
+    put("own/IMG_3.MOV", "");
+    put("own/IMG_3.jpg", jpeg);
+    const folders: MediaFolders = { roots: [], own: [{ folder: join(folder, "own"), system }] };
+    expect((await found("own/IMG_3.MOV", { folders }))?.bytes).toEqual(jpeg);
+    expect(await found("own/IMG_3.MOV", { folders, showsPhotos: false })).toBeUndefined();
+  },
+);
 
 /** A PNG of this edge that does not compress. */
 async function noise(edge: number): Promise<Buffer> {

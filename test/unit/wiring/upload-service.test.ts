@@ -1,0 +1,50 @@
+/** Moves of media files over the API, against real folders. */
+import { expect, test } from "bun:test";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { MethodCaller } from "../../../src/api/method.ts";
+import { createBus } from "../../../src/bus.ts";
+import { silentLog } from "../../../src/core/log.ts";
+import type { MediaFolders } from "../../../src/core/media.ts";
+import { createUploadService } from "../../../src/wiring/upload-service.ts";
+import { createManualClock } from "../../helpers/manual-clock.ts";
+
+const owner: MethodCaller = {
+  from: { address: "127.0.0.1" },
+  grant: () => "own",
+  gone: () => new AbortController().signal,
+};
+
+test("of several moves onto one name the first succeeds, and no content is lost", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-moves-"));
+  await using made = new AsyncDisposableStack();
+  made.defer(() => rm(folder, { recursive: true }));
+  const root = join(folder, "media");
+  const systems = ["PSX", "SegaCD", "Dreamcast"];
+  for (const system of systems) {
+    await mkdir(join(root, system), { recursive: true });
+    await writeFile(join(root, system, "Game.chd"), system);
+  }
+  const folders: MediaFolders = {
+    ...{ roots: [root], own: [] },
+    closed: { folders: [folder], files: [], open: root },
+  };
+  const service = createUploadService({
+    media: { bases: () => [], index: async () => {} },
+    folders: () => folders,
+    config: () => ({ launchers: [] }),
+    bus: createBus(silentLog),
+    clock: createManualClock(),
+    log: silentLog,
+  });
+  made.defer(() => service.close());
+  const moves = systems.map((system) => service.move(`${system}/Game.chd`, "Saturn", owner));
+  const results = await Promise.allSettled(moves);
+  expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  const contents = [];
+  for (const system of await readdir(root))
+    for (const name of await readdir(join(root, system)))
+      contents.push(await readFile(join(root, system, name), "utf8"));
+  expect(contents.sort()).toEqual(systems.toSorted());
+});
