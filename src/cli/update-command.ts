@@ -10,7 +10,7 @@ import {
   updateFreeBytesMin,
   updateRootBytesMax,
 } from "../core/console-limits.ts";
-import { download, removeDownload } from "../core/download.ts";
+import { download, removeDownload } from "../system/download.ts";
 import { exitCodes, exitFailure, messageOf } from "../core/errors.ts";
 import { fileFault } from "../core/file-faults.ts";
 import { otherSlot, slotFolder, slots } from "../update/boot-control.ts";

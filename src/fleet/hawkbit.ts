@@ -81,7 +81,8 @@ export function followHawkbit(parts: HawkbitParts) {
     const isOwn = URL.parse(url)?.origin === server.origin;
     const headers: Record<string, string> =
       token !== "" && isOwn ? { authorization: `TargetToken ${token}` } : {};
-    return { url, headers, tls: isOwn ? tls : withoutIdentity(tls), signal: ending.signal };
+    const identity = isOwn ? tls : withoutIdentity(tls);
+    return { url, setting: settings.hawkbitUrl, headers, tls: identity, signal: ending.signal };
   };
   const get = async (url: string) => getJson(requestOf(await readAccount(), url));
   const send = async (url: string, method: "POST" | "PUT", content: unknown) =>
@@ -146,12 +147,12 @@ export function followHawkbit(parts: HawkbitParts) {
   };
   const begin = async (found: Deployment, account: Account, stopped: AbortSignal) => {
     const { id, url, bytes, sha256, version } = found;
-    const { headers, tls } = requestOf(account, url);
+    const { setting, headers, tls } = requestOf(account, url);
     const moments = momentsOf(found, settings.interrupt);
     try {
       const outcome = await job.run(
         {
-          ...{ id: `hawkbit:${id}`, what: { url, bytes, sha256, headers, tls } },
+          ...{ id: `hawkbit:${id}`, what: { url, setting, bytes, sha256, headers, tls } },
           ...moments,
           onStep: (step) => mention(id, "proceeding", `${version}: ${steps[step]}`),
         },

@@ -11,6 +11,7 @@ import { codeOf, messageOf } from "../core/errors.ts";
 import { cardsBundleBytesMax, cardsFetchMsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { besideSystem, checkTlsFiles } from "../core/tls-files.ts";
+import { requested } from "../system/download.ts";
 import {
   type CardsBundle,
   checkBundle,
@@ -166,12 +167,12 @@ async function fetchBundle(
   const isKnown = hasBundle && knownUrl === url && tag !== "";
   const ca = caPath === "" ? undefined : await authorityIn(caPath);
   try {
-    const response = await fetch(url, {
-      headers: isKnown ? { "if-none-match": tag } : {},
-      signal: AbortSignal.any([signal, AbortSignal.timeout(cardsFetchMsMax)]),
+    const response = await requested(
       // The bundle is signed, too.
-      ...(ca === undefined ? {} : { tls: besideSystem({ ca }) }),
-    });
+      { url, tls: ca === undefined ? {} : besideSystem({ ca }) },
+      isKnown ? { "if-none-match": tag } : {},
+      AbortSignal.any([signal, AbortSignal.timeout(cardsFetchMsMax)]),
+    );
     if (response.status === 304 && isKnown) return undefined;
     if (!response.ok) throw new Error(`the server answered ${response.status}`);
     const bytes = await bytesOf(response);

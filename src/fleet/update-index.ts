@@ -80,7 +80,7 @@ export function followIndex(parts: IndexParts) {
     if (earlier === id && outcome !== undefined) return;
     const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(dayMs)]);
     const isOwn = new URL(own.url).origin === new URL(url).origin;
-    const what = { ...own, tls: isOwn ? tls : withoutIdentity(tls) };
+    const what = { ...own, setting: url, tls: isOwn ? tls : withoutIdentity(tls) };
     const wish = { id, what, fetch: "quiet", install: "quiet", onStep: () => {} } as const;
     const refused = await job.run(wish, signal);
     if (refused !== undefined) fault = `${found.version}: ${refused.sentence}`;

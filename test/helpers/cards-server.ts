@@ -12,6 +12,7 @@ export interface CardsServer extends Disposable {
   offer(text: string, sent?: string): void;
   /** Answers with this status and nothing else. */
   refuse(status: number): void;
+  redirect(to: string): void;
 }
 
 export async function startCardsServer(): Promise<CardsServer> {
@@ -51,6 +52,10 @@ export async function startCardsServer(): Promise<CardsServer> {
     },
     refuse(status) {
       answer = () => `HTTP/1.1 ${status} No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`;
+    },
+    redirect(to) {
+      answer = () =>
+        `HTTP/1.1 302 Found\r\nLocation: ${to}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`;
     },
     [Symbol.dispose]: () => void server.close(),
   };

@@ -16,6 +16,7 @@ import {
 } from "../../../src/fleet/shared-cards-bundle.ts";
 import { isExcused } from "../../../src/update/trial.ts";
 import { startCardsServer } from "../../helpers/cards-server.ts";
+import { startFileServer } from "../../helpers/file-server.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually, printed } from "../../helpers/processes.ts";
 
@@ -212,6 +213,21 @@ test("a bundle is fetched at the start, asked for by its ETag each hour, and rep
   server.offer(await made.publish(2, { "mappings/b.toml": mapping("04bb") }));
   await one.look(hourMs);
   expect([one.uids(), one.changes(), one.cards.status().serial]).toEqual([["04bb"], 2, 2]);
+});
+
+test("a server of cards redirects neither to this device, nor to a server without TLS", async () => {
+  await using made = await owner();
+  using server = await startCardsServer();
+  await using local = await startFileServer(Buffer.from("a page of this device"));
+  using one = await device(made, server);
+  for (const to of [local.url, `https://127.0.0.1:${new URL(server.url).port}/other.cards`]) {
+    server.redirect(to);
+    const { length: asked } = server.asked;
+    one.clock.advance(hourMs);
+    await eventually(() => one.cards.status().fault?.includes(to) === true);
+    expect(server.asked).toHaveLength(asked + 1);
+  }
+  expect(local.asked).toEqual([]);
 });
 
 test("without a network the kept bundle is in use from the start, and of another key it is not", async () => {

@@ -5,7 +5,8 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { updateStallMsMax } from "../../../src/core/console-limits.ts";
-import { type Download, download, removeDownload } from "../../../src/core/download.ts";
+import { ownAddresses, reachOf } from "../../../src/system/addresses.ts";
+import { type Download, download, removeDownload } from "../../../src/system/download.ts";
 import { certificateOf, startFileServer } from "../../helpers/file-server.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { printed } from "../../helpers/processes.ts";
@@ -138,6 +139,29 @@ test("a redirect is followed, without the token, and not without an end", async 
   await expect(one.get()).rejects.toThrow("was redirected more than 5 times");
   one.server.redirect("file:///etc/passwd");
   await expect(one.get()).rejects.toThrow("which is no safe address");
+});
+
+for (const host of ["localhost", "[::ffff:127.0.0.1]", "0.0.0.0"])
+  test(`a link to ${host} does not lead to this device, unless the setting names it`, async () => {
+    await using one = await bench();
+    await using local = await startFileServer(content);
+    const url = local.url.replace("127.0.0.1", host);
+    await expect(one.get({ url, setting: "http://updates.example/" })).rejects.toMatchObject({
+      name: "DownloadRefused",
+      message: `${new URL(url).href} leads to this device itself, which the setting does not name`,
+    });
+    one.server.redirect(url);
+    await expect(one.get()).rejects.toThrow("leads to this device itself");
+    expect(local.asked).toEqual([]);
+    await one.get({ url: local.url, sha256, setting: one.server.url });
+    expect(await readFile(one.path)).toEqual(content);
+  });
+
+test("a link to an address of this device's network card does not lead to this device", async () => {
+  await using one = await bench();
+  const own = ownAddresses().find((address) => reachOf(address) !== "loopback") ?? "127.0.0.2";
+  one.server.redirect(`http://${own.includes(":") ? `[${own}]` : own}:1/`);
+  await expect(one.get()).rejects.toThrow("leads to this device itself");
 });
 
 test("a server that stops sending is left after a minute", async () => {

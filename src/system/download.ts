@@ -3,19 +3,23 @@
  * the file `path` stand `<path>.part`, as far as it has arrived, and `<path>.source`, which says what both are.
  */
 import { createHash } from "node:crypto";
+import { lookup } from "node:dns/promises";
 import { createReadStream } from "node:fs";
 import { type FileHandle, open, readFile, rename, rm, stat, statfs, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Clock } from "./clock.ts";
-import { updateStallMsMax } from "./console-limits.ts";
-import { codeOf, messageOf } from "./errors.ts";
-import { webRedirectsMax } from "./limits.ts";
-import { isRecord } from "./text.ts";
-import type { TlsFiles } from "./tls-files.ts";
+import type { Clock } from "../core/clock.ts";
+import { updateStallMsMax } from "../core/console-limits.ts";
+import { codeOf, messageOf } from "../core/errors.ts";
+import { webRedirectsMax } from "../core/limits.ts";
+import { isRecord } from "../core/text.ts";
+import type { TlsFiles } from "../core/tls-files.ts";
+import { isOwnAddress } from "./addresses.ts";
 
 export interface Download {
   /** http or https. */
   readonly url: string;
+  /** The address in the setting of the server that named `url`; absent if `url` itself is that setting. */
+  readonly setting?: string;
   /** The size of the file, if it is known. */
   readonly bytes?: number;
   /** Its SHA-256, 64 lower-case hex digits, if it is known. */
@@ -148,9 +152,14 @@ async function roomFor({ path, bytesMax, freeBytesMin }: DownloadPlace, there: n
   return Math.min(bavail * bsize - freeBytesMin + there, bytesMax);
 }
 
-/** The response to a GET. Follows redirects, which must not leave TLS. */
+/** The response to a GET. Follows redirects, which must neither leave TLS nor lead to this device. */
 export async function requested(
-  { url: first, headers = {}, tls = {} }: Pick<Download, "url" | "headers" | "tls">,
+  {
+    url: first,
+    setting = first,
+    headers = {},
+    tls = {},
+  }: Pick<Download, "url" | "setting" | "headers" | "tls">,
   range: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<Response> {
@@ -158,8 +167,8 @@ export async function requested(
   for (let redirects = 0; redirects <= webRedirectsMax; redirects++) {
     const isOwn = url.origin === new URL(first).origin;
     const { ca, ...identity } = tls;
-    const response = await fetch(url, {
-      headers: { ...range, "accept-encoding": "identity", ...(isOwn ? headers : {}) },
+    const response = await fetch(await checkedTarget(url, new URL(setting)), {
+      headers: { ...range, host: url.host, "accept-encoding": "identity", ...(isOwn ? headers : {}) },
       redirect: "manual",
       signal,
       tls: { ...(ca === undefined ? {} : { ca }), ...(isOwn ? identity : {}) },
@@ -173,6 +182,23 @@ export async function requested(
     url = next;
   }
   throw new DownloadRefused(`${first} was redirected more than ${webRedirectsMax} times`);
+}
+
+/**
+ * Throws `DownloadRefused` for an address of this device, because its API takes a local caller for the owner. The host that
+ * the setting names is not checked. Without TLS the result holds the checked address, so that no second look-up of the name
+ * leads elsewhere; with TLS the certificate proves the name.
+ */
+async function checkedTarget(url: URL, setting: URL): Promise<URL> {
+  if (url.hostname === setting.hostname) return url;
+  const found = await lookup(url.hostname.replace(/^\[|\]$/g, ""), { all: true });
+  if (found.some(({ address }) => isOwnAddress(address)))
+    throw new DownloadRefused(`${url.href} leads to this device itself, which the setting does not name`);
+  const [first] = found;
+  if (url.protocol === "https:" || first === undefined) return url;
+  const target = new URL(url);
+  target.hostname = first.family === 6 ? `[${first.address}]` : first.address;
+  return target;
 }
 
 async function faultOf({ bytes, sha256 }: Download, path: string): Promise<string | undefined> {
