@@ -173,7 +173,7 @@ test(
     print("from the stick's removal to the player's end", `${Math.round(performance.now() - startedMs)} ms`);
     await until("the mount's end", async () => !(await mounts()).includes("PLAY"));
     await until("the disk's end", async () => !(await board.shell("ls /sys/block")).includes("sdb"));
-    expect(await board.shell("pidof sleep || echo none")).toBe("none");
+    expect(await board.shell("ps | grep '[s]leep 600' || echo none")).toBe("none");
     expect(await launched("SNES/Played Game.sfc")).toContain(
       "on the USB stick PLAY, which is not plugged in",
     );
