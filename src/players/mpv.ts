@@ -46,7 +46,7 @@ const streamOnly = [
   "--demuxer-max-back-bytes=1MiB",
 ] as const;
 
-const noScripts = new TextEncoder().encode("load-scripts=no\nscripts=\nytdl=no\n");
+const noScripts = new TextEncoder().encode("load-scripts=no\nscripts=\nytdl=no\nload-auto-profiles=no\n");
 
 interface Known {
   isLoaded: boolean;

@@ -122,6 +122,9 @@ async function withOwnSettings(): Promise<Deck> {
       `ao-pcm-file=${join(deck.folder, "sound.wav")}`,
       `script=${join(deck.folder, "named.lua")}`,
       "use-filedir-conf=yes",
+      // An automatic profile: mpv runs its condition as Lua.
+      "[ran]",
+      `profile-cond=io.open("${join(deck.folder, "ran-profile")}", "w")`,
       "",
     ].join("\n"),
   );
@@ -134,7 +137,7 @@ test("the owner's mpv.conf chooses sound and picture, but no script of a user ru
   await deck.file("Audio/mpv.conf", `ao-pcm-file=${join(deck.folder, "elsewhere.wav")}\n`);
   deck.launch(path);
   expect(await deck.next("media.stopped")).toMatchObject({ exitCode: 0 });
-  const made = ["sound.wav", "elsewhere.wav", "ran-found", "ran-named"].filter((name) =>
+  const made = ["sound.wav", "elsewhere.wav", "ran-found", "ran-named", "ran-profile"].filter((name) =>
     existsSync(join(deck.folder, name)),
   );
   expect(made).toEqual(["sound.wav"]);
