@@ -94,11 +94,12 @@ const startFaults: Readonly<Record<string, string>> = {
 
 /**
  * The variables, or prefixes of variables (with a `*`), that players and programs of cards get: user, folders, language,
- * screen, sound, and drivers. Variables of the runtime, secrets and `LD_PRELOAD` stay out.
+ * screen, sound, and drivers. Variables of the runtime, secrets and `LD_PRELOAD` stay out, and the session bus, because that starts
+ * programs without confinement.
  */
 const kept = [
   ...["HOME", "USER", "LOGNAME", "SHELL", "PATH", "TERM", "TZ", "LANG", "LANGUAGE", "LC_*"],
-  ...["DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_*", "DBUS_SESSION_BUS_ADDRESS", "DESKTOP_SESSION"],
+  ...["DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_*", "DESKTOP_SESSION"],
   ...["ALSA_*", "PULSE_*", "PIPEWIRE_*", "JACK_*"],
   ...["SDL_*", "QT_QPA_*", "GDK_BACKEND", "MESA_*", "LIBGL_*", "GBM_*", "EGL_*", "LIBVA_*", "VDPAU_*"],
 ] as const;

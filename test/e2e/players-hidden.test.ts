@@ -207,3 +207,13 @@ test("a player changes no native addon that the service has mapped, and none of 
   expect(dirname(mapped)).toBe(await realpath(own));
   expect(await readdir(own)).toEqual([basename(mapped)]);
 });
+
+test("a player gets no address of the session bus, which starts programs without confinement", async () => {
+  await using place = await makePlace();
+  const script = 'for file; do :; done; env | grep ^DBUS_ >"$(dirname "$file")/report"; exit 0';
+  await place.config(noReaders + shellLauncher("bus", script));
+  const file = await place.file("bus/Game.bus");
+  const address = "DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/1000/bus";
+  await using service = await startTapdeck(place, ["env", address, program]);
+  expect(await reported(service, file)).toEqual([]);
+});
