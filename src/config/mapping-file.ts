@@ -1,7 +1,7 @@
 /** Reads and writes mappings as TOML with `[[mapping]]` tables. A fault is a sentence with its line. */
 import { parse } from "@decimalturn/toml-patch";
 import { messageOf } from "../core/errors.ts";
-import { importFaultsMax, mappingDotsMax, mappingListMarksMax } from "../core/limits.ts";
+import { importFaultsMax, mappingDotsMax, mappingLinesMax, mappingListMarksMax } from "../core/limits.ts";
 import { didYouMean, isRecord } from "../core/text.ts";
 import { type MappingMatch, type MappingParams, mappingTypeNames, mappingTypeOf } from "../core/token.ts";
 import { lineOf, tomlFault } from "./read-config.ts";
@@ -68,11 +68,13 @@ async function nextTables(parts: readonly string[], at: number, breathe: () => P
   return { text, count, some };
 }
 
+const mappingHeads = /^[ \t]*\[\[[ \t]*mapping[ \t]*\]\]/gm;
+
 /** Splits the text before lines that begin a mapping. */
 function partsOf(source: string): readonly string[] {
   const parts: string[] = [];
   let start = 0;
-  for (const { index } of source.matchAll(/^[ \t]*\[\[[ \t]*mapping[ \t]*\]\]/gm)) {
+  for (const { index } of source.matchAll(mappingHeads)) {
     if (index - start < partChars) continue;
     parts.push(source.slice(start, index));
     start = index;
@@ -87,8 +89,12 @@ const textsAndComments =
 /** True for a text that takes the parser long and is no mapping. */
 function isIntricate(part: string): boolean {
   const bare = part.replace(textsAndComments, "");
-  const count = (mark: RegExp) => bare.match(mark)?.length ?? 0;
-  return count(/\./g) > mappingDotsMax || count(/[,{]/g) > mappingListMarksMax;
+  const mappings = bare.match(mappingHeads)?.length ?? 0;
+  const rest = bare.replace(mappingHeads, "");
+  const count = (mark: RegExp) => rest.match(mark)?.length ?? 0;
+  const keysAndTables = count(/^[^\n={[]*[=[]/gm);
+  if (keysAndTables > (mappings + 1) * mappingLinesMax) return true;
+  return count(/\./g) > mappingDotsMax || count(/[,{[]/g) > mappingListMarksMax;
 }
 
 /** The mappings of a part of a file; undefined if it holds anything else, or is no TOML. */
@@ -110,7 +116,7 @@ function tablesIn(source: string, before: number): readonly unknown[] {
   }
   if (isIntricate(source)) {
     const sentence =
-      "a mapping has one text, or true or false, for each key: no long lists, and no keys with dots";
+      "a mapping has one text, or true or false, for each key: no long lists, no keys with dots, and no other keys";
     throw new MappingFileFault(before + 1, sentence);
   }
   const file = treeOf(source, before);

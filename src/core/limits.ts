@@ -178,6 +178,7 @@ export const mappingFileBytesMax = 1024 * 1024;
 // dots of a key: 18 ms for 1,000 of them, 4 s for 16,000. A list of 2,048 items takes it 5 ms.
 export const mappingDotsMax = 16;
 export const mappingListMarksMax = 2048;
+export const mappingLinesMax = 16; // Keys and tables of one mapping, which has at most six: 8,000 take the parser 270 ms.
 export const mappingImportCharsMax = 768 * 1024; // Of one import: with its quotes and line ends escaped it fits into a message.
 export const importFaultsMax = 100; // Lines that the answer to an import names; a person repairs no more at a time.
 export const cardsBundleBytesMax = 8 * 1024 * 1024; // Of a bundle of shared cards: 10,000 mappings have 2 MB.

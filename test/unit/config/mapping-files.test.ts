@@ -169,6 +169,9 @@ test("a file that becomes wrong is refused once, with file, line and reason, and
   await eventually(() => expect(patterns(watched).join()).toBe("a2,b2"));
 });
 
+const numbered = (line: (at: number) => string) =>
+  Array.from({ length: 4000 }, (_, at) => line(at)).join("\n");
+
 const wrong: readonly [string, string, number | undefined, RegExp][] = [
   ["no TOML", `${table("a")}\n[[mapping\n`, 7, /not TOML/],
   ["single brackets", `[mapping]\ntype = "uid"\n`, 1, /double brackets/],
@@ -203,6 +206,25 @@ const wrong: readonly [string, string, number | undefined, RegExp][] = [
   ],
   ["a key of many parts", table("a", `${"a.".repeat(30_000)}b = 1`), 1, /no keys with dots/],
   ["a list of many values", table("a", `label = [${"1,".repeat(30_000)}]`), 1, /no long lists/],
+  [
+    "a mapping of many keys",
+    table(
+      "a",
+      numbered((at) => `k${at} = 1`),
+    ),
+    1,
+    /no other keys/,
+  ],
+  [
+    "a mapping of many tables",
+    table(
+      "a",
+      numbered((at) => `[a${at}]`),
+    ),
+    1,
+    /no other keys/,
+  ],
+  ["a list of many lists", table("a", `label = ${"[".repeat(8000)}${"]".repeat(8000)}`), 1, /no long lists/],
   ["too large a file", `#${" ".repeat(mappingFileBytesMax)}`, undefined, /divide it/],
 ];
 
