@@ -58,9 +58,9 @@ export function createConnection(
     },
     /** Sends an answer at once. */
     answer: send,
-    /** Sends a notification, or keeps it while the connection is held; drops it if the caller lacks the right. */
-    notify(text: string, right: Right) {
-      if (!allows(grant(), right)) return;
+    /** Sends a notification, or keeps it while the connection is held; drops it if the caller lacks the right, or has `without`. */
+    notify(text: string, right: Right, without?: Right) {
+      if (!allows(grant(), right) || (without !== undefined && allows(grant(), without))) return;
       if (holds > 0) kept.push(text);
       else send(text);
     },

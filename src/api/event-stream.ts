@@ -30,6 +30,7 @@ interface KeptEvent {
   readonly number: number;
   readonly bytes: Uint8Array;
   readonly right: Right;
+  readonly without: Right | undefined;
 }
 
 export type EventStreams = ReturnType<typeof createEventStreams>;
@@ -60,13 +61,13 @@ export function createEventStreams(clock: Clock) {
   };
 
   return {
-    notify(text: string, right: Right) {
+    notify(text: string, right: Right, without?: Right) {
       sent += 1;
       const bytes = encoder.encode(`id: ${idNow()}\ndata: ${text}\n\n`);
       const ofRight = kept.get(right) ?? createKept();
       kept.set(right, ofRight);
-      ofRight.add({ number: sent, bytes, right });
-      for (const stream of streams) stream.send(bytes, right);
+      ofRight.add({ number: sent, bytes, right, without });
+      for (const stream of streams) stream.send(bytes, right, without);
     },
     /** A stream of the kept events after `lastEventId`, if it is given, and of all events from now on. */
     open(lastEventId: string | null, caller: StreamCaller) {
@@ -83,7 +84,7 @@ export function createEventStreams(clock: Clock) {
             streams.add(stream);
             stream.send(encoder.encode(`retry: 1000\nid: ${idNow()}\n\n`));
             if (lastEventId !== null)
-              for (const { bytes, right } of missed(lastEventId)) stream.send(bytes, right);
+              for (const { bytes, right, without } of missed(lastEventId)) stream.send(bytes, right, without);
             keepAlive ??= clock.after(keepAliveMs, tick);
             this.cancel = () => stream.end();
           },
@@ -145,9 +146,10 @@ function createStream(
   };
   onOpen(drop);
   return {
-    /** Without a right, every listener gets it. */
-    send(bytes: Uint8Array, right?: Right) {
+    /** Without a right, every listener gets it, except those that have `without`. */
+    send(bytes: Uint8Array, right?: Right, without?: Right) {
       if (!isOpen || (right !== undefined && !mayHear(right))) return;
+      if (without !== undefined && mayHear(without)) return;
       if ((controller.desiredSize ?? 0) < bytes.length) return drop();
       controller.enqueue(bytes);
       onSend(bytes.length);

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import type { Bus } from "../bus.ts";
 import { updateState } from "../core/device-shapes.ts";
-import type { Right } from "../core/rights.ts";
+import { allows, type Grant, type Right } from "../core/rights.ts";
 import * as shapes from "../core/shapes.ts";
 import type { EventName, Events } from "../events.ts";
 import { notificationText } from "./envelope.ts";
@@ -82,8 +82,8 @@ export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> 
 };
 
 export interface NotificationReceiver {
-  /** Drops a notification that its caller lacks the right for. */
-  notify(text: string, right: Right): void;
+  /** Drops a notification that its caller lacks the right for, or that is for callers without another right. */
+  notify(text: string, right: Right, without?: Right): void;
 }
 
 /** Forwards until disposed. Each event is serialized once for all receivers, and not at all without one. */
@@ -93,12 +93,28 @@ export function forwardEvents(bus: Bus, receivers: ReadonlySet<NotificationRecei
     const forward = (payload: unknown) => {
       if (receivers.size === 0) return;
       const text = notificationText(name, payload);
-      const needed = isCardsList(name, payload) ? "change" : right;
+      const isStream =
+        v.is(v.looseObject({ mediaPath: v.string() }), payload) && isAddress(payload.mediaPath);
+      const needed = isStream || isCardsList(name, payload) ? "change" : right;
+      if (isStream) {
+        const shown = notificationText(name, mediaFor("look", payload));
+        for (const receiver of receivers) receiver.notify(shown, right, "change");
+      }
       for (const receiver of receivers) receiver.notify(text, needed);
     };
     subscriptions.use(bus.on(name as EventName, forward));
   }
   return subscriptions;
+}
+
+/** The address of a stream may hold a secret of the card: without the right `change`, only its scheme and host are shown. */
+export function mediaFor<Media extends { readonly mediaPath: string }>(grant: Grant, media: Media): Media {
+  if (allows(grant, "change") || !isAddress(media.mediaPath)) return media;
+  return { ...media, mediaPath: URL.parse(media.mediaPath)?.origin ?? "" };
+}
+
+function isAddress(path: string): boolean {
+  return /^https?:\/\//i.test(path);
 }
 
 /** The names of such a list are texts of the card. */

@@ -14,6 +14,7 @@ import {
   system,
 } from "../../core/shapes.ts";
 import { method } from "../method.ts";
+import { mediaFor } from "../notifications.ts";
 import { launcherEntry, ruleSchemas, systemIds, upTo } from "../schemas.ts";
 
 const resultsDefault = 250;
@@ -74,7 +75,7 @@ export const mediaMethods = [
       const loaded = shownPlaylist(services.playlist(), grant());
       return {
         database: services.media.status(),
-        active: active === undefined ? [] : [active],
+        active: active === undefined ? [] : [mediaFor(grant(), active)],
         playlists: loaded === undefined ? [] : [loaded],
       };
     },
@@ -82,9 +83,12 @@ export const mediaMethods = [
   method({
     name: "media.active",
     right: "look",
-    docs: "The media that plays now, or null. `positionMs`, `durationMs`, `playbackState` (`loading`, `playing`, `paused`, `buffering`) and `volume` (percent) are there if the player reports them. Of a stream, `streamTitle` is what it plays now.",
+    docs: "The media that plays now, or null. `positionMs`, `durationMs`, `playbackState` (`loading`, `playing`, `paused`, `buffering`) and `volume` (percent) are there if the player reports them. Of a stream, `streamTitle` is what it plays now; without the right `change`, `mediaPath` has only its scheme and host.",
     result: v.nullable(activeMedia),
-    run: async (services) => (await services.playback()) ?? null,
+    async run(services, _params, { grant }) {
+      const active = await services.playback();
+      return active === undefined ? null : mediaFor(grant(), active);
+    },
   }),
   method({
     name: "media.control",
