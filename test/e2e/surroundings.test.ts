@@ -1,9 +1,9 @@
 /** The surroundings of the compiled program control nothing: variables, files of its working folder, modes. */
 import { expect, test } from "bun:test";
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makePlace, noReaders, program, startTapdeck } from "../helpers/tapdeck.ts";
+import { makePlace, noReaders, program, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 
 /** A folder whose files would take the program over, if it read them. */
 async function trap() {
@@ -68,4 +68,17 @@ test("a secret's file that others could read is theirs no longer, and the log sa
   await using second = await startTapdeck(place);
   for (const file of files) expect([file, (await stat(file)).mode & 0o777]).toEqual([file, 0o600]);
   for (const file of files) expect(second.log()).toContain(file.slice(place.folder.length + 1));
+});
+
+test("a FIFO in the place of RetroArch's settings does not stop the start, nor the start of a game", async () => {
+  await using place = await makePlace(`${noReaders}${sleeper()}`);
+  const settings = join(place.folder, "home/.config/retroarch");
+  await mkdir(settings, { recursive: true });
+  Bun.spawnSync(["mkfifo", join(settings, "retroarch.cfg")]);
+  await using service = await startTapdeck(place, [
+    ...["env", "--unset=XDG_CONFIG_HOME", `HOME=${join(place.folder, "home")}`, program],
+  ]);
+  await service.client.call("launch", await place.file("SNES/Game.sfc"));
+  await service.heard.next("media.started");
+  await service.client.call("stop");
 });
