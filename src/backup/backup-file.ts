@@ -128,7 +128,8 @@ export async function* backupLines(path: string): AsyncGenerator<unknown> {
   // The loop below reports an error of either stream.
   const unpacked = pipeline(createReadStream(path, { start: headBytes }), createGunzip(), () => {});
   let kept = Buffer.allocUnsafe(firstBytes);
-  let [length, bytes] = [0, 0];
+  let length = 0;
+  let bytes = 0;
   const noteGarbage = createCollector();
   const keep = (piece: Buffer) => {
     const needed = length + piece.length;

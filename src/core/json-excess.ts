@@ -11,7 +11,8 @@ const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
  * colon and opening bracket outside of strings counts as one value: a parser makes at most one value for each, and the whole.
  */
 export function jsonExcess(text: string, valuesMax = Number.POSITIVE_INFINITY): JsonExcess | undefined {
-  let [depth, values] = [0, 0];
+  let depth = 0;
+  let values = 0;
   for (let at = 0; at < text.length; at++) {
     const char = text.charCodeAt(at);
     if (char === quote) {

@@ -118,7 +118,7 @@ export function createMappingLookup(regexes: Regexes) {
         script: found[0]?.override ?? token.text,
       };
     },
-    /** The id of another enabled mapping for exactly this UID; undefined if `before` was for this UID, too. */
+    /** The id of another enabled mapping for exactly this UID; undefined if `before` was for this UID already. */
     twinOf(params: MappingParams, before: Mapping | undefined): number | undefined {
       if (!isOfUid(params)) return undefined;
       const uid = patternOf(params);

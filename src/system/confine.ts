@@ -50,7 +50,7 @@ export async function confinePlayers(
       ? { helper, options: () => placeOptions(places, named(), process.env) }
       : unconfined(why);
   if (confinementFault() !== "") log.warn("players", confinementFault());
-  // Unconfined players put their temporary files there, too.
+  // Unconfined players put their temporary files there as well.
   if (ownRunFolder(process.env) !== undefined)
     await mkdir(playersFolder(process.env), { recursive: true, mode: 0o700 });
   if (why === undefined) await makeFolders(process.env);

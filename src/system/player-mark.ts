@@ -46,7 +46,8 @@ export async function holdersOf(
   folder = processes,
 ): Promise<Holders> {
   const links = new Set([...inodes].map((inode) => `socket:[${inode}]`));
-  const [byPlayers, byOthers] = [new Set<string>(), new Set<string>()];
+  const byPlayers = new Set<string>();
+  const byOthers = new Set<string>();
   const beganMs = performance.now();
   let sliceEndMs = beganMs + sliceMs;
   const rest = async () => {

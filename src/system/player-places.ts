@@ -123,7 +123,7 @@ function linkAt(path: string): string | undefined {
     const found: Stats | undefined = lstatSync(path, { throwIfNoEntry: false });
     return found?.isSymbolicLink() ? readlinkSync(path) : undefined;
   } catch {
-    // A folder above it cannot be searched, which is so for players, too.
+    // A folder above it cannot be searched, and players cannot search it either.
     return undefined;
   }
 }

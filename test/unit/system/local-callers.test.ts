@@ -79,7 +79,7 @@ test("the connections at a socket's file are known by the process that made them
     expect([open.size, localSockets.acceptedAt(path).length]).toEqual([1, 1]);
     expect(await player.child.exited).toBe(0);
     expect(endPlayers()).toBeUndefined();
-    // Another path is another door, and one that begins with the same letters, too.
+    // Another path is another door, even if it begins with the same letters.
     expect(localSockets.acceptedAt(path.slice(0, -1))).toEqual([]);
     expect(localSockets.acceptedAt(`${path}s`)).toEqual([]);
   } finally {

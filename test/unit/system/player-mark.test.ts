@@ -17,7 +17,8 @@ Max address space         unlimited            unlimited            bytes
 Max file locks            ${soft.padEnd(20)} ${hard.padEnd(20)} locks     
 Max pending signals       0                    0                    signals   
 `;
-const [ofPlayer, ofOther] = [limits("0"), limits("unlimited")];
+const ofPlayer = limits("0");
+const ofOther = limits("unlimited");
 
 interface Fake {
   readonly limits?: string;
