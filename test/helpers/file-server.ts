@@ -1,7 +1,10 @@
 /** A server of one file, with ETag and ranges (RFC 9110, 13 and 14), and with the faults of servers and networks. */
+import { expect } from "bun:test";
+import { stat } from "node:fs/promises";
 import { createServer, type IncomingHttpHeaders, type RequestListener } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { makeCertificate } from "../../src/system/certificate.ts";
+import { eventually } from "./processes.ts";
 
 export interface FileServer extends AsyncDisposable {
   readonly url: string;
@@ -9,8 +12,8 @@ export interface FileServer extends AsyncDisposable {
   readonly asked: readonly IncomingHttpHeaders[];
   /** Offers another file from now on. */
   offer(content: Buffer): void;
-  /** Ends the connection of the next answer after so many bytes of its body. */
-  cutAfter(bytes: number): void;
+  /** Ends the connection of the next answer after so many bytes of its body, when the client has stored some of them in `file`. */
+  cutAfter(bytes: number, file: string): void;
   /** The next answer stops after so many bytes; resolves when they are sent. */
   hangAfter(bytes: number): Promise<void>;
   ignoreRanges(): void;
@@ -36,7 +39,7 @@ export async function startFileServer(
   const asked: IncomingHttpHeaders[] = [];
   let [content, version, hasRanges] = [first, 1, true];
   let answer: { readonly status: number; readonly location?: string } | undefined;
-  let end: { readonly at: number; readonly how: "cut" | "hang"; readonly done: () => void } | undefined;
+  let end: { readonly at: number; readonly done: () => void; readonly cutWhenIn?: string } | undefined;
   const serve: RequestListener = ({ headers }, response) => {
     asked.push(headers);
     if (answer !== undefined) {
@@ -63,10 +66,14 @@ export async function startFileServer(
       response.end(body);
       return;
     }
-    response.write(body.subarray(0, stop.at), () => {
-      // The client has read what came before the end of the connection.
-      if (stop.how === "cut") setTimeout(() => response.destroy(), 50);
+    response.write(body.subarray(0, stop.at), async () => {
       stop.done();
+      const { cutWhenIn: file } = stop;
+      if (file === undefined) return;
+      // Without it the end of the connection may overtake the bytes.
+      await eventually(async () => expect((await stat(file)).size).toBeGreaterThan(0)).finally(() =>
+        response.destroy(),
+      );
     });
   };
   const server =
@@ -83,12 +90,12 @@ export async function startFileServer(
       content = next;
       version += 1;
     },
-    cutAfter(at) {
-      end = { at, how: "cut", done: () => {} };
+    cutAfter(at, file) {
+      end = { at, cutWhenIn: file, done: () => {} };
     },
     hangAfter(at) {
       const { promise, resolve } = Promise.withResolvers<void>();
-      end = { at, how: "hang", done: resolve };
+      end = { at, done: resolve };
       return promise;
     },
     ignoreRanges() {
