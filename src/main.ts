@@ -16,10 +16,9 @@ import { asOwnerOf } from "./core/as-owner.ts";
 import { exitCodes, messageOf, StartError } from "./core/errors.ts";
 import { jobArgument, watchArgument } from "./media/scan/indexer.ts";
 import { drawArgument } from "./screen/painter.ts";
-import { environmentForAddons } from "./system/addon-folder.ts";
-import { type PlaceOptions, placesOf, type ServicePlaces } from "./system/folders.ts";
+import { type PlaceOptions, placesOf } from "./system/folders.ts";
 import { createLogLines } from "./system/log-lines.ts";
-import { isCompiled, restartProgram, tapdeckVersion } from "./system/own-program.ts";
+import { restartProgram, tapdeckVersion } from "./system/own-program.ts";
 
 process.exitCode = await start(process.argv.slice(2));
 
@@ -57,10 +56,9 @@ async function main(argv: readonly string[]): Promise<number> {
 }
 
 async function serve(options: PlaceOptions, write: (line: string) => void): Promise<number> {
-  const places = placesOf(options, process.env);
-  useAddonFolder(places, write);
   forbidCoreDumps();
   const stopped = signalled(["SIGINT", "SIGTERM", "SIGHUP"]);
+  const places = placesOf(options, process.env);
   const overrides = overridesOf(process.env);
   const restarting = Promise.withResolvers<"restart">();
   const restart = () => restarting.resolve("restart");
@@ -71,19 +69,6 @@ async function serve(options: PlaceOptions, write: (line: string) => void): Prom
   // A signal during the stop counts more.
   if (asked === "restart" && (await Promise.race([stopped, asked])) === "restart") restartProgram();
   return exitCodes.ok;
-}
-
-/** Starts the compiled program again, in the same process, if it would unpack its addons where players can write. */
-function useAddonFolder({ dataFolder }: ServicePlaces, write: (line: string) => void): void {
-  const environment = environmentForAddons(dataFolder, process.env);
-  // A program that runs from its sources loads them from node_modules.
-  if (environment === undefined || !isCompiled) return;
-  try {
-    restartProgram(environment);
-  } catch (error) {
-    // An emulator of another processor cannot start its program again.
-    write(`tapdeck: players can change native addons in TMPDIR: ${messageOf(error)}`);
-  }
 }
 
 async function configOf(options: PlaceOptions) {

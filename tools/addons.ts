@@ -1,9 +1,12 @@
 /**
  * Native addons in the compiled binary. `node-hid` looks for its addon by a path of the machine that compiled it, and would find it
- * on no other machine. A plugin replaces this search by a plain `require` of the target's addon, which the bundler embeds.
+ * on no other machine. The runtime would unpack an addon to a folder that players can change. So plugins embed each addon as a plain
+ * file, and a module in its place loads it from the service's own folder (src/system/addon-folder.ts).
  */
 import { join } from "node:path";
-import type { BunPlugin } from "bun";
+import type { BunPlugin, PluginBuilder } from "bun";
+
+// Bun 1.4.5 takes two modules of one path for the same, also in different namespaces, so each has a name of its own below.
 
 /** Embeds the addon of `node-hid` that reads hidraw nodes. */
 export function hidAddon(root: string, target: "x64" | "arm64"): BunPlugin {
@@ -12,13 +15,14 @@ export function hidAddon(root: string, target: "x64" | "arm64"): BunPlugin {
     name: "node-hid's addon",
     setup(build) {
       build.onResolve({ filter: /^pkg-prebuilds\/bindings$/ }, () => ({
-        path: "addon",
+        path: "hid-addon",
         namespace: "node-hid",
       }));
-      build.onLoad({ filter: /^addon$/, namespace: "node-hid" }, () => ({
-        contents: `module.exports = () => require(${JSON.stringify(addon)});`,
+      build.onLoad({ filter: /^hid-addon$/, namespace: "node-hid" }, () => ({
+        contents: `${loading(addon, "node-hid")}\nmodule.exports = load;`,
         loader: "js",
       }));
+      embedFiles(build, "node-hid");
     },
   };
 }
@@ -29,8 +33,38 @@ export function usbAddon(name: string, folder: string): BunPlugin {
     name: "the addon of usb",
     setup(build) {
       build.onResolve({ filter: /^@node-usb\// }, ({ path }) =>
-        path === name ? { path: Bun.resolveSync(folder, import.meta.dir) } : undefined,
+        path === name ? { path: "usb-addon", namespace: "usb" } : undefined,
       );
+      // It loads at the first look at the property, so that a failed load can be repeated.
+      build.onLoad({ filter: /^usb-addon$/, namespace: "usb" }, () => ({
+        contents: `${loading(Bun.resolveSync(folder, import.meta.dir), "usb")}
+Object.defineProperty(exports, "nativeGetDevices", { enumerable: true, get: () => load().nativeGetDevices });`,
+        loader: "js",
+      }));
+      embedFiles(build, "usb");
     },
   };
+}
+
+const addonFolder = join(import.meta.dir, "../src/system/addon-folder.ts");
+
+/** The lines of a module that define `load`, which returns the exports of the addon. */
+function loading(addon: string, name: string): string {
+  return `const file = require(${JSON.stringify(`${name}-file:${addon}`)});
+const { loadAddon } = require(${JSON.stringify(addonFolder)});
+let loaded;
+const load = () => (loaded ??= loadAddon(file.default ?? file));`;
+}
+
+/** Takes the path after `NAME-file:` as a file to embed; its module is its path in the binary. */
+function embedFiles(build: PluginBuilder, name: string): void {
+  const namespace = `${name}-file`;
+  build.onResolve({ filter: new RegExp(`^${namespace}:`) }, ({ path }) => ({
+    path: path.slice(namespace.length + 1),
+    namespace,
+  }));
+  build.onLoad({ filter: /./, namespace }, async ({ path }) => ({
+    contents: await Bun.file(path).bytes(),
+    loader: "file",
+  }));
 }

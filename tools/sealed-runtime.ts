@@ -17,7 +17,7 @@ const names = [
   "BUN_ENABLE_CRASH_REPORTING",
   "BUN_CRASH_REPORT_URL", // Where the report of a crash would be sent.
   "BUN_WATCHER_TRACE", // A file that it would write.
-  "BUN_TMPDIR", // The folder to which addons are unpacked; the service chooses it by TMPDIR.
+  "BUN_TMPDIR", // The folder to which addons are unpacked; TMPDIR has the same effect. No addon of ours is unpacked (tools/addons.ts).
 ] as const;
 
 /** Makes `target` from `source` if it is missing or older. */

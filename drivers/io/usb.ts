@@ -8,7 +8,7 @@ import { readerGone, type UsbBus, type UsbDeviceInfo } from "./links.ts";
 import { type CcidInterface, ccidInterfaceOf, listUsbDevices } from "./usb-list.ts";
 import { type ClaimedDevice, openUsbLink } from "./usb-transfers.ts";
 
-type Addon = typeof import("usb/index.js");
+type Addon = Pick<typeof import("usb/index.js"), "nativeGetDevices">;
 
 /** The part of the addon's device that is used before its interface is claimed. */
 export interface AddonDevice extends ClaimedDevice {
@@ -101,13 +101,14 @@ async function setKernelAside(
 
 let loading: Promise<Addon> | undefined;
 
-/** The addon. A compiled binary unpacks it into a folder of its own (src/system/addon-folder.ts). */
+/** The addon. A compiled binary writes it to a folder of its own (src/system/addon-folder.ts) at the first look at its property. */
 async function load(path: string): Promise<Addon> {
   try {
-    loading ??=
+    const addon =
       process.arch === "arm64"
         ? import("@node-usb/usb-linux-arm64-gnu")
         : import("@node-usb/usb-linux-x64-gnu");
+    loading ??= addon.then(({ nativeGetDevices }) => ({ nativeGetDevices }));
     return await loading;
   } catch (error) {
     // The next opening tries again, because the owner may have made the folder writable.

@@ -1,6 +1,7 @@
 /**
- * The folder to which the runtime unpacks native addons, and from which it maps them. The runtime takes it from TMPDIR at its start.
- * A player that can write there changes the code of the service, so the folder is one that is hidden from players.
+ * Loads the native addons that the compiled program carries (tools/addons.ts). The runtime would unpack them to TMPDIR and map them
+ * from there. A player that can write there changes the code of the service, so they are written to a folder that is hidden from
+ * players.
  */
 import {
   accessSync,
@@ -9,52 +10,50 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import { type Environment, ownRunFolder, playersFolder, playersTemporary } from "./folders.ts";
+import { type Environment, ownRunFolder } from "./folders.ts";
 
-/** The environment with which this program has to start again for a folder of its own; undefined if it has one. */
-export function environmentForAddons(dataFolder: string, environment: Environment): Environment | undefined {
-  const present = environment.TMPDIR ?? "";
-  if (present === inData(dataFolder) || isInRun(present, environment)) return undefined;
-  const run = ownRunFolder(environment);
-  const folder = run !== undefined && mayExecuteIn(run) ? join(run, "addons") : inData(dataFolder);
-  return { ...environment, TMPDIR: folder, [playersTemporary]: tmpdir() };
-}
+let folder: string | undefined;
 
-/** Makes the folder, and removes addons of earlier starts. If that fails, readers that need an addon report it. */
+/** Chooses and makes the folder, and empties it. If that fails, readers that need an addon report it. */
 export function prepareAddonFolder(dataFolder: string, environment: Environment, log: Log): void {
-  const folder = environment.TMPDIR ?? "";
-  if (folder !== inData(dataFolder) && !isInRun(folder, environment)) return;
+  const run = ownRunFolder(environment);
+  const wanted = join(run !== undefined && mayExecuteIn(run) ? run : dataFolder, "addons");
+  folder = undefined;
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const found = lstatSync(folder);
+    mkdirSync(wanted, { recursive: true, mode: 0o700 });
+    const found = lstatSync(wanted);
     if (!found.isDirectory() || found.uid !== process.geteuid?.())
       throw new Error("it must be a folder of this user: remove what is there");
-    chmodSync(folder, 0o700);
-    for (const name of readdirSync(folder)) if (name.startsWith(".bun-")) rmSync(join(folder, name));
+    chmodSync(wanted, 0o700);
+    for (const name of readdirSync(wanted)) if (name.endsWith(".node")) rmSync(join(wanted, name));
+    folder = wanted;
   } catch (error) {
-    log.warn("service", "cannot use the folder for addons", { folder, error: messageOf(error) });
+    log.warn("service", "cannot use the folder for addons", { folder: wanted, error: messageOf(error) });
   }
 }
 
-const inData = (dataFolder: string) => join(dataFolder, "addons");
-
-function isInRun(folder: string, environment: Environment): boolean {
-  const run = ownRunFolder(environment);
-  if (run === undefined) return false;
-  const isIn = (parent: string) => folder === parent || folder.startsWith(`${parent}/`);
-  return isIn(run) && !isIn(playersFolder(environment));
+/** The exports of the addon with this path inside the program. Throws the reason if it cannot be written or loaded. */
+export function loadAddon(embedded: string): unknown {
+  if (folder === undefined) throw new Error("there is no folder for addons");
+  const path = join(folder, basename(embedded));
+  // A copy that could not be loaded may be there.
+  rmSync(path, { force: true });
+  writeFileSync(path, readFileSync(embedded), { mode: 0o500, flag: "wx" });
+  const loaded = { exports: {} };
+  process.dlopen(loaded, path);
+  return loaded.exports;
 }
 
 /** False on a file system that is mounted noexec (access(2), "EACCES"), as Debian's /run is. */
-function mayExecuteIn(folder: string): boolean {
-  const probe = join(folder, `.exec-${process.pid}`);
+function mayExecuteIn(parent: string): boolean {
+  const probe = join(parent, `.exec-${process.pid}`);
   try {
     writeFileSync(probe, "", { mode: 0o700, flag: "wx" });
     accessSync(probe, constants.X_OK);

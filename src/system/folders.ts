@@ -67,13 +67,10 @@ export function ownRunFolder(environment: Environment): string | undefined {
   return runFoldersOf(environment)[0];
 }
 
-/** The variable with the TMPDIR of players, because the service has one of its own (addon-folder.ts). */
-export const playersTemporary = "PLAYERS_TMPDIR";
-
 /** The folder for the temporary files of players. In a run folder of its own the service hides all else from them. */
 export function playersFolder(environment: Environment): string {
   const run = ownRunFolder(environment);
-  return run === undefined ? (environment[playersTemporary] ?? tmpdir()) : join(run, "players");
+  return run === undefined ? tmpdir() : join(run, "players");
 }
 
 /** systemd.exec(5), RuntimeDirectory=: several folders are separated by colons. */

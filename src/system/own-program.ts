@@ -6,7 +6,7 @@ import { version as packageVersion } from "../../package.json";
 export const tapdeckVersion: string = packageVersion;
 export const platform = "linux";
 /** False if it runs from its sources. */
-export const isCompiled: boolean = Bun.main.startsWith("/$bunfs/");
+const isCompiled: boolean = Bun.main.startsWith("/$bunfs/");
 
 /** The environment without variables of the runtime, with which this program would restart itself (`clean-start.ts`). */
 export const plainEnvironment: Readonly<Record<string, string | undefined>> = Object.fromEntries(
@@ -40,9 +40,9 @@ export function lowerPriority(): void {
 }
 
 /** Becomes a fresh start of this program with the same arguments, in the same process, so that its supervisor sees no end. */
-export function restartProgram(environment: typeof plainEnvironment = process.env): void {
+export function restartProgram(): void {
   const words = [process.execPath, ...(isCompiled ? [] : [Bun.main]), ...process.argv.slice(2)];
-  process.execve?.(process.execPath, words, { ...environment });
+  process.execve?.(process.execPath, words);
 }
 
 /** The command that starts this program with `argument`. Only a program that is not compiled needs the path of its source. */

@@ -98,7 +98,7 @@ const startFaults: Readonly<Record<string, string>> = {
  * programs without confinement.
  */
 const kept = [
-  ...["HOME", "USER", "LOGNAME", "SHELL", "PATH", "TERM", "TZ", "LANG", "LANGUAGE", "LC_*"],
+  ...["HOME", "USER", "LOGNAME", "SHELL", "PATH", "TERM", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LC_*"],
   ...["DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_*", "DESKTOP_SESSION"],
   ...["ALSA_*", "PULSE_*", "PIPEWIRE_*", "JACK_*"],
   ...["SDL_*", "QT_QPA_*", "GDK_BACKEND", "MESA_*", "LIBGL_*", "GBM_*", "EGL_*", "LIBVA_*", "VDPAU_*"],
@@ -119,7 +119,7 @@ export const playerEnvironment: Readonly<Record<string, string | undefined>> = {
       ([name]) => exact.has(name) || prefixes.some((prefix) => name.startsWith(prefix)),
     ),
   ),
-  // Not the service's own, which is hidden from them.
-  TMPDIR: playersFolder(process.env),
-  ...(ownRun === undefined ? {} : { XDG_RUNTIME_DIR: playersFolder(process.env) }),
+  ...(ownRun === undefined
+    ? {}
+    : { TMPDIR: playersFolder(process.env), XDG_RUNTIME_DIR: playersFolder(process.env) }),
 };

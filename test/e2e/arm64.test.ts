@@ -26,9 +26,8 @@ test("the arm64 binary answers ping and version on an emulated Cortex-A53", asyn
 
 test("the arm64 binary carries node-hid's addon for its processor, and does without its libraries where they lack", async () => {
   await using place = await makePlace(readerConfig("toypad:/dev/null"));
-  // The emulator cannot start a program of its processor again, so the folder for addons is set here.
   const folder = join(place.folder, "addons");
-  await using service = await startTapdeck(place, ["env", `TMPDIR=${folder}`, ...emulator, binary]);
+  await using service = await startTapdeck(place, [...emulator, binary]);
   await eventually(async () =>
     expect(JSON.stringify(await service.client.call("health"))).toContain("no HID device"),
   );

@@ -181,7 +181,7 @@ test("players of a run folder that is the service's alone get one in it for thei
 /** Word: the service's folder for addons, then the media file. Reports each addon that can be read or changed. */
 const patcher = `
 for file; do :; done
-for addon in "\${TMPDIR:-/tmp}"/.bun-* "$1"/.bun-*; do
+for addon in "\${TMPDIR:-/tmp}"/.bun-* "$1"/*.node; do
   [ -e "$addon" ] || continue
   for way in "<" ">>"; do ( eval ": $way\\"\\$addon\\"" ) 2>/dev/null && echo "$way $addon"; done
 done >"$(dirname "$file")/found"
@@ -195,7 +195,7 @@ test("a player changes no native addon that the service has mapped, and none of 
   made.defer(() => rm(folder, { recursive: true, force: true }));
   const own = join(place.folder, "addons");
   await mkdir(own);
-  await writeFile(join(own, ".bun-1-0000000000000000.node"), "of an earlier start");
+  await writeFile(join(own, "node-napi-v4-1.node"), "of an earlier start");
   await place.config(readerConfig("toypad:/dev/null") + shellLauncher("patch", patcher, own));
   const file = await place.file("patch/Game.patch");
   await using service = await startTapdeck(place, ["env", `TMPDIR=${folder}`, program]);

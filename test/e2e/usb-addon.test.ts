@@ -21,7 +21,7 @@ const canMount = process.getuid?.() === 0 && Bun.which("unshare") !== null;
 
 /**
  * The command, in a namespace in which sysfs shows one reader and no other device. The folder for addons is a file system with these
- * options. It is set here because an emulator cannot start a program of its processor again.
+ * options.
  */
 async function withReader({ folder }: Place, options: string, command: readonly string[]) {
   const tree = join(folder, "sys");
@@ -48,7 +48,7 @@ async function withReader({ folder }: Place, options: string, command: readonly 
   const addons = join(folder, "addons");
   await mkdir(addons, { mode: 0o700 });
   const script =
-    'mount -t tmpfs none /sys && cp -r "$1/." /sys && export TMPDIR="$2" && mount -t tmpfs -o "$3" none "$2" && shift 3 && exec "$@"';
+    'mount -t tmpfs none /sys && cp -r "$1/." /sys && mount -t tmpfs -o "$3" none "$2" && shift 3 && exec "$@"';
   return ["unshare", "--mount", "sh", "-ec", script, "sh", tree, addons, options, ...command];
 }
 
