@@ -197,8 +197,9 @@ test("a wrong token changes nothing on the deck, and a right one counts without 
   });
   expect((await client.call("health")).checks.filter(({ ok }) => !ok)).toEqual([]);
   expect(here.server.refused.at(-1)).toBe("401 GET /DEFAULT/controller/v1/hall-1");
-  await writeFile(path, `${token}\n`);
+  // The mode comes first, because the deck may read the right token at once.
   await chmod(path, 0o644);
+  await writeFile(path, `${token}\n`);
   await eventually(() => here.server.polls() > before);
   expect(here.service().log()).toContain("other users can read this secret");
 });
