@@ -12,7 +12,7 @@ import { walked, walker } from "../helpers/walk.ts";
 import { type Board, cardBytes, startBoard } from "./board.ts";
 import { type Card, makeCard } from "./card.ts";
 import { copyImage, copyToBoot, writeConf } from "./owned.ts";
-import { patienceMs } from "./until.ts";
+import { patienceMs, until } from "./until.ts";
 
 const transcript = join(import.meta.dir, "../transcripts/players/board.txt");
 const secret = "5a".repeat(32);
@@ -45,6 +45,11 @@ beforeAll(async () => {
   board = await startBoard({ card });
   await board.pong();
   await board.said("tapdeck: ready");
+  // The first index makes its file a moment after the start.
+  await until(
+    "the index",
+    async () => (await board.shell("ls /data/tapdeck")).includes("media.db") || undefined,
+  );
 }, patienceMs);
 
 afterAll(async () => {
