@@ -176,7 +176,8 @@ async function look(board: Board): Promise<Look | undefined> {
 /** Starts the game if it does not run: on a busy machine the service may have been replaced, and the game with it. */
 async function play(board: Board): Promise<void> {
   const launch = `tapdeck call launch '{"text":"NES/Game.nes"}' </dev/null`;
-  await board.shell(`grep -qs '[d]ata/stand-in' /proc/[0-9]*/cmdline || ${launch} >/dev/null 2>&1 || true`);
+  // By its name, because the words of the waiting player have the path as well.
+  await board.shell(`ps | grep -q '[{]stand-in}' || ${launch} >/dev/null 2>&1 || true`);
 }
 
 /** Resolves with a later save than this one. */
