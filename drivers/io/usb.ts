@@ -104,11 +104,11 @@ let loading: Promise<Addon> | undefined;
 /** The addon. A compiled binary writes it to a folder of its own (src/system/addon-folder.ts) at the first look at its property. */
 async function load(path: string): Promise<Addon> {
   try {
-    const addon =
+    loading ??= (
       process.arch === "arm64"
         ? import("@node-usb/usb-linux-arm64-gnu")
-        : import("@node-usb/usb-linux-x64-gnu");
-    loading ??= addon.then(({ nativeGetDevices }) => ({ nativeGetDevices }));
+        : import("@node-usb/usb-linux-x64-gnu")
+    ).then(({ nativeGetDevices }) => ({ nativeGetDevices }));
     return await loading;
   } catch (error) {
     // The next opening tries again, because the owner may have made the folder writable.

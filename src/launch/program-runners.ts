@@ -118,7 +118,8 @@ function isStarted(name: string, given: readonly string[]): boolean {
   const rest = given.flatMap((word) =>
     name === "env" && /\s/.test(word) ? words(word.replace(/^-\w*S/, "")) : word,
   );
-  let [at, left] = [0, operands];
+  let at = 0;
+  let left = operands;
   for (; at < rest.length; at++) {
     const word = rest[at] ?? "";
     if (valued.has(word)) at += 1;
