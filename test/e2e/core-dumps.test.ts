@@ -39,7 +39,7 @@ test("neither the service nor a player leaves a core dump, whatever limit it was
   await service.heard.next("media.stopped");
   process.kill(child, "SIGABRT");
   await eventually(async () => expect(service.log()).toContain("signal=6"));
-  expect(service.log()).toContain("signal=6 dumped=False");
+  await eventually(() => expect(service.log()).toContain("signal=6 dumped=False"));
   expect((await readdir(place.folder)).filter((name) => name.startsWith("core"))).toEqual([]);
 });
 

@@ -318,7 +318,7 @@ brokerTest(
     await place.config(byPassword("den").replace('"mqtt-password"', `"${password}"`));
     await using service = await startTapdeck(place);
     await connected(service);
-    expect(service.log()).toContain("other users can read this secret: chmod o-r");
+    await eventually(() => expect(service.log()).toContain("other users can read this secret: chmod o-r"));
     const list = join(place.folder, "mqtt-retained.json");
     await eventuallyExists(list);
     expect(await readFile(list, "utf8")).toContain("tapdeck/den/state");

@@ -143,7 +143,7 @@ test("without the helper, players start all the same, and health says what to do
       ok: false,
       reason: `players are not confined and could read this service's secrets: ${folder}/tapdeck-confine is missing: install it again`,
     });
-    expect(service.log()).toContain("players are not confined");
+    await eventually(() => expect(service.log()).toContain("players are not confined"));
   } finally {
     await rm(folder, { recursive: true });
   }

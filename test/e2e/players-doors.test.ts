@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../helpers/free-port.ts";
 import { linesOf } from "../helpers/lines.ts";
-import { eventuallyExists, run } from "../helpers/processes.ts";
+import { eventually, eventuallyExists, run } from "../helpers/processes.ts";
 import { makePlace, noReaders, program, startTapdeck } from "../helpers/tapdeck.ts";
 
 const isRoot = process.getuid?.() === 0;
@@ -166,7 +166,9 @@ test.skipIf(!canRun)(
     await eventuallyExists(`${order}.report`);
     await using second = await startTapdeck(place);
     expect(await second.client.call("version")).toMatchObject({ platform: "linux" });
-    expect(second.log()).toContain("a player that outlived its service held the port, and is ended");
+    await eventually(() =>
+      expect(second.log()).toContain("a player that outlived its service held the port, and is ended"),
+    );
   },
 );
 

@@ -110,7 +110,8 @@ test("folders and files that an earlier version left open are closed at the star
   await using second = await startTapdeck(place);
   const left = await openToOthers(place.folder);
   expect(left.filter((line) => !/^(media |media\/|config\.toml )/.test(line))).toEqual([]);
-  for (const name of [place.folder, ...opened]) expect(second.log()).toContain(`file=${name}\n`);
+  for (const name of [place.folder, ...opened])
+    await eventually(() => expect(second.log()).toContain(`file=${name}\n`));
 });
 
 test("where XDG says, the folders of config, data and sockets are made for the owner alone", async () => {

@@ -212,7 +212,7 @@ ${players}`);
     await service.heard.next("media.started", ({ mediaName }) => mediaName === "Game");
     await service.client.call("stop");
     await service.heard.next("media.started", ({ mediaName }) => mediaName === "Menu");
-    expect(service.log()).toMatch(/script: scan 04aa[\s\S]*script: before SNES/);
+    await eventually(() => expect(service.log()).toMatch(/script: scan 04aa[\s\S]*script: before SNES/));
   } finally {
     service.client.close();
     expect(await service.stop()).toBe(0);

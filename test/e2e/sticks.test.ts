@@ -108,7 +108,7 @@ test("the stick that something plays from is pulled out: the player ends, all ar
     mediaName: "Stick Game",
   });
   expect((await service.client.call("media")).active).toEqual([]);
-  expect(service.log()).toContain("a USB stick was removed");
+  await eventually(() => expect(service.log()).toContain("a USB stick was removed"));
   // Media from elsewhere play on.
   expect(await launched("SNES/Main Game.sfc")).toBe("");
   await deck.plug("GAMES");

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { eventually } from "../helpers/processes.ts";
 import { makePlace, noReaders, program, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 
 /** A folder whose files would take the program over, if it read them. */
@@ -67,7 +68,8 @@ test("a secret's file that others could read is theirs no longer, and the log sa
   for (const file of files) await chmod(file, 0o644);
   await using second = await startTapdeck(place);
   for (const file of files) expect([file, (await stat(file)).mode & 0o777]).toEqual([file, 0o600]);
-  for (const file of files) expect(second.log()).toContain(file.slice(place.folder.length + 1));
+  for (const file of files)
+    await eventually(() => expect(second.log()).toContain(file.slice(place.folder.length + 1)));
 });
 
 test("a FIFO in the place of RetroArch's settings does not stop the start, nor the start of a game", async () => {

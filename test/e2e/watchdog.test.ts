@@ -188,7 +188,7 @@ test.concurrent("a player that a dead service left behind has time to save", asy
   await guard.told(/the player is (ready)/);
   process.kill(await guard.servicePid(1), "SIGKILL");
   await guard.servicePid(2);
-  expect(guard.log()).toContain("the player has saved\n");
+  await eventually(() => expect(guard.log()).toContain("the player has saved\n"));
 });
 
 test.concurrent("a service that is asked to end has more time than one that hangs", async () => {
@@ -198,7 +198,7 @@ test.concurrent("a service that is asked to end has more time than one that hang
   await guard.told(/(ready)/);
   await guard.stop();
   // --stop-ms is shorter.
-  expect(guard.log()).toContain("it ended in order\n");
+  await eventually(() => expect(guard.log()).toContain("it ended in order\n"));
 });
 
 test.concurrent("should the watchdog itself be killed, the service ends in order", async () => {
