@@ -86,7 +86,7 @@ image-qemu: dist/tapdeck-linux-arm64 ## Make the SD image dist/tapdeck-qemu.img 
 	@$(BUN) tools/image/main.ts
 
 REPORT ?= image
-BOARDS ?= boots confined screens sticks watchdog updates cuts saves resume transfers zero2w
+BOARDS ?= boots confined screens sticks watchdog updates cuts history saves resume transfers zero2w
 test-image: ## Boot that image on emulated boards; CUTS=100 SEED=1 cuts the power that often, THOROUGH=1 adds slow cases, BOARDS=boots is a part
 	@tools/image-setup
 	@test -e dist/tapdeck-qemu.img || $(MAKE) --no-print-directory image-qemu

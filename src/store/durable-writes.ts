@@ -1,7 +1,7 @@
 /**
- * Writes that are on the disk when they return, and the refusals of a database. Mappings, clients and play time are written
- * this way. The history is not (`history.ts`): its rows wait 50 ms in memory, and are lost if the process dies. A power cut
- * may also lose rows that were committed since the last checkpoint.
+ * The two grades of durability, and the refusals of a database. Mappings, clients and play time are on the disk when their
+ * write returns. The history is not (`history.ts`): its rows wait 50 ms in memory, and a sync in the background follows the
+ * end of each launch. A commit without a sync reaches an SD card when the kernel writes it, 30 to 60 s later.
  */
 import { type Database, SQLiteError } from "bun:sqlite";
 import { assert, failed, messageOf, type ServiceError } from "../core/errors.ts";
@@ -58,6 +58,27 @@ function syncing<T>(database: Database, write: () => T): T {
   } finally {
     database.run("PRAGMA synchronous = NORMAL");
   }
+}
+
+/**
+ * Returns a function that requests a sync of everything committed so far, without blocking the event loop. One sync runs at
+ * a time, and one more for all requests meanwhile, because each sync has a descriptor. `onDisk` makes a sync.
+ */
+export function createLaterSync(onDisk: () => Promise<void>): () => void {
+  let isSyncing = false;
+  let isStale = false;
+  const sync = async () => {
+    isStale = true;
+    if (isSyncing) return;
+    isSyncing = true;
+    while (isStale) {
+      isStale = false;
+      // A disk that fails is reported by the next row of the history.
+      await onDisk().catch(() => {});
+    }
+    isSyncing = false;
+  };
+  return () => void sync();
 }
 
 /** True if the file itself is broken, rather than the disk full or the statement wrong. */

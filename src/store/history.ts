@@ -1,7 +1,8 @@
 /**
  * The history of launches. A tap notes its row in memory; all rows noted within 50 ms are then written in order, in one
- * transaction. A row is lost if the process dies before that, or if a power cut follows soon after (`durable-writes.ts`).
- * A read writes the noted rows first, so it returns them all.
+ * transaction. A row is lost if the process dies before that. The end of a launch is synced after its transaction, in the
+ * background, so a power cut loses launches that still run and the last moment before the cut. A start is not synced: the
+ * player reads the disk at that moment. A read writes the noted rows first, so it returns them all.
  */
 import type { Database, Statement } from "bun:sqlite";
 import { rfc3339 } from "../core/clock.ts";
@@ -45,7 +46,12 @@ interface Row extends LaunchRow {
   readonly error: string | null;
 }
 
-export function createHistory(database: Database, { ask }: Pick<DurableWrites, "ask">) {
+/** `syncLater` requests a sync of everything committed so far. */
+export function createHistory(
+  database: Database,
+  { ask }: Pick<DurableWrites, "ask">,
+  syncLater: () => void,
+) {
   const insert = database.query(sql.insert);
   const finish = database.query(sql.finish);
   const list = database.query<Row, Page>(sql.list);
@@ -56,6 +62,7 @@ export function createHistory(database: Database, { ask }: Pick<DurableWrites, "
   let timer: NodeJS.Timeout | undefined;
   let fault: unknown;
   let closed = false;
+  let wantsSync = false; // One of the notes must be synced.
   let isExcess = false; // There are more rows than `historyRowsMax`.
   let lastId = database.query<{ id: number | null }, []>(sql.lastId).get()?.id ?? 0;
 
@@ -71,16 +78,19 @@ export function createHistory(database: Database, { ask }: Pick<DurableWrites, "
       const pruned = ask(writeAll);
       fault = undefined;
       isExcess = pruned >= pruneRowsMax;
+      if (wantsSync) syncLater();
     } catch (error) {
       // A full disk must not stop taps. The rows are lost, and `health` reports the error.
       fault = error;
       isExcess = false;
     }
     notes = [];
+    wantsSync = false;
     if (isExcess && !closed) timer = setTimeout(flush, writeDelayMs);
   };
-  const note = (write: () => void) => {
+  const note = (write: () => void, isSynced = false) => {
     notes.push(write);
+    wantsSync ||= isSynced;
     timer ??= setTimeout(flush, writeDelayMs);
   };
 
@@ -95,12 +105,14 @@ export function createHistory(database: Database, { ask }: Pick<DurableWrites, "
     /** Notes the end of a launch, with its error if it failed. */
     finish(id: number, error?: string): void {
       running.delete(id);
-      note(() => finish.run({ id, success: error === undefined ? 1 : 0, error: error ?? null }));
+      note(() => finish.run({ id, success: error === undefined ? 1 : 0, error: error ?? null }), true);
     },
     /** Writes the noted rows. */
     flush,
     /** Notes a write to another table, in the same transaction. */
-    beside: note,
+    beside: (write: () => void): void => note(write),
+    /** As `beside`, with a sync after the transaction. */
+    besideSynced: (write: () => void): void => note(write, true),
     /**
      * Newest first, and only launches that began before `beforeMs`, of one card if `uid` is not empty. Fewer than `limit`, but at least one, if their texts
      * exceed `historyPageCharsMax`. A launch that still runs is shown as a success, because known clients show no state.

@@ -7,7 +7,7 @@ import { type Log, silentLog } from "../core/log.ts";
 import { createBackup } from "./backup.ts";
 import { createClientTable, createPairingGuesses } from "./client-table.ts";
 import { keepPrivate, lockFolderOf, makePrivate, syncBehind } from "./database-files.ts";
-import { createDurableWrites, isDamage } from "./durable-writes.ts";
+import { createDurableWrites, createLaterSync, isDamage } from "./durable-writes.ts";
 import { createHistory } from "./history.ts";
 import { createMappings } from "./mapping-table.ts";
 import { bringUpToDate } from "./migrations.ts";
@@ -58,9 +58,9 @@ function assemble({
     onDamage: (reason) =>
       log.error("store", "the database is damaged: the next start restores its copy", { reason }),
   });
-  const history = createHistory(database, writes);
-  const clients = createClientTable(database, writes, clock);
   const onDisk = () => syncBehind(`${path}-wal`);
+  const history = createHistory(database, writes, createLaterSync(onDisk));
+  const clients = createClientTable(database, writes, clock);
   const v1Clients = createV1Clients(database, writes, clock, onDisk);
   const backup = createBackup({ path, clock, log, writes });
   return {
@@ -78,7 +78,7 @@ function assemble({
     playTimes: createPlayTimes(database, writes),
     lastMedia: createLastMedia(database, writes, history),
     plays: createPlays(database, writes, history),
-    positions: createPositions(database, writes, history, onDisk),
+    positions: createPositions(database, writes, history),
     v1Clients,
     pairingGuesses: createPairingGuesses(database, writes),
     /** The recovery at this start; undefined if the file was sound. */
@@ -160,7 +160,7 @@ function connectBy(path: string, locking: "NORMAL" | "EXCLUSIVE"): Database {
     database.run("PRAGMA busy_timeout = 2000");
     database.run(`PRAGMA locking_mode = ${locking}`);
     database.run("PRAGMA journal_mode = WAL");
-    // A power cut may lose the newest rows of the history, but never breaks the file.
+    // A commit waits for no sync. `durable` and the history add theirs (`durable-writes.ts`); a power cut never breaks the file.
     database.run("PRAGMA synchronous = NORMAL");
     return database;
   } catch (error) {

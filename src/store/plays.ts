@@ -39,11 +39,14 @@ export interface PlaysPage {
 
 export type Plays = ReturnType<typeof createPlays>;
 
-/** Writes are noted, and written with the rows of the history a moment later, so that a tap does not wait for the disk. */
+/**
+ * Writes are noted, and written with the rows of the history a moment later, so that a tap does not wait for the disk. The
+ * end of a play is synced, because a power cut would turn its time into zero.
+ */
 export function createPlays(
   database: Database,
   { ask }: Pick<DurableWrites, "ask">,
-  history: Pick<History, "beside" | "flush">,
+  history: Pick<History, "beside" | "besideSynced" | "flush">,
 ) {
   const [insert, finish, prune] = [sql.insert, sql.finish, sql.prune].map((one) => database.query(one));
   const list = database.query<Play, [Readonly<Record<string, string | number>>]>(sql.list);
@@ -63,7 +66,7 @@ export function createPlays(
     /** Notes the end of the last start. */
     end(playedS: number): void {
       const id = lastId;
-      history.beside(() => finish?.run({ id, playedS }));
+      history.besideSynced(() => finish?.run({ id, playedS }));
     },
     /** The newest first. */
     list({ limit, belowId, systems, isDistinct }: PlaysPage): readonly Play[] {

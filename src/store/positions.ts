@@ -1,7 +1,7 @@
 /**
  * Positions in sounds, films and playlists, from which a later start goes on: the `positionsMax` that played last. All are in
- * memory, so that no tap waits for the disk. A write joins the rows of the history, and its sync to the disk does not block
- * the event loop: a power cut loses no more than a killed process.
+ * memory, so that no tap waits for the disk. A write joins the rows of the history and their sync in the background, so a power
+ * cut loses no more than a killed process.
  */
 import type { Database } from "bun:sqlite";
 import { positionsMax } from "../core/limits.ts";
@@ -24,12 +24,10 @@ export interface StoredPosition {
 
 export type Positions = ReturnType<typeof createPositions>;
 
-/** `onDisk` resolves once all that was committed so far is on the disk. */
 export function createPositions(
   database: Database,
   { ask }: Pick<DurableWrites, "ask">,
-  history: Pick<History, "beside">,
-  onDisk: () => Promise<void>,
+  history: Pick<History, "besideSynced">,
 ) {
   const list = database.query<StoredPosition & { path: string }, []>(sql.list);
   const insert = database.query(sql.save);
@@ -40,28 +38,8 @@ export function createPositions(
   );
   let newest = [...known.keys()].at(-1);
 
-  let isSyncing = false;
-  let isStale = false;
-  /** Runs one sync at a time, and one more for all writes meanwhile: each has a descriptor. */
-  const sync = async () => {
-    isStale = true;
-    if (isSyncing) return;
-    isSyncing = true;
-    while (isStale) {
-      isStale = false;
-      // A disk that fails is reported by the next row of the history.
-      await onDisk().catch(() => {});
-    }
-    isSyncing = false;
-  };
-  const write = (run: () => void) =>
-    history.beside(() => {
-      run();
-      // After the commit of this write.
-      queueMicrotask(() => void sync());
-    });
   const remove = (path: string) => {
-    if (known.delete(path)) write(() => drop.run({ path }));
+    if (known.delete(path)) history.besideSynced(() => drop.run({ path }));
   };
   return {
     get: (path: string): StoredPosition | undefined => known.get(path),
@@ -70,7 +48,7 @@ export function createPositions(
       if (path !== newest) remove(path);
       newest = path;
       known.set(path, { positionMs, durationMs, item });
-      write(() => insert.run({ path, positionMs, durationMs, item }));
+      history.besideSynced(() => insert.run({ path, positionMs, durationMs, item }));
       const [oldest] = known.keys();
       if (known.size > positionsMax && oldest !== undefined) remove(oldest);
     },

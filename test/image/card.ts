@@ -23,6 +23,8 @@ export interface Card extends AsyncDisposable {
   /** Restores the power after a cut: to be called when QEMU has ended. */
   powerCycle(seed: number): void;
   read(offset: number, length: number): Uint8Array;
+  /** True if the text is in a block that was written and flushed, so that no power cut loses it. */
+  holds(text: string): boolean;
   /** Acts like a fault of the card. */
   damage(offset: number, bytes: Uint8Array): void;
 }
@@ -143,6 +145,11 @@ export async function makeCard(image: string, bytes: number): Promise<Card> {
       dead = false;
     },
     read,
+    holds: (text) =>
+      [...safe].some(([index, block]) =>
+        // The text may continue in the next block.
+        Buffer.concat([block, safe.get(index + 1) ?? new Uint8Array()]).includes(text),
+      ),
     damage(offset, data) {
       put(current, { offset, bytes: data });
       put(safe, { offset, bytes: data });
