@@ -8,6 +8,7 @@ import { playlistItems } from "../../../src/launch/playlist-items.ts";
 import { playlistEntries } from "../../../src/media/playlists.ts";
 import { defaultConfig } from "../../helpers/defaults.ts";
 import { type Deck, makeDeck } from "../../helpers/launcher-harness.ts";
+import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
 import { mostInOneTurn } from "../../helpers/turns.ts";
 
@@ -217,13 +218,28 @@ test("a playlist belongs to the card that started it, and ends with what plays o
 });
 
 test("a stop over the API ends the playlist, and nothing more of it starts", async () => {
-  await using deck = await makeList("A/1.sleep", "A/2.sleep");
+  const clock = createManualClock();
+  // No time passes between two starts, so a further item would wait for the clock.
+  await using deck = await makeDeck({ clock, elapsedMs: () => 0 });
+  await deck.files("A/1.sleep", "A/2.sleep");
   await deck.tapAndWait("**playlist.play:A");
   deck.launcher.stop();
   await eventually(() => expect(deck.count("media.stopped")).toBe(1));
-  await Bun.sleep(30);
+  await eventually(() => expect(clock.waiting()).toBe(0));
   expect(deck.started()).toEqual(["1"]);
   expect(deck.launcher.playlist()).toBeUndefined();
+});
+
+test("a further item waits for the clock, so that items that end at once do not start one after another", async () => {
+  const clock = createManualClock();
+  await using deck = await makeDeck({ clock, elapsedMs: () => 0 });
+  await deck.files("A/1.true", "A/2.sleep");
+  await deck.tapAndWait("**playlist.play:A");
+  await eventually(() => expect(deck.count("media.stopped")).toBe(1));
+  await eventually(() => expect(clock.waiting()).toBe(1));
+  expect(deck.started()).toEqual(["1"]);
+  clock.advance(1000);
+  await eventually(() => expect(deck.started()).toEqual(["1", "2"]));
 });
 
 test("two players that crash in a row end it; one alone does not", async () => {
