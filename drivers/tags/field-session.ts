@@ -5,7 +5,13 @@
 import { type Clock, sleep } from "../../src/core/clock.ts";
 import { assert, ServiceError } from "../../src/core/errors.ts";
 import { toHex } from "../../src/core/hex.ts";
-import type { DriverContext, ReaderSession, Report, WriteOrder } from "../../src/readers/driver.ts";
+import {
+  type DriverContext,
+  type ReaderSession,
+  type Report,
+  removalDebounceMs,
+  type WriteOrder,
+} from "../../src/readers/driver.ts";
 import { isSameTarget, type TagChannel, type Target, uidOf } from "./tag-channel.ts";
 import { readTag, writeTag } from "./tag-families.ts";
 
@@ -47,7 +53,8 @@ export function createFieldSession(
   };
 }
 
-const recheckMs = 100; // A third of the debounce of removals.
+// Two looks may fail before a card counts as removed.
+const recheckMs = removalDebounceMs / 3;
 
 /** A reader's field. Both functions reject with `reader-gone` if the reader fails. */
 export interface Field {

@@ -121,6 +121,12 @@ export function writeFailed(
   return new ServiceError("write-failed", message, { data: { cause, ...facts } });
 }
 
+/**
+ * A tag is removed once no report has named it for this long. A card bounces when a hand puts it down. The time is three
+ * looks of a driver at a tag, and less than a person needs to change cards.
+ */
+export const removalDebounceMs = 300;
+
 /** Takes all tags that lie on the reader now. */
 export type Report = (present: readonly Sighting[]) => void;
 

@@ -14,9 +14,7 @@ import { tokensPerReaderMax } from "../core/limits.ts";
 import { withoutSecrets } from "../core/pairing-link.ts";
 import type { Requester } from "../core/rights.ts";
 import type { Sighting, Token, TokenParams } from "../core/token.ts";
-
-// A card bounces when a hand puts it down. 300 ms are three re-checks of a driver, and less than a person needs to change cards.
-export const removalDebounceMs = 300;
+import { removalDebounceMs } from "./driver.ts";
 
 export type Presence = ReturnType<typeof createPresence>;
 

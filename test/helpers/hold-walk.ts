@@ -8,12 +8,12 @@ import { silentLog } from "../../src/core/log.ts";
 import type { Sighting } from "../../src/core/token.ts";
 import { createTapLauncher } from "../../src/launch/rules/tap-launcher.ts";
 import { cardOf } from "../../src/launch/run-context.ts";
+import { removalDebounceMs } from "../../src/readers/driver.ts";
 import { createPresence, createTokens, type Presence } from "../../src/readers/presence.ts";
 import { defaultConfig } from "./defaults.ts";
 import { createManualClock } from "./manual-clock.ts";
 
 const tickMs = 10;
-const debounceMs = 300;
 // Hands act at multiples of a tick, scripts half a tick later, and the ends of pauses 2 ms after either.
 const pauseMs = 4002;
 const looksMs = [2, 3, 2, 3];
@@ -359,7 +359,7 @@ function createModel(now: () => number) {
     kept: () => kept,
     tick() {
       for (const [reader, { works, missingMs }] of desks)
-        if (works && missingMs !== undefined && now() - missingMs >= debounceMs) forget(reader);
+        if (works && missingMs !== undefined && now() - missingMs >= removalDebounceMs) forget(reader);
       stopWhatIsDue();
     },
     lay(reader: string, card: Card | undefined) {

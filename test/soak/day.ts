@@ -7,7 +7,7 @@
  * piles up.
  */
 import { readdirSync, readlinkSync } from "node:fs";
-import { removalDebounceMs } from "../../src/readers/presence.ts";
+import { removalDebounceMs } from "../../src/readers/driver.ts";
 import { seededRandom } from "../emulators/emulated-line.ts";
 import { createType2Tag, type EmulatedTag } from "../emulators/emulated-tags.ts";
 import { createEmulatedTime, type EmulatedTime } from "./emulated-time.ts";

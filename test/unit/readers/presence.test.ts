@@ -4,7 +4,8 @@ import { createBus } from "../../../src/bus.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { Requester } from "../../../src/core/rights.ts";
 import type { Sighting } from "../../../src/core/token.ts";
-import { createPresence, createTokens, removalDebounceMs } from "../../../src/readers/presence.ts";
+import { removalDebounceMs } from "../../../src/readers/driver.ts";
+import { createPresence, createTokens } from "../../../src/readers/presence.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 
 const card = (uid: string, text = ""): Sighting => ({ type: "NTAG", uid, text, data: "" });

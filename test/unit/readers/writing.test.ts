@@ -9,8 +9,8 @@ import { createBus } from "../../../src/bus.ts";
 import { type Clock, systemClock } from "../../../src/core/clock.ts";
 import { ServiceError } from "../../../src/core/errors.ts";
 import { silentLog } from "../../../src/core/log.ts";
-import type { Driver, ReaderSession } from "../../../src/readers/driver.ts";
-import { createPresence, removalDebounceMs } from "../../../src/readers/presence.ts";
+import { type Driver, type ReaderSession, removalDebounceMs } from "../../../src/readers/driver.ts";
+import { createPresence } from "../../../src/readers/presence.ts";
 import { type Readers, startReaders } from "../../../src/readers/readers.ts";
 import { tagWaitMs } from "../../../src/readers/writing.ts";
 import {
