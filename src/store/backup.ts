@@ -25,7 +25,8 @@ const retryDelayMs = 10 * 60_000;
 // which is too long in one turn on a board that is ten times slower.
 const rowsPerSlice = 1000;
 
-const tables = ["mappings", "clients"] as const;
+/** The tables of the copy. */
+export const copiedTables = ["mappings", "clients"] as const;
 
 const sql = {
   attach: "ATTACH $path AS live",
@@ -163,7 +164,7 @@ function* copySteps(path: string, { ask }: Writes): Generator<undefined, Uint8Ar
   ask(() => copy.query(sql.attach).run({ path }));
   // One transaction, so that the copy is of one moment.
   copy.run("BEGIN");
-  for (const table of tables) {
+  for (const table of copiedTables) {
     const nextLast = copy.query<{ rowid: number | null }, { after: number }>(sql.last(table));
     const insert = copy.query(sql.slice(table));
     // Copies the slice after the row `after`. Returns its last row; null if there are no more rows.
@@ -188,7 +189,7 @@ function* copySteps(path: string, { ask }: Writes): Generator<undefined, Uint8Ar
 /** False for a copy without mappings and clients, which need not be written. */
 function hasRows(bytes: Uint8Array): boolean {
   using copy = Database.deserialize(bytes);
-  return tables.some((table) => copy.query(`SELECT 1 FROM ${table} LIMIT 1`).get() !== null);
+  return copiedTables.some((table) => copy.query(`SELECT 1 FROM ${table} LIMIT 1`).get() !== null);
 }
 
 /** Throws if the file is not a whole database that this version can use. */
@@ -201,5 +202,5 @@ export function verify(path: string): void {
   const made = versionOf(copy);
   if (made < 1 || made > migrations.length)
     throw new Error(`${basename(path)} is of another version (${made})`);
-  for (const table of tables) copy.query(`SELECT count(*) FROM ${table}`).get();
+  for (const table of copiedTables) copy.query(`SELECT count(*) FROM ${table}`).get();
 }
