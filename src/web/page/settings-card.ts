@@ -8,6 +8,11 @@ type Setting = Calls["settings.describe"]["result"]["settings"][number];
 type Value = NonNullable<Setting["value"]>;
 type Item = string | number;
 
+/** True if `playtime.limits.update` changes the setting, and not `settings.update`. */
+export function isLimit({ key, name }: Pick<Setting, "key" | "name">): boolean {
+  return key.startsWith("playtime.") || name === "volumeMax";
+}
+
 export function settingsCard({ client, rights }: Shared): PageCard {
   const list = el("ul", { class: "rows settings" });
   const fileOnly = el("ul", { class: "rows" });
@@ -24,10 +29,9 @@ export function settingsCard({ client, rights }: Shared): PageCard {
 
   const save = async ({ key, name = "" }: Setting, value: Value) => {
     const [member = "", field] = name.split(".");
-    const isLimit = key.startsWith("playtime.") || name === "volumeMax";
     shown = "";
     const params = field === undefined ? { [name]: value } : { [member]: { [field]: value } };
-    await client.callAny(isLimit ? "playtime.limits.update" : "settings.update", params);
+    await client.callAny(isLimit({ key, name }) ? "playtime.limits.update" : "settings.update", params);
     note(say.device.saved);
   };
   const rowOf = (one: Setting) => {

@@ -1,10 +1,11 @@
 /** The page's texts in every language: complete, filled and translated. */
 import { expect, test } from "bun:test";
-import { tagProblems } from "../../../src/core/token.ts";
-import { noTextSentence } from "../../../src/launch/run-context.ts";
-import { sinceText } from "../../../src/web/page/local-forms.ts";
-import { languages } from "../../../src/web/page/page-language.ts";
-import { reasonOf, say, speak } from "../../../src/web/page/page-texts.ts";
+import { describeSettings } from "../../../../src/config/settings-table.ts";
+import { tagProblems } from "../../../../src/core/token.ts";
+import { noTextSentence } from "../../../../src/launch/run-context.ts";
+import { sinceText } from "../../../../src/web/page/local-forms.ts";
+import { languages } from "../../../../src/web/page/page-language.ts";
+import { reasonOf, say, speak } from "../../../../src/web/page/page-texts.ts";
 
 /** Texts that are the same in English and in another language, by language and path. */
 const equal: Readonly<Record<string, readonly string[]>> = {
@@ -40,6 +41,24 @@ test("English has no empty text", () => {
   const empty = english.filter(([path, text]) => text.trim() === "" && !wordless.has(baseOf(path)));
   expect(empty).toEqual([]);
   expect(english.length).toBeGreaterThan(150);
+});
+
+/** The settings that the page changes; `settings.describe` gives them these names. */
+const pageSettings = describeSettings().flatMap(({ api, form }) =>
+  api === undefined
+    ? []
+    : [{ name: api === "rootFolder" ? "systems.rootFolder" : api, choices: form.choices ?? [] }],
+);
+
+test("a new setting had no name on the page, and its choices were the words of the file", () => {
+  // The other languages have the same texts as English: see below.
+  const { names, choices }: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    names: say.device.names,
+    choices: say.device.choices,
+  };
+  expect(pageSettings.map(({ name }) => name).toSorted()).toEqual(Object.keys(names).toSorted());
+  const words = pageSettings.flatMap((one) => one.choices.map(String));
+  expect([...new Set(words)].toSorted()).toEqual(Object.keys(choices).toSorted());
 });
 
 for (const [code, { name, load }] of Object.entries(languages)) {
