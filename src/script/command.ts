@@ -141,9 +141,14 @@ export interface ScriptCommand {
   readonly options: Readonly<Record<string, string>>;
   /** Options that have no effect here, for cards of other devices: each with its only value, or `""` for any. */
   readonly ignores?: Readonly<Record<string, string>>;
+  /**
+   * It starts media. A script with such a command ends the scripts of other cards that still run, and the launch guard holds
+   * it back while something plays; `goesOn` is the exception from both. An item of a playlist that is a script needs one.
+   */
   readonly startsMedia: boolean;
   /** It continues the current media, so the launch guard does not hold it back. */
   readonly goesOn?: true;
+  /** It stops the current media. Its script ends those of other cards that still run. The launch guard does not mind it. */
   readonly endsMedia?: true;
   /** It may take long; another card may take over meanwhile. */
   readonly waits?: true;
@@ -151,6 +156,7 @@ export interface ScriptCommand {
   readonly allowedUntrusted: boolean;
   /** Only a card on a reader of the device may run it. */
   readonly needsReader?: true;
+  /** It finds media by the index. The manual says so, and the command itself fails if there is no index. */
   readonly needsIndex?: true;
   readonly docs: string;
   readonly example: string;
