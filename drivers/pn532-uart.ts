@@ -198,7 +198,7 @@ export function likelyPorts(ports: readonly SerialPortInfo[]): readonly Candidat
       path,
       stamp,
       stablePath: byPath ?? path,
-      ...(vendorId === undefined ? {} : { isShared: true }),
+      ...(vendorId === undefined ? { isOnBoard: true } : { isShared: true }),
       ...(why === undefined ? {} : { ruledOut: why }),
     };
   });

@@ -13,7 +13,7 @@ import type {
 } from "../core/media.ts";
 import type { ControlAction, LaunchEntry } from "../core/playback.ts";
 import type { Requester, Role } from "../core/rights.ts";
-import type { ListedMapping, LoadedPlaylist, ValueOf } from "../core/shapes.ts";
+import type { ListedMapping, LoadedPlaylist, RefusedReader, ValueOf } from "../core/shapes.ts";
 import type { MappingParams, Reader, Token, TokenParams } from "../core/token.ts";
 import type * as deviceSchemas from "./device-schemas.ts";
 import type { MethodCaller } from "./method.ts";
@@ -56,6 +56,8 @@ export interface Services {
     readonly uid: string;
   }): readonly LaunchEntry[];
   readers(): readonly Reader[];
+  /** The readers that are not connected, and the ports that did not open as a reader. */
+  refusedReaders(): readonly RefusedReader[];
   /** Resolves after the tag is written. Rejects with `no-reader`, `write-failed` with `data.cause`, `conflict` or `failed`. */
   write(request: ValueOf<typeof schemas.writeRequest>, signal?: AbortSignal): Promise<void>;
   /** Plays a macro, and resolves after its last key is up. Rejects with `invalid-params`, `busy` or `failed`. */

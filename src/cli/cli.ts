@@ -19,7 +19,7 @@ import type { CommandName } from "./help.ts";
 import { helpText } from "./help-text.ts";
 import { indexMedia, meantInstead, searchMedia } from "./media-command.ts";
 import { pairPhone } from "./pair-command.ts";
-import { auditText, notificationLine, readersTable, type Terminal } from "./show.ts";
+import { auditText, notificationLine, readersText, type Terminal } from "./show.ts";
 import { runUpdate } from "./update-command.ts";
 import { writeTags } from "./write-tags.ts";
 
@@ -77,8 +77,8 @@ const commands: Readonly<Record<Exclude<CommandName, Alone>, Command>> = {
     print(printableJson(JSON.stringify(result, null, terminal.isTerminal ? 2 : undefined)));
   },
   async readers(client, { json }) {
-    const { readers } = await client.call("readers");
-    print(json ? JSON.stringify(readers) : readersTable(readers));
+    const found = await client.call("readers");
+    print(json ? JSON.stringify(found.readers) : readersText(found));
   },
   tap,
   watch,

@@ -25,8 +25,14 @@ export function createStatusLine({ isTerminal, write }: Pick<Terminal, "isTermin
   };
 }
 
+/** The readers, then a line for each one that is not connected, with the reason. */
+export function readersText({ readers, refused = [] }: Calls["readers"]["result"]): string {
+  const lines = refused.map(({ why }) => `not connected: ${printable(why)}`);
+  return [readersTable(readers), ...lines].join("\n");
+}
+
 /** A table with a head, or a sentence if there is no reader. */
-export function readersTable(readers: readonly Reader[]): string {
+function readersTable(readers: readonly Reader[]): string {
   if (readers.length === 0) return "No reader is connected.";
   const rows = readers.map((reader) => [
     reader.connected ? "connected" : "missing",

@@ -55,6 +55,9 @@ export type InputStep =
 export const noMediaAt = "no media are at";
 export const noProgram = "there is no program";
 
+/** The first words of a sentence in `health` on the port of a board without a reader, which its owner may mean to have none. */
+export const noReaderAt = "no reader answers at";
+
 /** The first words of sentences in `health` on other machines, which are no fault of this device's system. */
 export const ofOthers = [
   "no broker answers",

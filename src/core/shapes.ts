@@ -53,6 +53,14 @@ export const reader = v.object({
   capabilities: v.array(v.picklist(["read", "write", "removable"])),
 });
 export type Reader = ValueOf<typeof reader>;
+/** A reader that is not connected, or a port that did not open as one. Only the reason is known of a wrong name. */
+export const refusedReader = v.object({
+  driver: optionalText,
+  path: optionalText,
+  /** A sentence for people. */
+  why: text,
+});
+export type RefusedReader = ValueOf<typeof refusedReader>;
 
 /** The field of the token that a mapping's pattern is compared with. */
 const mappingType = v.picklist(["uid", "text", "data"]);

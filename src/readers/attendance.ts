@@ -13,8 +13,8 @@ import { type Supervisor, supervise } from "./supervisor.ts";
 
 const named: FoundReader = { isCertain: false, wasRefused: false };
 
-/** True if the reader is still wanted after a failed open. `everOpened` is true if it worked before. */
-export type Wanted = (everOpened: boolean) => boolean | Promise<boolean>;
+/** True if the reader is still wanted after it failed, for the reason `why`. `everOpened` is true if it worked before. */
+export type Wanted = (everOpened: boolean, why: string) => boolean | Promise<boolean>;
 
 export interface Attended {
   readonly readerId: string;
@@ -78,7 +78,7 @@ export function createAttendance(parts: AttendanceParts, signal: AbortSignal) {
         log,
         feedback,
         isRetry: wasRefused,
-        wanted: (everOpened) => wanted?.(everOpened) ?? true,
+        wanted: (everOpened, why) => wanted?.(everOpened, why) ?? true,
         connected: (reader) => bus.emit("readers.added", reader),
         disconnected: (reader) => bus.emit("readers.removed", reader),
         presence: presenceOf(readerId),

@@ -38,7 +38,7 @@ export interface DetectionOptions {
   readonly attend: (
     connection: ReaderConnection,
     stablePath: string,
-    wanted: (everOpened: boolean) => Promise<boolean>,
+    wanted: (everOpened: boolean, why: string) => Promise<boolean>,
     found: FoundReader,
   ) => void;
 }
@@ -51,6 +51,15 @@ export interface FoundReader {
   readonly wasRefused: boolean;
 }
 
+/** A port that a reader may be on, and that did not open as one. */
+export interface RefusedPort {
+  readonly driver: string;
+  readonly path: string;
+  /** A sentence for people. */
+  readonly why: string;
+  readonly isOnBoard: boolean;
+}
+
 export type Detection = ReturnType<typeof createDetection>;
 
 /** Looks at once, after each change of a device node, and every ten seconds, until it is disposed. */
@@ -58,6 +67,8 @@ export function createDetection(options: DetectionOptions) {
   const { drivers, clock, log } = options;
   const ending = new AbortController();
   const refusals = createRefusals(clock);
+  /** The ports of the last look that were tried and refused, by the keys of `refusals`. */
+  const refused = new Map<string, RefusedPort>();
   /** The reasons in the log. Bounded as `refusals`. */
   const logged = new Map<string, string>();
   let timer: Disposable | undefined;
@@ -79,8 +90,11 @@ export function createDetection(options: DetectionOptions) {
     // Two drivers may know the same converter. The second one tries after the first has released it.
     taken.add(plain);
     const isCertain = candidate.isCertain ?? false;
-    const wanted = async (everOpened: boolean) => {
+    const wanted = async (everOpened: boolean, fault: string) => {
       const isReader = everOpened || isCertain;
+      const isOnBoard = candidate.isOnBoard ?? false;
+      if (isReader) refused.delete(key);
+      else refused.set(key, { driver: driver.id, path, why: fault, isOnBoard });
       if (isReader) refusals.forget(key);
       else if (!refusals.add(key, candidate)) log.info("readers", leftAlone, { path: candidate.path });
       const stays = isReader && (await isStillConnected(driver, candidate, ending.signal));
@@ -93,9 +107,19 @@ export function createDetection(options: DetectionOptions) {
   const look = async () => {
     const begun = round;
     const taken = new Set(await Promise.all(options.taken().map(resolved)));
+    const present = new Map<string, Candidate>();
     for (const driver of drivers) {
-      for (const candidate of await candidatesOf(driver)) await lookAt(driver, candidate, taken, begun);
+      for (const candidate of await candidatesOf(driver)) {
+        present.set(`${driver.id}:${candidate.path}`, candidate);
+        await lookAt(driver, candidate, taken, begun);
+      }
     }
+    // A port that was unplugged, or plugged in again, is no refused one.
+    const isRefused = (key: string) => {
+      const candidate = present.get(key);
+      return candidate !== undefined && refusals.knows(key, candidate);
+    };
+    for (const key of refused.keys()) if (!isRefused(key)) refused.delete(key);
   };
   // A failed look finds nothing, and does not stop the other drivers.
   const candidatesOf = async (driver: Driver): Promise<readonly Candidate[]> => {
@@ -122,6 +146,8 @@ export function createDetection(options: DetectionOptions) {
   const watcher = watchDevices(() => lookSoon(settleMs), log);
   lookSoon(0);
   return {
+    /** Ports that are there and did not open as a reader at the last try. */
+    refused: (): readonly RefusedPort[] => [...refused.values()],
     /** Looks again at once, after a reader was released. */
     lookAgain(): void {
       round++;
@@ -203,7 +229,7 @@ const sharedWaitsMs: readonly number[] = [1000, 60_000, 600_000];
 
 type Port = Pick<Candidate, "stamp" | "isShared">;
 
-interface RefusedPort {
+interface Refusal {
   readonly stamp: string;
   readonly times: number;
   readonly atMs: number;
@@ -213,8 +239,8 @@ interface RefusedPort {
 
 /** The refused ports, by driver and path. Bounded by the ports that this machine has ever had. */
 export function createRefusals(clock: Pick<Clock, "now">) {
-  const refusals = new Map<string, RefusedPort>();
-  const leftMs = ({ atMs, forMs }: RefusedPort) => {
+  const refusals = new Map<string, Refusal>();
+  const leftMs = ({ atMs, forMs }: Refusal) => {
     const passedMs = clock.now() - atMs;
     // A clock that was set back must not add hours to the wait.
     return passedMs < 0 && forMs !== Number.POSITIVE_INFINITY ? 0 : forMs - passedMs;

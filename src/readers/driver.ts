@@ -45,6 +45,8 @@ export interface Candidate {
   readonly isCertain?: true;
   /** Other devices have the same USB ids, and an opening may disturb them. It is tried a few times only (detection.ts). */
   readonly isShared?: true;
+  /** A port of the board itself, which is there without a reader on it. */
+  readonly isOnBoard?: true;
   /** Why it is never opened unless the config names it: a part of a sentence for the log. */
   readonly ruledOut?: string;
 }

@@ -3,8 +3,9 @@ import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { noReaderAt } from "../core/operating-system.ts";
 import type { Requester } from "../core/rights.ts";
-import type { TokenWritten } from "../core/shapes.ts";
+import type { RefusedReader, TokenWritten } from "../core/shapes.ts";
 import type { Reader, Token, TokenParams } from "../core/token.ts";
 import { type Attended, changeAttended, createAttendance } from "./attendance.ts";
 import { createDetection, type Detection, type DetectionOptions } from "./detection.ts";
@@ -38,8 +39,10 @@ export interface Readers extends Writing {
   withdraw(isMeant: (requester: Requester) => boolean): void;
   /** Shows a signal by the reader's lights or buzzer, if it has some and the settings allow it. */
   signal(readerId: string, kind: Signal): void;
-  /** Sentences on wanted readers that do not work. */
+  /** Sentences on wanted readers that do not work, and on a silent port of the board if no reader is connected. */
   faults(): readonly string[];
+  /** The readers that are not connected, and the ports that did not open as a reader, each with the reason. */
+  refused(): readonly RefusedReader[];
   /**
    * Opens newly named readers and closes those that are no longer wanted. Every other device stays open, even if it was
    * detected and is now named, or the reverse. Resolves when the devices are closed. Calls run one after another.
@@ -77,7 +80,7 @@ export function startReaders(options: ReadersOptions): Readers {
     for (const message of wrong) if (!before.includes(message)) log.error("readers", message);
     return parsed.flatMap((one) => (one.kind === "connection" ? [one.connection] : []));
   };
-  const setDetection = createSwitch({
+  const detection = createSwitch({
     drivers,
     clock,
     log,
@@ -87,6 +90,13 @@ export function startReaders(options: ReadersOptions): Readers {
       if (!changing) attendance.attend(connection, stablePath, wanted, found);
     },
   });
+  const open = () => attendance.all().filter(({ supervisor }) => supervisor.session() !== undefined);
+  const refusedPorts = () => {
+    // It opened after an earlier refusal, or another driver has it.
+    const inUse = new Set(open().map(({ supervisor }) => supervisor.record().path));
+    return detection.refused().filter(({ path }) => !inUse.has(path));
+  };
+  const silentOnBoard = () => (open().length > 0 ? [] : refusedPorts().filter(({ isOnBoard }) => isOnBoard));
   const change = async ({ connect, detect }: ReadersConfig) => {
     changing = true;
     try {
@@ -95,11 +105,11 @@ export function startReaders(options: ReadersOptions): Readers {
     } finally {
       changing = false;
     }
-    setDetection(detect && !ending.signal.aborted);
+    detection.set(detect && !ending.signal.aborted);
   };
 
   for (const connection of read(options.connect)) attendance.attend(connection, connection.path, undefined);
-  setDetection(options.detect);
+  detection.set(options.detect);
 
   return {
     list: () =>
@@ -132,10 +142,22 @@ export function startReaders(options: ReadersOptions): Readers {
     },
     faults: () => [
       ...wrong,
+      ...silentOnBoard().map(
+        ({ path, why }) => `${noReaderAt} ${path}, and no other one is connected: ${why}`,
+      ),
       ...attendance.all().flatMap((one) => {
         const fault = one.supervisor.fault();
         return fault !== undefined && isReader(one) ? [`${one.supervisor.record().path}: ${fault}`] : [];
       }),
+    ],
+    refused: () => [
+      ...wrong.map((why) => ({ why })),
+      ...attendance.all().flatMap((one) => {
+        const why = one.supervisor.fault();
+        const { driver, path } = one.supervisor.record();
+        return why !== undefined && isReader(one) ? [{ driver, path, why }] : [];
+      }),
+      ...refusedPorts().map(({ driver, path, why }) => ({ driver, path, why })),
     ],
     reconfigure(config) {
       const changed = lastChange.then(() => change(config));
@@ -146,7 +168,7 @@ export function startReaders(options: ReadersOptions): Readers {
       return changed;
     },
     async close() {
-      setDetection(false);
+      detection.set(false);
       ending.abort(new Error("the service is stopping"));
       tokens.close();
       await lastChange;
@@ -160,13 +182,20 @@ function isReader({ namedPath, isCertain }: Attended): boolean {
   return isCertain || namedPath() !== undefined;
 }
 
-/** Switches detection on and off. It looks at once after it is switched on, and again if it is on already. */
-function createSwitch(options: DetectionOptions): (isOn: boolean) => void {
+/** Detection that can be switched on and off. */
+function createSwitch(options: DetectionOptions) {
   let detection: Detection | undefined;
-  return (isOn) => {
-    if (isOn && detection !== undefined) return detection.lookAgain();
-    detection?.[Symbol.dispose]();
-    detection = isOn ? createDetection(options) : undefined;
+  return {
+    /** It looks at once after it is switched on, and again if it is on already. */
+    set(isOn: boolean): void {
+      if (isOn && detection !== undefined) {
+        detection.lookAgain();
+        return;
+      }
+      detection?.[Symbol.dispose]();
+      detection = isOn ? createDetection(options) : undefined;
+    },
+    refused: () => detection?.refused() ?? [],
   };
 }
 

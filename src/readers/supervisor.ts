@@ -30,8 +30,8 @@ interface SupervisorOptions {
   readonly disconnected: (reader: Reader) => void;
   /** It outlives the supervisor, because a card that stays on a re-plugged reader is no new tap. */
   readonly presence: Pick<Presence, "see" | "hold">;
-  /** Called after a failure: false ends the supervisor. `everOpened` is true if the reader worked before. */
-  readonly wanted: (everOpened: boolean) => boolean | Promise<boolean>;
+  /** Called after a failure, with its sentence: false ends the supervisor. `everOpened` is true if the reader worked before. */
+  readonly wanted: (everOpened: boolean, why: string) => boolean | Promise<boolean>;
 }
 
 export type Supervisor = ReturnType<typeof supervise>;
@@ -100,7 +100,7 @@ export function supervise(options: SupervisorOptions, signal: AbortSignal) {
         }
         fault = messageOf(error);
       }
-      if (signal.aborted || !(await options.wanted(everOpened))) break;
+      if (signal.aborted || !(await options.wanted(everOpened, fault ?? ""))) break;
       // The wait rejects only after an abort, which the condition of the loop sees.
       await sleep(clock, retryMs, signal).catch(() => {});
       retryMs = Math.min(retryMs * 2, retryMsMax);

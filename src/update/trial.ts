@@ -4,7 +4,7 @@
  */
 import { rename, writeFile } from "node:fs/promises";
 import { updateNoteBytesMax } from "../core/console-limits.ts";
-import { noMediaAt, noProgram, ofOthers, startedAgain } from "../core/operating-system.ts";
+import { noMediaAt, noProgram, noReaderAt, ofOthers, startedAgain } from "../core/operating-system.ts";
 import type { BootSlot } from "./boot-control.ts";
 import { readNote } from "./disk.ts";
 import type { MachinePaths } from "./machine.ts";
@@ -27,12 +27,12 @@ const betweenReasons = "; ";
 
 /**
  * True if no complaint of `GET /health` is a fault of the new system. Each was there before the update, or reports a
- * restart by the watchdog, which stays in the answer for a day, what the owner's drives and files lack, or what other machines do.
+ * restart by the watchdog, which stays in the answer for a day, what the owner's drives, files and ports lack, or what other machines do.
  */
 export function isExcused(complaint: string, before: string): boolean {
   const known = reasonsOf(before);
   const isOther = (reason: string) =>
-    [startedAgain, noMediaAt, noProgram, ...ofOthers].some((words) => reason.startsWith(words));
+    [startedAgain, noMediaAt, noProgram, noReaderAt, ...ofOthers].some((words) => reason.startsWith(words));
   return reasonsOf(complaint).every((reason) => reason === "" || known.includes(reason) || isOther(reason));
 }
 

@@ -92,6 +92,7 @@ export function createServices(sources: ServiceSources): Services {
     scan: (token, durationMs, readerId, requester) => readers().scan(token, durationMs, readerId, requester),
     history: (page) => store.history.list(page),
     readers: () => readers().list(),
+    refusedReaders: () => readers().refused(),
     write: (request, signal) => devices.write(request, signal),
     input: devices.inputText,
     cancelWrite: (readerId) => readers().cancel(readerId),

@@ -1,7 +1,7 @@
 /** Readers, writing to tags, and virtual input devices: `readers`, `readers.write`, `input.keyboard`, `input.gamepad`. */
 import * as v from "valibot";
 import { scriptBytesMax } from "../../core/limits.ts";
-import { reader } from "../../core/shapes.ts";
+import { reader, refusedReader } from "../../core/shapes.ts";
 import { method } from "../method.ts";
 import { writeRequest } from "../schemas.ts";
 
@@ -13,9 +13,12 @@ export const readerMethods = [
   method({
     name: "readers",
     right: "change",
-    docs: "The readers that are connected, and those of the config file that are not.",
-    result: v.object({ readers: v.array(reader) }),
-    run: (services) => ({ readers: services.readers() }),
+    docs: "The readers that are connected, and those of the config file that are not. `refused` has the reason for each reader that is not connected, and for each port that did not open as a reader at the last try: missing rights, another program, or no answer. It is absent if there is none.",
+    result: v.object({ readers: v.array(reader), refused: v.exactOptional(v.array(refusedReader)) }),
+    run(services) {
+      const refused = services.refusedReaders();
+      return { readers: services.readers(), ...(refused.length === 0 ? {} : { refused: [...refused] }) };
+    },
   }),
   method({
     name: "readers.write",

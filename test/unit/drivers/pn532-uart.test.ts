@@ -63,7 +63,7 @@ test("only known converters and the board's own UARTs are candidates, by the nam
   expect(chosen(ports)).toEqual([
     { path: "/dev/ttyUSB0", stamp: "1:2", stablePath: "/dev/serial/by-path/one", isShared: true },
     { path: "/dev/ttyUSB1", stamp: "1:2", stablePath: "/dev/ttyUSB1", isShared: true },
-    { path: "/dev/ttyAMA0", stamp: "1:2", stablePath: "/dev/ttyAMA0" },
+    { path: "/dev/ttyAMA0", stamp: "1:2", stablePath: "/dev/ttyAMA0", isOnBoard: true },
   ]);
   expect(left(ports)).toEqual([
     ["/dev/ttyACM0", "its USB id, 2341:0043, is that of no known serial adapter"],

@@ -3,7 +3,12 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLog, silentLog } from "../../../src/core/log.ts";
-import { createDetection, createRefusals, type FoundReader } from "../../../src/readers/detection.ts";
+import {
+  createDetection,
+  createRefusals,
+  type Detection,
+  type FoundReader,
+} from "../../../src/readers/detection.ts";
 import type { Candidate, Driver } from "../../../src/readers/driver.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
@@ -16,7 +21,7 @@ interface Attended {
   readonly path: string;
   readonly stablePath: string;
   /** The question of its supervisor after a failed open. */
-  readonly wanted: (everOpened: boolean) => Promise<boolean>;
+  readonly wanted: (everOpened: boolean, why: string) => Promise<boolean>;
   readonly found: FoundReader;
 }
 
@@ -51,6 +56,7 @@ async function detecting(
     /** Time passes, and the scan that falls due is over. */
     readonly look: (afterMs: number) => Promise<void>;
     readonly lines: readonly string[];
+    readonly refused: Detection["refused"];
   }) => Promise<void>,
   others: readonly Driver[] = [],
 ): Promise<void> {
@@ -64,6 +70,7 @@ async function detecting(
     lines,
     names: () => attended.map(({ driver, path }) => `${driver}:${path}`),
     taken: [] as readonly string[],
+    refused: () => detection.refused(),
     async look(afterMs: number) {
       const { looks } = last;
       clock.advance(afterMs);
@@ -141,7 +148,7 @@ test("a port that was something else is opened again when its time has come, whi
     for (let tries = 1; tries <= 6; tries++) {
       await eventually(() => expect(attended).toHaveLength(tries));
       expect(attended.at(-1)?.found.wasRefused).toBe(tries > 1);
-      expect(await attended.at(-1)?.wanted(false)).toBe(false);
+      expect(await attended.at(-1)?.wanted(false, "it is silent")).toBe(false);
       await look(soonMs);
       expect(attended.length).toBe(tries);
       await look(60_000);
@@ -157,7 +164,7 @@ test("a port that was given up is tried at once when it was re-plugged", async (
     await look(0);
     for (let tries = 1; tries <= 4; tries++) {
       await eventually(() => expect(attended).toHaveLength(tries));
-      expect(await attended.at(-1)?.wanted(false)).toBe(false);
+      expect(await attended.at(-1)?.wanted(false, "it is silent")).toBe(false);
       await look(20 * 60_000);
     }
     expect(attended.length).toBe(4);
@@ -188,9 +195,9 @@ test("a device that is a reader for sure is wanted also where it cannot be opene
   await detecting([finds], async ({ look, attended }) => {
     await look(0);
     await eventually(() => expect(attended).toHaveLength(1));
-    expect(await attended[0]?.wanted(false)).toBe(true);
+    expect(await attended[0]?.wanted(false, "it is silent")).toBe(true);
     finds.candidates = [];
-    expect(await attended[0]?.wanted(false)).toBe(false);
+    expect(await attended[0]?.wanted(false, "it is silent")).toBe(false);
   });
 });
 
@@ -200,10 +207,10 @@ test("a reader that failed is wanted while its port is the same, and no more onc
   await detecting([finds], async ({ look, attended }) => {
     await look(0);
     await eventually(() => expect(attended).toHaveLength(2));
-    expect(await attended[0]?.wanted(true)).toBe(true);
+    expect(await attended[0]?.wanted(true, "it went away")).toBe(true);
     finds.candidates = [port("/no/ttyUSB1", "2")];
-    expect(await attended[0]?.wanted(true)).toBe(false);
-    expect(await attended[1]?.wanted(true)).toBe(false);
+    expect(await attended[0]?.wanted(true, "it went away")).toBe(false);
+    expect(await attended[1]?.wanted(true, "it went away")).toBe(false);
   });
 });
 
@@ -215,7 +222,7 @@ test("a reader that was re-plugged while its old supervision ended waited ten se
     await eventually(() => expect(bench.attended).toHaveLength(1));
     bench.taken = ["/no/ttyUSB0"];
     finds.candidates = [port("/no/ttyUSB0", "2")];
-    expect(await bench.attended[0]?.wanted(true)).toBe(false);
+    expect(await bench.attended[0]?.wanted(true, "it went away")).toBe(false);
     bench.taken = [];
     await bench.look(soonMs);
     await eventually(() => expect(bench.attended).toHaveLength(2));
@@ -230,7 +237,7 @@ test("two drivers that know the same port had it open at once, and the second ga
     await look(0);
     await eventually(() => expect(attended.length).toBeGreaterThan(0));
     expect(names()).toEqual(["first:/no/ttyUSB0"]);
-    expect(await attended[0]?.wanted(false)).toBe(false);
+    expect(await attended[0]?.wanted(false, "it is silent")).toBe(false);
     await look(soonMs);
     await eventually(() => expect(attended.length).toBeGreaterThan(1));
     expect(names()).toEqual(["first:/no/ttyUSB0", "second:/no/ttyUSB0"]);
@@ -301,5 +308,30 @@ test("a port that is ruled out is never opened, and is in the log once with each
     await look(sweepMs);
     expect(lines).toEqual([first, `${left} why="another reason"`]);
     expect(new Set(names())).toEqual(new Set(["finds:/no/ttyUSB0"]));
+  });
+});
+
+test("a port that did not open was in the log only: it is refused with its reason, until it is unplugged or opens", async () => {
+  const finds = finder("finds");
+  const board = { ...port("/no/ttyAMA0"), isOnBoard: true } as const;
+  finds.candidates = [board, port("/no/ttyUSB0")];
+  await detecting([finds], async ({ look, attended, refused }) => {
+    await look(0);
+    expect(refused()).toEqual([]);
+    const [onBoard, onUsb] = attended;
+    await onBoard?.wanted(false, "no PN532 answers");
+    await onUsb?.wanted(false, "this user may not open it");
+    const silent = { driver: "finds", path: "/no/ttyAMA0", why: "no PN532 answers", isOnBoard: true };
+    const locked = { ...silent, path: "/no/ttyUSB0", why: "this user may not open it", isOnBoard: false };
+    expect(refused()).toEqual([silent, locked]);
+    await look(soonMs);
+    expect(refused()).toEqual([silent, locked]);
+    // It was plugged in again.
+    finds.candidates = [board, port("/no/ttyUSB0", "2")];
+    await look(sweepMs);
+    expect(refused()).toEqual([silent]);
+    // It has worked since, and failed again.
+    await onBoard?.wanted(true, "it went away");
+    expect(refused()).toEqual([]);
   });
 });

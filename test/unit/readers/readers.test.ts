@@ -26,6 +26,7 @@ async function withReaders(
   connect: readonly string[],
   run: (bench: Bench) => Promise<void>,
   drivers: readonly Driver[] = [pn532Uart, simulated],
+  detect = false,
 ): Promise<void> {
   const bus = createBus(silentLog);
   const events: string[] = [];
@@ -33,7 +34,7 @@ async function withReaders(
   bus.on("readers.removed", ({ path }) => events.push(`readers.removed ${path}`));
   bus.on("tokens.added", ({ uid }) => events.push(`tokens.added ${uid}`));
   bus.on("tokens.removed", ({ uid }) => events.push(`tokens.removed ${uid}`));
-  const readers = startReaders({ drivers, connect, detect: false, bus, clock: systemClock, log: silentLog });
+  const readers = startReaders({ drivers, connect, detect, bus, clock: systemClock, log: silentLog });
   try {
     await run({ readers, events });
   } finally {
@@ -120,6 +121,51 @@ test("a configured reader that is not there is listed with its fault", () =>
     expect(faults.filter((fault) => fault.includes("is not a reader")).length).toBe(2);
     expect(faults.join()).toContain("pn532-uart:, simulated:");
   }));
+
+test("a reader that is not connected has its reason in the list of refused ones", () =>
+  withReaders(["pn532-uart:/no/such/port", "nonsense"], async ({ readers }) => {
+    const path = "/no/such/port";
+    await eventually(() =>
+      expect(readers.refused()).toEqual([
+        { why: expect.stringMatching(/^"nonsense" is not a reader/) },
+        { driver: "pn532-uart", path, why: expect.stringContaining("there is no such device") },
+      ]),
+    );
+  }));
+
+const silentPort: Driver = {
+  id: "silent",
+  capabilities: [],
+  detect: async () => [{ path: "/no/ttyAMA0", stamp: "1", stablePath: "/no/ttyAMA0", isOnBoard: true }],
+  open: () => Promise.reject(new ServiceError("reader-gone", "/no/ttyAMA0: no chip answers")),
+};
+const silentFault =
+  "no reader answers at /no/ttyAMA0, and no other one is connected: /no/ttyAMA0: no chip answers";
+
+test("a silent chip on the board's own port was in the log only: health reports it while no reader is connected", () =>
+  withReaders(
+    [],
+    async ({ readers }) => {
+      await eventually(() => expect(readers.faults()).toEqual([silentFault]));
+      expect(readers.list()).toEqual([]);
+    },
+    [silentPort],
+    true,
+  ));
+
+test("a silent port of the board is no fault beside a reader that is connected, and is listed as refused", () =>
+  withReaders(
+    ["simulated:"],
+    async ({ readers }) => {
+      const why = "/no/ttyAMA0: no chip answers";
+      await eventually(() =>
+        expect(readers.refused()).toEqual([{ driver: "silent", path: "/no/ttyAMA0", why }]),
+      );
+      expect(readers.faults()).toEqual([]);
+    },
+    [silentPort, simulated],
+    true,
+  ));
 
 test("several readers are distinguished, by ids that stay the same", async () => {
   const ids: (readonly string[])[] = [];
