@@ -1,16 +1,22 @@
-/** The documents: each file that they name is in the tree, and each link has a target. */
+/**
+ * The documents: each file that they name is in the tree, and each link has a target.
+ * Covers: docs.
+ */
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { tapMs } from "../../drivers/one-card-presence.ts";
 import * as consoleLimits from "../../src/core/console-limits.ts";
 import * as limits from "../../src/core/limits.ts";
+import { removalDebounceMs } from "../../src/readers/driver.ts";
 
 const root = join(import.meta.dir, "../..");
 const documents = [
   ...["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "buildroot/HARDWARE.md"],
   ...[
     "USE",
+    "TROUBLE",
     "READERS",
     "PLAYERS",
     "IMAGE",
@@ -67,6 +73,25 @@ test("BACKUP states its limits as they are", async () => {
 | memory of Argon2id | ${consoleLimits.backupKeyMemoryKibMax / 1024} MiB |
 `);
   expect(text).toContain(`at least ${consoleLimits.backupPassphraseCharsMin} characters`);
+});
+
+test("TROUBLE quotes only sentences that the program has", async () => {
+  const text = await readFile(join(root, "docs/TROUBLE.md"), "utf8");
+  const files = [...new Bun.Glob("{src,drivers}/**/*.ts").scanSync(root)];
+  const code = (await Promise.all(files.map((file) => readFile(join(root, file), "utf8")))).join("\n");
+  const quotes = [...text.matchAll(/"([^"]+)"/g)].map(([, quote = ""]) => quote);
+  // The dots stand for what the program fills in.
+  const pieces = quotes.flatMap((quote) => quote.split("...").map((piece) => piece.trim()));
+  expect(pieces.filter((piece) => !code.includes(piece))).toEqual([]);
+  expect(quotes.length).toBeGreaterThan(50);
+});
+
+test("READERS states when a card counts as removed", async () => {
+  const text = (await readFile(join(root, "docs/READERS.md"), "utf8")).replace(/\s+/g, " ");
+  const [onReader, debounce] = [tapMs / 1000, removalDebounceMs / 1000];
+  expect(text).toContain(
+    `removed ${onReader + debounce} seconds after the tap: ${onReader} seconds on the reader, then the debounce of ${debounce} seconds.`,
+  );
 });
 
 test("NETWORK states the limits of callers as they are", async () => {
