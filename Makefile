@@ -127,7 +127,7 @@ test-hawkbit: ## Roll updates out to three emulated boards by a real hawkBit 0.9
 mutate: node_modules/.ready ## Show which small changes of FILE=src/... its unit tests do not notice (SAMPLE=N, TESTS="...")
 	@FILE="$(FILE)" SAMPLE="$(SAMPLE)" $(if $(TESTS),TESTS="$(TESTS)") $(BUN) tools/mutate.ts
 
-FUZZED := drivers/protocol/pn532-frame drivers/ccid/ccid drivers/protocol/ndef drivers/tags/tag-fuzz drivers/protocol/line-readers script/parser script/run
+FUZZED := drivers/protocol/pn532-frame drivers/protocol/ccid drivers/protocol/ndef drivers/tags/tag-fuzz drivers/protocol/line-readers script/parser script/run
 fuzz: node_modules/.ready ## Give each parser of outside bytes 1,000,000 random inputs (FUZZ_ROUNDS=N for others)
 	@FUZZ_ROUNDS=$(or $(FUZZ_ROUNDS),1000000) $(BUN) test --timeout 7200000 $(FUZZED:%=test/unit/%.test.ts) test/unit/linear-time.test.ts
 

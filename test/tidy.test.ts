@@ -221,6 +221,26 @@ test("a file of fewer than 25 lines has more than one importer", () => {
   expect(small.filter((file) => importers.get(file)?.size === 1)).toEqual([]);
 });
 
+/** `src/readers/presence.ts` for `test/unit/readers/presence.test.ts`; drivers and C programs are below the root. */
+const sourcesOf = (unitTest: string) => {
+  const mirrored = unitTest.replace("test/unit/", "").replace(/\.test\.ts$/, "");
+  return [`src/${mirrored}.ts`, `${mirrored}.ts`, `${mirrored}.c`];
+};
+
+test("the test of a source was not to be found: a unit test has its path, or a line `Covers:` with paths that are there", () => {
+  const known = new Set(tracked);
+  const isThere = (path: string) => known.has(path) || tracked.some((file) => file.startsWith(`${path}/`));
+  const unitTests = tracked.filter((file) => /^test\/unit\/.*\.test\.ts$/.test(file));
+  const lost = unitTests.filter((file) => {
+    const [, covered] = /^(?: \*|\/\/) Covers: (.+)\.$/m.exec(read(file)) ?? [];
+    return covered === undefined
+      ? !sourcesOf(file).some(isThere)
+      : !covered.split(", ").every((path) => isThere(path));
+  });
+  expect(lost).toEqual([]);
+  expect(unitTests.length).toBeGreaterThan(100);
+});
+
 test("the subject of a commit is `area: imperative`, in 60 characters", () => {
   const log = Bun.spawnSync(["git", "log", "--no-merges", "--since=2026-11-22T21:00:00Z", "--format=%s"], {
     cwd: root,

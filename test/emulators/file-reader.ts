@@ -17,7 +17,7 @@ export function fileReader(): EmulatedReader {
     lift: () => rmSync(path, { force: true }),
     line: {
       kind: "none",
-      why: "it is read in one piece; test/unit/drivers/file-reader.test.ts takes its folder away",
+      why: "it is read in one piece; test/unit/drivers/file.test.ts takes its folder away",
     },
     close: async () => rmSync(folder, { recursive: true, force: true }),
   };

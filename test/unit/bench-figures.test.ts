@@ -1,3 +1,4 @@
+// Covers: test/bench/figures.ts.
 import { expect, test } from "bun:test";
 import { verdictOf } from "../bench/figures.ts";
 

@@ -2,6 +2,7 @@
  * Parsers of outside bytes take time in proportion to the number of bytes, for any content. Steps are counted if the bytes
  * are read in place. If a parser copies them, the test compares this process's own CPU time at two sizes, which other
  * programs do not lengthen.
+ * Covers: drivers/protocol, src/script, src/config, src/api.
  */
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, writeFileSync } from "node:fs";

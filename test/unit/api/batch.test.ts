@@ -1,4 +1,7 @@
-/** Batches: the limits of all answers together. */
+/**
+ * Batches: the limits of all answers together.
+ * Covers: src/api/connection.ts.
+ */
 import { expect, test } from "bun:test";
 import { createConnection } from "../../../src/api/connection.ts";
 import { createDispatch } from "../../../src/api/dispatch.ts";

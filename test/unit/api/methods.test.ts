@@ -1,4 +1,7 @@
-/** What a new method or notification needs besides its code: a row in the table of rights, and a transcript. */
+/**
+ * What a new method or notification needs besides its code: a row in the table of rights, and a transcript.
+ * Covers: src/api/methods.
+ */
 import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";

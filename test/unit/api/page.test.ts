@@ -1,4 +1,7 @@
-/** The document of the API agrees with the API. */
+/**
+ * The document of the API agrees with the API.
+ * Covers: tools/api-page.ts.
+ */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { apiPage, pagePath } from "../../../tools/api-page.ts";

@@ -1,4 +1,7 @@
-/** The effect of a grant: methods, notifications, errors, and the quota of remote writes. */
+/**
+ * The effect of a grant: methods, notifications, errors, and the quota of remote writes.
+ * Covers: src/api/methods, src/api/notifications.ts.
+ */
 import { expect, test } from "bun:test";
 import { createWriteQuota } from "../../../src/api/admission/rate-limits.ts";
 import { type ApiConnection, createConnection } from "../../../src/api/connection.ts";

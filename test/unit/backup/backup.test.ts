@@ -1,4 +1,7 @@
-/** Backups: what they hold, what is refused, and that a refusal changes nothing. */
+/**
+ * Backups: what they hold, what is refused, and that a refusal changes nothing.
+ * Covers: src/backup.
+ */
 import { afterEach, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";

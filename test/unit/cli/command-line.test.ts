@@ -1,4 +1,7 @@
-/** The command line: wrong input gets its fault and the right form. */
+/**
+ * The command line: wrong input gets its fault and the right form.
+ * Covers: src/cli/arguments.ts, src/cli/cli.ts, src/cli/help.ts.
+ */
 import { expect, test } from "bun:test";
 import { parseArguments } from "../../../src/cli/arguments.ts";
 import { withDefaults } from "../../../src/cli/cli.ts";

@@ -1,3 +1,4 @@
+// Covers: src/config/read-config.ts.
 import { expect, test } from "bun:test";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+// Covers: src/config/read-config.ts.
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { configOf } from "../../../src/config/read-config.ts";

@@ -1,4 +1,7 @@
-/** A short form of `make soak`: the same day, for half a minute. */
+/**
+ * A short form of `make soak`: the same day, for half a minute.
+ * Covers: test/soak.
+ */
 import { expect, test } from "bun:test";
 import { liveDay } from "../../soak/day.ts";
 import { growthOf } from "../../soak/memory.ts";

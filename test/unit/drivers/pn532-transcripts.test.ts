@@ -1,4 +1,7 @@
-/** The PN532 driver, byte for byte: test/transcripts/pn532-uart, one file per behaviour. */
+/**
+ * The PN532 driver, byte for byte: test/transcripts/pn532-uart, one file per behaviour.
+ * Covers: drivers/pn532-uart.ts.
+ */
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** The readers that send lines, type, are files, or light up: test/transcripts, one file per behaviour. */
+/**
+ * The readers that send lines, type, are files, or light up: test/transcripts, one file per behaviour.
+ * Covers: drivers/file.ts, drivers/hid-keyboard.ts, drivers/serial-line.ts, drivers/toypad.ts.
+ */
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

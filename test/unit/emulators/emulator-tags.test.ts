@@ -1,4 +1,7 @@
-/** Emulated tags behave as their data sheets say. */
+/**
+ * Emulated tags behave as their data sheets say.
+ * Covers: test/emulators.
+ */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { parseMessage, textOfRecords } from "../../../drivers/protocol/ndef.ts";

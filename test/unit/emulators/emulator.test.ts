@@ -1,4 +1,7 @@
-/** The emulated PN532 on its pty, spoken to byte for byte. */
+/**
+ * The emulated PN532 on its pty, spoken to byte for byte.
+ * Covers: test/emulators/pn532-chip.ts.
+ */
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";

@@ -1,3 +1,4 @@
+// Covers: test/helpers/processes.ts.
 import { expect, test } from "bun:test";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

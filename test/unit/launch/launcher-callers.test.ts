@@ -1,4 +1,7 @@
-/** Launches by caller: the places that each kind has in the queue, and the end of a caller's launches with its rights. */
+/**
+ * Launches by caller: the places that each kind has in the queue, and the end of a caller's launches with its rights.
+ * Covers: src/launch/launcher.ts.
+ */
 import { expect, test } from "bun:test";
 import { ServiceError } from "../../../src/core/errors.ts";
 import { launchesForCardsMax, launchQueueMax, untrustedLaunchesMax } from "../../../src/core/limits.ts";

@@ -1,4 +1,7 @@
-/** Commands to the player, in the words of cards and clients. */
+/**
+ * Commands to the player, in the words of cards and clients.
+ * Covers: src/launch/playing.ts.
+ */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { actionNames, readAction, readPlace, readVolume } from "../../../src/core/playback.ts";

@@ -1,4 +1,7 @@
-/** Mappings in the service: the refused ones, the stored ones, and a token's text after mapping. */
+/**
+ * Mappings in the service: the refused ones, the stored ones, and a token's text after mapping.
+ * Covers: src/mappings.
+ */
 import { Database } from "bun:sqlite";
 import { afterEach, expect, test } from "bun:test";
 import type { MappingFiles } from "../../../src/config/mapping-files.ts";

@@ -1,3 +1,4 @@
+// Covers: src/media/scan/index-job.ts.
 import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,7 @@
-/** Attacks on unfinished uploads by a player or another user, who may write to media folders. */
+/**
+ * Attacks on unfinished uploads by a player or another user, who may write to media folders.
+ * Covers: src/media/uploads.ts, src/media/upload-store.ts.
+ */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import {

@@ -1,4 +1,7 @@
-/** The messages of players: bytes with any division, noise, endless lines, and no answer at all. */
+/**
+ * The messages of players: bytes with any division, noise, endless lines, and no answer at all.
+ * Covers: src/players.
+ */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

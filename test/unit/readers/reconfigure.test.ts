@@ -1,3 +1,4 @@
+// Covers: src/readers/attendance.ts.
 import { afterEach, expect, test } from "bun:test";
 import { simulated } from "../../../drivers/simulated.ts";
 import { createBus } from "../../../src/bus.ts";

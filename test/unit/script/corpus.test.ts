@@ -1,6 +1,7 @@
 /**
  * Our own scripts by category, `test/conformance/scripts/*.txt`: each has the meaning that the public documentation of the
  * language gives it, or names the decision of docs/SCRIPT.md by which it differs.
+ * Covers: src/script/commands, tools/script-differences.ts.
  */
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";

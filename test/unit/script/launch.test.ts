@@ -1,5 +1,6 @@
 /**
  * Scripts in the launcher, with real files and players: their variables, the rights of untrusted ones, and the launch link.
+ * Covers: src/api/launch-endpoint.ts.
  */
 import { afterEach, expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -1,4 +1,7 @@
-/** The document of launch scripts agrees with the commands. */
+/**
+ * The document of launch scripts agrees with the commands.
+ * Covers: tools/script-page.ts.
+ */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { pagePath, scriptPage } from "../../../tools/script-page.ts";

@@ -1,4 +1,7 @@
-/** Scripts at work: the requests of their commands, their rights, and the values of expressions. */
+/**
+ * Scripts at work: the requests of their commands, their rights, and the values of expressions.
+ * Covers: src/script/run-script.ts.
+ */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

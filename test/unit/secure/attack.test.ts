@@ -1,4 +1,7 @@
-/** Sessions under attack: every place of every text is tried, and each time the session ends. */
+/**
+ * Sessions under attack: every place of every text is tried, and each time the session ends.
+ * Covers: src/secure/secure-session.ts, src/secure/handshake.ts.
+ */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { ServiceError } from "../../../src/core/errors.ts";

@@ -1,4 +1,7 @@
-/** The secure layer runs in a browser too, and costs nothing until a handshake. */
+/**
+ * The secure layer runs in a browser too, and costs nothing until a handshake.
+ * Covers: src/secure.
+ */
 import { expect, test } from "bun:test";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+// Covers: src/store/open.ts.
 import { afterEach, expect, test } from "bun:test";
 import { join } from "node:path";
 import { createStores } from "../../helpers/stores.ts";

@@ -1,3 +1,4 @@
+// Covers: src/store/open.ts, src/store/backup.ts.
 import { Database } from "bun:sqlite";
 import { afterEach, expect, test } from "bun:test";
 import { existsSync } from "node:fs";

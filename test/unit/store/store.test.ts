@@ -1,3 +1,4 @@
+// Covers: src/store/open.ts, src/store/history.ts, src/store/durable-writes.ts.
 import { Database } from "bun:sqlite";
 import { afterEach, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";

@@ -1,6 +1,7 @@
 /**
  * Updates against two fake firmwares that follow the rules of the real ones, on a card whose power can be cut at any step.
  * In all cases a whole system starts: one that was healthy before, or one that is tried once.
+ * Covers: src/update/rauc-calls.ts.
  */
 import { expect, test } from "bun:test";
 import fc from "fast-check";

@@ -1,4 +1,7 @@
-/** The answers to RAUC's calls, the manifests of slots, and the end of a trial. */
+/**
+ * The answers to RAUC's calls, the manifests of slots, and the end of a trial.
+ * Covers: src/update/rauc-calls.ts, src/update/machine.ts.
+ */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import fc from "fast-check";

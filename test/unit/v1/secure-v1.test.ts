@@ -1,4 +1,7 @@
-/** The secure layer's version 1: its curve against the runtime's, its vectors, and sessions under attack. */
+/**
+ * The secure layer's version 1: its curve against the runtime's, its vectors, and sessions under attack.
+ * Covers: src/v1.
+ */
 import { expect, test } from "bun:test";
 import { createECDH, createHash, hkdfSync, randomBytes } from "node:crypto";
 import { p256 } from "@noble/curves/nist.js";

@@ -1,4 +1,7 @@
-/** The graphical screen beside the events of the service: the drawings, their times, and the effect of a failed drawing. */
+/**
+ * The graphical screen beside the events of the service: the drawings, their times, and the effect of a failed drawing.
+ * Covers: src/wiring/screen.ts.
+ */
 import { afterEach, expect, test } from "bun:test";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,7 @@
-/** HID and input devices below the drivers: the facts of sysfs, and reports of one length over a real descriptor. */
+/**
+ * HID and input devices below the drivers: the facts of sysfs, and reports of one length over a real descriptor.
+ * Covers: drivers/io/hid.ts, drivers/io/evdev.ts.
+ */
 import { expect, test } from "bun:test";
 import { constants, openSync } from "node:fs";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";

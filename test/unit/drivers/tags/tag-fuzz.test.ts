@@ -1,4 +1,7 @@
-/** Every parser of a tag's bytes, on noise and on mutated tags: no throw, nothing beyond the end, and always an end. */
+/**
+ * Every parser of a tag's bytes, on noise and on mutated tags: no throw, nothing beyond the end, and always an end.
+ * Covers: drivers/tags, drivers/protocol.
+ */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { accessOf, encodeDirectory, parseDirectory } from "../../../../drivers/protocol/classic.ts";

@@ -1,4 +1,7 @@
-/** Every kind of tag, read and written over the driver's own channel on the emulated chip. */
+/**
+ * Every kind of tag, read and written over the driver's own channel on the emulated chip.
+ * Covers: drivers/tags.
+ */
 import { describe, expect, test } from "bun:test";
 import { firstBlockOf } from "../../../../drivers/protocol/classic.ts";
 import { encodeTextMessage } from "../../../../drivers/protocol/ndef.ts";

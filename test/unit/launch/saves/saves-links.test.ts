@@ -1,4 +1,7 @@
-/** Saves beside a malicious player, which may write among the saves and in the game's folder. */
+/**
+ * Saves beside a malicious player, which may write among the saves and in the game's folder.
+ * Covers: src/launch/saves.
+ */
 import { afterEach, expect, test } from "bun:test";
 import {
   mkdir,

@@ -1,4 +1,7 @@
-/** Saves of games: the files of a game, the time when a file is whole, and the order of the copies. */
+/**
+ * Saves of games: the files of a game, the time when a file is whole, and the order of the copies.
+ * Covers: src/launch/saves.
+ */
 import { afterEach, expect, test } from "bun:test";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

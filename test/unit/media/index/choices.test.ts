@@ -1,4 +1,7 @@
-/** Random choices out of the index: every matching file is equally likely, and nobody waits for a choice. */
+/**
+ * Random choices out of the index: every matching file is equally likely, and nobody waits for a choice.
+ * Covers: src/media/index/answers.ts.
+ */
 import { expect, test } from "bun:test";
 import { createMediaLookup } from "../../../../src/launch/ports/media-lookup.ts";
 import { chooseAny, type MediaSource } from "../../../../src/media/index/answers.ts";

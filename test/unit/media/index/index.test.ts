@@ -1,3 +1,4 @@
+// Covers: src/media/index.
 import { describe, expect, test } from "bun:test";
 import {
   chmodSync,

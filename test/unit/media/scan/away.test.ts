@@ -1,3 +1,4 @@
+// Covers: src/media/scan, src/launch/media-file.ts.
 import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";

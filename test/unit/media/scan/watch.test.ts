@@ -1,3 +1,4 @@
+// Covers: src/media/scan/watch-job.ts.
 import { expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// Covers: src/media/titles, src/media/index/answers.ts.
 import { describe, expect, test } from "bun:test";
 import { copyFileSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
