@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Client } from "../../src/client/client.ts";
 import { copyDelayMs } from "../../src/store/backup.ts";
 import { readFacts } from "../../tools/image/facts.ts";
 import { root } from "../../tools/image/meta.ts";
@@ -22,6 +23,8 @@ import { patienceMs, until } from "./until.ts";
 
 let folder: string;
 let card: Card;
+/** Made when the first case wants it. */
+let startedCard: Promise<Card> | undefined;
 let reader: Pn532Device;
 let usbReader: CcidReader;
 let usbPort: UsbPort;
@@ -42,6 +45,11 @@ afterAll(async () => {
   usbPort.close();
   await reader.close();
   await card[Symbol.asyncDispose]();
+  // A card that could not be made was reported by its case.
+  await startedCard?.then(
+    (made) => made[Symbol.asyncDispose](),
+    () => {},
+  );
   await rm(folder, { recursive: true, force: true });
   printTogether();
 }, patienceMs);
@@ -300,74 +308,77 @@ test(
   2 * patienceMs + windowSeconds * 1000,
 );
 
+const beforeFault = "before the fault";
+
 test(
   "a full card starts all the same, keeps what it has, and says so",
   async () => {
-    const client = await board.client();
-    const label = "before it was full";
-    await client.call("mappings.new", mappingOf(label));
-    client.close();
-    await board.shell("cat /dev/zero >/data/full 2>/dev/null; sync; true");
-    await restart();
-    const after = await board.client();
+    await using own = await copyOfStarted();
+    {
+      await using filled = await startBoard({ card: own });
+      await filled.pong();
+      // A full card has no room for another client.
+      (await filled.client()).close();
+      await filled.shell("cat /dev/zero >/data/full 2>/dev/null; sync; true");
+    }
+    await using again = await startAfterCut(own);
+    const client = await again.client();
     try {
-      const { mappings } = await after.call("mappings");
-      expect(mappings.map((mapping) => mapping.label)).toEqual([label]);
-      const { checks } = await after.call("health");
+      expect(await labelsOf(client)).toEqual([beforeFault]);
+      const { checks } = await client.call("health");
       expect(checks.find(({ name }) => name === "disk")).toMatchObject({ ok: false });
-      await board.shell("rm /data/full; sync");
+      await again.shell("rm /data/full; sync");
       // The file system frees the room a moment after the deletion.
       await until("room on the card", async () => {
-        const { checks: now } = await after.call("health");
+        const { checks: now } = await client.call("health");
         return now.find(({ name }) => name === "disk")?.ok === true;
       });
     } finally {
-      after.close();
+      client.close();
     }
   },
-  2 * patienceMs,
+  3 * patienceMs,
 );
 
 test(
   "a superblock of which a power cut left one new sector costs nothing that was acknowledged",
   async () => {
-    const client = await board.client();
-    await client.call("mappings.new", mappingOf("before the cut"));
-    client.close();
-    await board.kill();
+    await using own = await copyOfStarted();
     // Its first sector, with another count of mounts (ext4, s_mnt_count); the sum is in its second sector.
-    const superblock = card.read(dataFrom + 1024, 512).slice();
+    const superblock = own.read(dataFrom + 1024, 512).slice();
     superblock[0x34] = (superblock[0x34] ?? 0) ^ 0x55;
-    card.damage(dataFrom + 1024, superblock);
-    await restart();
-    const again = await board.client();
-    const { checks } = await again.call("health");
-    const { mappings } = await again.call("mappings");
-    again.close();
-    expect(checks.filter(({ name, ok }) => name === "device" && !ok)).toEqual([]);
-    expect(mappings.map(({ label }) => label)).toContain("before the cut");
+    own.damage(dataFrom + 1024, superblock);
+    await using again = await startAfterCut(own);
+    const client = await again.client();
+    try {
+      const { checks } = await client.call("health");
+      expect(checks.filter(({ name, ok }) => name === "device" && !ok)).toEqual([]);
+      expect(await labelsOf(client)).toEqual([beforeFault]);
+    } finally {
+      client.close();
+    }
   },
-  2 * patienceMs,
+  3 * patienceMs,
 );
 
 test(
   "a data partition that is no file system any more leaves a board that works, and says so",
   async () => {
-    await board.kill();
-    card.damage(dataFrom, new Uint8Array(8 * 2 ** 20));
-    await restart();
-    const client = await board.client();
+    await using own = await copyOfStarted();
+    own.damage(dataFrom, new Uint8Array(8 * 2 ** 20));
+    await using again = await startAfterCut(own);
+    const client = await again.client();
     try {
       const { checks } = await client.call("health");
       const device = checks.find(({ name }) => name === "device");
       expect(device?.reason).toContain("the data partition cannot be read");
       await client.call("mappings.new", mappingOf("in memory"));
-      expect((await client.call("mappings")).mappings.map(({ label }) => label)).toEqual(["in memory"]);
+      expect(await labelsOf(client)).toEqual(["in memory"]);
     } finally {
       client.close();
     }
   },
-  2 * patienceMs,
+  3 * patienceMs,
 );
 
 test(
@@ -433,12 +444,38 @@ const mappingOf = (label: string) => ({
   override: "SNES/Game.sfc",
 });
 
-/** The plug is pulled, and put in again. */
-async function restart(): Promise<void> {
-  await board[Symbol.asyncDispose]();
-  card.powerCycle(1);
-  board = await startBoard({ card, reader: reader.path });
-  print("a later start, from the kernel's start to the first pong", seconds(await board.pong()));
+async function labelsOf(client: Client): Promise<readonly string[]> {
+  return (await client.call("mappings")).mappings.map(({ label }) => label);
+}
+
+/** A copy of a card that was started once and has one mapping: no case sees what another one has done to its card. */
+async function copyOfStarted(): Promise<Card> {
+  startedCard ??= makeStartedCard();
+  return (await startedCard).copy();
+}
+
+async function makeStartedCard(): Promise<Card> {
+  const made = await makeCard(image, cardBytes);
+  await using first = await startBoard({ card: made });
+  await first.pong();
+  const client = await first.client();
+  await client.call("mappings.new", mappingOf(beforeFault));
+  client.close();
+  await first.kill();
+  made.powerCycle(1);
+  return made;
+}
+
+async function startAfterCut(own: Card): Promise<Board> {
+  own.powerCycle(1);
+  const again = await startBoard({ card: own });
+  try {
+    print("a later start, from the kernel's start to the first pong", seconds(await again.pong()));
+    return again;
+  } catch (error) {
+    await again[Symbol.asyncDispose]();
+    throw error;
+  }
 }
 
 /** Nothing was written within the service's delays; the kernel's delayed writes are forced. */

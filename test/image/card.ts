@@ -25,6 +25,8 @@ export interface Card extends AsyncDisposable {
   read(offset: number, length: number): Uint8Array;
   /** True if the text is in a block that was written and flushed, so that no power cut loses it. */
   holds(text: string): boolean;
+  /** Another card with what no power cut can lose of this one. */
+  copy(): Promise<Card>;
   /** Acts like a fault of the card. */
   damage(offset: number, bytes: Uint8Array): void;
 }
@@ -46,13 +48,13 @@ interface Write {
 /** Blocks that differ from the image. A block is never changed in place, so that copies of the map are cheap. */
 type Blocks = Map<number, Uint8Array>;
 
-/** `bytes` is the card's size; the rest after the image reads as zeros. */
-export async function makeCard(image: string, bytes: number): Promise<Card> {
+/** `bytes` is the card's size; the rest after the image reads as zeros. `changed` differs from the image from the beginning. */
+export async function makeCard(image: string, bytes: number, changed: Blocks = new Map()): Promise<Card> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-card-"));
   const socketPath = join(folder, "nbd.sock");
   const file = openSync(image, "r");
-  let current: Blocks = new Map();
-  let safe: Blocks = new Map();
+  let current: Blocks = new Map(changed);
+  let safe: Blocks = new Map(changed);
   let unsafe: Write[] = [];
   const written = new Map<number, number>();
   const counts = { writes: 0, flushes: 0 };
@@ -145,6 +147,7 @@ export async function makeCard(image: string, bytes: number): Promise<Card> {
       dead = false;
     },
     read,
+    copy: () => makeCard(image, bytes, safe),
     holds: (text) =>
       [...safe].some(([index, block]) =>
         // The text may continue in the next block.
