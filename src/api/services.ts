@@ -61,7 +61,8 @@ export interface Services {
   /** Resolves after the tag is written. Rejects with `no-reader`, `write-failed` with `data.cause`, `conflict` or `failed`. */
   write(request: ValueOf<typeof schemas.writeRequest>, signal?: AbortSignal): Promise<void>;
   /** Plays a macro, and resolves after its last key is up. Rejects with `invalid-params`, `busy` or `failed`. */
-  input(kind: "keyboard" | "gamepad", text: string): Promise<void>;
+  /** Presses no further key once `mayPress` returns false. */
+  input(kind: "keyboard" | "gamepad", text: string, mayPress: () => boolean): Promise<void>;
   /** Ends the write that waits for a tag, on this reader or on all. Throws `not-found` for an unknown reader. */
   cancelWrite(readerId: string | undefined): void;
   /** The media that plays, with the state that its player reports now. */

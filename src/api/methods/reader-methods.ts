@@ -1,6 +1,7 @@
 /** Readers, writing to tags, and virtual input devices: `readers`, `readers.write`, `input.keyboard`, `input.gamepad`. */
 import * as v from "valibot";
 import { scriptBytesMax } from "../../core/limits.ts";
+import { allows } from "../../core/rights.ts";
 import { reader, refusedReader } from "../../core/shapes.ts";
 import { method } from "../method.ts";
 import { writeRequest } from "../schemas.ts";
@@ -45,7 +46,7 @@ export const readerMethods = [
     docs: `Types on a virtual keyboard with US layout: \`abc{enter}{ctrl+c}\`. ${docs}`,
     params: v.object({ keys: macro }),
     errors: ["busy", "failed", "forbidden"],
-    run: (services, { keys }) => services.input("keyboard", keys),
+    run: (services, { keys }, { grant }) => services.input("keyboard", keys, () => allows(grant(), "change")),
   }),
   method({
     name: "input.gamepad",
@@ -54,6 +55,7 @@ export const readerMethods = [
     docs: `Presses buttons of a virtual gamepad: \`^^vv<><>BA{start}\`. ${docs}`,
     params: v.object({ buttons: macro }),
     errors: ["busy", "failed", "forbidden"],
-    run: (services, { buttons }) => services.input("gamepad", buttons),
+    run: (services, { buttons }, { grant }) =>
+      services.input("gamepad", buttons, () => allows(grant(), "change")),
   }),
 ] as const;

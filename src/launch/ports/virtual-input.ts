@@ -49,15 +49,16 @@ export function createVirtualInput({ open, isAllowed, clock, log }: VirtualInput
       device = opened;
       return opened;
     };
-    const run = async (steps: readonly InputStep[], signal: AbortSignal) => {
+    const run = async (steps: readonly InputStep[], signal: AbortSignal, insist: () => void) => {
       signal.throwIfAborted();
       // The permission may have changed while the macro waited.
-      insistOnPermission();
+      insist();
       try {
-        await press(await made(signal), steps, clock, signal);
+        await press(await made(signal), steps, { clock, signal, insist });
       } catch (error) {
         // After a failure the device is made again at its next use.
-        if (!signal.aborted) dispose();
+        const isRefusal = error instanceof ServiceError && error.code === "forbidden";
+        if (!signal.aborted && !isRefusal) dispose();
         throw error;
       }
     };
@@ -67,13 +68,13 @@ export function createVirtualInput({ open, isAllowed, clock, log }: VirtualInput
     };
     return {
       dispose,
-      play(steps: readonly InputStep[], signal: AbortSignal): Promise<void> {
+      play(steps: readonly InputStep[], signal: AbortSignal, insist: () => void): Promise<void> {
         if (waiting >= macrosWaitingMax)
           throw new ServiceError("busy", `${macrosWaitingMax} macros wait already`, {
             data: { limit: "macrosWaitingMax" },
           });
         waiting += 1;
-        return inTurn(() => run(steps, signal)).finally(() => {
+        return inTurn(() => run(steps, signal, insist)).finally(() => {
           waiting -= 1;
         });
       },
@@ -92,17 +93,23 @@ export function createVirtualInput({ open, isAllowed, clock, log }: VirtualInput
    */
   const play = async (kind: InputKind, steps: readonly InputStep[], signal: AbortSignal) => {
     insistOnPermission();
-    await players[kind].play(steps, AbortSignal.any([signal, closing.signal]));
+    await players[kind].play(steps, AbortSignal.any([signal, closing.signal]), insistOnPermission);
   };
   return {
     play,
-    /** Reads a macro and plays it; `invalid-params` if it is invalid. */
-    async playText(kind: InputKind, text: string) {
+    /**
+     * Reads a macro and plays it; `invalid-params` if it is invalid. It ends with `forbidden` before the next key if `mayPress`
+     * or the owner's permission has become false.
+     */
+    async playText(kind: InputKind, text: string, mayPress: () => boolean) {
       insistOnPermission();
       const macro = readMacro(text, inputTables[kind]);
       if (macro.kind === "error")
         throw new ServiceError("invalid-params", `${paramNames[kind]}: ${macro.message}`);
-      await play(kind, macro.steps, closing.signal);
+      await players[kind].play(macro.steps, closing.signal, () => {
+        insistOnPermission();
+        if (!mayPress()) throw publicError("forbidden", "its caller may not press keys any more");
+      });
     },
     close() {
       closing.abort(failed("the service is stopping"));
@@ -112,17 +119,24 @@ export function createVirtualInput({ open, isAllowed, clock, log }: VirtualInput
   };
 }
 
+interface Pressing {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Throws if no further key may go down: a macro may take minutes. */
+  readonly insist: () => void;
+}
+
 async function press(
   device: InputDevice,
   steps: readonly InputStep[],
-  clock: Clock,
-  signal: AbortSignal,
+  { clock, signal, insist }: Pressing,
 ): Promise<void> {
   let down: readonly number[] = [];
   try {
     for (const step of steps) {
       if (step.kind === "wait") await sleep(clock, step.ms, signal);
       else {
+        if (step.kind === "down") insist();
         device.turn(step.codes, step.kind === "down");
         down = down.filter((code) => !step.codes.includes(code));
         if (step.kind === "down") down = [...down, ...step.codes];

@@ -10,6 +10,7 @@ import { readMacro } from "../../../../src/script/input-macro.ts";
 import { createManualClock } from "../../../helpers/manual-clock.ts";
 
 const never = new AbortController().signal;
+const always = () => true;
 
 function steps(kind: InputKind, text: string) {
   const macro = readMacro(text, { keyboard, gamepad }[kind]);
@@ -65,8 +66,8 @@ test("nothing is pressed without permission, which is asked for at each use", as
   const key = steps("keyboard", "a");
   const refusal = { code: "forbidden", message: expect.stringContaining("script.allow_input = true") };
   await expect(input.play("keyboard", key, never)).rejects.toMatchObject(refusal);
-  await expect(input.playText("gamepad", "A")).rejects.toMatchObject(refusal);
-  await expect(input.playText("keyboard", "{entr}")).rejects.toMatchObject(refusal);
+  await expect(input.playText("gamepad", "A", always)).rejects.toMatchObject(refusal);
+  await expect(input.playText("keyboard", "{entr}", always)).rejects.toMatchObject(refusal);
   expect(said).toEqual([]);
   permission.isGiven = true;
   const first = input.play("keyboard", key, never);
@@ -80,7 +81,7 @@ test("nothing is pressed without permission, which is asked for at each use", as
 
 test("keyboard and gamepad are two devices, and play side by side", async () => {
   const { clock, said, input } = bench();
-  const all = Promise.all([input.playText("keyboard", "a"), input.playText("gamepad", "A")]);
+  const all = Promise.all([input.playText("keyboard", "a", always), input.playText("gamepad", "A", always)]);
   await pass(clock, 200);
   await all;
   expect(said.filter((line) => line.startsWith("open"))).toEqual([
@@ -100,16 +101,34 @@ test("a macro that is stopped lets go of its keys, and the device serves the nex
   ending.abort(new ServiceError("failed", "it was stopped"));
   await expect(playing).rejects.toThrow("it was stopped");
   expect(said.join(" ")).toBe("open Tapdeck keyboard +42 +30 -30 -42");
-  const next = input.playText("keyboard", "b");
+  const next = input.playText("keyboard", "b", always);
   await pass(clock, 200);
   await next;
   expect(said.slice(-2)).toEqual(["+48", "-48"]);
 });
 
+test("keys of a caller that was revoked, or that the owner forbids meanwhile, go on for minutes", async () => {
+  const { clock, said, input, permission } = bench();
+  let mayPress = true;
+  const refusal = expect.objectContaining({ code: "forbidden" });
+  const first = input.playText("keyboard", "{_shift}{hold:a:5s}bbbb", () => mayPress).catch((error) => error);
+  const waits = input.playText("keyboard", "cc", () => mayPress).catch((error) => error);
+  const other = input.playText("keyboard", "{hold:d:5s}ee", always).catch((error) => error);
+  await pass(clock, 500);
+  mayPress = false;
+  await pass(clock, 5500);
+  expect([await first, await waits]).toEqual([refusal, refusal]);
+  permission.isGiven = false;
+  await pass(clock, 6000);
+  expect(await other).toEqual(refusal);
+  // All keys are up again, and the device stays for others.
+  expect(said.join(" ")).toBe("open Tapdeck keyboard +42 +30 -30 -42 +32 -32");
+});
+
 test("if no device can be made, that is reported, and tried again for the next macro", async () => {
   const { clock, said, input } = bench({ refusals: 1 });
-  await expect(input.playText("keyboard", "a")).rejects.toThrow("there is no /dev/uinput");
-  const next = input.playText("keyboard", "a");
+  await expect(input.playText("keyboard", "a", always)).rejects.toThrow("there is no /dev/uinput");
+  const next = input.playText("keyboard", "a", always);
   await pass(clock, 200);
   await next;
   expect(said).toEqual(["open Tapdeck keyboard", "+30", "-30"]);
@@ -117,12 +136,12 @@ test("if no device can be made, that is reported, and tried again for the next m
 
 test("a device that went away is made again for the next macro", async () => {
   const { clock, said, input, pull } = bench();
-  const first = input.playText("keyboard", "a");
+  const first = input.playText("keyboard", "a", always);
   await pass(clock, 200);
   await first;
   pull();
-  await expect(input.playText("keyboard", "a")).rejects.toThrow("the device is gone");
-  const next = input.playText("keyboard", "b");
+  await expect(input.playText("keyboard", "a", always)).rejects.toThrow("the device is gone");
+  const next = input.playText("keyboard", "b", always);
   await pass(clock, 200);
   await next;
   expect(said).toEqual([
@@ -142,7 +161,7 @@ test("only so many macros wait, and text that nothing can press is refused befor
   const waiting = Array.from({ length: macrosWaitingMax }, () => input.play("keyboard", macro, never));
   const refused = await input.play("keyboard", macro, never).catch((error) => error);
   expect(refused).toMatchObject({ code: "busy", data: { limit: "macrosWaitingMax" } });
-  await expect(input.playText("gamepad", "ABC")).rejects.toMatchObject({ code: "invalid-params" });
+  await expect(input.playText("gamepad", "ABC", always)).rejects.toMatchObject({ code: "invalid-params" });
   await pass(clock, 200 * macrosWaitingMax);
   await Promise.all(waiting);
   expect(said.filter((line) => line === "+30")).toHaveLength(macrosWaitingMax);
@@ -150,10 +169,10 @@ test("only so many macros wait, and text that nothing can press is refused befor
 
 test("closing ends what is played and takes the devices away", async () => {
   const { clock, said, input } = bench();
-  const playing = input.playText("gamepad", "{hold:A:10s}");
+  const playing = input.playText("gamepad", "{hold:A:10s}", always);
   await pass(clock, 100);
   input.close();
   await expect(playing).rejects.toThrow("the service is stopping");
   expect(said).toContain("close");
-  await expect(input.playText("gamepad", "A")).rejects.toThrow("the service is stopping");
+  await expect(input.playText("gamepad", "A", always)).rejects.toThrow("the service is stopping");
 });
