@@ -110,6 +110,9 @@ export function createUploadService(sources: UploadSources): UploadService & { c
       const asked = await uploads.find(id);
       refuseOthers(asked, senderOf(caller));
       const upload = await uploads.finish(id, sha256, (start) => {
+        // The hash of a large file takes minutes, in which its sender may have been revoked.
+        if (!allows(caller.grant(), "change"))
+          throw publicError("forbidden", "its sender may not send files any more");
         // The launchers may have changed since the start.
         refuseName(asked, caller, config().launchers);
         refuseContent(start, asked.path, caller);

@@ -48,3 +48,26 @@ test("of several moves onto one name the first succeeds, and no content is lost"
       contents.push(await readFile(join(root, system, name), "utf8"));
   expect(contents.sort()).toEqual(systems.toSorted());
 });
+
+test("a member is revoked while its upload is checked, and the file becomes media all the same", async () => {
+  const root = await mkdtemp(join(tmpdir(), "tapdeck-revoked-"));
+  await using made = new AsyncDisposableStack();
+  made.defer(() => rm(root, { recursive: true }));
+  const service = createUploadService({
+    media: { bases: () => [], index: async () => {} },
+    folders: () => ({ roots: [root], own: [] }),
+    config: () => ({ launchers: [] }),
+    bus: createBus(silentLog),
+    clock: createManualClock(),
+    log: silentLog,
+  });
+  made.defer(() => service.close());
+  let grant: "change" | "none" = "change";
+  const from = { address: "192.168.1.2", client: "anna" };
+  const member: MethodCaller = { from, grant: () => grant, gone: () => new AbortController().signal };
+  const { id } = await service.start({ system: "SNES", path: "Game.sfc", size: 0, replace: false }, member);
+  const finished = service.finish(id, new Bun.CryptoHasher("sha256").digest("hex"), member);
+  grant = "none";
+  await expect(finished).rejects.toMatchObject({ code: "forbidden" });
+  expect(await readdir(root)).not.toContain("SNES");
+});
