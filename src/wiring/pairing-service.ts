@@ -269,6 +269,7 @@ export async function pairOnScreen({ pairing, screen, place }: PairOnScreenParts
   if (host === undefined) throw failed("the device is in no network yet, so no phone finds it");
   const { code } = await pairing.open("member");
   const base = `http://${host}:${port}`;
-  screen.showPairing({ link: codeLink(base, code), base, code });
-  void pairing.wait().finally(() => screen.showPairing(undefined));
+  const shown = screen.showPairing({ link: codeLink(base, code), base, code });
+  // A later opening cancels this one, and may be on the screen already.
+  void pairing.wait().finally(() => shown[Symbol.dispose]());
 }

@@ -63,13 +63,13 @@ const namelessDrawings = 3;
 export interface Screen {
   /** False if the device has no screen, or one that cannot be written. */
   readonly isThere: boolean;
-  /** Replaces every other picture until it is called with undefined. */
-  showPairing(pairing: ShownPairing | undefined): void;
+  /** Replaces every other picture until the result is disposed, or until another pairing is shown. */
+  showPairing(pairing: ShownPairing): Disposable;
   /** Restores the console's text. */
   close(): Promise<void>;
 }
 
-const noScreen: Screen = { isThere: false, showPairing() {}, async close() {} };
+const noScreen: Screen = { isThere: false, showPairing: () => new DisposableStack(), async close() {} };
 
 /** Keeps the screen up to date until closed. A screen that cannot be written is logged once, and not tried again. */
 export function followScreen(options: ScreenOptions): Screen {
@@ -126,7 +126,14 @@ export function followScreen(options: ScreenOptions): Screen {
     get isThere() {
       return !isClosed;
     },
-    showPairing: (now) => facts.setPairing(now),
+    showPairing(pairing) {
+      facts.setPairing(pairing);
+      return {
+        [Symbol.dispose]() {
+          if (facts.pairing() === pairing) facts.setPairing(undefined);
+        },
+      };
+    },
     async close() {
       isClosed = true;
       timer?.[Symbol.dispose]();

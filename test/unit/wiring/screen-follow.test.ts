@@ -252,15 +252,24 @@ test("at the start no reader is missed, as long as readers are being looked for"
 test("pairing, and the end of play time, stay until they are over", async () => {
   const { screen, clock, shows, world } = await makeScreen();
   await shows("Tap a card");
-  screen.showPairing({
+  const earlier = screen.showPairing({
     link: "http://deck.local:7497/#code=012345",
     base: "http://deck.local:7497",
     code: "012345",
   });
   clock.advance(200);
   await shows("012 345");
+  const next = {
+    link: "http://deck.local:7497/#code=543210",
+    base: "http://deck.local:7497",
+    code: "543210",
+  };
+  const shown = screen.showPairing(next);
+  earlier[Symbol.dispose]();
+  clock.advance(200);
+  await shows("543 210");
   world.refusal = "there is more tomorrow";
-  screen.showPairing(undefined);
+  shown[Symbol.dispose]();
   clock.advance(200);
   await shows("There is more tomorrow");
   world.refusal = undefined;

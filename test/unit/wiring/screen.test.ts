@@ -16,7 +16,7 @@ const reader = { path: "/dev/ttyUSB0", info: "PN532 v1.6", connected: true };
 const added = { id: "", readerId: "one", driver: "x", capabilities: [], ...reader };
 const place = async () => ({ hosts: ["deck.local"], port: 7497 });
 const refusal = () => undefined;
-const noScreen = { isThere: false, showPairing() {} };
+const noScreen = { isThere: false, showPairing: () => new DisposableStack() };
 const lines = (text: string) => text.split("\r\n").map((line) => line.trimEnd());
 
 test("name, addresses and readers are shown, on a screen that was cleared", () => {
@@ -108,6 +108,32 @@ test("a card that asks shows it until somebody came in, and then the screen is a
   expect(pairing.current()).toBeUndefined();
   await screen.close();
   pty.close();
+});
+
+test("a card that pairs is tapped twice, and the end of the first opening hides the code of the second", async () => {
+  const shown: string[] = [];
+  const screen = {
+    isThere: true,
+    showPairing({ code }: { readonly code: string }) {
+      shown.push(code);
+      return { [Symbol.dispose]: () => void shown.splice(shown.indexOf(code), 1) };
+    },
+  };
+  const pairing = createPairing({
+    ...{ clock: createManualClock(), log: silentLog, audit: silentAudit },
+    addClient: () => {
+      throw new Error("nobody came");
+    },
+    guesses: { read: () => undefined, save() {} },
+  });
+  await pairOnScreen({ pairing, screen, place });
+  const [first] = shown;
+  await pairOnScreen({ pairing, screen, place });
+  await new Promise(setImmediate);
+  expect(shown).toEqual([expect.not.stringMatching(first ?? "")]);
+  pairing.cancel();
+  await new Promise(setImmediate);
+  expect(shown).toEqual([]);
 });
 
 test("a terminal is written to at the start and when a reader comes, and otherwise left alone", async () => {
