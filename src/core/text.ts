@@ -15,6 +15,11 @@ export function printable(text: string): string {
   return text.replace(steering, (character) => `\\u{${character.charCodeAt(0).toString(16)}}`);
 }
 
+/** The text, or its start with an ellipsis: at most `charsMax` characters, and no half of a surrogate pair. */
+export function clipped(text: string, charsMax: number): string {
+  return text.length <= charsMax ? text : `${text.slice(0, charsMax - 1).toWellFormed()}…`;
+}
+
 /** The value of a JSON text; undefined if the text is malformed, or nested too deep for the parser. */
 export function parseJson(text: string): unknown {
   try {

@@ -4,11 +4,17 @@
  */
 import { rfc3339 } from "../core/clock.ts";
 import { failed, messageOf, publicError, ServiceError } from "../core/errors.ts";
-import { launchesForCardsMax, launchQueueMax, untrustedLaunchesMax } from "../core/limits.ts";
+import {
+  launchErrorCharsMax,
+  launchesForCardsMax,
+  launchQueueMax,
+  untrustedLaunchesMax,
+} from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { ActiveMedia } from "../core/media.ts";
 import { isPairingLink, withoutPairingSecrets, withoutSecrets } from "../core/pairing-link.ts";
 import type { Requester } from "../core/rights.ts";
+import { clipped } from "../core/text.ts";
 import type { TagProblem, TokenParams } from "../core/token.ts";
 import type { ScriptOrigin } from "../script/command.ts";
 import { readyScript } from "../script/run-script.ts";
@@ -75,7 +81,7 @@ export function createLauncher(parts: LauncherParts) {
   const unsettled = new Set<Promise<void>>();
 
   const finish = (run: Run, error?: unknown, remarks: Remarks = {}, media?: ActiveMedia) => {
-    const why = error === undefined ? {} : { error: sentenceFor(error, log) };
+    const why = error === undefined ? {} : { error: clipped(sentenceFor(error, log), launchErrorCharsMax) };
     const { uid, text } = run.token;
     if (run.card !== undefined)
       logTap(log, run.token, run.readerId, { ...why, media, texts: [text, run.script] });

@@ -77,6 +77,8 @@ function faultOf(script: string, origin: ScriptOrigin): ServiceError | undefined
   }
 }
 
+const listedPathCharsMax = 4096; // A longer path opens no file (limits.h, PATH_MAX).
+
 const lists = [".m3u", ".m3u8", ".pls"];
 
 export async function isFolderOrList(path: string): Promise<boolean> {
@@ -100,7 +102,7 @@ async function inList(path: string): Promise<readonly string[]> {
   const items: string[] = [];
   await eachInSlices(playlistEntries(await textOf(path), extensionOf(path)), (listed) => {
     const entry = listed.replaceAll("\\", "/");
-    if (/^\w[\w+.-]+:/.test(entry) || entry.includes("\0")) return;
+    if (/^\w[\w+.-]+:/.test(entry) || entry.includes("\0") || entry.length > listedPathCharsMax) return;
     items.push(entry.startsWith("/") ? entry : join(dirname(path), entry));
   });
   return items;

@@ -1,5 +1,6 @@
 /** mpv: sound, film and pictures, controlled by its JSON IPC. */
 import { assert, failed, messageOf } from "../core/errors.ts";
+import { mediaMsMax } from "../core/limits.ts";
 import { clampVolume, type Progress, type SeekTarget } from "../core/playback.ts";
 import { spawnPlayer } from "../system/process.ts";
 import { lastLines } from "../system/stderr-tail.ts";
@@ -267,6 +268,7 @@ function quietly(line: MpvLine, command: readonly (string | number)[], msMax?: n
   return line.ask(command, msMax).catch(() => undefined);
 }
 
+/** Within what a position may be in the database and in a backup: a file may state any length. */
 function toMs(seconds: number): number {
-  return Math.max(0, Math.round(seconds * 1000));
+  return Math.min(Math.max(0, Math.round(seconds * 1000)), mediaMsMax);
 }

@@ -4,17 +4,20 @@
  */
 import { Database, SQLiteError } from "bun:sqlite";
 import { rmSync } from "node:fs";
-import { backupHistoryCharsMax } from "../core/console-limits.ts";
+import { backupHistoryBytesMax } from "../core/console-limits.ts";
 import { ServiceError } from "../core/errors.ts";
 import {
   clientsMax,
   historyRowsMax,
+  launchErrorCharsMax,
   mappingsMax,
+  mediaMsMax,
   playsRowsMax,
   positionsMax,
   scriptBytesMax,
 } from "../core/limits.ts";
 import { nextTurn } from "../core/slices.ts";
+import { clipped } from "../core/text.ts";
 import type { MappingParams } from "../core/token.ts";
 import { backupPathOf } from "./backup.ts";
 import { syncPath } from "./database-files.ts";
@@ -38,8 +41,7 @@ const sql = {
   // An unused pairing link expires within minutes.
   rows: (table: BackupTable) =>
     `SELECT * FROM ${table} ${table === "clients" ? "WHERE expires_ms IS NULL" : ""} ORDER BY rowid`,
-  historySizes: `SELECT id, length(uid) + length(text) + length(data) + length(script) AS chars
-                 FROM history ORDER BY id DESC`,
+  newest: "SELECT * FROM history ORDER BY id DESC",
   history: "SELECT * FROM history WHERE id >= $id ORDER BY id",
   count: (table: BackupTable) => `SELECT count(*) AS count FROM ${table}`,
   columns: "SELECT name FROM pragma_table_info($table)",
@@ -56,18 +58,18 @@ export function readBackupRows(path: string) {
   database.run("PRAGMA busy_timeout = 2000");
   database.run("BEGIN");
   const firstHistoryId = async (breathe: () => Promise<void>) => {
-    let [chars, first] = [0, 0];
-    const sizes = database.query<{ id: number; chars: number }, []>(sql.historySizes);
-    for (const { id, chars: more } of sizes.iterate()) {
-      chars += more;
-      if (chars > backupHistoryCharsMax) break;
-      first = id;
+    // As long as in the file: a control character of a text has six bytes there.
+    let [bytes, first] = [0, 0];
+    for (const row of database.query<BackupRow & { id: number }, []>(sql.newest).iterate()) {
+      bytes += Buffer.byteLength(JSON.stringify(row));
+      if (bytes > backupHistoryBytesMax) break;
+      first = row.id;
       await breathe();
     }
     return first;
   };
   return {
-    /** In order; of the history, the newest within `backupHistoryCharsMax`. Awaits `breathe` often. */
+    /** In order; of the history, the newest within `backupHistoryBytesMax`. Awaits `breathe` often. */
     async *rows(table: BackupTable, breathe: () => Promise<void>): AsyncGenerator<BackupRow> {
       const found =
         table === "history"
@@ -122,7 +124,8 @@ export function stageRows(path: string, schema: number) {
   };
   return {
     /** Adds a row. Throws a sentence for one that the table cannot hold. */
-    add(table: BackupTable, row: BackupRow): void {
+    add(table: BackupTable, given: BackupRow): void {
+      const row = withShortError(given);
       const names = Object.keys(row);
       const wrong = names.find((name) => !columnsOf(table).has(name));
       if (columnsOf(table).size === 0 || wrong !== undefined)
@@ -175,7 +178,12 @@ function mappingOf({ enabled, ...row }: StoredMapping): MappingParams {
 }
 
 const idMax = 2 ** 48; // Below the ranks of mappings in files.
-const timeMsMax = 8.64e15; // The last time of a Date.
+const playedSecondsMax = 2 ** 40; // Such a play ends before the last time of a Date, whenever it began.
+
+const boundsOf: Readonly<Record<string, readonly [number, number]>> = {
+  id: [1, idMax],
+  played_s: [0, playedSecondsMax],
+};
 
 /** Throws for a value that the service would not have written. SQLite checks the types. */
 function checkValue(place: string, name: string, value: Value): void {
@@ -183,10 +191,16 @@ function checkValue(place: string, name: string, value: Value): void {
     // Hex digits are twice the bytes.
     if (value.length > 2 * scriptBytesMax) throw new Error(`${place}: it is too long`);
   } else if (value !== null) {
-    const [min, max] = name === "id" ? [1, idMax] : [0, timeMsMax];
+    const [min, max] = boundsOf[name] ?? [0, mediaMsMax];
     if (!Number.isSafeInteger(value) || value < min || value > max)
       throw new Error(`${place}: ${value} cannot be true`);
   }
+}
+
+/** The row as the service writes it now: earlier versions kept the reason of a failed launch whole, up to 256 KiB. */
+function withShortError(row: BackupRow): BackupRow {
+  const { error } = row;
+  return typeof error === "string" ? { ...row, error: clipped(error, launchErrorCharsMax) } : row;
 }
 
 function inWords(table: string, run: () => unknown): void {

@@ -146,7 +146,8 @@ function readPage(list: Statement<Row, [Page]>, { limit, ...asked }: Asked): rea
   while (isMore && rows.length < limit) {
     const some = list.all({ ...asked, belowId, limit: Math.min(readRowsMax, limit - rows.length) });
     for (const row of some) {
-      chars += row.uid.length + row.text.length + row.data.length + row.script.length;
+      chars +=
+        row.uid.length + row.text.length + row.data.length + row.script.length + (row.error?.length ?? 0);
       if (chars > historyPageCharsMax && rows.length > 0) return rows;
       rows.push(row);
       belowId = row.id;

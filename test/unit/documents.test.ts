@@ -69,7 +69,7 @@ test("BACKUP states its limits as they are", async () => {
   expect(text).toContain(`
 | the file | ${mebi(consoleLimits.backupFileBytesMax)} MiB |
 | its lines, unpacked | ${mebi(consoleLimits.backupTextBytesMax)} MiB, each ${mebi(consoleLimits.backupLineBytesMax)} MiB |
-| history | the newest taps whose texts have ${mebi(consoleLimits.backupHistoryCharsMax)} Mi characters together |
+| history | the newest taps whose lines have ${mebi(consoleLimits.backupHistoryBytesMax)} MiB together |
 | memory of Argon2id | ${consoleLimits.backupKeyMemoryKibMax / 1024} MiB |
 `);
   expect(text).toContain(`at least ${consoleLimits.backupPassphraseCharsMin} characters`);

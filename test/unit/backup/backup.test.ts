@@ -14,7 +14,7 @@ import { backupPaths, keepBackup, makeBackup, mappingFiles } from "../../../src/
 import { restoreOffline } from "../../../src/backup/offline.ts";
 import { stageRestore } from "../../../src/backup/stage-restore.ts";
 import { backupTextBytesMax } from "../../../src/core/console-limits.ts";
-import { clientsMax } from "../../../src/core/limits.ts";
+import { clientsMax, launchErrorCharsMax, scriptBytesMax } from "../../../src/core/limits.ts";
 import { createLog, silentLog } from "../../../src/core/log.ts";
 import { schemaVersion } from "../../../src/store/backup-rows.ts";
 import { openStore } from "../../../src/store/open.ts";
@@ -261,6 +261,13 @@ const invalid: Readonly<Record<string, readonly unknown[]>> = {
     { config: "" },
     { table: "history", row: { ...history, password: 1 } },
   ],
+  "plays.played_s: 8640000000000000 cannot be true": [
+    { config: "" },
+    {
+      table: "plays",
+      row: { id: 1, path: "x", system_id: "", launcher_id: "", started_ms: 1, played_s: 8.64e15 },
+    },
+  ],
   "history.time_ms: -1 cannot be true": [
     { config: "" },
     { table: "history", row: { ...history, time_ms: -1 } },
@@ -287,6 +294,32 @@ for (const [sentence, lines] of Object.entries(invalid)) {
     expect(await readdir(backupPaths(fresh).folder)).toEqual([]);
   });
 }
+
+test("strangers fill the history with texts that are longer in a backup, and no backup can be made or restored", async () => {
+  const full = await device("anna");
+  const store = openStore(full.dataFolder);
+  // In JSON a control character has six bytes. SQLite's length() ends at U+0000.
+  const text = "\u0000".padEnd(scriptBytesMax, "\u0001");
+  const row = { type: "", uid: "", data: "", readerId: "" };
+  for (let at = 0; at < 400; at++)
+    store.history.finish(store.history.open({ ...row, timeMs: at, text, script: text }), "it is broken");
+  store.close();
+  await backUp(full);
+  const { counts } = await restoreOffline(fileIn(full), await device(), options);
+  // The newest ones.
+  expect(counts.history).toBeWithin(10, 400);
+});
+
+test("an earlier version stored a long reason of a failed launch, and no backup with it can be restored", async () => {
+  const [old, fresh] = [await device("anna"), await device()];
+  const store = openStore(old.dataFolder);
+  const row = { type: "", uid: "", data: "", readerId: "", script: "x", text: "x" };
+  store.history.finish(store.history.open({ ...row, timeMs: 1 }), "y".repeat(256 * 1024));
+  store.close();
+  await restoreOffline(await backUp(old), fresh, options);
+  const { history } = await stateOf(fresh);
+  expect(history.map(({ error }) => error?.length)).toEqual([launchErrorCharsMax, "it is broken".length]);
+});
 
 test("a mapping file whose name has a line feed is named, and left out of the backup", async () => {
   const { dataFolder } = await device("anna");

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { launchErrorCharsMax } from "../../../src/core/limits.ts";
 import type { Grant } from "../../../src/core/rights.ts";
 import { playlistItems } from "../../../src/launch/playlist-items.ts";
 import { playlistEntries } from "../../../src/media/playlists.ts";
@@ -52,6 +53,18 @@ test("a list names its items from its own folder; what is not there is left out 
   });
   expect(deck.started()).toEqual(["one", "two", "three"]);
   expect(deck.lines.filter((line) => line.includes("an item was left out"))).toHaveLength(2);
+});
+
+test("a line of a list is longer than any path, and its text fills the history and each notification", async () => {
+  await using deck = await makeList("A/one.true");
+  await writeFile(join(deck.folder, "A/list.m3u"), "x".repeat(256 * 1024));
+  expect(await deck.tapAndWait("**playlist.play:A/list.m3u")).toEndWith("names nothing to play");
+  await writeFile(join(deck.folder, "A/list.m3u"), `${"x".repeat(256 * 1024 - 10)}\none.true`);
+  expect(await deck.tapAndWait("**playlist.play:A/list.m3u")).toBe(true);
+  // The reason of any other failure is cut as well.
+  const why = await deck.tapAndWait(`A/${"y".repeat(12_000)}.true`);
+  expect([String(why).length, String(why).at(-1)]).toEqual([launchErrorCharsMax, "…"]);
+  expect(deck.lines.join("").length).toBeLessThan(2 * launchErrorCharsMax);
 });
 
 test("a card with a folder or a list plays it, where no player takes it as it is; a list within a list is no way round", async () => {

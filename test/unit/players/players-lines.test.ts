@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { systemClock } from "../../../src/core/clock.ts";
-import { playerBytesASecondMax, playerRequestsMax } from "../../../src/core/limits.ts";
+import { mediaMsMax, playerBytesASecondMax, playerRequestsMax } from "../../../src/core/limits.ts";
 import { startMpv } from "../../../src/players/mpv.ts";
 import { cutLines, messageIn } from "../../../src/players/mpv-line.ts";
 import type { PlayerOrder } from "../../../src/players/player.ts";
@@ -260,6 +260,22 @@ test("mpv starts at a position, and its last report stays known after the end, b
   } finally {
     await player.process.stop(1000);
     await rm(folder, { recursive: true });
+  }
+});
+
+test("a file states a length beyond all times, and no backup with its position can be restored", async () => {
+  const script = `printf '{"event":"file-loaded"}\n{"event":"property-change","name":"duration","data":1e300}\n' >&3
+  printf '{"event":"property-change","name":"pause","data":true}\n{"event":"playback-restart"}\n' >&3
+  while read -r line <&3; do
+    id=\${line##*:}
+    echo "{\\"request_id\\":\${id%\\}},\\"error\\":\\"success\\",\\"data\\":1e300}" >&3
+  done`;
+  const player = startMpv(order(script), { clock: systemClock, volume: undefined, onPause });
+  try {
+    const progress = { positionMs: mediaMsMax, durationMs: mediaMsMax, isOver: false };
+    await eventually(() => expect(player.progress?.()).toEqual(progress));
+  } finally {
+    await player.process.stop(1000);
   }
 });
 

@@ -98,7 +98,7 @@ test("a page of long texts is shorter than was asked for, and the next begins wh
   const { history } = open(await newFolder());
   const long = "x".repeat(historyPageCharsMax / 16);
   for (let index = 0; index < 40; index++) history.open({ ...row(`${index}`, index), uid: long, data: long });
-  history.open({ ...row("40", 40), data: "x".repeat(historyPageCharsMax + 1) });
+  history.finish(history.open(row("40", 40)), "x".repeat(historyPageCharsMax + 1));
   const seen: string[][] = [];
   for (let beforeMs = timeMs + 41; beforeMs > timeMs; ) {
     const page = history.list({ limit: 1000, beforeMs });
