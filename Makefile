@@ -7,7 +7,7 @@ BIN := node_modules/.bin
 SOURCES := $(shell find src drivers -name '*.ts' -o -name '*.jsonl' -o -path 'src/web/*.*' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-unit mutate check build deb clients image image-sources test-buildroot image-qemu test-image test-vm test-clients test-home-assistant test-hawkbit update-bundle update-authority fuzz soak bench hostile pictures page-pictures clean tools
+.PHONY: help run test test-unit mutate check build deb clients image image-sources test-buildroot image-qemu test-image test-vm test-clients test-home-assistant test-hawkbit update-bundle update-authority release fuzz soak bench hostile pictures page-pictures clean tools
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -103,6 +103,10 @@ update-bundle: node_modules/.ready ## Sign dist/tapdeck-BOARD.raucb with AUTHORI
 
 update-authority: node_modules/.ready ## Make the keys that sign updates: FOLDER=FOLDER; RENEW=1 makes another one, REVOKE=FILE revokes one
 	@$(BUN) tools/update-authority.ts "$(FOLDER)" $(if $(RENEW),--renew) $(if $(REVOKE),--revoke "$(REVOKE)")
+
+release: BOARDS = zero2w pi3 pi4
+release: node_modules/.ready ## Make the files of a release, OUT=dist/release, of images in BUILDS=build/buildroot: AUTHORITY=FOLDER, URL=ADDRESS, BOARDS="zero2w pi3 pi4"
+	@$(BUN) tools/release/main.ts --authority "$(AUTHORITY)" --url "$(URL)" --builds "$(or $(BUILDS),build/buildroot)" --out "$(or $(OUT),dist/release)" $(BOARDS)
 
 test-vm: dist/tapdeck-linux-arm64 ## Drive real kernel drivers in a virtual machine: four readers, plugged and unplugged, and macros
 	@tools/image-setup

@@ -23,6 +23,8 @@ export interface BundleInput {
   readonly root: string;
   /** A folder like slot-a/ of the boot partition. */
   readonly boot: string;
+  /** Seconds since 1970: the time of all files in it, so that the same input gives the same content. */
+  readonly time?: number;
 }
 
 /**
@@ -31,7 +33,7 @@ export interface BundleInput {
  */
 export async function makeRaucBundle(
   path: string,
-  { version, board, root, boot }: BundleInput,
+  { version, board, root, boot, time }: BundleInput,
   { certificate, key }: Pick<Authority, "certificate" | "key">,
 ): Promise<number> {
   await requireRoot(root);
@@ -59,10 +61,16 @@ export async function makeRaucBundle(
     await mkdir(dirname(path), { recursive: true });
     // RAUC replaces no file.
     await rm(fresh, { force: true });
-    await run([
-      ...["rauc", `--cert=${certificate}`, `--key=${key}`, "bundle"],
-      ...["--mksquashfs-args=-quiet -no-progress -comp zstd -Xcompression-level 9", content, fresh],
-    ]);
+    // Neither the user nor the umask of the maker counts.
+    const files = "-all-root -root-mode 755 -action chmod(u=rwX,go=rX)@true";
+    const squashfs = `-quiet -no-progress ${files} -comp zstd -Xcompression-level 9`;
+    await run(
+      [
+        ...["rauc", `--cert=${certificate}`, `--key=${key}`, "bundle"],
+        ...[`--mksquashfs-args=${squashfs}`, content, fresh],
+      ],
+      { environment: time === undefined ? {} : { SOURCE_DATE_EPOCH: String(time) } },
+    );
     await rename(fresh, path);
     return (await stat(path)).size;
   } finally {
