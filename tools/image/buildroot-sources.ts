@@ -18,6 +18,7 @@ import { type DebianSources, openDebianSources } from "./debian-sources.ts";
 import { root } from "./meta.ts";
 import { run } from "./run.ts";
 import * as archives from "./source-archives.ts";
+import { sourceChoices } from "./source-choices.ts";
 import { sameVersion } from "./source-index.ts";
 import { type ArchiveRow, countKinds, readTable, writeTable } from "./source-table.ts";
 import { replaceSums, type Sum, versionInName, type WantedArchive, wantedArchives } from "./source-wanted.ts";
@@ -117,6 +118,7 @@ async function rowOfEarlierRun(archive: WantedArchive): Promise<ArchiveRow | und
   if ((await archives.sumOf(target, "sha256")) !== row.sha256) return undefined;
   // The copy of Buildroot may be a new one.
   await noteSums(archive, [{ algorithm: "sha256", sum: row.sha256 }]);
+  await leaveOutOptions(archive);
   for (const patch of row.patchesLeftOut) await rm(join(copy, patch), { force: true });
   return row;
 }
@@ -124,7 +126,7 @@ async function rowOfEarlierRun(archive: WantedArchive): Promise<ArchiveRow | und
 async function provide(archive: WantedArchive, debian: DebianSources): Promise<ArchiveRow> {
   const target = targetOf(archive);
   const sums = await sumsOf(archive);
-  const recipe = join(inBuildroot(archive.recipe), `${basename(archive.recipe)}.mk`);
+  const recipe = recipeOf(archive);
   const configures = existsSync(recipe) && (await Bun.file(recipe).text()).includes("autotools-package");
   const checkout = checkoutOf(archive);
   const job: SourceJob = { archive, sums, target, configures, buildroot: copy, checkout, debian, scratch };
@@ -135,12 +137,14 @@ async function provide(archive: WantedArchive, debian: DebianSources): Promise<A
     return { file: archive.file, from, kind: "as wanted", sha256: "", patchesLeftOut: [] };
   }
   await rm(target, { force: true });
-  const replaced = await takeNearest(job).catch(sayWhy(archive));
+  // A replacement gets a sum of its own, which the recipes of this project's packages do not.
+  const replaced = isAbsolute(archive.recipe) ? undefined : await takeNearest(job).catch(sayWhy(archive));
   if (replaced === undefined) {
     return { file: archive.file, from: "", kind: "missing", sha256: "", patchesLeftOut: [] };
   }
   const sha256 = await archives.sumOf(target, "sha256");
   await noteSums(archive, [{ algorithm: "sha256", sum: sha256 }]);
+  await leaveOutOptions(archive);
   const patchesLeftOut = await leaveOutPatches(archive);
   const same = sameVersion(versionInName(archive.file), replaced.version);
   const kind = same ? "same version" : "replaced";
@@ -163,6 +167,26 @@ async function undoReplacement(archive: WantedArchive, sums: readonly Sum[]): Pr
   if (isAbsolute(archive.recipe)) return;
   await noteSums(archive, sums);
   for (const name of archive.patches) await copyFile(join(pristine, name), join(copy, name));
+  if (sourceChoices[archive.name]?.unknownOptions === undefined) return;
+  const recipe = recipeOf(archive);
+  await copyFile(recipe.replace(copy, pristine), recipe);
+}
+
+/** Removes the options from the recipe in the copy of Buildroot that the replacement does not know. */
+async function leaveOutOptions(archive: WantedArchive): Promise<void> {
+  const unknown = sourceChoices[archive.name]?.unknownOptions ?? [];
+  if (unknown.length === 0) return;
+  const path = recipeOf(archive);
+  const recipe = await Bun.file(path).text();
+  const kept = unknown.reduce(
+    (text, option) => text.replaceAll(new RegExp(`${option}(?![\\w-])`, "g"), ""),
+    recipe,
+  );
+  await writeFile(path, kept);
+}
+
+function recipeOf({ recipe }: WantedArchive): string {
+  return join(inBuildroot(recipe), `${basename(recipe)}.mk`);
 }
 
 /** Removes the patches from the copy of Buildroot that the replacement refuses, and returns their names. */

@@ -10,6 +10,8 @@ export interface SourceChoice {
   readonly aim?: string;
   /** The version to come close to if Buildroot names a commit. */
   readonly commitAim?: string;
+  /** Options of Buildroot's recipe that the configure script of the replacement refuses. */
+  readonly unknownOptions?: readonly string[];
   /** The folder in Debian's archive that a release consists of. */
   readonly folder?: string;
   /** Whether PyPI has it, although its name does not begin with `python-`. */
@@ -24,12 +26,23 @@ export interface SourceChoice {
 export const sourceChoices: Readonly<Record<string, SourceChoice>> = {
   // Debian removed the manual, without which bison's own build stops.
   bison: { program: "bison" },
-  dejavu: { debian: "fonts-dejavu" },
+  // Debian's source builds the fonts by FontForge, and Buildroot expects the finished ones.
+  dejavu: {
+    debian: "fonts-dejavu-core",
+    binaryFiles: {
+      ttf: "usr/share/fonts/truetype/dejavu",
+      fontconfig: "etc/fonts/conf.avail",
+      LICENSE: "usr/share/doc/fonts-dejavu-core/copyright",
+    },
+  },
   expat: { folder: "expat" },
   // Servers of Debian's packages lack each version that the index names.
   fakeroot: { program: "fakeroot" },
   // mpv 0.35 uses functions for sound channels that FFmpeg 7 no longer has.
-  ffmpeg: { aim: "5.1" },
+  ffmpeg: {
+    aim: "5.1",
+    unknownOptions: ["--enable-libvpl", "--disable-libvpl", "--enable-libharfbuzz", "--disable-libharfbuzz"],
+  },
   // Debian leaves out a file of 0.23 that its own build does not need.
   gettext: { aim: "0.21" },
   inih: { debian: "libinih" },
