@@ -7,7 +7,7 @@ BIN := node_modules/.bin
 SOURCES := $(shell find src drivers -name '*.ts' -o -name '*.jsonl' -o -path 'src/web/*.*' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-unit mutate check build deb clients image image-sources test-buildroot image-qemu test-image test-vm test-clients test-home-assistant test-hawkbit update-bundle update-authority release fuzz soak bench hostile pictures page-pictures clean tools
+.PHONY: help run test test-unit mutate check build deb clients image image-sources image-base test-buildroot image-qemu test-image test-vm test-clients test-home-assistant test-hawkbit update-bundle update-authority release fuzz soak bench hostile pictures page-pictures clean tools
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -85,14 +85,22 @@ image-qemu: dist/tapdeck-linux-arm64 ## Make the SD image dist/tapdeck-qemu.img 
 	@tools/image-setup
 	@$(BUN) tools/image/main.ts
 
+image-base: node_modules/.ready ## Pack what Buildroot made, dist/base-qemu.tar.zst, and describe it in buildroot/manifest; OUTPUT=FOLDER of Buildroot
+	@$(BUN) tools/image/manifest.ts "$(or $(OUTPUT),build/buildroot/qemu)"
+	@$(BUN) tools/image/base-archive.ts "$(or $(OUTPUT),build/buildroot/qemu)" dist/base-qemu.tar.zst
+
 REPORT ?= image
 BOARDS ?= boots confined screens sticks watchdog updates cuts history saves resume transfers zero2w
-test-image: ## Boot that image on emulated boards; CUTS=100 SEED=1 cuts the power that often, THOROUGH=1 adds slow cases, BOARDS=boots is a part
+test-image: ## Boot that image on emulated boards; CUTS=100 SEED=1 cuts the power that often, THOROUGH=1 adds slow cases, BOARDS=boots is a part, IMAGE=FILE is an image of Buildroot's
 	@tools/image-setup
+ifneq ($(IMAGE),)
+	@$(BUN) tools/image/unpack-image.ts "$(IMAGE)" build/image-given
+else
 	@test -e dist/tapdeck-qemu.img || $(MAKE) --no-print-directory image-qemu
-	@mkdir -p build
+endif
+	@mkdir -p build/image
 	@rm -f build/image/consoles-$(REPORT).log
-	@CONSOLES=consoles-$(REPORT).log $(BUN) test --timeout 300000 --reporter=junit --reporter-outfile=build/junit-$(REPORT).xml $(BOARDS:%=./test/image/%.suite.ts)
+	@$(if $(IMAGE),IMAGE_FOLDER="$(CURDIR)/build/image-given") CONSOLES=consoles-$(REPORT).log $(BUN) test --timeout 300000 --reporter=junit --reporter-outfile=build/junit-$(REPORT).xml $(BOARDS:%=./test/image/%.suite.ts)
 
 # By default the bundle has the stand-in image's system, built a second time as an update.
 BOARD ?= qemu

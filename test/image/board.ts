@@ -3,6 +3,7 @@
  * chipset. The other is the Raspberry Pi Zero 2 W with its real device tree. Each ends with its test, and leaves nothing
  * behind.
  */
+import { existsSync } from "node:fs";
 import { appendFile, cp, mkdtemp, rm, truncate } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,10 +17,15 @@ import { type Picture, takePicture } from "./picture.ts";
 import { openShell, type Shell } from "./shell.ts";
 import { patienceMs } from "./until.ts";
 
-export const image = join(root, "dist/tapdeck-qemu.img");
+/** `make test-image IMAGE=FILE` unpacks the image to this folder (tools/image/unpack-image.ts). */
+const given = process.env.IMAGE_FOLDER;
+export const imageFolder = given ?? join(root, "build/image");
+export const image = given === undefined ? join(root, "dist/tapdeck-qemu.img") : join(given, "tapdeck.img");
 /** Twice the image, and a power of two, as the Pi's controller wants it. */
 export const cardBytes = 2 ** 30;
-const slot = join(root, "build/image/boot/slot-a");
+const slot = join(imageFolder, "boot/slot-a");
+/** Buildroot's kernel has the drivers of the disk built in, and no initrd. */
+const first = existsSync(join(slot, "initrd")) ? ["-initrd", join(slot, "initrd")] : [];
 /** Of Debian's package u-boot-qemu. */
 const loader = "/usr/lib/u-boot/qemu_arm64/u-boot.bin";
 const meta = readMeta();
@@ -100,9 +106,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
       ...["-nodefaults", "-display", "none", "-chardev", "stdio,id=console,signal=off"],
       ...["-qmp", `unix:${controlPath},server=on,wait=off`],
       ...["-m", "512", "-smp", options.machine === "zero2w" ? "4" : "2"],
-      ...(options.loader
-        ? ["-bios", loader]
-        : ["-kernel", join(slot, "Image"), "-initrd", join(slot, "initrd")]),
+      ...(options.loader ? ["-bios", loader] : ["-kernel", join(slot, "Image"), ...first]),
       ...["-netdev", `user,id=net${forward.join("")}`],
       ...machine,
     ],

@@ -9,13 +9,12 @@ import { join } from "node:path";
 import type { Client } from "../../src/client/client.ts";
 import { copyDelayMs } from "../../src/store/backup.ts";
 import { readFacts } from "../../tools/image/facts.ts";
-import { root } from "../../tools/image/meta.ts";
 import { type CcidReader, createCcidReader } from "../emulators/ccid-reader.ts";
 import { createType2Tag } from "../emulators/emulated-tags.ts";
 import { createPn532Device, type Pn532Device } from "../emulators/pn532-device.ts";
 import { listenTo } from "../helpers/tapdeck.ts";
 import { createUsbPort, type UsbPort } from "../vm/usb-redir.ts";
-import { type Board, cardBytes, image, service, startBoard } from "./board.ts";
+import { type Board, cardBytes, image, imageFolder, service, startBoard } from "./board.ts";
 import { type Card, makeCard } from "./card.ts";
 import { print, printTogether, seconds } from "./figures.ts";
 import { copyImage, damageData, dataFrom, writeConf } from "./owned.ts";
@@ -55,9 +54,7 @@ afterAll(async () => {
 }, patienceMs);
 
 test("both slots and the boot partition have room for what is in them, twice for kernels, and to grow", async () => {
-  const figures: Readonly<Record<string, number>> = await Bun.file(
-    join(root, "build/image/figures.json"),
-  ).json();
+  const figures: Readonly<Record<string, number>> = await Bun.file(join(imageFolder, "figures.json")).json();
   const {
     rootBytes = 0,
     slotBytes = 0,

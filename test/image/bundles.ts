@@ -3,13 +3,16 @@
  * the board fetches them.
  */
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Authority, authorityIn } from "../../tools/image/authority.ts";
-import { readMeta, root } from "../../tools/image/meta.ts";
+import { readMeta } from "../../tools/image/meta.ts";
 import { makeRaucBundle } from "../../tools/image/rauc-bundle.ts";
 import { run } from "../../tools/image/run.ts";
+import { testAuthorityFolder } from "../../tools/image/test-authority.ts";
+import { imageFolder } from "./board.ts";
 
 export const version = readMeta().version;
 
@@ -42,9 +45,11 @@ interface Foreign {
   readonly signer?: Pick<Authority, "certificate" | "key">;
 }
 
-const authority = join(root, "build/update-authority");
 /** Revoked by the image's keyring. */
-export const lostSigner = { certificate: join(authority, "lost.pem"), key: join(authority, "lost.key") };
+export const lostSigner = {
+  certificate: join(testAuthorityFolder, "lost.pem"),
+  key: join(testAuthorityFolder, "lost.key"),
+};
 
 export async function serveUpdates(): Promise<Updates> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-updates-"));
@@ -58,7 +63,7 @@ export async function serveUpdates(): Promise<Updates> {
     name: string,
     newVersion: string,
     boot: string,
-    { board = "qemu", signer = authorityIn(authority) }: Foreign = {},
+    { board = "qemu", signer = authorityIn(testAuthorityFolder) }: Foreign = {},
   ) =>
     void (await makeRaucBundle(
       join(folder, name),
@@ -71,11 +76,12 @@ export async function serveUpdates(): Promise<Updates> {
     rootBytes: (name) => Bun.file(rootOf(name)).size,
     async make(name, newVersion, failure) {
       await makeSystem(rootOf(name), folder, { version: newVersion, ...failure });
-      await bundle(name, newVersion, join(root, "build/image/boot/slot-a"));
+      await bundle(name, newVersion, join(imageFolder, "boot/slot-a"));
     },
     async makeStartless(name, newVersion, rootBytes, more) {
       const boot = join(folder, `${name}-boot`);
-      for (const file of ["Image", "initrd"]) await Bun.write(join(boot, file), file);
+      for (const file of ["Image", "initrd"])
+        if (existsSync(join(imageFolder, "boot/slot-a", file))) await Bun.write(join(boot, file), file);
       // A real one is compressed, too.
       await Bun.write(rootOf(name), randomBytes(rootBytes));
       await bundle(name, newVersion, boot, more);
@@ -110,12 +116,12 @@ async function makeSystem(path: string, folder: string, system: System): Promise
     left.push(program);
     await Bun.write(join(folder, "service"), deadService);
     files.push(`${program} f 0755 0 0 cat ${join(folder, "service")}`);
-    files.push(`${program}-command f 0755 0 0 cat ${join(root, "build/image/root", program)}`);
+    files.push(`${program}-command f 0755 0 0 cat ${join(imageFolder, "root", program)}`);
   }
   // Players do not matter here, and would be most of the bytes that the emulated board fetches, checks and writes.
-  const players = join(root, "build/image/players.list");
+  const players = join(imageFolder, "players.list");
   await run([
-    ...["mksquashfs", join(root, "build/image/root"), path, "-all-root", "-noappend", "-no-progress"],
+    ...["mksquashfs", join(imageFolder, "root"), path, "-all-root", "-noappend", "-no-progress"],
     ...["-comp", "zstd", "-Xcompression-level", "1", "-ef", players],
     ...files.flatMap((line) => ["-p", line]),
     // The words after this one are omitted.

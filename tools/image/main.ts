@@ -1,23 +1,25 @@
 /**
- * Makes the stand-in image `dist/tapdeck-qemu.img` out of Debian's arm64 packages, our overlay, binary and watchdog, with
- * the same genimage.cfg as a board's image: `bun tools/image/main.ts`. No root, no loop mounts. build/image/boot has the
- * files that QEMU starts with, and `build/image/figures.json` the sizes.
+ * Makes the stand-in image `dist/tapdeck-qemu.img` out of Debian's arm64 packages, our overlay, binary and watchdog, with the same
+ * genimage.cfg as a board's image: `bun tools/image/main.ts`. If there is a base that Buildroot made (tools/image/base.ts), it takes the
+ * packages' place. No root, no loop mounts. build/image/boot has the files that QEMU starts with, and `build/image/figures.json` the
+ * sizes.
  */
 import { createHash } from "node:crypto";
 import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { keptText } from "../../src/update/boot-control.ts";
 import { manifestName } from "../../src/update/slot-manifest.ts";
-import { authorityIn, makeAuthority, renewCertificate, revokeCertificate } from "./authority.ts";
+import { type Base, unpackBase } from "./base.ts";
 import { compileBusyBox } from "./busybox.ts";
 import { unpackPackages } from "./debs.ts";
 import { readMeta, root } from "./meta.ts";
 import { copyModules, rootModules, systemModules } from "./modules.ts";
 import { addonLibraries, packages } from "./packages.ts";
-import { putPlayers } from "./players.ts";
+import { isOfPlayers, putPlayers } from "./players.ts";
 import { checkPrograms, makeFolders, putBusyBox, putLibrariesOf, putPrograms } from "./programs.ts";
 import { compileRauc } from "./rauc.ts";
 import { run } from "./run.ts";
+import { testAuthority } from "./test-authority.ts";
 
 const programs = [
   ...["sbin/sfdisk", "usr/bin/partx", "sbin/e2fsck", "sbin/debugfs", "sbin/resize2fs"],
@@ -30,20 +32,33 @@ const board = "broadcom/bcm2837-rpi-zero-2-w.dtb";
 const work = join(root, "build/image");
 const target = join(work, "root");
 const boot = join(work, "boot");
-const authorityFolder = join(root, "build/update-authority");
+const slot = join(boot, "slot-a");
 const binary = join(root, "dist/tapdeck-linux-arm64");
 const meta = readMeta();
 const started = performance.now();
 // The time of the commit: the same commit gives the same bytes, and a board's clock starts there.
 const epoch = (await run(["git", "log", "-1", "--format=%ct"], { cwd: root }).catch(() => "")).trim();
 
-const { tree, kernel } = await unpackPackages(packages);
+const base = await unpackBase();
+await rm(target, { recursive: true, force: true });
+await rm(boot, { recursive: true, force: true });
+await mkdir(slot, { recursive: true });
+const kernel = base === undefined ? await putPackages() : await putBase(base);
 await makeRoot();
 await makeBoot();
 await makeImage();
 
-async function makeRoot(): Promise<void> {
-  await rm(target, { recursive: true, force: true });
+/** Returns the version of the kernel. */
+async function putBase({ system, kernelImage }: Base): Promise<string> {
+  await run(["cp", "--archive", system, target]);
+  await cp(kernelImage, join(slot, "Image"));
+  await listPlayers((await readdir(target, { recursive: true })).filter(isOfPlayers));
+  return (await readdir(join(target, "lib/modules"))).join(" ");
+}
+
+/** Returns the version of the kernel. */
+async function putPackages(): Promise<string> {
+  const { tree, kernel: version } = await unpackPackages(packages);
   await makeFolders(target);
   await putPrograms(tree, target, programs);
   const sftp = "usr/lib/openssh/sftp-server";
@@ -62,16 +77,25 @@ async function makeRoot(): Promise<void> {
   const before = new Set(await readdir(target, { recursive: true }));
   await putPlayers(tree, target);
   const added = (await readdir(target, { recursive: true })).filter((path) => !before.has(path));
-  // Updates of the tests omit the players, which are most of the bytes.
-  await writeFile(join(work, "players.list"), added.map((path) => `${path}\n`).join(""));
+  await listPlayers(added);
   for (const name of moduleTools) await symlink("kmod", join(target, "usr/bin", name));
   await putBusyBox(await compileBusyBox(), join(target, "usr/bin"));
-  await copyModules(tree, kernel, { names: systemModules, target });
-  await putAvahiConfig();
+  await copyModules(tree, version, { names: systemModules, target });
+  await putAvahiConfig(tree);
+  await checkPrograms(join(target, "usr/bin"));
+  await putDebianKernel(tree, version);
+  return version;
+}
+
+/** Updates of the tests omit the players, which are most of the bytes. */
+async function listPlayers(paths: readonly string[]): Promise<void> {
+  await writeFile(join(work, "players.list"), paths.map((path) => `${path}\n`).join(""));
+}
+
+async function makeRoot(): Promise<void> {
   await cp(join(root, "overlay"), target, { recursive: true, verbatimSymlinks: true });
   await cp(binary, join(target, "usr/bin/tapdeck"));
   for (const program of ["tapdeck-watchdog", "tapdeck-reboot", "tapdeck-confine"]) await compile(program);
-  await checkPrograms(join(target, "usr/bin"));
   await trustUpdates();
   await run([join(root, "buildroot/board/common/post-build.sh"), target, "qemu"], {
     environment: epoch === "" ? {} : { SOURCE_DATE_EPOCH: epoch },
@@ -87,7 +111,7 @@ async function makeRoot(): Promise<void> {
 }
 
 /** Buildroot compiles Avahi without D-Bus. Debian's Avahi would not start without it, unless its settings say so. */
-async function putAvahiConfig(): Promise<void> {
+async function putAvahiConfig(tree: string): Promise<void> {
   const path = "etc/avahi/avahi-daemon.conf";
   const text = await readFile(join(tree, path), "utf8");
   await mkdir(join(target, "etc/avahi"));
@@ -103,41 +127,20 @@ async function compile(program: string): Promise<void> {
   ]);
 }
 
-/**
- * The stand-in image trusts an authority of this checkout, so that its tests can sign updates. The first certificate is revoked, and
- * its files are lost.pem and lost.key.
- */
+/** The tests sign updates for the stand-in image. */
 async function trustUpdates(): Promise<void> {
-  if (!(await Bun.file(authorityIn(authorityFolder).keyring).exists())) {
-    const { certificate, key } = await makeAuthority(`${authorityFolder}.new`);
-    await cp(certificate, join(`${authorityFolder}.new`, "lost.pem"));
-    await cp(key, join(`${authorityFolder}.new`, "lost.key"));
-    await renewCertificate(`${authorityFolder}.new`);
-    await revokeCertificate(`${authorityFolder}.new`, "lost.pem");
-    await rename(`${authorityFolder}.new`, authorityFolder);
-  }
-  await cp(authorityIn(authorityFolder).keyring, join(target, "etc/rauc/keyring.pem"));
+  await cp((await testAuthority()).keyring, join(target, "etc/rauc/keyring.pem"));
 }
 
-/** Kernel, first file system and the board's device tree; also the files that people edit. */
-async function makeBoot(): Promise<void> {
-  await rm(boot, { recursive: true, force: true });
-  const slot = join(boot, "slot-a");
-  await mkdir(slot, { recursive: true });
-  await cp(join(tree, `boot/vmlinuz-${kernel}`), join(slot, "Image"));
-  await cp(join(tree, `usr/lib/linux-image-${kernel}`, board), join(slot, "bcm2710-rpi-zero-2-w.dtb"));
-  await cp(join(root, "buildroot/board/common/boot"), boot, { recursive: true });
-  await run([
-    "mkimage",
-    ...["-q", "-A", "arm64", "-O", "linux", "-T", "script", "-C", "none", "-n", "Tapdeck"],
-    ...["-d", join(root, "buildroot/board/qemu/boot.cmd"), join(boot, "boot.scr")],
-  ]);
-  await writeFile(join(boot, "kept.env"), keptText("a"));
+/** Kernel, first file system and the board's device tree. */
+async function putDebianKernel(tree: string, version: string): Promise<void> {
+  await cp(join(tree, `boot/vmlinuz-${version}`), join(slot, "Image"));
+  await cp(join(tree, `usr/lib/linux-image-${version}`, board), join(slot, "bcm2710-rpi-zero-2-w.dtb"));
   const first = join(work, "first");
   await rm(first, { recursive: true, force: true });
   for (const folder of ["proc", "sys", "dev", "root"]) await mkdir(join(first, folder), { recursive: true });
   await putBusyBox(join(tree, "bin/busybox"), join(first, "bin"));
-  await copyModules(tree, kernel, { names: rootModules, target: first });
+  await copyModules(tree, version, { names: rootModules, target: first });
   await writeFile(join(first, "modules"), `${rootModules.join(" ")}\n`);
   await cp(join(root, "tools/image/initrd-init"), join(first, "init"));
   await chmod(join(first, "init"), 0o755);
@@ -145,12 +148,22 @@ async function makeBoot(): Promise<void> {
   await run(["sh", "-c", archive, join(slot, "initrd")], { cwd: first });
 }
 
+/** The files of the boot loader, and those that people edit. */
+async function makeBoot(): Promise<void> {
+  await cp(join(root, "buildroot/board/common/boot"), boot, { recursive: true });
+  await run([
+    "mkimage",
+    ...["-q", "-A", "arm64", "-O", "linux", "-T", "script", "-C", "none", "-n", "Tapdeck"],
+    ...["-d", join(root, "buildroot/board/qemu/boot.cmd"), join(boot, "boot.scr")],
+  ]);
+  await writeFile(join(boot, "kept.env"), keptText("a"));
+}
+
 async function makeImage(): Promise<void> {
   const input = join(work, "input");
   await rm(input, { recursive: true, force: true });
   await mkdir(input, { recursive: true });
   await rename(join(work, "root.squashfs"), join(input, "root.squashfs"));
-  const slot = join(boot, "slot-a");
   await writeFile(
     join(slot, manifestName),
     await run([
