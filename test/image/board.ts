@@ -24,8 +24,9 @@ export const image = given === undefined ? join(root, "dist/tapdeck-qemu.img") :
 /** Twice the image, and a power of two, as the Pi's controller wants it. */
 export const cardBytes = 2 ** 30;
 const slot = join(imageFolder, "boot/slot-a");
-/** Buildroot's kernel has the drivers of the disk built in, and no initrd. */
-const first = existsSync(join(slot, "initrd")) ? ["-initrd", join(slot, "initrd")] : [];
+/** Debian's kernel and programs. Buildroot's kernel has the drivers of the disk built in, and no initrd. */
+export const isStandIn = existsSync(join(slot, "initrd"));
+const first = isStandIn ? ["-initrd", join(slot, "initrd")] : [];
 /** Of Debian's package u-boot-qemu. */
 const loader = "/usr/lib/u-boot/qemu_arm64/u-boot.bin";
 const meta = readMeta();

@@ -6,7 +6,7 @@
  *   boot/Image    the kernel
  */
 import { existsSync } from "node:fs";
-import { copyFile, mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { copyFile, lstat, mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { root } from "./meta.ts";
@@ -29,7 +29,7 @@ await mkdir(join(folder, "boot"));
 await copyFile(join(output, "images/Image"), join(folder, "boot/Image"));
 const overlay = join(root, "overlay");
 for (const path of await readdir(overlay, { recursive: true }))
-  if (!(await stat(join(overlay, path))).isDirectory()) await rm(join(system, path), { force: true });
+  if (!(await lstat(join(overlay, path))).isDirectory()) await rm(join(system, path), { force: true });
 for (const path of await readdir(system, { recursive: true }))
   if (own.test(path)) await rm(join(system, path), { recursive: true, force: true });
 const tar = "tar --create --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 --format=gnu root boot";

@@ -63,7 +63,8 @@ async function putPackages(): Promise<string> {
   await putPrograms(tree, target, programs);
   const sftp = "usr/lib/openssh/sftp-server";
   await putLibrariesOf(join(tree, sftp), tree, target);
-  await cp(join(tree, sftp), join(target, "usr/lib/sftp-server"));
+  await mkdir(join(target, "usr/libexec"), { recursive: true });
+  await cp(join(tree, sftp), join(target, "usr/libexec/sftp-server"));
   for (const name of addonLibraries)
     await cp(join(tree, "usr/lib/aarch64-linux-gnu", name), join(target, "usr/lib/aarch64-linux-gnu", name), {
       dereference: true,
