@@ -12,6 +12,8 @@ export interface Import {
   readonly from: string;
   readonly to: string;
   readonly typesOnly: boolean;
+  /** By the names that it takes, only for its effects, or at run time. */
+  readonly how: "names" | "effects" | "late";
 }
 
 function list(): string[] {
@@ -29,10 +31,22 @@ export function read(file: string): string {
 }
 
 export function importsOf(file: string): Import[] {
-  const lines = read(file).matchAll(/^(?:import|export)\s+(type\s)?[^;"]*?from\s+"(\.[^"]+)"/gm);
-  return [...lines].map((line) => ({
-    from: file,
-    to: normalize(join(dirname(file), line[2] ?? "")),
-    typesOnly: line[1] !== undefined,
-  }));
+  return importsIn(file, read(file));
+}
+
+/** The imports of other files in a source, those at run time (`import("./x.ts")`) as well. */
+export function importsIn(file: string, text: string): Import[] {
+  const forms = [
+    ["names", /^(?:import|export)\s+(type\s)?[^;"]*?from\s+"(\.[^"]+)"/gm],
+    ["effects", /^import(\b)\s*"(\.[^"]+)"/gm],
+    ["late", /(\btypeof )?\bimport\(\s*"(\.[^"]+)"\s*\)/g],
+  ] as const;
+  return forms.flatMap(([how, form]) =>
+    [...text.matchAll(form)].map(([, type = "", path = ""]) => ({
+      from: file,
+      to: normalize(join(dirname(file), path)),
+      typesOnly: type !== "",
+      how,
+    })),
+  );
 }
