@@ -20,7 +20,8 @@
 import type { Driver, DriverContext, ReaderSession } from "../src/readers/driver.ts";
 import { acrField, prepareAcr, tunnelTo } from "./ccid/acr-field.ts";
 import { likelyReaders, type ReaderFacts, readerFactsOf } from "./ccid/detect.ts";
-import { type Ccid, createCcid, type Send } from "./ccid/exchange.ts";
+import { type Ccid, createCcid } from "./ccid/exchange.ts";
+import type { Send } from "./ccid/order.ts";
 import { pcscField } from "./ccid/pcsc-field.ts";
 import { type CcidSlot, watchSlot } from "./ccid/slot.ts";
 import { readerGone, type UsbBus, type UsbLink } from "./io/links.ts";

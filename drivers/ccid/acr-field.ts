@@ -20,7 +20,7 @@ import { ccidOut } from "../protocol/ccid.ts";
 import { chipToHost, commandCodes, getFirmwareVersion, setMaxRetries } from "../protocol/pn532-commands.ts";
 import type { Field } from "../tags/field-session.ts";
 import type { Target } from "../tags/tag-channel.ts";
-import type { CcidAnswer, Send } from "./exchange.ts";
+import type { CcidAnswer, Send } from "./order.ts";
 import type { CcidSlot } from "./slot.ts";
 
 const aliveMs = 1000; // The longest time until a reader that hangs, or whose chip died, is noticed.

@@ -8,7 +8,6 @@ import { readerFaults } from "../../src/core/reader-faults.ts";
 import { readerGone, UsbFault, type UsbLink } from "../io/links.ts";
 import {
   type CcidMessage,
-  type CcidStatus,
   ccidIn,
   ccidOut,
   createCcidAssembler,
@@ -16,6 +15,7 @@ import {
   statusOf,
 } from "../protocol/ccid.ts";
 import { toldCcid } from "../protocol/log-redaction.ts";
+import type { Attempt, CcidAnswer, CcidOrder } from "./order.ts";
 import { createRecovery } from "./recovery.ts";
 
 // A device accepts a block within a frame or two of USB, 1 ms each. The wait is longer because a game that starts may keep
@@ -24,20 +24,6 @@ const sendTimeoutMs = 250;
 // The slowest exchange has three RF time-outs of 51 ms (PN532 UM0701-02, 7.3.1); the rest is for a busy machine.
 const answerTimeoutMs = 500;
 const straysMax = 16; // The limit of answers to earlier commands. A reader that sends only these does not work.
-
-interface CcidOrder {
-  readonly type: number;
-  readonly data?: Uint8Array;
-  /** More than the usual 500 ms, for a card that computes. */
-  readonly timeoutMs?: number;
-  /** False for an answer that shows a fault of the reader; absent accepts every answer. */
-  readonly accepts?: (answer: CcidAnswer) => boolean;
-}
-
-export interface CcidAnswer {
-  readonly status: CcidStatus;
-  readonly data: Uint8Array;
-}
 
 export type Ccid = ReturnType<typeof createCcid>;
 
@@ -49,12 +35,6 @@ interface CcidOptions {
   /** Sets the reader up again after a recovery step that reset it; throws if it does not answer. */
   readonly prepare: (command: Attempt) => Promise<void>;
 }
-
-/** Sends an order to the reader, with all its retries or as one attempt. */
-export type Send = (order: CcidOrder, signal?: AbortSignal) => Promise<CcidAnswer>;
-
-/** One try: rejects with `UsbFault` if no answer came. */
-export type Attempt = (order: CcidOrder) => Promise<CcidAnswer>;
 
 export function createCcid({ link, slot, log, prepare }: CcidOptions) {
   let assembler = assemblerOf(link);

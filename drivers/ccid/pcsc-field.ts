@@ -16,7 +16,7 @@ import {
 import { ccidOut } from "../protocol/ccid.ts";
 import type { Field } from "../tags/field-session.ts";
 import { isSameTarget, type TagChannel, type Target } from "../tags/tag-channel.ts";
-import type { Send } from "./exchange.ts";
+import type { Send } from "./order.ts";
 import type { CcidSlot } from "./slot.ts";
 
 const aliveMs = 1000; // The longest time until a reader that hangs is noticed.

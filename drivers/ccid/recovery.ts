@@ -8,7 +8,7 @@ import type { Log } from "../../src/core/log.ts";
 import { readerFaults } from "../../src/core/reader-faults.ts";
 import { UsbFault, type UsbLink } from "../io/links.ts";
 import { abortRequest, abortValue, ccidOut, encodeCcid } from "../protocol/ccid.ts";
-import type { Attempt } from "./exchange.ts";
+import type { Attempt } from "./order.ts";
 
 const stepTimeoutMs = 250; // A working reader answers these at once; switching a slot on takes some 100 ms.
 

@@ -5,8 +5,10 @@
 import type { From } from "../core/audit.ts";
 import { failed } from "../core/errors.ts";
 import { allows, type Grant, type Right } from "../core/rights.ts";
-import type { AcceptedV1 } from "../v1/v1-session.ts";
 import type { Access } from "./admission/access.ts";
+
+/** Gives the result of a method, by the method's own name, the shape that a client expects. */
+export type ResultFor = (method: string, result: unknown) => unknown;
 
 /** A caller, and its requests in flight. */
 export interface CallerSession {
@@ -16,7 +18,7 @@ export interface CallerSession {
   /** Its name in the audit log. */
   readonly from: From;
   /** The shape of results for clients of version 1; absent for all others. */
-  readonly resultFor?: AcceptedV1["resultFor"] | undefined;
+  readonly resultFor?: ResultFor | undefined;
   /** Requests that are not answered yet. */
   inFlight: number;
   /** The caller has not read earlier answers. */
@@ -24,6 +26,9 @@ export interface CallerSession {
   /** Aborts when the caller is gone, so that its request does not run on without it. */
   gone(): AbortSignal;
 }
+
+/** The caller, as a method sees it. */
+export type MethodCaller = Pick<CallerSession, "grant" | "gone" | "from">;
 
 export type ApiConnection = ReturnType<typeof createConnection>;
 

@@ -7,7 +7,7 @@ import { fromBroker } from "../core/audit.ts";
 import { type ErrorCode, ServiceError } from "../core/errors.ts";
 import { allows, type Requester, type Right } from "../core/rights.ts";
 import type { Frozen } from "../core/shapes.ts";
-import type { CallerSession } from "./connection.ts";
+import type { CallerSession, MethodCaller } from "./connection.ts";
 import type { Services } from "./services.ts";
 
 /** Params come by name, or by place in `entries`. A member that the schema does not have is ignored. */
@@ -20,9 +20,6 @@ export type ResultOf<Result extends ResultSchema> = Frozen<v.InferInput<Result>>
 type Returned<Result extends ResultSchema> = [ResultOf<Result>] extends [null]
   ? ReturnType<() => void>
   : ResultOf<Result>;
-
-/** The caller, as a method sees it. */
-export type MethodCaller = Pick<CallerSession, "grant" | "gone" | "from">;
 
 /** The caller as the launch queue keeps it. */
 export function requesterOf({ grant, from: { client } }: MethodCaller): Requester {

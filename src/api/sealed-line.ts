@@ -16,6 +16,7 @@ import type { Accepted } from "../secure/handshake.ts";
 import type { PairingHello } from "../secure/pairing.ts";
 import type { SecureSession } from "../secure/secure-session.ts";
 import type { AcceptedV1 } from "../v1/v1-session.ts";
+import type { ResultFor } from "./connection.ts";
 import { errorText } from "./envelope.ts";
 
 /** Answers a hello. Never rejects: a bad hello is a refusal. */
@@ -38,7 +39,7 @@ interface SealedLineParts {
    * Called once, with the first payload that opens, because that proves that the peer knows the secret. Throws
    * `ServiceError` if the client may not continue nevertheless. `resultFor` is that of its session, if it has one.
    */
-  readonly onProved: (clientId: string, resultFor?: AcceptedV1["resultFor"]) => void;
+  readonly onProved: (clientId: string, resultFor?: ResultFor) => void;
   readonly onPayload: (text: string) => void;
   /** Sends the error in cleartext, and ends the connection. */
   readonly refuse: (error: ServiceError) => void;

@@ -15,8 +15,8 @@ import type { ControlAction, LaunchEntry } from "../core/playback.ts";
 import type { Requester, Role } from "../core/rights.ts";
 import type { ListedMapping, LoadedPlaylist, RefusedReader, ValueOf } from "../core/shapes.ts";
 import type { MappingParams, Reader, Token, TokenParams } from "../core/token.ts";
+import type { MethodCaller } from "./connection.ts";
 import type * as deviceSchemas from "./device-schemas.ts";
-import type { MethodCaller } from "./method.ts";
 import type { PairByPin } from "./pin-pairing-endpoint.ts";
 import type * as schemas from "./schemas.ts";
 

@@ -8,18 +8,14 @@ import { configBytesMax, configSavedBytesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { Table } from "./checks.ts";
 import { type Overrides, overrideSentence, withOverrides } from "./overrides.ts";
-import { configOf, readConfigText } from "./read-config.ts";
+import { type ConfigDefaults, configOf, readConfigText } from "./read-config.ts";
 import { saveFile, savingFault, targetOf } from "./save.ts";
 import { editsOf, type SettingsPatch } from "./settings-patch.ts";
 import type { Config } from "./shape.ts";
 import { editToml } from "./toml-edit.ts";
 
-export interface ConfigFileOptions {
+export interface ConfigFileOptions extends ConfigDefaults {
   readonly path: string;
-  /** Its `media` is the default root folder. */
-  readonly dataFolder: string;
-  /** If false, an absent file means the defaults. */
-  readonly mustExist: boolean;
   readonly log: Log;
   /** Settings that replace those of the file. */
   readonly overrides?: Overrides;

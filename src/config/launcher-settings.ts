@@ -23,7 +23,28 @@ import {
   tableOf,
   text,
 } from "./checks.ts";
-import type { LauncherConfig } from "./shape.ts";
+
+export interface LauncherConfig {
+  readonly id: string;
+  /** System ids it plays; empty means any. */
+  readonly systems: readonly string[];
+  /** Lower case, with their dot; empty means any. */
+  readonly extensions: readonly string[];
+  /** The program and its arguments; `{path}` stands for the file. No shell interprets it. */
+  readonly command: readonly string[];
+  /** How the service controls the player; a plain process if absent. */
+  readonly kind?: PlayerKind;
+  /** Added to the environment of the service. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** The working directory; the service's own if absent. */
+  readonly folder?: string;
+  /** For RetroArch: the name of a libretro core, or its file; if absent, the default core of the system. */
+  readonly core?: string;
+  /** The player may read the service's own files, because the owner trusts it. */
+  readonly isUnconfined?: true;
+  /** How the player is stopped, if not by default. */
+  readonly stop?: StopHow;
+}
 
 /** Throws `SettingError` with the index of the launcher. */
 export function launchersOf(value: unknown): readonly LauncherConfig[] {

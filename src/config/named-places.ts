@@ -4,9 +4,10 @@
  * `TAPDECK_*` with a full path is hidden unless it is one of `openVariables`.
  */
 import { resolve } from "node:path";
+import type { LauncherConfig } from "./launcher-settings.ts";
 import type { PlayerReach, Setting } from "./setting.ts";
 import { fieldNameOf, settingsTable } from "./settings-table.ts";
-import type { Config, LauncherConfig } from "./shape.ts";
+import type { Config } from "./shape.ts";
 
 type NamedPlaces = Readonly<Record<PlayerReach, readonly string[]>>;
 

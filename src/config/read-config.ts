@@ -6,14 +6,17 @@ import { codeOf, exitCodes, messageOf, StartError } from "../core/errors.ts";
 import { fileFault } from "../core/file-faults.ts";
 import { configBytesMax } from "../core/limits.ts";
 import { SettingError, type Table } from "./checks.ts";
-import type { ConfigFileOptions } from "./config-file.ts";
 import { type Config, configOfTable, withShared } from "./shape.ts";
 
+export interface ConfigDefaults {
+  /** Its `media` is the default root folder. */
+  readonly dataFolder: string;
+  /** If false, an absent file means the defaults. */
+  readonly mustExist: boolean;
+}
+
 /** Throws `StartError` with exit code 78 for every fault. */
-export async function readConfig(
-  path: string,
-  { dataFolder, mustExist }: Pick<ConfigFileOptions, "dataFolder" | "mustExist">,
-): Promise<Config> {
+export async function readConfig(path: string, { dataFolder, mustExist }: ConfigDefaults): Promise<Config> {
   return configOf((await readConfigText(path, mustExist)) ?? "", path, dataFolder);
 }
 

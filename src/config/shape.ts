@@ -1,10 +1,9 @@
 /** The config as the service holds it, and its making from the parsed file. */
 import { launchersMax } from "../core/limits.ts";
 import type { MediaFolders, TitlePreferences } from "../core/media.ts";
-import type { PlayerKind, StopHow } from "../core/playback.ts";
 import { isRecord } from "../core/text.ts";
 import { known, type Table, tableOf } from "./checks.ts";
-import { launchersOf } from "./launcher-settings.ts";
+import { type LauncherConfig, launchersOf } from "./launcher-settings.ts";
 import type { Setting } from "./setting.ts";
 import { type FieldName, fieldNameOf, type SettingsTable, settingsTable } from "./settings-table.ts";
 
@@ -53,28 +52,6 @@ export function configuredSystems({ launchers, systems }: Config): readonly stri
     ...launchers.flatMap((launcher) => launcher.systems),
     ...systems.folders.map(({ system }) => system),
   ];
-}
-
-export interface LauncherConfig {
-  readonly id: string;
-  /** System ids it plays; empty means any. */
-  readonly systems: readonly string[];
-  /** Lower case, with their dot; empty means any. */
-  readonly extensions: readonly string[];
-  /** The program and its arguments; `{path}` stands for the file. No shell interprets it. */
-  readonly command: readonly string[];
-  /** How the service controls the player; a plain process if absent. */
-  readonly kind?: PlayerKind;
-  /** Added to the environment of the service. */
-  readonly environment?: Readonly<Record<string, string>>;
-  /** The working directory; the service's own if absent. */
-  readonly folder?: string;
-  /** For RetroArch: the name of a libretro core, or its file; if absent, the default core of the system. */
-  readonly core?: string;
-  /** The player may read the service's own files, because the owner trusts it. */
-  readonly isUnconfined?: true;
-  /** How the player is stopped, if not by default. */
-  readonly stop?: StopHow;
 }
 
 /**

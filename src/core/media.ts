@@ -9,10 +9,6 @@ export interface StartedMedia {
   readonly launcherId: string;
 }
 
-/** `loading`: started, and not yet visible; `buffering`: waiting for more of the file. */
-export const playbackStates = ["loading", "playing", "paused", "buffering"] as const;
-export type PlaybackState = (typeof playbackStates)[number];
-
 /** The kinds of pictures of media, in the order of preference. */
 export const pictureTypes = [
   "image",

@@ -3,9 +3,7 @@
  * RFC 3339. Other files import only the types, so that the jobs of the index and the screen load no schemas.
  */
 import * as v from "valibot";
-import { playbackStates } from "./media.ts";
 import { roles } from "./rights.ts";
-import { tagProblems } from "./token.ts";
 
 /** Recursively read-only. */
 export type Frozen<T> = T extends readonly (infer Item)[]
@@ -25,6 +23,23 @@ const optionalText = v.exactOptional(text);
 
 /** The content of a token. Absent fields are empty, because existing clients expect that. */
 const content = { type: text, uid: text, text, data: text };
+
+/** Why a tag that lies on a reader has no text. */
+export const tagProblems = [
+  /** Formatted, and without a message. */
+  "blank",
+  /** Not formatted for NDEF. */
+  "unformatted",
+  /** The message is truncated or malformed. */
+  "half-written",
+  /** The message holds no text and no URI. */
+  "other-message",
+  /** The memory requires a password or a key. */
+  "locked",
+  /** The memory should be readable, and was not. */
+  "unreadable",
+] as const;
+export type TagProblem = (typeof tagProblems)[number];
 
 export const token = v.object({
   ...content,
@@ -137,6 +152,9 @@ export const mediaStopped = v.object({
   why: optionalText,
 });
 export type MediaStopped = ValueOf<typeof mediaStopped>;
+/** `loading`: started, and not yet visible; `buffering`: waiting for more of the file. */
+const playbackStates = ["loading", "playing", "paused", "buffering"] as const;
+
 /** The media that is playing. Position, duration, state and volume (percent) are present only if the player reports them. */
 export const activeMedia = v.object({
   ...startedMedia,

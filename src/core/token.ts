@@ -2,9 +2,9 @@
  * The objects of a tap. A `Sighting` comes from a reader, and a `Token` goes to the rest of the service. `TokenParams`
  * request a launch, a `Reader` describes the device, and a `Mapping` rewrites a token. Shapes are those of docs/API.md.
  */
-import type { Mapping, Reader } from "./shapes.ts";
+import type { Mapping, Reader, TagProblem } from "./shapes.ts";
 
-export type { Mapping, MappingParams, Reader, Token, TokenParams } from "./shapes.ts";
+export type { Mapping, MappingParams, Reader, TagProblem, Token, TokenParams } from "./shapes.ts";
 
 /** Families of tags that readers report. A caller of the API may use any word. */
 export type TagType =
@@ -18,23 +18,6 @@ export type TagType =
   | "Barcode"
   | "ISO14443-4"
   | "Unknown";
-
-/** Why a tag that lies on a reader has no text. */
-export const tagProblems = [
-  /** Formatted, and without a message. */
-  "blank",
-  /** Not formatted for NDEF. */
-  "unformatted",
-  /** The message is truncated or malformed. */
-  "half-written",
-  /** The message holds no text and no URI. */
-  "other-message",
-  /** The memory requires a password or a key. */
-  "locked",
-  /** The memory should be readable, and was not. */
-  "unreadable",
-] as const;
-export type TagProblem = (typeof tagProblems)[number];
 
 /** A tag in a reader's field, before the service adds time and reader. */
 export interface Sighting {

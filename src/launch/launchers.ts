@@ -1,6 +1,7 @@
 /** Launchers: those of the config file, then RetroArch and mpv if they are installed; and the choice of one for a file. */
+
+import type { LauncherConfig } from "../config/launcher-settings.ts";
 import { usualCommands } from "../config/launcher-settings.ts";
-import type { LauncherConfig } from "../config/shape.ts";
 import { failed } from "../core/errors.ts";
 import { extensionOf, type System } from "../core/media.ts";
 import { noProgram } from "../core/operating-system.ts";

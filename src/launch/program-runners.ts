@@ -3,7 +3,7 @@
  * the script of an interpreter. Wrappers such as `env` and `nice` are looked through, and the text of `sh -c` is read. If a
  * command is not clear, it counts as running its file. A program that this file does not know counts as a player.
  */
-import type { LauncherConfig } from "../config/shape.ts";
+import type { LauncherConfig } from "../config/launcher-settings.ts";
 import { systemByName } from "../media/known-systems.ts";
 
 /** The first launcher that would run a file with this extension, whatever system and launcher a card names for it. */

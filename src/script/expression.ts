@@ -4,7 +4,6 @@
  */
 import { failed } from "../core/errors.ts";
 import { scriptBytesMax } from "../core/limits.ts";
-import type { Text } from "./syntax.ts";
 
 export type ValueType = "text" | "number" | "flag";
 
@@ -65,6 +64,9 @@ export type Expression =
       readonly left: Expression;
       readonly right: Expression;
     };
+
+/** The value of an argument or an option: texts and expressions. No two texts are adjacent, and none is empty. */
+export type Text = readonly (string | Expression)[];
 
 /** Precedences; all operators are left-associative. `!` and brackets bind tighter. */
 export const precedences: Readonly<Record<BinaryOperator, number>> = {

@@ -10,6 +10,8 @@
  * to type is kept as written, too, and nothing escapes in it. Neither has expressions, so that no card presses keys that the
  * text of another card names. A JSON argument, from { to its }, is also kept as written.
  */
+
+import type { Text } from "./expression.ts";
 import { parseExpression } from "./expression-parser.ts";
 import { braceEnd } from "./input-macro.ts";
 import {
@@ -18,7 +20,6 @@ import {
   isWhiteSpace,
   type ScriptSource,
   skipWhiteSpace,
-  type Text,
   unescaped,
 } from "./syntax.ts";
 

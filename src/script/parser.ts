@@ -17,6 +17,7 @@
  * lack its "=" and value, and a "?" without options begins the values.
  */
 import { scriptBytesMax, scriptCommandsMax } from "../core/limits.ts";
+import type { Text } from "./expression.ts";
 import { lexJson, lexMacro, lexTyped, lexValue } from "./lexer.ts";
 import {
   type Command,
@@ -28,7 +29,6 @@ import {
   type ScriptSource,
   skipWhiteSpace,
   sourceOf,
-  type Text,
 } from "./syntax.ts";
 import { parseTraits, traitsOfJson } from "./traits.ts";
 

@@ -1,5 +1,5 @@
 /** A launch script as text, as lexer and parser read it, and as a tree: commands with their arguments (docs/SCRIPT.md). */
-import type { Expression } from "./expression.ts";
+import type { Expression, Text } from "./expression.ts";
 
 export interface ScriptSource {
   readonly text: string;
@@ -66,9 +66,6 @@ export function unescaped(char: string): string {
   if (char === "t") return "\t";
   return char === "r" ? "\r" : char;
 }
-
-/** The value of an argument or an option: texts and expressions. No two texts are adjacent, and none is empty. */
-export type Text = readonly (string | Expression)[];
 
 export interface Command {
   /** In lower case. */

@@ -2,7 +2,7 @@
 import { constants } from "node:fs";
 import { lstat, open, realpath, rename, rm } from "node:fs/promises";
 import { basename, relative } from "node:path";
-import type { MethodCaller } from "../api/method.ts";
+import type { MethodCaller } from "../api/connection.ts";
 import type { UploadService } from "../api/services.ts";
 import type { Bus } from "../bus.ts";
 import type { Config } from "../config/shape.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { LauncherConfig } from "../../src/config/shape.ts";
+import type { LauncherConfig } from "../../src/config/launcher-settings.ts";
 import { type Deck, makeDeck } from "../helpers/launcher-harness.ts";
 import { run } from "../helpers/processes.ts";
 import { makeSound } from "../helpers/sound-file.ts";

@@ -3,7 +3,7 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import type { LauncherConfig } from "../../src/config/shape.ts";
+import type { LauncherConfig } from "../../src/config/launcher-settings.ts";
 import { proofMs } from "../../src/launch/playing.ts";
 import { saveScreenshot } from "../../src/screen/screenshot.ts";
 import { defaultConfig } from "../helpers/defaults.ts";

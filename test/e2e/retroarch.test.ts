@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { appendFile, mkdir, readdir, readFile, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { LauncherConfig } from "../../src/config/shape.ts";
+import type { LauncherConfig } from "../../src/config/launcher-settings.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { availableLaunchers } from "../../src/launch/launchers.ts";
 import { proofMs } from "../../src/launch/playing.ts";

@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 /** Launchers with the counting game (counting-nes-game.ts), Debian's RetroArch and a free core, without a screen. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { LauncherConfig } from "../../src/config/shape.ts";
+import type { LauncherConfig } from "../../src/config/launcher-settings.ts";
 import { type Deck, type DeckOptions, makeDeck } from "./launcher-harness.ts";
 import { makeCountingNesGame } from "./nes-games.ts";
 import { eventually } from "./processes.ts";

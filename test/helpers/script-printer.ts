@@ -2,9 +2,11 @@
  * Prints trees as text that is parsed as the same tree. Every command is written with its name, and every special character
  * is escaped. So a printed script may be longer than its source.
  */
+
+import type { Text } from "../../src/script/expression.ts";
 import { type Expression, precedences } from "../../src/script/expression.ts";
 import { macroCommands, typedCommand } from "../../src/script/parser.ts";
-import type { Command, Text } from "../../src/script/syntax.ts";
+import type { Command } from "../../src/script/syntax.ts";
 
 export function printScript(
   commands: readonly Command[],

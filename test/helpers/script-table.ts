@@ -11,9 +11,8 @@
  *   > **echo:'a
  *   ! 7+2 a quoted text has no end: close it with ', or write ^'
  */
-import type { Expression } from "../../src/script/expression.ts";
+import type { Expression, Text } from "../../src/script/expression.ts";
 import { parseScript } from "../../src/script/parser.ts";
-import type { Text } from "../../src/script/syntax.ts";
 
 export interface Row {
   readonly script: string;

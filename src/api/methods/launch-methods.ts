@@ -1,7 +1,8 @@
 /** Launching and stopping: `launch`, `run`, `stop`, `confirm`. */
 import type * as v from "valibot";
 import { allows } from "../../core/rights.ts";
-import { type MethodCaller, method, requesterOf } from "../method.ts";
+import type { MethodCaller } from "../connection.ts";
+import { method, requesterOf } from "../method.ts";
 import { tokenParams, toToken } from "../schemas.ts";
 import type { Services } from "../services.ts";
 

@@ -1,6 +1,7 @@
 /** The ports of a script: it starts and controls media, acts on the world outside, and reads facts. */
 import { hostname } from "node:os";
-import type { Config, LauncherConfig } from "../../config/shape.ts";
+import type { LauncherConfig } from "../../config/launcher-settings.ts";
+import type { Config } from "../../config/shape.ts";
 import { type Clock, sleep } from "../../core/clock.ts";
 import { failed, ServiceError } from "../../core/errors.ts";
 import { untrustedDelayMsMax } from "../../core/limits.ts";

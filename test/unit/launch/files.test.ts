@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { LauncherConfig } from "../../../src/config/shape.ts";
+import type { LauncherConfig } from "../../../src/config/launcher-settings.ts";
 import { availableLaunchers, chooseLauncher } from "../../../src/launch/launchers.ts";
 import { createNames, findMediaFile, type MediaFile } from "../../../src/launch/media-file.ts";
 import { launcher } from "../../helpers/launcher-config.ts";

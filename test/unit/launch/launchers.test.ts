@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { LauncherConfig } from "../../../src/config/shape.ts";
+import type { LauncherConfig } from "../../../src/config/launcher-settings.ts";
 import {
   availableLaunchers,
   chooseLauncher,

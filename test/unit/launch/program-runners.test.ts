@@ -1,6 +1,6 @@
 /** Commands that run their file, and commands that give it to a player. */
 import { expect, test } from "bun:test";
-import type { LauncherConfig } from "../../../src/config/shape.ts";
+import type { LauncherConfig } from "../../../src/config/launcher-settings.ts";
 import { runnerOf, runsItsFile } from "../../../src/launch/program-runners.ts";
 
 const running: readonly (readonly string[])[] = [

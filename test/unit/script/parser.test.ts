@@ -13,13 +13,14 @@ import {
   type Expression,
   isVariable,
   precedences,
+  type Text,
   typeOfBinary,
   type ValueType,
   variableNames,
   variables,
 } from "../../../src/script/expression.ts";
 import { parseScript, parseSource } from "../../../src/script/parser.ts";
-import { type Command, sourceOf, type Text } from "../../../src/script/syntax.ts";
+import { type Command, sourceOf } from "../../../src/script/syntax.ts";
 import { hostileScripts } from "../../bench/script.ts";
 import { fuzzRounds } from "../../helpers/rounds.ts";
 import { oddScripts, shapeOf } from "../../helpers/script-fuzz.ts";

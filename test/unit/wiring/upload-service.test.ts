@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { MethodCaller } from "../../../src/api/method.ts";
+import type { MethodCaller } from "../../../src/api/connection.ts";
 import { createBus } from "../../../src/bus.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { MediaFolders } from "../../../src/core/media.ts";

@@ -1,7 +1,7 @@
 /** The page's texts in every language: complete, filled and translated. */
 import { expect, test } from "bun:test";
 import { describeSettings } from "../../../../src/config/settings-table.ts";
-import { tagProblems } from "../../../../src/core/token.ts";
+import { tagProblems } from "../../../../src/core/shapes.ts";
 import { noTextSentence } from "../../../../src/launch/run-context.ts";
 import { sinceText } from "../../../../src/web/page/local-forms.ts";
 import { languages } from "../../../../src/web/page/page-language.ts";

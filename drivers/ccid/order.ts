@@ -1,0 +1,22 @@
+/** An order to a CCID reader, its answer, and the two ways to send it. */
+import type { CcidStatus } from "../protocol/ccid.ts";
+
+export interface CcidOrder {
+  readonly type: number;
+  readonly data?: Uint8Array;
+  /** More than the usual 500 ms, for a card that computes. */
+  readonly timeoutMs?: number;
+  /** False for an answer that shows a fault of the reader; absent accepts every answer. */
+  readonly accepts?: (answer: CcidAnswer) => boolean;
+}
+
+export interface CcidAnswer {
+  readonly status: CcidStatus;
+  readonly data: Uint8Array;
+}
+
+/** Sends an order to the reader, with all its retries or as one attempt. */
+export type Send = (order: CcidOrder, signal?: AbortSignal) => Promise<CcidAnswer>;
+
+/** One try: rejects with `UsbFault` if no answer came. */
+export type Attempt = (order: CcidOrder) => Promise<CcidAnswer>;
