@@ -21,7 +21,7 @@ import { readyScript } from "../script/run-script.ts";
 import type { History } from "../store/history.ts";
 import { confirmMs, createLaunchGuard } from "./launch-guard.ts";
 import { createPlaybackSession, type SessionParts } from "./playback-session.ts";
-import type { Proof } from "./playing.ts";
+import type { Proof } from "./run-context.ts";
 import {
   cardOf,
   type LaunchSource,

@@ -1,43 +1,23 @@
 /** The playback that scripts act on: starts one player at a time, with its playlist, its saves and the hooks around it. */
 import type { Bus } from "../bus.ts";
-import { type Config, mediaFolders } from "../config/shape.ts";
-import type { Clock } from "../core/clock.ts";
+import { mediaFolders } from "../config/shape.ts";
 import { publicError } from "../core/errors.ts";
-import type { Log } from "../core/log.ts";
-import type { ClosedPlaces, StartedMedia } from "../core/media.ts";
+import type { ClosedPlaces } from "../core/media.ts";
 import type { ControlAction } from "../core/playback.ts";
 import type { Requester } from "../core/rights.ts";
-import { createSerialQueue } from "../core/serial-queue.ts";
 import type { TokenParams } from "../core/token.ts";
 import { readyScript } from "../script/run-script.ts";
-import type { LastMedia } from "../store/play-state.ts";
-import type { Plays } from "../store/plays.ts";
-import type { Positions } from "../store/positions.ts";
-import type { PlayerChoice } from "./launchers.ts";
-import { findMediaFile, type MediaFile } from "./media-file.ts";
-import { createPlaying, type Playing, type Proof } from "./playing.ts";
+import { findMediaFile } from "./media-file.ts";
+import { createPlaying } from "./playing.ts";
 import { createPlaylists } from "./playlist.ts";
-import type { Devices } from "./ports/device-ports.ts";
-import type { SearchedMedia } from "./ports/media-lookup.ts";
-import { createScriptPorts } from "./ports/script-ports.ts";
+import { createScriptPorts, type PortParts } from "./ports/script-ports.ts";
 import { createHooks } from "./rules/hooks.ts";
-import { originNow, type RunContext } from "./run-context.ts";
+import { originNow } from "./run-context.ts";
 import type { SaveKeeper } from "./saves/keeper.ts";
+import { createStarting } from "./starting.ts";
 
-export interface SessionParts {
-  /** Read at each use, so that new folders and players take effect at the next launch. */
-  readonly config: () => Config;
+export interface SessionParts extends PortParts {
   readonly bus: Bus;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly media?: SearchedMedia;
-  readonly devices?: Devices;
-  /** Keeps what was started last over restarts of the service. */
-  readonly lastMedia?: LastMedia;
-  /** The media that were played before; absent for none. */
-  readonly plays?: Pick<Plays, "list">;
-  /** Keeps the positions of sounds, films and playlists; without it they start at their beginning. */
-  readonly positions?: Positions;
   /** Keeps the saves of games; without it, RetroArch's own settings decide. */
   readonly saves?: SaveKeeper;
   /** Files and folders of the service, which are never played. */
@@ -138,56 +118,6 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
       isClosed = true;
       playing.hurry();
       hooks[Symbol.dispose]();
-    },
-  };
-}
-
-export type Starting = ReturnType<typeof createStarting>;
-
-/** Starts players one at a time, so that there are never two. `before` runs first, and its rejection prevents the start. */
-function createStarting(
-  playing: Playing,
-  saves: SaveKeeper | undefined,
-  refusal: () => string | undefined,
-  before: (what: StartedMedia, run: RunContext) => Promise<void> | undefined,
-) {
-  const inTurn = createSerialQueue();
-
-  const refuse = () => {
-    const why = refusal();
-    if (why !== undefined) throw publicError("forbidden", why);
-  };
-  const startWith = async (file: MediaFile, choice: PlayerChoice, run: RunContext) => {
-    const game = choice.kind === "retroarch" ? await saves?.bring(file.path) : undefined;
-    try {
-      run.signal.throwIfAborted();
-      return playing.start(file, choice, run, game);
-    } catch (error) {
-      game?.drop();
-      throw error;
-    }
-  };
-  return {
-    /** Stops the current player, and starts the new one. Rejects with `ServiceError`, or with the reason of the run's signal. */
-    async start(file: MediaFile, choice: PlayerChoice, run: RunContext): Promise<Proof> {
-      refuse();
-      if (!run.isHook)
-        await before({ path: file.path, systemId: file.system.id, launcherId: choice.launcherId }, run);
-      return inTurn(async () => {
-        run.signal.throwIfAborted();
-        await playing.stop();
-        run.signal.throwIfAborted();
-        // The play time may have run out while the player ended.
-        refuse();
-        return startWith(file, choice, run);
-      });
-    },
-    /** As `Playing.stop`, and resolves once the saves of the game are kept. */
-    async stop(why?: string): Promise<void> {
-      // Saves of a game that starts meanwhile are not waited for.
-      const saved = saves?.settled();
-      await playing.stop(why);
-      await saved;
     },
   };
 }

@@ -8,12 +8,13 @@ import { failed, publicError } from "../core/errors.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
 import { type ActiveMedia, mediaNameOf } from "../core/media.ts";
 import { type ControlAction, type PlayerKind, type StopHow, usualStops } from "../core/playback.ts";
-import { type ControlledPlayer, startPlayer } from "../players/player.ts";
+import type { ControlledPlayer } from "../players/player.ts";
+import { startPlayer } from "../players/start-player.ts";
 import type { Exit } from "../system/process.ts";
 import type { PlayerChoice } from "./launchers.ts";
 import type { MediaFile } from "./media-file.ts";
 import { createPlayerVolume } from "./player-volume.ts";
-import type { RunContext } from "./run-context.ts";
+import type { Proof, RunContext } from "./run-context.ts";
 import type { SavedGame } from "./saves/keeper.ts";
 
 // While the service stops, these limits replace a longer grace.
@@ -24,17 +25,6 @@ export const proofMs = 3000;
 const reportedProofMs = 10_000;
 
 export type Playing = ReturnType<typeof createPlaying>;
-
-export interface Proof {
-  readonly media: ActiveMedia;
-  /**
-   * Resolves when the player has shown its media or has run long enough, ended with code 0, or was stopped. Rejects with
-   * `ServiceError` if it failed before.
-   */
-  readonly settled: Promise<void>;
-  /** As `settled`, but only after `proofMs`: a player that shows its media and fails soon after is not started again. */
-  readonly lasted: Promise<void>;
-}
 
 interface PlayingParts {
   readonly bus: Bus;

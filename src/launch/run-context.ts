@@ -4,7 +4,6 @@ import type { ActiveMedia, StartedMedia } from "../core/media.ts";
 import { allows, type Requester } from "../core/rights.ts";
 import { normalizeUid, type TagProblem, type Token, type TokenParams } from "../core/token.ts";
 import type { ScriptOrigin } from "../script/command.ts";
-import type { Proof } from "./playing.ts";
 
 export interface LaunchSource {
   readonly readerId?: string;
@@ -109,6 +108,18 @@ export interface RunContext {
   readonly onStarted?: (proof: Proof) => void;
   /** The event of a hook, which replaces the last token and the current media in its variables. */
   readonly event?: HookEvent;
+}
+
+/** Whether a player that was started has played. */
+export interface Proof {
+  readonly media: ActiveMedia;
+  /**
+   * Resolves when the player has shown its media or has run long enough, ended with code 0, or was stopped. Rejects with
+   * `ServiceError` if it failed before.
+   */
+  readonly settled: Promise<void>;
+  /** As `settled`, but only after `proofMs` of `playing.ts`: a player that shows its media and fails soon after is not started again. */
+  readonly lasted: Promise<void>;
 }
 
 export interface HookEvent {

@@ -1,6 +1,5 @@
-/** The contract of a player: a process with a state and controls; and the start of a player of any kind. */
+/** The contract of a player: the order to start it, then a process with a state and controls. */
 import type { Clock } from "../core/clock.ts";
-import { failed } from "../core/errors.ts";
 import type { ActiveMedia } from "../core/media.ts";
 import type {
   ControlAction,
@@ -11,9 +10,7 @@ import type {
   VolumeChange,
 } from "../core/playback.ts";
 import type { WebBody } from "../system/http-exchange.ts";
-import { type Player, spawnPlayer } from "../system/process.ts";
-import { startMpv } from "./mpv.ts";
-import { startRetroArch } from "./retroarch.ts";
+import type { Player } from "../system/process.ts";
 
 /** The order to start a player: a launcher's command with the file in its place. */
 export interface PlayerOrder {
@@ -79,38 +76,4 @@ export interface ControlledPlayer {
   quit?(msMax: number): Promise<void>;
   /** As `control`, never beyond `volumeMax`. Resolves with the new volume. Absent if the player has no volume of its own. */
   changeVolume?(change: VolumeChange, volumeMax: number): Promise<number>;
-}
-
-/** Throws `ServiceError("failed")` with a sentence if the program cannot be started. */
-export function startPlayer(order: PlayerOrder, parts: PlayerParts): ControlledPlayer {
-  switch (order.kind) {
-    case "mpv":
-      return startMpv(order, parts);
-    case "retroarch":
-      return startRetroArch(order, parts);
-    case "process":
-      return startPlain(order, parts);
-  }
-}
-
-/** Starts any other program, which has no controls. Throws as `spawnPlayer` does. */
-export function startPlain(
-  { argv, environment, folder, isUnconfined }: PlayerOrder,
-  { name }: Pick<PlayerParts, "name">,
-): ControlledPlayer {
-  const process = spawnPlayer(argv, {
-    ...(environment === undefined ? {} : { environment }),
-    folder,
-    ...(isUnconfined === true ? { reach: "everything" } : {}),
-  });
-  return {
-    process,
-    state: async () => ({}),
-    complaint: () => undefined,
-    async control({ kind }) {
-      throw failed(
-        `the player ${name} can only be started and stopped: ${kind.replace("-", " ")} needs kind = "mpv" or "retroarch" in its [[launchers]]`,
-      );
-    },
-  };
 }

@@ -4,7 +4,7 @@ import { open } from "node:fs/promises";
 import { qrText } from "../cli/pair-command.ts";
 import type { ShownPairing } from "../screen/picture.ts";
 import { tapdeckVersion } from "../system/own-program.ts";
-import type { ShownReader } from "./screen.ts";
+import type { ShownReader } from "./screen-facts.ts";
 
 export interface Shown {
   readonly name: string;

@@ -1,4 +1,7 @@
 /** The facts for the screen, from the events: the media that plays, the last failure, and whether a reader is connected. */
+import type { Bus } from "../bus.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Reader } from "../core/token.ts";
 import type { LaunchFinished } from "../events.ts";
 import {
   type Notice,
@@ -9,7 +12,6 @@ import {
   startingOf,
   stopNoticeOf,
 } from "../screen/picture.ts";
-import type { ScreenOptions } from "./screen.ts";
 
 // The built-in RetroArch of src/launch/launchers.ts: the image has its hot keys.
 const gameLauncherId = "retroarch";
@@ -18,11 +20,20 @@ const noticeMs = 8000;
 // Long enough to find the phone, and to choose.
 const choiceMs = 120_000;
 
-type Parts = Pick<ScreenOptions, "bus" | "clock" | "readers" | "refusal">;
+/** The part of a reader's state that is shown. */
+export type ShownReader = Pick<Reader, "path" | "info" | "connected">;
+
+export interface FactParts {
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly readers: () => readonly ShownReader[];
+  /** The reason why nothing may start now; undefined if starts are allowed. */
+  readonly refusal: () => string | undefined;
+}
 
 /** Calls `changed` when the screen may have to show something else. A start shows its name after `nameAfterMs`. */
 export function followFacts(
-  { bus, clock, readers, refusal }: Parts,
+  { bus, clock, readers, refusal }: FactParts,
   changed: () => void,
   nameAfterMs: () => number,
 ) {

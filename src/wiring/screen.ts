@@ -4,12 +4,10 @@
  * its start is drawn.
  */
 import { stat } from "node:fs/promises";
-import type { Bus } from "../bus.ts";
 import { ownAddresses, ownNames, reachOf } from "../core/addresses.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import type { Reader } from "../core/token.ts";
 import {
   type FrameBuffer,
   findFrameBuffer,
@@ -23,26 +21,18 @@ import { saveScreenshot } from "../screen/screenshot.ts";
 import { type ScreenPlace, screenSvg } from "../screen/status-template.ts";
 import { english } from "../screen/texts.ts";
 import { pairingText, screenText, writeTerminal } from "./console-text.ts";
-import { followFacts } from "./screen-facts.ts";
+import { type FactParts, followFacts } from "./screen-facts.ts";
 
-/** The part of a reader's state that is shown. */
-export type ShownReader = Pick<Reader, "path" | "info" | "connected">;
-
-export interface ScreenOptions {
+export interface ScreenOptions extends FactParts {
   /** The terminal; absent means that of TAPDECK_SCREEN. */
   readonly path?: string;
   readonly port: number;
-  readonly bus: Bus;
-  readonly readers: () => readonly ShownReader[];
-  /** The reason why nothing may start now; undefined if starts are allowed. */
-  readonly refusal: () => string | undefined;
   /** The faults of the machine's start, as a sentence; absent or empty if there are none. */
   readonly fault?: () => string;
   /** Whether the device plays games; absent means no. */
   readonly hasGames?: boolean;
   /** Names and addresses by which phones reach the page, the best first, and its port. */
   readonly place: () => Promise<{ readonly hosts: readonly string[]; readonly port: number }>;
-  readonly clock: Clock;
   readonly log: Log;
   /** Absent means the machine's, if the terminal is the machine's console. */
   readonly findFrame?: () => Promise<FrameBuffer | undefined>;

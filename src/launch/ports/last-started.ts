@@ -10,7 +10,7 @@ import {
   type PlayerChoice,
 } from "../launchers.ts";
 import { findMediaFile, findSystem, type MediaFile } from "../media-file.ts";
-import type { Proof } from "../playing.ts";
+import type { Proof } from "../run-context.ts";
 
 interface LastStartedParts {
   readonly folders: () => MediaFolders;

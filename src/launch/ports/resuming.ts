@@ -5,7 +5,7 @@ import { type Progress, resumedMsMin } from "../../core/playback.ts";
 import type { Positions } from "../../store/positions.ts";
 import type { PlayerChoice, Resumption } from "../launchers.ts";
 import type { MediaFile } from "../media-file.ts";
-import type { Proof } from "../playing.ts";
+import type { Proof } from "../run-context.ts";
 
 // A power cut loses this much at most. An hour of a film costs 720 writes, 5.3 MB in all; a paused film none.
 export const savedApartMs = 5000;

@@ -5,6 +5,7 @@ import type { Config } from "../../config/shape.ts";
 import { type Clock, sleep } from "../../core/clock.ts";
 import { failed, ServiceError } from "../../core/errors.ts";
 import { untrustedDelayMsMax } from "../../core/limits.ts";
+import type { Log } from "../../core/log.ts";
 import { type ActiveMedia, type MediaFolders, mediaNameOf } from "../../core/media.ts";
 import type { ControlAction, VolumeChange } from "../../core/playback.ts";
 import { normalizeUid, type TokenParams } from "../../core/token.ts";
@@ -13,6 +14,9 @@ import { coreFolders, findCores } from "../../players/retroarch-cores.ts";
 import { shownTitle } from "../../players/web-stream.ts";
 import type { ScriptPorts } from "../../script/command.ts";
 import type { Facts } from "../../script/expression.ts";
+import type { LastMedia } from "../../store/play-state.ts";
+import type { Plays } from "../../store/plays.ts";
+import type { Positions } from "../../store/positions.ts";
 import { changeSystemVolume } from "../../system/mixer.ts";
 import { platform, tapdeckVersion } from "../../system/own-program.ts";
 import {
@@ -25,24 +29,36 @@ import {
   type PlayerChoice,
 } from "../launchers.ts";
 import { findMediaFile, findSystem, type MediaFile } from "../media-file.ts";
-import { startReadably } from "../non-utf8-paths.ts";
-import type { SessionParts, Starting } from "../playback-session.ts";
 import type { Playing } from "../playing.ts";
 import type { Playlists } from "../playlist.ts";
 import { isFolderOrList } from "../playlist-items.ts";
+import { startReadably } from "../readable-start.ts";
 import type { HookEvent, RunContext } from "../run-context.ts";
+import type { Starting } from "../starting.ts";
 import { createBios } from "./bios.ts";
-import { createDevicePorts } from "./device-ports.ts";
+import { createDevicePorts, type Devices } from "./device-ports.ts";
 import { createLastStarted } from "./last-started.ts";
-import { createMediaLookup, meantBy, withStickName } from "./media-lookup.ts";
+import { createMediaLookup, meantBy, type SearchedMedia, withStickName } from "./media-lookup.ts";
 import { createOutside } from "./network-and-programs.ts";
 import { createResuming } from "./resuming.ts";
 
-interface ScriptPortsParts
-  extends Pick<
-    SessionParts,
-    "config" | "clock" | "log" | "media" | "devices" | "lastMedia" | "plays" | "positions"
-  > {
+/** The parts of the service that the ports reach. */
+export interface PortParts {
+  /** Read at each use, so that new folders and players take effect at the next launch. */
+  readonly config: () => Config;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly media?: SearchedMedia;
+  readonly devices?: Devices;
+  /** Keeps what was started last over restarts of the service. */
+  readonly lastMedia?: LastMedia;
+  /** The media that were played before; absent for none. */
+  readonly plays?: Pick<Plays, "list">;
+  /** Keeps the positions of sounds, films and playlists; without it they start at their beginning. */
+  readonly positions?: Positions;
+}
+
+interface ScriptPortsParts extends PortParts {
   readonly folders: () => MediaFolders;
   readonly playing: Playing;
   readonly starting: Starting;

@@ -4,7 +4,6 @@ import { failed, messageOf, ServiceError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import type { MediaFolders } from "../../core/media.ts";
 import { gently, giveInput, jobEnvironment, ownCommand } from "../../system/own-program.ts";
-import type { MediaLibrary } from "../media-library.ts";
 import type { IndexJob, JobLine } from "./index-job.ts";
 import type { WatchLine } from "./watch-job.ts";
 
@@ -82,8 +81,14 @@ async function* linesOf<Line>(stream: ReadableStream<Uint8Array>): AsyncGenerato
   }
 }
 
+/** The part of a media library that a watch uses. */
+interface Indexed {
+  /** As in `createMedia`. */
+  index(systems: readonly string[]): Promise<void>;
+}
+
 interface WatchOptions {
-  readonly media: Pick<MediaLibrary, "index">;
+  readonly media: Indexed;
   /** After a change of the settings the caller starts a new watch. */
   readonly folders: MediaFolders;
   readonly log: Log;
@@ -123,7 +128,7 @@ const againMs = 2000;
 
 /** As `media.index`, but waits while another run is under way. Does nothing once `isOver` returns true. */
 export async function indexWhenFree(
-  media: Pick<MediaLibrary, "index">,
+  media: Indexed,
   systems: readonly string[],
   isOver: () => boolean,
 ): Promise<void> {

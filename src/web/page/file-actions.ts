@@ -3,9 +3,9 @@
  * row, which would keep the focus.
  */
 import { button, el, note, openDialog } from "./dom.ts";
-import type { Listed } from "./page-search.ts";
 import { say } from "./page-texts.ts";
 import type { Shared } from "./screens.ts";
+import type { Listed } from "./search-box.ts";
 
 export function fileActions(
   { client }: Shared,

@@ -6,9 +6,18 @@ import type { Client, Notification } from "../../client/client.ts";
 import { nextTask } from "../../client/link.ts";
 import { byId, el, telling } from "./dom.ts";
 import type { Pictures } from "./page-pictures.ts";
-import type { Abilities } from "./page-search.ts";
 import type { Rights } from "./page-session.ts";
 import { say } from "./page-texts.ts";
+
+export interface Abilities {
+  readonly canPlay: boolean;
+  /** Receives `launch.finished`, with the reason of a failure. */
+  readonly canChange: boolean;
+  /** A reader that can write is connected. */
+  readonly canWrite: () => boolean;
+  /** Asks for the readers again, for `canWrite`. */
+  readonly lookForWriters: () => Promise<void>;
+}
 
 /** The cards share these. */
 export interface Shared extends Abilities {

@@ -2,9 +2,9 @@
 import { type Calls, type Client, RpcError } from "../../client/client.ts";
 import { messageOf } from "../../core/errors.ts";
 import { button, el, listCard, named, note, openDialog } from "./dom.ts";
-import { type Listed, searchBox } from "./page-search.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
+import { type Listed, searchBox } from "./search-box.ts";
 
 /** The cause of `readers.write` that failed; empty if there is none. */
 export function causeOf(error: unknown): string {

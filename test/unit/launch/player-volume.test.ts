@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { readVolume } from "../../../src/core/playback.ts";
 import { createPlayerVolume } from "../../../src/launch/player-volume.ts";
 import { createControlPorts } from "../../../src/launch/ports/script-ports.ts";
-import { type ControlledPlayer, startPlain } from "../../../src/players/player.ts";
+import type { ControlledPlayer } from "../../../src/players/player.ts";
+import { startPlain } from "../../../src/players/start-player.ts";
 
 /** `device` is the script of the program that sets the device's volume; absent if there is none. */
 async function makeRoom({ device, ceiling = () => 100 }: { device?: string; ceiling?: () => number } = {}) {

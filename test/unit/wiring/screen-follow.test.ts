@@ -9,7 +9,8 @@ import { join } from "node:path";
 import { createBus } from "../../../src/bus.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { DrawJob, DrawResult } from "../../../src/screen/draw-job.ts";
-import { followScreen, type ShownReader } from "../../../src/wiring/screen.ts";
+import { followScreen } from "../../../src/wiring/screen.ts";
+import type { ShownReader } from "../../../src/wiring/screen-facts.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
 
