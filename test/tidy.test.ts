@@ -163,8 +163,10 @@ test("SQL stands in src/store only", () => {
   expect(wrong).toEqual([]);
 });
 
-test("no source file is longer than 300 lines", () => {
-  const long = sources.filter((file) => read(file).split("\n").length > 301);
+const fileLinesMax = 500;
+
+test("no source file is longer than 500 lines", () => {
+  const long = sources.filter((file) => read(file).trimEnd().split("\n").length > fileLinesMax);
   expect(long).toEqual([]);
 });
 
