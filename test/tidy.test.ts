@@ -1,6 +1,7 @@
 /** The rules of the house that a compiler does not know: who may import whom, sizes, and what must not be in the tree. */
 import { expect, test } from "bun:test";
 import { basename } from "node:path";
+import { circlesOf } from "./helpers/import-circles.ts";
 import { importsOf, read, root, sources, tracked } from "./helpers/source-tree.ts";
 
 /**
@@ -115,6 +116,11 @@ test("imports point down, as the table in ARCHITECTURE says", () => {
     return !allowed.some(fits);
   });
   expect(wrong.map(({ from, to }) => `${from} -> ${to}`)).toEqual([]);
+});
+
+test("no files import each other in a circle, not even types", () => {
+  const circles = circlesOf(sources.flatMap(importsOf));
+  expect(circles.map((circle) => circle.map(({ from, to }) => `${from} -> ${to}`))).toEqual([]);
 });
 
 test("only drivers/io speaks to libc", () => {
