@@ -11,8 +11,8 @@ import { importsOf, read, root, sources, tracked } from "./helpers/source-tree.t
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/main.ts": ["src/", "drivers/index.ts"],
   "src/compose.ts": ["src/"],
-  "src/wiring/": ["src/"],
-  "src/wiring/health-report.ts": ["src/core/", "src/api/services.ts"],
+  "src/services/": ["src/"],
+  "src/services/health-report.ts": ["src/core/", "src/api/services.ts"],
   "src/v1/": ["src/v1/", "src/secure/", "src/core/", "src/api/ (types)", "src/store/ (types)"],
   "src/mappings/": [
     "src/mappings/",

@@ -1,4 +1,4 @@
-/** The functions of the service that the API may call. wiring/api-services.ts implements them. */
+/** The functions of the service that the API may call. services/api-services.ts implements them. */
 import type { AuditEntry } from "../core/audit.ts";
 import type { BackupContent, backupFacts, backupPreview } from "../core/device-shapes.ts";
 import type { LogRing } from "../core/log-ring.ts";

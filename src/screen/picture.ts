@@ -77,7 +77,7 @@ const missing = /^(there is no file |there is no .* in the media index|nothing i
 // The sentences of src/launch/run-context.ts for tags without a usable text.
 const withoutText = /^(the tag is (blank|not formatted)|there is no text on this token)/;
 
-// The sentences of src/launch/ports/media-lookup.ts and src/wiring/follow-media.ts.
+// The sentences of src/launch/ports/media-lookup.ts and src/services/follow-media.ts.
 const withoutStick = /: it is on the USB stick (.*), which is not plugged in$/;
 const stickRemoved = /^the USB stick (.*) was removed$/;
 

@@ -71,7 +71,7 @@ test("without a broker in the settings, nothing of MQTT is loaded", async () => 
     JSON.parse(await printed([process.execPath, child, place.folder]));
   const isOfMqtt = (path: string) => /node_modules\/mqtt|\/src\/mqtt\//.test(path);
   const without = await loaded();
-  expect(without.some((path) => path.endsWith("/src/wiring/mqtt.ts"))).toBe(true);
+  expect(without.some((path) => path.endsWith("/src/services/mqtt.ts"))).toBe(true);
   expect(without.filter(isOfMqtt)).toEqual([]);
   // The same look finds them once a broker is set.
   await place.config(`${noReaders}[mqtt]\nurl = "mqtt://127.0.0.1:1"\n`);

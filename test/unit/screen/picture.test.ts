@@ -17,7 +17,7 @@ import {
 import { escapeXml, fitText, plainText } from "../../../src/screen/screen-lines.ts";
 import { marginShare, screenSvg } from "../../../src/screen/status-template.ts";
 import { english } from "../../../src/screen/texts.ts";
-import { stopPlayersOn } from "../../../src/wiring/follow-media.ts";
+import { stopPlayersOn } from "../../../src/services/follow-media.ts";
 
 const base = "http://192.168.178.142:7497";
 const long = "Wild Magnificent Adventures of WWWWWWWWWWWWWWWWWWWW and of the Mammoths ".repeat(20);

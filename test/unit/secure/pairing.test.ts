@@ -28,7 +28,7 @@ import {
   startPairing,
 } from "../../../src/secure/pairing.ts";
 import { loadPrimitives } from "../../../src/secure/primitives.ts";
-import { createPairing } from "../../../src/wiring/pairing-service.ts";
+import { createPairing } from "../../../src/services/pairing-service.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { createStores } from "../../helpers/stores.ts";
 

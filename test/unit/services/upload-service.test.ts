@@ -7,7 +7,7 @@ import type { MethodCaller } from "../../../src/api/connection.ts";
 import { createBus } from "../../../src/bus.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { MediaFolders } from "../../../src/core/media.ts";
-import { createUploadService } from "../../../src/wiring/upload-service.ts";
+import { createUploadService } from "../../../src/services/upload-service.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 
 const owner: MethodCaller = {

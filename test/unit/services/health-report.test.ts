@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createMediaCheck, type FolderToCheck } from "../../../src/wiring/health-report.ts";
+import { createMediaCheck, type FolderToCheck } from "../../../src/services/health-report.ts";
 
 test("a media folder that is missing, or lost all its media, is a fault; one that never had any is none", async () => {
   const top = await mkdtemp(join(tmpdir(), "tapdeck-health-"));

@@ -4,7 +4,7 @@ import type { AuditNote } from "../../../src/core/audit.ts";
 import { ServiceError } from "../../../src/core/errors.ts";
 import { clientNameCharsMax, pairingLinkMs } from "../../../src/core/limits.ts";
 import { silentLog } from "../../../src/core/log.ts";
-import { createClientRegistry, freeName, seenIn } from "../../../src/wiring/client-registry.ts";
+import { createClientRegistry, freeName, seenIn } from "../../../src/services/client-registry.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { createStores } from "../../helpers/stores.ts";
 

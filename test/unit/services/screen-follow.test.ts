@@ -1,6 +1,6 @@
 /**
  * The graphical screen beside the events of the service: the drawings, their times, and the effect of a failed drawing.
- * Covers: src/wiring/screen.ts.
+ * Covers: src/services/screen.ts.
  */
 import { afterEach, expect, test } from "bun:test";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -9,8 +9,8 @@ import { join } from "node:path";
 import { createBus } from "../../../src/bus.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { DrawJob, DrawResult } from "../../../src/screen/draw-job.ts";
-import { followScreen } from "../../../src/wiring/screen.ts";
-import type { ShownReader } from "../../../src/wiring/screen-facts.ts";
+import { followScreen } from "../../../src/services/screen.ts";
+import type { ShownReader } from "../../../src/services/screen-facts.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
 

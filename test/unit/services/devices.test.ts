@@ -8,7 +8,7 @@ import { silentLog } from "../../../src/core/log.ts";
 import type { Token } from "../../../src/core/token.ts";
 import type { Driver, Signal } from "../../../src/readers/driver.ts";
 import { startReaders } from "../../../src/readers/readers.ts";
-import { showOnReaders } from "../../../src/wiring/devices.ts";
+import { showOnReaders } from "../../../src/services/devices.ts";
 import { createType2Tag } from "../../emulators/emulated-tags.ts";
 import { createCable, createToypadDevice } from "../../emulators/toypad-device.ts";
 import { withCcid } from "../../helpers/ccid-bench.ts";

@@ -12,7 +12,7 @@ import {
 import { pictureTypes } from "../../../src/core/media.ts";
 import type { Grant } from "../../../src/core/rights.ts";
 import type { findPicture } from "../../../src/media/pictures.ts";
-import { createLibrary, createWarningOf } from "../../../src/wiring/library.ts";
+import { createLibrary, createWarningOf } from "../../../src/services/library.ts";
 import { makeFiles } from "../../helpers/library.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { mediaTrial } from "../../helpers/media.ts";
