@@ -31,6 +31,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "src/update/",
     "src/backup/",
     "src/fleet/",
+    "src/system/download.ts",
   ],
   "src/backup/": ["src/backup/", "src/mappings/", "src/config/", "src/store/", "src/system/", "src/core/"],
   "src/fleet/": [
@@ -43,7 +44,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "src/core/",
     "src/api/ (types)",
   ],
-  "src/mqtt/": ["src/mqtt/", "src/core/", "src/bus.ts", "src/config/ (types)"],
+  "src/mqtt/": ["src/mqtt/", "src/system/tls-files.ts", "src/core/", "src/bus.ts", "src/config/ (types)"],
   "src/update/": ["src/update/", "src/core/"],
   "src/api/": [
     "src/api/",

@@ -10,9 +10,9 @@ import {
   updateFreeBytesMin,
   updateRootBytesMax,
 } from "../core/console-limits.ts";
-import { download, removeDownload } from "../core/download.ts";
 import { exitCodes, exitFailure, messageOf } from "../core/errors.ts";
 import { fileFault } from "../core/file-faults.ts";
+import { download, removeDownload } from "../system/download.ts";
 import { otherSlot, slotFolder, slots } from "../update/boot-control.ts";
 import { bootFilesAt } from "../update/disk.ts";
 import { imagePaths, type Machine, type MachinePaths, openMachine } from "../update/machine.ts";

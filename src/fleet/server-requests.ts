@@ -3,10 +3,10 @@ import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Config } from "../config/shape.ts";
 import { updateAnswerBytesMax, updateAnswerMsMax, updateFileBytesMax } from "../core/console-limits.ts";
-import { requested } from "../core/download.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import { checkTlsFiles, type TlsFiles } from "../core/tls-files.ts";
+import { requested } from "../system/download.ts";
+import { checkTlsFiles, type TlsFiles } from "../system/tls-files.ts";
 
 type Files = Pick<Config["fleet"], "caFile" | "certificateFile" | "keyFile" | "tokenFile">;
 

@@ -7,11 +7,11 @@ import { join, resolve } from "node:path";
 import type { Table } from "../config/checks.ts";
 import { saveFile } from "../config/save.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
-import { requested } from "../core/download.ts";
 import { codeOf, messageOf } from "../core/errors.ts";
 import { cardsBundleBytesMax, cardsFetchMsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
-import { besideSystem, checkTlsFiles } from "../core/tls-files.ts";
+import { requested } from "../system/download.ts";
+import { besideSystem, checkTlsFiles } from "../system/tls-files.ts";
 import {
   type CardsBundle,
   checkBundle,

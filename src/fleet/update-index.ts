@@ -18,7 +18,7 @@ import {
 import type { LatestVersion, UpdateServer } from "../core/device-shapes.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import { besideSystem } from "../core/tls-files.ts";
+import { besideSystem } from "../system/tls-files.ts";
 import { pauseMs } from "./pauses.ts";
 import { accountReader, getJson, withoutIdentity } from "./server-requests.ts";
 import type { UpdateJob } from "./update-job.ts";

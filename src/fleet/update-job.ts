@@ -7,10 +7,10 @@ import { readFile, rm } from "node:fs/promises";
 import { saveFile } from "../config/save.ts";
 import { type Clock, sleep } from "../core/clock.ts";
 import { updateTriesMax } from "../core/console-limits.ts";
-import { type Download, DownloadRefused } from "../core/download.ts";
 import { ifThere, messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { isRecord } from "../core/text.ts";
+import { type Download, DownloadRefused } from "../system/download.ts";
 import { InstallFailed, type Seen, type UpdateEngine } from "../system/update-engine.ts";
 import type { Idleness, Moment } from "./idleness.ts";
 

@@ -6,7 +6,7 @@ import { messageOf } from "../core/errors.ts";
 import { mqttFileBytesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { type Role, roles } from "../core/rights.ts";
-import { checkTlsFiles } from "../core/tls-files.ts";
+import { checkTlsFiles } from "../system/tls-files.ts";
 
 export type MqttSettings = Config["mqtt"];
 

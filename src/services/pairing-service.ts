@@ -4,7 +4,6 @@
  */
 import type { PairingTry } from "../api/sealed-line.ts";
 import type { ClientEntry, PairingEnd, PairingOpening, PairingService } from "../api/services.ts";
-import { reachableHosts } from "../core/addresses.ts";
 import type { Audit } from "../core/audit.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
 import { failed, limitReached, ServiceError } from "../core/errors.ts";
@@ -29,6 +28,7 @@ import {
   readPairingHello,
 } from "../secure/pairing.ts";
 import type { PairingGuesses } from "../store/client-table.ts";
+import { reachableHosts } from "../system/addresses.ts";
 import { createGuesses } from "./pairing-backoff.ts";
 import type { Screen } from "./screen.ts";
 

@@ -4,7 +4,6 @@
  * its start is drawn.
  */
 import { stat } from "node:fs/promises";
-import { ownAddresses, ownNames, reachOf } from "../core/addresses.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
@@ -20,6 +19,7 @@ import { type Picture, pictureOf, type ShownPairing, startingOf } from "../scree
 import { saveScreenshot } from "../screen/screenshot.ts";
 import { type ScreenPlace, screenSvg } from "../screen/status-template.ts";
 import { english } from "../screen/texts.ts";
+import { ownAddresses, ownNames, reachOf } from "../system/addresses.ts";
 import { pairingText, screenText, writeTerminal } from "./console-text.ts";
 import { type FactParts, followFacts } from "./screen-facts.ts";
 

@@ -1,9 +1,9 @@
 /** The TLS certificate, at the start and when it changes. */
 import { watchFolder } from "../config/watch-files.ts";
-import { lastingAddresses } from "../core/addresses.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { lastingAddresses } from "../system/addresses.ts";
 import { certificateIn, fingerprintOf } from "../system/certificate.ts";
 
 type ShownTls = NonNullable<Awaited<ReturnType<typeof tlsOf>>>;

@@ -18,10 +18,10 @@ import {
 } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { lastingAddresses, ownAddresses, ownNames } from "../core/addresses.ts";
 import { messageOf } from "../core/errors.ts";
 import { addressBytes } from "../core/ip-address.ts";
 import type { Log } from "../core/log.ts";
+import { lastingAddresses, ownAddresses, ownNames } from "./addresses.ts";
 
 interface CertificateParams {
   /** The name of subject and issuer. */

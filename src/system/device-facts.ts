@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, stat, statfs } from "node:fs/promises";
 import { freemem, hostname, totalmem, uptime } from "node:os";
 import { join } from "node:path";
-import { interfaces, isInnerInterface } from "../core/addresses.ts";
 import { mediaFolderMsMax } from "../core/limits.ts";
+import { interfaces, isInnerInterface } from "./addresses.ts";
 
 export interface Disk {
   /** The folders of Tapdeck on it. */

@@ -19,9 +19,9 @@ import {
   updateRootBytesMax,
 } from "../core/console-limits.ts";
 import type { UpdateState } from "../core/device-shapes.ts";
-import { type Download, download, removeDownload } from "../core/download.ts";
 import { codeOf, failed, messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { type Download, download, removeDownload } from "./download.ts";
 
 interface EngineParts {
   /** The folder of the reports; empty if this is not the image. */

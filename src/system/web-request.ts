@@ -4,9 +4,9 @@
  */
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
-import { isOwnAddress, type Reach, reachOf } from "../core/addresses.ts";
 import { failed, ServiceError } from "../core/errors.ts";
 import { webAddressesMax, webRedirectsMax, webRequestMsMax } from "../core/limits.ts";
+import { isOwnAddress, type Reach, reachOf } from "./addresses.ts";
 import {
   exchange,
   type HttpExchange,

@@ -4,8 +4,8 @@ import { hostname } from "node:os";
 import { encode } from "uqr";
 import { parseArguments } from "../../../src/cli/arguments.ts";
 import { clientLines, qrText } from "../../../src/cli/pair-command.ts";
-import { reachableHosts } from "../../../src/core/addresses.ts";
 import { ago } from "../../../src/core/text.ts";
+import { reachableHosts } from "../../../src/system/addresses.ts";
 
 function pairFlags(...words: readonly string[]) {
   const asked = parseArguments(["pair", ...words]);

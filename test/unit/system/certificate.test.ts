@@ -4,9 +4,9 @@ import { X509Certificate } from "node:crypto";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ownNames } from "../../../src/core/addresses.ts";
 import { addressBytes } from "../../../src/core/ip-address.ts";
 import { silentLog } from "../../../src/core/log.ts";
+import { ownNames } from "../../../src/system/addresses.ts";
 import { certificateIn, fingerprintOf, makeCertificate } from "../../../src/system/certificate.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "tapdeck-tls-"));

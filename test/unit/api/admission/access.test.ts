@@ -10,7 +10,7 @@ import {
   plainAddress,
   requestSource,
 } from "../../../../src/api/admission/access.ts";
-import { ownAddresses } from "../../../../src/core/addresses.ts";
+import { ownAddresses } from "../../../../src/system/addresses.ts";
 
 const rules = {
   allowedHosts: ["cards.home"],

@@ -8,7 +8,6 @@ import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "../../../../src/config/shape.ts";
-import { isOwnAddress, reachOf } from "../../../../src/core/addresses.ts";
 import { ServiceError } from "../../../../src/core/errors.ts";
 import {
   executeOutputBytesMax,
@@ -18,6 +17,7 @@ import {
 } from "../../../../src/core/limits.ts";
 import { createLog } from "../../../../src/core/log.ts";
 import { commandLine, createOutside } from "../../../../src/launch/ports/network-and-programs.ts";
+import { isOwnAddress, reachOf } from "../../../../src/system/addresses.ts";
 import { runProgram } from "../../../../src/system/program.ts";
 import { createWebClient } from "../../../../src/system/web-request.ts";
 import { defaultConfig } from "../../../helpers/defaults.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { rootCertificates } from "node:tls";
-import { besideSystem, checkTlsFiles } from "../../../src/core/tls-files.ts";
 import { makeCertificate } from "../../../src/system/certificate.ts";
+import { besideSystem, checkTlsFiles } from "../../../src/system/tls-files.ts";
 
 const names = { ca: "fleet.ca_file", cert: "fleet.certificate_file", key: "fleet.key_file" };
 const made = () =>

@@ -7,12 +7,12 @@ import { lookup } from "node:dns/promises";
 import { createReadStream } from "node:fs";
 import { type FileHandle, open, readFile, rename, rm, stat, statfs, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import type { Clock } from "../core/clock.ts";
+import { updateStallMsMax } from "../core/console-limits.ts";
+import { codeOf, messageOf } from "../core/errors.ts";
+import { webRedirectsMax } from "../core/limits.ts";
+import { isRecord } from "../core/text.ts";
 import { isOwnAddress } from "./addresses.ts";
-import type { Clock } from "./clock.ts";
-import { updateStallMsMax } from "./console-limits.ts";
-import { codeOf, messageOf } from "./errors.ts";
-import { webRedirectsMax } from "./limits.ts";
-import { isRecord } from "./text.ts";
 import type { TlsFiles } from "./tls-files.ts";
 
 export interface Download {

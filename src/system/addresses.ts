@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { hostname, networkInterfaces } from "node:os";
-import { addressBytes } from "./ip-address.ts";
+import { addressBytes } from "../core/ip-address.ts";
 
 /**
  * `loopback` is this device, `link-local` the same cable, `private` the home network. `special` is an address that no
