@@ -39,7 +39,7 @@ import { preparePorts, withHolder } from "./services/ports.ts";
 import { followScreen } from "./services/screen.ts";
 import { createStops, type Stops } from "./services/stop-order.ts";
 import { followCertificate, tlsOf } from "./services/tls.ts";
-import { createUploadService } from "./services/upload-service.ts";
+import { createUploadService } from "./services/uploads/upload-service.ts";
 import { openStore, type Store } from "./store/open.ts";
 import { heldAddresses } from "./system/addresses.ts";
 import { withRealPaths } from "./system/closed-places.ts";

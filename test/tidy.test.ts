@@ -13,6 +13,17 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/compose.ts": ["src/"],
   "src/services/": ["src/"],
   "src/services/health-report.ts": ["src/core/", "src/api/services.ts"],
+  "src/services/uploads/": [
+    "src/services/uploads/",
+    "src/api/ (types)",
+    "src/launch/",
+    "src/media/",
+    "src/config/",
+    "src/secure/",
+    "src/system/",
+    "src/bus.ts",
+    "src/core/",
+  ],
   "src/v1/": ["src/v1/", "src/secure/", "src/core/", "src/api/ (types)", "src/store/ (types)"],
   "src/mappings/": [
     "src/mappings/",

@@ -2,14 +2,14 @@
  * The files that a caller may send or move: those that a launcher of the system accepts, with their pictures, subtitles and the
  * parts of discs, and never a program. A caller with the right `own` may send anything.
  */
-import type { MethodCaller } from "../api/connection.ts";
-import type { LauncherConfig } from "../config/launcher-settings.ts";
-import { publicError, type ServiceError } from "../core/errors.ts";
-import { extensionOf } from "../core/media.ts";
-import { allows } from "../core/rights.ts";
-import { runnerOf } from "../launch/program-runners.ts";
-import { kindOf, systemByName, systemOfFile } from "../media/known-systems.ts";
-import { isProgramExtension, programKind } from "../media/program-files.ts";
+import type { MethodCaller } from "../../api/connection.ts";
+import type { LauncherConfig } from "../../config/launcher-settings.ts";
+import { publicError, type ServiceError } from "../../core/errors.ts";
+import { extensionOf } from "../../core/media.ts";
+import { allows } from "../../core/rights.ts";
+import { runnerOf } from "../../launch/program-runners.ts";
+import { kindOf, systemByName, systemOfFile } from "../../media/known-systems.ts";
+import { isProgramExtension, programKind } from "../../media/program-files.ts";
 
 interface SentFile {
   /** Any name of a system. */

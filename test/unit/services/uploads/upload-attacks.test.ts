@@ -20,11 +20,11 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ServiceError } from "../../../src/core/errors.ts";
-import { uploadsFolder } from "../../../src/core/media.ts";
-import { holdFile } from "../../../src/media/upload-store.ts";
-import { createUploads } from "../../../src/media/uploads.ts";
-import { createManualClock } from "../../helpers/manual-clock.ts";
+import { ServiceError } from "../../../../src/core/errors.ts";
+import { uploadsFolder } from "../../../../src/core/media.ts";
+import { holdFile } from "../../../../src/services/uploads/upload-store.ts";
+import { createUploads } from "../../../../src/services/uploads/uploads.ts";
+import { createManualClock } from "../../../helpers/manual-clock.ts";
 
 let folder: string;
 let root: string;

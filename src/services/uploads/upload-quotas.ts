@@ -1,6 +1,6 @@
 /** The room for uploads: free bytes, and the share of one client without the right `own`. */
 import { stat, statfs } from "node:fs/promises";
-import { failed, limitReached } from "../core/errors.ts";
+import { failed, limitReached } from "../../core/errors.ts";
 import {
   uploadDiskKept,
   uploadDiskKeptBytesMax,
@@ -8,7 +8,7 @@ import {
   uploadRoomPerClient,
   uploadsMax,
   uploadsPerClientMax,
-} from "../core/limits.ts";
+} from "../../core/limits.ts";
 
 export async function freeBytesOf(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);

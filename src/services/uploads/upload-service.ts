@@ -2,35 +2,35 @@
 import { constants } from "node:fs";
 import { lstat, open, realpath, rename, rm } from "node:fs/promises";
 import { basename, relative } from "node:path";
-import type { MethodCaller } from "../api/connection.ts";
-import type { UploadService } from "../api/services.ts";
-import type { Bus } from "../bus.ts";
-import type { Config } from "../config/shape.ts";
-import type { Clock } from "../core/clock.ts";
-import { failed, messageOf, publicError, ServiceError } from "../core/errors.ts";
-import { toHex } from "../core/hex.ts";
-import type { Log } from "../core/log.ts";
-import { extensionOf, type MediaFolders } from "../core/media.ts";
-import { allows } from "../core/rights.ts";
-import { findMediaFile } from "../launch/media-file.ts";
-import { fsPath } from "../media/file-names.ts";
+import type { MethodCaller } from "../../api/connection.ts";
+import type { UploadService } from "../../api/services.ts";
+import type { Bus } from "../../bus.ts";
+import type { Config } from "../../config/shape.ts";
+import type { Clock } from "../../core/clock.ts";
+import { failed, messageOf, publicError, ServiceError } from "../../core/errors.ts";
+import { toHex } from "../../core/hex.ts";
+import type { Log } from "../../core/log.ts";
+import { extensionOf, type MediaFolders } from "../../core/media.ts";
+import { allows } from "../../core/rights.ts";
+import { findMediaFile } from "../../launch/media-file.ts";
+import { fsPath } from "../../media/file-names.ts";
 import {
   knownSystems,
   systemByFolder,
   systemByName,
   systemOfFile,
   withGuests,
-} from "../media/known-systems.ts";
-import { programStartBytes } from "../media/program-files.ts";
-import { indexWhenFree } from "../media/scan/indexer.ts";
-import type { MediaWithSticks } from "../media/sticks/stick-library.ts";
-import { startOf, type Upload } from "../media/upload-files.ts";
-import { refuseLinks, syncFolder, uploadPlace, uploadTarget, writeFailure } from "../media/upload-place.ts";
-import { holdFile, inFolder, openTargetFolder } from "../media/upload-store.ts";
-import { createUploads, refuseOthers } from "../media/uploads.ts";
-import { keyBytes, loadPrimitives } from "../secure/primitives.ts";
-import { ForgedFrame, openUpload } from "../secure/upload-frames.ts";
+} from "../../media/known-systems.ts";
+import { programStartBytes } from "../../media/program-files.ts";
+import { indexWhenFree } from "../../media/scan/indexer.ts";
+import type { MediaWithSticks } from "../../media/sticks/stick-library.ts";
+import { keyBytes, loadPrimitives } from "../../secure/primitives.ts";
+import { ForgedFrame, openUpload } from "../../secure/upload-frames.ts";
+import { startOf, type Upload } from "./upload-files.ts";
+import { refuseLinks, syncFolder, uploadPlace, uploadTarget, writeFailure } from "./upload-place.ts";
 import { refuseContent, refuseName, senderOf } from "./upload-rules.ts";
+import { holdFile, inFolder, openTargetFolder } from "./upload-store.ts";
+import { createUploads, refuseOthers } from "./uploads.ts";
 
 interface UploadSources {
   readonly media: Pick<MediaWithSticks, "index" | "bases">;

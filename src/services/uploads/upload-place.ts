@@ -5,12 +5,12 @@
  */
 import { lstat, open, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf, failed, ifThere, messageOf, publicError, type ServiceError } from "../core/errors.ts";
-import { browsePathCharsMax, folderDepthMax } from "../core/limits.ts";
-import type { MediaFolders } from "../core/media.ts";
-import { closedNow } from "../system/closed-places.ts";
-import { type KnownSystem, noSystemNamed, systemByFolder, systemByName } from "./known-systems.ts";
-import { isInside } from "./scan/scan-folders.ts";
+import { codeOf, failed, ifThere, messageOf, publicError, type ServiceError } from "../../core/errors.ts";
+import { browsePathCharsMax, folderDepthMax } from "../../core/limits.ts";
+import type { MediaFolders } from "../../core/media.ts";
+import { type KnownSystem, noSystemNamed, systemByFolder, systemByName } from "../../media/known-systems.ts";
+import { isInside } from "../../media/scan/scan-folders.ts";
+import { closedNow } from "../../system/closed-places.ts";
 
 export interface UploadPlace {
   readonly system: KnownSystem;

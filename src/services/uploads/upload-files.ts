@@ -3,11 +3,11 @@ import { constants } from "node:fs";
 import { type FileHandle, readdir, readFile, rename, rm, rmdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import * as v from "valibot";
-import type { Clock } from "../core/clock.ts";
-import { failed, ifThere, ServiceError } from "../core/errors.ts";
-import { uploadChunkBytesMax, uploadKeptMs } from "../core/limits.ts";
-import { type MediaFolders, uploadsFolder } from "../core/media.ts";
-import { parseJson } from "../core/text.ts";
+import type { Clock } from "../../core/clock.ts";
+import { failed, ifThere, ServiceError } from "../../core/errors.ts";
+import { uploadChunkBytesMax, uploadKeptMs } from "../../core/limits.ts";
+import { type MediaFolders, uploadsFolder } from "../../core/media.ts";
+import { parseJson } from "../../core/text.ts";
 import { refuseLinks, syncFolder, type UploadPlace, uploadTarget, writeFailure } from "./upload-place.ts";
 import { freeBytesOf } from "./upload-quotas.ts";
 import {

@@ -4,19 +4,19 @@ import { createHash } from "node:crypto";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { messageOf, ServiceError } from "../../../src/core/errors.ts";
+import { messageOf, ServiceError } from "../../../../src/core/errors.ts";
 import {
   uploadChunkBytesMax,
   uploadFreeBytesMin,
   uploadKeptMs,
   uploadsMax,
   uploadsPerClientMax,
-} from "../../../src/core/limits.ts";
-import { uploadsFolder } from "../../../src/core/media.ts";
-import type { Pieces } from "../../../src/media/upload-files.ts";
-import { pathFault } from "../../../src/media/upload-place.ts";
-import { createUploads } from "../../../src/media/uploads.ts";
-import { createManualClock } from "../../helpers/manual-clock.ts";
+} from "../../../../src/core/limits.ts";
+import { uploadsFolder } from "../../../../src/core/media.ts";
+import type { Pieces } from "../../../../src/services/uploads/upload-files.ts";
+import { pathFault } from "../../../../src/services/uploads/upload-place.ts";
+import { createUploads } from "../../../../src/services/uploads/uploads.ts";
+import { createManualClock } from "../../../helpers/manual-clock.ts";
 
 let folder: string;
 let root: string;

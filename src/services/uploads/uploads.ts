@@ -9,11 +9,11 @@
  * the last sync but one. A file whose hash differs begins again.
  */
 
-import type { Clock } from "../core/clock.ts";
-import { codeOf, failed, publicError, ServiceError } from "../core/errors.ts";
-import type { MediaFolders } from "../core/media.ts";
-import { createSerialQueue } from "../core/serial-queue.ts";
-import { programStartBytes } from "./program-files.ts";
+import type { Clock } from "../../core/clock.ts";
+import { codeOf, failed, publicError, ServiceError } from "../../core/errors.ts";
+import type { MediaFolders } from "../../core/media.ts";
+import { createSerialQueue } from "../../core/serial-queue.ts";
+import { programStartBytes } from "../../media/program-files.ts";
 import {
   assertWhole,
   createFiles,

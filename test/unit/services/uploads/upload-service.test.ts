@@ -3,12 +3,12 @@ import { expect, test } from "bun:test";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { MethodCaller } from "../../../src/api/connection.ts";
-import { createBus } from "../../../src/bus.ts";
-import { silentLog } from "../../../src/core/log.ts";
-import type { MediaFolders } from "../../../src/core/media.ts";
-import { createUploadService } from "../../../src/services/upload-service.ts";
-import { createManualClock } from "../../helpers/manual-clock.ts";
+import type { MethodCaller } from "../../../../src/api/connection.ts";
+import { createBus } from "../../../../src/bus.ts";
+import { silentLog } from "../../../../src/core/log.ts";
+import type { MediaFolders } from "../../../../src/core/media.ts";
+import { createUploadService } from "../../../../src/services/uploads/upload-service.ts";
+import { createManualClock } from "../../../helpers/manual-clock.ts";
 
 const owner: MethodCaller = {
   from: { address: "127.0.0.1" },

@@ -7,10 +7,10 @@
 import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readdir, readlink, realpath, rm } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
-import { codeOf, failed } from "../core/errors.ts";
-import { toHex } from "../core/hex.ts";
-import { type MediaFolders, uploadsFolder } from "../core/media.ts";
-import { isInside } from "./scan/scan-folders.ts";
+import { codeOf, failed } from "../../core/errors.ts";
+import { toHex } from "../../core/hex.ts";
+import { type MediaFolders, uploadsFolder } from "../../core/media.ts";
+import { isInside } from "../../media/scan/scan-folders.ts";
 import { syncFolder, type UploadPlace, uploadTarget } from "./upload-place.ts";
 
 const asFolder = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
