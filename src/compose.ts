@@ -1,5 +1,5 @@
 /**
- * The composition root: creates all parts in the order of their dependencies, and stops them. `launcher`, `readers`, `api` and
+ * The composition root: creates all parts in the order of their dependencies, and stops them. `launchQueue`, `readers`, `api` and
  * `screen` are also used by parts that are created before them, in functions that run only after the start.
  */
 import { dirname, join } from "node:path";
@@ -17,11 +17,11 @@ import { messageOf } from "./core/errors.ts";
 import { type ChangeableLog, createLog, type Log } from "./core/log.ts";
 import { createLogRing, type LogRing } from "./core/log-ring.ts";
 import type { LocalSockets, OpenInputDevice } from "./core/operating-system.ts";
-import { createLauncher } from "./launch/launcher.ts";
+import { createLaunchQueue } from "./launch/launch-queue.ts";
 import { createAllowLaunch } from "./launch/rules/allow-patterns.ts";
 import { createPlayTime } from "./launch/rules/play-time.ts";
-import { createTapLauncher } from "./launch/rules/tap-launcher.ts";
-import { createSaveKeeper } from "./launch/saves/keeper.ts";
+import { createTapRules } from "./launch/rules/tap-rules.ts";
+import { createSaveKeeper } from "./launch/saves/save-keeper.ts";
 import { createMapper } from "./mappings/mapper.ts";
 import { knownSystems, systemFault } from "./media/known-systems.ts";
 import { createMediaWithSticks } from "./media/sticks/stick-library.ts";
@@ -125,7 +125,7 @@ async function startParts(base: Base): Promise<number> {
     readers: () => readers,
     pair: () => pairOnScreen({ pairing, screen, place: offer.describe }),
   });
-  const { launcher, playTime, saves, devices } = playback;
+  const { launchQueue, playTime, saves, devices } = playback;
   let mqtt: Mqtt | undefined;
   const services = createServices({
     ...{ ...base, ...playback, ...access, pairing: offer, fingerprint },
@@ -135,7 +135,7 @@ async function startParts(base: Base): Promise<number> {
     mqtt: () => mqtt,
   });
   const descriptors = createDescriptors();
-  const metrics = await countMetrics(base, { services, descriptors, launcher });
+  const metrics = await countMetrics(base, { services, descriptors, launchQueue });
   // The API listens before the readers start, so that a port in use ends the start before any device is touched.
   const serving = serveApi({
     ...{ ...base, ...access, services, descriptors, metrics, pairing, tls, page: pageFile },
@@ -147,8 +147,8 @@ async function startParts(base: Base): Promise<number> {
     allowLaunch: createAllowLaunch(() => config().api.allowLaunch, log),
   });
   const api = stops.add("connections", await serving);
-  const launching = createTapLauncher({
-    ...{ bus, clock, log, launcher, readers: config().readers },
+  const launching = createTapRules({
+    ...{ bus, clock, log, launchQueue, readers: config().readers },
     requesterOf: (token) => readers.requesterOf(token),
   });
   stops.add("launching", launching);
@@ -200,7 +200,7 @@ async function createAccess(
   return { tls, fingerprint, access, pairing, offer };
 }
 
-/** The launcher and what it plays from. */
+/** The launch queue and what it plays from. */
 async function createPlayback(
   base: Base,
   later: { readonly readers: () => Readers; readonly pair: () => Promise<void> },
@@ -226,7 +226,7 @@ async function createPlayback(
   const uploads = stops.add("uploads", createUploadService({ ...base, media, folders }));
   const playTime = createPlayTime({
     ...{ bus, clock, log, store: store.playTimes, limits: () => config().playtime },
-    stopMedia: (why) => launcher.stopMedia(why),
+    stopMedia: (why) => launchQueue.stopMedia(why),
   });
   stops.add("play time", playTime);
   const devices = stops.add("devices", createDevices({ ...base, ...later }));
@@ -234,7 +234,7 @@ async function createPlayback(
     ...{ home: () => config().retroarch.saves, memory: base.savesMemory, clock, log },
   });
   stops.add("saves", saves);
-  const launcher = createLauncher({
+  const launchQueue = createLaunchQueue({
     ...{ config, bus, clock, log, saves, closed, media, sticks: media.sticks, devices },
     history: store.history,
     lastMedia: store.lastMedia,
@@ -243,43 +243,43 @@ async function createPlayback(
     map: mapper.map,
     refusal: playTime.refusal,
   });
-  stops.add("players", launcher);
+  stops.add("players", launchQueue);
   stops.add("play history", keepPlays(bus, store.plays));
-  return { cards, mapper, media, uploads, closed, playTime, devices, saves, launcher };
+  return { cards, mapper, media, uploads, closed, playTime, devices, saves, launchQueue };
 }
 
 interface Running extends Awaited<ReturnType<typeof createPlayback>> {
   readonly access: ClientAccess;
   readonly api: ApiServer;
-  readonly launching: ReturnType<typeof createTapLauncher>;
+  readonly launching: ReturnType<typeof createTapRules>;
   readonly readers: Readers;
 }
 
 /** Applies changes of the settings, and of clients and their roles, to the running parts. */
 function followSettings(
   { settings, log, clock, store, stops }: Base,
-  { launcher, playTime, media, access, api, launching, readers }: Running,
+  { launchQueue, playTime, media, access, api, launching, readers }: Running,
 ): void {
   /** Ends all that a client has under way. */
   const expel = (id: string) => {
     api.cutClient(id);
     readers.withdraw(({ client }) => client === id);
-    launcher.revoke(id);
+    launchQueue.revoke(id);
   };
   access.onChanged(expel);
   stops.add("media folders", followFolders(media.main, settings, { clock, log }));
-  stops.add("USB sticks", followSticks({ media, settings, launcher, clock }));
+  stops.add("USB sticks", followSticks({ media, settings, launchQueue, clock }));
   settings.onChange((now, before) => {
     log.configure(now.log);
     renewSpare();
     api.review();
-    launcher.review();
+    launchQueue.review();
     if (before.api.allowV1Clients && !now.api.allowV1Clients)
       for (const { id } of store.v1Clients.list()) expel(id);
     launching.configure(now.readers);
     playTime.configure();
     if (now.audio.volumeMax < before.audio.volumeMax)
-      launcher.holdVolume().catch((error) => log.warn("players", messageOf(error)));
+      launchQueue.holdVolume().catch((error) => log.warn("players", messageOf(error)));
     readers.reconfigure(now.readers).catch((error) => log.error("readers", messageOf(error)));
   });
 }

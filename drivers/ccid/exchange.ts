@@ -14,7 +14,7 @@ import {
   encodeCcid,
   statusOf,
 } from "../protocol/ccid.ts";
-import { toldCcid } from "../protocol/log-redaction.ts";
+import { ccidLogText } from "../protocol/log-redaction.ts";
 import type { Attempt, CcidAnswer, CcidOrder } from "./order.ts";
 import { createRecovery } from "./recovery.ts";
 
@@ -52,7 +52,7 @@ export function createCcid({ link, slot, log, prepare }: CcidOptions) {
         readerFaults.badFrames += 1;
         log.debug("ccid", "noise", { bytes: cut.bytes, why: cut.why });
       }
-      if (log.debugging && cut.kind === "message") log.debug("ccid", `< ${toldCcid(cut.message)}`);
+      if (log.debugging && cut.kind === "message") log.debug("ccid", `< ${ccidLogText(cut.message)}`);
       if (cut.kind === "message" && isAnswer(cut.message, { slot, sequence, type: expected }))
         return cut.message;
     }
@@ -61,7 +61,7 @@ export function createCcid({ link, slot, log, prepare }: CcidOptions) {
   const attempt: Attempt = async ({ type, data, timeoutMs = answerTimeoutMs, accepts = () => true }) => {
     sequence = (sequence + 1) & 0xff;
     const message = encodeCcid(type, slot, sequence, data);
-    if (log.debugging) log.debug("ccid", `> ${toldCcid({ type, data: data ?? new Uint8Array() })}`);
+    if (log.debugging) log.debug("ccid", `> ${ccidLogText({ type, data: data ?? new Uint8Array() })}`);
     await link.bulkOut(message, sendTimeoutMs);
     for (let extensions = 0; extensions <= ccidExtensionsMax; extensions++) {
       const answer = await receive(answerTo(type), timeoutMs);

@@ -8,7 +8,7 @@ import { spacedHex } from "../../src/core/hex.ts";
 import type { Log } from "../../src/core/log.ts";
 import { readerFaults } from "../../src/core/reader-faults.ts";
 import { type ByteLink, readerGone } from "../io/links.ts";
-import { toldChip } from "../protocol/log-redaction.ts";
+import { chipLogText } from "../protocol/log-redaction.ts";
 import { chipToHost } from "../protocol/pn532-commands.ts";
 import { ackFrame, type Cut, createFrameCutter, encodeFrame, nackFrame } from "../protocol/pn532-frame.ts";
 
@@ -50,7 +50,7 @@ export function createChip(link: ByteLink, clock: Clock, log: Log) {
 
   const send = (bytes: Uint8Array, payload?: Uint8Array) => {
     if (log.debugging)
-      log.debug("pn532", `> ${payload === undefined ? spacedHex(bytes) : toldChip(payload)}`);
+      log.debug("pn532", `> ${payload === undefined ? spacedHex(bytes) : chipLogText(payload)}`);
     // A line that takes no bytes is reported by `onGone`, or shows as a missing ACK.
     return link.write(bytes).catch(() => {});
   };
@@ -196,5 +196,5 @@ export function createChip(link: ByteLink, clock: Clock, log: Log) {
 
 function tell(cut: Cut, log: Log): void {
   if (cut.kind === "noise") log.debug("pn532", "noise", { bytes: cut.bytes, why: cut.why });
-  else log.debug("pn532", `< ${cut.kind === "frame" ? toldChip(cut.payload) : cut.kind}`);
+  else log.debug("pn532", `< ${cut.kind === "frame" ? chipLogText(cut.payload) : cut.kind}`);
 }

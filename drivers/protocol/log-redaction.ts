@@ -11,15 +11,15 @@ const statusBytes = 2;
 const chipCodes: readonly number[] = [0xd4, 0xd5]; // UM0701-02, 6.2.1.1: TFI, from and to the host.
 const padAnswer = 0x55;
 
-function told(bytes: Uint8Array, shown: number): string {
+function redacted(bytes: Uint8Array, shown: number): string {
   const hidden = bytes.length - shown;
   if (hidden <= 0) return spacedHex(bytes);
   return `${spacedHex(bytes.subarray(0, shown))} +${hidden} of the tag's`.trimStart();
 }
 
 /** The content of a PN532's frame: TFI, code and data. */
-export function toldChip(payload: Uint8Array): string {
-  return told(payload, shownOfChip(payload));
+export function chipLogText(payload: Uint8Array): string {
+  return redacted(payload, shownOfChip(payload));
 }
 
 /** The number of bytes to show: of a command to the tag its code and its address, of the answer its status. */
@@ -32,24 +32,24 @@ function shownOfChip([, code = 0]: Uint8Array): number {
 }
 
 /** A message of a CCID reader, in either direction: its type and its data, with the PN532's content if it carries one. */
-export function toldCcid({ type, data }: Pick<CcidMessage, "type" | "data">): string {
+export function ccidLogText({ type, data }: Pick<CcidMessage, "type" | "data">): string {
   return data.length === 0
     ? spacedHex(Uint8Array.of(type))
-    : `${spacedHex(Uint8Array.of(type))}: ${toldData(type, data)}`;
+    : `${spacedHex(Uint8Array.of(type))}: ${dataLogText(type, data)}`;
 }
 
-function toldData(type: number, data: Uint8Array): string {
+function dataLogText(type: number, data: Uint8Array): string {
   const isOut = type === ccidOut.block || type === ccidOut.escape;
   const isIn = type === ccidIn.block || type === ccidIn.escape;
   if (!isOut && !isIn) return spacedHex(data);
   const before = isOut ? apduHeaderBytes : 0;
   const chip = data.subarray(before);
-  if (chipCodes.includes(chip[0] ?? 0)) return told(data, before + shownOfChip(chip));
+  if (chipCodes.includes(chip[0] ?? 0)) return redacted(data, before + shownOfChip(chip));
   // Two bytes alone are the status of an APDU (ISO/IEC 7816-4, 5.6).
-  return told(data, isIn && data.length <= statusBytes ? statusBytes : before);
+  return redacted(data, isIn && data.length <= statusBytes ? statusBytes : before);
 }
 
 /** A report of the Toy Pad; of an answer only the number of its command and its status. */
-export function toldPad(report: Uint8Array): string {
-  return report[0] === padAnswer ? told(report, 4) : spacedHex(report);
+export function padLogText(report: Uint8Array): string {
+  return report[0] === padAnswer ? redacted(report, 4) : spacedHex(report);
 }

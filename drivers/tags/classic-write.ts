@@ -21,7 +21,7 @@ import {
 import { planAreaWrite, type UnitWrite } from "../protocol/tlv.ts";
 import { type ClassicCard, classicCard, contentOfCard, keys, readCardBlocks } from "./classic-read.ts";
 import type { ClassicKey, Tag, TypeATarget } from "./tag-channel.ts";
-import { mismatch, patiently, refusals, taken, tooSmall } from "./write-failures.ts";
+import { mismatch, refusals, taken, tooSmall, withRetries } from "./write-failures.ts";
 
 const triesMax = 3;
 const dataKeys: readonly ClassicKey[] = [keys.ndef, keys.transportB, keys.transport];
@@ -208,9 +208,9 @@ async function openAny(card: ClassicCard, sector: number, wanted: readonly Class
   return key;
 }
 
-/** As `patiently`; throws if the card cannot be read. */
+/** As `withRetries`; throws if the card cannot be read. */
 async function untilRead<T>(card: ClassicCard, read: () => Promise<T | undefined>): Promise<T> {
-  const result = await patiently(card, read);
+  const result = await withRetries(card, read);
   if (result === undefined) throw refusals.unreadable();
   return result;
 }

@@ -9,7 +9,7 @@ import { containerOf, contentOf, layoutOf, pageBytes, type TagVersion } from "..
 import { type PageWrite, planWrite, type Type2Image } from "../protocol/type2-write-plan.ts";
 import type { Tag } from "./tag-channel.ts";
 import { askVersion, isSizeOfLegoToy, readLegoIdentity, readSome, type VersionedTag } from "./type2-read.ts";
-import { mismatch, patiently, refusals, taken, tooSmall } from "./write-failures.ts";
+import { mismatch, refusals, taken, tooSmall, withRetries } from "./write-failures.ts";
 
 const headerPages = 4;
 
@@ -94,7 +94,7 @@ function unreadable({ version }: VersionedTag): Error {
 async function readMemory(asked: VersionedTag, from: number, pages: number): Promise<Uint8Array | undefined> {
   const read = new Uint8Array(pages * pageBytes);
   for (let done = 0; done < pages; ) {
-    const some = await patiently(asked.tag, () => readSome(asked, from + done, pages - done));
+    const some = await withRetries(asked.tag, () => readSome(asked, from + done, pages - done));
     if (some === undefined) return undefined;
     read.set(some, done * pageBytes);
     done += some.length / pageBytes;
@@ -105,7 +105,7 @@ async function readMemory(asked: VersionedTag, from: number, pages: number): Pro
 async function writePage(tag: Tag, { page, bytes }: PageWrite): Promise<void> {
   // If only the tag's answer was lost, it is written once more, which does no harm.
   const put = async () => ((await tag.write(page, bytes)) ? true : undefined);
-  if ((await patiently(tag, put)) === undefined)
+  if ((await withRetries(tag, put)) === undefined)
     throw writeFailed("locked", `the tag refused to be written, at page ${page}. Use another one`);
 }
 

@@ -32,7 +32,7 @@ import {
   writeBlock,
 } from "../protocol/type3-tag.ts";
 import { type FelicaTarget, sightingOfMessage, sightingWithout, type Tag } from "./tag-channel.ts";
-import { mismatch, patiently, refusals, tooSmall } from "./write-failures.ts";
+import { mismatch, refusals, tooSmall, withRetries } from "./write-failures.ts";
 
 const triesMax = 3;
 const blocksPerReadMax = 4; // The maximum of a FeliCa Lite-S (user's manual, 4.2).
@@ -89,7 +89,7 @@ async function readOnce(system: NdefSystem, target: FelicaTarget): Promise<Sight
 
 /** Writes `message`, formats a new card first, and resolves once it was read back equal. */
 export async function writeType3(tag: Tag, message: Uint8Array, force: boolean): Promise<void> {
-  const known = await patiently(tag, () => idmIn(tag, ndefSystem));
+  const known = await withRetries(tag, () => idmIn(tag, ndefSystem));
   const found = known === undefined ? undefined : await attributesOn({ tag, idm: known });
   const { system, first, attributes } = found ?? (await format(tag, message, force));
   if (!attributes.isWritable) throw refusals.locked();
@@ -108,7 +108,7 @@ export async function writeType3(tag: Tag, message: Uint8Array, force: boolean):
   }
   if (!(await holds(system, attributes, message))) throw mismatch();
   await put(system, 0, written);
-  const last = await patiently(tag, () => read(system, 0, 1));
+  const last = await withRetries(tag, () => read(system, 0, 1));
   if (last !== undefined && toHex(last) === toHex(written)) return;
   // The written message differs, so it is made invalid and never launched. Best effort: the tag may be gone.
   await put(system, 0, draft).catch(() => {});
@@ -123,7 +123,7 @@ interface Formatted {
 
 /** Undefined if the tag has none yet. */
 async function attributesOn(system: NdefSystem): Promise<Formatted | undefined> {
-  const first = await patiently(system.tag, () => read(system, 0, 1));
+  const first = await withRetries(system.tag, () => read(system, 0, 1));
   if (first === undefined) throw refusals.unreadable();
   // If the write of this block was torn, only its state and its sum are wrong, so the sum is not required.
   const attributes = parseAttributes(first) ?? parseAttributes(withSum(first.slice()));
@@ -146,7 +146,7 @@ async function put({ tag, idm }: NdefSystem, block: number, bytes: Uint8Array): 
     const answer = await tag.transceive?.(writeBlock(idm, block, bytes));
     return answer !== undefined && isWritten(answer) ? true : undefined;
   };
-  if ((await patiently(tag, write)) === undefined) throw refusals.locked();
+  if ((await withRetries(tag, write)) === undefined) throw refusals.locked();
 }
 
 async function readMessage(
@@ -171,7 +171,7 @@ async function readRange(system: NdefSystem, from: number, blocks: number, perRe
 }
 
 async function holds(system: NdefSystem, attributes: Attributes, message: Uint8Array): Promise<boolean> {
-  const read = await patiently(system.tag, () => readMessage(system, attributes, message.length));
+  const read = await withRetries(system.tag, () => readMessage(system, attributes, message.length));
   return read !== undefined && toHex(read) === toHex(message);
 }
 
@@ -207,7 +207,7 @@ async function lookForLite(tag: Tag): Promise<Lite | undefined> {
  * holds data and `force` is false; and, before anything is written, if `message` does not fit.
  */
 async function format(tag: Tag, message: Uint8Array, force: boolean): Promise<Formatted> {
-  const lite = await patiently(tag, () => lookForLite(tag));
+  const lite = await withRetries(tag, () => lookForLite(tag));
   if (lite === undefined) throw refusals.unreadable();
   if (lite.kind === "none") throw refusals.card();
   const { idm, configuration } = lite;
@@ -239,6 +239,6 @@ async function pollLite(tag: Tag): Promise<Uint8Array | undefined> {
 /** Writes a block of a Lite and reads it back. */
 async function putChecked(system: NdefSystem, block: number, bytes: Uint8Array): Promise<void> {
   await put(system, block, bytes);
-  const told = await patiently(system.tag, () => read(system, block, 1));
+  const told = await withRetries(system.tag, () => read(system, block, 1));
   if (told === undefined || !told.every((byte, index) => byte === bytes[index])) throw mismatch();
 }

@@ -24,7 +24,7 @@ import {
   updateBinary,
 } from "../protocol/type4-tag.ts";
 import { isoDepType, sightingOfMessage, sightingWithout, type Tag, type TypeATarget } from "./tag-channel.ts";
-import { mismatch, patiently, refusals, taken, tooSmall } from "./write-failures.ts";
+import { mismatch, refusals, taken, tooSmall, withRetries } from "./write-failures.ts";
 
 const triesMax = 3;
 // One answer that holds most messages with their length; a longer one takes a second command.
@@ -92,7 +92,7 @@ export async function writeType4(
     const seen = await openMessageFile(tag);
     return seen.kind === "failed" ? undefined : seen;
   };
-  const content = await patiently(tag, open);
+  const content = await withRetries(tag, open);
   if (content === undefined) throw refusals.unreadable();
   if (content.kind === "none") throw await foreignCard(tag, target, force);
   const { container } = content;
@@ -150,10 +150,10 @@ async function put({ tag }: OpenFile, offset: number, bytes: Uint8Array): Promis
   if ((await again(tag, write)) === undefined) throw refusals.locked();
 }
 
-/** As `patiently`, with the file selected again, because a new selection of the tag drops the selected file. */
+/** As `withRetries`, with the file selected again, because a new selection of the tag drops the selected file. */
 function again<T>(tag: Tag, run: () => Promise<T | undefined>): Promise<T | undefined> {
   let isFirst = true;
-  return patiently(tag, async () => {
+  return withRetries(tag, async () => {
     if (!isFirst && (await openMessageFile(tag)).kind !== "container") return undefined;
     isFirst = false;
     return run();

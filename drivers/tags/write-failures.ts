@@ -5,7 +5,7 @@ import type { Tag } from "./tag-channel.ts";
 const triesMax = 3;
 
 /** Retries an exchange; undefined if the tag is present and refused each time. Throws `gone` if it left. */
-export async function patiently<T>(
+export async function withRetries<T>(
   tag: Pick<Tag, "reselect">,
   run: () => Promise<T | undefined>,
 ): Promise<T | undefined> {

@@ -4,7 +4,7 @@ import type { Log } from "../../src/core/log.ts";
 import { readerFaults } from "../../src/core/reader-faults.ts";
 import type { Signal } from "../../src/readers/driver.ts";
 import type { HidLink } from "../io/links.ts";
-import { toldPad } from "../protocol/log-redaction.ts";
+import { padLogText } from "../protocol/log-redaction.ts";
 import {
   encodeCommand,
   type PadReport,
@@ -31,7 +31,7 @@ export function createPad(link: HidLink, clock: Clock, log: Log) {
   let turn: Promise<unknown> = Promise.resolve();
 
   link.onReport((bytes) => {
-    if (log.debugging) log.debug("toypad", "received", { path: link.path, bytes: toldPad(bytes) });
+    if (log.debugging) log.debug("toypad", "received", { path: link.path, bytes: padLogText(bytes) });
     const report = parsePadReport(bytes);
     if (report.kind === "noise") readerFaults.badFrames += 1;
     else if (report.kind === "tag") onTag(report);

@@ -13,7 +13,7 @@ import {
 } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { Descriptors } from "../core/operating-system.ts";
-import { type AdmissionOptions, createAdmission } from "./admission/admit.ts";
+import { type AdmissionOptions, createAdmission } from "./admission/admission.ts";
 import { createRemoteLimits } from "./admission/connection-pool.ts";
 import {
   type Handlers,

@@ -71,7 +71,7 @@ export function createSockets(parts: SocketParts) {
     if (anonymous.has(remote)) answerBudget.spend(message.length);
   };
   /** Opens the socket for requests; `send` takes the answers. */
-  const admit = (
+  const openFor = (
     socket: Socket,
     who: Pick<CallerSession, "grant" | "from" | "resultFor">,
     send: (text: string) => void,
@@ -106,7 +106,7 @@ export function createSockets(parts: SocketParts) {
         unsealed.trust(address);
         const granted = grantOf(clientId);
         const grant = () => (isAdmitted() ? granted() : "none");
-        admit(socket, { grant, from: { address, client: clientId }, resultFor }, sealed.send);
+        openFor(socket, { grant, from: { address, client: clientId }, resultFor }, sealed.send);
       },
       onPayload(text) {
         // A client of version 1 seals its heartbeat, too.
@@ -175,7 +175,7 @@ export function createSockets(parts: SocketParts) {
       const { address, access, isPrivate, grant, client, isV1App } = socket.data;
       const isOpen = isPrivate && !isV1App;
       connections.take(address);
-      if (isOpen) admit(socket, { grant, from: { address, client } }, (text) => say(socket, text));
+      if (isOpen) openFor(socket, { grant, from: { address, client } }, (text) => say(socket, text));
       if (access === "device") return;
       const remote = {
         address,

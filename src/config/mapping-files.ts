@@ -22,7 +22,7 @@ export type MappingFiles = ReturnType<typeof createMappingFiles>;
 export interface MappingJudge {
   readonly check: MappingCheck;
   /** Why these mappings exceed a limit together, as a sentence; undefined if they do not. */
-  admit(mappings: readonly MappingParams[]): string | undefined;
+  excessOf(mappings: readonly MappingParams[]): string | undefined;
 }
 
 interface MappingFilesOptions {
@@ -133,7 +133,7 @@ async function readAll(reading: Reading): Promise<Map<string, ReadFile>> {
     }
     try {
       const mappings = await readOne(reading, file);
-      const why = judge.admit([...admitted, ...mappings]);
+      const why = judge.excessOf([...admitted, ...mappings]);
       if (why !== undefined) throw new Error(why);
       files.set(name, { mark, mappings });
       admitted.push(...mappings);

@@ -10,9 +10,9 @@ import type { LatestVersion, UpdateServer } from "../core/device-shapes.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
+import { backoffMs } from "./backoff.ts";
 import { type Deployment, type Feedback, feedbackOf, readCancel, readDeployment, readPoll } from "./ddi.ts";
 import type { Moment } from "./idleness.ts";
-import { pauseMs } from "./pauses.ts";
 import {
   type Account,
   accountReader,
@@ -168,7 +168,7 @@ export function followHawkbit(parts: HawkbitParts) {
       faults.work = messageOf(error);
       log.warn("fleet", "the update is tried again later", { action: id, why: faults.work });
       work = undefined;
-      resting = clock.after(pauseMs(failures.works, hawkbitPausesMs, random), () => {
+      resting = clock.after(backoffMs(failures.works, hawkbitPausesMs, random), () => {
         resting = undefined;
         wake();
       });
@@ -203,7 +203,7 @@ export function followHawkbit(parts: HawkbitParts) {
       failures.polls += 1;
       faults.poll = messageOf(error);
       if (!ending.signal.aborted) log.warn("fleet", "hawkBit is asked again later", { why: faults.poll });
-      return pauseMs(failures.polls, hawkbitPausesMs, random);
+      return backoffMs(failures.polls, hawkbitPausesMs, random);
     }
   };
   const follow = async () => {

@@ -30,7 +30,7 @@ interface MetricsParts extends CountingParts {
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Counts until disposed. It must be made before the launcher of taps, so that it hears each tap first. */
+/** Counts until disposed. It must be made before the rules of taps, so that it hears each tap first. */
 export function createMetrics(parts: MetricsParts) {
   const counting = countEvents(parts);
   return {

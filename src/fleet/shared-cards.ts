@@ -103,8 +103,8 @@ export async function openSharedCards({
       log.warn("cards", "the bundle of the server is not in use", { why });
     }
     // A minute after the first failure, and twice as long after each further one.
-    const pauseMs = failures === 0 ? hourMs : Math.min(hourMs, minuteMs * 2 ** (failures - 1));
-    wait(pauseMs * (0.8 + 0.4 * random()));
+    const backoffMs = failures === 0 ? hourMs : Math.min(hourMs, minuteMs * 2 ** (failures - 1));
+    wait(backoffMs * (0.8 + 0.4 * random()));
   };
   const wait = (ms: number) => {
     if (!ending.signal.aborted) timer = clock.after(ms, () => void lookAgain());

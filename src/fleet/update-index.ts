@@ -19,7 +19,7 @@ import type { LatestVersion, UpdateServer } from "../core/device-shapes.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { besideSystem } from "../system/tls-files.ts";
-import { pauseMs } from "./pauses.ts";
+import { backoffMs } from "./backoff.ts";
 import { accountReader, getJson, withoutIdentity } from "./server-requests.ts";
 import type { UpdateJob } from "./update-job.ts";
 
@@ -96,7 +96,7 @@ export function followIndex(parts: IndexParts) {
       fault = messageOf(error);
       if (!ending.signal.aborted)
         log.warn("fleet", "the index of updates is read again later", { why: fault });
-      return pauseMs(failures, indexPausesMs, random);
+      return backoffMs(failures, indexPausesMs, random);
     }
   };
   const follow = async () => {

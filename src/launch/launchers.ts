@@ -246,14 +246,14 @@ function specificity({ systems, extensions }: LauncherConfig): number {
  * extension, too.
  */
 function plays(launcher: AvailableLauncher, file: MediaFile): boolean {
-  const { path, system, toldSystem } = file;
+  const { path, system, ownSystem } = file;
   if (!playsIn(launcher, path, system)) return false;
-  if (toldSystem === undefined || launcher.extensions.length > 0) return true;
+  if (ownSystem === undefined || launcher.extensions.length > 0) return true;
   if (systemByName(system.id)?.extensions.includes(extensionOf(path)) === true) return true;
   // RetroArch chooses the core by the system alone if the launcher names no systems.
   const { kind, core, cores = noCores() } = launcher;
-  const hasCore = kind !== "retroarch" || coreFileOf(systemIdOf(toldSystem.id), core, cores) !== undefined;
-  return hasCore && playsIn(launcher, path, toldSystem);
+  const hasCore = kind !== "retroarch" || coreFileOf(systemIdOf(ownSystem.id), core, cores) !== undefined;
+  return hasCore && playsIn(launcher, path, ownSystem);
 }
 
 function playsIn(launcher: LauncherConfig, path: string, system: System): boolean {

@@ -5,9 +5,9 @@
 import { exists, readdir, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { failed, publicError, type ServiceError } from "../core/errors.ts";
+import { filterInSlices } from "../core/long-lists.ts";
 import { extensionOf, type MediaFolders, type System, uploadsFolder } from "../core/media.ts";
 import { noDescriptors } from "../core/operating-system.ts";
-import { filterInSlices } from "../core/slices.ts";
 import { type FileName, nameBytes, readable } from "../media/file-names.ts";
 import { kindOf, systemByFolder, systemByName, systemFault, systemOfFile } from "../media/known-systems.ts";
 import { closedNow } from "../system/closed-places.ts";
@@ -19,7 +19,7 @@ export interface MediaFile {
   readonly path: string;
   readonly system: System;
   /** The system by folder and extension, if the card names another one. */
-  readonly toldSystem?: System;
+  readonly ownSystem?: System;
   /** The name for people, if it is not that of the file: of a station. */
   readonly name?: string;
   /** The path in bytes, if it is not UTF-8. */
@@ -72,7 +72,7 @@ export async function findMediaFile(
     systemId === undefined || systemId === told.id ? undefined : namedByCard(systemId, folders, knownSystems);
   return {
     path,
-    ...(named === undefined ? { system: told } : { system: named, toldSystem: told }),
+    ...(named === undefined ? { system: told } : { system: named, ownSystem: told }),
     ...(typeof found === "string" ? {} : { bytes: found }),
   };
 }

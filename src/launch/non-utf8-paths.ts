@@ -3,7 +3,7 @@
  * same replacement.
  */
 import { readdir, realpath } from "node:fs/promises";
-import { filterInSlices } from "../core/slices.ts";
+import { filterInSlices } from "../core/long-lists.ts";
 import { type FileName, fileName, fsPath, joinNames, readable } from "../media/file-names.ts";
 
 /** Replaces bytes that are not UTF-8. */

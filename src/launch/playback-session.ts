@@ -13,7 +13,7 @@ import { createPlaylists } from "./playlist.ts";
 import { createScriptPorts, type PortParts } from "./ports/script-ports.ts";
 import { createHooks } from "./rules/hooks.ts";
 import { originNow } from "./run-context.ts";
-import type { SaveKeeper } from "./saves/keeper.ts";
+import type { SaveKeeper } from "./saves/save-keeper.ts";
 import { createStarting } from "./starting.ts";
 
 export interface SessionParts extends PortParts {

@@ -15,7 +15,7 @@ import type { PlayerChoice } from "./launchers.ts";
 import type { MediaFile } from "./media-file.ts";
 import { createPlayerVolume } from "./player-volume.ts";
 import type { Proof, RunContext } from "./run-context.ts";
-import type { SavedGame } from "./saves/keeper.ts";
+import type { SavedGame } from "./saves/save-keeper.ts";
 
 // While the service stops, these limits replace a longer grace.
 const closeGraceMs: Readonly<Record<PlayerKind, number>> = { process: 1000, mpv: 1000, retroarch: 5000 };

@@ -6,7 +6,7 @@ import type { PlayerChoice } from "./launchers.ts";
 import type { MediaFile } from "./media-file.ts";
 import type { Playing } from "./playing.ts";
 import type { Proof, RunContext } from "./run-context.ts";
-import type { SaveKeeper } from "./saves/keeper.ts";
+import type { SaveKeeper } from "./saves/save-keeper.ts";
 
 export type Starting = ReturnType<typeof createStarting>;
 
@@ -24,7 +24,7 @@ export function createStarting(
     if (why !== undefined) throw publicError("forbidden", why);
   };
   const startWith = async (file: MediaFile, choice: PlayerChoice, run: RunContext) => {
-    const game = choice.kind === "retroarch" ? await saves?.bring(file.path) : undefined;
+    const game = choice.kind === "retroarch" ? await saves?.prepare(file.path) : undefined;
     try {
       run.signal.throwIfAborted();
       return playing.start(file, choice, run, game);

@@ -41,7 +41,7 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
   lookup.put(new Map(kept.map((mapping) => [mapping.id, mapping])));
   const judge: MappingJudge = {
     check: (params) => checkMapping(params, regexes),
-    admit: tooManyInFiles,
+    excessOf: tooManyInFiles,
   };
   await files.start(judge, lookup.putFiles);
 

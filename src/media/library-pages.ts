@@ -2,8 +2,8 @@
 import * as v from "valibot";
 import { publicError, ServiceError } from "../core/errors.ts";
 import { browseCursorCharsMax, tagsPerTypeMax } from "../core/limits.ts";
+import { nextTurn } from "../core/long-lists.ts";
 import type { BrowseQuery, Media, MediaTag } from "../core/media.ts";
-import { nextTurn } from "../core/slices.ts";
 import { systemOf } from "./index/answers.ts";
 import { fold } from "./index/fold.ts";
 import { compareKeys, type FoldedKey, foldedKey, keyOfMedia, type NameKey } from "./index/folder.ts";

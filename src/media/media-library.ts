@@ -221,14 +221,14 @@ export function createTeller(
   const newsOf = ({ indexing, optimizing, currentStep, totalMedia }: IndexStatus) =>
     JSON.stringify([indexing, optimizing, currentStep, totalMedia]);
   let last = "";
-  let toldMs = -Infinity;
+  let emittedMs = -Infinity;
   return () => {
     const now = status();
     const news = newsOf(now);
-    const sinceMs = clock.now() - toldMs;
+    const sinceMs = clock.now() - emittedMs;
     // A clock that was set back must not suppress reports.
     if (news === last && now.indexing && sinceMs >= 0 && sinceMs < 1000 / tellsPerSecondMax) return;
-    [last, toldMs] = [news, clock.now()];
+    [last, emittedMs] = [news, clock.now()];
     emit(now);
   };
 }

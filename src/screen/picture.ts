@@ -81,7 +81,7 @@ const withoutText = /^(the tag is (blank|not formatted)|there is no text on this
 const withoutStick = /: it is on the USB stick (.*), which is not plugged in$/;
 const stickRemoved = /^the USB stick (.*) was removed$/;
 
-// The sentences of src/launch/launcher.ts.
+// The sentences of src/launch/launch-queue.ts.
 const onPurpose = /^(it was stopped|another card took over)$/;
 
 /** Undefined if no message is needed, because it was ended on purpose. */

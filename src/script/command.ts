@@ -77,7 +77,7 @@ export interface PlaylistPorts {
   goTo(place: number): Promise<void>;
 }
 
-/** All that commands may act on; the launcher builds one for each script. */
+/** All that commands may act on; the launch queue builds one for each script. */
 export interface ScriptPorts {
   /** The values of the variables of expressions now. */
   facts(): Facts;

@@ -10,7 +10,7 @@ import type { UpdateServer } from "../core/device-shapes.ts";
 import type { Log } from "../core/log.ts";
 import type { ClosedPlaces } from "../core/media.ts";
 import type { SharedCards } from "../fleet/shared-cards.ts";
-import type { Launcher } from "../launch/launcher.ts";
+import type { LaunchQueue } from "../launch/launch-queue.ts";
 import { describeLaunchers, missingPrograms } from "../launch/launchers.ts";
 import { installedCores } from "../launch/ports/script-ports.ts";
 import type { PlayTimeLimiter } from "../launch/rules/play-time.ts";
@@ -36,7 +36,7 @@ interface ServiceSources
   readonly media: MediaWithSticks;
   /** Files and folders of the service. */
   readonly closed: ClosedPlaces;
-  readonly launcher: Launcher;
+  readonly launchQueue: LaunchQueue;
   readonly playTime: PlayTimeLimiter;
   readonly mapper: Mapper;
   readonly devices: Pick<AllDevices, "write" | "inputText">;
@@ -61,7 +61,7 @@ interface ServiceSources
 }
 
 export function createServices(sources: ServiceSources): Services {
-  const { launcher, playTime, mapper, devices, store, clock, settings, readers, mqtt } = sources;
+  const { launchQueue, playTime, mapper, devices, store, clock, settings, readers, mqtt } = sources;
   const { closed, dataFolder, savesFault, fingerprint, media, uploads, clients, pairByPin, audit, pairing } =
     sources;
   const { machine, updates } = createMachine(sources);
@@ -80,14 +80,14 @@ export function createServices(sources: ServiceSources): Services {
   return {
     platform,
     version: tapdeckVersion,
-    launch: (token, from) => launcher.launch(token, from),
-    stop: () => launcher.stop(),
-    confirm: () => launcher.confirm(),
+    launch: (token, from) => launchQueue.launch(token, from),
+    stop: () => launchQueue.stop(),
+    confirm: () => launchQueue.confirm(),
     playTime() {
       const state = playTime.state();
       return { ...state, limits: { ...state.limits, volumeMax: settings.current().audio.volumeMax } };
     },
-    playlist: () => launcher.playlist(),
+    playlist: () => launchQueue.playlist(),
     tokens: () => readers().tokens(),
     scan: (token, durationMs, readerId, requester) => readers().scan(token, durationMs, readerId, requester),
     history: (page) => store.history.list(page),
@@ -96,8 +96,8 @@ export function createServices(sources: ServiceSources): Services {
     write: (request, signal) => devices.write(request, signal),
     input: devices.inputText,
     cancelWrite: (readerId) => readers().cancel(readerId),
-    playback: () => launcher.playback(),
-    control: (action, caller) => launcher.control(action, requesterOf(caller)),
+    playback: () => launchQueue.playback(),
+    control: (action, caller) => launchQueue.control(action, requesterOf(caller)),
     launchers: () => describeLaunchers(settings.current().launchers, Bun.which, installedCores),
     health: createHealth({
       clock,
@@ -152,7 +152,7 @@ function createMachine(sources: ServiceSources) {
   const machine = sources.stops.add(
     "machine",
     createMachineControl({
-      ...{ ...sources, environment: process.env, pipe: 0, stopMedia: sources.launcher.stop },
+      ...{ ...sources, environment: process.env, pipe: 0, stopMedia: sources.launchQueue.stop },
       onUpdate: (state) => sources.bus.emit("device.updating", state),
     }),
   );

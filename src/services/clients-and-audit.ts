@@ -1,6 +1,6 @@
 /** Clients of both versions of the secure layer, their grants and bearer tokens, pairing by PIN, and the audit log. */
 import { timingSafeEqual } from "node:crypto";
-import type { BearerClient } from "../api/admission/admit.ts";
+import type { BearerClient } from "../api/admission/admission.ts";
 import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";

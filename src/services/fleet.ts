@@ -6,7 +6,7 @@ import type { Settings } from "../config/settings.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
 import type { Descriptors } from "../core/operating-system.ts";
-import type { Launcher } from "../launch/launcher.ts";
+import type { LaunchQueue } from "../launch/launch-queue.ts";
 import { cardOf } from "../launch/run-context.ts";
 import type { Mapper } from "../mappings/mapper.ts";
 import type { Environment } from "../system/folders.ts";
@@ -27,13 +27,13 @@ export async function countMetrics(
   parts: {
     readonly services: Services;
     readonly descriptors: Descriptors;
-    readonly launcher: Pick<Launcher, "cardOfMedia">;
+    readonly launchQueue: Pick<LaunchQueue, "cardOfMedia">;
   },
 ): Promise<(() => Promise<string>) | undefined> {
   if (!settings.current().api.metrics) return undefined;
   const { createMetrics } = await import("../fleet/metrics.ts");
-  const { services, descriptors, launcher } = parts;
-  const { cardOfMedia } = launcher;
+  const { services, descriptors, launchQueue } = parts;
+  const { cardOfMedia } = launchQueue;
   return stops.add(
     "metrics",
     createMetrics({

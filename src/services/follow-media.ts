@@ -5,7 +5,7 @@ import { mediaFolders } from "../config/shape.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import type { Launcher } from "../launch/launcher.ts";
+import type { LaunchQueue } from "../launch/launch-queue.ts";
 import type { MediaLibrary } from "../media/media-library.ts";
 import { indexWhenFree, watchMedia } from "../media/scan/indexer.ts";
 import { watchRemovable } from "../media/sticks/removable.ts";
@@ -66,13 +66,13 @@ export function followFolders(
 interface StickParts {
   readonly media: Pick<MediaWithSticks, "plug">;
   readonly settings: Settings;
-  readonly launcher: Pick<Launcher, "stopMediaIn">;
+  readonly launchQueue: Pick<LaunchQueue, "stopMediaIn">;
   readonly clock: Clock;
 }
 
 /** Adds USB sticks to the media while they are plugged in, and stops the player when its stick is removed. */
-export function followSticks({ media, settings, launcher, clock }: StickParts): Disposable {
-  const changed = (present: readonly string[]) => stopPlayersOn(launcher, media.plug(present));
+export function followSticks({ media, settings, launchQueue, clock }: StickParts): Disposable {
+  const changed = (present: readonly string[]) => stopPlayersOn(launchQueue, media.plug(present));
   const following = new DisposableStack();
   const watching = following.use(watchRemovable({ clock, changed }));
   const aim = () => watching.aim(settings.current().systems.removableFolders);
@@ -81,6 +81,6 @@ export function followSticks({ media, settings, launcher, clock }: StickParts): 
   return following;
 }
 
-export function stopPlayersOn(launcher: StickParts["launcher"], gone: readonly string[]): void {
-  for (const folder of gone) launcher.stopMediaIn(folder, `the USB stick ${basename(folder)} was removed`);
+export function stopPlayersOn(launchQueue: StickParts["launchQueue"], gone: readonly string[]): void {
+  for (const folder of gone) launchQueue.stopMediaIn(folder, `the USB stick ${basename(folder)} was removed`);
 }

@@ -16,7 +16,7 @@ import {
   positionsMax,
   scriptBytesMax,
 } from "../core/limits.ts";
-import { nextTurn } from "../core/slices.ts";
+import { nextTurn } from "../core/long-lists.ts";
 import { clipped } from "../core/text.ts";
 import type { MappingParams } from "../core/token.ts";
 import { backupPathOf } from "./backup.ts";

@@ -12,7 +12,7 @@ import { basename, dirname } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import { nextTurn } from "../core/slices.ts";
+import { nextTurn } from "../core/long-lists.ts";
 import { lengthOf, moveDurably, syncFolderAsync, writeBehind, writeDurably } from "./database-files.ts";
 import type { DurableWrites } from "./durable-writes.ts";
 import { migrations, versionOf } from "./migrations.ts";

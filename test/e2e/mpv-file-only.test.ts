@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { LauncherConfig } from "../../src/config/launcher-settings.ts";
-import { type Deck, makeDeck } from "../helpers/launcher-harness.ts";
+import { type Deck, makeDeck } from "../helpers/launch-harness.ts";
 import { run } from "../helpers/processes.ts";
 import { makeSound } from "../helpers/sound-file.ts";
 

@@ -7,7 +7,7 @@ import type { LauncherConfig } from "../../src/config/launcher-settings.ts";
 import { proofMs } from "../../src/launch/playing.ts";
 import { saveScreenshot } from "../../src/screen/screenshot.ts";
 import { defaultConfig } from "../helpers/defaults.ts";
-import { type Deck, type DeckOptions, makeDeck } from "../helpers/launcher-harness.ts";
+import { type Deck, type DeckOptions, makeDeck } from "../helpers/launch-harness.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { eventually, liveMembers } from "../helpers/processes.ts";
 import { makeSound } from "../helpers/sound-file.ts";
@@ -43,12 +43,14 @@ const sockets = () =>
 test("it plays, and reports its position and its length", async () => {
   await using deck = await mpvDeck();
   await deck.play("Audio/long.wav");
-  expect(await deck.launcher.playback()).toMatchObject({ mediaName: "long", playbackState: "playing" });
-  await eventually(async () => expect((await deck.launcher.playback())?.positionMs ?? 0).toBeGreaterThan(0));
-  const first = await deck.launcher.playback();
+  expect(await deck.launchQueue.playback()).toMatchObject({ mediaName: "long", playbackState: "playing" });
+  await eventually(async () =>
+    expect((await deck.launchQueue.playback())?.positionMs ?? 0).toBeGreaterThan(0),
+  );
+  const first = await deck.launchQueue.playback();
   expect(first?.durationMs).toBe(60_000);
   await eventually(async () =>
-    expect((await deck.launcher.playback())?.positionMs ?? 0).toBeGreaterThan(first?.positionMs ?? 0),
+    expect((await deck.launchQueue.playback())?.positionMs ?? 0).toBeGreaterThan(first?.positionMs ?? 0),
   );
 });
 
@@ -86,18 +88,18 @@ test("a launch has gone well at the first position that mpv shows, without three
   await deck.next("launch.finished");
   expect(deck.ends()).toEqual([true]);
   expect(deck.store.history.list({ limit: 1 })).toMatchObject([{ success: true, state: "done" }]);
-  expect(await deck.launcher.playback()).toMatchObject({ mediaName: "long", playbackState: "playing" });
+  expect(await deck.launchQueue.playback()).toMatchObject({ mediaName: "long", playbackState: "playing" });
 });
 
 test("it pauses, continues, and seeks to the place that a card names", async () => {
   await using deck = await mpvDeck();
   await deck.play("Audio/long.wav");
   expect(await deck.run("**control:pause||**control:seek,30")).toBe(true);
-  const at = async () => (await deck.launcher.playback())?.positionMs ?? 0;
+  const at = async () => (await deck.launchQueue.playback())?.positionMs ?? 0;
   // The audio that mpv has buffered for the sound device, a part of a second, is not counted yet.
   const isAt = (ms: number) => eventually(async () => expect(Math.abs((await at()) - ms)).toBeLessThan(1000));
   await isAt(30_000);
-  expect((await deck.launcher.playback())?.playbackState).toBe("paused");
+  expect((await deck.launchQueue.playback())?.playbackState).toBe("paused");
   for (const [place, ms] of [
     ["+10", 40_000],
     ["-15s", 25_000],
@@ -108,12 +110,12 @@ test("it pauses, continues, and seeks to the place that a card names", async () 
     await isAt(ms);
   }
   expect(await deck.run("**control:rewind||**control:toggle")).toBe(true);
-  await eventually(async () => expect((await deck.launcher.playback())?.playbackState).toBe("playing"));
+  await eventually(async () => expect((await deck.launchQueue.playback())?.playbackState).toBe("playing"));
   // mpv seeks a moment after it has taken the command.
   await eventually(async () => expect(await at()).toBeLessThan(14_000));
 });
 
-const volume = async (deck: Deck) => (await deck.launcher.playback())?.volume;
+const volume = async (deck: Deck) => (await deck.launchQueue.playback())?.volume;
 
 test("its volume is its own, and never beyond the owner's ceiling", async () => {
   await using deck = await mpvDeck();
@@ -126,14 +128,14 @@ test("its volume is its own, and never beyond the owner's ceiling", async () => 
   expect(await deck.run("**control:volume,+20||**control:mute")).toBe(true);
   expect(await volume(deck)).toBe(55);
   setCeiling(40);
-  await deck.launcher.holdVolume();
+  await deck.launchQueue.holdVolume();
   expect(await volume(deck)).toBe(40);
   expect(await deck.run("**volume:90")).toBe(true);
   expect(await volume(deck)).toBe(40);
   await deck.play("Audio/other.wav");
   await eventually(async () => expect(await volume(deck)).toBe(40));
   setCeiling(80);
-  await deck.launcher.control({ kind: "volume", change: { kind: "to", percent: 70 } });
+  await deck.launchQueue.control({ kind: "volume", change: { kind: "to", percent: 70 } });
   expect(await volume(deck)).toBe(70);
 });
 
@@ -143,9 +145,9 @@ test("a volume that was wanted is not lost at the next item, nor at the next lau
   await deck.play("**playlist.play:Audio/list.m3u");
   expect(await deck.run("**volume:10")).toBe(true);
   await deck.play("**playlist.next");
-  expect(await deck.launcher.playback()).toMatchObject({ mediaName: "other", volume: 10 });
+  expect(await deck.launchQueue.playback()).toMatchObject({ mediaName: "other", volume: 10 });
   await deck.play("**volume:20||Audio/long.wav");
-  expect(await deck.launcher.playback()).toMatchObject({ mediaName: "long", volume: 20 });
+  expect(await deck.launchQueue.playback()).toMatchObject({ mediaName: "long", volume: 20 });
 });
 
 test("a pause and its end are reported once each, and not as it begins to play", async () => {
@@ -180,7 +182,7 @@ test("it ends by itself, and nothing of it is left open", async () => {
   });
   await deck.next("launch.finished");
   expect(deck.ends()).toEqual([true]);
-  expect(await deck.launcher.playback()).toBeUndefined();
+  expect(await deck.launchQueue.playback()).toBeUndefined();
   await eventually(() => expect(sockets().length).toBeLessThanOrEqual(before));
 });
 
@@ -200,7 +202,7 @@ test("a crash is reported at any place of the film", async () => {
   await deck.next("launch.finished");
   process.kill(await deck.playerOf("Audio/long.wav"), "SIGSEGV");
   expect(await deck.next("media.stopped")).toMatchObject({ exitCode: null, reason: "failed" });
-  expect(deck.launcher.activeMedia()).toBeUndefined();
+  expect(deck.launchQueue.activeMedia()).toBeUndefined();
   expect(deck.ends()).toEqual([true]);
 });
 
@@ -255,12 +257,12 @@ test("the next item of a playlist is the next that plays, and a stop ends the pl
   await deck.file("Audio/list.m3u", "long.wav\nother.wav\n");
   await deck.play("**playlist.play:Audio/list.m3u");
   await deck.play("**control:next");
-  expect(deck.launcher.activeMedia()).toMatchObject({ mediaName: "other" });
-  await deck.launcher.control({ kind: "previous" });
-  expect(deck.launcher.activeMedia()).toMatchObject({ mediaName: "long" });
-  await deck.launcher.control({ kind: "stop" });
-  expect(deck.launcher.playlist()).toBeUndefined();
-  expect(deck.launcher.activeMedia()).toBeUndefined();
+  expect(deck.launchQueue.activeMedia()).toMatchObject({ mediaName: "other" });
+  await deck.launchQueue.control({ kind: "previous" });
+  expect(deck.launchQueue.activeMedia()).toMatchObject({ mediaName: "long" });
+  await deck.launchQueue.control({ kind: "stop" });
+  expect(deck.launchQueue.playlist()).toBeUndefined();
+  expect(deck.launchQueue.activeMedia()).toBeUndefined();
 });
 
 const filmMs = 700_000;
@@ -279,7 +281,7 @@ const isNear = (positionMs: number | undefined, ms: number, sinceMs: number) =>
   expect(positionMs ?? 0).toBeWithin(Math.max(1, ms - 2000), ms + 2000 + (performance.now() - sinceMs));
 /** mpv has played on from this position, at which it was at the time `sinceMs`. */
 const plays = (deck: Deck, ms: number, sinceMs: number) =>
-  eventually(async () => isNear((await deck.launcher.playback())?.positionMs, ms, sinceMs));
+  eventually(async () => isNear((await deck.launchQueue.playback())?.positionMs, ms, sinceMs));
 
 test("a long sound goes on where a stop, another card or the same card ended it, and where it paused", async () => {
   await using deck = await filmDeck();

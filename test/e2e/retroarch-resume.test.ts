@@ -12,7 +12,7 @@ import {
   retroArchSettings,
   untilPlaying,
 } from "../helpers/counting-games.ts";
-import { type Deck, makeDeck } from "../helpers/launcher-harness.ts";
+import { type Deck, makeDeck } from "../helpers/launch-harness.ts";
 import { type Counted, countedIn, makeCountingNesGame } from "../helpers/nes-games.ts";
 import { eventually, liveMembers, processOf } from "../helpers/processes.ts";
 import { startTapdeck } from "../helpers/tapdeck.ts";
@@ -60,7 +60,7 @@ test("another card, and the end of the service, write the state of what plays", 
   await deck.play("NES/Game.nes");
   await deck.play("NES/Other.nes");
   expect(existsSync(stateOf(deck.folder))).toBe(true);
-  await deck.launcher.close();
+  await deck.launchQueue.close();
   expect(await states(deck)).toContain("states/NES/Nestopia/Other.state.auto");
 });
 

@@ -75,7 +75,7 @@ test("games of one name in two systems have battery RAM each, and another card's
   await deck.play("NES/Game.nes");
   await deck.play("Homebrew/Game.nes");
   expect(await counted(home)).toMatchObject({ starts: 1 });
-  await deck.launcher.close();
+  await deck.launchQueue.close();
   expect(await counted(home, "Homebrew/Game.srm")).toMatchObject({ starts: 1, begunAt: 1 });
   expect(await readdir(memory)).toEqual([]);
 });

@@ -8,7 +8,7 @@ import { availableLaunchers } from "../../src/launch/launchers.ts";
 import { proofMs } from "../../src/launch/playing.ts";
 import { coreFolders, findCores } from "../../src/players/retroarch-cores.ts";
 import { defaultConfig } from "../helpers/defaults.ts";
-import { type Deck, type DeckOptions, makeDeck } from "../helpers/launcher-harness.ts";
+import { type Deck, type DeckOptions, makeDeck } from "../helpers/launch-harness.ts";
 import { makeNesGame } from "../helpers/nes-games.ts";
 import { eventually, liveMembers } from "../helpers/processes.ts";
 
@@ -56,12 +56,12 @@ async function portsOf(pid: number): Promise<readonly string[]> {
     .map((words) => `${words[0]} ${words[2]}`);
 }
 
-const state = async (deck: Deck) => (await deck.launcher.playback())?.playbackState;
+const state = async (deck: Deck) => (await deck.launchQueue.playback())?.playbackState;
 
 test("it starts with the core of the system, answers, pauses, goes on and stops", async () => {
   await using deck = await gameDeck();
   await deck.play("NES/Game.nes");
-  expect(await deck.launcher.playback()).toMatchObject({ systemId: "NES", playbackState: "playing" });
+  expect(await deck.launchQueue.playback()).toMatchObject({ systemId: "NES", playbackState: "playing" });
   expect(await deck.run("**control:pause")).toBe(true);
   expect(await state(deck)).toBe("paused");
   // A second request to pause does not resume the game.
@@ -70,9 +70,9 @@ test("it starts with the core of the system, answers, pauses, goes on and stops"
   expect(await deck.run("**control:toggle")).toBe(true);
   expect(await state(deck)).toBe("playing");
   await Promise.all([
-    deck.launcher.control({ kind: "pause" }),
-    deck.launcher.control({ kind: "pause" }),
-    deck.launcher.control({ kind: "resume" }),
+    deck.launchQueue.control({ kind: "pause" }),
+    deck.launchQueue.control({ kind: "pause" }),
+    deck.launchQueue.control({ kind: "resume" }),
   ]);
   expect(await state(deck)).toBe("playing");
   expect(deck.told("media.paused").length).toBe(deck.told("media.resumed").length);
@@ -107,7 +107,7 @@ test("it opens no port, whatever the owner's settings say", async () => {
   const open = ["network_cmd_enable", "network_remote_enable", "network_remote_enable_user_p1"];
   await deck.file("retroarch.cfg", settings + open.map((key) => `${key} = "true"\n`).join(""));
   await deck.play("NES/Game.nes");
-  expect(await deck.launcher.playback()).toMatchObject({ playbackState: "playing" });
+  expect(await deck.launchQueue.playback()).toMatchObject({ playbackState: "playing" });
   expect(await portsOf(await deck.playerOf("NES/Game.nes"))).toEqual([]);
 });
 

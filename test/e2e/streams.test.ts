@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { attackTest, startScene } from "../helpers/attack-scene.ts";
 import { startChromium } from "../helpers/chromium.ts";
 import { defaultConfig } from "../helpers/defaults.ts";
-import { type DeckOptions, makeDeck } from "../helpers/launcher-harness.ts";
+import { type DeckOptions, makeDeck } from "../helpers/launch-harness.ts";
 import { look, openPage, region } from "../helpers/page-visit.ts";
 import { eventually, run } from "../helpers/processes.ts";
 import { noReaders } from "../helpers/tapdeck.ts";
@@ -110,24 +110,26 @@ test("a web radio plays, with the names of station and song, until it is stopped
   using server = await serve();
   await using deck = await deckFor([`127.0.0.1:${server.port}`]);
   await deck.play(`${server.url}/radio`);
-  expect(deck.launcher.activeMedia()).toMatchObject({
+  expect(deck.launchQueue.activeMedia()).toMatchObject({
     ...{ mediaName: "Radio Éins", mediaPath: `${server.url}/radio`, systemId: "Audio", launcherId: "mpv" },
   });
   await eventually(async () =>
-    expect(await deck.launcher.playback()).toMatchObject({
+    expect(await deck.launchQueue.playback()).toMatchObject({
       playbackState: "playing",
       streamTitle: "It's Ünder - A Song",
     }),
   );
-  await eventually(async () => expect((await deck.launcher.playback())?.positionMs ?? 0).toBeGreaterThan(0));
+  await eventually(async () =>
+    expect((await deck.launchQueue.playback())?.positionMs ?? 0).toBeGreaterThan(0),
+  );
   expect(server.asked).toEqual(["/radio"]);
   // A station that sends faster than mpv plays waits: nothing but mpv's own cache takes more.
   const [station] = server.open;
   await eventually(async () =>
-    expect((await deck.launcher.playback())?.positionMs ?? 0).toBeGreaterThan(1500),
+    expect((await deck.launchQueue.playback())?.positionMs ?? 0).toBeGreaterThan(1500),
   );
   expect(station?.bytesWritten).toBeLessThan(32 * 1024 * 1024);
-  deck.launcher.stop();
+  deck.launchQueue.stop();
   await deck.next("media.stopped");
   await eventually(() => expect(server.open.size).toBe(0));
 });
@@ -136,7 +138,7 @@ test("an episode of a podcast plays to its end, also by a caller without trust",
   using server = await serve();
   await using deck = await deckFor(["127.0.0.1"]);
   const token = deck.token(`${server.url}/Episode%201.mp3`);
-  deck.launcher.launch(token, { trusted: false });
+  deck.launchQueue.launch(token, { trusted: false });
   expect(await deck.next("media.stopped")).toMatchObject({ mediaName: "Episode 1", exitCode: 0 });
 });
 

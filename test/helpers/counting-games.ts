@@ -4,7 +4,7 @@ import { expect } from "bun:test";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { LauncherConfig } from "../../src/config/launcher-settings.ts";
-import { type Deck, type DeckOptions, makeDeck } from "./launcher-harness.ts";
+import { type Deck, type DeckOptions, makeDeck } from "./launch-harness.ts";
 import { makeCountingNesGame } from "./nes-games.ts";
 import { eventually } from "./processes.ts";
 import { makePlace, type Running, readerConfig } from "./tapdeck.ts";

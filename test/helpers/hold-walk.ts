@@ -6,7 +6,7 @@
 import { createBus } from "../../src/bus.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Sighting } from "../../src/core/token.ts";
-import { createTapLauncher } from "../../src/launch/rules/tap-launcher.ts";
+import { createTapRules } from "../../src/launch/rules/tap-rules.ts";
 import { cardOf } from "../../src/launch/run-context.ts";
 import { removalDebounceMs } from "../../src/readers/driver.ts";
 import { createPresence, createTokens, type Presence } from "../../src/readers/presence.ts";
@@ -168,14 +168,14 @@ function createWorld(clock: ReturnType<typeof createManualClock>, model: Model) 
       wait = later(0, next);
     }
   };
-  const holding = createTapLauncher({
+  const holding = createTapRules({
     bus,
     clock,
     log: silentLog,
     readers: defaultConfig.readers,
     elapsedMs: clock.now,
     pauseMs,
-    launcher: {
+    launchQueue: {
       launch({ text }) {
         note(`launch ${text}`);
         launch(cards.find(({ name }) => name === text));

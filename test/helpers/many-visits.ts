@@ -49,14 +49,15 @@ const outcomes: string[] = new Array(list.length);
 let next = 0;
 await Promise.all(
   Array.from({ length: atOnce }, async () => {
-    for (let index = next++; index < list.length; index = next++) outcomes[index] = await patiently(index);
+    for (let index = next++; index < list.length; index = next++)
+      outcomes[index] = await visitUntilServed(index);
   }),
 );
 process.stdout.write(JSON.stringify(outcomes));
 process.exit(0);
 
-/** This test is not about rate limits. */
-async function patiently(index: number): Promise<string> {
+/** Repeats a visit that a rate limit refused, because this test is not about those. */
+async function visitUntilServed(index: number): Promise<string> {
   const visit = list[index];
   if (visit === undefined) throw new Error("no such visit");
   for (let tries = 0; ; tries++) {

@@ -6,7 +6,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { createSaveKeeper } from "../../src/launch/saves/keeper.ts";
+import { createSaveKeeper } from "../../src/launch/saves/save-keeper.ts";
 
 const [home = "", memory = ""] = process.argv.slice(2);
 const kept = join(home, "NES/Game.srm");
@@ -14,7 +14,7 @@ await mkdir(join(home, "NES"));
 await writeFile(kept, "old");
 const keeper = createSaveKeeper({ home: () => home, memory, clock: systemClock, log: silentLog });
 
-const game = await keeper.bring("/media/NES/Game.nes");
+const game = await keeper.prepare("/media/NES/Game.nes");
 if (game === undefined) throw new Error("no saves were brought");
 await writeFile(join(game.folder, "NES/Game.srm"), "new".padEnd(64 * 1024));
 const filler = join(home, "filler");
@@ -31,7 +31,7 @@ const full = {
 
 await rm(filler);
 // The next start of any game tries again.
-(await keeper.bring("/media/SNES/Other.sfc"))?.drop();
+(await keeper.prepare("/media/SNES/Other.sfc"))?.drop();
 await keeper.close();
 process.stdout.write(
   JSON.stringify({ full, after: { fault: keeper.fault(), bytes: (await readFile(kept)).length } }),

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createBus } from "../../src/bus.ts";
 import { createLog } from "../../src/core/log.ts";
-import { createLauncher } from "../../src/launch/launcher.ts";
-import { createTapLauncher } from "../../src/launch/rules/tap-launcher.ts";
+import { createLaunchQueue } from "../../src/launch/launch-queue.ts";
+import { createTapRules } from "../../src/launch/rules/tap-rules.ts";
 import type { Driver } from "../../src/readers/driver.ts";
 import { startReaders } from "../../src/readers/readers.ts";
 import { openStore } from "../../src/store/open.ts";
@@ -74,14 +74,14 @@ export async function startSoakService(
     readerEvents.removed += 1;
   });
   const parts = { bus, clock: time, log };
-  const launcher = createLauncher({
+  const launchQueue = createLaunchQueue({
     ...parts,
     config: () => config,
     history: store.history,
     map: () => undefined,
     elapsedMs: time.now,
   });
-  const holding = createTapLauncher({ ...parts, launcher, readers: config.readers, elapsedMs: time.now });
+  const holding = createTapRules({ ...parts, launchQueue, readers: config.readers, elapsedMs: time.now });
   const readers = startReaders({ ...parts, drivers, connect, detect: false });
   return {
     readers,
@@ -105,7 +105,7 @@ export async function startSoakService(
       await time.until(() => false, 5000);
       await closing;
       holding[Symbol.dispose]();
-      await launcher.close();
+      await launchQueue.close();
       store.close();
       await rm(folder, { recursive: true, force: true });
     },

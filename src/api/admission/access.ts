@@ -1,6 +1,6 @@
 /**
  * Decides which callers are admitted, and as what, by the address of the peer, and by Host and Origin. No header except
- * `Authorization` (admit.ts) raises what a caller may do. Each method names the right that it requires.
+ * `Authorization` (admission.ts) raises what a caller may do. Each method names the right that it requires.
  */
 import { hostname } from "node:os";
 import { addressBytes, isUnspecified } from "../../core/ip-address.ts";

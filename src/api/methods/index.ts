@@ -5,11 +5,11 @@ import type { Method, ParamsSchema, ResultOf, ResultSchema } from "../method.ts"
 import { backupMethods } from "./backup-methods.ts";
 import { clientMethods } from "./client-methods.ts";
 import { deviceMethods } from "./device-methods.ts";
-import { laterMethods } from "./later-methods.ts";
 import { launchMethods } from "./launch-methods.ts";
 import { libraryMethods } from "./library-methods.ts";
 import { mappingMethods } from "./mapping-methods.ts";
 import { mediaMethods } from "./media-methods.ts";
+import { playTimeLimitMethods } from "./play-time-limit-methods.ts";
 import { readerMethods } from "./reader-methods.ts";
 import { settingsMethods } from "./settings-methods.ts";
 import { tokenMethods } from "./token-methods.ts";
@@ -22,7 +22,7 @@ export const methods = [
   ...libraryMethods,
   ...uploadMethods,
   ...settingsMethods,
-  ...laterMethods,
+  ...playTimeLimitMethods,
   ...mappingMethods,
   ...readerMethods,
   ...clientMethods,

@@ -1,6 +1,6 @@
 /** The index of a file, opened for searches: the dictionary in memory, names and stored answers from the file. */
 import { join } from "node:path";
-import { nextTurn } from "../../core/slices.ts";
+import { nextTurn } from "../../core/long-lists.ts";
 import { IndexDamage, type MediaIndexFile, openMediaIndex } from "../../store/media-index-file.ts";
 import { foldedName } from "./fold.ts";
 import { createSearch, firstFrom, type IndexQuery, type SearchHits, type SearchSource } from "./search.ts";

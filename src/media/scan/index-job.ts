@@ -84,7 +84,7 @@ function walkAll(
   tell: (line: JobLine) => void,
 ): void {
   let complaints = 0;
-  let toldMs = performance.now();
+  let emittedMs = performance.now();
   scan(
     {
       folders,
@@ -92,8 +92,8 @@ function walkAll(
       known: old === undefined ? nothingKnown : knownOf(old),
       onSystem: (step) => tell({ kind: "system", files: found.files, ...step }),
       onFolder(files) {
-        if (performance.now() - toldMs < tellMs) return;
-        toldMs = performance.now();
+        if (performance.now() - emittedMs < tellMs) return;
+        emittedMs = performance.now();
         tell({ kind: "files", files });
       },
       onComplaint(place, why) {

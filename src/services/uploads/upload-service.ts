@@ -213,10 +213,10 @@ const tellMs = 250;
 
 /** Reports starts and ends at once, and the progress at most four times a second. */
 function createTeller(bus: Bus, clock: Clock) {
-  let toldMs = Number.NEGATIVE_INFINITY;
+  let emittedMs = Number.NEGATIVE_INFINITY;
   return (upload: Upload, state: "started" | "progress" | "finished" | "cancelled") => {
-    if (state === "progress" && Math.abs(clock.now() - toldMs) < tellMs) return;
-    toldMs = clock.now();
+    if (state === "progress" && Math.abs(clock.now() - emittedMs) < tellMs) return;
+    emittedMs = clock.now();
     bus.emit("media.uploading", { ...shown(upload), state });
   };
 }

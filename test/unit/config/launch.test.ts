@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { configOf } from "../../../src/config/read-config.ts";
-import { makeDeck } from "../../helpers/launcher-harness.ts";
+import { makeDeck } from "../../helpers/launch-harness.ts";
 
 test("new media folders and players are in use at the next launch", async () => {
   await using deck = await makeDeck();

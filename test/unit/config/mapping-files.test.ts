@@ -45,7 +45,7 @@ async function newPlace(): Promise<string> {
 
 async function start(
   folder: string,
-  admit: (all: readonly MappingParams[]) => string | undefined = () => undefined,
+  excessOf: (all: readonly MappingParams[]) => string | undefined = () => undefined,
 ): Promise<Watched> {
   const lines: string[] = [];
   const log = createLog({ debug: false, write: (line) => lines.push(line) });
@@ -53,7 +53,7 @@ async function start(
   started.push(files);
   let now: readonly FileMapping[] = [];
   let calls = 0;
-  await files.start({ check: checkMapping, admit }, (mappings) => {
+  await files.start({ check: checkMapping, excessOf }, (mappings) => {
     calls++;
     now = mappings;
   });

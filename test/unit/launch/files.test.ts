@@ -154,9 +154,9 @@ test("the card may name the system", async () => {
   expect((await find("Loose.mp3", "Jukebox", ["Jukebox"])).system.id).toBe("Jukebox");
   expect(await find("Loose.sfc", "snes")).toMatchObject({
     system: { id: "SNES" },
-    toldSystem: { id: "Unknown" },
+    ownSystem: { id: "Unknown" },
   });
-  expect(await find("SNES/Game.sfc", "SNES")).not.toHaveProperty("toldSystem");
+  expect(await find("SNES/Game.sfc", "SNES")).not.toHaveProperty("ownSystem");
 });
 
 test("a card names no system that neither the table nor a launcher has", async () => {
@@ -275,7 +275,7 @@ test("the card may name a launcher, among those that take the file", () => {
 describe("a card that names the system", () => {
   const called = (path: string, system: string, told: string): MediaFile => ({
     ...file(path, system),
-    toldSystem: file(path, told).system,
+    ownSystem: file(path, told).system,
   });
   const emulator = launcher("emulator", { systems: ["SNES"] });
   const shell = launcher("shell", { systems: ["Scripts"] });

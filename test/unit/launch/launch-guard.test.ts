@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { confirmMs } from "../../../src/launch/launch-guard.ts";
 import { proofMs } from "../../../src/launch/playing.ts";
 import { cardOf } from "../../../src/launch/run-context.ts";
-import { makeDeck } from "../../helpers/launcher-harness.ts";
+import { makeDeck } from "../../helpers/launch-harness.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
 
@@ -20,7 +20,7 @@ async function guarded() {
 test("a second tap of the same card confirms", async () => {
   await using deck = await guarded();
   expect(await deck.tapAndWait("SNES/b.sleep")).toBe(held);
-  expect(deck.launcher.activeMedia()?.mediaName).toBe("a");
+  expect(deck.launchQueue.activeMedia()?.mediaName).toBe("a");
   expect(deck.heard.find(({ name }) => name === "launch.guarded")?.payload).toMatchObject({
     text: "SNES/b.sleep",
     playing: "a",
@@ -49,24 +49,24 @@ test("after ten seconds a tap confirms nothing", async () => {
 
 test("confirm launches what waits, as a launch of its own with a row in the history, and only once", async () => {
   await using deck = await guarded();
-  expect(() => deck.launcher.confirm()).toThrow("nothing waits to be confirmed");
+  expect(() => deck.launchQueue.confirm()).toThrow("nothing waits to be confirmed");
   await deck.tapAndWait("SNES/b.sleep");
-  deck.launcher.confirm();
+  deck.launchQueue.confirm();
   await Bun.sleep(0);
-  expect(() => deck.launcher.confirm()).toThrow("nothing waits to be confirmed");
+  expect(() => deck.launchQueue.confirm()).toThrow("nothing waits to be confirmed");
   await eventually(() => expect(deck.started()).toHaveLength(2));
   deck.clock.advance(proofMs);
   await eventually(() => expect(deck.ends()).toHaveLength(3));
   expect(deck.started()).toEqual(["a", "b"]);
-  expect(deck.launcher.cardOfMedia()).toBe(cardOf(deck.token("SNES/b.sleep")));
+  expect(deck.launchQueue.cardOfMedia()).toBe(cardOf(deck.token("SNES/b.sleep")));
   expect(deck.store.history.list({ limit: 9 }).map(({ success }) => success)).toEqual([true, false, true]);
 });
 
 test("a stop drops the launch that waits to be confirmed", async () => {
   await using deck = await guarded();
   expect(await deck.tapAndWait("SNES/b.sleep")).toBe(held);
-  deck.launcher.stop();
-  expect(() => deck.launcher.confirm()).toThrow("nothing waits to be confirmed");
+  deck.launchQueue.stop();
+  expect(() => deck.launchQueue.confirm()).toThrow("nothing waits to be confirmed");
   await eventually(() => deck.count("media.stopped") === 1);
   expect(deck.started()).toEqual(["a"]);
   // A tap after it is the first one again.
@@ -77,7 +77,7 @@ test("a stop drops the launch that waits to be confirmed", async () => {
 test("a launch that switches nothing is not held back: scripts without media, cards while nothing plays, and requests", async () => {
   await using deck = await guarded();
   expect(await deck.tapAndWait("**echo:hello")).toBe(true);
-  deck.launcher.launch(deck.token("SNES/b.sleep"));
+  deck.launchQueue.launch(deck.token("SNES/b.sleep"));
   await eventually(() => expect(deck.started()).toHaveLength(2));
   deck.clock.advance(proofMs);
   await eventually(() => expect(deck.ends()).toHaveLength(3));
@@ -104,10 +104,10 @@ test("a launch that was held back keeps the origin that it had", async () => {
   await deck.tapAndWait("SNES/a.sleep");
   // Like a card that the API lays on its virtual reader.
   expect(await deck.tapAndWait("SNES/b.sleep||**pair")).toMatch(/\*\*pair works from a card/);
-  expect(() => deck.launcher.confirm()).toThrow("nothing waits to be confirmed");
-  deck.launcher.launch(deck.token("**pair||SNES/b.sleep"), { isTap: true, isFromReader: true });
+  expect(() => deck.launchQueue.confirm()).toThrow("nothing waits to be confirmed");
+  deck.launchQueue.launch(deck.token("**pair||SNES/b.sleep"), { isTap: true, isFromReader: true });
   await eventually(() => expect(deck.count("launch.guarded")).toBe(1));
   expect(pairings).toBe(0);
-  deck.launcher.confirm();
+  deck.launchQueue.confirm();
   await eventually(() => expect(pairings).toBe(1));
 });

@@ -8,7 +8,7 @@ import type { Grant } from "../../../src/core/rights.ts";
 import { playlistItems } from "../../../src/launch/playlist-items.ts";
 import { playlistEntries } from "../../../src/media/playlists.ts";
 import { defaultConfig } from "../../helpers/defaults.ts";
-import { type Deck, makeDeck } from "../../helpers/launcher-harness.ts";
+import { type Deck, makeDeck } from "../../helpers/launch-harness.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
 import { mostInOneTurn } from "../../helpers/turns.ts";
@@ -25,7 +25,7 @@ test("the items of a folder play one after another, by name, numbers as numbers,
   expect(await deck.tapAndWait("**playlist.play:A")).toBe(true);
   await eventually(() => expect(deck.count("media.stopped")).toBe(3));
   expect(deck.started()).toEqual(["1", "9", "10"]);
-  expect(deck.launcher.playlist()).toBeUndefined();
+  expect(deck.launchQueue.playlist()).toBeUndefined();
   expect(deck.ends()).toEqual([true]);
 });
 
@@ -49,7 +49,7 @@ test("a list names its items from its own folder; what is not there is left out 
   await deck.tapAndWait("**playlist.play:A/list.m3u8");
   await eventually(() => {
     expect(deck.count("media.stopped")).toBe(3);
-    expect(deck.launcher.playlist()).toBeUndefined();
+    expect(deck.launchQueue.playlist()).toBeUndefined();
   });
   expect(deck.started()).toEqual(["one", "two", "three"]);
   expect(deck.lines.filter((line) => line.includes("an item was left out"))).toHaveLength(2);
@@ -74,12 +74,12 @@ test("a card with a folder or a list plays it, where no player takes it as it is
   expect(await deck.tapAndWait("A")).toBe(true);
   await eventually(() => {
     expect(deck.count("media.stopped")).toBe(2);
-    expect(deck.launcher.playlist()).toBeUndefined();
+    expect(deck.launchQueue.playlist()).toBeUndefined();
   });
   expect(await deck.tapAndWait("B/list.m3u8")).toBe(true);
   await eventually(() => {
     expect(deck.count("media.stopped")).toBe(4);
-    expect(deck.launcher.playlist()).toBeUndefined();
+    expect(deck.launchQueue.playlist()).toBeUndefined();
   });
   expect(deck.started()).toEqual(["1", "2", "2", "1"]);
   expect(await deck.tapAndWait("B/loop.pls")).toMatch(/no player is set up/);
@@ -96,7 +96,7 @@ test("a cover beside songs is none of the items", async () => {
   });
   await deck.files("A/01.mp3", "A/02.mp3", "A/cover.jpg", "A/notes.txt");
   await deck.tapAndWait("**playlist.load:A");
-  expect(deck.launcher.playlist()).toMatchObject({ count: 2, place: 1, state: "paused" });
+  expect(deck.launchQueue.playlist()).toMatchObject({ count: 2, place: 1, state: "paused" });
   expect(deck.started()).toEqual([]);
 });
 
@@ -111,13 +111,13 @@ test("a list on the card plays its scripts one after another, each as a card wou
   ];
   const card = `**playlist.load:${JSON.stringify({ id: "x", name: "Mine", items })}?repeat=off`;
   expect(await deck.tapAndWait(card)).toBe(true);
-  expect(deck.launcher.playlist()).toEqual({
+  expect(deck.launchQueue.playlist()).toEqual({
     ...{ path: "", name: "Mine", place: 1, count: 5, state: "paused", isShuffled: false, repeat: "no" },
   });
   deck.tap("**playlist.play");
   await eventually(() => {
     expect(deck.count("media.stopped")).toBe(3);
-    expect(deck.launcher.playlist()).toBeUndefined();
+    expect(deck.launchQueue.playlist()).toBeUndefined();
   });
   expect(deck.started()).toEqual(["1", "2", "3"]);
   expect(deck.lines).toContain("info  script: two");
@@ -135,14 +135,14 @@ test.each([
   await using deck = await makeList("A/1.true");
   await deck.tapAndWait("**playlist.load:A");
   expect(await deck.tapAndWait(`**playlist.play:${json}`)).toMatch(sentence);
-  expect(deck.launcher.playlist()).toMatchObject({ name: "A", state: "paused" });
+  expect(deck.launchQueue.playlist()).toMatchObject({ name: "A", state: "paused" });
   expect(deck.started()).toEqual([]);
 });
 
 test("a list of an untrusted caller has no commands that reach outside", async () => {
   await using deck = await makeList("A/1.true");
   const items = [{ zapscript: "A/1.true||**execute:ls" }];
-  deck.launcher.launch(deck.token(`**playlist.play:${JSON.stringify({ items })}`), { trusted: false });
+  deck.launchQueue.launch(deck.token(`**playlist.play:${JSON.stringify({ items })}`), { trusted: false });
   expect((await deck.next("launch.finished")).error).toMatch(/^item 1: \*\*execute reaches outside/);
   expect(deck.started()).toEqual([]);
 });
@@ -156,11 +156,11 @@ test("a playlist that is opened shows its items until one starts, and starts non
   expect(opened).toMatchObject({ name: "A", place: 1, count: 120, state: "paused" });
   expect(opened.items).toHaveLength(100);
   expect(opened.items?.[1]).toEqual({ place: 2, name: "2" });
-  expect(deck.launcher.playlist()).toEqual(opened);
+  expect(deck.launchQueue.playlist()).toEqual(opened);
   expect(deck.started()).toEqual([]);
   await deck.tapAndWait("**playlist.goto:115");
   expect(deck.started()).toEqual(["115"]);
-  expect(deck.launcher.playlist()).not.toHaveProperty("items");
+  expect(deck.launchQueue.playlist()).not.toHaveProperty("items");
   // Opened while an item plays, it shows the last ones, and the item plays on.
   await deck.tapAndWait("**playlist.open");
   const again = await deck.next("playlist.opened", 2);
@@ -178,7 +178,7 @@ test("next, previous and goto move about; at the ends they say so, or go round w
   expect(await deck.tapAndWait("**playlist.next")).toBe("this is the last item of the playlist");
   await deck.tapAndWait("**playlist.previous");
   expect(await deck.tapAndWait("**playlist.goto:4")).toBe("the playlist has 3 items, and no number 4");
-  expect(deck.launcher.playlist()).toMatchObject({ place: 2, count: 3, state: "playing" });
+  expect(deck.launchQueue.playlist()).toMatchObject({ place: 2, count: 3, state: "playing" });
   await deck.tapAndWait("**playlist.play:A?repeat=all&resume=no");
   await deck.tapAndWait("**playlist.previous");
   await deck.tapAndWait("**playlist.next");
@@ -190,13 +190,13 @@ test("a pause keeps the place, play goes on there, and stop ends it all", async 
   await deck.tapAndWait("**playlist.play:A");
   await deck.tapAndWait("**playlist.next");
   expect(await deck.tapAndWait("**playlist.pause")).toBe(true);
-  expect(deck.launcher.activeMedia()).toBeUndefined();
-  expect(deck.launcher.playlist()).toMatchObject({ place: 2, state: "paused" });
+  expect(deck.launchQueue.activeMedia()).toBeUndefined();
+  expect(deck.launchQueue.playlist()).toMatchObject({ place: 2, state: "paused" });
   expect(await deck.tapAndWait("**playlist.pause")).toBe("the playlist does not play");
   await deck.tapAndWait("**playlist.play");
-  expect(deck.launcher.activeMedia()?.mediaName).toBe("2");
+  expect(deck.launchQueue.activeMedia()?.mediaName).toBe("2");
   expect(await deck.tapAndWait("**playlist.stop")).toBe(true);
-  expect(deck.launcher.activeMedia()).toBeUndefined();
+  expect(deck.launchQueue.activeMedia()).toBeUndefined();
   expect(await deck.tapAndWait("**playlist.play")).toMatch(/^no playlist is loaded/);
 });
 
@@ -204,7 +204,7 @@ test.each(["**stop", "SNES/other.sleep"])("%s ends the playlist", async (script)
   await using deck = await makeList("A/1.sleep", "A/2.sleep", "SNES/other.sleep");
   await deck.tapAndWait("**playlist.play:A");
   expect(await deck.tapAndWait(script)).toBe(true);
-  expect(deck.launcher.playlist()).toBeUndefined();
+  expect(deck.launchQueue.playlist()).toBeUndefined();
 });
 
 test("a paused playlist outlives what is played meanwhile, and goes on where it was", async () => {
@@ -213,8 +213,8 @@ test("a paused playlist outlives what is played meanwhile, and goes on where it 
   await deck.tapAndWait("**playlist.next");
   await deck.tapAndWait("**playlist.pause");
   await deck.tapAndWait("SNES/other.sleep");
-  deck.launcher.stopMedia("its card was taken off");
-  await eventually(() => expect(deck.launcher.activeMedia()).toBeUndefined());
+  deck.launchQueue.stopMedia("its card was taken off");
+  await eventually(() => expect(deck.launchQueue.activeMedia()).toBeUndefined());
   await deck.tapAndWait("**playlist.play");
   expect(deck.started()).toEqual(["1", "2", "other", "2"]);
 });
@@ -222,12 +222,12 @@ test("a paused playlist outlives what is played meanwhile, and goes on where it 
 test("a playlist belongs to the card that started it, and ends with what plays of it", async () => {
   await using deck = await makeList("A/1.sleep", "A/2.sleep");
   await deck.tapAndWait("**playlist.play:A");
-  const card = deck.launcher.cardOfMedia() ?? "";
-  expect(deck.launcher.isLaunching(card)).toBe(true);
-  deck.launcher.stopMedia("its card was taken off", card);
-  await eventually(() => expect(deck.launcher.activeMedia()).toBeUndefined());
-  expect(deck.launcher.playlist()).toBeUndefined();
-  expect(deck.launcher.isLaunching(card)).toBe(false);
+  const card = deck.launchQueue.cardOfMedia() ?? "";
+  expect(deck.launchQueue.isLaunching(card)).toBe(true);
+  deck.launchQueue.stopMedia("its card was taken off", card);
+  await eventually(() => expect(deck.launchQueue.activeMedia()).toBeUndefined());
+  expect(deck.launchQueue.playlist()).toBeUndefined();
+  expect(deck.launchQueue.isLaunching(card)).toBe(false);
 });
 
 test("a stop over the API ends the playlist, and nothing more of it starts", async () => {
@@ -236,11 +236,11 @@ test("a stop over the API ends the playlist, and nothing more of it starts", asy
   await using deck = await makeDeck({ clock, elapsedMs: () => 0 });
   await deck.files("A/1.sleep", "A/2.sleep");
   await deck.tapAndWait("**playlist.play:A");
-  deck.launcher.stop();
+  deck.launchQueue.stop();
   await eventually(() => expect(deck.count("media.stopped")).toBe(1));
   await eventually(() => expect(clock.waiting()).toBe(0));
   expect(deck.started()).toEqual(["1"]);
-  expect(deck.launcher.playlist()).toBeUndefined();
+  expect(deck.launchQueue.playlist()).toBeUndefined();
 });
 
 test("a further item waits for the clock, so that items that end at once do not start one after another", async () => {
@@ -261,7 +261,7 @@ test("two players that crash in a row end it; one alone does not", async () => {
   await deck.tapAndWait("**playlist.play:A");
   await eventually(() => expect(deck.lines).toContainEqual(expect.stringContaining("two players in a row")));
   expect(deck.started()).toEqual(["1", "2", "3", "4"]);
-  expect(deck.launcher.playlist()).toBeUndefined();
+  expect(deck.launchQueue.playlist()).toBeUndefined();
 });
 
 test("a playlist of which nothing plays fails its launch", async () => {
@@ -269,7 +269,7 @@ test("a playlist of which nothing plays fails its launch", async () => {
   expect(await deck.tapAndWait("**playlist.play:A?repeat=all&resume=no")).toMatch(
     /^nothing more of the playlist can be played: no player is set up for \.odd/,
   );
-  expect(deck.launcher.playlist()).toBeUndefined();
+  expect(deck.launchQueue.playlist()).toBeUndefined();
   expect(await deck.tapAndWait("**playlist.play:A/a.odd")).toMatch(/is no playlist: it takes a folder/);
   expect(await deck.tapAndWait("**playlist.play:../..")).toMatch(
     /is not below a media folder|there is no file/,
@@ -324,9 +324,9 @@ test("a playlist goes on at its item after a stop and a restart, and at its firs
     // A new item before it moves its place.
     await deck.files("A/0.sleep");
     await deck.tapAndWait("A");
-    expect(deck.launcher.playlist()).toMatchObject({ place: 3, count: 4 });
+    expect(deck.launchQueue.playlist()).toMatchObject({ place: 3, count: 4 });
     deck.tap("**playlist.next");
-    await eventually(() => expect(deck.launcher.playlist()).toBeUndefined());
+    await eventually(() => expect(deck.launchQueue.playlist()).toBeUndefined());
     await deck.tapAndWait(list);
     expect(deck.started()).toEqual(["2", "3", "0"]);
   }
@@ -337,7 +337,7 @@ test("the card and the setting decide whether a playlist goes on; a random order
   await using deck = await makeList(...songs);
   const next = async (card: string) => {
     await deck.tapAndWait(card);
-    return deck.launcher.playlist()?.place;
+    return deck.launchQueue.playlist()?.place;
   };
   const never = { playback: { resume: "never" } } as const;
   await deck.tapAndWait(list);
@@ -374,7 +374,7 @@ for (const [maker, later] of [
     await using deck = await makeList("A/1.true", "A/2.true");
     const launch = async (text: string, trusted: boolean) => {
       const ended = deck.count("launch.finished");
-      deck.launcher.launch({ ...deck.token(text), uid: "04aabb" }, { trusted });
+      deck.launchQueue.launch({ ...deck.token(text), uid: "04aabb" }, { trusted });
       await eventually(() => expect(deck.count("launch.finished")).toBe(ended + 1));
     };
     await launch("**echo:a card", true);
@@ -388,12 +388,15 @@ test("media.control of a caller that may only play runs the next item as that ca
     config: { launchers: [{ id: "any", systems: [], extensions: [], command: ["sleep", "600", "{path}"] }] },
   });
   await deck.files("A/1.true", "A/2.true");
-  deck.launcher.launch({ ...deck.token(`**playlist.play:${spying}`), uid: "04aabb" }, { isFromReader: true });
+  deck.launchQueue.launch(
+    { ...deck.token(`**playlist.play:${spying}`), uid: "04aabb" },
+    { isFromReader: true },
+  );
   await eventually(() => expect(deck.started()).toEqual(["1"]));
-  await deck.launcher.control({ kind: "next" }, { grant: () => "play" });
+  await deck.launchQueue.control({ kind: "next" }, { grant: () => "play" });
   expect(deck.started()).toEqual(["1"]);
-  await deck.launcher.control({ kind: "previous" }, { grant: () => "change" });
-  await deck.launcher.control({ kind: "next" }, { grant: () => "change" });
+  await deck.launchQueue.control({ kind: "previous" }, { grant: () => "change" });
+  await deck.launchQueue.control({ kind: "next" }, { grant: () => "change" });
   await eventually(() => expect(deck.started()).toEqual(["1", "1", "2"]));
 });
 
@@ -416,7 +419,7 @@ async function makeMarkingDeck(before = "") {
       const begun = deck.started().length;
       process.kill(await deck.playerOf(`A/${song}.tail`));
       await eventually(() => {
-        const isPaused = deck.launcher.playlist()?.state === "paused";
+        const isPaused = deck.launchQueue.playlist()?.state === "paused";
         expect([isPaused, deck.started().length > begun]).toContain(true);
       });
     },
@@ -438,10 +441,10 @@ test.each(["none", "play"] as const)(
   async (grant) => {
     await using deck = await makeMarkingDeck();
     const { requester, lower } = phone();
-    deck.launcher.launch(deck.token(`**playlist.play:${deck.marking}`), { requester });
+    deck.launchQueue.launch(deck.token(`**playlist.play:${deck.marking}`), { requester });
     await eventually(() => expect(deck.started()).toEqual(["1"]));
     lower(grant);
-    deck.launcher.revoke("phone");
+    deck.launchQueue.revoke("phone");
     await deck.end("1");
     expect([deck.marked(), deck.started()]).toEqual([false, ["1"]]);
     expect(deck.lines).toContainEqual(expect.stringContaining("**execute reaches outside"));
@@ -451,10 +454,10 @@ test.each(["none", "play"] as const)(
 test("the media of a revoked client's list play on, one after another", async () => {
   await using deck = await makeMarkingDeck();
   const { requester, lower } = phone();
-  deck.launcher.launch(deck.token("**playlist.play:A"), { requester });
+  deck.launchQueue.launch(deck.token("**playlist.play:A"), { requester });
   await eventually(() => expect(deck.started()).toEqual(["1"]));
   lower("none");
-  deck.launcher.revoke("phone");
+  deck.launchQueue.revoke("phone");
   await deck.end("1");
   expect(deck.started()).toEqual(["1", "2"]);
 });
@@ -465,7 +468,7 @@ test("a list that a client has moved runs no commands after its right fell", asy
   await deck.tapAndWait(`**playlist.load:${deck.marking}`);
   await deck.tapAndWait("**playlist.goto:3");
   await rm(join(deck.folder, "mark"));
-  await deck.launcher.control({ kind: "previous" }, requester);
+  await deck.launchQueue.control({ kind: "previous" }, requester);
   await eventually(() => expect([deck.marked(), deck.started()]).toEqual([true, ["3", "2"]]));
   await rm(join(deck.folder, "mark"));
   lower("play");
@@ -484,17 +487,17 @@ test.each([
     const { requester, lower } = phone(first);
     const items = [{ zapscript: "A/1.tail" }, { zapscript: "**delay:9000||A/2.tail" }];
     const list = first === "play" ? JSON.stringify({ items }) : deck.marking;
-    deck.launcher.launch(deck.token(`**playlist.play:${list}`), { requester });
+    deck.launchQueue.launch(deck.token(`**playlist.play:${list}`), { requester });
     await eventually(() => expect(deck.started()).toEqual(["1"]));
     process.kill(await deck.playerOf("A/1.tail"));
-    await eventually(() => expect(deck.launcher.playlist()).toMatchObject({ place: 2, state: "playing" }));
-    deck.launcher.review();
+    await eventually(() => expect(deck.launchQueue.playlist()).toMatchObject({ place: 2, state: "playing" }));
+    deck.launchQueue.review();
     await Bun.sleep(0);
-    expect(deck.launcher.playlist()).toMatchObject({ place: 2, state: "playing" });
+    expect(deck.launchQueue.playlist()).toMatchObject({ place: 2, state: "playing" });
     lower(grant);
-    if (by === "change of the settings") deck.launcher.review();
-    else deck.launcher.revoke("phone");
-    await eventually(() => expect(deck.launcher.playlist()).toMatchObject({ place: 2, state: "paused" }));
+    if (by === "change of the settings") deck.launchQueue.review();
+    else deck.launchQueue.revoke("phone");
+    await eventually(() => expect(deck.launchQueue.playlist()).toMatchObject({ place: 2, state: "paused" }));
     expect([deck.marked(), deck.started()]).toEqual([false, ["1"]]);
   },
 );
@@ -502,7 +505,7 @@ test.each([
 test("a list runs no commands after a caller that may only play moved it, until a trusted caller does", async () => {
   await using deck = await makeMarkingDeck();
   await deck.tapAndWait(`**playlist.load:${deck.marking}`);
-  deck.launcher.launch(deck.token("**playlist.goto:1"), { trusted: false });
+  deck.launchQueue.launch(deck.token("**playlist.goto:1"), { trusted: false });
   await eventually(() => expect(deck.started()).toEqual(["1"]));
   await deck.end("1");
   expect([deck.marked(), deck.started()]).toEqual([false, ["1"]]);

@@ -198,7 +198,7 @@ test("no tap compiles an expression: neither the first after a start nor the fir
     async start(judge, changed) {
       const mappings = Array.from({ length: 100 }, (_, nth) => fileMapping(nth));
       for (const mapping of mappings) judge.check(mapping);
-      admissions.push(judge.admit(mappings));
+      admissions.push(judge.excessOf(mappings));
       changed(mappings);
     },
     reload: async () => {},
@@ -229,7 +229,7 @@ test.each(limits)(
       async start(judge) {
         for (const count of [most, most + 1]) {
           const mappings = Array.from({ length: count }, (_, nth) => ({ ...regex(`e.*${nth}$`), match }));
-          reasons.push(judge.admit([...mappings, { ...regex("off"), match, enabled: false }]));
+          reasons.push(judge.excessOf([...mappings, { ...regex("off"), match, enabled: false }]));
         }
       },
       reload: async () => {},

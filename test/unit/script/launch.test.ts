@@ -15,7 +15,7 @@ import { keepPlays } from "../../../src/services/library.ts";
 import { captureScreen } from "../../../src/services/screen.ts";
 import { tapdeckVersion } from "../../../src/system/own-program.ts";
 import { defaultConfig, silentAudit } from "../../helpers/defaults.ts";
-import { makeDeck } from "../../helpers/launcher-harness.ts";
+import { makeDeck } from "../../helpers/launch-harness.ts";
 import { makeFiles } from "../../helpers/library.ts";
 import { mediaTrial } from "../../helpers/media.ts";
 import { eventually } from "../../helpers/processes.ts";
@@ -53,7 +53,7 @@ async function scriptDeck(map: (text: string) => string | undefined = () => unde
   await deck.file("SNES/A Game.sfc");
   const card = { type: "NTAG", uid: "04:AA:BB", data: "" };
   const launch = (text: string, trusted = true) =>
-    deck.launcher.launch({ ...card, text, data: "00ff" }, { readerId: "r", trusted });
+    deck.launchQueue.launch({ ...card, text, data: "00ff" }, { readerId: "r", trusted });
   return {
     ...deck,
     ran: join(deck.folder, "ran"),
@@ -64,7 +64,7 @@ async function scriptDeck(map: (text: string) => string | undefined = () => unde
         .map(({ launcherId, systemId, mediaName }) => `${launcherId} ${systemId} ${mediaName}`),
     launch,
     tap: (text: string) =>
-      deck.launcher.launch({ ...card, text }, { readerId: "r", isTap: true, isFromReader: true }),
+      deck.launchQueue.launch({ ...card, text }, { readerId: "r", isTap: true, isFromReader: true }),
     async run(text: string) {
       const before = deck.ends().length;
       launch(text);

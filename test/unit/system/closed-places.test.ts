@@ -9,7 +9,7 @@ import { findMediaFile } from "../../../src/launch/media-file.ts";
 import { indexPath } from "../../../src/media/index/index-file.ts";
 import { closedFor, closedNow } from "../../../src/system/closed-places.ts";
 import { closedPlaces, placesOf } from "../../../src/system/folders.ts";
-import { makeDeck } from "../../helpers/launcher-harness.ts";
+import { makeDeck } from "../../helpers/launch-harness.ts";
 import { contentOf, runHere } from "../../helpers/media.ts";
 import { eventually } from "../../helpers/processes.ts";
 
@@ -263,7 +263,7 @@ test("playlists, hooks and the last that was started do not reach what a card do
     const before = deck.started().length;
     expect(await deck.tapAndWait(`**playlist.play:${home}/roms/A/${list}`)).toBe(true);
     await eventually(() => {
-      expect(deck.launcher.playlist()).toBeUndefined();
+      expect(deck.launchQueue.playlist()).toBeUndefined();
       expect(deck.count("media.stopped")).toBe(deck.started().length);
     });
     expect(deck.started().slice(before).join(" ")).toBe(started);

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import type { Server } from "bun";
 import type { AccessRules } from "../../../../src/api/admission/access.ts";
-import { type AdmissionOptions, createAdmission } from "../../../../src/api/admission/admit.ts";
+import { type AdmissionOptions, createAdmission } from "../../../../src/api/admission/admission.ts";
 import { createFailedAttempts } from "../../../../src/api/admission/rate-limits.ts";
 import type { Visit } from "../../../../src/api/http.ts";
 import {

@@ -5,7 +5,7 @@ import { ServiceError } from "../../../../src/core/errors.ts";
 import { createLog, silentLog } from "../../../../src/core/log.ts";
 import type { Requester } from "../../../../src/core/rights.ts";
 import type { Reader, Token } from "../../../../src/core/token.ts";
-import { createTapLauncher } from "../../../../src/launch/rules/tap-launcher.ts";
+import { createTapRules } from "../../../../src/launch/rules/tap-rules.ts";
 import { cardOf } from "../../../../src/launch/run-context.ts";
 import { defaultConfig } from "../../../helpers/defaults.ts";
 import { walk } from "../../../helpers/hold-walk.ts";
@@ -27,13 +27,13 @@ function makeDesk(settings: Partial<typeof on> = {}) {
   let canPause = true;
   const cards = new Map<string, Token>();
   const keys = new Map<string, string>();
-  const holding = createTapLauncher({
+  const holding = createTapRules({
     bus,
     clock,
     log: silentLog,
     readers: { ...on, ...settings },
     elapsedMs: clock.now,
-    launcher: {
+    launchQueue: {
       launch: ({ text }) => void did.push(`launch ${text}`),
       stopMedia: (_why, card) => void did.push(`stop ${cards.get(card ?? "")?.text}`),
       pauseMedia: (_why, card) => void did.push(`pause ${cards.get(card)?.text}`),
@@ -366,7 +366,7 @@ test("a delay waits a whole number of milliseconds, at least one, and for nothin
   const waits: number[] = [];
   let stops = 0;
   const token = { type: "", uid: "04", text: "game", data: "", scanTime: "", readerId: "" };
-  using launching = createTapLauncher({
+  using launching = createTapRules({
     bus,
     clock: {
       now: clock.now,
@@ -378,7 +378,7 @@ test("a delay waits a whole number of milliseconds, at least one, and for nothin
     log: silentLog,
     readers: { ...on, insertModeExitDelay: 0.0004 },
     elapsedMs: clock.now,
-    launcher: {
+    launchQueue: {
       launch() {},
       stopMedia() {
         stops += 1;
@@ -405,13 +405,13 @@ test("a tap is launched with its reader, its caller and the problem of its tag; 
   const [sources, lines]: [unknown[], string[]] = [[], []];
   const requester: Requester = { client: "phone", grant: () => "change" };
   let refusal: Error | undefined;
-  using _launching = createTapLauncher({
+  using _launching = createTapRules({
     bus,
     clock: createManualClock(),
     log: createLog({ debug: false, write: (line) => lines.push(line) }),
     readers: defaultConfig.readers,
     requesterOf: ({ readerId }) => (readerId === "" ? requester : undefined),
-    launcher: {
+    launchQueue: {
       launch(_token, from) {
         sources.push(from);
         if (refusal !== undefined) throw refusal;
@@ -443,13 +443,13 @@ test("a card that is put back in hold mode has a line in the log, too", () => {
   const bus = createBus(silentLog);
   const lines: string[] = [];
   let starter: string | undefined;
-  using _launching = createTapLauncher({
+  using _launching = createTapRules({
     bus,
     clock: createManualClock(),
     log: createLog({ debug: false, write: (line) => lines.push(line) }),
     readers: { ...on, insertModeExitDelay: 2 },
     elapsedMs: () => 0,
-    launcher: {
+    launchQueue: {
       ...noPauses,
       launch() {},
       stopMedia() {},
@@ -471,12 +471,12 @@ test("a card that is put back in hold mode has a line in the log, too", () => {
 test("a card counts as one of a reader of the device, unless the API laid it there", () => {
   const bus = createBus(silentLog);
   const said: string[] = [];
-  using _holding = createTapLauncher({
+  using _holding = createTapRules({
     bus,
     clock: createManualClock(),
     log: silentLog,
     readers: defaultConfig.readers,
-    launcher: {
+    launchQueue: {
       launch: ({ text }, from) => void said.push(`${text}: ${from?.isFromReader}`),
       stopMedia() {},
       ...noPauses,

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { makeDeck } from "../../../helpers/launcher-harness.ts";
+import { makeDeck } from "../../../helpers/launch-harness.ts";
 import { eventually } from "../../../helpers/processes.ts";
 
 const echoes = (lines: readonly string[]) =>
@@ -36,7 +36,7 @@ test("before_start runs before the player, knows what is to be started, and on_s
   deck.bus.on("media.started", () => deck.lines.push("script: (started)"));
   expect(await deck.tapAndWait("SNES/a.sleep")).toBe(true);
   await eventually(() => expect(echoes(deck.lines)).toHaveLength(3));
-  deck.launcher.stop();
+  deck.launchQueue.stop();
   await eventually(() => expect(echoes(deck.lines)).toHaveLength(4));
   expect(echoes(deck.lines)).toEqual([
     "before SNES sleep false",
@@ -54,7 +54,7 @@ test("if before_start fails nothing is started, what plays goes on, and the laun
   expect(await deck.tapAndWait("SNES/b.sleep")).toMatch(
     /^the hook before_start did not let it start: cards may not run/,
   );
-  expect(deck.launcher.activeMedia()?.mediaName).toBe("a");
+  expect(deck.launchQueue.activeMedia()?.mediaName).toBe("a");
   deck.set({ hooks: { beforeStart: "**echoo" } });
   expect(await deck.tapAndWait("SNES/b.sleep")).toMatch(/knows no command/);
 });
@@ -69,7 +69,7 @@ test("a hook that fails hurts nothing and is logged", async () => {
     expect.stringContaining("the hook on_scan failed"),
     expect.stringContaining("the hook on_start failed"),
   ]);
-  expect(deck.launcher.activeMedia()?.mediaName).toBe("a");
+  expect(deck.launchQueue.activeMedia()?.mediaName).toBe("a");
 });
 
 test("a start by a hook calls no hooks, neither at its start nor at its end: a menu after each game comes once", async () => {
@@ -91,7 +91,7 @@ test("a stop ends the hooks that run, and one that holds a start back is no star
   await deck.files("SNES/a.sleep");
   deck.tap("SNES/a.sleep");
   await eventually(() => expect(deck.count("running")).toBe(1));
-  deck.launcher.stop();
+  deck.launchQueue.stop();
   await eventually(() => expect(deck.ends()).toHaveLength(1));
   expect(deck.ends()).toEqual(["it was stopped"]);
   expect(deck.started()).toEqual([]);
@@ -155,15 +155,15 @@ test("a hook shows how a phone is let in only for a card on a reader of the devi
   await deck.files("SNES/a.sleep");
   deck.set({ hooks: { beforeStart: "**pair" } });
   expect(await deck.tapAndWait("SNES/a.sleep")).toMatch(/did not let it start: \*\*pair works from a card/);
-  deck.launcher.launch(deck.token("SNES/a.sleep"), { isTap: true, isFromReader: true });
+  deck.launchQueue.launch(deck.token("SNES/a.sleep"), { isTap: true, isFromReader: true });
   await eventually(() => expect(deck.count("media.started")).toBe(1));
   expect(pairings).toBe(2);
   // An item of a card's playlist that a caller asks for is the caller's.
   deck.set({ hooks: {} });
   await deck.files("A/1.sleep", "A/2.sleep");
-  deck.launcher.launch(deck.token("**playlist.play:A"), { isTap: true, isFromReader: true });
+  deck.launchQueue.launch(deck.token("**playlist.play:A"), { isTap: true, isFromReader: true });
   await eventually(() => expect(deck.count("media.started")).toBe(2));
   deck.set({ hooks: { beforeStart: "**pair" } });
-  await expect(deck.launcher.control({ kind: "next" })).rejects.toThrow("**pair works from a card");
+  await expect(deck.launchQueue.control({ kind: "next" })).rejects.toThrow("**pair works from a card");
   expect(pairings).toBe(2);
 });

@@ -8,7 +8,7 @@ import type { PlayRecord } from "../../../../src/core/playback.ts";
 import { clampVolume } from "../../../../src/core/playback.ts";
 import { advanceLedger, type Ledger, openLedger, usedOn } from "../../../../src/launch/rules/play-ledger.ts";
 import { createPlayTime } from "../../../../src/launch/rules/play-time.ts";
-import { makeDeck } from "../../../helpers/launcher-harness.ts";
+import { makeDeck } from "../../../helpers/launch-harness.ts";
 import { createManualClock } from "../../../helpers/manual-clock.ts";
 import { eventually } from "../../../helpers/processes.ts";
 import { createStores } from "../../../helpers/stores.ts";
@@ -541,9 +541,9 @@ test("a launch while the time is used up is refused with the sentence, and what 
   await deck.tapAndWait("SNES/a.sleep");
   why = "the time is up";
   expect(await deck.tapAndWait("SNES/b.sleep")).toBe("the time is up");
-  expect(deck.launcher.activeMedia()?.mediaName).toBe("a");
+  expect(deck.launchQueue.activeMedia()?.mediaName).toBe("a");
   expect(await deck.tapAndWait("**echo:all else goes on")).toBe(true);
-  deck.launcher.stopMedia("the time is up");
+  deck.launchQueue.stopMedia("the time is up");
   await eventually(() => expect(deck.count("media.stopped")).toBe(1));
 });
 

@@ -17,7 +17,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { createLog } from "../../../../src/core/log.ts";
-import { createSaveKeeper, type SavedGame } from "../../../../src/launch/saves/keeper.ts";
+import { createSaveKeeper, type SavedGame } from "../../../../src/launch/saves/save-keeper.ts";
 import type { Exit } from "../../../../src/system/process.ts";
 import { createManualClock } from "../../../helpers/manual-clock.ts";
 
@@ -43,7 +43,7 @@ async function openScene() {
 }
 
 async function bring({ keeper }: Pick<Awaited<ReturnType<typeof openScene>>, "keeper">): Promise<SavedGame> {
-  const game = await keeper.bring("/media/NES/Game.nes");
+  const game = await keeper.prepare("/media/NES/Game.nes");
   if (game === undefined) throw new Error("no saves were brought");
   return game;
 }

@@ -8,8 +8,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { savesBytesMax } from "../../../../src/core/console-limits.ts";
 import { createLog } from "../../../../src/core/log.ts";
-import { createSaveKeeper, type SavedGame } from "../../../../src/launch/saves/keeper.ts";
 import { gameNamesOf, isComplete, isForGame } from "../../../../src/launch/saves/retroarch-saves.ts";
+import { createSaveKeeper, type SavedGame } from "../../../../src/launch/saves/save-keeper.ts";
 import type { Exit } from "../../../../src/system/process.ts";
 import { seededRandom } from "../../../emulators/emulated-line.ts";
 import { createManualClock } from "../../../helpers/manual-clock.ts";
@@ -59,7 +59,7 @@ function follow(game: SavedGame, pid = process.pid) {
 }
 
 async function bring({ keeper }: Pick<Scene, "keeper">, path = "/media/NES/Game.nes"): Promise<SavedGame> {
-  const game = await keeper.bring(path);
+  const game = await keeper.prepare(path);
   if (game === undefined) throw new Error("no saves were brought");
   return game;
 }

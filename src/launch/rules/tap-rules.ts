@@ -7,18 +7,18 @@ import type { Log } from "../../core/log.ts";
 import type { Requester } from "../../core/rights.ts";
 import type { Token } from "../../core/token.ts";
 import { systemByName } from "../../media/known-systems.ts";
-import type { Launcher } from "../launcher.ts";
+import type { LaunchQueue } from "../launch-queue.ts";
 import { followDeviceReaders } from "../ports/device-ports.ts";
 import { cardOf, type LaunchSource, logTap } from "../run-context.ts";
 import { dueMs, type HoldEvent, type HoldRules, startHold, stepHold } from "./hold.ts";
 
-interface TapLauncherParts {
+interface TapRulesParts {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
   readonly readers: Config["readers"];
-  readonly launcher: Pick<
-    Launcher,
+  readonly launchQueue: Pick<
+    LaunchQueue,
     "launch" | "stopMedia" | "pauseMedia" | "resumeMedia" | "canPauseMedia" | "cardOfMedia" | "isLaunching"
   >;
   /** The caller of the API that put this token on a virtual reader; undefined for a real tap. */
@@ -32,8 +32,8 @@ const hourMs = 60 * 60_000;
 const takenOff = "its card was taken off";
 
 /** Listens until disposed. */
-export function createTapLauncher(parts: TapLauncherParts) {
-  const { bus, clock, log, launcher, requesterOf = () => undefined } = parts;
+export function createTapRules(parts: TapRulesParts) {
+  const { bus, clock, log, launchQueue, requesterOf = () => undefined } = parts;
   const { elapsedMs = () => performance.now(), pauseMs = hourMs } = parts;
   let state = startHold(rulesOf(parts.readers, pauseMs));
   let timer: { readonly dueMs: number; readonly handle: Disposable } | undefined;
@@ -47,9 +47,9 @@ export function createTapLauncher(parts: TapLauncherParts) {
     const step = stepHold(state, event, nowMs);
     state = step.state;
     aim(nowMs);
-    if (step.act?.does === "stop") launcher.stopMedia(takenOff, step.act.card);
-    if (step.act?.does === "pause") launcher.pauseMedia(takenOff, step.act.card);
-    if (step.act?.does === "resume") launcher.resumeMedia();
+    if (step.act?.does === "stop") launchQueue.stopMedia(takenOff, step.act.card);
+    if (step.act?.does === "pause") launchQueue.pauseMedia(takenOff, step.act.card);
+    if (step.act?.does === "resume") launchQueue.resumeMedia();
     return step.launches;
   };
   const aim = (nowMs: number) => {
@@ -66,7 +66,7 @@ export function createTapLauncher(parts: TapLauncherParts) {
   };
   const placed = (token: Token) => {
     const card = cardOf(token);
-    return { card, readerId: token.readerId, isLaunching: launcher.isLaunching(card) };
+    return { card, readerId: token.readerId, isLaunching: launchQueue.isLaunching(card) };
   };
   const refuse = (token: Token, error: string) =>
     logTap(log, token, token.readerId, { error, texts: [token.text] });
@@ -80,7 +80,7 @@ export function createTapLauncher(parts: TapLauncherParts) {
       ...(problem === undefined ? {} : { problem }),
     };
     try {
-      launcher.launch(token, from);
+      launchQueue.launch(token, from);
     } catch (error) {
       // A tap has no caller to answer.
       if (!(error instanceof ServiceError)) throw error;
@@ -98,7 +98,7 @@ export function createTapLauncher(parts: TapLauncherParts) {
     }),
     bus.on("tokens.removed", (token) => void take({ kind: "removed", ...placed(token) })),
     bus.on("media.started", ({ systemId }) => {
-      const [card, canPause] = [launcher.cardOfMedia(), launcher.canPauseMedia()];
+      const [card, canPause] = [launchQueue.cardOfMedia(), launchQueue.canPauseMedia()];
       take({ kind: "started", card, systemId: known(systemId), canPause });
     }),
     bus.on("media.stopped", () => void take({ kind: "ended" })),

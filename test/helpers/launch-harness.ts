@@ -1,4 +1,4 @@
-/** A launcher with a real store, real files and real players: its settings may change, and its events are kept. */
+/** A launch queue with a real store, real files and real players: its settings may change, and its events are kept. */
 import { expect } from "bun:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,20 +9,20 @@ import type { Config } from "../../src/config/shape.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { createLog, silentLog } from "../../src/core/log.ts";
 import type { EventName, Events } from "../../src/events.ts";
-import { createLauncher, type LauncherParts } from "../../src/launch/launcher.ts";
+import { createLaunchQueue, type LaunchQueueParts } from "../../src/launch/launch-queue.ts";
 import { proofMs } from "../../src/launch/playing.ts";
-import { createSaveKeeper } from "../../src/launch/saves/keeper.ts";
+import { createSaveKeeper } from "../../src/launch/saves/save-keeper.ts";
 import { openStore } from "../../src/store/open.ts";
 import { defaultConfig } from "./defaults.ts";
 import type { ManualClock } from "./manual-clock.ts";
 import { eventually, processOf } from "./processes.ts";
 
 type Heard = { [Name in EventName]: { readonly name: Name; readonly payload: Events[Name] } }[EventName];
-type Parts = Omit<LauncherParts, "config" | "bus" | "clock" | "log" | "history" | "saves">;
+type Parts = Omit<LaunchQueueParts, "config" | "bus" | "clock" | "log" | "history" | "saves">;
 
 export interface DeckOptions extends Partial<Parts> {
   /** A manual clock is advanced by `run` and `tapAndWait`, so that a player proves itself at once. */
-  readonly clock?: LauncherParts["clock"] | ManualClock;
+  readonly clock?: LaunchQueueParts["clock"] | ManualClock;
   readonly config?: Partial<Config>;
   /** The players, which may need the folder of the media; `extensionPlayers` if absent. */
   readonly launchers?: (folder: string) => readonly LauncherConfig[];
@@ -82,7 +82,14 @@ export async function makeDeck({
     log: silentLog,
   });
   const own = { config: () => now, bus, clock, log, history, saves };
-  const launcher = createLauncher({ map: () => undefined, lastMedia, plays, positions, ...parts, ...own });
+  const launchQueue = createLaunchQueue({
+    map: () => undefined,
+    lastMedia,
+    plays,
+    positions,
+    ...parts,
+    ...own,
+  });
 
   const told = <Name extends EventName>(name: Name): readonly Events[Name][] =>
     heard.flatMap((one) => (one.name === name ? [one.payload as Events[Name]] : []));
@@ -90,7 +97,7 @@ export async function makeDeck({
   const token = (text: string) => ({ type: "NTAG", uid: `04${Bun.hash.crc32(text)}`, text, data: "" });
   let launches = 0;
   const nextToken = (text: string) => ({ ...token(text), uid: `04${String(launches++).padStart(6, "0")}` });
-  const tap = (text: string) => launcher.launch(token(text), { isTap: true });
+  const tap = (text: string) => launchQueue.launch(token(text), { isTap: true });
   /** Resolves with the end of what `launch` launches for this card: true, or the error. */
   const endOf = async (uid: string, launch: () => void): Promise<string | true> => {
     const ends = () => told("launch.finished").filter((end) => end.uid === uid);
@@ -111,7 +118,7 @@ export async function makeDeck({
     return whole;
   };
   return {
-    launcher,
+    launchQueue,
     bus,
     store,
     saves,
@@ -142,22 +149,22 @@ export async function makeDeck({
       for (const path of paths) await file(path);
     },
     /** Launches without a tap. */
-    launch: (script: string) => launcher.launch(nextToken(script)),
+    launch: (script: string) => launchQueue.launch(nextToken(script)),
     tap,
     /** Launches, and resolves with the end of it: true, or the error. A player proves itself in three seconds. */
     run(script: string) {
       const mine = nextToken(script);
-      return endOf(mine.uid, () => launcher.launch(mine));
+      return endOf(mine.uid, () => launchQueue.launch(mine));
     },
     /** As `run`, for a tap. */
     tapAndWait: (text: string) => endOf(token(text).uid, () => tap(text)),
     /** Launches, and resolves as soon as the player has loaded what it plays. */
     async play(script: string) {
       const before = count("media.started");
-      launcher.launch(nextToken(script));
+      launchQueue.launch(nextToken(script));
       await eventually(async () => {
         expect(count("media.started")).toBeGreaterThan(before);
-        expect((await launcher.playback())?.playbackState ?? "loading").not.toBe("loading");
+        expect((await launchQueue.playback())?.playbackState ?? "loading").not.toBe("loading");
       });
     },
     /** The process whose command line ends with the path of this file. */
@@ -177,7 +184,7 @@ export async function makeDeck({
       return payload;
     },
     async [Symbol.asyncDispose]() {
-      await launcher.close();
+      await launchQueue.close();
       await saves.close();
       store.close();
       if (data === undefined) await rm(top, { recursive: true });

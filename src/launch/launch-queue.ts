@@ -34,13 +34,13 @@ import {
 } from "./run-context.ts";
 import { type Aside, createScriptQueue, type QueuedScript } from "./script-queue.ts";
 
-export interface LauncherParts extends SessionParts {
+export interface LaunchQueueParts extends SessionParts {
   readonly history: History;
   /** The text of a mapping that replaces the token's own, or undefined. */
   readonly map: (token: TokenParams) => string | undefined;
 }
 
-export type Launcher = ReturnType<typeof createLauncher>;
+export type LaunchQueue = ReturnType<typeof createLaunchQueue>;
 
 interface Run extends QueuedScript {
   readonly id: number;
@@ -71,7 +71,7 @@ const revoked = failed("its client was revoked, or has another role now");
 const lostRight = new ServiceError("forbidden", "its caller may not start it any more");
 const takenOver = publicError("failed", "another card took over");
 
-export function createLauncher(parts: LauncherParts) {
+export function createLaunchQueue(parts: LaunchQueueParts) {
   const { bus, clock, log, history, map, config } = parts;
   const queue = createScriptQueue<Run>();
   let closed = false;

@@ -3,7 +3,7 @@ import { lstat, mkdir, readdir, readFile, readlink, rm, stat, writeFile } from "
 import { uptime } from "node:os";
 import { join } from "node:path";
 import { orphanSaveMsMax, savesBytesMax, savesFilesMax } from "../../core/console-limits.ts";
-import { filesFolder, type Game } from "./game.ts";
+import { filesFolder, type GameSaves } from "./game-saves.ts";
 import { gameNamesOf, isForGame } from "./retroarch-saves.ts";
 import {
   copySave,
@@ -72,7 +72,11 @@ export async function newGameFolder({ path, realPath }: OpenMemory): Promise<str
 }
 
 /** The files that a game needs: from home, and newer ones from games whose saves could not be carried home yet. */
-export async function findSaves(path: string, home: string, left: readonly Pick<Game, "memory" | "home">[]) {
+export async function findSaves(
+  path: string,
+  home: string,
+  left: readonly Pick<GameSaves, "memory" | "home">[],
+) {
   const { folder, game } = gameNamesOf(path);
   const newer = left.filter((one) => one.home === home).map(({ memory }) => join(memory, filesFolder));
   const found = new Map<string, { readonly from: string; readonly file: SaveFile }>();
@@ -94,7 +98,7 @@ export async function putSaves(
   home: string,
   memory: string,
 ): Promise<readonly SaveFile[]> {
-  const brought: SaveFile[] = [];
+  const copies: SaveFile[] = [];
   const files = join(memory, filesFolder);
   for (const { from, file } of found) {
     if (from !== home) {
@@ -103,9 +107,9 @@ export async function putSaves(
     }
     await copySave(from, files, file.path);
     const copy = await saveFileAt(files, file.path);
-    if (copy !== undefined) brought.push(copy);
+    if (copy !== undefined) copies.push(copy);
   }
-  return brought;
+  return copies;
 }
 
 const pollMs = 50;

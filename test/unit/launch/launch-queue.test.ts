@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { ServiceError } from "../../../src/core/errors.ts";
 import { launchQueueMax } from "../../../src/core/limits.ts";
 import { proofMs } from "../../../src/launch/playing.ts";
-import { type Deck, type DeckOptions, makeDeck } from "../../helpers/launcher-harness.ts";
+import { type Deck, type DeckOptions, makeDeck } from "../../helpers/launch-harness.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually, liveMembers } from "../../helpers/processes.ts";
 
@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 
 /** A deck with players that a file's extension chooses; a player's argv tells what it does with {path}. */
-async function launcherDeck(options: Pick<DeckOptions, "clock" | "map"> = {}) {
+async function launchDeck(options: Pick<DeckOptions, "clock" | "map"> = {}) {
   const sh = (id: string, script: string) => ({
     id,
     systems: [],
@@ -50,7 +50,7 @@ async function launcherDeck(options: Pick<DeckOptions, "clock" | "map"> = {}) {
   for (const name of [...names, "a.odd", "a.saver", "a.endless"]) await deck.file(`SNES/${name}`);
   return {
     ...deck,
-    launch: (text: string) => deck.launcher.launch({ type: "NTAG", uid: "04aa", text, data: "" }),
+    launch: (text: string) => deck.launchQueue.launch({ type: "NTAG", uid: "04aa", text, data: "" }),
     /** The process of the player of a file, once its script has set itself up. */
     async playerOf(file: string): Promise<number> {
       const path = join(deck.folder, "SNES", `${file}.pid`);
@@ -66,7 +66,7 @@ const text = (path: string) =>
     .catch(() => "");
 
 test("a tap is reported in order: running, media.started, launch.finished", async () => {
-  const deck = await launcherDeck();
+  const deck = await launchDeck();
   deck.launch("SNES/a.sleep");
   expect(deck.names()).toEqual(["running"]);
   await eventually(() => expect(deck.count("launch.finished")).toBe(1));
@@ -81,12 +81,12 @@ test("a tap is reported in order: running, media.started, launch.finished", asyn
   });
   expect(finished).toMatchObject({ uid: "04aa", text: "SNES/a.sleep", success: true });
   expect(finished).toMatchObject({ time: running !== undefined && "time" in running ? running.time : "" });
-  expect(deck.launcher.activeMedia()).toMatchObject({ mediaName: "a" });
+  expect(deck.launchQueue.activeMedia()).toMatchObject({ mediaName: "a" });
 });
 
 test("a launch from a reader is in the history with that reader, its script and its end", async () => {
-  const deck = await launcherDeck({ map: ({ uid }) => (uid === "04bb" ? "SNES/a.true" : undefined) });
-  deck.launcher.launch({ type: "NTAG", uid: "04bb", text: "card", data: "" }, { readerId: "reader" });
+  const deck = await launchDeck({ map: ({ uid }) => (uid === "04bb" ? "SNES/a.true" : undefined) });
+  deck.launchQueue.launch({ type: "NTAG", uid: "04bb", text: "card", data: "" }, { readerId: "reader" });
   await eventually(() => expect(deck.ends()).toHaveLength(1));
   expect(deck.store.history.list({ limit: 5 })).toMatchObject([
     { uid: "04bb", text: "card", script: "SNES/a.true", readerId: "reader", success: true },
@@ -95,7 +95,7 @@ test("a launch from a reader is in the history with that reader, its script and 
 });
 
 test("media that ends by itself is reported with its exit code, and plays no more", async () => {
-  const deck = await launcherDeck();
+  const deck = await launchDeck();
   deck.launch("SNES/a.false");
   await eventually(() => expect(deck.count("media.stopped")).toBe(1));
   expect(deck.heard.find(({ name }) => name === "media.stopped")?.payload).toMatchObject({
@@ -103,11 +103,11 @@ test("media that ends by itself is reported with its exit code, and plays no mor
     exitCode: 9,
     elapsed: expect.any(Number),
   });
-  expect(deck.launcher.activeMedia()).toBeUndefined();
+  expect(deck.launchQueue.activeMedia()).toBeUndefined();
 });
 
 test("a player that crashes is reported without an exit code", async () => {
-  const deck = await launcherDeck();
+  const deck = await launchDeck();
   deck.launch("SNES/a.sleep");
   process.kill(await deck.playerOf("a.sleep"), "SIGKILL");
   await eventually(() => expect(deck.count("media.stopped")).toBe(1));
@@ -119,7 +119,7 @@ test("a player that crashes is reported without an exit code", async () => {
 });
 
 test("a player that fails at once is a launch that failed, with its last words, in the history too", async () => {
-  const deck = await launcherDeck();
+  const deck = await launchDeck();
   deck.launch("SNES/a.loud||**echo:goes on");
   await eventually(() => expect(deck.ends()).toHaveLength(1));
   expect(deck.ends()[0]).toMatch(/^the player loud ended with code 3 after \d+\.\d s: no screen; no sound$/);
@@ -129,7 +129,7 @@ test("a player that fails at once is a launch that failed, with its last words, 
 
 test("a player that does not report its state has proved itself after a while, and nobody waits for that", async () => {
   const clock = createManualClock();
-  const deck = await launcherDeck({ clock });
+  const deck = await launchDeck({ clock });
   deck.launch("SNES/a.sleep");
   deck.launch("**echo:the next one");
   await deck.playerOf("a.sleep");
@@ -141,11 +141,11 @@ test("a player that does not report its state has proved itself after a while, a
   clock.advance(1);
   await eventually(() => expect(deck.ends()).toHaveLength(2));
   expect(deck.ends()).toEqual([true, true]);
-  expect(deck.launcher.activeMedia()).toMatchObject({ mediaName: "a" });
+  expect(deck.launchQueue.activeMedia()).toMatchObject({ mediaName: "a" });
 });
 
 test("a player that is taken over before it has proved itself did not fail", async () => {
-  const deck = await launcherDeck({ clock: createManualClock() });
+  const deck = await launchDeck({ clock: createManualClock() });
   deck.launch("SNES/a.sleep");
   await deck.playerOf("a.sleep");
   deck.launch("SNES/b.sleep");
@@ -158,7 +158,7 @@ test("a player that is taken over before it has proved itself did not fail", asy
 
 test("a script that waits until media is ready waits for the proof, or fails when there is none", async () => {
   const clock = createManualClock();
-  const deck = await launcherDeck({ clock });
+  const deck = await launchDeck({ clock });
   deck.launch("SNES/a.sleep||**delay:media_ready||**echo:ready");
   await deck.playerOf("a.sleep");
   expect(deck.lines).toEqual([]);
@@ -174,20 +174,20 @@ test("a script that waits until media is ready waits for the proof, or fails whe
 });
 
 test("an action that a plain player lacks is refused, with what to do, and stop works", async () => {
-  const deck = await launcherDeck();
+  const deck = await launchDeck();
   deck.launch("SNES/a.sleep||**control:pause");
   await eventually(() => expect(deck.ends()).toHaveLength(1));
   expect(deck.ends()).toEqual([
     'the player sleep can only be started and stopped: pause needs kind = "mpv" or "retroarch" in its [[launchers]]',
   ]);
-  expect(await deck.launcher.playback()).toEqual(deck.launcher.activeMedia());
-  await deck.launcher.control({ kind: "stop" });
-  expect(deck.launcher.activeMedia()).toBeUndefined();
-  expect(deck.launcher.control({ kind: "stop" })).rejects.toThrow("nothing plays");
+  expect(await deck.launchQueue.playback()).toEqual(deck.launchQueue.activeMedia());
+  await deck.launchQueue.control({ kind: "stop" });
+  expect(deck.launchQueue.activeMedia()).toBeUndefined();
+  expect(deck.launchQueue.control({ kind: "stop" })).rejects.toThrow("nothing plays");
 });
 
 test("a player that saves for longer than a second when it is asked to end is given its grace, and its own signal", async () => {
-  const deck = await launcherDeck();
+  const deck = await launchDeck();
   const saved = join(deck.folder, "SNES", "a.saver.saved");
   deck.launch("SNES/a.saver");
   await deck.playerOf("a.saver");
@@ -197,18 +197,18 @@ test("a player that saves for longer than a second when it is asked to end is gi
 });
 
 test("the end of the service shortens a grace that runs already", async () => {
-  const deck = await launcherDeck();
+  const deck = await launchDeck();
   deck.launch("SNES/a.endless");
   const player = await deck.playerOf("a.endless");
   deck.launch("**stop");
   await eventually(async () => expect(await text(join(deck.folder, "SNES", "a.endless.asked"))).not.toBe(""));
   // Its own grace would be longer than this test may take.
-  await deck.launcher.close();
+  await deck.launchQueue.close();
   expect(await liveMembers(player)).toEqual([]);
 });
 
 test("new media takes over: the old player is gone before the new one starts", async () => {
-  const deck = await launcherDeck();
+  const deck = await launchDeck();
   deck.launch("SNES/a.stubborn");
   const old = await deck.playerOf("a.stubborn");
   let left: Promise<readonly number[]> | undefined;
@@ -223,11 +223,11 @@ test("new media takes over: the old player is gone before the new one starts", a
     "media.stopped",
     "media.started",
   ]);
-  expect(deck.launcher.activeMedia()).toMatchObject({ mediaName: "b" });
+  expect(deck.launchQueue.activeMedia()).toMatchObject({ mediaName: "b" });
 });
 
 test("new media does not start beside what a player left behind", async () => {
-  const deck = await launcherDeck();
+  const deck = await launchDeck();
   deck.launch("SNES/a.family");
   const player = await deck.playerOf("a.family");
   await eventually(() => expect(deck.count("media.stopped")).toBe(1));
@@ -242,7 +242,7 @@ test("new media does not start beside what a player left behind", async () => {
 });
 
 test("a card that cannot be played leaves what plays alone", async () => {
-  const deck = await launcherDeck();
+  const deck = await launchDeck();
   deck.launch("SNES/a.sleep||SNES/missing.sfc");
   deck.launch("SNES/a.odd");
   await eventually(() => expect(deck.ends()).toHaveLength(2));
@@ -250,7 +250,7 @@ test("a card that cannot be played leaves what plays alone", async () => {
     "there is no file SNES/missing.sfc below the media folders",
     "no player is set up for .odd in SNES: add one to the config file under [[launchers]]",
   ]);
-  expect(deck.launcher.activeMedia()).toMatchObject({ mediaName: "a" });
+  expect(deck.launchQueue.activeMedia()).toMatchObject({ mediaName: "a" });
 });
 
 test.each([
@@ -258,7 +258,7 @@ test.each([
   ["**stopp", /^this version knows no command \*\*stopp; did you mean stop\?$/],
   ["SNES/a.none", /no-such-player could not be started: there is no such program$/],
 ])("the script %p fails with a sentence, in the event and in the history", async (script, sentence) => {
-  const deck = await launcherDeck();
+  const deck = await launchDeck();
   deck.launch(script);
   await eventually(() => expect(deck.ends()).toHaveLength(1));
   expect(deck.names()).toEqual(["running", "launch.finished"]);
@@ -268,7 +268,7 @@ test.each([
 
 test("scripts run one after another, in the order in which they came", async () => {
   const clock = createManualClock();
-  const deck = await launcherDeck({ clock });
+  const deck = await launchDeck({ clock });
   deck.launch("**echo:1||**delay:1000||**echo:2");
   deck.launch("**echo:3");
   await Bun.sleep(0);
@@ -280,12 +280,12 @@ test("scripts run one after another, in the order in which they came", async () 
 
 test("stop ends what plays, what runs and what waits, and each launch once", async () => {
   const clock = createManualClock();
-  const deck = await launcherDeck({ clock });
+  const deck = await launchDeck({ clock });
   deck.launch("SNES/a.sleep||**delay:60000||**echo:never");
   deck.launch("SNES/b.sleep");
   deck.launch("**echo:never");
   await deck.playerOf("a.sleep");
-  deck.launcher.stop();
+  deck.launchQueue.stop();
   await eventually(() => {
     expect(deck.ends()).toHaveLength(3);
     expect(deck.count("media.stopped")).toBe(1);
@@ -293,7 +293,7 @@ test("stop ends what plays, what runs and what waits, and each launch once", asy
   expect(deck.ends()).toEqual(["it was stopped", "it was stopped", "it was stopped"]);
   expect(deck.count("media.started")).toBe(1);
   expect(deck.lines).toEqual([]);
-  expect(deck.launcher.activeMedia()).toBeUndefined();
+  expect(deck.launchQueue.activeMedia()).toBeUndefined();
   expect(deck.store.history.list({ limit: 5 }).map(({ error }) => error)).toEqual(deck.ends().map(String));
 
   deck.launch("**echo:again");
@@ -302,16 +302,16 @@ test("stop ends what plays, what runs and what waits, and each launch once", asy
 });
 
 test("a stop between the tap and its player lets no player start", async () => {
-  const deck = await launcherDeck();
+  const deck = await launchDeck();
   deck.launch("SNES/a.sleep");
-  deck.launcher.stop();
+  deck.launchQueue.stop();
   await eventually(() => expect(deck.ends()).toHaveLength(1));
   expect(deck.ends()).toEqual(["it was stopped"]);
   expect(deck.count("media.started")).toBe(0);
 });
 
 test("the command stop ends what plays, and its script goes on", async () => {
-  const deck = await launcherDeck();
+  const deck = await launchDeck();
   deck.launch("SNES/a.sleep");
   deck.launch("**stop||**echo:after");
   await eventually(() => expect(deck.ends()).toHaveLength(2));
@@ -322,32 +322,32 @@ test("the command stop ends what plays, and its script goes on", async () => {
 
 describe("a card that waits", () => {
   const tap = (deck: Deck, text: string) =>
-    deck.launcher.launch({ type: "NTAG", uid: `04${text.length}`, text, data: "" }, { isTap: true });
+    deck.launchQueue.launch({ type: "NTAG", uid: `04${text.length}`, text, data: "" }, { isTap: true });
   const echoes = (deck: Deck) => deck.lines.flatMap((line) => /script: (.*)/.exec(line)?.[1] ?? []);
 
   test("does not keep a stop card waiting, and is over with it", async () => {
-    const deck = await launcherDeck();
+    const deck = await launchDeck();
     tap(deck, "SNES/a.sleep||**delay:10m||**echo:never");
-    await eventually(() => expect(deck.launcher.activeMedia()).toBeDefined());
+    await eventually(() => expect(deck.launchQueue.activeMedia()).toBeDefined());
     tap(deck, "**stop");
     await eventually(() => expect(deck.count("launch.finished")).toBe(2));
-    expect(deck.launcher.activeMedia()).toBeUndefined();
+    expect(deck.launchQueue.activeMedia()).toBeUndefined();
     expect(deck.ends().toSorted()).toEqual(["another card took over", true]);
     expect(echoes(deck)).toEqual([]);
   });
 
   test("is over when another card starts something", async () => {
-    const deck = await launcherDeck();
+    const deck = await launchDeck();
     tap(deck, "SNES/a.sleep||**delay:10m||**stop");
-    await eventually(() => expect(deck.launcher.activeMedia()).toBeDefined());
+    await eventually(() => expect(deck.launchQueue.activeMedia()).toBeDefined());
     tap(deck, "SNES/b.sleep");
-    await eventually(() => expect(deck.launcher.activeMedia()?.mediaName).toBe("b"));
+    await eventually(() => expect(deck.launchQueue.activeMedia()?.mediaName).toBe("b"));
     await eventually(() => expect(deck.ends()).toContain("another card took over"));
   });
 
   test("goes on where the other card leaves alone what plays, which has its turn meanwhile", async () => {
     const clock = createManualClock();
-    const deck = await launcherDeck({ clock });
+    const deck = await launchDeck({ clock });
     tap(deck, "**echo:one||**delay:10m||**echo:three");
     await eventually(() => expect(echoes(deck)).toHaveLength(1));
     tap(deck, "**echo:two");
@@ -360,7 +360,7 @@ describe("a card that waits", () => {
 
   test("is not cut short by what was not put on the reader: launches wait in the order in which they came", async () => {
     const clock = createManualClock();
-    const deck = await launcherDeck({ clock });
+    const deck = await launchDeck({ clock });
     deck.launch("**echo:one||**delay:10m||**echo:two");
     deck.launch("**echo:three");
     tap(deck, "**echo:cut in");
@@ -372,7 +372,7 @@ describe("a card that waits", () => {
 
   test("never has its turn while another command runs", async () => {
     const clock = createManualClock();
-    const deck = await launcherDeck({ clock });
+    const deck = await launchDeck({ clock });
     tap(deck, "**delay:1||**echo:mine");
     await Promise.resolve();
     // The old player ends slowly: nothing else runs meanwhile.
@@ -385,14 +385,14 @@ describe("a card that waits", () => {
       clock.advance(100);
       expect(deck.ends()).toHaveLength(4);
     });
-    expect(deck.launcher.activeMedia()?.mediaName).toBe("b");
+    expect(deck.launchQueue.activeMedia()?.mediaName).toBe("b");
     expect(echoes(deck)).toEqual(["after"]);
     expect(deck.ends().filter((end) => end === "another card took over")).toHaveLength(2);
   });
 });
 
 test("a full queue refuses, and what it refuses leaves no trace", async () => {
-  const deck = await launcherDeck({ clock: createManualClock() });
+  const deck = await launchDeck({ clock: createManualClock() });
   deck.launch("**delay:1000");
   await Bun.sleep(0); // That script runs now, and waits no more.
   for (let index = 0; index < launchQueueMax; index++) deck.launch("**delay:1000");
@@ -405,20 +405,20 @@ test("a full queue refuses, and what it refuses leaves no trace", async () => {
   expect(refused).toBeInstanceOf(ServiceError);
   expect(refused).toMatchObject({ code: "busy", data: { limit: "launchQueueMax" } });
   expect(deck.count("running")).toBe(launchQueueMax + 1);
-  deck.launcher.stop();
+  deck.launchQueue.stop();
   await eventually(() => expect(deck.ends()).toHaveLength(launchQueueMax + 1));
   expect(deck.store.history.list({ limit: 1000 })).toHaveLength(launchQueueMax + 1);
 });
 
 test("a token that says nothing is refused", async () => {
-  const { launcher, names } = await launcherDeck();
+  const { launchQueue, names } = await launchDeck();
   const empty = { type: "NTAG", uid: "", text: "", data: "" };
-  expect(() => launcher.launch(empty)).toThrow("at least one of uid, text and data must not be empty");
+  expect(() => launchQueue.launch(empty)).toThrow("at least one of uid, text and data must not be empty");
   expect(names()).toEqual([]);
 });
 
 test("a listener that launches when a script ends starts no second queue", async () => {
-  const deck = await launcherDeck();
+  const deck = await launchDeck();
   let more = 3;
   deck.bus.on("launch.finished", () => {
     if (more-- > 0) deck.launch(more % 2 === 0 ? "" : "**echo:x");
@@ -431,22 +431,22 @@ test("a listener that launches when a script ends starts no second queue", async
 });
 
 test("close ends a player that will not end, and refuses whatever comes after", async () => {
-  const deck = await launcherDeck();
+  const deck = await launchDeck();
   deck.launch("SNES/a.stubborn");
   const player = await deck.playerOf("a.stubborn");
-  await deck.launcher.close();
+  await deck.launchQueue.close();
   expect(await liveMembers(player)).toEqual([]);
   expect(deck.names()).toEqual(["running", "media.started", "launch.finished", "media.stopped"]);
   expect(() => deck.launch("SNES/a.sleep")).toThrow("the service is stopping");
 });
 
 test("close ends what a player left behind", async () => {
-  const deck = await launcherDeck();
+  const deck = await launchDeck();
   deck.launch("SNES/a.family");
   const player = await deck.playerOf("a.family");
   await eventually(() => expect(deck.count("media.stopped")).toBe(1));
   expect(await liveMembers(player)).not.toEqual([]);
-  await deck.launcher.close();
+  await deck.launchQueue.close();
   expect(await liveMembers(player)).toEqual([]);
 });
 
@@ -460,9 +460,9 @@ test.each([
 ] as const)(
   "a tag that is %s says so, and a mapping for it helps all the same",
   async (problem, sentence) => {
-    const deck = await launcherDeck({ map: ({ uid }) => (uid === "04bb" ? "**delay:1" : undefined) });
+    const deck = await launchDeck({ map: ({ uid }) => (uid === "04bb" ? "**delay:1" : undefined) });
     for (const uid of ["04aa", "04bb"])
-      deck.launcher.launch({ type: "NTAG", uid, text: "", data: "" }, { readerId: "reader", problem });
+      deck.launchQueue.launch({ type: "NTAG", uid, text: "", data: "" }, { readerId: "reader", problem });
     await eventually(() => expect(deck.ends()).toHaveLength(2));
     expect(deck.ends()).toEqual([expect.stringMatching(sentence), true]);
     expect(deck.ends()[0]).toContain("no mapping for it");

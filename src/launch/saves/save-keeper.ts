@@ -11,8 +11,14 @@ import { messageOf } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import { createSerialQueue } from "../../core/serial-queue.ts";
 import type { SavePlace } from "../../players/player.ts";
-import { endOrphans, findSaves, leftGames, newGameFolder, openMemory, putSaves } from "./bring.ts";
-import { createGame, type FollowedPlayer, filesFolder, type Game, type GameParts } from "./game.ts";
+import {
+  createGameSaves,
+  type FollowedPlayer,
+  filesFolder,
+  type GameSaves,
+  type GameSavesParts,
+} from "./game-saves.ts";
+import { endOrphans, findSaves, leftGames, newGameFolder, openMemory, putSaves } from "./save-memory.ts";
 
 interface KeeperParts {
   /** The owner's folder of saves; undefined if RetroArch's own settings decide. */
@@ -36,16 +42,16 @@ export type SaveKeeper = ReturnType<typeof createSaveKeeper>;
 const retryMs = 10_000;
 
 export function createSaveKeeper({ home, memory, clock, log }: KeeperParts) {
-  const running = new Set<Game>();
+  const running = new Set<GameSaves>();
   // Games with files that could not be carried home, the oldest first.
-  let left: readonly Game[] = [];
+  let left: readonly GameSaves[] = [];
   const works = new Set<Promise<void>>();
   let retry: Disposable | undefined;
   let isClosed = false;
 
   const inTurn = createSerialQueue();
-  const open = (folder: string, target: string, brought: GameParts["brought"]) =>
-    createGame({ memory: folder, home: target, brought, inTurn, clock, log });
+  const open = (folder: string, target: string, copies: GameSavesParts["copies"]) =>
+    createGameSaves({ memory: folder, home: target, copies, inTurn, clock, log });
   /** `settled` waits for it. */
   const track = (work: Promise<void>) => {
     const tracked = work.finally(() => works.delete(tracked));
@@ -53,7 +59,7 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts) {
   };
   /** Resolves when the players of all games so far have ended and their saves are at home, or failed to be carried there. */
   const settled = async () => void (await Promise.all(works));
-  const leave = (game: Game) => {
+  const leave = (game: GameSaves) => {
     left = [...left, game];
     retryLater();
   };
@@ -86,7 +92,7 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts) {
   const recovering = recover();
   track(recovering);
 
-  const bringInto = async (path: string, target: string): Promise<Game> => {
+  const copyInto = async (path: string, target: string): Promise<GameSaves> => {
     const found = await findSaves(path, target, left);
     await using opened = await openMemory(memory);
     const folder = await newGameFolder(opened);
@@ -98,7 +104,7 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts) {
       throw error;
     }
   };
-  const savedGame = (game: Game): SavedGame => ({
+  const savedGame = (game: GameSaves): SavedGame => ({
     folder: join(game.memory, filesFolder),
     settings: game.memory,
     follow(player) {
@@ -119,7 +125,7 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts) {
     /** The reason why saves are not at home, or an empty string. */
     fault: () => [...running, ...left].map((game) => game.fault()).find((why) => why !== "") ?? "",
     /** Prepares the saves for the game at `path`; undefined if RetroArch's own settings decide. */
-    async bring(path: string): Promise<SavedGame | undefined> {
+    async prepare(path: string): Promise<SavedGame | undefined> {
       const target = home();
       if (target === undefined) return undefined;
       await recovering;
@@ -127,7 +133,7 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts) {
       try {
         if (path === "") throw new Error("no file gives them a name");
         if (left.length > 0) await finishLeft();
-        return savedGame(await bringInto(path, target));
+        return savedGame(await copyInto(path, target));
       } catch (error) {
         // Without the copies, RetroArch overwrites the files in place. The folder is made here, because a confined RetroArch may
         // not be allowed to.

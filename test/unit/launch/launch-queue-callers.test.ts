@@ -8,7 +8,7 @@ import { launchesForCardsMax, launchQueueMax, untrustedLaunchesMax } from "../..
 import { pairingLink } from "../../../src/core/pairing-link.ts";
 import type { Grant } from "../../../src/core/rights.ts";
 import { cardOf } from "../../../src/launch/run-context.ts";
-import { type DeckOptions, makeDeck } from "../../helpers/launcher-harness.ts";
+import { type DeckOptions, makeDeck } from "../../helpers/launch-harness.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
 
@@ -42,7 +42,7 @@ function refusalOf(attempt: () => void): unknown {
 
 test("cards have places of their own in a full queue, and no more than those", async () => {
   await using deck = await waitingDeck();
-  const launch = (isTap: boolean) => deck.launcher.launch(deck.token(waits), { isTap });
+  const launch = (isTap: boolean) => deck.launchQueue.launch(deck.token(waits), { isTap });
   launch(false);
   await Bun.sleep(0); // The first one runs now, and waits no more.
   for (let nth = 0; nth < launchQueueMax; nth++) launch(false);
@@ -53,12 +53,12 @@ test("cards have places of their own in a full queue, and no more than those", a
   expect(refusalOf(() => launch(true))).toMatchObject({
     ...{ code: "busy", isPublic: true, data: { limit: "launchQueueMax" } },
   });
-  deck.launcher.stop();
+  deck.launchQueue.stop();
 });
 
 test("callers that may only play have some places together, which the running launch takes too", async () => {
   await using deck = await waitingDeck();
-  const launch = (trusted: boolean) => deck.launcher.launch(deck.token(waits), { trusted });
+  const launch = (trusted: boolean) => deck.launchQueue.launch(deck.token(waits), { trusted });
   launch(false);
   await Bun.sleep(0);
   for (let nth = 0; nth < 2 * untrustedLaunchesMax; nth++) launch(true);
@@ -67,21 +67,21 @@ test("callers that may only play have some places together, which the running la
     ...{ code: "busy", isPublic: true, data: { limit: "untrustedLaunchesMax" } },
   });
   launch(true);
-  deck.launcher.stop();
+  deck.launchQueue.stop();
 });
 
 test("every caller may read why its launch was refused", async () => {
   await using deck = await waitingDeck();
   const refusals = [
-    () => deck.launcher.launch({ type: "NTAG", uid: "", text: "", data: "" }),
-    () => deck.launcher.confirm(),
+    () => deck.launchQueue.launch({ type: "NTAG", uid: "", text: "", data: "" }),
+    () => deck.launchQueue.confirm(),
   ];
   for (const attempt of refusals) expect(refusalOf(attempt)).toMatchObject({ isPublic: true });
   for (const part of ["uid", "text", "data"] as const)
-    deck.launcher.launch({ type: "", uid: "", text: "", data: "", [part]: "01" });
+    deck.launchQueue.launch({ type: "", uid: "", text: "", data: "", [part]: "01" });
   await eventually(() => deck.ends().length === 3);
-  await deck.launcher.close();
-  const closed = refusalOf(() => deck.launcher.launch(deck.token(waits)));
+  await deck.launchQueue.close();
+  const closed = refusalOf(() => deck.launchQueue.launch(deck.token(waits)));
   expect(closed).toBeInstanceOf(ServiceError);
   expect(closed).toMatchObject({ code: "busy", message: "the service is stopping", isPublic: true });
 });
@@ -101,30 +101,31 @@ test("a revoked client's launches end, whether they run, wait or are held back, 
   await deck.files("SNES/a.sleep", "SNES/b.sleep");
   expect(await deck.tapAndWait("SNES/a.sleep")).toBe(true);
   const [phone, tablet] = [caller("phone"), caller("tablet")];
-  deck.launcher.launch(deck.token("SNES/b.sleep"), { isTap: true, requester: phone.requester });
+  deck.launchQueue.launch(deck.token("SNES/b.sleep"), { isTap: true, requester: phone.requester });
   await eventually(() => deck.count("launch.guarded") === 1);
-  for (const { requester } of [phone, tablet, phone]) deck.launcher.launch(deck.token(waits), { requester });
+  for (const { requester } of [phone, tablet, phone])
+    deck.launchQueue.launch(deck.token(waits), { requester });
   await Bun.sleep(0);
-  deck.launcher.revoke("tablet");
+  deck.launchQueue.revoke("tablet");
   expect(deck.ends().slice(2)).toEqual(["its client was revoked, or has another role now"]);
-  deck.launcher.revoke("phone");
+  deck.launchQueue.revoke("phone");
   await eventually(() => deck.ends().length === 5);
   expect(deck.ends().slice(3)).toEqual([
     "its client was revoked, or has another role now",
     "its client was revoked, or has another role now",
   ]);
-  expect(() => deck.launcher.confirm()).toThrow("nothing waits to be confirmed");
-  expect(deck.launcher.activeMedia()?.mediaName).toBe("a");
+  expect(() => deck.launchQueue.confirm()).toThrow("nothing waits to be confirmed");
+  expect(deck.launchQueue.activeMedia()?.mediaName).toBe("a");
 });
 
 test("a launch that is held back outlives the revocation of another client", async () => {
   await using deck = await waitingDeck({ config: { launch: { guard: true } } });
   await deck.files("SNES/a.sleep", "SNES/b.sleep");
   expect(await deck.tapAndWait("SNES/a.sleep")).toBe(true);
-  deck.launcher.launch(deck.token("SNES/b.sleep"), { isTap: true, requester: caller("phone").requester });
+  deck.launchQueue.launch(deck.token("SNES/b.sleep"), { isTap: true, requester: caller("phone").requester });
   await eventually(() => deck.count("launch.guarded") === 1);
-  deck.launcher.revoke("tablet");
-  deck.launcher.confirm();
+  deck.launchQueue.revoke("tablet");
+  deck.launchQueue.confirm();
   await eventually(() => deck.started().length === 2);
   expect(deck.started()).toEqual(["a", "b"]);
 });
@@ -136,13 +137,13 @@ test.each(["play", "none"] as const)(
   async (grant) => {
     await using deck = await waitingDeck();
     const { requester, lower } = caller("phone");
-    deck.launcher.launch(deck.token(waits), { requester });
+    deck.launchQueue.launch(deck.token(waits), { requester });
     await Bun.sleep(0);
-    deck.launcher.review();
+    deck.launchQueue.review();
     await Bun.sleep(0);
     expect(deck.ends()).toEqual([]);
     lower(grant);
-    deck.launcher.review();
+    deck.launchQueue.review();
     await eventually(() => deck.ends().length === 1);
     expect(deck.ends()).toEqual([lost]);
   },
@@ -151,11 +152,11 @@ test.each(["play", "none"] as const)(
 test("a waiting launch is judged by the right that its caller has when it starts", async () => {
   await using deck = await waitingDeck();
   const [phone, tablet] = [caller("phone", "play"), caller("tablet", "play")];
-  deck.launcher.launch(deck.token(waits));
-  for (const { requester } of [phone, tablet]) deck.launcher.launch(deck.token("**echo:x"), { requester });
+  deck.launchQueue.launch(deck.token(waits));
+  for (const { requester } of [phone, tablet]) deck.launchQueue.launch(deck.token("**echo:x"), { requester });
   await Bun.sleep(0);
   phone.lower("look");
-  deck.launcher.review();
+  deck.launchQueue.review();
   deck.clock.advance(1000);
   await eventually(() => deck.ends().length === 3);
   expect(deck.ends()).toEqual([true, lost, true]);
@@ -164,14 +165,14 @@ test("a waiting launch is judged by the right that its caller has when it starts
 test("a card launches until its script has ended, and no other card with it", async () => {
   await using deck = await waitingDeck();
   const [first, second] = [deck.token(waits), deck.token("**echo:two")];
-  const launching = () => [first, second].map((token) => deck.launcher.isLaunching(cardOf(token)));
+  const launching = () => [first, second].map((token) => deck.launchQueue.isLaunching(cardOf(token)));
   expect(launching()).toEqual([false, false]);
-  deck.launcher.launch(first, { isTap: true });
+  deck.launchQueue.launch(first, { isTap: true });
   expect(launching()).toEqual([true, false]);
   await Bun.sleep(0);
   expect(launching()).toEqual([true, false]);
   // Without a tap it belongs to no card.
-  deck.launcher.launch(second);
+  deck.launchQueue.launch(second);
   expect(launching()).toEqual([true, false]);
   deck.clock.advance(1000);
   await eventually(() => deck.ends().length === 2);
@@ -181,13 +182,13 @@ test("a card launches until its script has ended, and no other card with it", as
 test("a card that is taken off ends its own script, and leaves the scripts of others", async () => {
   await using deck = await waitingDeck();
   const token = deck.token(waits);
-  deck.launcher.launch(token, { isTap: true });
+  deck.launchQueue.launch(token, { isTap: true });
   await Bun.sleep(0);
-  deck.launcher.stopMedia("another reason");
-  deck.launcher.stopMedia("its card was taken off", cardOf(deck.token("**echo:other")));
+  deck.launchQueue.stopMedia("another reason");
+  deck.launchQueue.stopMedia("its card was taken off", cardOf(deck.token("**echo:other")));
   await Bun.sleep(0);
   expect(deck.ends()).toEqual([]);
-  deck.launcher.stopMedia("its card was taken off", cardOf(token));
+  deck.launchQueue.stopMedia("its card was taken off", cardOf(token));
   await eventually(() => deck.ends().length === 1);
   expect(deck.ends()).toEqual(["its card was taken off"]);
 });
@@ -196,13 +197,13 @@ test("media on a stick that was removed stops with the reason, and media beside 
   await using deck = await waitingDeck();
   await deck.files("SNES/a.sleep");
   expect(await deck.tapAndWait("SNES/a.sleep")).toBe(true);
-  deck.launcher.stopMediaIn(`${deck.folder}/SN`, "its stick is gone");
+  deck.launchQueue.stopMediaIn(`${deck.folder}/SN`, "its stick is gone");
   await Bun.sleep(0);
-  expect(deck.launcher.activeMedia()?.mediaName).toBe("a");
-  deck.launcher.stopMediaIn(`${deck.folder}/SNES`, "its stick is gone");
+  expect(deck.launchQueue.activeMedia()?.mediaName).toBe("a");
+  deck.launchQueue.stopMediaIn(`${deck.folder}/SNES`, "its stick is gone");
   await eventually(() => deck.count("media.stopped") === 1);
   expect(deck.heard.at(-1)?.payload).toMatchObject({ mediaName: "a", why: "its stick is gone" });
-  expect(deck.launcher.cardOfMedia()).toBeUndefined();
+  expect(deck.launchQueue.cardOfMedia()).toBeUndefined();
 });
 
 test("a fault of the service is in the log with its place, and the caller learns nothing of it", async () => {
@@ -223,9 +224,9 @@ test("a forbidden script is refused to its caller, and of a tap it ends the laun
   await using deck = await waitingDeck();
   const token = deck.token("**http.get:http://localhost/");
   const { requester } = caller("phone", "play");
-  expect(refusalOf(() => deck.launcher.launch(token, { requester }))).toMatchObject({ code: "forbidden" });
+  expect(refusalOf(() => deck.launchQueue.launch(token, { requester }))).toMatchObject({ code: "forbidden" });
   expect([deck.count("running"), deck.ends()]).toEqual([0, []]);
-  deck.launcher.launch(token, { requester, isTap: true });
+  deck.launchQueue.launch(token, { requester, isTap: true });
   await eventually(() => deck.ends().length === 1);
   expect(deck.ends()).toEqual([expect.stringContaining("reaches outside this device")]);
 });
@@ -233,9 +234,9 @@ test("a forbidden script is refused to its caller, and of a tap it ends the laun
 test("a launch by a caller that may only play is not the last card of the scripts that run", async () => {
   await using deck = await waitingDeck();
   const uid = "04aabb";
-  deck.launcher.launch({ type: "", uid, text: "**delay:1||**echo:[[last_scanned.id]]", data: "" });
+  deck.launchQueue.launch({ type: "", uid, text: "**delay:1||**echo:[[last_scanned.id]]", data: "" });
   await Bun.sleep(0);
-  deck.launcher.launch(deck.token("**echo:x"), { requester: caller("phone", "play").requester });
+  deck.launchQueue.launch(deck.token("**echo:x"), { requester: caller("phone", "play").requester });
   deck.clock.advance(1);
   await eventually(() => deck.ends().length === 2);
   expect(deck.lines).toEqual([`info  script: ${uid}`, "info  script: x"]);
@@ -248,7 +249,10 @@ test("each tap is one line of the log, with its reader and without the text of i
   await deck.files("SNES/Dear Diary.sleep", "SNES/Diary.false");
   const tap = async (text: string, readerId: string | undefined, uid: string) => {
     const before = deck.ends().length;
-    deck.launcher.launch({ type: "", uid, text, data: "" }, { isTap: true, ...(readerId && { readerId }) });
+    deck.launchQueue.launch(
+      { type: "", uid, text, data: "" },
+      { isTap: true, ...(readerId && { readerId }) },
+    );
     await eventually(() => {
       // A player proves itself after a while.
       deck.clock.advance(1000);
@@ -283,7 +287,7 @@ test("a tap that a stop ends, or that waits in the queue then, is one line each"
   await using deck = await waitingDeck();
   for (let nth = 0; nth < 3; nth++) deck.tap(waits);
   await Bun.sleep(0);
-  deck.launcher.stop();
+  deck.launchQueue.stop();
   await eventually(() => deck.ends().length === 3);
   expect(deck.taps.map((line) => line.replace(/ uid=.*/, ""))).toEqual(
     Array(3).fill('warn  launch: nothing started error="it was stopped"'),

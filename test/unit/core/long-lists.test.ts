@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { eachInSlices, filterInSlices, nextTurn, sortInSlices } from "../../../src/core/slices.ts";
+import { eachInSlices, filterInSlices, nextTurn, sortInSlices } from "../../../src/core/long-lists.ts";
 import { mostInOneTurn } from "../../helpers/turns.ts";
 
 const pairs = fc.array(fc.tuple(fc.nat(20), fc.nat()), { maxLength: 300 });

@@ -17,31 +17,31 @@ const settleMs = 100;
 
 export type FollowedPlayer = Pick<Player, "pid" | "exited" | "gone">;
 
-export interface GameParts {
+export interface GameSavesParts {
   /** The game's own folder in memory, with real path: `filesFolder`, and the settings of this start. */
   readonly memory: string;
   readonly home: string;
   /** The copies from home; undefined for a folder that an earlier service left. */
-  readonly brought: readonly SaveFile[] | undefined;
+  readonly copies: readonly SaveFile[] | undefined;
   /** Runs the work of all games one at a time. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-export type Game = ReturnType<typeof createGame>;
+export type GameSaves = ReturnType<typeof createGameSaves>;
 
 /** The folder of the save files below a game's folder in memory. */
 export const filesFolder = "files";
 
-export function createGame(parts: GameParts) {
-  const { memory, home, brought, inTurn, clock, log } = parts;
+export function createGameSaves(parts: GameSavesParts) {
+  const { memory, home, copies, inTurn, clock, log } = parts;
   const files = join(memory, filesFolder);
-  const carried = new Map((brought ?? []).map(({ path, version }) => [path, version]));
+  const carried = new Map((copies ?? []).map(({ path, version }) => [path, version]));
   const backedUp = new Set<string>();
   let fault = "";
   // The end of the player is unknown for files that an earlier service left.
-  let mayBeCut = brought === undefined;
+  let mayBeCut = copies === undefined;
 
   const carry = async (file: SaveFile, isMemoryFull: boolean) => {
     const { path, version, bytes } = file;
@@ -52,7 +52,7 @@ export function createGame(parts: GameParts) {
     if (bytes === 0) return keep("it is empty");
     if ((mayBeCut || isMemoryFull) && bytes < ((await saveFileAt(home, path))?.bytes ?? 0))
       return keep("it is shorter than before, and its player did not end well");
-    const keepsOld = brought !== undefined && !backedUp.has(path);
+    const keepsOld = copies !== undefined && !backedUp.has(path);
     const end = await replaceSave(files, file, home, keepsOld);
     if (end === "cut") return keep("it was not written to its end");
     if (end === "changed") return;

@@ -41,7 +41,7 @@ const limits = v.object({
   warnings: v.array(v.string()),
 });
 
-export const laterMethods = [
+export const playTimeLimitMethods = [
   method({
     name: "settings.playtime.limits",
     right: "change",
