@@ -1,3 +1,7 @@
+/**
+ * The search for circles of imports.
+ * Covers: test/helpers/import-circles.ts.
+ */
 import { expect, test } from "bun:test";
 import { circlesOf } from "../../helpers/import-circles.ts";
 import { importsIn } from "../../helpers/source-tree.ts";

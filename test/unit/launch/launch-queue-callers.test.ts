@@ -1,6 +1,6 @@
 /**
  * Launches by caller: the places that each kind has in the queue, and the end of a caller's launches with its rights.
- * Covers: src/launch/launcher.ts.
+ * Covers: src/launch/launch-queue.ts.
  */
 import { expect, test } from "bun:test";
 import { ServiceError } from "../../../src/core/errors.ts";

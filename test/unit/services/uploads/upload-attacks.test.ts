@@ -1,6 +1,6 @@
 /**
  * Attacks on unfinished uploads by a player or another user, who may write to media folders.
- * Covers: src/media/uploads.ts, src/media/upload-store.ts.
+ * Covers: src/services/uploads/uploads.ts, src/services/uploads/upload-store.ts.
  */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
