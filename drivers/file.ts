@@ -89,7 +89,8 @@ function watchFolder(path: string, { clock }: DriverContext, failed: (reason: Er
       change.resolve();
     });
   };
-  const [folder, name] = [dirname(path), basename(path)];
+  const folder = dirname(path);
+  const name = basename(path);
   const watcher = watchOrRefuse(path, (changed) => {
     // A removed folder is reported with its own name, or without a name.
     if (changed === null || changed === name || changed === basename(folder)) noticed();

@@ -84,7 +84,14 @@ export async function startService(options: ServiceOptions) {
     const port = await startParts({
       ...options,
       ...places,
-      ...{ settings, config: settings.current, clock, log, logs, store, stops, bus: createBus(log) },
+      settings,
+      config: settings.current,
+      clock,
+      log,
+      logs,
+      store,
+      stops,
+      bus: createBus(log),
     });
     log.info("service", "listening", { port, version: tapdeckVersion, platform });
     return {
@@ -128,7 +135,11 @@ async function startParts(base: Base): Promise<number> {
   const { launchQueue, playTime, saves, devices } = playback;
   let mqtt: Mqtt | undefined;
   const services = createServices({
-    ...{ ...base, ...playback, ...access, pairing: offer, fingerprint },
+    ...base,
+    ...playback,
+    ...access,
+    pairing: offer,
+    fingerprint,
     savesFault: saves.fault,
     audit: access.audit.read,
     readers: () => readers,
@@ -138,7 +149,14 @@ async function startParts(base: Base): Promise<number> {
   const metrics = await countMetrics(base, { services, descriptors, launchQueue });
   // The API listens before the readers start, so that a port in use ends the start before any device is touched.
   const serving = serveApi({
-    ...{ ...base, ...access, services, descriptors, metrics, pairing, tls, page: pageFile },
+    ...base,
+    ...access,
+    services,
+    descriptors,
+    metrics,
+    pairing,
+    tls,
+    page: pageFile,
     ...createLocalCallers(base),
     port: config().api.port,
     listen: config().api.listen,
@@ -148,7 +166,11 @@ async function startParts(base: Base): Promise<number> {
   });
   const api = stops.add("connections", await serving);
   const launching = createTapRules({
-    ...{ bus, clock, log, launchQueue, readers: config().readers },
+    bus,
+    clock,
+    log,
+    launchQueue,
+    readers: config().readers,
     requesterOf: (token) => readers.requesterOf(token),
   });
   stops.add("launching", launching);
@@ -157,7 +179,12 @@ async function startParts(base: Base): Promise<number> {
   stops.add("readers", readers);
   const deviceFault = machineChecks(process.env, clock).find(({ name }) => name === "device");
   const screen = followScreen({
-    ...{ port: api.port, bus, clock, log, refusal: playTime.refusal, place: offer.describe },
+    port: api.port,
+    bus,
+    clock,
+    log,
+    refusal: playTime.refusal,
+    place: offer.describe,
     readers: () => readers.list(),
     fault: () => deviceFault?.ask() ?? "",
     hasGames: Bun.which("retroarch") !== null,
@@ -191,11 +218,17 @@ async function createAccess(
   const { clients, audit } = access;
   clients.keepStaff(await staffSecret(process.env));
   const pairing = createPairing({
-    ...{ clock, log, audit, addClient: clients.addPaired, guesses: store.pairingGuesses },
+    clock,
+    log,
+    audit,
+    addClient: clients.addPaired,
+    guesses: store.pairingGuesses,
   });
   stops.add("pairing", pairing);
   const offer = pairingService(pairing, {
-    ...{ listen: () => config().api.listen, port: later.port, fingerprint },
+    listen: () => config().api.listen,
+    port: later.port,
+    fingerprint,
   });
   return { tls, fingerprint, access, pairing, offer };
 }
@@ -209,7 +242,9 @@ async function createPlayback(
   const closed = withRealPaths(closedPlaces(base, process.env));
   const cards = await openCards(base);
   const files = createMappingFiles({
-    ...{ folder: join(dirname(base.configPath), "mappings"), log, clock },
+    folder: join(dirname(base.configPath), "mappings"),
+    log,
+    clock,
     ...(cards && { shared: cards.files }),
   });
   const mapper = stops.add("mappings", await createMapper({ store, files, log, clock }));
@@ -225,17 +260,32 @@ async function createPlayback(
   const folders = () => ({ ...mediaFolders(config()), closed, sticks: media.sticks() });
   const uploads = stops.add("uploads", createUploadService({ ...base, media, folders }));
   const playTime = createPlayTime({
-    ...{ bus, clock, log, store: store.playTimes, limits: () => config().playtime },
+    bus,
+    clock,
+    log,
+    store: store.playTimes,
+    limits: () => config().playtime,
     stopMedia: (why) => launchQueue.stopMedia(why),
   });
   stops.add("play time", playTime);
   const devices = stops.add("devices", createDevices({ ...base, ...later }));
   const saves = createSaveKeeper({
-    ...{ home: () => config().retroarch.saves, memory: base.savesMemory, clock, log },
+    home: () => config().retroarch.saves,
+    memory: base.savesMemory,
+    clock,
+    log,
   });
   stops.add("saves", saves);
   const launchQueue = createLaunchQueue({
-    ...{ config, bus, clock, log, saves, closed, media, sticks: media.sticks, devices },
+    config,
+    bus,
+    clock,
+    log,
+    saves,
+    closed,
+    media,
+    sticks: media.sticks,
+    devices,
     history: store.history,
     lastMedia: store.lastMedia,
     plays: store.plays,

@@ -69,7 +69,8 @@ export function unlock(fd: number): void {
 
 /** Takes the whole file for this process alone, without waiting; false if another has it. */
 export function lockExclusively(fd: number): boolean {
-  const [lockEx, lockNb] = [2, 4];
+  const lockEx = 2;
+  const lockNb = 4;
   return libc.flock(fd, lockEx | lockNb) === 0;
 }
 

@@ -63,8 +63,15 @@ async function listForStream() {
 /** Rejects with `ServiceError("reader-gone")`, a sentence on what was wrong and what to do. */
 async function openForStream(options: SerialBindingOptions): Promise<ReturnType<typeof createPort>> {
   const openOptions: Required<SerialBindingOptions> = {
-    ...{ lock: true, dataBits: 8, parity: "none", stopBits: 1, hupcl: true },
-    ...{ rtscts: false, xon: false, xoff: false, xany: false },
+    lock: true,
+    dataBits: 8,
+    parity: "none",
+    stopBits: 1,
+    hupcl: true,
+    rtscts: false,
+    xon: false,
+    xoff: false,
+    xany: false,
     ...options,
   };
   refuseFraming(openOptions);

@@ -14,12 +14,25 @@ import { ioctl, requests } from "./libc.ts";
 const termiosBytes = 44;
 const bother = 0o010000; // CBAUD value "the rate stands in c_ospeed".
 const cbaud = 0o010017;
-const [creadClocal, hupcl, crtscts] = [0o200 | 0o4000, 0o2000, 0o20000000000];
-const [cstopb, parenb, parodd] = [0o100, 0o400, 0o1000];
+const creadClocal = 0o200 | 0o4000;
+const hupcl = 0o2000;
+const crtscts = 0o20000000000;
+const cstopb = 0o100;
+const parenb = 0o400;
+const parodd = 0o1000;
 const dataBitsFlags = { 5: 0, 6: 0o20, 7: 0o40, 8: 0o60 } as const; // CS5 to CS8.
-const [ixon, ixany, ixoff, inpck, ignpar] = [0o2000, 0o4000, 0o10000, 0o20, 0o4];
-const [vtime, vmin, vstart, vstop] = [5, 6, 8, 9];
-const [dc1, dc3] = [0x11, 0x13]; // XON and XOFF.
+const ixon = 0o2000;
+const ixany = 0o4000;
+const ixoff = 0o10000;
+const inpck = 0o20;
+const ignpar = 0o4;
+const vtime = 5;
+const vmin = 6;
+const vstart = 8;
+const vstop = 9;
+// XON and XOFF.
+const dc1 = 0x11;
+const dc3 = 0x13;
 
 // A receiver samples ten bits after one edge, so two ends that differ by 5 % misread the last bit. Each end may be off by
 // half of that.

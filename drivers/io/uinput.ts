@@ -170,7 +170,8 @@ const setupBytes = 92;
 const nameBytesMax = 79;
 const eventBytes = 24;
 const busVirtual = 0x06;
-const [evSyn, evKey] = [0x00, 0x01];
+const evSyn = 0x00;
+const evKey = 0x01;
 const synReport = 0x00;
 
 /** The numbers of these requests: the values of `_IOW('U', ...)` and similar macros. */

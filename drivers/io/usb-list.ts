@@ -105,11 +105,15 @@ export function ccidInterfaceIn(descriptors: Uint8Array): CcidInterface | undefi
     if (number === undefined) continue;
     if (type === 0x21 && one.length >= 48) messageBytes = view(one).getUint32(44, true);
     if (type !== 0x05 || one.length < 7) continue;
-    const [isIn, endpoint, transfer] = [(second & 0x80) !== 0, second & 0x0f, third & 0x03];
+    const isIn = (second & 0x80) !== 0;
+    const endpoint = second & 0x0f;
+    const transfer = third & 0x03;
     if (transfer === 2 && !isIn) bulkOut ??= endpoint;
     if (transfer === 3 && isIn) interruptIn ??= endpoint;
-    if (transfer === 2 && isIn && bulkIn === undefined)
-      [bulkIn, packetBytes] = [endpoint, view(one).getUint16(4, true) & 0x7ff];
+    if (transfer === 2 && isIn && bulkIn === undefined) {
+      bulkIn = endpoint;
+      packetBytes = view(one).getUint16(4, true) & 0x7ff;
+    }
   }
   if (number === undefined || bulkIn === undefined || bulkOut === undefined) return undefined;
   return {

@@ -47,7 +47,9 @@ export function parseReaderLine(bytes: Uint8Array): ReaderLine {
 
 function parseScan(fields: readonly string[]): ReaderLine {
   if (fields.length === 0) return { kind: "nothing" };
-  let [uid, text, removable]: [string, string, boolean | undefined] = ["", "", undefined];
+  let uid: string = "";
+  let text: string = "";
+  let removable: boolean | undefined;
   for (const [index, field] of fields.entries()) {
     const [, name = "", value = ""] = /^(uid|text|removable)=(.*)$/.exec(field) ?? [];
     if (name === "uid") uid = normalizeUid(value);
@@ -119,7 +121,8 @@ export function parseCardFile(bytes: Uint8Array): CardFile {
   if (content === "") return { kind: "empty" };
   const lines = content.split(/\r?\n/).filter((line) => line.trim() !== "");
   if (!fieldForm.test(lines[0] ?? "")) return cardOf("", content);
-  let [uid, text] = ["", ""];
+  let uid = "";
+  let text = "";
   for (const line of lines) {
     const [, name, value = ""] = fieldForm.exec(line) ?? [];
     if (name === undefined) return { kind: "error", why: `"${line.slice(0, 40)}" is neither uid= nor text=` };

@@ -137,8 +137,12 @@ export function ndefTrailer(): Uint8Array {
 export function accessOf(bytes: Uint8Array, group: number): number | undefined {
   const [six = 0, seven = 0, eight = 0] = bytes.subarray(6, 9);
   const bit = (byte: number, at: number) => (byte >> at) & 1;
-  const [c1, c2, c3] = [bit(seven, 4 + group), bit(eight, group), bit(eight, 4 + group)];
-  const [not1, not2, not3] = [bit(six, group), bit(six, 4 + group), bit(seven, group)];
+  const c1 = bit(seven, 4 + group);
+  const c2 = bit(eight, group);
+  const c3 = bit(eight, 4 + group);
+  const not1 = bit(six, group);
+  const not2 = bit(six, 4 + group);
+  const not3 = bit(seven, group);
   if (c1 === not1 || c2 === not2 || c3 === not3) return undefined;
   return c1 * 4 + c2 * 2 + c3;
 }

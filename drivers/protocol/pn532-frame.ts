@@ -110,7 +110,8 @@ function cutAt(buffer: Uint8Array, from: number, end: number): Step | undefined 
   if (at(1) !== 0xff) return { bytes: 1 };
   if (have < 4) return undefined;
 
-  const [length, lcs] = [at(2), at(3)];
+  const length = at(2);
+  const lcs = at(3);
   if (length === 0x00 && lcs === 0xff) return { bytes: 4, cut: { kind: "ack" } };
   if (length === 0xff && lcs === 0x00) return { bytes: 4, cut: { kind: "nack" } };
   if (length === 0xff && lcs === 0xff) {

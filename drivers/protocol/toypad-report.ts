@@ -75,7 +75,8 @@ export function parseList(data: Uint8Array): readonly ListedTag[] | undefined {
   if (data.length % 2 !== 0) return undefined;
   const tags: ListedTag[] = [];
   for (let at = 0; at < data.length; at += 2) {
-    const [zone, index] = [(data[at] ?? 0) >> 4, (data[at] ?? 0) & 0x0f];
+    const zone = (data[at] ?? 0) >> 4;
+    const index = (data[at] ?? 0) & 0x0f;
     if (!isZone(zone) || index > indexMax) return undefined;
     tags.push({ zone, index });
   }

@@ -70,7 +70,8 @@ const cycles = 32;
 
 /** The Tiny Encryption Algorithm (Wheeler and Needham, 1994), backwards. */
 function decipher([a, b]: readonly [number, number], [k0, k1, k2, k3]: Key): readonly [number, number] {
-  let [left, right] = [a, b];
+  let left = a;
+  let right = b;
   let sum = (delta * cycles) >>> 0;
   for (let cycle = 0; cycle < cycles; cycle++) {
     right = (right - (((left << 4) + k2) ^ (left + sum) ^ ((left >>> 5) + k3))) >>> 0;

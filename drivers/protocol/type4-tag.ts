@@ -79,7 +79,8 @@ export function parseContainer(bytes: Uint8Array): Type4Container | undefined {
   const accessAt = hasLongSize ? 15 : 13;
   const fileBytes = hasLongSize ? view.getUint32(11) : view.getUint16(11);
   const lengthBytes = hasLongSize ? 4 : 2;
-  const [readBytesMax, writeBytesMax] = [view.getUint16(3), view.getUint16(5)];
+  const readBytesMax = view.getUint16(3);
+  const writeBytesMax = view.getUint16(5);
   if (fileBytes <= lengthBytes || readBytesMax < readBytesLeast || writeBytesMax < 1) return undefined;
   const write = bytes[accessAt + 1];
   return {

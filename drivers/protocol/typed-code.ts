@@ -41,7 +41,9 @@ export function createTyping(layout: LayoutName) {
         : text === ""
           ? undefined
           : { kind: "code", text };
-    [text, wrong, isLong] = ["", undefined, false];
+    text = "";
+    wrong = undefined;
+    isLong = false;
     return typed;
   };
   const type = (key: number) => {
@@ -103,11 +105,9 @@ export function createEventCutter(): (bytes: Uint8Array) => readonly KeyEvent[] 
     const view = new DataView(all.buffer, all.byteOffset, whole);
     const events: KeyEvent[] = [];
     for (let at = 0; at < whole; at += eventBytes) {
-      const [type, code, value] = [
-        view.getUint16(at + 16, true),
-        view.getUint16(at + 18, true),
-        view.getInt32(at + 20, true),
-      ];
+      const type = view.getUint16(at + 16, true);
+      const code = view.getUint16(at + 18, true);
+      const value = view.getInt32(at + 20, true);
       if (type === synType && code === synDropped) events.push({ kind: "lost" });
       if (type === keyType && value === 1) events.push({ kind: "down", key: code });
       if (type === keyType && value === 0) events.push({ kind: "up", key: code });

@@ -108,7 +108,8 @@ export function createSimulatedChip() {
     path: pty.path,
     /** Lays this tag into the field, in place of the one that lies there. */
     put(tag: SimulatedTag) {
-      [present, target] = [tag, undefined];
+      present = tag;
+      target = undefined;
       if (waitingFor === undefined) return;
       const modulation = waitingFor;
       stop();

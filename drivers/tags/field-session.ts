@@ -151,7 +151,8 @@ function createOrders() {
           if (running === undefined) end(signal.reason);
         };
         const end = (failure?: unknown) => {
-          [waiting, running] = [undefined, undefined];
+          waiting = undefined;
+          running = undefined;
           signal.removeEventListener("abort", onAbort);
           if (failure === undefined) resolve();
           else reject(failure);

@@ -51,7 +51,8 @@ export function createPad(link: HidLink, clock: Clock, log: Log) {
       const done = () => {
         timer[Symbol.dispose]();
         signal?.removeEventListener("abort", onAbort);
-        [waiting, fail] = [undefined, () => {}];
+        waiting = undefined;
+        fail = () => {};
       };
       const refuse = (reason: unknown) => {
         done();
@@ -63,7 +64,8 @@ export function createPad(link: HidLink, clock: Clock, log: Log) {
       };
       const onAbort = () => refuse(signal?.reason);
       const timer = afterSilence(clock, answerMs, () => end(undefined));
-      [waiting, fail] = [{ number, end }, refuse];
+      waiting = { number, end };
+      fail = refuse;
       signal?.addEventListener("abort", onAbort, { once: true });
       link.write(encodeCommand(command, number, parameters)).catch(refuse);
     });

@@ -160,7 +160,8 @@ function createStream(
   };
 }
 
-const [blockBytes, randomBytes] = [16, 8];
+const blockBytes = 16;
+const randomBytes = 8;
 
 /**
  * Encrypts the numbers of events, because they count events that a listener may not hear.

@@ -22,7 +22,8 @@ const inOneGo = 64;
 
 export function createFairScheduler() {
   const lanes: Lane[] = [];
-  let [count, bytes] = [0, 0];
+  let count = 0;
+  let bytes = 0;
   let turnEndMs = 0;
 
   const begin = () => {

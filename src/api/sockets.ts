@@ -55,7 +55,10 @@ const unsealedMs = 10_000; // An unsealed remote connection is closed after this
 const farewellMs = 1000; // The time that a peer has for the closing handshake.
 const cutOffMs = 50; // The time that the refusal has to leave; the peer may still send at full speed.
 const idleSeconds = 120; // Bun sends pings on its own before; a peer that answers no ping in this time is gone.
-const [normal, goingAway, policyViolation, tooBig] = [1000, 1001, 1008, 1009];
+const normal = 1000;
+const goingAway = 1001;
+const policyViolation = 1008;
+const tooBig = 1009;
 
 export function createSockets(parts: SocketParts) {
   const { dispatch, clock, receivers, accept, acceptV1, pairing, grantOf, audit, onProved } = parts;

@@ -110,7 +110,8 @@ async function placeFiles(
 
 /** Replaces a file by a staged one, unless they are equal; an empty one is not made. */
 async function put(staged: string, target: string): Promise<void> {
-  const [text, present] = [await readFile(staged, "utf8"), await ifThere(readFile(target, "utf8"))];
+  const text = await readFile(staged, "utf8");
+  const present = await ifThere(readFile(target, "utf8"));
   if (text !== (present ?? "")) await saveFile(target, text, async () => true);
 }
 

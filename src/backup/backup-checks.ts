@@ -39,7 +39,8 @@ export async function openSecrets(sealed: unknown, passphrase: string | undefine
     if (typeof pem === "string") pems[name] = pem;
   }
   for (const whose of ["owner", "device"] as const) {
-    const [certificatePem, keyPem] = [pems[`${whose}.pem`], pems[`${whose}-key.pem`]];
+    const certificatePem = pems[`${whose}.pem`];
+    const keyPem = pems[`${whose}-key.pem`];
     const fault = certificatePem && keyPem ? certificateFault({ certificatePem, keyPem }) : undefined;
     if (fault !== undefined) throw new Error(`${whose}.pem: ${fault}`);
   }

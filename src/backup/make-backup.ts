@@ -78,7 +78,9 @@ async function* linesOf(
     return JSON.stringify(value);
   };
   yield line({
-    ...{ tapdeck: tapdeckVersion, made: rfc3339(systemClock.now()), schema: schemaVersion },
+    tapdeck: tapdeckVersion,
+    made: rfc3339(systemClock.now()),
+    schema: schemaVersion,
     media: join(places.dataFolder, "media"),
   });
   yield line({ config: (await readConfigText(places.configPath, false)) ?? "" });

@@ -22,7 +22,10 @@ export interface SealedPart {
   readonly box: string;
 }
 
-const [keyBytes, saltBytes, nonceBytes, tagBytes] = [32, 16, 24, 16];
+const keyBytes = 32;
+const saltBytes = 16;
+const nonceBytes = 24;
+const tagBytes = 16;
 const context = new TextEncoder().encode("tapdeck-backup-1");
 
 /** Throws `failed` for a passphrase that is too short to protect anything. */
@@ -32,8 +35,10 @@ export async function sealPart(value: unknown, passphrase: string): Promise<Seal
     throw failed(
       `a passphrase has ${backupPassphraseCharsMin} to ${backupPassphraseCharsMax} characters, and this one has ${length}`,
     );
-  const [salt, nonce] = [randomBytes(saltBytes), randomBytes(nonceBytes)];
-  const [memoryKib, passes] = [backupKeyMemoryKibMax, backupKeyPassesMax];
+  const salt = randomBytes(saltBytes);
+  const nonce = randomBytes(nonceBytes);
+  const memoryKib = backupKeyMemoryKibMax;
+  const passes = backupKeyPassesMax;
   const key = await keyOf(passphrase, { salt, memoryKib, passes });
   const sodium = await loadSodium();
   const text = new TextEncoder().encode(JSON.stringify(value));

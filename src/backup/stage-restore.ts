@@ -122,10 +122,12 @@ async function readLines(
   add: (table: BackupTable, row: BackupRow) => void,
 ) {
   const breathe = breather(systemClock);
-  const [mappingFiles, warnings]: [string[], string[]] = [[], []];
+  const mappingFiles: string[] = [];
+  const warnings: string[] = [];
   let config: string | undefined;
   let sealed: unknown;
-  let [count, ended] = [1, false];
+  let count = 1;
+  let ended = false;
   for await (const value of lines) {
     if (!isRecord(value) || ended) throw notOurs();
     if (isOpenTable(value.table) && isRecord(value.row)) add(value.table, rowOf(value.row));

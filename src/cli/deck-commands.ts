@@ -15,12 +15,10 @@ const historyLines = 20;
 
 export const deckCommands = {
   async status(client, { json }, { print }) {
-    const [version, health, playing, media] = [
-      await client.call("version"),
-      await client.call("health"),
-      await client.call("media.active"),
-      await client.call("media"),
-    ];
+    const version = await client.call("version");
+    const health = await client.call("health");
+    const playing = await client.call("media.active");
+    const media = await client.call("media");
     if (json) return print(JSON.stringify({ version, health, active: playing, database: media.database }));
     const { connected } = health.readers;
     const total = media.database.totalMedia ?? 0;

@@ -221,7 +221,9 @@ async function clientNamed(client: Client, which: string): Promise<Listed> {
 }
 
 const quietModules = 4; // The border that a reader needs (ISO/IEC 18004).
-const [upper, lower, both] = ["▀", "▄", "█"];
+const upper = "▀";
+const lower = "▄";
+const both = "█";
 // The 256-colour black and white, which no colour scheme changes.
 const darkOnLight = "\x1b[38;5;16;48;5;231m";
 const asBefore = "\x1b[0m";

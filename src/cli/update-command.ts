@@ -89,7 +89,9 @@ async function install(
   await whileWritable(paths, async () => {
     await machine.files.makeFolder(slotFolder(slot));
     await rauc.install({
-      ...{ path: file.path, facts, running },
+      path: file.path,
+      facts,
+      running,
       async answer(words, folder) {
         isWriting = false;
         const bundle = bootFilesAt(folder, async () => {});
@@ -121,7 +123,9 @@ async function fileOf(path: string, parts: KnownParts): Promise<{ readonly path:
   const progress = createProgress(parts);
   try {
     const place = {
-      ...{ path: fetched, clock: systemClock, freeBytesMin: updateFreeBytesMin },
+      path: fetched,
+      clock: systemClock,
+      freeBytesMin: updateFreeBytesMin,
       bytesMax: updateBootBytesMax + updateRootBytesMax,
       progress: (percent: number) => progress("fetching", percent, 100),
     };
@@ -158,7 +162,8 @@ async function back(machine: Machine, parts: KnownParts): Promise<string> {
 }
 
 async function showStatus(machine: Machine, parts: KnownParts): Promise<number> {
-  const [running, kept] = [machine.control.running, await machine.control.kept()];
+  const running = machine.control.running;
+  const kept = await machine.control.kept();
   for (const slot of slots) {
     const manifest = await manifestOf(machine.files, slot);
     const version = slot === running ? machine.version : manifest?.version;
@@ -169,8 +174,10 @@ async function showStatus(machine: Machine, parts: KnownParts): Promise<number> 
       ...(slot === running && slot !== kept ? ["is tried: it is kept once it was healthy for a minute"] : []),
     ];
     report(parts, `slot ${slot}: ${facts.join(", ")}`, {
-      ...{ slot, version: version ?? null },
-      ...{ runs: slot === running, isKept: slot === kept },
+      slot,
+      version: version ?? null,
+      runs: slot === running,
+      isKept: slot === kept,
     });
   }
   const note = await readUpdateNote(parts.paths);
@@ -206,8 +213,10 @@ async function confirm(machine: Machine, parts: KnownParts): Promise<number> {
   await whileWritable(parts.paths, () =>
     parts.rauc.markGood(slot, (words) =>
       answerRauc(machine, {
-        ...{ words, bundle: machine.files },
-        ...{ progress: () => {}, checked: async () => {} },
+        words,
+        bundle: machine.files,
+        progress: () => {},
+        checked: async () => {},
       }),
     ),
   );

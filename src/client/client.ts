@@ -69,7 +69,8 @@ export interface Client {
 }
 
 const heartbeatMsDefault = 15_000;
-const [backOffMsMin, backOffMsMax] = [250, 10_000];
+const backOffMsMin = 250;
+const backOffMsMax = 10_000;
 
 /** Connects to `ws://host:port/api/v0.1`. Rejects if nobody answers, or if `signal` aborts first. */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<Client> {

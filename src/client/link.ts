@@ -190,7 +190,8 @@ export type Deferred<T> = ReturnType<typeof deferred<T>>;
 export function deferred<T>() {
   let [resolve, reject]: [(value: T) => void, (reason: unknown) => void] = [() => {}, () => {}];
   const promise = new Promise<T>((onValue, onReason) => {
-    [resolve, reject] = [onValue, onReason];
+    resolve = onValue;
+    reject = onReason;
   });
   return { promise, resolve, reject };
 }

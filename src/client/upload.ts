@@ -64,7 +64,9 @@ export async function uploadFile(
   begun?: Started,
 ): Promise<string> {
   const { signal } = options;
-  let [failures, isAsked, started] = [0, false, begun];
+  let failures = 0;
+  let isAsked = false;
+  let started = begun;
   for (;;) {
     signal?.throwIfAborted();
     try {

@@ -95,7 +95,10 @@ export async function openConfigFile({
             () => false,
           );
         if (text !== before && !(await replaced(path, text, isSame))) continue;
-        [seen, goodText, good, fault] = [text, text, configIn(text), undefined];
+        seen = text;
+        goodText = text;
+        good = configIn(text);
+        fault = undefined;
         return;
       }
       throw failed("the config file could not be saved: somebody else keeps changing it");

@@ -105,7 +105,9 @@ export function* csvRows(text: string, separator: string): Generator<CsvRow, voi
   const plain = new RegExp(`[^${separator}\\r\\n]*`, "y");
   // A line ends with LF or CRLF (RFC 4180, 2, has CRLF).
   const mark = new RegExp(`${separator}|\\r?\\n|$`, "y");
-  let [at, line, start] = [0, 1, 1];
+  let at = 0;
+  let line = 1;
+  let start = 1;
   let cells: string[] = [];
   while (at < text.length || cells.length > 0) {
     const isQuoted = text[at] === '"';
@@ -120,7 +122,8 @@ export function* csvRows(text: string, separator: string): Generator<CsvRow, voi
     if (ending === separator) continue;
     line += 1;
     yield { line: start, cells };
-    [start, cells] = [line, []];
+    start = line;
+    cells = [];
   }
 }
 

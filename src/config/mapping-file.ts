@@ -57,12 +57,15 @@ const partCharsMax = 64 * 1024;
  * within a long text; then it is valid together with the parts after it.
  */
 async function nextTables(parts: readonly string[], at: number, breathe: () => Promise<void>) {
-  let [text, count] = ["", 0];
+  let text = "";
+  let count = 0;
   let some: readonly unknown[] | undefined;
   while (some === undefined && at + count < parts.length) {
     const longer = text + (parts[at + count] ?? "");
     if (count > 0 && longer.length > partCharsMax) break;
-    [text, count, some] = [longer, count + 1, tablesOf(longer)];
+    text = longer;
+    count = count + 1;
+    some = tablesOf(longer);
     await breathe();
   }
   return { text, count, some };

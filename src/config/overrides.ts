@@ -106,7 +106,9 @@ function yesOrNo(stated: string): unknown {
 /** Throws `StartError` with exit code 78 if the value of a variable is invalid. */
 export function overridesOf(environment: Environment): Overrides {
   const stated = (name: keyof typeof variables) => environment[variables[name]] ?? "";
-  const [anonymous, removable, saves] = [stated("anonymous"), stated("removable"), stated("saves")];
+  const anonymous = stated("anonymous");
+  const removable = stated("removable");
+  const saves = stated("saves");
   const { api, systems, retroarch } = settingsTable;
   try {
     return {

@@ -72,7 +72,8 @@ export async function targetOf(path: string): Promise<string> {
 
 /** Removes temporary files of processes that were killed while they saved. */
 export async function sweepTemporaries(target: string): Promise<void> {
-  const [folder, name] = [dirname(target), basename(target)];
+  const folder = dirname(target);
+  const name = basename(target);
   const form = new RegExp(`^\\.${RegExp.escape(name)}\\.(\\d+)\\.new$`);
   // If the folder cannot be listed, its files cannot be removed.
   for (const entry of await readdir(folder).catch(() => [])) {

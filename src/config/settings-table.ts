@@ -118,8 +118,11 @@ export const settingsTable = {
   systems: {
     root_folders: setting(
       {
-        ...{ check: folders, default: [], players: "open" },
-        ...{ api: "rootFolder", apiName: "systems.rootFolder" },
+        check: folders,
+        default: [],
+        players: "open",
+        api: "rootFolder",
+        apiName: "systems.rootFolder",
       },
       [
         'The folders that hold media, each with one folder a system; an empty list means the folder "media" beside the database.',

@@ -119,7 +119,8 @@ function createUpdates(
   let working: Promise<void> | undefined;
 
   const saveBatch = async () => {
-    [saving, waiting] = [waiting, []];
+    saving = waiting;
+    waiting = [];
     const batch = saving;
     const patch = Object.assign({}, ...batch.map((update) => update.patch));
     const [outcome] = await Promise.allSettled([file.save(patch)]);

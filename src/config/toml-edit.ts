@@ -94,7 +94,8 @@ function sourceOf(text: string) {
     "items" in block && !text.startsWith("[[", offsetOf(block.loc.start));
   const tree: unknown = document.toJsObject;
   // Entries before the first header, and tables with theirs. Arrays of tables hold no settings.
-  const [top, tables] = [document.cst.filter(isEntry), document.cst.filter(isTable)];
+  const top = document.cst.filter(isEntry);
+  const tables = document.cst.filter(isTable);
   return { text, tree, spanOf, top, tables };
 }
 
@@ -181,7 +182,8 @@ function lineEndAt(text: string, place: number): string {
 }
 
 function applied(text: string, splices: readonly Splice[]): string {
-  let [out, place] = ["", 0];
+  let out = "";
+  let place = 0;
   for (const { start, end, text: inserted } of splices.toSorted((a, b) => a.start - b.start)) {
     if (start < place) throw new Error("two changes of one place");
     out += text.slice(place, start) + inserted;

@@ -3,8 +3,14 @@ import { jsonDepthMax } from "./limits.ts";
 
 type JsonExcess = "depth" | "values";
 
-const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
-const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
+const quote = 0x22;
+const backslash = 0x5c;
+const comma = 0x2c;
+const colon = 0x3a;
+const openList = 0x5b;
+const closeList = 0x5d;
+const openObject = 0x7b;
+const closeObject = 0x7d;
 
 /**
  * The first limit that the text passes; undefined for none. Reads the marks only, so the text need not be JSON. Each comma,

@@ -37,9 +37,11 @@ export async function sortInSlices<T extends NonNullable<unknown>>(
     for (let start = 0; start < runs.length; start += 2 * length) {
       const left = runs.slice(start, start + length);
       const right = runs.slice(start + length, start + 2 * length);
-      let [at, other] = [0, 0];
+      let at = 0;
+      let other = 0;
       while (at < left.length || other < right.length) {
-        const [one, two] = [left[at], right[other]];
+        const one = left[at];
+        const two = right[other];
         const isLeft = two === undefined || (one !== undefined && compare(one, two) <= 0);
         const next = isLeft ? one : two;
         if (isLeft) at += 1;

@@ -82,7 +82,8 @@ function editDistance(a: string, b: string): number {
       const swap = isSwap ? (before[j - 1] ?? 0) + 1 : change;
       next.push(Math.min(change, swap, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
     }
-    [before, row] = [row, next];
+    before = row;
+    row = next;
   }
   return row[b.length] ?? 0;
 }

@@ -152,7 +152,8 @@ export function followHawkbit(parts: HawkbitParts) {
     try {
       const outcome = await job.run(
         {
-          ...{ id: `hawkbit:${id}`, what: { url, setting, bytes, sha256, headers, tls } },
+          id: `hawkbit:${id}`,
+          what: { url, setting, bytes, sha256, headers, tls },
           ...moments,
           onStep: (step) => mention(id, "proceeding", `${version}: ${steps[step]}`),
         },
@@ -160,7 +161,8 @@ export function followHawkbit(parts: HawkbitParts) {
       );
       if (outcome === undefined && moments.install === undefined)
         mention(id, "downloaded", `${version} is fetched`);
-      [failures.works, faults.work] = [0, ""];
+      failures.works = 0;
+      faults.work = "";
       if (outcome !== undefined) wake();
     } catch (error) {
       if (ending.signal.aborted || stopped.aborted) return;
@@ -196,7 +198,9 @@ export function followHawkbit(parts: HawkbitParts) {
   const pollAgain = async (): Promise<number> => {
     try {
       const sleepMs = await poll();
-      [checkedMs, failures.polls, faults.poll] = [clock.now(), 0, ""];
+      checkedMs = clock.now();
+      failures.polls = 0;
+      faults.poll = "";
       // Earlier rather than later, because the server misses devices that are late.
       return sleepMs * (0.8 + 0.2 * random());
     } catch (error) {

@@ -105,7 +105,8 @@ function countEvents({ bus, cardOf, cardOfMedia, now = () => performance.now() }
       family("tapdeck_launches_total", "Launches that have ended.", "outcome", Object.entries(launches)),
       {
         ...family("tapdeck_tap_duration_seconds", "From a tap to the start of its media or its end."),
-        ...{ type: "histogram", samples: tapTimes.samples() },
+        type: "histogram",
+        samples: tapTimes.samples(),
       },
       family("tapdeck_index_age_seconds", "Time since the last run of the media index.", "", [
         ...(lastRun === undefined ? [] : [["", (now() - lastRun.endMs) / 1000] as const]),
@@ -127,7 +128,8 @@ function launchOf({ time, uid, text }: Pick<Running | LaunchFinished, "time" | "
 
 function createHistogram(bounds: readonly number[]) {
   const counts = bounds.map(() => 0);
-  let [all, sum] = [0, 0];
+  let all = 0;
+  let sum = 0;
   return {
     add(value: number) {
       all += 1;

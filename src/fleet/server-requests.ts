@@ -113,7 +113,10 @@ export async function getJson(request: Request): Promise<unknown> {
 export async function sendJson(request: Request, method: "POST" | "PUT", content: unknown): Promise<void> {
   const { url, headers, tls } = request;
   const response = await fetch(url, {
-    ...{ method, tls, redirect: "manual", body: JSON.stringify(content) },
+    method,
+    tls,
+    redirect: "manual",
+    body: JSON.stringify(content),
     headers: { ...headers, "content-type": "application/json" },
     signal: AbortSignal.any([request.signal, AbortSignal.timeout(updateAnswerMsMax)]),
   });

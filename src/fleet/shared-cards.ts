@@ -76,14 +76,17 @@ export async function openSharedCards({
       refuseOlder(fresh, bundle);
       await checkBundle(fresh);
       await saveFile(path, found.text, async () => true);
-      [text, bundle] = [found.text, fresh];
+      text = found.text;
+      bundle = fresh;
       await use();
       log.info("cards", "a shared bundle is in use", { serial: fresh.serial });
     }
     // Only now, so that after a power cut the server sends the bundle again.
     if (found !== undefined)
       await saveFile(join(dataFolder, keptTag), `${url}\n${found.tag}\n`, async () => true);
-    [checkedMs, fault, absence] = [clock.now(), "", ""];
+    checkedMs = clock.now();
+    fault = "";
+    absence = "";
   };
   const lookAgain = async () => {
     try {
@@ -95,11 +98,10 @@ export async function openSharedCards({
       const why = messageOf(error);
       if (error instanceof NoAnswer) absence = why;
       // A semicolon separates faults in `health`, and the trial of an update passes over this one as a whole.
-      else
-        [fault, checkedMs] = [
-          `the shared cards of the server are not used: ${why.replaceAll("; ", ", ")}`,
-          clock.now(),
-        ];
+      else {
+        fault = `the shared cards of the server are not used: ${why.replaceAll("; ", ", ")}`;
+        checkedMs = clock.now();
+      }
       log.warn("cards", "the bundle of the server is not in use", { why });
     }
     // A minute after the first failure, and twice as long after each further one.

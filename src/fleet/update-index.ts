@@ -59,7 +59,8 @@ export function followIndex(parts: IndexParts) {
   const { url, settings, board, job, clock, log, onLatest, random = Math.random } = parts;
   const readAccount = accountReader({ ...settings, tokenFile: "" }, parts.dataFolder, log);
   const ending = new AbortController();
-  let [failures, fault] = [0, ""];
+  let failures = 0;
+  let fault = "";
   let checkedMs: number | undefined;
   let latest: LatestVersion | undefined;
 

@@ -87,7 +87,10 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
       logTap(log, run.token, run.readerId, { ...why, media, texts: [text, run.script] });
     history.finish(run.id, why.error);
     bus.emit("launch.finished", {
-      ...{ time: run.time, uid, text, success: error === undefined },
+      time: run.time,
+      uid,
+      text,
+      success: error === undefined,
       ...why,
       ...remarks,
     });
@@ -174,7 +177,17 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
     const card = isTap ? cardOf(token) : undefined;
     const ending = new AbortController();
     const run: Run = {
-      ...{ id, time, token, script, origin, problem, readerId, requester, card, isConfirmed, ending },
+      id,
+      time,
+      token,
+      script,
+      origin,
+      problem,
+      readerId,
+      requester,
+      card,
+      isConfirmed,
+      ending,
       cutsIn: isTap,
       run: (aside) => runOne(run, aside),
     };
@@ -240,7 +253,8 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
       const held = guard.take();
       if (held === undefined) throw publicError("not-found", "nothing waits to be confirmed");
       const { token, readerId, origin, requester } = held.run;
-      const [trusted, isFromReader] = [origin !== "untrusted", origin === "reader"];
+      const trusted = origin !== "untrusted";
+      const isFromReader = origin === "reader";
       enqueue(token, { readerId, trusted, isFromReader, requester, isTap: true }, true);
     },
     activeMedia: session.active,

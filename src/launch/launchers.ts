@@ -206,7 +206,11 @@ function orderOf(launcher: AvailableLauncher, { path, system }: MediaFile): Play
     kind,
     argv: command.toSpliced(optionsAt, 0, ...options).map((part) => part.replaceAll("{path}", () => path)),
     optionsAt: optionsAt + options.length,
-    ...{ core, environment, folder, isUnconfined, stop },
+    core,
+    environment,
+    folder,
+    isUnconfined,
+    stop,
   };
 }
 

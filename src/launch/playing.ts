@@ -189,7 +189,8 @@ function prove({ settled, lasted }: Pick<Current, "settled" | "lasted">): void {
 
 function watchProof({ media, player, settled, lasted }: Current, clock: Clock): void {
   const startedMs = performance.now();
-  const [hasRun, isLate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const hasRun = Promise.withResolvers<void>();
+  const isLate = Promise.withResolvers<void>();
   const timers = [clock.after(proofMs, hasRun.resolve), clock.after(reportedProofMs, isLate.resolve)];
   // The caller may ignore the results.
   for (const { promise } of [settled, lasted]) promise.catch(() => {});

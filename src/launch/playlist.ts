@@ -245,8 +245,14 @@ function stateOf({ path, name, items, how, at, isPlaying, isOpen }: Loaded): Loa
     .slice(first, first + playlistShownMax)
     .map((item, index) => ({ place: first + index + 1, name: item.name }));
   return {
-    ...{ path, name, place: at + 1, count: items.length, state: isPlaying ? "playing" : "paused" },
-    ...{ isShuffled: how.isShuffled, repeat: how.repeat, ...(isOpen ? { items: shown } : {}) },
+    path,
+    name,
+    place: at + 1,
+    count: items.length,
+    state: isPlaying ? "playing" : "paused",
+    isShuffled: how.isShuffled,
+    repeat: how.repeat,
+    ...(isOpen ? { items: shown } : {}),
   };
 }
 

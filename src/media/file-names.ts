@@ -43,6 +43,7 @@ export function exactText(name: FileName): string {
 
 /** An order of names by their readable texts. */
 export function byReadable(a: FileName, b: FileName): number {
-  const [left, right] = [readable(a), readable(b)];
+  const left = readable(a);
+  const right = readable(b);
   return left < right ? -1 : left > right ? 1 : 0;
 }

@@ -50,7 +50,10 @@ export async function browse(
     path === "" || isOut
       ? undefined
       : await library.folder({
-          ...{ system, path: below.join("/"), way, most },
+          system,
+          path: below.join("/"),
+          way,
+          most,
           after: after?.kind === "file" ? after : undefined,
           keeps:
             hasLetter === undefined && hasTags === undefined

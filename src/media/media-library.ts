@@ -228,7 +228,8 @@ export function createTeller(
     const sinceMs = clock.now() - emittedMs;
     // A clock that was set back must not suppress reports.
     if (news === last && now.indexing && sinceMs >= 0 && sinceMs < 1000 / tellsPerSecondMax) return;
-    [last, emittedMs] = [news, clock.now()];
+    last = news;
+    emittedMs = clock.now();
     emit(now);
   };
 }

@@ -210,7 +210,8 @@ async function readFile(path: string, bytesMax: number): Promise<Buffer | "too-l
 function contentTypeOf(bytes: Buffer): string | undefined {
   if (bytes.subarray(0, 8).equals(Buffer.from("89504e470d0a1a0a", "hex"))) return "image/png";
   if (bytes.subarray(0, 3).equals(Buffer.from("ffd8ff", "hex"))) return "image/jpeg";
-  const [riff, webp] = [bytes.toString("latin1", 0, 4), bytes.toString("latin1", 8, 12)];
+  const riff = bytes.toString("latin1", 0, 4);
+  const webp = bytes.toString("latin1", 8, 12);
   return riff === "RIFF" && webp === "WEBP" ? "image/webp" : undefined;
 }
 

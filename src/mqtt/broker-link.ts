@@ -96,7 +96,8 @@ export function createLink({ broker, will, subscribe, clock, log, onOpen, onClos
     current = client;
     let why = "";
     client.on("connect", () => {
-      [isOpen, isRefused] = [true, false];
+      isOpen = true;
+      isRefused = false;
       note("");
       log.info("mqtt", "connected", { broker: broker.address, id: broker.id });
       // With `rh: 2` the broker sends no retained commands, which would be old.
@@ -221,7 +222,9 @@ function openSocket({ host, port, isTls }: Broker, { ca, certificate, key }: Bro
   // An address has no name to send (RFC 6066, 3).
   const servername = isIP(host) === 0 ? host : "";
   const socket = connectTls({
-    ...{ host, port, servername },
+    host,
+    port,
+    servername,
     ...(ca === undefined ? {} : { ca }),
     ...(certificate === undefined || key === undefined ? {} : { cert: certificate, key }),
   });

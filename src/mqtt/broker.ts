@@ -30,7 +30,8 @@ export interface Broker {
 
 const fileKeys = ["password_file", "certificate", "key", "ca"] as const;
 type FileKey = (typeof fileKeys)[number];
-const [tlsPort, plainPort] = [8883, 1883];
+const tlsPort = 8883;
+const plainPort = 1883;
 const othersRead = 0o004;
 // A topic without wildcards, spaces, empty levels, and the `$` of a broker's own topics.
 const plainTopic = /^(?!\$)[^\s+#/\0]+(\/[^\s+#/\0]+)*$/;
@@ -56,7 +57,13 @@ export function brokerOf(settings: MqttSettings, deviceName: string, dataFolder:
   const path = (file: string) => (file === "" ? "" : resolve(dataFolder, file));
   const shownHost = host.includes(":") ? `[${host}]` : host;
   return {
-    ...{ host, port, isTls, user, id, role, discovery },
+    host,
+    port,
+    isTls,
+    user,
+    id,
+    role,
+    discovery,
     address: `${protocol}//${shownHost}:${port}`,
     files: {
       password_file: path(passwordFile),

@@ -95,7 +95,9 @@ export function startDeck(parts: DeckParts) {
     await flush();
   };
   const link = createLink({
-    ...{ broker, clock, log },
+    broker,
+    clock,
+    log,
     will: { topic: at("availability"), payload: offline },
     subscribe: at("cmd/+"),
     onOpen: () => void opened().catch((error) => log.error("mqtt", messageOf(error))),
@@ -205,7 +207,9 @@ export async function removeLeftovers(
   };
   const broker = brokerOf(old.settings, device.name, dataFolder);
   const link = createLink({
-    ...{ broker, clock, log },
+    broker,
+    clock,
+    log,
     onOpen: () => void remove().catch((error) => log.error("mqtt", messageOf(error))),
   });
   const timer = clock.after(mqttLeftoversMsMax, () => void link.close());

@@ -90,7 +90,8 @@ export function startMpv(
       files: 0,
       isOver: false,
     },
-    ...{ properties: new Map(), complaints: [] },
+    properties: new Map(),
+    complaints: [],
   };
   const shown = Promise.withResolvers<void>();
   let loading: Disposable | undefined;

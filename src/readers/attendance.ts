@@ -93,10 +93,12 @@ export function createAttendance(parts: AttendanceParts, signal: AbortSignal) {
       namedPath: () => namedPath,
       isCertain,
       adopt(path) {
-        [wanted, namedPath] = [undefined, path];
+        wanted = undefined;
+        namedPath = path;
       },
       release(by) {
-        [wanted, namedPath] = [by, undefined];
+        wanted = by;
+        namedPath = undefined;
       },
       dismiss() {
         dismissal.abort(new Error("the reader is no longer wanted"));

@@ -159,7 +159,9 @@ export function rgbOf(
         rows[to + 2] = low;
       } else {
         // The high bits are repeated, so that the largest value becomes 255.
-        const [red, green, blue] = [high >> 3, ((high & 7) << 3) | (low >> 5), low & 31];
+        const red = high >> 3;
+        const green = ((high & 7) << 3) | (low >> 5);
+        const blue = low & 31;
         rows[to] = (red << 3) | (red >> 2);
         rows[to + 1] = (green << 2) | (green >> 4);
         rows[to + 2] = (blue << 3) | (blue >> 2);

@@ -46,7 +46,8 @@ async function pngOf(frame: FrameBuffer): Promise<Buffer> {
 
 /** Section 5.3: the length, the type, the data, and the sum of the last two. */
 function chunk(type: string, data: Uint8Array): readonly Uint8Array[] {
-  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+  const length = Buffer.alloc(4);
+  const sum = Buffer.alloc(4);
   const typed = Buffer.concat([Buffer.from(type, "latin1"), data]);
   length.writeUInt32BE(data.length);
   sum.writeUInt32BE(crc32(typed));

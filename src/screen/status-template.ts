@@ -219,7 +219,8 @@ function qrCode(text: string, x: number, y: number, size: number): string {
   const { data, size: modules } = encode(text, { ecc: "M", border: quietModules });
   const module = Math.max(1, Math.floor(size / modules));
   const inset = Math.floor((size - module * modules) / 2);
-  const [left, top] = [Math.round(x) + inset, Math.round(y) + inset];
+  const left = Math.round(x) + inset;
+  const top = Math.round(y) + inset;
   let path = "";
   for (const [row, line] of data.entries())
     for (const [column, isDark] of line.entries())

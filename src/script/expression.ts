@@ -173,9 +173,11 @@ function shown(value: Value): string {
  */
 function compare(a: Value, b: Value): number {
   if (typeof a === "number" && typeof b === "number") return a - b;
-  const [first, second] = [runs(String(a)), runs(String(b))];
+  const first = runs(String(a));
+  const second = runs(String(b));
   for (let place = 0; ; place++) {
-    const [one, other] = [first[place], second[place]];
+    const one = first[place];
+    const other = second[place];
     if (one === undefined || other === undefined) return first.length - second.length;
     const order = compareRuns(one, other);
     if (order !== 0) return order;

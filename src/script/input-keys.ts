@@ -8,7 +8,9 @@ export interface InputTable {
   readonly names: ReadonlyMap<string, readonly number[]>;
 }
 
-const [leftCtrl, leftShift, leftAlt] = [29, 42, 56];
+const leftCtrl = 29;
+const leftShift = 42;
+const leftAlt = 56;
 
 /** The rows of a keyboard with US layout: the code of the first key, and the characters without and with Shift. */
 const rows: readonly (readonly [first: number, plain: string, shifted: string])[] = [

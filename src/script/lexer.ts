@@ -114,7 +114,8 @@ export function lexJson(
 
 /** The place after the } that closes the { at `open`; undefined if there is none. */
 function jsonEnd(text: string, open: number): number | undefined {
-  let [depth, isQuoted] = [0, false];
+  let depth = 0;
+  let isQuoted = false;
   for (let at = open; at < text.length; at++) {
     const char = text[at];
     if (char === '"') isQuoted = !isQuoted;

@@ -106,7 +106,8 @@ export function pairAsClient(primitives: Primitives, code: string, name: string)
     /** Takes the grant. Throws `SecureFailure` if the other side does not know the code, or the grant was altered. */
     finish(grant: string): Credentials {
       const frame = readFrame(grant);
-      const [tag, sealed] = [readBytes(frame?.p), readBytes(frame?.e)];
+      const tag = readBytes(frame?.p);
+      const sealed = readBytes(frame?.e);
       if (key === undefined || theirs === undefined || tag === undefined || sealed === undefined)
         throw new SecureFailure();
       const isDevices = equalBytes(tag, confirmationOf(key, nothing, theirs));

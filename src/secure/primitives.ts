@@ -65,7 +65,8 @@ export function noiseHkdf(
   input: Uint8Array,
 ): readonly [Uint8Array, Uint8Array, Uint8Array] {
   const keys = hkdf(sha256, input, chainingKey, undefined, 3 * keyBytes);
-  const [first, second] = [keys.slice(0, keyBytes), keys.slice(keyBytes, 2 * keyBytes)];
+  const first = keys.slice(0, keyBytes);
+  const second = keys.slice(keyBytes, 2 * keyBytes);
   const third = keys.slice(2 * keyBytes);
   clean(keys);
   return [first, second, third];

@@ -92,7 +92,8 @@ export async function* openUpload(
 ): AsyncGenerator<Uint8Array> {
   const { open } = await cipherOf(primitives, upload);
   const block = new Uint8Array(blockFrames * sealedBytes);
-  let [filled, at] = [0, offset];
+  let filled = 0;
+  let at = offset;
   const openBlock = async function* () {
     const count = Math.ceil(filled / sealedBytes);
     const frames = Array.from({ length: count }, (_, place) => {

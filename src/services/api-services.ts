@@ -152,12 +152,16 @@ function createMachine(sources: ServiceSources) {
   const machine = sources.stops.add(
     "machine",
     createMachineControl({
-      ...{ ...sources, environment: process.env, pipe: 0, stopMedia: sources.launchQueue.stop },
+      ...sources,
+      environment: process.env,
+      pipe: 0,
+      stopMedia: sources.launchQueue.stop,
       onUpdate: (state) => sources.bus.emit("device.updating", state),
     }),
   );
   const updates = followUpdateServer({
-    ...{ ...sources, engine: machine.engine },
+    ...sources,
+    engine: machine.engine,
     onLatest: () => sources.mqtt()?.showUpdate(),
   });
   return { machine, updates };

@@ -37,7 +37,12 @@ export async function countMetrics(
   return stops.add(
     "metrics",
     createMetrics({
-      ...{ bus, dataFolder, services, descriptors, cardOf, cardOfMedia },
+      bus,
+      dataFolder,
+      services,
+      descriptors,
+      cardOf,
+      cardOfMedia,
       site: () => settings.current().device.site,
     }),
   ).text;

@@ -38,7 +38,9 @@ export function createHealth({
 }: HealthParts): () => Promise<Health> {
   return async () => {
     const checks = (await Promise.all(all.map(check))).filter((one) => one !== undefined);
-    const [print, broker, server] = [fingerprint(), mqtt(), updates()];
+    const print = fingerprint();
+    const broker = mqtt();
+    const server = updates();
     return {
       status: checks.every(({ ok }) => ok) ? "ok" : "degraded",
       readers: readers(),

@@ -139,7 +139,10 @@ function createPictures({
       });
     });
     const found = await find({
-      ...{ file: file.path, folders: now, types, maxSize },
+      file: file.path,
+      folders: now,
+      types,
+      maxSize,
       // Photos are their owner's.
       showsPhotos: allows(caller.grant(), "change"),
     });

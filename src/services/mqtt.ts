@@ -39,7 +39,10 @@ export function followMqtt(parts: MqttParts) {
   let fault = "";
   let isClosed = false;
   const deckParts: Omit<DeckParts, "settings"> = {
-    ...{ dataFolder, bus, clock, log },
+    dataFolder,
+    bus,
+    clock,
+    log,
     retainedPath: join(dataFolder, "mqtt-retained.json"),
     device: {
       name: hostname(),

@@ -212,7 +212,8 @@ interface DeviceReach {
 export function pairingService(pairing: Pairing, { listen, port, fingerprint }: DeviceReach): PairingService {
   return {
     async describe() {
-      const [print, open] = [fingerprint(), pairing.current()];
+      const print = fingerprint();
+      const open = pairing.current();
       return {
         hosts: await reachableHosts(listen()),
         port: port(),

@@ -157,7 +157,8 @@ function createTerminal(path: string, { port, readers }: ScreenOptions) {
 
 // The pictures of a start without its name: the job of the idle screen packs them, and the service writes them without a
 // process.
-const [aStart, aGame] = [startingOf(""), startingOf("", true)];
+const aStart = startingOf("");
+const aGame = startingOf("", true);
 
 /** The picture, while drawing works. */
 function createDrawn(terminal: string, options: ScreenOptions) {
@@ -278,7 +279,8 @@ const virtualTerminalsMax = 63;
 async function isVirtualTerminal(path: string): Promise<boolean> {
   try {
     const { rdev } = await stat(path);
-    const [major, minor] = [(rdev >> 8) & 0xfff, rdev & 0xff];
+    const major = (rdev >> 8) & 0xfff;
+    const minor = rdev & 0xff;
     return major === ttyMajor && minor >= 1 && minor <= virtualTerminalsMax;
   } catch {
     // It is missing: the code that writes to it reports that.

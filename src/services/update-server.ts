@@ -70,7 +70,11 @@ async function start({ settings, engine, dataFolder, bus, clock, log, onLatest }
   ]);
   const idle = followIdleness(bus, clock);
   const job = await openUpdateJob({
-    ...{ engine, idle, clock, log, path: join(dataFolder, "update-job.json") },
+    engine,
+    idle,
+    clock,
+    log,
+    path: join(dataFolder, "update-job.json"),
   });
   const { board = "", slot = "" } = await machineFacts();
   const release = await readFile("/etc/tapdeck-release", "utf8").catch(() => "");
@@ -88,7 +92,9 @@ async function start({ settings, engine, dataFolder, bus, clock, log, onLatest }
   const { followHawkbit } = await import("../fleet/hawkbit.ts");
   const facts = { board, slot, version, site: device.site, host_name: hostname() };
   const client = followHawkbit({
-    ...{ ...common, settings: fleet, controllerId: fleet.id || targetOf(hostname()) },
+    ...common,
+    settings: fleet,
+    controllerId: fleet.id || targetOf(hostname()),
     attributes: Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, value.slice(0, 128)])),
   });
   return { status: client.status, close: () => close(client) };

@@ -59,7 +59,8 @@ export function readBackupRows(path: string) {
   database.run("BEGIN");
   const firstHistoryId = async (breathe: () => Promise<void>) => {
     // As long as in the file: a control character of a text has six bytes there.
-    let [bytes, first] = [0, 0];
+    let bytes = 0;
+    let first = 0;
     for (const row of database.query<BackupRow & { id: number }, []>(sql.newest).iterate()) {
       bytes += Buffer.byteLength(JSON.stringify(row));
       if (bytes > backupHistoryBytesMax) break;

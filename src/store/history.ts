@@ -142,7 +142,9 @@ type ListParams = Pick<Asked, "limit"> & Partial<Asked>;
 
 function readPage(list: Statement<Row, [Page]>, { limit, ...asked }: Asked): readonly Row[] {
   const rows: Row[] = [];
-  let [chars, belowId, isMore] = [0, Number.MAX_SAFE_INTEGER, true];
+  let chars = 0;
+  let belowId = Number.MAX_SAFE_INTEGER;
+  let isMore = true;
   while (isMore && rows.length < limit) {
     const some = list.all({ ...asked, belowId, limit: Math.min(readRowsMax, limit - rows.length) });
     for (const row of some) {

@@ -49,7 +49,9 @@ export function heldAddresses(): readonly string[] {
   return ownAddresses().filter((address) => !unheld.has(keyOf(address) ?? ""));
 }
 
-const [dadFailed, tentative] = [0x08, 0x40]; // linux/if_addr.h.
+// linux/if_addr.h.
+const dadFailed = 0x08;
+const tentative = 0x40;
 
 /** A row of /proc/net/if_inet6: address, interface, prefix, scope, flags (hexadecimal), name. */
 function unheldAddresses(): ReadonlySet<string> {

@@ -167,7 +167,8 @@ function createRotatedLines(stem: string, onFault: (error: unknown) => void) {
       if (waiting.length === 0) return;
       const lines = waiting;
       const bytes = waitingBytes;
-      [waiting, waitingBytes] = [[], 0];
+      waiting = [];
+      waitingBytes = 0;
       try {
         await append(lines.map((line) => `${line}\n`).join(""));
       } catch (error) {

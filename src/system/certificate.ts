@@ -153,7 +153,8 @@ export async function certificateIn(folder: string, nowMs: number, log: Log): Pr
     if (fault === undefined) return owners;
     log.error("tls", "the owner's certificate cannot be used, so the device shows its own", { fault });
   }
-  const [certificatePath, keyPath] = [join(folder, "device.pem"), join(folder, "device-key.pem")];
+  const certificatePath = join(folder, "device.pem");
+  const keyPath = join(folder, "device-key.pem");
   const known = await readPair(certificatePath, keyPath);
   if (known !== undefined && certificateFault(known) === undefined && isFresh(known, nowMs)) return known;
   const made = makeCertificate({

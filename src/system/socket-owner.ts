@@ -43,7 +43,8 @@ export function ownerIn(
   const callers = new Map<string, { readonly uid: number; readonly inode: string }>();
   for (const line of tables.flatMap((table) => linesWith(table, caller))) {
     const [, local = "", remote = "", state = "", , , , uid, , inode = "0"] = line.trim().split(/\s+/);
-    const [from, to] = [unmapped(local), unmapped(remote)];
+    const from = unmapped(local);
+    const to = unmapped(remote);
     if (to === caller && from.endsWith(servicePortEnd) && !unaccepted.has(state)) services.add(from);
     // A closed socket has no owner: the kernel prints uid 0 and inode 0 for it.
     if (from === caller && state === established && inode !== "0")
@@ -58,7 +59,10 @@ export function ownerIn(
 }
 
 // include/net/tcp_states.h. In an unaccepted state the service has read no request from the connection.
-const [established, synReceived, timeWait, newSynReceived] = ["01", "03", "06", "0C"];
+const established = "01";
+const synReceived = "03";
+const timeWait = "06";
+const newSynReceived = "0C";
 const unaccepted: ReadonlySet<string> = new Set([synReceived, timeWait, newSynReceived]);
 
 const mappedPrefix = "0000000000000000FFFF0000"; // ::ffff:0:0/96 (RFC 4291, 2.5.5.2), on a little-endian machine.

@@ -78,7 +78,8 @@ export function createWebClient({
     signal: AbortSignal,
     send: Send<Head>,
   ): Promise<Head> => {
-    let [request, url] = [first, urlOf(first.url)];
+    let request = first;
+    let url = urlOf(first.url);
     for (let redirects = 0; redirects <= webRedirectsMax; redirects++) {
       const head = await once(url, request, signal, send);
       const { status, location } = head;

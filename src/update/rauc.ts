@@ -51,7 +51,8 @@ export function createRauc(command: readonly string[] = ["rauc"], folder = "/run
       await answering(folder, answer, ({ environment, pidPath }) =>
         run(words, {
           environment: { ...environment, TAPDECK_UPDATE_VERSION: facts.version },
-          ...{ pidPath, wrote },
+          pidPath,
+          wrote,
         }),
       );
     },
@@ -83,7 +84,9 @@ async function answering(
   answer: Answer,
   start: (more: Pick<RunOptions, "environment" | "pidPath">) => Promise<Ended>,
 ): Promise<void> {
-  const [calls, answers, pidPath] = [join(folder, "calls"), join(folder, "answers"), join(folder, "pid")];
+  const calls = join(folder, "calls");
+  const answers = join(folder, "answers");
+  const pidPath = join(folder, "pid");
   await refuseSecond(pidPath);
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { mode: 0o700 });

@@ -25,7 +25,8 @@ interface Target {
 
 /** The slot to write: the one that neither runs nor is kept. Throws a sentence during a trial. */
 export async function freeSlot(control: BootControl): Promise<BootSlot> {
-  const [running, kept] = [control.running, await control.kept()];
+  const running = control.running;
+  const kept = await control.kept();
   if (running !== kept)
     throw exitFailure("this system is itself being tried: wait until it is kept, a minute after its start");
   return otherSlot(running);

@@ -75,7 +75,8 @@ export function totalBytes(parts: readonly SlotPart[]): number {
 
 /** Less than zero if `one` is the older version. A text that is no version is older than all versions. */
 export function compareVersions(one: string, other: string): number {
-  const [left, right] = [numbersOf(one) ?? [-1], numbersOf(other) ?? [-1]];
+  const left = numbersOf(one) ?? [-1];
+  const right = numbersOf(other) ?? [-1];
   for (const index of [0, 1, 2]) {
     const difference = (left[index] ?? 0) - (right[index] ?? 0);
     if (difference !== 0) return difference;

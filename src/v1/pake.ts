@@ -74,7 +74,8 @@ export function pointOf(x: bigint, y: bigint): Point | undefined {
 }
 
 function messageText(X: Point, Y: Point): string {
-  const [u, v] = [constantU, constantV];
+  const u = constantU;
+  const v = constantV;
   const numbers = { ux: u.x, uy: u.y, vx: v.x, vy: v.y, xx: X.x, xy: X.y, yx: Y.x, yy: Y.y };
   const texts = Object.entries(numbers).map(([name, number]) => [name, number.toString()]);
   return JSON.stringify({ role: 1, ...Object.fromEntries(texts) });

@@ -81,7 +81,8 @@ export function createPairByPin({ store, clock, audit, nameFor, isAllowed }: V1P
     newId: () => crypto.randomUUID(),
     full: () => (store.v1Clients.isFull() ? "maximum paired clients reached" : undefined),
     keep({ name: chosen, token, key }) {
-      const [id, name] = [crypto.randomUUID(), nameFor(chosen)];
+      const id = crypto.randomUUID();
+      const name = nameFor(chosen);
       store.v1Clients.add({ id, name, token, key, address: "" }, clock.now());
       audit.note({ event: "paired", client: id, name, by: "pin" });
       return id;

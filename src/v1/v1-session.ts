@@ -25,7 +25,9 @@ import { payloadBytes, payloadText, readBytes, readObject } from "../secure/fram
 import type { Opened, SecureSession } from "../secure/secure-session.ts";
 import { resultForV1 } from "./v1-shapes.ts";
 
-const [saltBytes, tagBytes, algorithm] = [16, 16, "aes-256-gcm"] as const;
+const saltBytes = 16;
+const tagBytes = 16;
+const algorithm = "aes-256-gcm";
 
 export interface FirstFrame {
   readonly token: string;
@@ -56,8 +58,10 @@ interface V1SessionParts {
 export function createV1Session({ clientId, token, pairingKey, salt }: V1SessionParts) {
   const { toService, toClient } = sessionSecrets(pairingKey, salt);
   const ad = new TextEncoder().encode(`${token}:ws`);
-  let [received, sent] = [0n, 0n];
-  let [isOpen, isProved] = [true, false];
+  let received = 0n;
+  let sent = 0n;
+  let isOpen = true;
+  let isProved = false;
   const close = () => {
     isOpen = false;
     clean(toService.key, toService.nonce, toClient.key, toClient.nonce);

@@ -25,12 +25,20 @@ const icon = (drawing: string, name: string, size: number) =>
   write(name, "png", new Resvg(drawing, { fitTo: { mode: "width", value: size } }).render().asPng());
 const whole = icon(maskable, "icon-maskable", 512);
 const entry = (src: string, size: number, purpose: string) => ({
-  ...{ src, purpose, sizes: `${size}x${size}`, type: "image/png" },
+  src,
+  purpose,
+  sizes: `${size}x${size}`,
+  type: "image/png",
 });
 const manifest = {
-  ...{ name: "Tapdeck", short_name: "Tapdeck", id: "/", start_url: "/", display: "standalone" },
+  name: "Tapdeck",
+  short_name: "Tapdeck",
+  id: "/",
+  start_url: "/",
+  display: "standalone",
   // The colours of the light page; `theme-color` in index.html knows the dark one, too.
-  ...{ background_color: "#f4f3f0", theme_color: "#f4f3f0" },
+  background_color: "#f4f3f0",
+  theme_color: "#f4f3f0",
   icons: [
     entry(icon(svg, "icon", 192), 192, "any"),
     entry(icon(svg, "icon", 512), 512, "any"),

@@ -233,7 +233,9 @@ function lasting(
   addresses: OwnAddresses,
   judge: (rules: AccessRules, addresses: readonly string[]) => boolean,
 ): () => boolean {
-  let [knownRules, knownAddresses, isAdmitted] = [rules(), addresses(), true];
+  let knownRules = rules();
+  let knownAddresses = addresses();
+  let isAdmitted = true;
   return () => {
     const rulesNow = rules();
     const addressesNow = addresses();
@@ -258,7 +260,14 @@ function visitOf(request: Request, address: string, isTls: boolean): Omit<Visit,
   // A Host with an impossible port makes the URL invalid. The empty path is answered with 404.
   const path = URL.canParse(request.url) ? new URL(request.url).pathname : "";
   return {
-    ...{ request, address, path, access: "remote", isTls, isPrivate: isTls, grant: none, isV1App: false },
+    request,
+    address,
+    path,
+    access: "remote",
+    isTls,
+    isPrivate: isTls,
+    grant: none,
+    isV1App: false,
     refund() {},
     penalize() {},
   };

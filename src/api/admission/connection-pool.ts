@@ -126,7 +126,8 @@ export function createSendBacklog(bytesMax: number = unsentInAllBytesMax) {
     else known.set(recipient, bytes);
   };
   const largest = () => {
-    let [found, most]: [Recipient | undefined, number] = [undefined, 0];
+    let found: Recipient | undefined;
+    let most: number = 0;
     for (const [recipient, bytes] of known) if (bytes > most) [found, most] = [recipient, bytes];
     return found;
   };

@@ -22,7 +22,8 @@ import {
   upTo,
 } from "../schemas.ts";
 
-const [browseDefault, playsDefault] = [100, 25];
+const browseDefault = 100;
+const playsDefault = 25;
 const path = v.pipe(v.string(), v.maxLength(browsePathCharsMax));
 const cursor = v.optional(v.nullable(v.pipe(v.string(), v.maxLength(browseCursorCharsMax))));
 const systems = v.optional(v.nullable(systemIds));

@@ -70,7 +70,8 @@ function mediaSourceOf(source: RandomSource, folders: MediaFolders): MediaSource
 /** `System/folder`. */
 function folderOf(path: string): MediaSource {
   const [system = "", ...rest] = path.split("/");
-  const [id, folder] = [idOf(system), rest.filter((part) => part !== "").join("/")];
+  const id = idOf(system);
+  const folder = rest.filter((part) => part !== "").join("/");
   return folder === ""
     ? { kind: "search", query: "", systems: [id] }
     : { kind: "folder", system: id, folder };

@@ -76,7 +76,10 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     return starting.stop();
   };
   const control: ControlParts = {
-    ...{ playing, playlists, stop, volumeMax: () => config().audio.volumeMax },
+    playing,
+    playlists,
+    stop,
+    volumeMax: () => config().audio.volumeMax,
     beforeScreenshot: async () => parts.devices?.refuseFullScreenshots?.(),
   };
   const last = createLastStarted({ folders, players, saved: parts.lastMedia, plays: parts.plays });

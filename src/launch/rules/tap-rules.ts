@@ -98,7 +98,8 @@ export function createTapRules(parts: TapRulesParts) {
     }),
     bus.on("tokens.removed", (token) => void take({ kind: "removed", ...placed(token) })),
     bus.on("media.started", ({ systemId }) => {
-      const [card, canPause] = [launchQueue.cardOfMedia(), launchQueue.canPauseMedia()];
+      const card = launchQueue.cardOfMedia();
+      const canPause = launchQueue.canPauseMedia();
       take({ kind: "started", card, systemId: known(systemId), canPause });
     }),
     bus.on("media.stopped", () => void take({ kind: "ended" })),

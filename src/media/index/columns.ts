@@ -88,7 +88,8 @@ export class NameColumn {
 
   name(place: number): FileName {
     const chunk = this.chunkOf(place);
-    const [start, end] = [this.startOf(place), this.endOf(place)];
+    const start = this.startOf(place);
+    const end = this.endOf(place);
     const text = chunk.toString("utf8", start, end);
     // U+FFFD may stand for bytes that are not UTF-8.
     return text.includes("\ufffd") ? fileName(chunk.subarray(start, end)) : text;
@@ -102,7 +103,8 @@ export class NameColumn {
   /** The first six bytes as a number in the same order; a shorter name counts as if zeros followed. */
   head(place: number): number {
     const chunk = this.chunkOf(place);
-    const [start, end] = [this.startOf(place), this.endOf(place)];
+    const start = this.startOf(place);
+    const end = this.endOf(place);
     let head = 0;
     for (let at = start; at < start + 6; at++) head = head * 256 + (at < end ? (chunk[at] ?? 0) : 0);
     return head;
@@ -110,9 +112,12 @@ export class NameColumn {
 
   /** Negative, zero or positive, by bytes. */
   compare(a: number, b: number): number {
-    const [chunkA, chunkB] = [this.chunkOf(a), this.chunkOf(b)];
-    const [startA, startB] = [this.startOf(a), this.startOf(b)];
-    const [lengthA, lengthB] = [this.#lengths.at(a), this.#lengths.at(b)];
+    const chunkA = this.chunkOf(a);
+    const chunkB = this.chunkOf(b);
+    const startA = this.startOf(a);
+    const startB = this.startOf(b);
+    const lengthA = this.#lengths.at(a);
+    const lengthB = this.#lengths.at(b);
     const length = Math.min(lengthA, lengthB);
     for (let at = 0; at < length; at++) {
       const difference = (chunkA[startA + at] ?? 0) - (chunkB[startB + at] ?? 0);

@@ -48,7 +48,8 @@ function narrow(text: string): string {
   return /^ | $|[^\S ]| {2}/.test(text) ? text.replace(/\s+/g, " ").trim() : text;
 }
 
-const [space, dot] = [0x20, 0x2e];
+const space = 0x20;
+const dot = 0x2e;
 
 /** The searched part of a file's name: all but its extension, folded. */
 export function foldedName(name: FileName): string {

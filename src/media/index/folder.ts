@@ -102,7 +102,8 @@ function* listFiles(index: LoadedIndex, at: Holding & { readonly system: number 
   const { way, after, most, keeps } = query;
   const files: ReturnType<LoadedIndex["listed"]> = [];
   let total = keeps === undefined ? at.files : 0;
-  let [from, to] = [0, index.count];
+  let from = 0;
+  let to = index.count;
   // A filter counts all files. Without one, the listing begins near the file that it follows.
   if (after !== undefined && keeps === undefined) {
     const folded = Buffer.from(fold(after.name));

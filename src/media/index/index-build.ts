@@ -101,7 +101,8 @@ function* buildTitles(
   systemOf: (file: number) => number,
 ): Generator<StoredTitles> {
   const keys = new NameColumn();
-  const [groupOf, fileOf] = [new NumberColumn(), new NumberColumn()];
+  const groupOf = new NumberColumn();
+  const fileOf = new NumberColumn();
   let groups = 0;
   const add = (key: Uint8Array, file: number, isPlain: boolean) => {
     if (key.length === 0) return;
@@ -128,11 +129,14 @@ function* buildTitles(
 
 function packed(group: number, members: Uint32Array, keys: NameColumn, fileOf: NumberColumn): StoredTitles {
   const length = group % lengths;
-  const [system, isPlain] = [Math.floor(group / lengths / 2), Math.floor(group / lengths) % 2 === 1];
+  const system = Math.floor(group / lengths / 2);
+  const isPlain = Math.floor(group / lengths) % 2 === 1;
   const text = new Uint8Array(members.length * length);
-  const [files, signatures] = [new Uint32Array(members.length), new Uint32Array(members.length)];
+  const files = new Uint32Array(members.length);
+  const signatures = new Uint32Array(members.length);
   for (const [at, member] of members.entries()) {
-    const [chunk, start] = [keys.chunkOf(member), keys.startOf(member)];
+    const chunk = keys.chunkOf(member);
+    const start = keys.startOf(member);
     for (let byte = 0; byte < length; byte++) text[at * length + byte] = chunk[start + byte] ?? 0;
     files[at] = fileOf.at(member);
     signatures[at] = signatureOf(text, at * length, (at + 1) * length);

@@ -98,7 +98,8 @@ function takeFrom(taken: Taken, { bytes }: Bits, from: number, to: number): void
 
 /** The first file whose name, in UTF-8, is `name` or sorts after it. */
 export function firstFrom(source: Pick<SearchSource, "count" | "name">, name: Uint8Array): number {
-  let [low, high] = [0, source.count];
+  let low = 0;
+  let high = source.count;
   while (low < high) {
     const middle = (low + high) >>> 1;
     if (Buffer.compare(encoder.encode(source.name(middle)), name) < 0) low = middle + 1;
@@ -148,7 +149,8 @@ function wordAt(starts: Uint32Array, at: number, place: number): number {
     if ((starts[word + 1] ?? Infinity) > at) return word;
     word++;
   }
-  let [low, high] = [word, starts.length - 1];
+  let low = word;
+  let high = starts.length - 1;
   while (low + 1 < high) {
     const middle = (low + high) >>> 1;
     if ((starts[middle] ?? 0) <= at) low = middle;

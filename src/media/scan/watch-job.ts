@@ -69,7 +69,8 @@ function watchFolder(
     const mounts = now === undefined ? [] : mountsAt(folder);
     const appeared = mounts.filter((path) => !mounted.includes(path));
     if (!isOther && appeared.length === 0 && mounts.length === mounted.length) return;
-    [seen, mounted] = [now, mounts];
+    seen = now;
+    mounted = mounts;
     // The files of an unplugged drive stay in the index.
     if (now === undefined) return;
     begin();

@@ -64,11 +64,13 @@ interface NameKeys {
 /** The keys of a folded name. An ASCII name, as most are, needs no strings. */
 export function keysOf(folded: NameColumn, place: number): NameKeys {
   const chunk = folded.chunkOf(place);
-  const [start, end] = [folded.startOf(place), folded.endOf(place)];
+  const start = folded.startOf(place);
+  const end = folded.endOf(place);
   const ascii = asciiKeys(chunk, start, endOfTitle(chunk, start, end));
   if (ascii !== undefined) return ascii;
   const name = chunk.toString("utf8", start, end);
-  const [key, plain] = [titleKey(name), plainTitleKey(name)];
+  const key = titleKey(name);
+  const plain = plainTitleKey(name);
   return { key: titleKeyBytes(key), plain: plain === key ? undefined : titleKeyBytes(plain) };
 }
 
@@ -85,7 +87,8 @@ function endOfTitle(bytes: Uint8Array, start: number, end: number): number {
   return at === start ? end : at;
 }
 
-const [keyScratch, plainScratch] = [new Uint8Array(1024), new Uint8Array(1024)];
+const keyScratch = new Uint8Array(1024);
+const plainScratch = new Uint8Array(1024);
 const wordEnds = new Uint16Array(1024);
 const ampersand = 0x26;
 
@@ -116,7 +119,9 @@ function asciiKeys(bytes: Uint8Array, start: number, end: number): NameKeys | un
 
 /** Copies the words side by side; returns their number, or -1 for a name that `asciiKeys` does not handle. */
 function splitAscii(bytes: Uint8Array, start: number, end: number): number {
-  let [length, words, wordStart] = [0, 0, 0];
+  let length = 0;
+  let words = 0;
+  let wordStart = 0;
   for (let at = start; at <= end; at++) {
     const byte = at < end ? (bytes[at] ?? 0) : 0x20;
     if (byte >= 0x80 || byte === 0x2c) return -1;
@@ -186,7 +191,8 @@ export function slipsBetween(a: ArrayLike<unknown>, b: ArrayLike<unknown>, most:
   for (let j = 0; j <= b.length; j++) before[j] = Math.min(j, far);
   for (let i = 1; i <= a.length; i++) {
     // Outside this band the distance is more than `most`.
-    const [from, to] = [Math.max(1, i - most), Math.min(b.length, i + most)];
+    const from = Math.max(1, i - most);
+    const to = Math.min(b.length, i + most);
     row[from - 1] = from === 1 ? Math.min(i, far) : far;
     let least = far;
     for (let j = from; j <= to; j++) {

@@ -37,7 +37,8 @@ export function chooseTitle(
   if (key === "") return undefined;
   const plain = plainTitleKey(asked.title);
   const isSame = (title: string) => {
-    const [same, samePlain] = [titleKey(title), plainTitleKey(title)];
+    const same = titleKey(title);
+    const samePlain = plainTitleKey(title);
     return same === key || same === plain || samePlain === plain;
   };
   const titles = names.map((name, place) => ({ ...splitTitle(name), place }));
@@ -54,7 +55,8 @@ export function chooseTitle(
 
 /** The nearest, without sequels and sister games. */
 function closest<T extends Title>(asked: string, titles: readonly T[]): readonly T[] {
-  const [key, marks] = [titleKey(asked), marksOf(asked)];
+  const key = titleKey(asked);
+  const marks = marksOf(asked);
   let most = slipsMax(key.length);
   let near: T[] = [];
   for (const candidate of titles) {
@@ -89,8 +91,19 @@ function scoreOf(
 const revisionTag = /^(?:rev\s*([a-z]|\d+)|v(\d+(?:\.\d+)?))$/i;
 /** The codes of the known app for regions whose names they do not begin. */
 const regionCodes: Readonly<Record<string, string>> = {
-  ...{ us: "usa", eu: "europe", jp: "japan", kr: "korea", cn: "china", de: "germany", es: "spain" },
-  ...{ tw: "taiwan", nl: "netherlands", se: "sweden", gb: "uk", nz: "new zealand", hk: "hong kong" },
+  us: "usa",
+  eu: "europe",
+  jp: "japan",
+  kr: "korea",
+  cn: "china",
+  de: "germany",
+  es: "spain",
+  tw: "taiwan",
+  nl: "netherlands",
+  se: "sweden",
+  gb: "uk",
+  nz: "new zealand",
+  hk: "hong kong",
 };
 
 /**
@@ -107,7 +120,8 @@ function missingOf(tags: readonly string[], asked: readonly string[]): number {
     const fits = own.some((one) => names.includes(one) || (begins && one.startsWith(begins)));
     return { sign, isMet: sign === "-" ? !fits : fits };
   });
-  const [some, each] = [read.filter(({ sign }) => sign === "~"), read.filter(({ sign }) => sign !== "~")];
+  const some = read.filter(({ sign }) => sign === "~");
+  const each = read.filter(({ sign }) => sign !== "~");
   const isSomeMet = some.length === 0 || some.some(({ isMet }) => isMet);
   return each.filter(({ isMet }) => !isMet).length + (isSomeMet ? 0 : 1);
 }
@@ -185,7 +199,8 @@ type TitleSteps = Generator<void, readonly number[], void>;
 
 /** The first `most` files, by number, whose title differs only in spelling. Each step reads one piece. */
 export function* sameTitles(read: ReadTitles, system: number, wanted: string, most: number): TitleSteps {
-  const [key, plain] = [titleKey(wanted), plainTitleKey(wanted)];
+  const key = titleKey(wanted);
+  const plain = plainTitleKey(wanted);
   const found = new Set<number>();
   // A numeral may be a number, letters, or a part of a word.
   const ways = new Map([

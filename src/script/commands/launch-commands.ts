@@ -118,7 +118,8 @@ export const launchCommands: readonly ScriptCommand[] = [
 
 /** Reads the options of a command that starts a file. Throws `ServiceError("failed")`. */
 export function howOf(call: Call): LaunchHow {
-  const [launcher, system] = [call.options.get("launcher"), call.options.get("system")];
+  const launcher = call.options.get("launcher");
+  const system = call.options.get("system");
   return {
     ...(launcher === undefined ? {} : { launcher }),
     ...(system === undefined ? {} : { system }),
@@ -168,7 +169,8 @@ function indexOf({ index }: ScriptPorts, why: string): MediaLookup {
 /** Reads `System/pattern`, or a pattern for all systems, which may also be written `all/pattern`. */
 export function queryOf(text: string): NameQuery {
   const slash = text.indexOf("/");
-  const [system, pattern] = [text.slice(0, Math.max(0, slash)).trim(), text.slice(slash + 1).trim()];
+  const system = text.slice(0, Math.max(0, slash)).trim();
+  const pattern = text.slice(slash + 1).trim();
   if (pattern === "") throw failed(`a search says what to look for, not "${text.slice(0, 64)}"`);
   return system === "" || system.toLowerCase() === "all" ? { pattern } : { system, pattern };
 }

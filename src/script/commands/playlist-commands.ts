@@ -114,7 +114,9 @@ const repeats = ["no", "all", "one"] as const;
 
 function playlistHow(call: Call): PlaylistHow {
   const option = (name: string) => call.options.get(name)?.toLowerCase() ?? "";
-  const [mode, shuffle, asked] = [option("mode"), option("shuffle"), option("repeat") || "no"];
+  const mode = option("mode");
+  const shuffle = option("shuffle");
+  const asked = option("repeat") || "no";
   const repeat = asked === "off" ? "no" : repeats.find((one) => one === asked);
   if (mode !== "" && mode !== "shuffle" && mode !== "order") throw wrong("mode", mode, "shuffle or order");
   if (shuffle !== "" && readFlag(shuffle) === undefined) throw wrong("shuffle", shuffle, "yes or no");

@@ -88,7 +88,8 @@ export async function createFiles(wanted: WantedUpload, place: UploadPlace): Pro
   const id = newUploadId();
   const upload = opened(id, wanted, place, 0, new Bun.CryptoHasher("sha256"));
   const { size, replace, path, sender } = wanted;
-  const [system, boot] = [place.system.id, await bootId()];
+  const system = place.system.id;
+  const boot = await bootId();
   const facts: v.InferOutput<typeof stored> = { system, path, size, replace, sender, boot };
   await using store = await openUploadsFolder(place.top, true);
   await using _ = await makeFile(store, `${id}.part`);
@@ -111,7 +112,16 @@ function opened(
   hash: OpenUpload["hash"],
 ): OpenUpload {
   return {
-    ...{ id, system: place.system.id, path, size, replace, sender, place, offset, hash, syncedTo: offset },
+    id,
+    system: place.system.id,
+    path,
+    size,
+    replace,
+    sender,
+    place,
+    offset,
+    hash,
+    syncedTo: offset,
     syncing: Promise.resolve(),
     writing: undefined,
     ending: undefined,

@@ -119,7 +119,8 @@ async function systemFolder(
       const base = await resolved(join(top, entry));
       // The index leaves out links to other places, too.
       if (base === undefined || !tops.some((one) => isInside(base, one.top))) continue;
-      const [there, above] = [await stat(base), await stat(top)];
+      const there = await stat(base);
+      const above = await stat(top);
       if (there.isDirectory()) return { base, top: there.dev === above.dev ? top : base };
     }
   for (const { system: name, folder } of own) {

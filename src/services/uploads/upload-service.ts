@@ -69,7 +69,8 @@ export function createUploadService(sources: UploadSources): UploadService & { c
   return {
     start: startOne,
     async list(caller) {
-      const [all, freeBytes] = [await uploads.list(), await uploads.freeBytes()];
+      const all = await uploads.list();
+      const freeBytes = await uploads.freeBytes();
       const by = senderOf(caller);
       return { uploads: all.filter(({ sender }) => by === "" || sender === by).map(shown), freeBytes };
     },

@@ -89,7 +89,8 @@ function replaced(cause?: unknown) {
 
 /** Whether the name still leads to the open file. */
 export async function isStill(path: string, file: FileHandle): Promise<boolean> {
-  const [named, opened] = [await lstat(path), await file.stat()];
+  const named = await lstat(path);
+  const opened = await file.stat();
   return named.dev === opened.dev && named.ino === opened.ino;
 }
 

@@ -144,7 +144,8 @@ function nearest(
   elements: readonly HTMLElement[],
   distanceTo: (one: HTMLElement) => number | undefined,
 ): HTMLElement | undefined {
-  let [best, least]: [HTMLElement | undefined, number] = [undefined, Number.POSITIVE_INFINITY];
+  let best: HTMLElement | undefined;
+  let least: number = Number.POSITIVE_INFINITY;
   for (const one of elements) {
     const distance = distanceTo(one) ?? Number.POSITIVE_INFINITY;
     if (distance < least) [best, least] = [one, distance];

@@ -56,7 +56,8 @@ export function browseCard(shared: Shared): PageCard {
   const go = async (to: typeof way, at: typeof pages = [undefined]) => {
     const before = { way, pages, letter: letter.value };
     if (to !== way) letter.value = "";
-    [way, pages] = [to, at];
+    way = to;
+    pages = at;
     try {
       focusFirst(await load());
     } catch (error) {
@@ -100,7 +101,8 @@ export function browseCard(shared: Shared): PageCard {
     if (isStale) return;
     hasGone = false;
     await load().catch(() => {
-      [way, pages] = [[], [undefined]];
+      way = [];
+      pages = [undefined];
       return load();
     });
   };

@@ -126,7 +126,9 @@ export function powerCard({ client }: Shared): PageCard {
   };
 }
 
-const [shownMax, pageLines, waitMs] = [400, 100, 20_000];
+const shownMax = 400;
+const pageLines = 100;
+const waitMs = 20_000;
 
 /** The log, live while it is in view. */
 export function logCard({ client }: Shared): PageCard {

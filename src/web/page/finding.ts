@@ -118,7 +118,8 @@ async function correct(
 export function isOneSlip(a: string, b: string): boolean {
   let at = 0;
   while (at < a.length && a[at] === b[at]) at++;
-  const [restA, restB] = [a.slice(at), b.slice(at)];
+  const restA = a.slice(at);
+  const restB = b.slice(at);
   return (
     restA.slice(1) === restB.slice(1) ||
     restA.slice(1) === restB ||

@@ -95,7 +95,8 @@ export function historyCard({ client }: Shared): PageCard {
     return { rows: entries.map(playedRow), next: pagination.nextCursor };
   };
   const restart = async () => {
-    [rows, after] = [[], undefined];
+    rows = [];
+    after = undefined;
     for (const { one, tab } of tabs) tab.setAttribute("aria-pressed", String(one === kind));
     all.hidden = uid === "";
     await load();

@@ -12,7 +12,8 @@ const minuteMs = 60_000;
 
 export function limitsCard({ client, rights }: Shared): PageCard {
   const texts = say.cards;
-  const [day, session] = [account(texts.today), account(texts.session)];
+  const day = account(texts.today);
+  const session = account(texts.session);
   const loudest = el("p", { class: "more" });
   const clock = el("p", { class: "more bad" }, texts.noClock);
   const update = async (limits: Calls["playtime.limits.update"]["params"]) => {
@@ -51,7 +52,9 @@ function limitsForm(update: (limits: Calls["playtime.limits.update"]["params"]) 
   const texts = say.cards;
   const isOn = el("input", { type: "checkbox", role: "switch" });
   const minutes = () => el("input", { type: "number", min: "0", max: "10080" });
-  const [daily, each, reset] = [minutes(), minutes(), minutes()];
+  const daily = minutes();
+  const each = minutes();
+  const reset = minutes();
   const warnings = el("input", { inputmode: "numeric", placeholder: "5, 1" });
   const volume = el("input", { type: "number", min: "0", max: "100" });
   const fields = [isOn, daily, each, reset, warnings, volume];

@@ -14,7 +14,9 @@ export function dateOf(time: string): string {
   return dates().format(Date.parse(time));
 }
 
-const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+const dayMs = 86_400_000;
 
 /** `this minute`, `5 minutes ago`, `yesterday`. */
 export function sinceText(time: string): string {

@@ -36,15 +36,19 @@ function choice<Word extends string>(words: Readonly<Record<Word, string>>) {
 export function editMapping(client: Client, all: readonly MappingRow[], before: MappingRow | undefined) {
   const texts = say.cards;
   const text = () => el("input", { autocomplete: "off", autocapitalize: "off", spellcheck: "false" });
-  const [label, pattern, override, value] = [text(), text(), text(), text()];
-  const [type, match] = [choice(texts.fields), choice(texts.ways)];
-  [type.value, match.value] = [before?.type ?? "uid", before?.match ?? "exact"];
-  [label.value, pattern.value] = [before?.label ?? "", before?.pattern ?? ""];
+  const label = text();
+  const pattern = text();
+  const override = text();
+  const value = text();
+  const type = choice(texts.fields);
+  const match = choice(texts.ways);
+  type.value = before?.type ?? "uid";
+  match.value = before?.match ?? "exact";
+  label.value = before?.label ?? "";
+  pattern.value = before?.pattern ?? "";
   override.value = before?.override ?? "";
-  const [found, refused] = [
-    el("p", { role: "status", class: "later" }),
-    el("p", { role: "alert", class: "bad" }),
-  ];
+  const found = el("p", { role: "status", class: "later" });
+  const refused = el("p", { role: "alert", class: "bad" });
   value.setAttribute("aria-label", texts.testHow);
   value.className = "typed";
   const state = { isSaved: false };

@@ -73,4 +73,5 @@ export function createPictures(client: Client) {
   };
 }
 
-const [rowPx, coverPx] = [96, 384];
+const rowPx = 96;
+const coverPx = 384;

@@ -17,7 +17,10 @@ export type Entry =
   /** The device grants callers without an identity nothing. */
   | { readonly kind: "unpaired" };
 
-const [forbidden, invalidRequest, encryptionRequired, secureFailure] = [2, -32600, -32002, -32003];
+const forbidden = 2;
+const invalidRequest = -32600;
+const encryptionRequired = -32002;
+const secureFailure = -32003;
 const isCode = (error: unknown, code: number) => error instanceof RpcError && error.code === code;
 
 /** Rejects if the device does not answer. */

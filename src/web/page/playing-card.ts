@@ -9,7 +9,8 @@ import type { PageCard, Shared } from "./screens.ts";
 type Playlist = Calls["media"]["result"]["playlists"][number];
 
 // The player reports its position only on request; the page counts on in between.
-const [countMs, requestEveryCounts] = [1000, 5];
+const countMs = 1000;
+const requestEveryCounts = 5;
 const seekStepMs = 5000;
 
 export function playingCard({ client, canPlay, pictures }: Shared): PageCard {
@@ -44,7 +45,8 @@ export function playingCard({ client, canPlay, pictures }: Shared): PageCard {
     const passed = playbackState === "playing" ? performance.now() - shownAt : 0;
     const now = Math.min(positionMs + passed, durationMs);
     seek.show(now, durationMs);
-    const [position, duration] = [timeText(now), timeText(durationMs)];
+    const position = timeText(now);
+    const duration = timeText(durationMs);
     seek.input.setAttribute("aria-valuetext", say.positionOf(position, duration));
     clock.textContent = `${position} / ${duration}`;
   };
@@ -134,7 +136,8 @@ function slider(label: string, isEnabled: boolean, change: (value: number) => Pr
 /** `3:07`, or `1:03:07`. */
 function timeText(ms: number): string {
   const seconds = Math.floor(ms / 1000);
-  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  const hours = Math.floor(seconds / 3600);
+  const minutes = Math.floor(seconds / 60) % 60;
   const two = (value: number) => String(value).padStart(2, "0");
   const last = `:${two(seconds % 60)}`;
   return hours === 0 ? `${minutes}${last}` : `${hours}:${two(minutes)}${last}`;

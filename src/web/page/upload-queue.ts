@@ -92,7 +92,10 @@ async function declare(job: UploadJob): Promise<void> {
   const next = jobs.filter(({ state, begun }) => state === "waiting" && begun === undefined);
   const some = [job, ...next.slice(0, startedAtOnce - 1)];
   const files = some.map(({ source: { system, path, file, replace = false } }) => ({
-    ...{ system, path, size: file.size, replace },
+    system,
+    path,
+    size: file.size,
+    replace,
   }));
   const { uploads } = await caller.call("uploads.start", { files });
   for (const [at, begun] of uploads.entries()) {

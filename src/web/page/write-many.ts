@@ -112,7 +112,8 @@ type Wish = "skip" | "back" | "again" | "stop";
 async function writeAll(client: Client, jobs: readonly Queued[]): Promise<ReadonlySet<number>> {
   const done = new Set<number>();
   const texts = say.cards;
-  const [place, state] = [el("p", { class: "quiet" }), el("p", { role: "status" }, texts.layNext)];
+  const place = el("p", { class: "quiet" });
+  const state = el("p", { role: "status" }, texts.layNext);
   const name = el("p", { class: "next", "aria-live": "polite" });
   const bar = el("progress", { "aria-label": texts.writeMany });
   let wish: Wish | undefined;
@@ -131,7 +132,8 @@ async function writeAll(client: Client, jobs: readonly Queued[]): Promise<Readon
   const dialog = openDialog(texts.writeMany, say.stop, place, name, bar, state, keys);
   void dialog.closed.then(() => ask("stop"));
   bar.max = jobs.length;
-  let [at, isFirst] = [0, true];
+  let at = 0;
+  let isFirst = true;
   while (at < jobs.length && wish !== "stop") {
     const job = jobs[at];
     if (job === undefined) break;
