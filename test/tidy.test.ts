@@ -5,7 +5,7 @@ import { circlesOf } from "./helpers/import-circles.ts";
 import { importsOf, read, root, sources, tracked } from "./helpers/source-tree.ts";
 
 /**
- * What each folder may import, by the longest prefix that fits (ARCHITECTURE, "Who may import whom"). `*` stands for any one
+ * What each folder may import, by the longest prefix that fits (ARCHITECTURE, "Folders"). `*` stands for any one
  * folder, so that a new driver with a folder of its own needs no line here.
  */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
