@@ -144,7 +144,7 @@ test.skipIf(!isRoot)(
       expect(await machine.done()).toEqual([
         `mount vfat ${safe},${windows} /dev/sda1 /media/usb/GAMES`,
         `mount exfat ${safe},fmask=0133,dmask=0022 /dev/sda2 /media/usb/My_films`,
-        `mount ext4 ${safe},noload /dev/sda3 /media/usb/sda3`,
+        `mount ext4 ${safe},noload,errors=continue /dev/sda3 /media/usb/sda3`,
       ]);
       expect(await machine.folders()).toEqual(["GAMES", "My_films", "sda3"]);
       expect((await stat(join(machine.folder, "media/usb/GAMES"))).mode & 0o777).toBe(0o755);
