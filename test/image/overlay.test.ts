@@ -129,6 +129,10 @@ test("mdev's groups are groups of the image", async () => {
   expect(named.filter((name) => !groups.has(name))).toEqual([]);
 });
 
+test("mdev keeps the door of the board's firmware, which runs code with access to all memory, for root", async () => {
+  expect(await text("overlay/etc/mdev.conf")).toMatch(/^vcio +root:root +600$/m);
+});
+
 test("mdev gives every USB reader that we know to those who may speak to it", async () => {
   const rules = [...(await text("overlay/etc/mdev.conf")).matchAll(/^\$PRODUCT=(\S+) +root:plugdev +660$/gm)];
   const patterns = rules.map(([, pattern = ""]) => new RegExp(`^${pattern}$`));
