@@ -41,6 +41,7 @@ export const savesBytesMax = 24 * 1024 * 1024; // Of one game, before it starts:
 export const savesFilesMax = 500; // The same: each is copied before the game starts.
 export const savesListedMax = 20_000; // Files and folders of one system's saves; they are looked through before a game starts.
 export const savesDepthMax = 4; // Folders in folders: the system's, the core's, and what a core makes below.
+export const holedSaveBytesMax = 1024 * 1024; // Of a file with parts that were never written, which RetroArch does not make.
 export const savesMemoryFreeMin = 256 * 1024; // With less the memory counts as full, and the last write may be truncated.
 export const orphanSaveMsMax = 5000; // The time for a RetroArch that outlived the service to save and end.
 

@@ -6,7 +6,7 @@
 import { readdir, readlink, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, sleep } from "../../core/clock.ts";
-import { savesMemoryFreeMin } from "../../core/console-limits.ts";
+import { holedSaveBytesMax, savesMemoryFreeMin } from "../../core/console-limits.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import type { Player } from "../../system/process.ts";
@@ -44,12 +44,14 @@ export function createGameSaves(parts: GameSavesParts) {
   let mayBeCut = copies === undefined;
 
   const carry = async (file: SaveFile, isMemoryFull: boolean) => {
-    const { path, version, bytes } = file;
+    const { path, version, bytes, hasHoles } = file;
     const keep = (why: string) => {
       carried.set(path, version);
       log.warn("saves", "the version before is kept", { file: path, why });
     };
     if (bytes === 0) return keep("it is empty");
+    if (hasHoles && bytes > holedSaveBytesMax)
+      return keep(`it has holes, and would take up ${bytes} bytes of the disk`);
     if ((mayBeCut || isMemoryFull) && bytes < ((await saveFileAt(home, path))?.bytes ?? 0))
       return keep("it is shorter than before, and its player did not end well");
     const keepsOld = copies !== undefined && !backedUp.has(path);

@@ -16,6 +16,8 @@ export interface SaveFile {
   /** Below the folder that was listed. */
   readonly path: string;
   readonly bytes: number;
+  /** Parts of it were never written and take up no room where it is; a copy would have them as zeros. */
+  readonly hasHoles: boolean;
   /** Changes with each write. */
   readonly version: string;
 }
@@ -53,12 +55,16 @@ export async function saveFileAt(folder: string, path: string): Promise<SaveFile
   return opened === undefined ? undefined : await saveFileIn(opened, path);
 }
 
+// The unit of `st_blocks` (stat(2)).
+const statBlockBytes = 512n;
+
 async function saveFileIn(opened: OpenFolder, path: string): Promise<SaveFile | undefined> {
   const name = join(opened.path, basename(path));
   const found = await lstat(name, { bigint: true }).catch(undefinedIfMissing);
   if (found?.isFile() !== true) return undefined;
-  const { size, mtimeNs, ino } = found;
-  return { path, bytes: Number(size), version: `${ino} ${size} ${mtimeNs}` };
+  const { size, blocks, mtimeNs, ino } = found;
+  const hasHoles = blocks * statBlockBytes < size;
+  return { path, bytes: Number(size), hasHoles, version: `${ino} ${size} ${mtimeNs}` };
 }
 
 /** Copies a file to the same path below another folder, where the name must be free. */

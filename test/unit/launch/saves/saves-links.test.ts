@@ -12,6 +12,7 @@ import {
   rename,
   rm,
   symlink,
+  truncate,
   writeFile,
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -183,5 +184,24 @@ test("a folder in memory that becomes a link while the game runs is not removed 
   });
   await scene.keeper.settled();
   expect(await allBelow(join(scene.own, name))).toBe("cert.pem\nfiles");
+  await scene.keeper.close();
+});
+
+test("a large file of holes, which takes up no memory, does not fill the disk at home, and other saves are kept", async () => {
+  const scene = await openScene();
+  const game = await bring(scene);
+  const sparse = join(game.folder, "NES/Sparse.srm");
+  await play(game, async () => {
+    await writeFile(sparse, "x");
+    await truncate(sparse, 64 * 1024 * 1024);
+    await writeFile(join(game.folder, "NES/Game.srm"), "newer");
+  });
+  await scene.keeper.settled();
+  expect(await readFile(join(scene.home, "NES/Game.srm"), "utf8")).toBe("newer");
+  expect(await allBelow(scene.home)).not.toContain("Sparse");
+  expect(scene.lines.join("\n")).toContain("it has holes, and would take up 67108864 bytes of the disk");
+  // Nothing is left that would be tried again and again.
+  expect(scene.keeper.fault()).toBe("");
+  expect(await readdir(scene.memory)).toEqual([]);
   await scene.keeper.close();
 });
