@@ -48,6 +48,7 @@ import { createDescriptors } from "./system/descriptors.ts";
 import { closedPlaces, type ServicePlaces } from "./system/folders.ts";
 import { createLocalCallers } from "./system/local-callers.ts";
 import { machineChecks } from "./system/machine-checks.ts";
+import { regainAccess } from "./system/own-modes.ts";
 import { platform, tapdeckVersion } from "./system/own-program.ts";
 import { prepareDataFolder } from "./system/private-files.ts";
 import { endSpare, prepareSpare, renewSpare } from "./system/spare-player.ts";
@@ -71,6 +72,7 @@ export async function startService(options: ServiceOptions) {
   const { places } = options;
   const logs = createLogRing(clock);
   const log = createLog({ debug: false, write: options.write, keep: logs.keep });
+  await regainAccess(places, process.env, log);
   await completeRestore(places, log);
   const settings = await openSettings(options, log);
   const stops = createStops(log);
@@ -269,13 +271,10 @@ async function createPlayback(
   });
   stops.add("play time", playTime);
   const devices = stops.add("devices", createDevices({ ...base, ...later }));
-  const saves = createSaveKeeper({
-    home: () => config().retroarch.saves,
-    memory: base.savesMemory,
-    clock,
-    log,
-  });
-  stops.add("saves", saves);
+  const saves = stops.add(
+    "saves",
+    createSaveKeeper({ home: () => config().retroarch.saves, memory: base.savesMemory, clock, log }),
+  );
   const launchQueue = createLaunchQueue({
     config,
     bus,

@@ -17,7 +17,7 @@ export interface ReachOfPlayers {
 }
 
 /** The folders in the data folder that are for players. All else there is hidden, unless its name begins with a dot. */
-const dataOfPlayers = ["media", "saves", "states", "bios", "screenshots"] as const;
+export const dataOfPlayers = ["media", "saves", "states", "bios", "screenshots"] as const;
 
 /** The folder of the generated sounds (sound.ts). */
 export function soundsFolder({ socketPath }: Pick<ServicePlaces, "socketPath">): string {
@@ -26,6 +26,13 @@ export function soundsFolder({ socketPath }: Pick<ServicePlaces, "socketPath">):
 
 // The rights of the system protect these. To list them costs time with each player.
 const systemFolders = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/dev", "/proc", "/sys"];
+/**
+ * Devices that the service's groups open, and that reach beyond a player: keys for any other program (Linux, Documentation/input/uinput.rst
+ * and hid/uhid.rst), and orders to the firmware of a Raspberry Pi, which reads and writes all memory (Linux, drivers/char/broadcom/vcio.c).
+ */
+const closedDevices = ["/dev/uinput", "/dev/uhid", "/dev/vcio"];
+/** Each process may write there about others of its user: `oom_score_adj` and `autogroup` (proc(5)). */
+const processes = "/proc";
 // `places_max` in watchdog/places.h.
 const placesMax = 512;
 
@@ -53,6 +60,7 @@ export function placeOptions(
   const hide = unique([
     ...hidden.map(({ real }) => real),
     ...[data, config, ...hidden].flatMap(({ links }) => links),
+    ...closedDevices,
   ]);
   const own = configNamed && config.real !== data.real ? [config.real] : [];
   const isHidden = isBelowOneOf([...hide, data.real]);
@@ -70,7 +78,7 @@ export function placeOptions(
     ...own.map((path) => `--own=${path}`),
     `--home=${data.real}`,
     ...open.filter(isHidden).map((path) => `--open=${path}`),
-    ...unique([realOf(soundsFolder({ socketPath })), ...kept]).map((path) => `--keep=${path}`),
+    ...unique([realOf(soundsFolder({ socketPath })), processes, ...kept]).map((path) => `--keep=${path}`),
   ].slice(0, placesMax);
 }
 

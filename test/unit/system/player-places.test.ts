@@ -35,6 +35,7 @@ async function inFolder(
   }
 }
 
+const ofSystem = ["--keep=/proc", ...["uhid", "uinput", "vcio"].map((name) => `--hide=/dev/${name}`)];
 const ofData = [
   "--home=data/tapdeck",
   ...["bios", "media", "saves", "screenshots", "states"].map((name) => `--open=data/tapdeck/${name}`),
@@ -43,7 +44,10 @@ const ofData = [
 test("in a run folder of a person only the service's socket is hidden, and in its own all but the players' folders", () =>
   inFolder(async (folder, options) => {
     expect(options()).toEqual(
-      ["--hide=config/tapdeck", "--hide=run/tapdeck.sock", ...ofData, "--keep=run/tapdeck-sounds"].toSorted(),
+      [
+        ...["--hide=config/tapdeck", "--hide=run/tapdeck.sock", "--keep=run/tapdeck-sounds"],
+        ...[...ofSystem, ...ofData],
+      ].toSorted(),
     );
     const own = options({}, { RUNTIME_DIRECTORY: `${folder}/run` });
     expect(own).toContain("--hide=run");
@@ -93,7 +97,14 @@ test("programs are kept unless they belong to the system or lie among media", ()
     const [beside, among] = [join(folder, "bin/play"), join(folder, "games/play")];
     const kept = options({ kept: [beside, among, "/usr/bin/mpv", "/bin/sh"], open: [join(folder, "games")] });
     expect(kept.filter((option) => option.startsWith("--keep="))).toEqual([
+      "--keep=/proc",
       "--keep=bin/play",
       "--keep=run/tapdeck-sounds",
     ]);
+  }));
+
+test("players reach no device that types for other programs, and none that commands the firmware", () =>
+  inFolder(async (_folder, options) => {
+    const all = options({ open: ["/dev"], kept: ["/dev/uinput"] });
+    for (const path of ["/dev/uinput", "/dev/uhid", "/dev/vcio"]) expect(all).toContain(`--hide=${path}`);
   }));
