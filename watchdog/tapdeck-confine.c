@@ -27,7 +27,7 @@
 /* include/uapi/linux/landlock.h, because a toolchain may have older headers than the kernel. Bits 4 to 12 change a folder's entries. */
 enum { write_file = 1 << 1, read_file = 1 << 2, change_entries = 0x1ff << 4, refer = 1 << 13, cut_file = 1 << 14 };
 enum { create_ruleset = 444, add_rule = 445, restrict_self = 446, path_bytes_max = 4096,
-  cap_sys_admin = 21, cap_sys_resource = 24, cap_perfmon = 38, limit_locks = 10 };
+  cap_sys_admin = 21, cap_sys_resource = 24, cap_perfmon = 38, limit_processes = 6, limit_locks = 10 };
 struct ruleset { uint64_t files, net, scoped; };
 struct rule { uint64_t access; int32_t at; } __attribute__((packed));
 static uint64_t on_file = write_file | read_file, on_folder;
@@ -64,6 +64,19 @@ static void allow_within(int ruleset, int folder, const char *path, enum reach a
   if (entries != NULL) closedir(entries);
 }
 
+/*
+ * Of a player and the service, memory that runs out ends the player (proc(5), oom_score_adj), and a player that starts processes
+ * without end leaves room for those of the service: the limit counts all of a user, and the service's own is twice as high.
+ */
+static void yield_to_service(void) {
+  uint64_t limit[2];
+  const int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (score >= 0 && dprintf(score, "500") > 0) close(score);
+  if (syscall(SYS_prlimit64, 0, limit_processes, NULL, limit) != 0) return;
+  limit[0] = limit[1] = (limit[0] < limit[1] ? limit[0] : limit[1]) / 2;
+  syscall(SYS_prlimit64, 0, limit_processes, limit, NULL);
+}
+
 int main(int count, char **words) {
   int is_probe = count == 2 && strcmp(words[1], "--probe") == 0, is_offline = is_probe, at = 1, from = -1;
   for (; !is_probe && at < count && strcmp(words[at], "--") != 0; at++)
@@ -81,6 +94,7 @@ int main(int count, char **words) {
     if (ruleset < 0) give_up(126, "Landlock", strerror(errno));
     allow_within(ruleset, open("/", O_RDONLY | O_CLOEXEC), "", whole_reach);
   } while (program == NULL && ((program = receive(from)) == NULL || !is_unchanged()));
+  yield_to_service();
   /* With the first two root reads environments in spite of Landlock (kernel/fork.c, mm_access), and with the third it removes the mark. */
   for (const int *cap = (int[]){cap_sys_admin, cap_perfmon, cap_sys_resource, 0}; *cap != 0; cap++) prctl(PR_CAPBSET_DROP, *cap, 0, 0, 0);
   if (syscall(SYS_prlimit64, 0, limit_locks, (uint64_t[]){0, 0}, NULL) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||

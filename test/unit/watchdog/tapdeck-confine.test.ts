@@ -132,6 +132,15 @@ test("the nearest option decides, in whichever order they stand", async () => {
   expect(readable([at("open", "n"), at("hide", "n")], all)).toEqual([""]);
 });
 
+test("without memory a program is ended before the service, and it has room for half as many processes", () => {
+  const script =
+    'grep "Max processes" /proc/self/limits; cat /proc/self/oom_score_adj; echo 0 >/proc/self/oom_score_adj';
+  const limited = ["prlimit", "--nproc=3000:4000", program, "--keep=/proc"];
+  const { stdout, stderr } = Bun.spawnSync([...limited, "--", "/bin/sh", "sh", "-c", script]);
+  expect(stdout.toString()).toMatch(/^Max processes +1500 +1500 +processes *\n500\n$/);
+  expect(stderr.toString()).toContain("Permission denied");
+});
+
 test("a link beside a hidden place opens nothing", async () => {
   await put("c/secret");
   for (const [name, target] of [
