@@ -43,6 +43,7 @@
 #include <grp.h>
 #include <linux/watchdog.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -463,6 +464,11 @@ static void become(const struct options *options, pid_t watchdog) {
   signal(SIGPIPE, SIG_DFL);
   clean_environment();
   setsid(); /* Ctrl-C at the terminal reaches only the watchdog, which then stops the service in order. */
+  /*
+   * The log of the image lies in shared memory that every user may read (BusyBox, sysklogd/syslogd.c), and it names cards and clients. A
+   * kernel without these namespaces leaves it to players.
+   */
+  if (options->as_user) (void)unshare(CLONE_NEWIPC);
   if (options->as_user && (setgroups(options->group_count, options->groups) != 0 ||
                            setgid(options->groups[0]) != 0 || setuid(options->uid) != 0)) {
     say("the service cannot run as its user error=%s", strerror(errno));

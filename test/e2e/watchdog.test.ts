@@ -335,6 +335,26 @@ test.concurrent("the state file is its owner's alone, or readable to the group t
   expect([mode & 0o777, uid, gid]).toEqual([0o640, 0, 2345]);
 });
 
+test.concurrent.skipIf(process.getuid?.() !== 0)(
+  "the service's user sees no shared memory of root's, such as the log of the image",
+  async () => {
+    const made = Bun.spawnSync(["ipcmk", "--shmem", "4096", "--mode", "0644"]).stdout.toString();
+    const id = /\d+/.exec(made)?.[0] ?? "";
+    try {
+      const shell = ["/bin/sh", "-c", "exec sleep 60"];
+      await using guard = await startGuard(9, ["--user=1234:2345"], shell);
+      const pid = await guard.servicePid(1);
+      const listed = new RegExp(`^ *-?\\d+ +${id} `, "m");
+      expect(await readFile("/proc/sysvipc/shm", "utf8")).toMatch(listed);
+      const inside = ["nsenter", `--target=${pid}`, "--ipc", "cat", "/proc/sysvipc/shm"];
+      // The child enters the namespace a moment after its start.
+      await eventually(() => expect(Bun.spawnSync(inside).stdout.toString()).not.toMatch(listed));
+    } finally {
+      Bun.spawnSync(["ipcrm", "--shmem-id", id]);
+    }
+  },
+);
+
 test.concurrent("pipes and links of the service's user in the place of the state file are neither opened nor followed", async () => {
   await using pipes = await startScripted("well", [], {
     prepare: (path) => run("mkfifo", path, `${path}.new`),
