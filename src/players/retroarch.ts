@@ -7,6 +7,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, sleep } from "../core/clock.ts";
 import { failed } from "../core/errors.ts";
+import { fileFault } from "../core/file-faults.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
 import type { PlainAction, Resuming } from "../core/playback.ts";
 import { playersFolder } from "../system/folders.ts";
@@ -103,15 +104,22 @@ export function startRetroArch(
 /** Undefined without an answer within `msMax`. */
 type Ask = (msMax: number) => Promise<RetroArchStatus | undefined>;
 
-/** Writes the settings into a folder of this user alone. RetroArch reads the file again when a core or a game changes. */
+/**
+ * Writes the settings into a folder of this user alone. RetroArch reads the file again when a core or a game changes. Throws
+ * `ServiceError("failed")` if there is no room, because players may fill the folder.
+ */
 function writeSettings(settings: RetroArchSettings, parent = playersFolder(process.env)) {
-  const folder = mkdtempSync(join(parent, `tapdeck-retroarch-${process.pid}-`));
-  const path = join(folder, "settings.cfg");
-  // Removes the file; nothing waits for that.
-  const release = () => rm(folder, { recursive: true, force: true }, () => {});
-  const lines = Object.entries(settings).map(([key, value]) => `${key} = "${value}"\n`);
-  writeFileSync(path, lines.join(""), { mode: 0o600 });
-  return { path, release };
+  try {
+    const folder = mkdtempSync(join(parent, `tapdeck-retroarch-${process.pid}-`));
+    const path = join(folder, "settings.cfg");
+    // Removes the file; nothing waits for that.
+    const release = () => rm(folder, { recursive: true, force: true }, () => {});
+    const lines = Object.entries(settings).map(([key, value]) => `${key} = "${value}"\n`);
+    writeFileSync(path, lines.join(""), { mode: 0o600 });
+    return { path, release };
+  } catch (error) {
+    throw failed(`the settings for RetroArch cannot be written: ${fileFault(error)}`, error);
+  }
 }
 
 /** Removes the temporary settings of services that were killed. */

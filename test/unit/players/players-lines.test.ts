@@ -13,6 +13,7 @@ import { mediaMsMax, playerBytesASecondMax, playerRequestsMax } from "../../../s
 import { startMpv } from "../../../src/players/mpv.ts";
 import { cutLines, messageIn } from "../../../src/players/mpv-line.ts";
 import type { PlayerOrder } from "../../../src/players/player.ts";
+import { startRetroArch } from "../../../src/players/retroarch.ts";
 import { openRetroArchLine, statusIn } from "../../../src/players/retroarch-line.ts";
 import { spawnPlayer } from "../../../src/system/process.ts";
 import { lastLines } from "../../../src/system/stderr-tail.ts";
@@ -335,3 +336,12 @@ test("a flood of events from mpv waits in its socket, and its last event still a
     await player.process.stop(1000);
   }
 }, 30_000);
+
+test("a folder in which RetroArch's settings cannot be written is a plain refusal, because a player may have filled it", () => {
+  const order: PlayerOrder = {
+    ...{ kind: "retroarch", argv: ["retroarch"], optionsAt: 1 },
+    saves: { folder: "/nonexistent", settings: "/nonexistent" },
+  };
+  const start = () => startRetroArch(order, { clock: systemClock, volume: undefined, onPause() {} });
+  expect(start).toThrow("the settings for RetroArch cannot be written: there is no such file or folder");
+});
