@@ -1,7 +1,8 @@
 /** All that a player reaches in the folders of the service, with the environment of the image, as a transcript. */
 import { expect, test } from "bun:test";
-import { mkdir } from "node:fs/promises";
+import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { eventually } from "../helpers/processes.ts";
 import { makeServedPlace, reported, shellLauncher } from "../helpers/served-place.ts";
 import { walked, walker } from "../helpers/walk.ts";
 
@@ -35,11 +36,16 @@ test("a player reaches what the transcript lists, and no more", async () => {
   const file = await place.file("walk/Game.walks");
   await using service = await served.start(variables);
   await service.client.call("clients.new", { name: "a phone" });
+  // The index of the stick is made a moment after the start.
+  await eventually(async () =>
+    expect((await readdir(at("data/tapdeck"))).join(" ")).toMatch(/stick-\w+\.db/),
+  );
   const lines = walked(await reported(service, file), (path) =>
     path
       .slice(served.folder.length)
       .replace(/tapdeck-saves-\w+$/, "tapdeck-saves-*")
       .replace(/(tapdeck|media)\.db.*$/, "$1.db*")
+      .replace(/stick-\w+\.db.*$/, "stick-*.db*")
       .replace(/audit.*\.jsonl$/, "audit.jsonl"),
   );
   const text = `# What a player reads and changes in the folders of the service; test/helpers/walk.ts explains the signs.\n${lines.map((line) => `= ${line}\n`).join("")}`;
