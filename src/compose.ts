@@ -134,7 +134,7 @@ async function startParts(base: Base): Promise<number> {
     readers: () => readers,
     pair: () => pairOnScreen({ pairing, screen, place: offer.describe }),
   });
-  const { launchQueue, playTime, saves, devices } = playback;
+  const { launchQueue, playTime, devices } = playback;
   let mqtt: Mqtt | undefined;
   const services = createServices({
     ...base,
@@ -142,7 +142,6 @@ async function startParts(base: Base): Promise<number> {
     ...access,
     pairing: offer,
     fingerprint,
-    savesFault: saves.fault,
     audit: access.audit.read,
     readers: () => readers,
     mqtt: () => mqtt,
@@ -179,7 +178,7 @@ async function startParts(base: Base): Promise<number> {
   const feedback = () => config().audio.feedback;
   const readers = startReaders({ ...config().readers, drivers, bus, clock, log, feedback });
   stops.add("readers", readers);
-  const deviceFault = machineChecks(process.env, clock).find(({ name }) => name === "device");
+  const deviceCheck = machineChecks(process.env, clock).find(({ name }) => name === "device");
   const screen = followScreen({
     port: api.port,
     bus,
@@ -188,7 +187,7 @@ async function startParts(base: Base): Promise<number> {
     refusal: playTime.refusal,
     place: offer.describe,
     readers: () => readers.list(),
-    fault: () => deviceFault?.ask() ?? "",
+    faults: () => deviceCheck?.ask() ?? [],
     hasGames: Bun.which("retroarch") !== null,
   });
   stops.add("screen", screen);

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { type DescribedMethod, describeApi } from "../src/api/openrpc.ts";
 import { rpcCodes } from "../src/core/errors.ts";
+import { faultOrigins, faultTable } from "../src/core/faults.ts";
 import { uploadChunkBytesMax } from "../src/core/limits.ts";
 
 interface Schema {
@@ -102,6 +103,16 @@ of its library screens work already, for other clients too. A higher \`version\`
 
 The app takes a version that is no plain semver for one with all features.
 
+## Faults
+
+\`checks\` of \`health\` name the faults. Each has a \`code\`, its origin \`of\`, and often a \`subject\`. The origin \`system\` is the software
+or the board, \`owner\` the media, programs, settings and cards of the owner, and \`others\` brokers, servers and networks. Codes are
+stable. Sentences may change in any version. A word in braces is a field of the fault.
+
+| code | of | sentence |
+|---|---|---|
+${faultOrigins.flatMap((of) => Object.entries(faultTable[of]).map(([code, sentence]) => `| ${code} | ${of} | ${sentence} |`)).join("\n")}
+
 ## Methods
 
 ${calls.map(methodPart).join("\n")}
@@ -132,8 +143,12 @@ function paramsText(method: DescribedMethod): string {
   return method.params.length === 0 ? "none" : `\`${shapeOf(method["x-params"])}\``;
 }
 
+// A longer list of codes is a table of this page.
+const listedMax = 12;
+
 /** A schema in the shorthand of type declarations, with its bounds. */
 function shapeOf(schema: Schema): string {
+  if (schema.enum !== undefined && schema.enum.length > listedMax) return "string";
   if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(" or ");
   if (schema.properties !== undefined) {
     const stated = Object.entries(schema.properties).filter(([, { not }]) => not === undefined);

@@ -1,8 +1,19 @@
 /** Shapes of results on the device itself: its health, its log, its settings with explanations, and its API. */
 import * as v from "valibot";
 import { deviceActions, updateServer, updateState } from "../core/device-shapes.ts";
+import { faultCodes, faultOrigins } from "../core/faults.ts";
 import { keptLevels } from "../core/log-ring.ts";
 import { count, integer, time } from "../core/shapes.ts";
+
+/** Further facts are texts, such as `why`. */
+const fault = v.objectWithRest(
+  {
+    code: v.picklist(faultCodes),
+    of: v.picklist(faultOrigins),
+    subject: v.exactOptional(v.string()),
+  },
+  v.string(),
+);
 
 const healthCheck = v.object({
   name: v.picklist([
@@ -17,7 +28,9 @@ const healthCheck = v.object({
     "watchdog",
   ]),
   ok: v.boolean(),
+  /** The faults in a sentence. */
   reason: v.exactOptional(v.string()),
+  faults: v.exactOptional(v.array(fault)),
 });
 export const healthReport = v.object({
   status: v.picklist(["ok", "degraded"]),

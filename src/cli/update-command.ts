@@ -10,7 +10,7 @@ import {
   updateFreeBytesMin,
   updateRootBytesMax,
 } from "../core/console-limits.ts";
-import { exitCodes, exitFailure, messageOf } from "../core/errors.ts";
+import { exitCodes, exitFailure, messageOf, StartError } from "../core/errors.ts";
 import { fileFault } from "../core/file-faults.ts";
 import { download, removeDownload } from "../system/download.ts";
 import { otherSlot, slotFolder, slots } from "../update/boot-control.ts";
@@ -22,7 +22,7 @@ import { freeSlot, goBack, manifestOf, type Step } from "../update/slot-content.
 import { compareVersions } from "../update/slot-manifest.ts";
 import { readUpdateNote, writeUpdateNote } from "../update/trial.ts";
 import { createStatusLine, type Terminal } from "./show.ts";
-import { complaintBefore, decideOnTrial, type Time } from "./update-trial.ts";
+import { decideOnTrial, faultsBefore, type Time } from "./update-trial.ts";
 
 export type UpdateAction =
   | { readonly kind: "install"; readonly path: string; readonly allowOlder: boolean }
@@ -44,8 +44,17 @@ export interface UpdateParts {
   readonly time?: Time;
 }
 
-/** Returns the exit code; throws `StartError` with a sentence. */
+/** Returns the exit code; throws `StartError` with a sentence, which `json` also writes. */
 export async function runUpdate(action: UpdateAction, parts: UpdateParts): Promise<number> {
+  try {
+    return await act(action, parts);
+  } catch (error) {
+    if (parts.json === true && error instanceof StartError) report(parts, "", { failed: error.message });
+    throw error;
+  }
+}
+
+async function act(action: UpdateAction, parts: UpdateParts): Promise<number> {
   const known = { paths: imagePaths, rauc: createRauc(), ...parts };
   const { paths } = known;
   if (action.kind === "status") return showStatus(await openMachine(paths), known);
@@ -57,8 +66,8 @@ export async function runUpdate(action: UpdateAction, parts: UpdateParts): Promi
   const version =
     action.kind === "install" ? await install(action, machine, known) : await back(machine, known);
   const slot = otherSlot(machine.control.running);
-  const excused = await complaintBefore(parts);
-  await writeUpdateNote(paths, { event: "trying", slot, version, excused });
+  const faults = await faultsBefore(parts);
+  await writeUpdateNote(paths, { event: "trying", slot, version, faults });
   report(
     parts,
     `restarting: ${version} is tried, and kept once it was healthy for a minute; else the version before comes back`,
@@ -208,7 +217,7 @@ async function confirm(machine: Machine, parts: KnownParts): Promise<number> {
   const { control, version } = machine;
   const slot = control.running;
   if (slot === (await control.kept())) return exitCodes.ok;
-  await decideOnTrial(version, (await readUpdateNote(parts.paths))?.excused ?? "", parts);
+  await decideOnTrial(version, (await readUpdateNote(parts.paths))?.faults ?? [], parts);
   // RAUC keeps the slot, so that no system is kept that could not be updated again.
   await whileWritable(parts.paths, () =>
     parts.rauc.markGood(slot, (words) =>
@@ -220,7 +229,7 @@ async function confirm(machine: Machine, parts: KnownParts): Promise<number> {
       }),
     ),
   );
-  await writeUpdateNote(parts.paths, { event: "kept", slot, version, excused: "" });
+  await writeUpdateNote(parts.paths, { event: "kept", slot, version, faults: [] });
   parts.screen.write(`${version} was healthy for a minute, and is kept\n`);
   return exitCodes.ok;
 }

@@ -1,6 +1,8 @@
-/** Asks the service for its health before an update, and during the trial of a new system. */
-import { exitFailure, messageOf } from "../core/errors.ts";
-import { isExcused, judge, startTrial, type Trial } from "../update/trial.ts";
+/** Asks the service for its faults before an update, and during the trial of a new system. */
+import { connect } from "../client/client.ts";
+import { exitFailure } from "../core/errors.ts";
+import { type Fault, faultLine } from "../core/faults.ts";
+import { faultsAgainst, judge, type NotedFault, startTrial, type Trial } from "../update/trial.ts";
 
 /** A monotonic clock. */
 export interface Time {
@@ -16,11 +18,11 @@ interface TrialParts {
   readonly time?: Time;
 }
 
-/** Asks again if the service is busy, because the trial excuses only complaints from before the update. */
-export async function complaintBefore({ port, time = realTime }: TrialParts): Promise<string> {
+/** Asks again if the service is busy, because the trial excuses only faults from before the update. */
+export async function faultsBefore({ port, time = realTime }: TrialParts): Promise<readonly Fault[]> {
   for (let asked = 1; ; asked++) {
-    const { pong, complaint } = await healthOf(port);
-    if (pong || asked === asksMax) return pong ? complaint : "";
+    const faults = await faultsNow(port);
+    if (faults !== undefined || asked === asksMax) return faultsAgainst(faults ?? [], []);
     await time.sleep(askEveryMs);
   }
 }
@@ -32,17 +34,17 @@ const answerMs = 3000;
 /** Resolves once the system was healthy for a minute; rejects with a sentence after five minutes without that. */
 export async function decideOnTrial(
   version: string,
-  excused: string,
+  before: readonly NotedFault[],
   { port, time = realTime }: TrialParts,
 ): Promise<void> {
   let trial: Trial = startTrial(time.now());
   for (;;) {
-    const { pong, complaint } = await healthOf(port);
-    const healthy = pong && isExcused(complaint, excused);
-    const judged = judge(trial, { nowMs: time.now(), healthy });
+    const faults = await faultsNow(port);
+    const against = faults && faultsAgainst(faults, before);
+    const judged = judge(trial, { nowMs: time.now(), healthy: against?.length === 0 });
     if (judged.verdict === "keep") return;
     if (judged.verdict === "give-up") {
-      const why = pong ? complaint : "the service did not answer";
+      const why = against === undefined ? "the service did not answer" : faultLine(against);
       throw exitFailure(`${version} is not kept: it was not healthy for a minute (${why})`);
     }
     trial = judged.trial;
@@ -50,17 +52,18 @@ export async function decideOnTrial(
   }
 }
 
-/** The complaint is empty if the service is healthy. */
-async function healthOf(port: number): Promise<{ readonly pong: boolean; readonly complaint: string }> {
+/** Undefined if the service does not answer. */
+async function faultsNow(port: number): Promise<readonly Fault[] | undefined> {
+  const signal = AbortSignal.timeout(answerMs);
   try {
-    const ask = (path: string) =>
-      fetch(`http://127.0.0.1:${port}${path}`, { signal: AbortSignal.timeout(answerMs) });
-    const pong = (await (await ask("/ping")).text()) === "pong";
-    const health = await ask("/health");
-    const text = (await health.text()).trim();
-    return { pong, complaint: health.status === 200 ? "" : text || `health answered ${health.status}` };
-  } catch (error) {
-    // No answer counts as unhealthy.
-    return { pong: false, complaint: messageOf(error) };
+    const client = await connect(`ws://127.0.0.1:${port}/api/v0.1`, { signal });
+    try {
+      const { checks } = await client.call("health", undefined, { signal });
+      return checks.flatMap(({ faults = [] }) => faults);
+    } finally {
+      client.close();
+    }
+  } catch {
+    return undefined; // No answer counts as unhealthy.
   }
 }

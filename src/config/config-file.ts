@@ -4,6 +4,7 @@
  */
 import { basename } from "node:path";
 import { failed, StartError } from "../core/errors.ts";
+import { faultSentence } from "../core/faults.ts";
 import { configBytesMax, configSavedBytesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { Table } from "./checks.ts";
@@ -48,7 +49,7 @@ export async function openConfigFile({
     const { anonymous, removable } = overrides;
     log.info("config", overridden, { anonymous, removable: removable?.join(":") });
   }
-  if (overrides.fault !== undefined) log.error("config", overrides.fault);
+  for (const one of overrides.faults ?? []) log.error("config", faultSentence(one));
   let fault: string | undefined;
   const withoutFolders = ({ message }: StartError) => message.replaceAll(path, name);
 

@@ -9,6 +9,7 @@
  *                       left out and reported, because a card with a mistake must still start.
  */
 import { exitCodes, StartError } from "../core/errors.ts";
+import { type Fault, faultOf } from "../core/faults.ts";
 import { SettingError } from "./checks.ts";
 import type { Setting } from "./setting.ts";
 import { fieldNameOf, settingsTable } from "./settings-table.ts";
@@ -47,8 +48,8 @@ interface FleetOverride {
 
 export interface Overrides {
   readonly fleet?: readonly FleetOverride[];
-  /** Why some are left out, as a sentence. */
-  readonly fault?: string;
+  /** Why each of some is left out. */
+  readonly faults?: readonly Fault[];
   readonly anonymous?: Config["api"]["anonymous"];
   readonly removable?: readonly string[];
   readonly saves?: string;
@@ -68,7 +69,7 @@ function fleetOverrides(environment: Environment): Overrides {
   const { fleet, faults } = readFleetWords(environment);
   return {
     ...(fleet.length === 0 ? {} : { fleet }),
-    ...(faults.length === 0 ? {} : { fault: `in the environment or tapdeck.conf, ${faults.join("; ")}` }),
+    ...(faults.length === 0 ? {} : { faults: faults.map((why) => faultOf("override-invalid", { why })) }),
   };
 }
 

@@ -7,6 +7,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { failed, messageOf, ServiceError } from "../core/errors.ts";
+import { type Fault, faultOf } from "../core/faults.ts";
 import type { Log } from "../core/log.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
 import type { Table } from "./checks.ts";
@@ -64,8 +65,11 @@ export async function createSettings(options: SettingsOptions) {
       file.share(settings);
       changes.settle();
     },
-    /** Why the present file is not in use, as a sentence; undefined if it is. */
-    fault: () => file.fault() ?? options.overrides?.fault,
+    /** Why the present file is not in use, or some of the environment. */
+    faults(): readonly Fault[] {
+      const why = file.fault();
+      return why === undefined ? (options.overrides?.faults ?? []) : [faultOf("settings-invalid", { why })];
+    },
     /**
      * Changes the given fields: `current()` before this returns, and the file before it resolves. Rejects with
      * `ServiceError`: `invalid-params` with the name of an invalid field, and nothing changed; or `failed` if the file cannot

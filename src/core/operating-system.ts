@@ -51,26 +51,6 @@ export type InputStep =
   | { readonly kind: "down" | "up"; readonly codes: readonly number[] }
   | { readonly kind: "wait"; readonly ms: number };
 
-/** The first words of sentences in `health` on media and programs, which depend on the owner's drives and files. */
-export const noMediaAt = "no media are at";
-export const noProgram = "there is no program";
-
-/** The first words of a sentence in `health` on the port of a board without a reader, which its owner may mean to have none. */
-export const noReaderAt = "no reader answers at";
-
-/** The first words of sentences in `health` on other machines, which are no fault of this device's system. */
-export const ofOthers = [
-  "no broker answers",
-  "no connection to the broker",
-  "the broker ",
-  "the certificate of the broker",
-  "the connection to the broker",
-  "the shared cards of the server",
-] as const;
-
-/** The first words of a sentence in `health`, for a day after the watchdog has restarted the service. A reason follows. */
-export const startedAgain = "the watchdog started the service again";
-
 /** The process that connected a socket in the file system, as the kernel noted it then. */
 export interface SocketPeer {
   /** 0 in a namespace of processes that this process does not see. */

@@ -8,6 +8,7 @@ import type { Table } from "../config/checks.ts";
 import { saveFile } from "../config/save.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
 import { codeOf, messageOf } from "../core/errors.ts";
+import { faultOf, faultSentence } from "../core/faults.ts";
 import { cardsBundleBytesMax, cardsFetchMsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { requested } from "../system/download.ts";
@@ -56,7 +57,7 @@ export async function openSharedCards({
   let timer: Disposable | undefined;
   let checkedMs: number | undefined;
   /** Why the bundle of the server is not in use. */
-  let fault = key === "" ? "cards.key is not set, so no bundle can be checked" : "";
+  let fault = key === "" ? faultOf("cards-key-missing", {}) : undefined;
   /** Why there was no answer. */
   let absence = "";
   let failures = 0;
@@ -85,7 +86,7 @@ export async function openSharedCards({
     if (found !== undefined)
       await saveFile(join(dataFolder, keptTag), `${url}\n${found.tag}\n`, async () => true);
     checkedMs = clock.now();
-    fault = "";
+    fault = undefined;
     absence = "";
   };
   const lookAgain = async () => {
@@ -97,9 +98,8 @@ export async function openSharedCards({
       failures += 1;
       const why = messageOf(error);
       if (error instanceof NoAnswer) absence = why;
-      // A semicolon separates faults in `health`, and the trial of an update passes over this one as a whole.
       else {
-        fault = `the shared cards of the server are not used: ${why.replaceAll("; ", ", ")}`;
+        fault = faultOf("cards-refused", { subject: url, why });
         checkedMs = clock.now();
       }
       log.warn("cards", "the bundle of the server is not in use", { why });
@@ -115,13 +115,13 @@ export async function openSharedCards({
   return {
     files: (): readonly SharedFile[] => (bundle === undefined ? [] : mappingFilesIn(bundle)),
     settings: (): Table => (bundle === undefined ? {} : settingsIn(bundle)),
-    /** Why the bundle of the server is not in use; empty if it is. A server that does not answer is no fault. */
-    fault: () => fault,
+    /** Why the bundle of the server is not in use. A server that does not answer is no fault. */
+    faults: () => (fault === undefined ? [] : [fault]),
     status: () => ({
       url,
       ...(bundle === undefined ? {} : { serial: bundle.serial, files: Object.keys(bundle.files).sort() }),
       ...(checkedMs === undefined ? {} : { checked: rfc3339(checkedMs) }),
-      ...(fault === "" && absence === "" ? {} : { fault: fault || absence }),
+      ...(fault === undefined ? (absence === "" ? {} : { fault: absence }) : { fault: faultSentence(fault) }),
     }),
     /** Looks at the server from now on. `inUse` is called after each change, before the next look. */
     follow(inUse: () => Promise<void>): void {

@@ -3,8 +3,8 @@
 import type { LauncherConfig } from "../config/launcher-settings.ts";
 import { usualCommands } from "../config/launcher-settings.ts";
 import { failed } from "../core/errors.ts";
+import { type Fault, faultOf } from "../core/faults.ts";
 import { extensionOf, type System } from "../core/media.ts";
-import { noProgram } from "../core/operating-system.ts";
 import { kindOf, mediaExtensions, systemById, systemByName } from "../media/known-systems.ts";
 import type { ControlledPlayer, PlayerOrder } from "../players/player.ts";
 import { type Cores, coredSystems, coreFileOf, coreNamesOf } from "../players/retroarch-cores.ts";
@@ -99,22 +99,21 @@ export function describeLaunchers(
 }
 
 /**
- * A sentence for each program that is not installed and that media of these systems need. A launcher with extensions counts for
- * a system that has one of them.
+ * A fault for each program that is not installed and that media of these systems need. A launcher with extensions counts for a
+ * system that has one of them.
  */
 export function missingPrograms(
   configured: readonly LauncherConfig[],
   find: Find,
   systemIds: readonly string[],
-): readonly string[] {
+): readonly Fault[] {
   const builtIn = [retroArch, mpv].filter(({ id }) => !configured.some((one) => one.id === id));
   const all = [...configured.toSorted((a, b) => specificity(b) - specificity(a)), ...builtIn];
   const needed = Map.groupBy(systemIds, (id) => all.find((launcher) => playsSystem(launcher, id)));
   return [...needed].flatMap(([launcher, ids]) => {
-    const [program = ""] = launcher?.command ?? [];
-    return launcher === undefined || find(program) !== null
-      ? []
-      : [`${noProgram} ${program}, which the launcher ${launcher.id} needs for ${listed(ids)}`];
+    const [subject = ""] = launcher?.command ?? [];
+    if (launcher === undefined || find(subject) !== null) return [];
+    return [faultOf("program-missing", { subject, launcher: launcher.id, systems: listed(ids) })];
   });
 }
 
@@ -133,7 +132,7 @@ function playsSystem(launcher: LauncherConfig, systemId: string): boolean {
 function missingOf(launcher: AvailableLauncher, find: Find): string | undefined {
   const { command, kind, systems, core, cores = noCores() } = launcher;
   const [program = ""] = command;
-  if (find(program) === null) return `${noProgram} ${program}`;
+  if (find(program) === null) return `there is no program ${program}`;
   if (kind !== "retroarch") return undefined;
   if (core !== undefined)
     return coreFileOf("", core, cores) === undefined ? `there is no libretro core ${core}` : undefined;

@@ -8,6 +8,7 @@ import type MqttClient from "mqtt/lib/client";
 import type { IClientOptions } from "mqtt/lib/client";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
+import { type Fault, faultOf, faultSentence } from "../core/faults.ts";
 import {
   mqttCommandBytesMax,
   mqttConnectMsMax,
@@ -18,7 +19,7 @@ import {
 } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { type Broker, type BrokerFiles, readBrokerFiles } from "./broker.ts";
-import { adviceOn, adviceOnCode, isRefusal, silent } from "./broker-advice.ts";
+import { connectionFault, isRefusal, refusalOf, silenceOf } from "./broker-advice.ts";
 
 export interface LinkParts {
   readonly broker: Broker;
@@ -64,7 +65,7 @@ export function createLink({ broker, will, subscribe, clock, log, onOpen, onClos
   let isOpen = false;
   let isClosed = false;
   let isRefused = false;
-  let fault = "";
+  let fault: Fault | undefined;
   let waiting: Disposable | undefined;
   // The callbacks of a client that is closed may never be called.
   const pending = new Set<(published: Published) => void>();
@@ -73,10 +74,11 @@ export function createLink({ broker, will, subscribe, clock, log, onOpen, onClos
     pending.clear();
   };
 
-  const note = (sentence: string) => {
-    if (sentence === fault) return;
-    fault = sentence;
-    if (sentence !== "") log.warn("mqtt", sentence, { broker: broker.address });
+  const { host: subject } = broker;
+  const note = (found: Fault | undefined) => {
+    if (Bun.deepEquals(found, fault)) return;
+    fault = found;
+    if (found !== undefined) log.warn("mqtt", faultSentence(found), { broker: broker.address });
   };
   const retry = () => {
     if (isClosed) return;
@@ -88,30 +90,31 @@ export function createLink({ broker, will, subscribe, clock, log, onOpen, onClos
       const files = await readBrokerFiles(broker, log);
       if (!isClosed) follow(open(broker, files, will));
     } catch (error) {
-      note(messageOf(error));
+      note(faultOf("mqtt-invalid", { why: messageOf(error) }));
       retry();
     }
   };
   const follow = (client: MqttClient) => {
     current = client;
-    let why = "";
+    let why: Fault | undefined;
     client.on("connect", () => {
       isOpen = true;
       isRefused = false;
-      note("");
+      note(undefined);
       log.info("mqtt", "connected", { broker: broker.address, id: broker.id });
       // With `rh: 2` the broker sends no retained commands, which would be old.
       if (subscribe !== undefined)
         client.subscribe(subscribe, { qos: 1, rh: 2 }, (error) => {
-          if (error !== null) note(`the broker refuses the subscription to ${subscribe}: ${error.message}`);
+          if (error !== null)
+            note(faultOf("broker-refuses-subscription", { subject, topic: subscribe, why: error.message }));
         });
       onOpen();
     });
     client.on("error", (error) => {
-      why = adviceOn(error, broker);
+      why = connectionFault(error, broker);
     });
     client.on("disconnect", ({ reasonCode }) => {
-      why = adviceOnCode(reasonCode ?? 0) ?? `the broker ended the connection (reason ${reasonCode})`;
+      why = refusalOf(reasonCode ?? 0, broker);
     });
     client.on("message", (topic, payload, { retain, properties }) => {
       const { responseTopic, correlationData } = properties ?? {};
@@ -125,7 +128,7 @@ export function createLink({ broker, will, subscribe, clock, log, onOpen, onClos
       isOpen = false;
       lose();
       if (wasOpen) onClose?.();
-      note(why === "" ? (wasOpen ? "the connection to the broker ended" : silent(broker)) : why);
+      note(why ?? (wasOpen ? faultOf("broker-lost", { subject }) : silenceOf(broker)));
       retry();
     });
   };
@@ -133,7 +136,7 @@ export function createLink({ broker, will, subscribe, clock, log, onOpen, onClos
 
   return {
     isOpen: () => isOpen,
-    /** Why there is no connection, or what the broker refuses; empty if all is well. */
+    /** Why there is no connection, or what the broker refuses. */
     fault: () => fault,
     /** At QoS 1: resolves once the broker has the message. An empty payload with `retain` removes the retained one. */
     publish(
@@ -157,10 +160,7 @@ export function createLink({ broker, will, subscribe, clock, log, onOpen, onClos
           if (!error) return resolve("sent");
           if (!isRefusal(error)) return resolve("lost");
           // One topic is enough to name the cause.
-          if (!isRefused)
-            note(
-              `the broker refuses ${topic}: allow this device to write there in the access list of the broker, or let mqtt.id be its name in that list`,
-            );
+          if (!isRefused) note(faultOf("broker-refuses-topic", { subject, topic }));
           isRefused = true;
           resolve("refused");
         });

@@ -11,6 +11,7 @@
 import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
+import { type Fault, faultLine } from "../core/faults.ts";
 import { mqttFarewellMs, mqttLeftoversMsMax, mqttTapsKeptMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { Role } from "../core/rights.ts";
@@ -41,11 +42,16 @@ export interface DeckParts {
   readonly log: Log;
   readonly readers: () => readonly Reader[];
   readonly media: () => Promise<ActiveMedia | undefined>;
-  /** The faults of the device, each with its name and reason. */
-  readonly faults: () => Promise<readonly string[]>;
+  /** The checks of `health`. */
+  readonly checks: () => Promise<readonly DeckCheck[]>;
   readonly caller: (role: Role) => MqttCaller;
   /** Taps that no broker has taken yet, the oldest first. They outlive a change of the settings. */
   readonly taps: string[];
+}
+
+interface DeckCheck {
+  readonly name: string;
+  readonly faults?: readonly Fault[];
 }
 
 export type Deck = ReturnType<typeof startDeck>;
@@ -67,9 +73,15 @@ export function startDeck(parts: DeckParts) {
 
   const contents: Readonly<Record<string, () => object | Promise<object>>> = {
     async state() {
-      const problems = await parts.faults();
-      const status = problems.length === 0 ? "ok" : "degraded";
-      return { status, problems, version: device.version, platform: device.platform };
+      const checks = await parts.checks();
+      const bad = checks.flatMap(({ name, faults }) => (faults === undefined ? [] : [{ name, faults }]));
+      return {
+        status: bad.length === 0 ? "ok" : "degraded",
+        problems: bad.map(({ name, faults }) => `${name}: ${faultLine(faults)}`),
+        faults: bad.flatMap(({ faults }) => faults),
+        version: device.version,
+        platform: device.platform,
+      };
     },
     media: async () => mediaShown(await parts.media()),
     readers: () => readersShown(readers()),

@@ -2,8 +2,8 @@
 import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
+import { type Fault, faultOf } from "../core/faults.ts";
 import type { Log } from "../core/log.ts";
-import { noReaderAt } from "../core/operating-system.ts";
 import type { Requester } from "../core/rights.ts";
 import type { RefusedReader, TokenWritten } from "../core/shapes.ts";
 import type { Reader, Token, TokenParams } from "../core/token.ts";
@@ -39,8 +39,8 @@ export interface Readers extends Writing {
   withdraw(isMeant: (requester: Requester) => boolean): void;
   /** Shows a signal by the reader's lights or buzzer, if it has some and the settings allow it. */
   signal(readerId: string, kind: Signal): void;
-  /** Sentences on wanted readers that do not work, and on a silent port of the board if no reader is connected. */
-  faults(): readonly string[];
+  /** The faults of wanted readers that do not work, and of a silent port of the board if no reader is connected. */
+  faults(): readonly Fault[];
   /** The readers that are not connected, and the ports that did not open as a reader, each with the reason. */
   refused(): readonly RefusedReader[];
   /**
@@ -68,16 +68,18 @@ export function startReaders(options: ReadersOptions): Readers {
   const dismissed = new Set<string>();
   // The last callers that tapped simulated readers, by reader id.
   const tappers = new Map<string, Requester>();
-  let wrong: readonly string[] = [];
+  let wrong: readonly Fault[] = [];
   let changing = false;
   let lastChange: Promise<void> = Promise.resolve();
 
-  /** The connections of the config. Messages about wrong strings are kept for `faults`, and new ones are logged. */
+  /** The connections of the config. Wrong strings become `faults`, and new ones are logged. */
   const read = (connect: readonly string[]): readonly ReaderConnection[] => {
-    const parsed = connect.map((text) => parseConnection(text, drivers));
-    const before = wrong;
-    wrong = parsed.flatMap((one) => (one.kind === "error" ? [one.message] : []));
-    for (const message of wrong) if (!before.includes(message)) log.error("readers", message);
+    const before = wrong.map(({ subject }) => subject);
+    const parsed = connect.map((subject) => ({ subject, ...parseConnection(subject, drivers) }));
+    wrong = parsed.flatMap((one) =>
+      one.kind === "error" ? [faultOf("reader-unknown", { subject: one.subject, why: one.message })] : [],
+    );
+    for (const { subject, why = "" } of wrong) if (!before.includes(subject)) log.error("readers", why);
     return parsed.flatMap((one) => (one.kind === "connection" ? [one.connection] : []));
   };
   const detection = createSwitch({
@@ -142,16 +144,15 @@ export function startReaders(options: ReadersOptions): Readers {
     },
     faults: () => [
       ...wrong,
-      ...silentOnBoard().map(
-        ({ path, why }) => `${noReaderAt} ${path}, and no other one is connected: ${why}`,
-      ),
+      ...silentOnBoard().map(({ path: subject, why }) => faultOf("reader-silent", { subject, why })),
       ...attendance.all().flatMap((one) => {
-        const fault = one.supervisor.fault();
-        return fault !== undefined && isReader(one) ? [`${one.supervisor.record().path}: ${fault}`] : [];
+        const why = one.supervisor.fault();
+        const subject = one.supervisor.record().path;
+        return why !== undefined && isReader(one) ? [faultOf("reader-failed", { subject, why })] : [];
       }),
     ],
     refused: () => [
-      ...wrong.map((why) => ({ why })),
+      ...wrong.map(({ why = "" }) => ({ why })),
       ...attendance.all().flatMap((one) => {
         const why = one.supervisor.fault();
         const { driver, path } = one.supervisor.record();

@@ -4,6 +4,7 @@
  */
 import { encode } from "uqr";
 import { screenReasonCharsMax } from "../core/console-limits.ts";
+import { type Fault, faultSentence } from "../core/faults.ts";
 import { accents, colors, drawing, drawingHeight } from "./drawings.ts";
 import type { Picture, ShownPairing, StatePicture } from "./picture.ts";
 import { escapeXml, fitText, plainText, type Room } from "./screen-lines.ts";
@@ -12,8 +13,8 @@ import type { ScreenTexts } from "./texts.ts";
 export interface ScreenPlace {
   /** The address of the page: `http://deck.local:7497`. Undefined without a network. */
   readonly base: string | undefined;
-  /** The faults of the machine's start, as a sentence; absent if there are none. */
-  readonly fault?: string | undefined;
+  /** The faults of the machine's start; absent means none. */
+  readonly faults?: readonly Fault[];
   /** The device plays games. */
   readonly hasGames?: boolean;
 }
@@ -68,14 +69,17 @@ function state(
 /** One line below the rest, because faults of the machine come first. */
 function footOf(
   picture: StatePicture,
-  { base, fault, hasGames = false }: ScreenPlace,
+  { base, faults = [], hasGames = false }: ScreenPlace,
   { width, height }: Box,
   texts: ScreenTexts,
 ): readonly Row[] {
   const room = { width, linesMax: 1, sizeMax: height * 0.045, sizeMin: height * 0.03 };
   const endGame: Row = [texts.endGame, room, colors.quiet];
   if (picture.kind === "starting") return picture.isGame === true ? [endGame] : [];
-  if (fault !== undefined) return [[plainText(fault, screenReasonCharsMax), room, accents.failed]];
+  if (faults.length > 0) {
+    const sentences = faults.map((fault) => faultSentence(fault, texts.faults)).join("; ");
+    return [[plainText(sentences, screenReasonCharsMax), room, accents.failed]];
+  }
   if (base === undefined) return [[texts.noNetwork, room, colors.quiet]];
   return hasGames && picture.kind === "ready" ? [endGame] : [];
 }

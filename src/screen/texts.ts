@@ -1,4 +1,5 @@
 /** Every text of the graphical screen. A translation is another table of the same shape. */
+import type { FaultTexts } from "../core/faults.ts";
 import type { Picture } from "./picture.ts";
 
 export interface ScreenTexts {
@@ -6,6 +7,8 @@ export interface ScreenTexts {
   readonly below: Readonly<Record<Picture["kind"], string>>;
   /** Above the QR code of the page. */
   readonly openPage: string;
+  /** The faults of the machine, by code; absent means those in English. */
+  readonly faults?: FaultTexts;
   readonly noNetwork: string;
   /** The keys that end a game, if games are played: the hot key of overlay/etc/retroarch.cfg. */
   readonly endGame: string;

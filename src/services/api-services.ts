@@ -7,6 +7,8 @@ import { describeSettings } from "../config/settings-table.ts";
 import { type Config, mediaFolders } from "../config/shape.ts";
 import type { Clock } from "../core/clock.ts";
 import type { UpdateServer } from "../core/device-shapes.ts";
+import { messageOf } from "../core/errors.ts";
+import { type Fault, faultOf } from "../core/faults.ts";
 import type { Log } from "../core/log.ts";
 import type { ClosedPlaces } from "../core/media.ts";
 import type { SharedCards } from "../fleet/shared-cards.ts";
@@ -14,18 +16,19 @@ import type { LaunchQueue } from "../launch/launch-queue.ts";
 import { describeLaunchers, missingPrograms } from "../launch/launchers.ts";
 import { installedCores } from "../launch/ports/script-ports.ts";
 import type { PlayTimeLimiter } from "../launch/rules/play-time.ts";
+import type { SaveKeeper } from "../launch/saves/save-keeper.ts";
 import type { Mapper } from "../mappings/mapper.ts";
 import type { MediaWithSticks } from "../media/sticks/stick-library.ts";
 import type { Readers } from "../readers/readers.ts";
 import type { Store } from "../store/open.ts";
-import { confinementFault } from "../system/confine.ts";
+import { confinementFaults } from "../system/confine.ts";
 import { diskFacts, machineFacts } from "../system/device-facts.ts";
 import { machineChecks } from "../system/machine-checks.ts";
 import { createMachineControl, type MachineControl } from "../system/machine-control.ts";
 import { platform, tapdeckVersion } from "../system/own-program.ts";
 import { createBackupService } from "./backup-service.ts";
 import type { AllDevices } from "./devices.ts";
-import { createHealth, createMediaCheck, diskFault, type FolderToCheck } from "./health-report.ts";
+import { createHealth, createMediaCheck, diskFaults, type FolderToCheck } from "./health-report.ts";
 import { createLibrary, createWarningOf } from "./library.ts";
 import type { Mqtt } from "./mqtt.ts";
 import type { Stops } from "./stop-order.ts";
@@ -47,9 +50,9 @@ interface ServiceSources
   readonly configPath: string;
   /** Stops the service and starts it again, soon. */
   readonly restart: () => void;
-  readonly cards: Pick<SharedCards, "fault" | "status"> | undefined;
-  /** Why saves of games are not kept, or an empty string. */
-  readonly savesFault: () => string;
+  readonly cards: Pick<SharedCards, "faults" | "status"> | undefined;
+  /** Why saves of games are not kept. */
+  readonly saves: Pick<SaveKeeper, "faults">;
   /** The fingerprint of the TLS certificate. */
   readonly fingerprint: () => string | undefined;
   readonly readers: () => Readers;
@@ -62,20 +65,23 @@ interface ServiceSources
 
 export function createServices(sources: ServiceSources): Services {
   const { launchQueue, playTime, mapper, devices, store, clock, settings, readers, mqtt } = sources;
-  const { closed, dataFolder, savesFault, fingerprint, media, uploads, clients, pairByPin, audit, pairing } =
-    sources;
+  const {
+    closed,
+    dataFolder,
+    saves,
+    cards,
+    fingerprint,
+    media,
+    uploads,
+    clients,
+    pairByPin,
+    audit,
+    pairing,
+  } = sources;
   const { machine, updates } = createMachine(sources);
   // Created on demand, because only `rpc.discover` needs it.
   let description: Promise<OpenRpcDocument> | undefined;
-  const databaseFault = () => {
-    store.check();
-    return "";
-  };
   const folders = () => ({ ...mediaFolders(settings.current()), closed, sticks: media.sticks() });
-  const programFaults = () => {
-    const used = media.systems().map(({ id }) => id);
-    return missingPrograms(settings.current().launchers, Bun.which, used);
-  };
   const describe = async () => (await import("../api/openrpc.ts")).describeApi(tapdeckVersion);
   return {
     platform,
@@ -112,16 +118,13 @@ export function createServices(sources: ServiceSources): Services {
       mqtt: () => mqtt()?.status(),
       updates,
       checks: [
-        { name: "readers", ask: () => readers().faults().join("; ") },
-        { name: "database", ask: databaseFault },
-        { name: "disk", ask: () => [diskFault(dataFolder), savesFault()].filter(Boolean).join("; ") },
-        {
-          name: "settings",
-          ask: () => [settings.fault(), sources.cards?.fault()].filter(Boolean).join("; "),
-        },
+        { name: "readers", ask: () => readers().faults() },
+        { name: "database", ask: () => databaseFaults(store) },
+        { name: "disk", ask: () => [...diskFaults(dataFolder), ...saves.faults()] },
+        { name: "settings", ask: () => [...settings.faults(), ...(cards?.faults() ?? [])] },
         { name: "media", ask: createMediaCheck(() => foldersToCheck(settings.current(), media)) },
-        { name: "players", ask: () => [confinementFault(), ...programFaults()].filter(Boolean).join("; ") },
-        { name: "mqtt", ask: () => mqtt()?.fault() },
+        { name: "players", ask: () => [...confinementFaults(), ...programFaults(sources)] },
+        { name: "mqtt", ask: () => mqtt()?.faults() },
         ...machineChecks(process.env, clock),
       ],
     }),
@@ -133,7 +136,7 @@ export function createServices(sources: ServiceSources): Services {
     uploads,
     library: createLibrary({ media, clock, plays: store.plays, folders }),
     mappings: { ...mapper, warningOf: createWarningOf({ media, clock, folders }) },
-    sharedCards: () => sources.cards?.status(),
+    sharedCards: () => cards?.status(),
     settings: {
       ...settings,
       read: () => publicSettings(settings),
@@ -146,6 +149,20 @@ export function createServices(sources: ServiceSources): Services {
     backup: createBackupService({ ...sources, places: sources }),
     describe: () => (description ??= describe()),
   };
+}
+
+function databaseFaults(store: Store): readonly Fault[] {
+  try {
+    store.check();
+    return [];
+  } catch (error) {
+    return [faultOf("database-failed", { why: messageOf(error) })];
+  }
+}
+
+function programFaults({ settings, media }: ServiceSources): readonly Fault[] {
+  const used = media.systems().map(({ id }) => id);
+  return missingPrograms(settings.current().launchers, Bun.which, used);
 }
 
 function createMachine(sources: ServiceSources) {

@@ -17,6 +17,7 @@ import type { Settings } from "../config/settings.ts";
 import type { Config } from "../config/shape.ts";
 import { backupFileBytesMax } from "../core/console-limits.ts";
 import { failed, ifThere, messageOf, publicError, ServiceError } from "../core/errors.ts";
+import { faultLine } from "../core/faults.ts";
 import type { Log } from "../core/log.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
 import { countRows } from "../store/backup-rows.ts";
@@ -24,7 +25,7 @@ import type { Store } from "../store/open.ts";
 
 interface BackupParts {
   readonly places: BackupPlaces;
-  readonly settings: Pick<Settings, "current" | "fault">;
+  readonly settings: Pick<Settings, "current" | "faults">;
   readonly store: Pick<Store, "history">;
   readonly log: Log;
   /** Stops the service and starts it again, soon. */
@@ -59,9 +60,11 @@ export function createBackupService({ places, settings, store, log, restart }: B
     make: (passphrase, before) =>
       task(async () => {
         if (before !== undefined) return await keepBackup(before, places, passphrase);
-        const fault = settings.fault();
-        if (fault !== undefined)
-          throw failed(`repair the settings first, because this backup could not be restored: ${fault}`);
+        const faults = settings.faults();
+        if (faults.length > 0)
+          throw failed(
+            `repair the settings first, because this backup could not be restored: ${faultLine(faults)}`,
+          );
         const made = await makeBackup(paths.made, places, passphrase);
         log.info("backup", "made", { bytes: made.bytes, clients: passphrase !== undefined });
         return made;

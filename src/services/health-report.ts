@@ -1,11 +1,11 @@
-/** The health of the service, by its checks. A failed check has a reason, which is a sentence. */
+/** The health of the service, by its checks. A failed check has its faults, and a sentence of them. */
 import { statfsSync } from "node:fs";
 import { access, readdir } from "node:fs/promises";
 import type { Health, HealthCheck } from "../api/services.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
+import { type Fault, faultLine, faultOf } from "../core/faults.ts";
 import { mediaFolderMsMax } from "../core/limits.ts";
-import { noMediaAt } from "../core/operating-system.ts";
 
 // With less, the next checkpoint of the database may not fit.
 const freeBytesMin = 16 * 1024 * 1024;
@@ -20,10 +20,10 @@ interface HealthParts {
   readonly mqtt: () => Health["mqtt"];
   /** The server of updates; undefined without one in the settings. */
   readonly updates: () => Health["updates"];
-  /** Each returns the reason of a failure, or an empty string; undefined if it does not apply. An error is a reason too. */
+  /** Each returns its faults; undefined if it does not apply. An error is a fault too. */
   readonly checks: readonly {
     readonly name: HealthCheck["name"];
-    readonly ask: () => string | undefined | Promise<string>;
+    readonly ask: () => readonly Fault[] | undefined | Promise<readonly Fault[]>;
   }[];
 }
 
@@ -54,22 +54,26 @@ export function createHealth({
 }
 
 async function check({ name, ask }: HealthParts["checks"][number]): Promise<HealthCheck | undefined> {
+  const faults = await asked(name, ask);
+  if (faults === undefined) return undefined;
+  return faults.length === 0 ? { name, ok: true } : { name, ok: false, reason: faultLine(faults), faults };
+}
+
+async function asked(name: HealthCheck["name"], ask: HealthParts["checks"][number]["ask"]) {
   try {
-    const reason = await ask();
-    if (reason === undefined) return undefined;
-    return reason === "" ? { name, ok: true } : { name, ok: false, reason };
+    return await ask();
   } catch (error) {
-    return { name, ok: false, reason: messageOf(error) };
+    return [faultOf("check-failed", { subject: name, why: messageOf(error) })];
   }
 }
 
-/** The fault of a full disk, or an empty string. */
-export function diskFault(folder: string): string {
+/** The fault of a full disk. */
+export function diskFaults(folder: string): readonly Fault[] {
   const { bavail, bsize } = statfsSync(folder);
   const freeBytes = bavail * bsize;
   return freeBytes >= freeBytesMin
-    ? ""
-    : `only ${Math.floor(freeBytes / 1024)} KiB are free for the data folder`;
+    ? []
+    : [faultOf("disk-full", { kib: String(Math.floor(freeBytes / 1024)) })];
 }
 
 export interface FolderToCheck {
@@ -80,27 +84,24 @@ export interface FolderToCheck {
   readonly indexed: readonly (string | Uint8Array)[];
 }
 
-/** The fault of media folders that are missing, or have lost all that the index has of them. */
-export function createMediaCheck(folders: () => readonly FolderToCheck[]): () => Promise<string> {
+/** The faults of media folders that are missing, or have lost all that the index has of them. */
+export function createMediaCheck(folders: () => readonly FolderToCheck[]): () => Promise<readonly Fault[]> {
   // A drive of the network that does not answer holds one look, and not one for each question.
-  const looks = new Map<string, Promise<string>>();
-  const look = (one: FolderToCheck): Promise<string> => {
-    const under = looks.get(one.folder) ?? faultOf(one).finally(() => looks.delete(one.folder));
+  const looks = new Map<string, Promise<readonly Fault[]>>();
+  const look = (one: FolderToCheck): Promise<readonly Fault[]> => {
+    const under = looks.get(one.folder) ?? mediaFaults(one).finally(() => looks.delete(one.folder));
     looks.set(one.folder, under);
-    const late = Promise.withResolvers<string>();
-    const seconds = mediaFolderMsMax / 1000;
-    const sentence = `${noMediaAt} ${one.folder}: it did not answer within ${seconds} s`;
-    const timer = setTimeout(() => late.resolve(sentence), mediaFolderMsMax);
+    const late = Promise.withResolvers<readonly Fault[]>();
+    const seconds = String(mediaFolderMsMax / 1000);
+    const silent = faultOf("media-silent", { subject: one.folder, seconds });
+    const timer = setTimeout(() => late.resolve([silent]), mediaFolderMsMax);
     return Promise.race([under, late.promise]).finally(() => clearTimeout(timer));
   };
-  return async () => {
-    const faults = await Promise.all(folders().map(look));
-    return faults.filter((fault) => fault !== "").join("; ");
-  };
+  return async () => (await Promise.all(folders().map(look))).flat();
 }
 
-async function faultOf({ folder, isStated, indexed }: FolderToCheck): Promise<string> {
-  if (indexed.length === 0 && !isStated) return "";
+async function mediaFaults({ folder, isStated, indexed }: FolderToCheck): Promise<readonly Fault[]> {
+  if (indexed.length === 0 && !isStated) return [];
   for (const place of indexed.length === 0 ? [folder] : indexed) {
     // An empty folder that had files may be the mount point of an absent drive.
     const mayBeEmpty = place !== folder || indexed.length === 0;
@@ -108,7 +109,7 @@ async function faultOf({ folder, isStated, indexed }: FolderToCheck): Promise<st
     const isThere = mayBeEmpty
       ? access(path).then(() => true)
       : readdir(path).then(({ length }) => length > 0);
-    if (await isThere.catch(() => false)) return "";
+    if (await isThere.catch(() => false)) return [];
   }
-  return `${noMediaAt} ${folder}: the folder is missing or empty, or its drive is not plugged in`;
+  return [faultOf("media-missing", { subject: folder })];
 }

@@ -12,6 +12,7 @@ import type { Config } from "../config/shape.ts";
 import { fromBroker } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
+import { type Fault, faultOf } from "../core/faults.ts";
 import { mqttCommandsPerSecondMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { type Grant, grantOfRole, type Role } from "../core/rights.ts";
@@ -35,8 +36,8 @@ export function followMqtt(parts: MqttParts) {
   const inTurn = createSerialQueue();
   let deck: Deck | undefined;
   let cleaning: Disposable | undefined;
-  /** Why the settings are invalid. */
-  let fault = "";
+  /** The settings are invalid. */
+  let fault: Fault | undefined;
   let isClosed = false;
   const deckParts: Omit<DeckParts, "settings"> = {
     dataFolder,
@@ -52,10 +53,7 @@ export function followMqtt(parts: MqttParts) {
     },
     readers: services.readers,
     media: services.playback,
-    async faults() {
-      const { checks } = await services.health();
-      return checks.flatMap(({ name, ok, reason = "" }) => (ok ? [] : [`${name}: ${reason}`]));
-    },
+    checks: async () => (await services.health()).checks,
     caller: createCallers(api, settings, clock),
     taps: [],
   };
@@ -69,7 +67,7 @@ export function followMqtt(parts: MqttParts) {
   const apply = async () => {
     const now = settings.current().mqtt;
     const hasEarlier = deck !== undefined || cleaning !== undefined || existsSync(deckParts.retainedPath);
-    fault = "";
+    fault = undefined;
     if (now.url === "" && !hasEarlier) return;
     const module = await import("../mqtt/deck.ts");
     cleaning?.[Symbol.dispose]();
@@ -94,8 +92,9 @@ export function followMqtt(parts: MqttParts) {
   };
   const applyInTurn = () => {
     inTurn(apply).catch((error) => {
-      fault = messageOf(error);
-      log.warn("mqtt", fault);
+      const why = messageOf(error);
+      fault = faultOf("mqtt-invalid", { why });
+      log.warn("mqtt", why);
     });
   };
   const following = settings.onChange((now, before) => {
@@ -109,9 +108,11 @@ export function followMqtt(parts: MqttParts) {
       if (deck === undefined) return undefined;
       return { broker: deck.broker.address, id: deck.broker.id, connected: deck.isConnected() };
     },
-    /** Undefined without a broker in the settings; empty if all is well. */
-    fault(): string | undefined {
-      return settings.current().mqtt.url === "" ? undefined : deck?.fault() || fault;
+    /** Undefined without a broker in the settings. */
+    faults(): readonly Fault[] | undefined {
+      if (settings.current().mqtt.url === "") return undefined;
+      const found = deck?.fault() ?? fault;
+      return found === undefined ? [] : [found];
     },
     /** Shows the newest version that is known now. */
     showUpdate,

@@ -6,6 +6,7 @@
 import { stat } from "node:fs/promises";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
+import type { Fault } from "../core/faults.ts";
 import type { Log } from "../core/log.ts";
 import {
   type FrameBuffer,
@@ -27,8 +28,8 @@ export interface ScreenOptions extends FactParts {
   /** The terminal; absent means that of TAPDECK_SCREEN. */
   readonly path?: string;
   readonly port: number;
-  /** The faults of the machine's start, as a sentence; absent or empty if there are none. */
-  readonly fault?: () => string;
+  /** The faults of the machine's start; absent means none. */
+  readonly faults?: () => readonly Fault[];
   /** Whether the device plays games; absent means no. */
   readonly hasGames?: boolean;
   /** Names and addresses by which phones reach the page, the best first, and its port. */
@@ -225,16 +226,16 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       if (facts.hasPlayed()) last = "";
       if (picture === undefined || isCancelled) return true;
       const base = host === undefined ? undefined : `http://${host}:${port}`;
-      const fault = options.fault?.() || undefined;
+      const faults = options.faults?.() ?? [];
       // The picture of a start has no address, so a changed address does not draw over the player.
       const isStart = picture.kind === "starting";
-      const key = isStart ? keyOf(picture, frame) : keyOf([picture, base, fault], frame);
+      const key = isStart ? keyOf(picture, frame) : keyOf([picture, base, faults], frame);
       if (key === last) return true;
       const start = packed.get(key);
       // Without a process only a packed picture is possible, and a player keeps the display that it has.
       if (isStart && start === undefined && (picture.name === "" || (await isTaken()))) return true;
       last = key;
-      if (start === undefined) return draw(picture, { base, fault, hasGames }, frame);
+      if (start === undefined) return draw(picture, { base, faults, hasGames }, frame);
       // The next check detects a frame buffer that is gone.
       await writePacked(start, frame).catch(() => {});
       return true;

@@ -8,6 +8,7 @@ import { mkdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { messageOf } from "../core/errors.ts";
+import { type Fault, faultOf, faultSentence } from "../core/faults.ts";
 import { confineProbeMsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { type Environment, ownRunFolder, playersFolder, type ServicePlaces } from "./folders.ts";
@@ -18,20 +19,16 @@ export type ProgramReach = "everything" | "network" | "offline";
 
 type Confinement =
   /** The path of tapdeck-confine, and the options for the places at this moment. */
-  | { readonly helper: string; options(): readonly string[] }
-  /** A sentence on why players are not confined. */
-  | { readonly fault: string };
+  { readonly helper: string; options(): readonly string[] } | { readonly fault: Fault };
 
-const unconfined = (why: string): Confinement => ({
-  fault: `players are not confined and could read this service's secrets: ${why}`,
-});
+const unconfined = (why: string): Confinement => ({ fault: faultOf("players-unconfined", { why }) });
 
 // Global state, set once before the first player.
 let current = unconfined("the service has not set it up");
 
-/** Why players are not confined, or an empty string. */
-export function confinementFault(): string {
-  return "fault" in current ? current.fault : "";
+/** The fault that players are not confined. */
+export function confinementFaults(): readonly Fault[] {
+  return "fault" in current ? [current.fault] : [];
 }
 
 /**
@@ -49,7 +46,7 @@ export async function confinePlayers(
     why === undefined
       ? { helper, options: () => placeOptions(places, named(), process.env) }
       : unconfined(why);
-  if (confinementFault() !== "") log.warn("players", confinementFault());
+  for (const fault of confinementFaults()) log.warn("players", faultSentence(fault));
   // Unconfined players put their temporary files there as well.
   if (ownRunFolder(process.env) !== undefined)
     await mkdir(playersFolder(process.env), { recursive: true, mode: 0o700 });

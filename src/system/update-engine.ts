@@ -2,8 +2,8 @@
  * Updates of the image, as far as the service has a part in them: it fetches a bundle, writes a word into the pipe of
  * `overlay/usr/lib/tapdeck/machine`, and reads what the root script reports:
  *
- *   update        the output of `tapdeck update`, and `exit <code>` after a failure; new with each word, gone after a restart of
- *                 the machine
+ *   update        the output of `tapdeck update --json`, and `{"exit":<code>}` after a failure; new with each word, gone after a
+ *                 restart of the machine
  *   last-update   the note of the last update that was tried (`src/update/trial.ts`), from some moments after the start of the
  *                 machine; empty if there is none
  */
@@ -11,6 +11,7 @@ import { existsSync, fstatSync, write } from "node:fs";
 import { readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import * as v from "valibot";
 import { type Clock, sleep } from "../core/clock.ts";
 import {
   updateBootBytesMax,
@@ -21,6 +22,7 @@ import {
 import type { UpdateState } from "../core/device-shapes.ts";
 import { codeOf, failed, messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { count } from "../core/shapes.ts";
 import { type Download, download, removeDownload } from "./download.ts";
 
 interface EngineParts {
@@ -225,14 +227,25 @@ async function stampedText(path: string): Promise<{ readonly stamp: string; read
   }
 }
 
-/** The state by the output of `tapdeck update`; undefined before its first line. */
+const fact = v.union([
+  v.object({ step: v.picklist(["checking", "writing", "reading back"]), percent: count }),
+  v.object({ restarting: v.string() }),
+  v.object({ failed: v.string() }),
+  v.object({ exit: count }),
+]);
+
+/** The state by the output of `tapdeck update --json`; undefined before its first step. Other lines are passed over. */
 export function stateIn(text: string): UpdateState | undefined {
-  const lines = text.trimEnd().split("\n");
-  const [last = "", before = ""] = lines.toReversed();
-  const [, step, percent] = /^(checking|writing|reading back), (\d+) %$/.exec(last) ?? [];
-  if (step === "checking" || step === "writing" || step === "reading back")
-    return { step, percent: Number(percent) };
-  if (last.startsWith("restarting")) return { step: "restarting" };
-  if (/^exit \d+$/.test(last)) return { step: "failed", why: before.replace(/^tapdeck: /, "") };
-  return undefined;
+  let state: UpdateState | undefined;
+  for (const line of text.split("\n")) {
+    const read = v.safeParse(v.pipe(v.string(), v.parseJson(), fact), line);
+    if (!read.success) continue;
+    const found = read.output;
+    if ("step" in found) state = found;
+    else if ("restarting" in found) state = { step: "restarting" };
+    else if ("failed" in found) state = { step: "failed", why: found.failed };
+    else if (state?.step !== "failed")
+      state = { step: "failed", why: `it ended with the code ${found.exit}` };
+  }
+  return state;
 }

@@ -1,10 +1,10 @@
 /**
  * The trial of a new system: it is kept once it was healthy for 60 s without a gap, and given up after 5 minutes. The
- * decision is pure: the caller passes in each answer of `GET /health` and its time. A note on the disk holds the outcome.
+ * decision is pure: the caller passes in whether each answer was good, and its time. A note on the disk holds the outcome.
  */
 import { rename, writeFile } from "node:fs/promises";
 import { updateNoteBytesMax } from "../core/console-limits.ts";
-import { noMediaAt, noProgram, noReaderAt, ofOthers, startedAgain } from "../core/operating-system.ts";
+import type { Fault, FaultCode } from "../core/faults.ts";
 import type { BootSlot } from "./boot-control.ts";
 import { readNote } from "./disk.ts";
 import type { MachinePaths } from "./machine.ts";
@@ -22,23 +22,22 @@ export const healthyMs = 60_000;
 export const trialMsMax = 5 * 60_000;
 /** A longer silence between two answers counts as a fault. */
 export const gapMsMax = 10_000;
-/** The separator of the reasons in `GET /health`. */
-const betweenReasons = "; ";
+/** A fault as the note keeps it: without the facts that change all the time, such as free space. */
+export type NotedFault = Readonly<{ code: string; subject?: string }>;
+
+// The watchdog's report of a restart stays for a day, and a system that is healthy after it is kept.
+const pastCodes: readonly string[] = ["service-restarted"] satisfies readonly FaultCode[];
 
 /**
- * True if no complaint of `GET /health` is a fault of the new system. Each was there before the update, or reports a
- * restart by the watchdog, which stays in the answer for a day, what the owner's drives, files and ports lack, or what other machines do.
+ * The faults that may be those of the new system: not those of the owner or of others, those that stood before the update, and
+ * those that report what is over.
  */
-export function isExcused(complaint: string, before: string): boolean {
-  const known = reasonsOf(before);
-  const isOther = (reason: string) =>
-    [startedAgain, noMediaAt, noProgram, noReaderAt, ...ofOthers].some((words) => reason.startsWith(words));
-  return reasonsOf(complaint).every((reason) => reason === "" || known.includes(reason) || isOther(reason));
-}
-
-/** With each figure replaced, because figures such as free space change all the time. */
-function reasonsOf(complaint: string): readonly string[] {
-  return complaint.replace(/\d+/g, "0").split(betweenReasons);
+export function faultsAgainst(faults: readonly Fault[], before: readonly NotedFault[]): readonly Fault[] {
+  const isKnown = ({ code, subject }: Fault) =>
+    before.some((one) => one.code === code && one.subject === subject);
+  return faults.filter(
+    (fault) => fault.of === "system" && !pastCodes.includes(fault.code) && !isKnown(fault),
+  );
 }
 
 /** Times are of a monotonic clock. */
@@ -63,24 +62,45 @@ export interface UpdateNote {
   readonly event: "trying" | "kept" | "back";
   readonly slot: BootSlot;
   readonly version: string;
-  /** The complaint of `GET /health` before the update; empty if there was none. */
-  readonly excused: string;
+  /** The faults of the system from before the update. */
+  readonly faults: readonly NotedFault[];
 }
 
-/** Undefined if nothing was ever tried. */
+/** Undefined if nothing was ever tried. A note of a version that wrote no faults has none. */
 export async function readUpdateNote(paths: MachinePaths): Promise<UpdateNote | undefined> {
-  const [, event, slot, version = "", excused = ""] =
-    /^event=([a-z]+) slot=([ab]) version=(\S+) excused=(.*)/.exec(await readNote(paths.note)) ?? [];
+  const [, event, slot, version = "", faults = "[]"] =
+    /^event=([a-z]+) slot=([ab]) version=(\S+)(?: faults=(\[.*\])$)?/m.exec(await readNote(paths.note)) ?? [];
   if (event !== "trying" && event !== "kept" && event !== "back") return undefined;
-  return { event, slot: slot === "b" ? "b" : "a", version, excused };
+  return { event, slot: slot === "b" ? "b" : "a", version, faults: notedFaults(faults) };
+}
+
+/** A list that is no list of faults counts as empty. */
+function notedFaults(text: string): readonly NotedFault[] {
+  try {
+    const faults: unknown = JSON.parse(text);
+    return Array.isArray(faults) && faults.every(isNoted) ? faults : [];
+  } catch {
+    return [];
+  }
+}
+
+function isNoted(one: unknown): one is NotedFault {
+  if (typeof one !== "object" || one === null || !("code" in one) || typeof one.code !== "string")
+    return false;
+  return !("subject" in one) || typeof one.subject === "string";
 }
 
 /** Writes by rename; does not fail on a full card, which keeps the old note. */
 export async function writeUpdateNote(paths: MachinePaths, note: UpdateNote): Promise<void> {
-  const excused = note.excused.replace(/\s+/g, " ").slice(0, updateNoteBytesMax / 2);
-  const line = `event=${note.event} slot=${note.slot} version=${note.version} excused=${excused}\n`;
+  const faults = note.faults.map(({ code, subject }) => ({
+    code,
+    ...(subject === undefined ? {} : { subject }),
+  }));
+  const line = () =>
+    `event=${note.event} slot=${note.slot} version=${note.version} faults=${JSON.stringify(faults)}\n`;
+  while (Buffer.byteLength(line()) > updateNoteBytesMax) faults.pop();
   try {
-    await writeFile(`${paths.note}.new`, line, { flush: true, mode: 0o600 });
+    await writeFile(`${paths.note}.new`, line(), { flush: true, mode: 0o600 });
     await rename(`${paths.note}.new`, paths.note);
   } catch {
     // The note only informs people; the boot partition decides which slot starts.

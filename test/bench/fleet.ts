@@ -103,7 +103,7 @@ async function tapPath(broker: TestBroker): Promise<void> {
     device: { name: "hall", version: "0.1.0", platform: "linux", pageUrl: "" },
     readers: () => [],
     media: async () => undefined,
-    faults: async () => [],
+    checks: async () => [],
     caller: () => ({ call: () => undefined, take: () => true, end() {} }),
   });
   await eventually(() => deck.isConnected());
@@ -217,7 +217,14 @@ async function retainedStates(port: number, { file }: TestBroker): Promise<numbe
 }
 
 function stateOf(id: string): string {
-  return JSON.stringify({ status: "ok", problems: [], version: "0.1.0", platform: "linux", deck: id });
+  return JSON.stringify({
+    status: "ok",
+    problems: [],
+    faults: [],
+    version: "0.1.0",
+    platform: "linux",
+    deck: id,
+  });
 }
 
 /** Decks by hand-made packets (MQTT 5, chapters 2 and 3), which take less memory than clients of a library. */

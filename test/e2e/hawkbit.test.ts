@@ -58,7 +58,7 @@ async function polledTwice({ server }: Scene): Promise<void> {
 /** The root script installs, and the machine restarts into the trial of the new system. */
 async function tryIt(here: Scene, how: "stop" | "kill" = "stop"): Promise<void> {
   await eventually(() => here.image.updates() === 1);
-  await here.image.progress("checking, 100 %\nwriting, 100 %\nrestarting: 0.9.0 is tried\n");
+  await here.image.progress('{"step":"writing","percent":100}\n{"restarting":"0.9.0"}\n');
   await here.image.note("trying", "0.9.0");
   await here.restart(how, "with the machine");
 }
@@ -113,7 +113,7 @@ test("a bundle that the root script refuses is closed with its reason", async ()
   await using here = await scene();
   const action = here.server.assign({ content });
   await eventually(() => here.image.updates() === 1);
-  await here.image.progress("tapdeck: the file was signed by an unknown key\nexit 1\n");
+  await here.image.progress('{"failed":"the file was signed by an unknown key"}\n{"exit":1}\n');
   await eventually(() => action.state === "failure");
   expect(last(action)).toBe("closed failure: the file was signed by an unknown key");
   await polledTwice(here);
@@ -249,7 +249,7 @@ test("a service that is killed during an installation or a trial installs nothin
   const { image, server } = here;
   const action = server.assign({ content });
   await eventually(() => image.updates() === 1);
-  await image.progress("checking, 100 %\nwriting, 10 %\n");
+  await image.progress('{"step":"writing","percent":10}\n');
   await here.restart("kill");
   const { client } = here.service();
   await eventually(async () => {
@@ -273,7 +273,7 @@ test("a power cut during an installation leads to another try, and the third one
   const action = here.server.assign({ content });
   for (const tries of [1, 2, 3]) {
     await eventually(() => here.image.updates() === tries);
-    await here.image.progress("writing, 10 %\n");
+    await here.image.progress('{"step":"writing","percent":10}\n');
     await here.restart("kill", "with the machine");
   }
   await eventually(() => action.state === "failure");

@@ -167,12 +167,15 @@ remoteTest(
     // Any file serves as a bundle here.
     await update(`http://127.0.0.1:${port}/`);
     expect(await word()).toBe("update\n");
-    await writeFile(join(folder, "update"), "checking, 100 %\nwriting, 40 %\n");
+    await writeFile(
+      join(folder, "update"),
+      '{"step":"checking","percent":100}\n{"step":"writing","percent":40}\n',
+    );
     await power.getByText("Writing the update …").waitFor();
     expect(await power.getByRole("progressbar").getAttribute("value")).toBe("40");
     await look(page, "device-updating");
     const why = "this file cannot be used: it is no update of Tapdeck";
-    await writeFile(join(folder, "update"), `tapdeck: ${why}\nexit 1\n`);
+    await writeFile(join(folder, "update"), `${JSON.stringify({ failed: why })}\n{"exit":1}\n`);
     await power.getByText(why).waitFor();
 
     for (const [name, asked] of [

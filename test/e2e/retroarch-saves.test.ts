@@ -1,10 +1,12 @@
 /**
  * Saves of games, kept in the owner's folder over a folder in memory, with Debian's RetroArch and a free core, for real.
  */
+
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { faultLine } from "../../src/core/faults.ts";
 import { placesOf } from "../../src/system/folders.ts";
 import {
   gameDeck,
@@ -86,11 +88,11 @@ test("a home that cannot be written is reported, the saves stay in memory, and t
   await mkdir(join(home, ".."), { recursive: true });
   await writeFile(home, "no folder");
   await playSomeFrames(deck);
-  expect(deck.saves.fault()).toStartWith(`saves cannot be kept in ${home}: `);
+  expect(faultLine(deck.saves.faults())).toStartWith(`saves cannot be kept in ${home}: `);
   await playSomeFrames(deck);
   await rm(home);
   await playSomeFrames(deck);
-  expect(deck.saves.fault()).toBe("");
+  expect(faultLine(deck.saves.faults())).toBe("");
   expect(await counted(home)).toMatchObject({ starts: 3, begunAt: 1 });
 });
 

@@ -79,7 +79,7 @@ await rollout(dead, Bun.file(updates.file("dead")), async ({ groups, status, sta
   const deck = deckOf(name);
   await deck.said("Tapdeck: starting slot a");
   say(`${name} tries ${dead}`);
-  await staysPending(name, statusOf, `the update to ${dead} was not kept`);
+  await staysPending(name, statusOf, `fault: update-not-kept subject=${dead}`);
   await eventually(async () => (await statusOf(name)) === "error", stepMsMax);
   say(`${name} has its earlier system again, and hawkBit knows it`);
   await deck.runs(`slot a: ${dead}\nslot b: ${good}, runs, is kept`);

@@ -56,7 +56,7 @@ export async function makeStandInImage() {
     /** The output of `tapdeck update`. */
     progress: (text: string) => writeFile(file("update"), text),
     async note(event: "trying" | "kept" | "back", version: string) {
-      await note(`event=${event} slot=b version=${version} excused=\n`);
+      await note(`event=${event} slot=b version=${version} faults=[]\n`);
     },
     /** The machine has restarted. */
     powerCycle: () => rm(file("update"), { force: true }),

@@ -333,7 +333,7 @@ test.skipIf(process.getuid?.() !== 0)(
     expect(notes).not.toContain("5a5a");
     expect(notes).toMatch(/^640 root:tapdeck \/run\/tapdeck-fleet\/staff_key$/m);
     expect(notes).toMatch(/^640 root:tapdeck \/run\/tapdeck-fleet\/key_file$/m);
-    expect(notes).toContain("certificate_file in tapdeck.conf names away.pem, and there is no such file");
+    expect(notes).toContain("conf-file-missing\nsubject=away.pem\nkey=certificate_file\n");
   },
 );
 
@@ -360,16 +360,16 @@ test.skipIf(process.getuid?.() !== 0)(
       };
       expect(await shown("start")).toMatchObject({ folder: "755", text: "" });
       const note = at("data/state/update");
-      await writeFile(note, "event=kept slot=a version=0.2.0 excused=\n", { mode: 0o600 });
+      await writeFile(note, "event=kept slot=a version=0.2.0 faults=[]\n", { mode: 0o600 });
       await utimes(note, 1_700_000_000, 1_700_000_000);
       expect(await shown("publish")).toEqual({
-        ...{ folder: "755", file: "644 1700000000", text: "event=kept slot=a version=0.2.0 excused=\n" },
+        ...{ folder: "755", file: "644 1700000000", text: "event=kept slot=a version=0.2.0 faults=[]\n" },
       });
       // The machine restarts into the old slot.
       await rm(at("run/tapdeck-machine"), { recursive: true });
-      await writeFile(note, "event=trying slot=b version=0.3.0 excused=\n");
+      await writeFile(note, "event=trying slot=b version=0.3.0 faults=[]\n");
       const after = await shown("start");
-      expect(after).toMatchObject({ folder: "755", text: "event=back slot=b version=0.3.0 excused=\n" });
+      expect(after).toMatchObject({ folder: "755", text: "event=back slot=b version=0.3.0 faults=[]\n" });
       expect(after.file).toStartWith("644 ");
     }),
 );
@@ -379,9 +379,10 @@ test.skipIf(process.getuid?.() !== 0)(
   () =>
     inRoot(async (folder) => {
       const notes =
-        "umask 077; /usr/lib/tapdeck/fault conf '-n \\\\n %s'; stat -c %a /run/faults /run/faults/conf";
-      expect(await run(["chroot", folder, "sh", "-c", notes])).toEndWith("755\n644\n");
-      expect(await readFile(join(folder, "run/faults/conf"), "utf8")).toBe("-n \\\\n %s\n");
+        "umask 077; /usr/lib/tapdeck/fault conf-invalid 'why=-n \\\\n %s'; cd /run/faults && stat -c %a . * && cat *";
+      expect(await run(["chroot", folder, "sh", "-c", notes])).toEndWith(
+        "755\n644\nconf-invalid\nwhy=-n \\\\n %s\n",
+      );
     }),
 );
 

@@ -133,7 +133,7 @@ test(
     );
     await board.said("Kernel panic");
     const hung = performance.now();
-    await board.said("tapdeck: update: the update to 0.1.1 was not kept");
+    await board.said("tapdeck: fault: update-not-kept subject=0.1.1");
     await board.pong();
     print("an update that hangs, until the system before answers", seconds(performance.now() - hung));
     board.restarted();
@@ -205,7 +205,7 @@ test.if(process.env.THOROUGH === "1")(
   "an update whose service ends at once is given up, and the system before is back",
   async () => {
     await updates.make("dead", "0.1.3", { deadService: true });
-    const [before, after] = ["Tapdeck: starting slot b", "tapdeck: update: the update to 0.1.3 was not kept"];
+    const [before, after] = ["Tapdeck: starting slot b", "tapdeck: fault: update-not-kept subject=0.1.3"];
     const tries = board.console().split(before).length;
     void board.shell(`tapdeck update ${updates.address("dead")} </dev/null`).catch(() => {}); // It ends with the restart.
     await board.said(before, tries);

@@ -2,9 +2,11 @@
  * Saves on a disk that is full, in a process of its own: `bun saves-child.ts HOME MEMORY`, where HOME is a small disk. Prints
  * what happened as JSON.
  */
+
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock } from "../../src/core/clock.ts";
+import { faultLine } from "../../src/core/faults.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { createSaveKeeper } from "../../src/launch/saves/save-keeper.ts";
 
@@ -24,7 +26,7 @@ const exited = Promise.resolve({ exitCode: 0 });
 game.follow({ pid: process.pid, exited, gone: exited.then(() => {}) });
 await keeper.settled();
 const full = {
-  fault: keeper.fault(),
+  fault: faultLine(keeper.faults()),
   kept: await readFile(kept, "utf8"),
   files: await readdir(join(home, "NES")),
 };
@@ -34,5 +36,8 @@ await rm(filler);
 (await keeper.prepare("/media/SNES/Other.sfc"))?.drop();
 await keeper.close();
 process.stdout.write(
-  JSON.stringify({ full, after: { fault: keeper.fault(), bytes: (await readFile(kept)).length } }),
+  JSON.stringify({
+    full,
+    after: { fault: faultLine(keeper.faults()), bytes: (await readFile(kept)).length },
+  }),
 );

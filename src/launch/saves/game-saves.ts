@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { type Clock, sleep } from "../../core/clock.ts";
 import { holedSaveBytesMax, savesMemoryFreeMin } from "../../core/console-limits.ts";
 import { messageOf } from "../../core/errors.ts";
+import { type Fault, faultOf, faultSentence } from "../../core/faults.ts";
 import type { Log } from "../../core/log.ts";
 import type { Player } from "../../system/process.ts";
 import { hasCode, listSaves, removeFolder, replaceSave, type SaveFile, saveFileAt } from "./save-files.ts";
@@ -39,7 +40,7 @@ export function createGameSaves(parts: GameSavesParts) {
   const files = join(memory, filesFolder);
   const carried = new Map((copies ?? []).map(({ path, version }) => [path, version]));
   const backedUp = new Set<string>();
-  let fault = "";
+  let fault: Fault | undefined;
   // The end of the player is unknown for files that an earlier service left.
   let mayBeCut = copies === undefined;
 
@@ -78,22 +79,22 @@ export function createGameSaves(parts: GameSavesParts) {
     const all = await listSaves(files, ".", () => true);
     const isCarried = ({ path, version }: SaveFile) => carried.get(path) === version;
     const changed = all.filter((file) => !isCarried(file));
-    if (changed.length === 0 && fault === "") return true;
+    if (changed.length === 0 && fault === undefined) return true;
     const complete = writer === undefined ? changed : await completeOf(changed, writer);
     const isMemoryFull = writer !== undefined && (await isFull(memory));
     const failures: unknown[] = [];
     // A failure of one file does not stop the others.
     for (const file of complete) await carry(file, isMemoryFull).catch((error) => failures.push(error));
     if (failures.length > 0) throw failures[0];
-    fault = isMemoryFull ? `the memory for saves, ${memory}, is full: end the game, and start it again` : "";
+    fault = isMemoryFull ? faultOf("saves-memory-full", { subject: memory }) : undefined;
     return changed.every(isCarried);
   };
   const lookInTurn = (writer?: Writer): Promise<boolean> =>
     inTurn(() => look(writer)).catch((error) => {
       const why = hasCode(error, "ENOSPC") ? "the disk is full: free some space" : messageOf(error);
-      const sentence = `saves cannot be kept in ${home}: ${why}`;
-      if (fault !== sentence) log.error("saves", sentence);
-      fault = sentence;
+      const found = faultOf("saves-not-kept", { subject: home, why });
+      if (!Bun.deepEquals(fault, found)) log.error("saves", faultSentence(found));
+      fault = found;
       return false;
     });
   /** Carries the rest home after the player's end. True if nothing is left in memory. Never rejects. */
@@ -107,7 +108,7 @@ export function createGameSaves(parts: GameSavesParts) {
     memory,
     home,
     finish,
-    /** The reason why a file could not be carried home, as a sentence, or empty. */
+    /** Why a file could not be carried home. */
     fault: () => fault,
     /** Carries complete files home until the player is gone, and then `finish`es. */
     async follow({ pid, exited, gone }: FollowedPlayer): Promise<boolean> {

@@ -122,8 +122,8 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts) {
   });
   return {
     settled,
-    /** The reason why saves are not at home, or an empty string. */
-    fault: () => [...running, ...left].map((game) => game.fault()).find((why) => why !== "") ?? "",
+    /** The first reason why saves are not at home. */
+    faults: () => [...running, ...left].flatMap((game) => game.fault() ?? []).slice(0, 1),
     /** Prepares the saves for the game at `path`; undefined if RetroArch's own settings decide. */
     async prepare(path: string): Promise<SavedGame | undefined> {
       const target = home();

@@ -1,11 +1,13 @@
 /** `tapdeck update` on a machine made of files: its writes, output and restarts, and the decision on a trial. */
+
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFile, lchown, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArguments } from "../../../src/cli/arguments.ts";
 import { runUpdate, type UpdateAction, type UpdateParts } from "../../../src/cli/update-command.ts";
-import { watchdogSentence } from "../../../src/system/machine-checks.ts";
+import { type Fault, faultLine, faultOf } from "../../../src/core/faults.ts";
+import { watchdogFaults } from "../../../src/system/machine-checks.ts";
 import type { MachinePaths } from "../../../src/update/machine.ts";
 import type { Rauc } from "../../../src/update/rauc.ts";
 import { root } from "../../../tools/image/meta.ts";
@@ -90,7 +92,7 @@ test("a bundle is installed and the machine restarts; tried and healthy for a mi
     "itself being tried",
   );
   {
-    await using service = serve(() => undefined);
+    await using service = serve(() => []);
     expect(await update({ kind: "confirm" }, { port: service.port })).toBe(0);
   }
   expect(await text("boot/kept.env")).toBe("slot=b\nend=yes\n");
@@ -110,34 +112,39 @@ test("a trial whose service never answers, or always complains, is not kept", as
   await expect(update({ kind: "confirm" })).rejects.toThrow(
     "0.2.0 is not kept: it was not healthy for a minute (the service",
   );
-  await using service = serve(() => "the database is damaged");
-  await expect(update({ kind: "confirm" }, { port: service.port })).rejects.toThrow(
-    "(the database is damaged)",
-  );
+  await using service = serve(() => [damaged]);
+  await expect(update({ kind: "confirm" }, { port: service.port })).rejects.toThrow("(it is damaged)");
   expect(await text("boot/kept.env")).toBe("slot=a\nend=yes\n");
   expect(writable).toEqual([]);
 });
 
-test("a fault from before an update is no reason against it, and a new one is", async () => {
+const damaged = faultOf("database-failed", { why: "it is damaged" });
+const full = faultOf("disk-full", { kib: "9000" });
+
+test("a fault from before an update is no reason against it, whatever its figures and words are now, and a new one is", async () => {
   await bundle("0.2.0");
-  let complaint = "the card is nearly full";
-  await using service = serve(() => complaint);
+  let faults: readonly Fault[] = [full, faultOf("reader-failed", { subject: "/dev/x", why: "it is silent" })];
+  await using service = serve(() => faults);
   await update({ kind: "install", path: at("bundle"), allowOlder: false }, { port: service.port });
   await startsFrom("b", "0.2.0");
-  complaint += "; the database is damaged";
+  faults = [full, damaged];
   await expect(update({ kind: "confirm" }, { port: service.port })).rejects.toThrow("is not kept");
-  complaint = "the card is nearly full";
+  faults = [faultOf("reader-failed", { subject: "/dev/y", why: "it is silent" })];
+  await expect(update({ kind: "confirm" }, { port: service.port })).rejects.toThrow("(/dev/y: it is silent)");
+  faults = [
+    faultOf("disk-full", { kib: "8000" }),
+    faultOf("reader-failed", { subject: "/dev/x", why: "other words" }),
+  ];
   expect(await update({ kind: "confirm" }, { port: service.port })).toBe(0);
 });
 
-test("an update that was followed by fewer complaints than before was not kept", async () => {
+test("an update that was followed by fewer faults than before was not kept", async () => {
   await bundle("0.2.0");
-  let complaint =
-    "only 9000 KiB are free; the update to 0.1.9 was not kept: it did not start; the version before it runs";
-  await using service = serve(() => complaint);
+  let faults: readonly Fault[] = [full, faultOf("update-not-kept", { subject: "0.1.9" })];
+  await using service = serve(() => faults);
   await update({ kind: "install", path: at("bundle"), allowOlder: false }, { port: service.port });
   await startsFrom("b", "0.2.0");
-  complaint = "only 8000 KiB are free";
+  faults = [full];
   expect(await update({ kind: "confirm" }, { port: service.port })).toBe(0);
 });
 
@@ -145,9 +152,9 @@ test("a service that the watchdog had to start again was unhealthy for a day, an
   await startsFrom("b", "0.2.0");
   const line =
     "event=restart time=1800000000 restarts=1 resets=0 why=the service did not answer 3 pings in a row";
-  const complaint = watchdogSentence(line, 1_800_000_000_000);
-  expect(complaint).toContain("3 pings");
-  await using service = serve(() => complaint);
+  const faults = watchdogFaults(line, 1_800_000_000_000);
+  expect(faultLine(faults)).toContain("3 pings");
+  await using service = serve(() => faults);
   expect(await update({ kind: "confirm" }, { port: service.port })).toBe(0);
 });
 
@@ -155,7 +162,7 @@ test("a service that was too busy to report its faults before an update is asked
   await bundle("0.2.0");
   let asked = 0;
   await using service = serve(
-    () => "the card is nearly full",
+    () => [full],
     () => ++asked > 3,
   );
   await update({ kind: "install", path: at("bundle"), allowOlder: false }, { port: service.port });
@@ -222,7 +229,7 @@ test("the backup is made after the check of the bundle, and an update without on
 
 test("a trial in which RAUC does not work is not kept", async () => {
   await startsFrom("b", "0.2.0");
-  await using service = serve(() => undefined);
+  await using service = serve(() => []);
   const broken = { ...rauc, markGood: () => Promise.reject(new Error("RAUC is not there")) };
   await expect(update({ kind: "confirm" }, { port: service.port, rauc: broken })).rejects.toThrow(
     "RAUC is not there",
@@ -304,6 +311,10 @@ test("with --json each step and each slot is a line of JSON", async () => {
   expect(lines()).toContainEqual({ step: "reading back", percent: 100 });
   expect(lines()).toContainEqual({ installing: "0.2.0" });
   expect(lines().at(-1)).toEqual({ restarting: "0.2.0" });
+  await expect(
+    update({ kind: "install", path: at("none"), allowOlder: false }, { json: true }),
+  ).rejects.toThrow();
+  expect(lines().at(-1)).toEqual({ failed: `${at("none")}: there is no such file or folder` });
   said = "";
   await update({ kind: "status" }, { json: true });
   expect(lines()).toEqual([
@@ -353,15 +364,18 @@ function update(action: UpdateAction, parts: Partial<UpdateParts> = {}): Promise
   });
 }
 
-/** Answers like the service: `complaint` is the reason of a fault. */
-function serve(complaint: () => string | undefined, answers = () => true) {
+/** Answers like the service, with these faults in `health`. */
+function serve(faults: () => readonly Fault[], answers = () => true) {
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
-    fetch({ url }) {
-      if (new URL(url).pathname === "/ping") return new Response(answers() ? "pong" : "busy");
-      const why = complaint();
-      return new Response(why ?? "OK", { status: why === undefined ? 200 : 503 });
+    fetch: (request, own) =>
+      answers() && own.upgrade(request) ? undefined : new Response("busy", { status: 503 }),
+    websocket: {
+      message(socket, text) {
+        const checks = [{ name: "disk", ok: faults().length === 0, faults: faults() }];
+        socket.send(JSON.stringify({ jsonrpc: "2.0", id: JSON.parse(String(text)).id, result: { checks } }));
+      },
     },
   });
   return { port: server.port ?? 0, [Symbol.asyncDispose]: () => server.stop(true) };

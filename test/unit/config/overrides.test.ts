@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { overridesOf } from "../../../src/config/overrides.ts";
 import { createSettings } from "../../../src/config/settings.ts";
 import { exitCodes, StartError } from "../../../src/core/errors.ts";
+import { faultLine } from "../../../src/core/faults.ts";
 import { createLog } from "../../../src/core/log.ts";
 import { within } from "../../helpers/processes.ts";
 
@@ -132,7 +133,7 @@ test("the words of a fleet override the file, each word all of its settings, and
       caFile: "/run/tapdeck-fleet/ca_file",
     },
   });
-  expect(settings.fault()).toBeUndefined();
+  expect(settings.faults()).toEqual([]);
   expect(lines.join("\n")).toContain("settings of fleets are those of tapdeck.conf");
   await settings.update({ audioFeedback: false });
   expect(settings.current().device.site).toBe("hall");
@@ -144,7 +145,9 @@ test("an invalid word of a fleet is left out, the others count, and the fault is
   const environment = { TAPDECK_SITE: "hall", TAPDECK_CARDS_URL: "https://cards.example:99999/all" };
   const { settings, lines } = await open("", environment);
   expect(settings.current()).toMatchObject({ device: { site: "hall" }, cards: { url: "" } });
-  expect(settings.fault()).toMatch(/^in the environment or tapdeck\.conf, cards_url must be an address/);
+  expect(faultLine(settings.faults())).toMatch(
+    /^in the environment or tapdeck\.conf, cards_url must be an address/,
+  );
   expect(lines.join("\n")).toContain("cards_url must be an address");
   await settings.reload();
   await settings.close();

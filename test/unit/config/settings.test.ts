@@ -21,6 +21,7 @@ import { createSettings, type Settings, type SettingsOptions } from "../../../sr
 import type { SettingsPatch } from "../../../src/config/settings-patch.ts";
 import { configuredSystems } from "../../../src/config/shape.ts";
 import { ServiceError, StartError } from "../../../src/core/errors.ts";
+import { faultLine } from "../../../src/core/faults.ts";
 import { configBytesMax, configSavedBytesMax } from "../../../src/core/limits.ts";
 import { createLog, silentLog } from "../../../src/core/log.ts";
 import { systemFault } from "../../../src/media/known-systems.ts";
@@ -320,9 +321,9 @@ test("a bad edit is refused with line and reason, the last good settings stay, a
   const { settings, path, lines, text } = await open("[log]\ndebug = true\n");
   const bad = '[log]\ndebug = true\n[audio]\nfeedback = "loud"\n';
   writeFileSync(path, bad);
-  await eventually(() => expect(settings.fault()).toBeDefined());
+  await eventually(() => expect(settings.faults()).not.toEqual([]));
   const reason = 'config.toml, line 4: audio.feedback must be true or false, not "loud"';
-  expect(settings.fault()).toBe(reason);
+  expect(settings.faults()).toEqual([{ code: "settings-invalid", of: "owner", why: reason }]);
   expect(lines).toEqual([`error config: ${reason}; the last good settings stay in use file=${path}`]);
   expect(settings.current().log.debug).toBe(true);
 
@@ -335,7 +336,7 @@ test("a bad edit is refused with line and reason, the last good settings stay, a
   expect(await text()).toBe(bad);
 
   await writeFile(path, "[log]\ndebug = true\n");
-  await eventually(() => expect(settings.fault()).toBeUndefined());
+  await eventually(() => expect(settings.faults()).toEqual([]));
   await settings.update({ insertMode: true });
 });
 
@@ -352,12 +353,12 @@ test("a named file that goes away is a fault, and its settings stay until it is 
     return { ...world, settings: again };
   });
   await rename(path, join(folder, "aside"));
-  await eventually(() => expect(settings.fault()).toBeDefined());
-  expect(settings.fault()).toMatch(/^cannot read the config file config\.toml: /);
-  expect(settings.fault()).not.toContain(folder);
+  await eventually(() => expect(settings.faults()).not.toEqual([]));
+  expect(faultLine(settings.faults())).toMatch(/^cannot read the config file config\.toml: /);
+  expect(faultLine(settings.faults())).not.toContain(folder);
   expect(settings.current().log.debug).toBe(true);
   await rename(join(folder, "aside"), path);
-  await eventually(() => expect(settings.fault()).toBeUndefined());
+  await eventually(() => expect(settings.faults()).toEqual([]));
 });
 
 test("a bad file at the start is a start error", async () => {

@@ -1,9 +1,11 @@
 /** Shared cards: the signed file, and a device that keeps the last good one, against a real HTTPS server. */
+
 import { expect, test } from "bun:test";
 import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSettings } from "../../../src/config/settings.ts";
+import { faultLine } from "../../../src/core/faults.ts";
 import { cardsBundleBytesMax } from "../../../src/core/limits.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { openSharedCards } from "../../../src/fleet/shared-cards.ts";
@@ -14,7 +16,6 @@ import {
   openBundle,
   settingsIn,
 } from "../../../src/fleet/shared-cards-bundle.ts";
-import { isExcused } from "../../../src/update/trial.ts";
 import { startCardsServer } from "../../helpers/cards-server.ts";
 import { startFileServer } from "../../helpers/file-server.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
@@ -188,13 +189,13 @@ test("a file of cards.ca_file that is missing or no certificate was shown as a s
   const caFile = join(made.folder, "ca.pem");
   await writeFile(caFile, "no certificate");
   await deck.look(2000);
-  expect(deck.cards.fault()).toStartWith(
+  expect(faultLine(deck.cards.faults())).toStartWith(
     "the shared cards of the server are not used: cards.ca_file names a file without a certificate in PEM",
   );
   await rm(caFile);
   await deck.look(hourMs);
-  expect(deck.cards.fault()).toContain(`cards.ca_file: cannot read ${caFile}: ENOENT`);
-  expect(isExcused(deck.cards.fault(), "")).toBe(true);
+  expect(faultLine(deck.cards.faults())).toContain(`cards.ca_file: cannot read ${caFile}: ENOENT`);
+  expect(deck.cards.faults()).toMatchObject([{ code: "cards-refused", of: "others" }]);
 });
 
 test("a bundle is fetched at the start, asked for by its ETag each hour, and replaced by a newer one", async () => {
@@ -204,7 +205,7 @@ test("a bundle is fetched at the start, asked for by its ETag each hour, and rep
   using one = await device(made, server);
   expect(one.cards.status()).toEqual({ url: server.url });
   await one.look(1000);
-  expect([one.uids(), one.changes(), one.cards.fault()]).toEqual([["04aa"], 1, ""]);
+  expect([one.uids(), one.changes(), faultLine(one.cards.faults())]).toEqual([["04aa"], 1, ""]);
   expect((await stat(join(one.dataFolder, "shared-cards.bundle"))).mode & 0o777).toBe(0o600);
   await one.look(hourMs);
   expect(server.asked).toHaveLength(2);
@@ -280,13 +281,13 @@ for (const [what, offerOf, said] of [
     await one.look(1000);
     server.offer(await offerOf(made));
     await one.look(hourMs);
-    expect(one.cards.fault()).toContain(said);
+    expect(faultLine(one.cards.faults())).toContain(said);
     expect([one.uids(), one.changes()]).toEqual([["04aa"], 1]);
     using again = await one.open();
     expect(again.status().serial).toBe(5);
     server.offer(good);
     await one.look(60_000);
-    expect([one.cards.fault(), one.uids()]).toEqual(["", ["04aa"]]);
+    expect([faultLine(one.cards.faults()), one.uids()]).toEqual(["", ["04aa"]]);
   });
 
 test("a server that does not answer, or sends half, is asked again after 1, 2, 4 and more minutes, and is no fault", async () => {
@@ -302,7 +303,7 @@ test("a server that does not answer, or sends half, is asked again after 1, 2, 4
   expect(server.asked).toHaveLength(1);
   await one.look(1);
   expect(one.cards.status().fault).toStartWith(`${server.url}: `);
-  expect([one.cards.fault(), one.uids()]).toEqual(["", []]);
+  expect([faultLine(one.cards.faults()), one.uids()]).toEqual(["", []]);
   server.offer(text);
   one.clock.advance(119_999);
   expect(server.asked).toHaveLength(2);
@@ -319,7 +320,7 @@ test("a bundle that cannot be kept is not used", async () => {
   await writeFile(one.dataFolder, "a file is in the way");
   await chmod(one.dataFolder, 0o400);
   await one.look(1000);
-  expect([one.cards.fault() === "", one.uids(), one.changes()]).toEqual([false, [], 0]);
+  expect([faultLine(one.cards.faults()) === "", one.uids(), one.changes()]).toEqual([false, [], 0]);
 });
 
 test("without a key nothing is asked, and health says so", async () => {
@@ -327,6 +328,6 @@ test("without a key nothing is asked, and health says so", async () => {
   using server = await startCardsServer();
   using one = await device({ ...made, key: "" }, server);
   one.clock.advance(hourMs);
-  expect(one.cards.fault()).toBe("cards.key is not set, so no bundle can be checked");
+  expect(faultLine(one.cards.faults())).toBe("cards.key is not set, so no bundle can be checked");
   expect(server.asked).toEqual([]);
 });

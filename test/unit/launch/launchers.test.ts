@@ -1,9 +1,11 @@
 /** Players as data: RetroArch and its cores, the place of our options, and the description of each. */
+
 import { expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { LauncherConfig } from "../../../src/config/launcher-settings.ts";
+import { faultSentence } from "../../../src/core/faults.ts";
 import {
   availableLaunchers,
   chooseLauncher,
@@ -99,11 +101,13 @@ test("each launcher says of which kind it is, and what it lacks", () => {
 test("a program that is not installed counts only if media need it, and by the launcher that would play them", () => {
   const nothing = () => null;
   const own = { id: "own", systems: ["snes"], extensions: [], command: ["snes9x", "{path}"] };
+  const missing = (own: readonly LauncherConfig[], systems: readonly string[]) =>
+    missingPrograms(own, nothing, systems).map((fault) => faultSentence(fault));
   expect(missingPrograms([], nothing, [])).toEqual([]);
-  expect(missingPrograms([own], nothing, ["NES"])).toEqual([
+  expect(missing([own], ["NES"])).toEqual([
     "there is no program retroarch, which the launcher retroarch needs for NES",
   ]);
-  expect(missingPrograms([own], nothing, ["Audio", "SNES", "Video"])).toEqual([
+  expect(missing([own], ["Audio", "SNES", "Video"])).toEqual([
     "there is no program mpv, which the launcher mpv needs for Audio, Video",
     "there is no program snes9x, which the launcher own needs for SNES",
   ]);
@@ -115,7 +119,7 @@ test("a program that is not installed counts only if media need it, and by the l
   const songs = { id: "songs", systems: [], extensions: [".mp3"], command: ["player", "{path}"] };
   const isThere = (name: string) => (name === "menu" ? null : name);
   expect(missingPrograms([menu, songs], isThere, ["SNES", "Audio"])).toEqual([]);
-  expect(missingPrograms([songs], nothing, ["Audio"])).toEqual([
+  expect(missing([songs], ["Audio"])).toEqual([
     "there is no program player, which the launcher songs needs for Audio",
   ]);
 });

@@ -4,6 +4,7 @@ import { simulated } from "../../../drivers/simulated.ts";
 import { createBus } from "../../../src/bus.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { ServiceError } from "../../../src/core/errors.ts";
+import { faultLine, faultOf } from "../../../src/core/faults.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { Driver } from "../../../src/readers/driver.ts";
 import { type Readers, startReaders } from "../../../src/readers/readers.ts";
@@ -113,13 +114,17 @@ test("a card that was changed while the reader was unplugged is one that left an
 
 test("a configured reader that is not there is listed with its fault", () =>
   withReaders(["pn532-uart:/no/such/port", "acr1:/dev/x", "nonsense"], async ({ readers }) => {
-    await eventually(() =>
-      expect(readers.faults()).toContainEqual(expect.stringContaining("there is no such device")),
-    );
+    await eventually(() => expect(faultLine(readers.faults())).toContain("there is no such device"));
     expect(readers.list()).toMatchObject([{ path: "/no/such/port", connected: false, info: "" }]);
     const faults = readers.faults();
-    expect(faults.filter((fault) => fault.includes("is not a reader")).length).toBe(2);
-    expect(faults.join()).toContain("pn532-uart:, simulated:");
+    expect(faults.map(({ code, of, subject }) => [code, of, subject])).toEqual([
+      ["reader-unknown", "owner", "acr1:/dev/x"],
+      ["reader-unknown", "owner", "nonsense"],
+      ["reader-failed", "system", "/no/such/port"],
+    ]);
+    expect(faultLine(faults)).toContain(
+      "is not a reader: write driver:path, with one of pn532-uart:, simulated:",
+    );
   }));
 
 test("a reader that is not connected has its reason in the list of refused ones", () =>
@@ -139,8 +144,7 @@ const silentPort: Driver = {
   detect: async () => [{ path: "/no/ttyAMA0", stamp: "1", stablePath: "/no/ttyAMA0", isOnBoard: true }],
   open: () => Promise.reject(new ServiceError("reader-gone", "/no/ttyAMA0: no chip answers")),
 };
-const silentFault =
-  "no reader answers at /no/ttyAMA0, and no other one is connected: /no/ttyAMA0: no chip answers";
+const silentFault = faultOf("reader-silent", { subject: "/no/ttyAMA0", why: "/no/ttyAMA0: no chip answers" });
 
 test("a silent chip on the board's own port was in the log only: health reports it while no reader is connected", () =>
   withReaders(

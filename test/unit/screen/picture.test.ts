@@ -1,6 +1,8 @@
 /** The graphical screen: the choice of the picture, its words, and its pixels. */
+
 import { expect, test } from "bun:test";
 import { ServiceError } from "../../../src/core/errors.ts";
+import { faultOf } from "../../../src/core/faults.ts";
 import { findMediaFile } from "../../../src/launch/media-file.ts";
 import { createMediaLookup } from "../../../src/launch/ports/media-lookup.ts";
 import { noTextSentence } from "../../../src/launch/run-context.ts";
@@ -73,13 +75,16 @@ test("no two states look alike, with and without a network", async () => {
 });
 
 test("faults of the machine are shown below, with a network and without, and stay within the screen", async () => {
-  const fault = "tapdeck.conf, line 4: there is no such key; line 5: it is not key=value";
+  const why = "line 4: there is no such key; line 5: it is not key=value";
+  const faults = [faultOf("conf-invalid", { why })];
   for (const size of sizes)
     for (const place of [{ base }, { base: undefined }]) {
       const well = await render(screenSvg(pictures.ready, place, size, english), size);
-      const ill = await render(screenSvg(pictures.ready, { ...place, fault }, size, english), size);
+      const ill = await render(screenSvg(pictures.ready, { ...place, faults }, size, english), size);
       expect(Bun.SHA256.hash(ill, "hex")).not.toBe(Bun.SHA256.hash(well, "hex"));
-      expect(screenSvg(pictures.ready, { ...place, fault }, size, english)).toContain("tapdeck.conf, line 4");
+      expect(screenSvg(pictures.ready, { ...place, faults }, size, english)).toContain(
+        "in tapdeck.conf on the boot partition, line 4",
+      );
       for (const edge of edgesOf(size)) expect(colorsIn(ill, edge, size.width).size).toBe(1);
     }
 });
@@ -93,7 +98,12 @@ test("how a controller ends a game stands below what starts, and below the ready
   expect(svgOf(pictures.ready, true)).toContain(hint);
   expect(svgOf(pictures.ready, false)).not.toContain(hint);
   // Faults of the machine come first.
-  const ill = screenSvg(pictures.ready, { base, fault: "no disk", hasGames: true }, sizes[0], english);
+  const ill = screenSvg(
+    pictures.ready,
+    { base, faults: [faultOf("data-lost", {})], hasGames: true },
+    sizes[0],
+    english,
+  );
   expect(ill).not.toContain(hint);
 });
 

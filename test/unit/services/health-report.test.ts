@@ -1,8 +1,10 @@
 /** The check of the media folders in `health`. */
+
 import { expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Fault } from "../../../src/core/faults.ts";
 import { createMediaCheck, type FolderToCheck } from "../../../src/services/health-report.ts";
 
 test("a media folder that is missing, or lost all its media, is a fault; one that never had any is none", async () => {
@@ -17,17 +19,18 @@ test("a media folder that is missing, or lost all its media, is a fault; one tha
       ...{ folder: at(name), isStated, indexed },
       ...facts,
     });
-    const fault = (name: string) =>
-      `no media are at ${at(name)}: the folder is missing or empty, or its drive is not plugged in`;
+    const fault = (name: string): Fault => ({ code: "media-missing", of: "owner", subject: at(name) });
     // The default folder is made by the owner, and nobody stated it.
-    expect(await check(of("absent", { isStated: false }), of("empty"))).toBe("");
-    expect(await check(of("absent"), of("root"), of("gone"))).toBe(`${fault("absent")}; ${fault("gone")}`);
-    expect(await check(of("root", { indexed: [at("root/NES"), at("root/SNES")] }))).toBe("");
+    expect(await check(of("absent", { isStated: false }), of("empty"))).toEqual([]);
+    expect(await check(of("absent"), of("root"), of("gone"))).toEqual([fault("absent"), fault("gone")]);
+    expect(await check(of("root", { indexed: [at("root/NES"), at("root/SNES")] }))).toEqual([]);
     const bytes = new TextEncoder().encode(at("root/SNES"));
-    expect(await check(of("root", { indexed: [bytes] }))).toBe("");
-    expect(await check(of("empty", { isStated: false, indexed: [at("empty/NES")] }))).toBe(fault("empty"));
-    expect(await check(of("own", { indexed: [at("own")] }))).toBe("");
-    expect(await check(of("lost", { indexed: [at("lost")] }))).toBe(fault("lost"));
+    expect(await check(of("root", { indexed: [bytes] }))).toEqual([]);
+    expect(await check(of("empty", { isStated: false, indexed: [at("empty/NES")] }))).toEqual([
+      fault("empty"),
+    ]);
+    expect(await check(of("own", { indexed: [at("own")] }))).toEqual([]);
+    expect(await check(of("lost", { indexed: [at("lost")] }))).toEqual([fault("lost")]);
   } finally {
     await rm(top, { recursive: true });
   }

@@ -95,6 +95,9 @@ test("a word goes into a pipe only: without one, the request is refused, and a f
   }
 });
 
+const progressOf = (...percents: readonly number[]) =>
+  percents.map((percent) => `${JSON.stringify({ step: "checking", percent })}\n`).join("");
+
 test("an update is fetched and handed over, and its progress is reported to its end", async () => {
   await using device = await image();
   const { control, folder, clock, states } = device;
@@ -104,11 +107,14 @@ test("an update is fetched and handed over, and its progress is reported to its 
   expect(await device.word()).toBe("update\n");
   expect(await readFile(join(folder, "update.bundle"), "utf8")).toBe("a bundle");
   await device.at("checking", 0);
-  await writeFile(join(folder, "update"), "checking, 0 %\nchecking, 50 %\n");
+  await writeFile(join(folder, "update"), progressOf(0, 50));
   clock.advance(500);
   await device.at("checking", 50);
   const why = "the file was altered, or signed by a key that this system does not trust";
-  await writeFile(join(folder, "update"), `checking, 50 %\ntapdeck: ${why}\nexit 1\n`);
+  await writeFile(
+    join(folder, "update"),
+    `${progressOf(50)}{"failed":${JSON.stringify(why)}}\ntapdeck: ${why}\n{"exit":1}\n`,
+  );
   clock.advance(500);
   await device.at("failed");
   expect(states.at(-1)).toEqual({ step: "failed", why });
@@ -124,10 +130,19 @@ test("an update that cannot be fetched fails with the reason, and another one ma
   expect(await device.word()).toBe("update\n");
 });
 
-test("the state of an update is read from the last line", () => {
+test("the state of an update is read from its last fact", () => {
   expect(stateIn("")).toBeUndefined();
-  expect(stateIn("reading back, 90 %\n")).toEqual({ step: "reading back", percent: 90 });
-  expect(stateIn("writing, 100 %\nrestarting: 1.2.3 is tried\n")).toEqual({ step: "restarting" });
+  expect(stateIn('{"installing":"1.2.3"}\n')).toBeUndefined();
+  expect(stateIn('{"step":"reading back","percent":90}\n')).toEqual({ step: "reading back", percent: 90 });
+  expect(stateIn(`${progressOf(100)}{"backup":"before-update-1.tapdeck"}\n`)).toEqual({
+    step: "checking",
+    percent: 100,
+  });
+  expect(stateIn(`${progressOf(100)}{"restarting":"1.2.3"}\n`)).toEqual({ step: "restarting" });
+  expect(stateIn(`${progressOf(10)}Killed\n{"exit":137}\n`)).toEqual({
+    step: "failed",
+    why: "it ended with the code 137",
+  });
 });
 
 test("a machine that is not the image is not controlled", async () => {

@@ -3,13 +3,13 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { updateNoteBytesMax } from "../../../src/core/console-limits.ts";
-/** The trial of an updated system: its success, its failure, and the complaints that count. */
-import { noMediaAt, noProgram, startedAgain } from "../../../src/core/operating-system.ts";
+/** The trial of an updated system: its success, its failure, and the faults that count. */
+import { type Fault, faultCodes, faultOf, faultTable, knownFault } from "../../../src/core/faults.ts";
 import { imagePaths } from "../../../src/update/machine.ts";
 import {
+  faultsAgainst,
   gapMsMax,
   healthyMs,
-  isExcused,
   judge,
   readUpdateNote,
   startTrial,
@@ -76,38 +76,28 @@ test("a system that is not kept within 5 minutes is given up", () => {
   expect(verdicts(healthy(trialMsMax - healthyMs, trialMsMax)).at(-1)).toBe("keep");
 });
 
-test("a fault from before the update, or an action of the watchdog, is no fault of it", () => {
-  const before = "no reader is connected; 12 MB are free";
-  expect(isExcused("", "")).toBe(true);
-  expect(isExcused("no reader is connected", before)).toBe(true);
-  expect(isExcused("7 MB are free; no reader is connected", before)).toBe(true);
-  expect(isExcused(`${startedAgain} 5 minutes ago`, "")).toBe(true);
-  expect(isExcused(`no reader is connected; ${startedAgain} once`, before)).toBe(true);
+const reader = faultOf("reader-failed", { subject: "/dev/x", why: "it is silent" });
+const full = faultOf("disk-full", { kib: "9000" });
+const damaged = faultOf("database-failed", { why: "it is damaged" });
+
+test("a fault from before the update, in whatever words, or a restart by the watchdog, is no fault of it", () => {
+  const before = [{ code: "reader-failed", subject: "/dev/x" }, { code: "disk-full" }];
+  const restarted = faultOf("service-restarted", { why: "it hung" });
+  expect(faultsAgainst([], [])).toEqual([]);
+  expect(faultsAgainst([full, reader, { ...reader, why: "other words" }, restarted], before)).toEqual([]);
+  expect(faultsAgainst([restarted], [])).toEqual([]);
 });
 
-test("what the owner's drives and files lack is no fault of the new system", () => {
-  const missing = `${noMediaAt} /mnt/drive: its drive is away; ${noProgram} snes9x, which the launcher a needs for SNES`;
-  expect(isExcused(missing, "")).toBe(true);
-  expect(isExcused(`${missing}; the index could not be read`, "")).toBe(false);
+test("no fault of the owner or of others ends a trial, and each one of the system does", () => {
+  const faults = faultCodes.map((code): Fault => knownFault(code, {}));
+  const counted = faultsAgainst(faults, []).map(({ code }): string => code);
+  expect(counted).toEqual(Object.keys(faultTable.system).filter((code) => code !== "service-restarted"));
 });
 
-test("a broker that was away during a trial undid a good update", () => {
-  for (const complaint of [
-    "no broker answers at broker.lan port 8883: check mqtt.url, and whether the broker runs",
-    "the connection to the broker ended",
-    "the broker is shutting down",
-    "the shared cards of the server are not used: it was not signed by cards.key",
-  ])
-    expect(isExcused(complaint, "")).toBe(true);
-  expect(isExcused("the connection to the broker ended; the index could not be read", "")).toBe(false);
-});
-
-test("one new complaint among known ones counts", () => {
-  const before = "no reader is connected";
-  expect(isExcused("the index could not be read", before)).toBe(false);
-  expect(isExcused("no reader is connected; the index could not be read", before)).toBe(false);
-  expect(isExcused("no reader", before)).toBe(false);
-  expect(isExcused(`yesterday ${startedAgain}`, before)).toBe(false);
+test("one new fault among known ones counts, and so does a known one of another subject", () => {
+  const before = [{ code: "reader-failed", subject: "/dev/x" }];
+  const other = faultOf("reader-failed", { subject: "/dev/y", why: "it is silent" });
+  expect(faultsAgainst([reader, damaged, other], before)).toEqual([damaged, other]);
 });
 
 test("a note is read as it was written, for each event and slot, and is its owner's alone", async () => {
@@ -115,10 +105,12 @@ test("a note is read as it was written, for each event and slot, and is its owne
   expect(await readUpdateNote(paths)).toBeUndefined();
   for (const event of ["trying", "kept", "back"] as const)
     for (const slot of ["a", "b"] as const)
-      for (const excused of ["", "no reader is connected; 12 MB are free"]) {
-        const note = { event, slot, version: "0.2.0-rc.1", excused };
-        await writeUpdateNote(paths, note);
-        expect(await readUpdateNote(paths)).toEqual(note);
+      for (const faults of [[], [reader, full]]) {
+        const note = { event, slot, version: "0.2.0-rc.1" };
+        await writeUpdateNote(paths, { ...note, faults });
+        const noted =
+          faults.length === 0 ? [] : [{ code: "reader-failed", subject: "/dev/x" }, { code: "disk-full" }];
+        expect(await readUpdateNote(paths)).toEqual({ ...note, faults: noted });
       }
   expect((await stat(paths.note)).mode & 0o777).toBe(0o600);
   expect(await readdir(folder)).toEqual(["update"]);
@@ -129,29 +121,46 @@ test("a note of an unknown event or slot, or half a note, is none", async () => 
   for (const line of [
     "",
     "event=trying slot=b",
-    "event=lost slot=b version=0.2.0 excused=\n",
-    "event=kept slot=c version=0.2.0 excused=\n",
+    "event=lost slot=b version=0.2.0 faults=[]\n",
+    "event=kept slot=c version=0.2.0 faults=[]\n",
   ]) {
     await writeFile(paths.note, line);
     expect([line, await readUpdateNote(paths)]).toEqual([line, undefined]);
   }
 });
 
-test("a long complaint of several lines becomes one line, and its note stays within the limit", async () => {
+test("a note without faults, or with a list that is none, has no faults", async () => {
   const paths = { ...imagePaths, note: join(folder, "update") };
-  const complaint = `no reader\n\tis connected; ${"x".repeat(updateNoteBytesMax)}`;
-  await writeUpdateNote(paths, { event: "trying", slot: "a", version: "0.2.0", excused: complaint });
-  const excused = `no reader is connected; ${"x".repeat(updateNoteBytesMax)}`.slice(
-    0,
-    updateNoteBytesMax / 2,
-  );
-  expect(await readFile(paths.note, "utf8")).toBe(`event=trying slot=a version=0.2.0 excused=${excused}\n`);
-  expect(await readUpdateNote(paths)).toMatchObject({ excused });
+  const note = { event: "trying", slot: "b", version: "0.2.0", faults: [] } as const;
+  for (const rest of [
+    "",
+    " excused=the card is full",
+    " faults=[{",
+    ' faults=[{"code":1}]',
+    " faults=[null]",
+  ]) {
+    await writeFile(paths.note, `event=trying slot=b version=0.2.0${rest}\n`);
+    expect([rest, await readUpdateNote(paths)]).toEqual([rest, note]);
+  }
+});
+
+test("a note of many faults is one line within the limit", async () => {
+  const paths = { ...imagePaths, note: join(folder, "update") };
+  const faults = Array.from({ length: 100 }, (_, at) => ({
+    ...faultOf("reader-failed", { subject: `/dev/\n ${at} ${"ß".repeat(50)}`, why: "x" }),
+  }));
+  await writeUpdateNote(paths, { event: "trying", slot: "a", version: "0.2.0", faults });
+  const text = await readFile(paths.note, "utf8");
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(updateNoteBytesMax);
+  expect(text.trimEnd().split("\n")).toHaveLength(1);
+  const read = await readUpdateNote(paths);
+  expect(read?.faults.length).toBeGreaterThan(20);
+  expect(faultsAgainst(faults, read?.faults ?? [])).toEqual(faults.slice(read?.faults.length));
 });
 
 test("a note that cannot be written leaves the old one", async () => {
   const paths = { ...imagePaths, note: join(folder, "update") };
-  const note = { event: "kept", slot: "a", version: "0.1.0", excused: "" } as const;
+  const note = { event: "kept", slot: "a", version: "0.1.0", faults: [] } as const;
   await writeUpdateNote(paths, note);
   await writeUpdateNote({ ...paths, note: join(folder, "no-folder", "update") }, { ...note, slot: "b" });
   expect(await readUpdateNote(paths)).toEqual(note);

@@ -2,6 +2,7 @@
  * A USB device of this machine, over a stand-in of the addon with its rule: no change of the device runs beside a transfer.
  * The stand-in throws at once if that happens. The addon itself, on a real kernel, is judged by `make test-vm`.
  */
+
 import { expect, test } from "bun:test";
 import { acr122uOn } from "../../../../drivers/acr122u-usb.ts";
 import { watchSlot } from "../../../../drivers/ccid/slot.ts";
@@ -11,6 +12,7 @@ import { ccidInterfaceIn } from "../../../../drivers/io/usb-list.ts";
 import { createBus } from "../../../../src/bus.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { messageOf } from "../../../../src/core/errors.ts";
+import { faultLine } from "../../../../src/core/faults.ts";
 import { createLog, silentLog } from "../../../../src/core/log.ts";
 import { startReaders } from "../../../../src/readers/readers.ts";
 import { ccidConfiguration, ccidDevice } from "../../../emulators/ccid-descriptors.ts";
@@ -259,12 +261,10 @@ test("if the kernel's driver may not be detached, the readers' state says so, an
     ...{ bus: createBus(silentLog), clock: systemClock, log: silentLog },
   });
   try {
-    await eventually(() =>
-      expect(readers.faults()).toContainEqual(expect.stringContaining("does not let go")),
-    );
-    expect(readers.faults()).toEqual([
+    await eventually(() => expect(faultLine(readers.faults())).toContain("does not let go"));
+    expect(faultLine(readers.faults())).toBe(
       `${path}: ${path}: the kernel's driver pn533_usb has it, and does not let go: add "blacklist pn533_usb" to a file in /etc/modprobe.d, and plug the reader in again`,
-    ]);
+    );
   } finally {
     await readers.close();
   }

@@ -17,6 +17,7 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { faultLine } from "../../../../src/core/faults.ts";
 import { createLog } from "../../../../src/core/log.ts";
 import { createSaveKeeper, type SavedGame } from "../../../../src/launch/saves/save-keeper.ts";
 import type { Exit } from "../../../../src/system/process.ts";
@@ -82,7 +83,7 @@ test("a folder of saves that becomes a link while the game runs is not written t
   });
   await scene.keeper.settled();
   expect(await readdir(scene.own)).toEqual(["key.pem"]);
-  expect(scene.keeper.fault()).toContain("TLS is or has a link, which is not followed");
+  expect(faultLine(scene.keeper.faults())).toContain("TLS is or has a link, which is not followed");
   // A save that cannot be carried does not block others, and is not lost.
   expect(await readFile(join(scene.home, "NES/Game.srm"), "utf8")).toBe("newer");
   expect(await readFile(join(game.folder, "TLS/owner.pem"), "utf8")).toBe("theirs");
@@ -99,7 +100,7 @@ test("a link under the name of the file that is being written is replaced, and i
   await scene.keeper.settled();
   expect(await readFile(join(scene.own, "key.pem"), "utf8")).toBe("secret");
   expect(await readFile(join(scene.home, "NES/Game.srm"), "utf8")).toBe("newer");
-  expect(scene.keeper.fault()).toBe("");
+  expect(faultLine(scene.keeper.faults())).toBe("");
   await scene.keeper.close();
 });
 
@@ -142,7 +143,7 @@ test("a save with the longest name that a file can have is kept, without a backu
   await play(game, () => writeFile(join(game.folder, "NES", name), "long"));
   await scene.keeper.settled();
   expect(await readFile(join(scene.home, "NES", name), "utf8")).toBe("long");
-  expect(scene.keeper.fault()).toBe("");
+  expect(faultLine(scene.keeper.faults())).toBe("");
   await scene.keeper.close();
 });
 

@@ -7,6 +7,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { savesBytesMax } from "../../../../src/core/console-limits.ts";
+import { faultLine } from "../../../../src/core/faults.ts";
 import { createLog } from "../../../../src/core/log.ts";
 import { gameNamesOf, isComplete, isForGame } from "../../../../src/launch/saves/retroarch-saves.ts";
 import { createSaveKeeper, type SavedGame } from "../../../../src/launch/saves/save-keeper.ts";
@@ -300,7 +301,7 @@ test("a file that cannot be carried home keeps no other file back", async () => 
   await save(game, "NES/Z/Game.state", "state");
   end(0);
   await scene.keeper.settled();
-  expect(scene.keeper.fault()).toStartWith(`saves cannot be kept in ${scene.home}: `);
+  expect(faultLine(scene.keeper.faults())).toStartWith(`saves cannot be kept in ${scene.home}: `);
   expect(await scene.read("NES/Game.srm")).toBe("new");
   expect(await scene.read("NES/Z/Game.state")).toBe("state");
   await scene.keeper.close();
@@ -315,7 +316,7 @@ test("a save that cannot be carried home is tried again, and another game's newe
   await writeFile(scene.home, "no folder");
   follow(one)(0);
   await scene.keeper.settled();
-  expect(scene.keeper.fault()).toStartWith(`saves cannot be kept in ${scene.home}: `);
+  expect(faultLine(scene.keeper.faults())).toStartWith(`saves cannot be kept in ${scene.home}: `);
   const two = await bring(scene, "/media/NES/Other.nes");
   expect(await readFile(join(two.folder, "NES/card.mcd"), "utf8")).toBe("older");
   await save(two, "NES/card.mcd", "newer");
@@ -327,7 +328,7 @@ test("a save that cannot be carried home is tried again, and another game's newe
   await scene.keeper.settled();
   expect(await scene.read("NES/Game.srm")).toBe("mine");
   expect(await scene.read("NES/card.mcd")).toBe("newer");
-  expect(scene.keeper.fault()).toBe("");
+  expect(faultLine(scene.keeper.faults())).toBe("");
 });
 
 const child = join(import.meta.dir, "../../../programs/saves-child.ts");

@@ -1,0 +1,142 @@
+/**
+ * The faults that `health` reports. A fault is made where it is known, and travels as its code and facts. A sentence is made from
+ * a table where a person reads it; this one is English. Codes and names of facts are stable, and sentences may change in any
+ * version.
+ */
+
+/**
+ * By origin. `system`: the software or the board. `owner`: media, programs, settings and cards. `others`: brokers, servers and
+ * networks. Only a fault of the system may end the trial of an update. A word in braces is a fact of the fault.
+ */
+export const faultTable = {
+  system: {
+    "reader-failed": "{subject}: {why}",
+    "database-failed": "{why}",
+    "disk-full": "only {kib} KiB are free for the data folder",
+    "saves-not-kept": "saves cannot be kept in {subject}: {why}",
+    "saves-memory-full": "the memory for saves, {subject}, is full: end the game, and start it again",
+    "players-unconfined": "players are not confined and could read this service's secrets: {why}",
+    "data-damaged":
+      "the data partition is damaged: it can be read, but what changes is lost at the next start; copy what you need and flash the card again",
+    "data-lost":
+      "the data partition cannot be read: everything is lost at the next start; flash the card again, or try another one",
+    "boot-unreadable": "the boot partition cannot be read, so tapdeck.conf does not count",
+    "update-not-kept":
+      "the update to {subject} was not kept: it did not start, or was not healthy for a minute; the version before it runs again",
+    "service-restarted": "the watchdog started the service again: {why}",
+    "service-silent": "the watchdog got no answer: {why}",
+    "machine-resetting": "the watchdog is about to reset this machine: {why}",
+    "machine-reset": "the watchdog reset this machine: {why}",
+    "machine-reset-again": "the watchdog reset this machine, {times} times in a row: {why}",
+    "machine-unguarded": "nothing resets this machine should it hang: {why}",
+    "check-failed": "{why}",
+  },
+  owner: {
+    "reader-unknown": "{why}",
+    "reader-silent": "no reader answers at {subject}, and no other one is connected: {why}",
+    "settings-invalid": "{why}",
+    "override-invalid": "in the environment or tapdeck.conf, {why}",
+    "conf-invalid": "in tapdeck.conf on the boot partition, {why}",
+    "imager-invalid": "in the settings by Raspberry Pi Imager (firstrun.sh), {why}",
+    "conf-file-missing":
+      "{key} in tapdeck.conf names {subject}, and there is no such file on the boot partition",
+    "conf-reader-refused": "the reader {subject} of tapdeck.conf was refused",
+    "cards-key-missing": "cards.key is not set, so no bundle can be checked",
+    "media-missing":
+      "no media are at {subject}: the folder is missing or empty, or its drive is not plugged in",
+    "media-silent": "no media are at {subject}: it did not answer within {seconds} s",
+    "program-missing": "there is no program {subject}, which the launcher {launcher} needs for {systems}",
+    "mqtt-invalid": "{why}",
+  },
+  others: {
+    "cards-refused": "the shared cards of the server are not used: {why}",
+    "broker-absent":
+      "no broker answers at {subject} port {port}: check mqtt.url, and whether the broker runs",
+    "broker-unknown":
+      "no broker answers, because the name {subject} is not known: check mqtt.url and the network",
+    "broker-unreachable": "no connection to the broker: {why}",
+    "broker-lost": "the connection to the broker ended",
+    "broker-silent":
+      "the broker closed the connection without an answer: check whether the port is one without TLS",
+    "broker-silent-tls":
+      "the broker closed the connection without an answer: check mqtt.certificate and mqtt.key, and whether the port is that for TLS",
+    "broker-handshake":
+      "the broker ended the TLS handshake ({why}): check mqtt.certificate, mqtt.key and the port",
+    "broker-certificate-host":
+      "the certificate of the broker is for another host than {subject}: check mqtt.url",
+    "broker-certificate-time":
+      "the certificate of the broker is not valid now: check the clock of this device, or renew the certificate",
+    "broker-certificate-untrusted":
+      "the certificate of the broker is not trusted ({why}): let mqtt.ca name the authority that signed it",
+    "broker-version": "the broker does not know MQTT 5: it needs at least mosquitto 1.6",
+    "broker-password": "the broker refuses the name or password: check mqtt.user and mqtt.password_file",
+    "broker-refuses":
+      "the broker refuses this device: check mqtt.user, mqtt.password_file and its access list",
+    "broker-refuses-name": "the broker refuses the name of this device: set another mqtt.id",
+    "broker-refuses-topic":
+      "the broker refuses {topic}: allow this device to write there in the access list of the broker, or let mqtt.id be its name in that list",
+    "broker-refuses-subscription": "the broker refuses the subscription to {topic}: {why}",
+    "broker-busy": "the broker is busy",
+    "broker-ban": "the broker has banned this device",
+    "broker-stopping": "the broker is shutting down",
+    "broker-same-name":
+      "the broker ended the connection, because another device has the same name: give each its own mqtt.id",
+    "broker-ended": "the broker ended the connection (reason {reason})",
+  },
+} as const;
+
+type Table = typeof faultTable;
+type FaultOrigin = keyof Table;
+type Sentences = Table["system"] & Table["owner"] & Table["others"];
+export type FaultCode = keyof Sentences;
+
+/** A sentence for each code, in one language. */
+export type FaultTexts = Readonly<Record<FaultCode, string>>;
+
+const english: FaultTexts = { ...faultTable.system, ...faultTable.owner, ...faultTable.others };
+
+export const faultOrigins = ["system", "owner", "others"] as const satisfies readonly FaultOrigin[];
+export const faultCodes: readonly FaultCode[] = Object.keys(english).filter(isFaultCode);
+
+/** Further facts are texts, such as `why`. */
+export type Fault = Readonly<Record<string, string>> & {
+  readonly code: FaultCode;
+  readonly of: FaultOrigin;
+  /** The path, reader, program or host that it is about. It stays the same over restarts. */
+  readonly subject?: string;
+};
+
+type FactIn<Text> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | FactIn<Rest> : never;
+type Facts<Code extends FaultCode> = Readonly<Record<FactIn<Sentences[Code]>, string>> & {
+  readonly subject?: string;
+};
+
+/** A fault with the facts of its sentence, and a subject if it has one. */
+export function faultOf<Code extends FaultCode>(code: Code, facts: Facts<Code>): Fault {
+  return { code, of: originOf(code), ...facts };
+}
+
+/** A fault that another program has written; an unknown code is a fault itself. */
+export function knownFault(code: string, facts: Readonly<Record<string, string>>): Fault {
+  return isFaultCode(code)
+    ? { ...facts, code, of: originOf(code) }
+    : faultOf("check-failed", { subject: code, why: `${code} is no known fault` });
+}
+
+function isFaultCode(word: string): word is FaultCode {
+  return Object.hasOwn(english, word);
+}
+
+function originOf(code: FaultCode): FaultOrigin {
+  return faultOrigins.find((origin) => code in faultTable[origin]) ?? "system";
+}
+
+/** The fault as a sentence of these texts. */
+export function faultSentence(fault: Fault, texts: FaultTexts = english): string {
+  return texts[fault.code].replace(/\{(\w+)\}/g, (_, name: string) => fault[name] ?? "");
+}
+
+/** Several faults in one line; empty for none. */
+export function faultLine(faults: readonly Fault[]): string {
+  return faults.map((fault) => faultSentence(fault)).join("; ");
+}
