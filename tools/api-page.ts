@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { type DescribedMethod, describeApi } from "../src/api/openrpc.ts";
 import { rpcCodes } from "../src/core/errors.ts";
-import { faultOrigins, faultTable } from "../src/core/faults.ts";
+import { faultOrigins, faultTable, launchReasons } from "../src/core/faults.ts";
 import { uploadChunkBytesMax } from "../src/core/limits.ts";
 
 interface Schema {
@@ -112,6 +112,16 @@ stable. Sentences may change in any version. A word in braces is a field of the 
 | code | of | sentence |
 |---|---|---|
 ${faultOrigins.flatMap((of) => Object.entries(faultTable[of]).map(([code, sentence]) => `| ${code} | ${of} | ${sentence} |`)).join("\n")}
+
+## Reasons of failed launches
+
+\`reason\` of \`launch.finished\` and of \`tokens.history\` is one of these codes. \`error\` has the details in a sentence.
+
+| code | meaning |
+|---|---|
+${Object.entries(launchReasons)
+  .map(([code, meaning]) => `| ${code} | ${meaning} |`)
+  .join("\n")}
 
 ## Methods
 

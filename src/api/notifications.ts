@@ -25,7 +25,7 @@ export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> 
   },
   "launch.finished": {
     right: "change",
-    docs: "A launch has ended; `time` is that of its `running`. If nothing started, `error` says why. If several files fitted a title, `note` names the one that was taken. `traits` are the `#key=value` words of the script.",
+    docs: "A launch has ended; `time` is that of its `running`. If nothing started, `error` says why, and `reason` is its code. If several files fitted a title, `note` names the one that was taken. `traits` are the `#key=value` words of the script.",
     params: shapes.launchFinished,
   },
   "launch.guarded": {
@@ -64,7 +64,7 @@ export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> 
   "media.resumed": { right: "look", docs: "The paused player continues.", params: shapes.mediaStarted },
   "media.stopped": {
     right: "look",
-    docs: "The player has ended after `elapsed` seconds. `exitCode` is null if a signal ended it. `reason`: it `ended` by itself, was `stopped`, or `failed`. If its USB stick was removed, `why` is a sentence.",
+    docs: "The player has ended after `elapsed` seconds. `exitCode` is null if a signal ended it. `reason`: it `ended` by itself, was `stopped`, or `failed`. If its USB stick was removed, `why` is a sentence, and `stick` its name.",
     params: shapes.mediaStopped,
   },
   "media.indexing": {

@@ -1,4 +1,5 @@
 /** Errors: refusals with their codes, failed starts with their exit codes, and faults of the service. */
+import type { LaunchReason } from "./faults.ts";
 import type * as limits from "./limits.ts";
 
 /** The kinds of errors, with the number of each on the wire. */
@@ -26,6 +27,10 @@ interface ServiceErrorOptions {
   readonly cause?: unknown;
   /** Facts for programs (`data` of the wire's error object), such as `{ limit: "batch" }`. */
   readonly data?: Readonly<Record<string, unknown>>;
+  /** Why a launch failed; absent means the reason of the same name as the code. */
+  readonly reason?: LaunchReason;
+  /** The subject of that reason, such as a USB stick. */
+  readonly subject?: string;
   /** The sentence names no file, card or setting and quotes no player, so every caller may read it. */
   readonly isPublic?: true;
 }
@@ -38,6 +43,8 @@ export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly code: ErrorCode;
   readonly data: Readonly<Record<string, unknown>> | undefined;
+  readonly reason: LaunchReason | undefined;
+  readonly subject: string | undefined;
   /** Whether a caller that may not see paths, cards and settings may read the sentence. */
   readonly isPublic: boolean;
 
@@ -45,6 +52,8 @@ export class ServiceError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.data = options.data;
+    this.reason = options.reason;
+    this.subject = options.subject;
     this.isPublic = options.isPublic === true;
   }
 }
@@ -60,8 +69,22 @@ export function failed(message: string, cause?: unknown): ServiceError {
 }
 
 /** A refusal whose sentence every caller may read (`isPublic`). */
-export function publicError(code: ErrorCode, message: string): ServiceError {
-  return new ServiceError(code, message, { isPublic: true });
+export function publicError(code: ErrorCode, message: string, reason?: LaunchReason): ServiceError {
+  return new ServiceError(code, message, { isPublic: true, ...(reason && { reason }) });
+}
+
+/** A refusal of a launch, with the code `failed`. */
+export function launchFailed(
+  reason: LaunchReason,
+  message: string,
+  options: Omit<ServiceErrorOptions, "reason"> = {},
+): ServiceError {
+  return new ServiceError("failed", message, { ...options, reason });
+}
+
+/** A refusal of a script that cannot be run as it is written. */
+export function wrongScript(message: string): ServiceError {
+  return launchFailed("script-invalid", message);
 }
 
 /** Exit codes of the program, from sysexits(3) if it has one. */

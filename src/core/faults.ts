@@ -1,8 +1,9 @@
 /**
- * The faults that `health` reports. A fault is made where it is known, and travels as its code and facts. A sentence is made from
- * a table where a person reads it; this one is English. Codes and names of facts are stable, and sentences may change in any
- * version.
+ * The faults that `health` reports, and the reasons of failed launches. A fault is made where it is known, and travels as its code
+ * and facts. A sentence is made from a table where a person reads it; this one is English. Codes and names of facts are stable,
+ * and sentences may change in any version.
  */
+import { filled } from "./text.ts";
 
 /**
  * By origin. `system`: the software or the board. `owner`: media, programs, settings and cards. `others`: brokers, servers and
@@ -93,10 +94,10 @@ export type FaultCode = keyof Sentences;
 /** A sentence for each code, in one language. */
 export type FaultTexts = Readonly<Record<FaultCode, string>>;
 
-const english: FaultTexts = { ...faultTable.system, ...faultTable.owner, ...faultTable.others };
+export const englishFaults: FaultTexts = { ...faultTable.system, ...faultTable.owner, ...faultTable.others };
 
 export const faultOrigins = ["system", "owner", "others"] as const satisfies readonly FaultOrigin[];
-export const faultCodes: readonly FaultCode[] = Object.keys(english).filter(isFaultCode);
+export const faultCodes: readonly FaultCode[] = Object.keys(englishFaults).filter(isFaultCode);
 
 /** Further facts are texts, such as `why`. */
 export type Fault = Readonly<Record<string, string>> & {
@@ -124,7 +125,7 @@ export function knownFault(code: string, facts: Readonly<Record<string, string>>
 }
 
 function isFaultCode(word: string): word is FaultCode {
-  return Object.hasOwn(english, word);
+  return Object.hasOwn(englishFaults, word);
 }
 
 function originOf(code: FaultCode): FaultOrigin {
@@ -132,11 +133,64 @@ function originOf(code: FaultCode): FaultOrigin {
 }
 
 /** The fault as a sentence of these texts. */
-export function faultSentence(fault: Fault, texts: FaultTexts = english): string {
-  return texts[fault.code].replace(/\{(\w+)\}/g, (_, name: string) => fault[name] ?? "");
+export function faultSentence(fault: Fault, texts: FaultTexts = englishFaults): string {
+  return filled(texts[fault.code], fault);
 }
 
 /** Several faults in one line; empty for none. */
 export function faultLine(faults: readonly Fault[]): string {
   return faults.map((fault) => faultSentence(fault)).join("; ");
+}
+
+/** Each reason of a failed launch, with its meaning. The sentence comes from the code that knows the details. */
+export const launchReasons = {
+  blank: "the tag has no message, and no mapping",
+  unformatted: "the tag is not formatted for NFC messages, and has no mapping",
+  "half-written": "the message on the tag is cut short, and it has no mapping",
+  "other-message": "the message on the tag is neither a text nor a link, and it has no mapping",
+  locked: "the memory of the tag is locked, and it has no mapping",
+  unreadable: "the memory of the tag could not be read, and it has no mapping",
+  "no-text": "the token has no text and no mapping",
+  "pairing-card": "the card lets a phone in, and starts nothing",
+  "script-invalid": "the script cannot be run as it is written",
+  "media-not-found": "there is no such file, or nothing in the index fits",
+  "stick-away": "the file is on a USB stick that is not plugged in; `subject` is its name",
+  "index-missing": "there is no media index, or nothing is in it",
+  "system-unknown": "there is no such system",
+  "outside-media": "the path is not below a media folder, or is an address",
+  "own-folder": "the file is in a folder of Tapdeck or of the kernel",
+  uploading: "the file is being uploaded",
+  "playlist-invalid": "the playlist names nothing to play, or is none",
+  "playlist-over": "nothing more of the playlist can be played",
+  "launcher-missing": "no launcher plays the file",
+  "core-missing": "the libretro core is not installed",
+  "bios-missing": "a BIOS file of the game is missing",
+  "player-not-started": "the program of the player cannot be started",
+  "player-failed": "the player ended with a fault soon after its start",
+  "player-not-ready": "the player did not show its media in time",
+  "nothing-plays": "the script needs a player that runs",
+  "play-time-over": "play time is over",
+  "hook-refused": "the hook before_start failed",
+  "held-back": "the launch guard waits for the same card again",
+  stopped: "it was stopped",
+  "taken-over": "another card or item took over",
+  revoked: "its caller was revoked, or has lost its right",
+  forbidden: "its source may not do that",
+  failed: "another refusal; the sentence has the details",
+  "not-found": "the thing that the script names is not there",
+  busy: "too much is asked for at once, or the service is stopping",
+  "invalid-params": "a value of the script is out of its range",
+  conflict: "another action excludes it now",
+  "no-reader": "there is no reader for it",
+  "reader-gone": "the reader failed or was unplugged",
+  "write-failed": "the tag was not written",
+  "internal-error": "a fault of the service, which its log explains",
+  interrupted: "the service ended before the script did",
+} as const;
+export type LaunchReason = keyof typeof launchReasons;
+
+export const launchReasonCodes: readonly LaunchReason[] = Object.keys(launchReasons).filter(isLaunchReason);
+
+export function isLaunchReason(word: string): word is LaunchReason {
+  return Object.hasOwn(launchReasons, word);
 }

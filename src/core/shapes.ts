@@ -3,6 +3,7 @@
  * RFC 3339. Other files import only the types, so that the jobs of the index and the screen load no schemas.
  */
 import * as v from "valibot";
+import { launchReasonCodes } from "./faults.ts";
 import { roles } from "./rights.ts";
 
 /** Recursively read-only. */
@@ -150,6 +151,8 @@ export const mediaStopped = v.object({
   reason: v.exactOptional(v.picklist(["ended", "stopped", "failed"])),
   /** A sentence, if it was stopped because its USB stick was removed. */
   why: optionalText,
+  /** The name of that stick. */
+  stick: optionalText,
 });
 export type MediaStopped = ValueOf<typeof mediaStopped>;
 /** `loading`: started, and not yet visible; `buffering`: waiting for more of the file. */
@@ -208,6 +211,8 @@ export const launchEntry = v.object({
   script: optionalText,
   /** A sentence; present only if `success` is false. */
   error: optionalText,
+  /** Its code. Absent for rows of a version without codes. */
+  reason: optionalText,
 });
 export type LaunchEntry = ValueOf<typeof launchEntry>;
 
@@ -237,6 +242,10 @@ export const launchFinished = v.object({
   text,
   success: v.boolean(),
   error: optionalText,
+  /** The code of the error. */
+  reason: v.exactOptional(v.picklist(launchReasonCodes)),
+  /** The subject of the reason, such as a USB stick. */
+  subject: optionalText,
   /** The file that was chosen for a title, if several files matched or none matched exactly. */
   note: optionalText,
   /** The traits of its script, `#key=value`. */

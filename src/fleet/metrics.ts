@@ -56,6 +56,7 @@ interface PendingTap {
 function countEvents({ bus, cardOf, cardOfMedia, now = () => performance.now() }: CountingParts) {
   const taps = new Map<string, number>();
   const launches = { success: 0, failure: 0 };
+  const failures = new Map<string, number>();
   const tapTimes = createHistogram(tapBounds);
   let runStartMs: number | undefined;
   let lastRun: { readonly endMs: number; readonly seconds: number } | undefined;
@@ -70,7 +71,7 @@ function countEvents({ bus, cardOf, cardOfMedia, now = () => performance.now() }
   const listening = [
     bus.on("tokens.added", (token) => {
       const reader = token.readerId === "" ? "api" : token.readerId;
-      taps.set(reader, (taps.get(reader) ?? 0) + 1);
+      countOne(taps, reader);
       arrived = { card: cardOf(token), startMs: now(), isMeasured: false };
       queueMicrotask(() => {
         arrived = undefined;
@@ -86,6 +87,7 @@ function countEvents({ bus, cardOf, cardOfMedia, now = () => performance.now() }
     }),
     bus.on("launch.finished", (launch) => {
       launches[launch.success ? "success" : "failure"] += 1;
+      if (!launch.success) countOne(failures, launch.reason ?? "failed");
       const tap = pending.get(launchOf(launch));
       pending.delete(launchOf(launch));
       // The time of a failure is that of its cause, such as the 3 s of a player.
@@ -103,6 +105,7 @@ function countEvents({ bus, cardOf, cardOfMedia, now = () => performance.now() }
     families: (): readonly Family[] => [
       family("tapdeck_taps_total", "Cards that were put on a reader, or on the API.", "reader", taps),
       family("tapdeck_launches_total", "Launches that have ended.", "outcome", Object.entries(launches)),
+      family("tapdeck_failed_launches_total", "Launches that have failed.", "reason", failures),
       {
         ...family("tapdeck_tap_duration_seconds", "From a tap to the start of its media or its end."),
         type: "histogram",
@@ -119,6 +122,10 @@ function countEvents({ bus, cardOf, cardOfMedia, now = () => performance.now() }
       for (const one of listening) one[Symbol.dispose]();
     },
   };
+}
+
+function countOne(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
 }
 
 /** `running` and `launch.finished` of a launch have these in common. */
@@ -159,6 +166,8 @@ async function statesOf({ services, dataFolder, site }: MetricsParts): Promise<r
   const { version, platform } = services;
   const { totalMedia = 0, indexing } = services.media.status();
   const step = device.updating?.step ?? "none";
+  const codes = new Map<string, number>();
+  for (const { faults = [] } of health.checks) for (const { code } of faults) countOne(codes, code);
   const info = { version, platform, board: device.board ?? "", slot: device.slot ?? "", site: site() };
   const disks = device.disks.map(({ folders, ...sizes }, place) => {
     return { ...sizes, name: folders.includes(dataFolder) ? "data" : `media${place}` };
@@ -191,6 +200,7 @@ async function statesOf({ services, dataFolder, site }: MetricsParts): Promise<r
       "check",
       health.checks.map(({ name, ok }) => [name, Number(!ok)]),
     ),
+    family("tapdeck_faults", "Faults of health with this code.", "code", codes),
     family(
       "tapdeck_disk_free_bytes",
       "Free space of a disk.",

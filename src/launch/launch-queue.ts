@@ -2,8 +2,10 @@
  * Launches tokens: the text of a token, or of its mapping, joins the queue as a script (`script-queue.ts`). A script that
  * switches or stops media ends the scripts that wait. Each accepted launch has one history row and one `launch.finished`.
  */
+import { basename } from "node:path";
 import { rfc3339 } from "../core/clock.ts";
-import { failed, messageOf, publicError, ServiceError } from "../core/errors.ts";
+import { launchFailed, messageOf, publicError, ServiceError } from "../core/errors.ts";
+import { isLaunchReason } from "../core/faults.ts";
 import {
   launchErrorCharsMax,
   launchesForCardsMax,
@@ -16,6 +18,7 @@ import { isPairingLink, withoutPairingSecrets, withoutSecrets } from "../core/pa
 import type { Requester } from "../core/rights.ts";
 import { clipped } from "../core/text.ts";
 import type { TagProblem, TokenParams } from "../core/token.ts";
+import type { LaunchFinished } from "../events.ts";
 import type { ScriptOrigin } from "../script/command.ts";
 import { readyScript } from "../script/run-script.ts";
 import type { History } from "../store/history.ts";
@@ -58,6 +61,9 @@ interface Run extends QueuedScript {
   readonly ending: AbortController;
 }
 
+/** The fields of `launch.finished` on a failure. */
+type Failure = Required<Pick<LaunchFinished, "error" | "reason">> & Pick<LaunchFinished, "subject">;
+
 /** Fields of `launch.finished` besides the result. */
 interface Remarks {
   /** A sentence on the choice of the media. */
@@ -66,10 +72,12 @@ interface Remarks {
 }
 
 const noToken: TokenParams = { type: "", uid: "", text: "", data: "" };
-const stoppedReason = publicError("failed", "it was stopped");
-const revoked = failed("its client was revoked, or has another role now");
-const lostRight = new ServiceError("forbidden", "its caller may not start it any more");
-const takenOver = publicError("failed", "another card took over");
+const stoppedReason = publicError("failed", "it was stopped", "stopped");
+const revoked = launchFailed("revoked", "its client was revoked, or has another role now");
+const lostRight = new ServiceError("forbidden", "its caller may not start it any more", {
+  reason: "revoked",
+});
+const takenOver = publicError("failed", "another card took over", "taken-over");
 
 export function createLaunchQueue(parts: LaunchQueueParts) {
   const { bus, clock, log, history, map, config } = parts;
@@ -81,11 +89,11 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
   const unsettled = new Set<Promise<void>>();
 
   const finish = (run: Run, error?: unknown, remarks: Remarks = {}, media?: ActiveMedia) => {
-    const why = error === undefined ? {} : { error: clipped(sentenceFor(error, log), launchErrorCharsMax) };
+    const why = error === undefined ? {} : failureOf(error, log);
     const { uid, text } = run.token;
     if (run.card !== undefined)
       logTap(log, run.token, run.readerId, { ...why, media, texts: [text, run.script] });
-    history.finish(run.id, why.error);
+    history.finish(run.id, why);
     bus.emit("launch.finished", {
       time: run.time,
       uid,
@@ -109,9 +117,13 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
   const runScript = async (run: Run, context: RunContext, aside: Aside, remarks: Remarks): Promise<void> => {
     const { script, card, requester } = run;
     if (!mayLaunch(requester)) throw lostRight;
-    if (script === "") throw publicError("failed", noTextSentence(run.problem));
+    if (script === "") throw publicError("failed", noTextSentence(run.problem), run.problem ?? "no-text");
     if (isPairingLink(script))
-      throw publicError("failed", "this card lets a phone in: tap the phone on it, not the reader");
+      throw publicError(
+        "failed",
+        "this card lets a phone in: tap the phone on it, not the reader",
+        "pairing-card",
+      );
     const ready = readyScript(script, context.origin);
     if (ready.traits.size > 0) remarks.traits = Object.fromEntries(ready.traits);
     if (ready.switchesMedia && config().launch.guard && card !== undefined && !run.isConfirmed) {
@@ -124,7 +136,8 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
   const heldBack = ({ token, time }: Run, playing: ActiveMedia): ServiceError => {
     const { uid, text } = token;
     bus.emit("launch.guarded", { time, uid, text, playing: playing.mediaName, confirmMs });
-    return failed(
+    return launchFailed(
+      "held-back",
       `${playing.mediaName} plays: put the same card on once more within ${confirmMs / 1000} seconds to switch`,
     );
   };
@@ -208,7 +221,7 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
   /** Ends the player and its playlist, and the running script of `card`. Returns at once. */
   const stopMedia = (why: string, card?: string): void => {
     const ofCard = card === undefined ? [] : queue.begun().filter((run) => run.card === card);
-    for (const run of ofCard) run.ending.abort(failed(why));
+    for (const run of ofCard) run.ending.abort(launchFailed("stopped", why));
     logFailure(session.stopMedia());
   };
 
@@ -230,9 +243,10 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
       }),
     resumeMedia: (): void => logFailure(session.control({ kind: "resume" }), "resume"),
     canPauseMedia: session.canPause,
-    /** As `stopMedia` if the current media is below the folder; `media.stopped` carries `why`. */
-    stopMediaIn(folder: string, why: string): void {
-      if (session.active()?.mediaPath.startsWith(`${folder}/`)) logFailure(session.stopMedia(why));
+    /** As `stopMedia` if the current media is on the USB stick that was at the folder; `media.stopped` carries its name. */
+    stopMediaIn(folder: string): void {
+      if (session.active()?.mediaPath.startsWith(`${folder}/`))
+        logFailure(session.stopMedia(basename(folder)));
     },
     /** Ends the waiting and running scripts of a client that was revoked, or has another role, and those of its playlist. */
     revoke(client: string): void {
@@ -292,10 +306,18 @@ function refuseForbidden(script: string, origin: ScriptOrigin): void {
   }
 }
 
-/** The sentence of a refusal; an internal error goes to the log. */
-function sentenceFor(error: unknown, log: Log): string {
-  if (error instanceof ServiceError) return error.message;
+/** The sentence and the reason of a refusal; an internal error goes to the log. */
+function failureOf(error: unknown, log: Log): Failure {
+  if (error instanceof ServiceError) {
+    const { message, code, subject } = error;
+    const reason = error.reason ?? (isLaunchReason(code) ? code : "failed");
+    return {
+      error: clipped(message, launchErrorCharsMax),
+      reason,
+      ...(subject === undefined ? {} : { subject }),
+    };
+  }
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   log.error("launch", "internal error", { error: text });
-  return "internal error: see the log";
+  return { error: "internal error: see the log", reason: "internal-error" };
 }

@@ -2,7 +2,7 @@
 
 import type { LauncherConfig } from "../config/launcher-settings.ts";
 import { usualCommands } from "../config/launcher-settings.ts";
-import { failed } from "../core/errors.ts";
+import { launchFailed } from "../core/errors.ts";
 import { type Fault, faultOf } from "../core/faults.ts";
 import { extensionOf, type System } from "../core/media.ts";
 import { kindOf, mediaExtensions, systemById, systemByName } from "../media/known-systems.ts";
@@ -161,10 +161,11 @@ export function chooseLauncher(
       wantedId === undefined
         ? `no player is set up for ${describe(file)}`
         : `there is no launcher ${wantedId}`;
-    throw failed(`${what}: add one to the config file under [[launchers]]`);
+    throw launchFailed("launcher-missing", `${what}: add one to the config file under [[launchers]]`);
   }
   if (!plays(launcher, file))
-    throw failed(
+    throw launchFailed(
+      "launcher-missing",
       `the launcher ${launcher.id} does not take ${describe(file)}: it takes ${takenBy(launcher)}`,
     );
   return orderOf(launcher, file);
@@ -176,7 +177,8 @@ export function chooseSystemLauncher(system: System, launchers: readonly Launche
     (candidate) => candidate.systems.includes(system.id) && !takesFile(candidate),
   );
   if (launcher === undefined)
-    throw failed(
+    throw launchFailed(
+      "launcher-missing",
       `no player starts ${system.id} without a file: add one under [[launchers]] whose command has no {path}`,
     );
   return orderOf(launcher, { path: "", system });
@@ -191,7 +193,10 @@ export function chooseStreamPlayer(
   const isWanted = ({ id }: LauncherConfig) => wantedId === undefined || id === wantedId;
   const launcher = launchers.find((one) => one.kind === "mpv" && isWanted(one));
   if (launcher !== undefined) return orderOf(launcher, { path: "-", system });
-  throw failed('no mpv is set up, which streams need: install it, or add a launcher with kind = "mpv"');
+  throw launchFailed(
+    "launcher-missing",
+    'no mpv is set up, which streams need: install it, or add a launcher with kind = "mpv"',
+  );
 }
 
 /** Puts the file into the command line, and for RetroArch the core. */
@@ -225,7 +230,8 @@ function coreOf({ id, core, cores = noCores() }: AvailableLauncher, system: Syst
   const file = coreFileOf(systemId, core, cores);
   if (file !== undefined) return file;
   const [usual] = coreNamesOf(systemId);
-  throw failed(
+  throw launchFailed(
+    "core-missing",
     core !== undefined
       ? `there is no libretro core ${core}: install it, or name another one in the launcher ${id}`
       : usual === undefined

@@ -4,7 +4,7 @@
  */
 import { exists, readdir, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
-import { failed, publicError, type ServiceError } from "../core/errors.ts";
+import { launchFailed, publicError, type ServiceError } from "../core/errors.ts";
 import { filterInSlices } from "../core/long-lists.ts";
 import { extensionOf, type MediaFolders, type System, uploadsFolder } from "../core/media.ts";
 import { noDescriptors } from "../core/operating-system.ts";
@@ -45,7 +45,8 @@ export async function findMediaFile(
   knownSystems: readonly string[],
   systemId?: string,
 ): Promise<MediaFile> {
-  if (wanted === "" || wanted.includes("\0")) throw publicError("failed", "the card names no file");
+  if (wanted === "" || wanted.includes("\0"))
+    throw publicError("failed", "the card names no file", "script-invalid");
   refuseStickAway(wanted, stated.removable, sticks);
   const folders = { ...stated, roots: [...stated.roots, ...sticks] };
   const closed = closedNow(folders.closed);
@@ -61,9 +62,10 @@ export async function findMediaFile(
   // The same error as for a missing file, so that it does not reveal files outside the media folders.
   if (base === undefined) throw notBelow(wanted);
   if (readable(found).split(sep).includes(uploadsFolder))
-    throw failed("this file is being uploaded: it plays when the upload is finished");
+    throw launchFailed("uploading", "this file is being uploaded: it plays when the upload is finished");
   if (await closed.isClosed(found))
-    throw failed(
+    throw launchFailed(
+      "own-folder",
       "this file lies in a folder of Tapdeck itself or of the kernel, from which nothing is played",
     );
   const path = readable(found);
@@ -108,12 +110,13 @@ async function findAbsolute(wanted: string, { roots, own }: MediaFolders): Promi
 
 function notBelow(wanted: string): ServiceError {
   const sentence = `${wanted} is not below a media folder: add its folder to systems.root_folders`;
-  return failed(sentence);
+  return launchFailed("outside-media", sentence);
 }
 
 async function missing(wanted: string, { roots, own }: MediaFolders, names: Names): Promise<ServiceError> {
   if (/^[a-z][\w+.-]*:\/\//i.test(wanted))
-    return failed(
+    return launchFailed(
+      "outside-media",
       `${wanted} is an address and no file: Tapdeck opens only web radio and podcasts of script.allow_stream`,
     );
   const folders = [...roots, ...own.map(({ folder }) => folder)];
@@ -128,7 +131,7 @@ async function missing(wanted: string, { roots, own }: MediaFolders, names: Name
   // Unreadable or empty, such as the mount point of an absent drive.
   const away = mayBeAway.find((_, at) => entries[at]?.length === 0);
   const why = away === undefined ? "" : `: there is nothing at ${away}, its drive may not be plugged in`;
-  return failed(`there is no file ${wanted}${where}${why}`);
+  return launchFailed("media-not-found", `there is no file ${wanted}${where}${why}`);
 }
 
 function isBelow(path: string, folder: string): boolean {
@@ -143,7 +146,7 @@ export function findSystem(name: string, knownSystems: readonly string[]): Syste
 /** Throws `ServiceError("failed")` for a name that is neither in the table of systems nor in the config. */
 function namedByCard(name: string, { own }: MediaFolders, knownSystems: readonly string[]): System {
   const fault = systemFault(name, [...knownSystems, ...own.map(({ system }) => system)]);
-  if (fault !== undefined) throw failed(fault);
+  if (fault !== undefined) throw launchFailed("system-unknown", fault);
   return findSystem(name, knownSystems);
 }
 
@@ -273,6 +276,6 @@ async function resolved(path: string): Promise<string | undefined> {
   return realpath(path).catch((error: unknown) => {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code !== "EMFILE" && code !== "ENFILE") return undefined;
-    throw failed(noDescriptors, error);
+    throw launchFailed("busy", noDescriptors, { cause: error });
   });
 }

@@ -100,15 +100,15 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
     isPlaylistOf: playlists.isOf,
     owner: playing.owner,
     canPause: playing.canPause,
-    /** Ends the player and its playlist; resolves when the player is gone. `media.stopped` carries `why`. */
-    stopMedia(why?: string): Promise<void> {
+    /** Ends the player and its playlist; resolves when the player is gone. `media.stopped` carries the `stick` that was removed. */
+    stopMedia(stick?: string): Promise<void> {
       // A paused playlist does not play, so it stays.
       if (playlists.state()?.state === "playing") playlists.clear();
-      return starting.stop(why);
+      return starting.stop(stick);
     },
     /** As `stopMedia`, and ends the hooks that run, and a playlist that is paused. */
     stopAll(): Promise<void> {
-      stopping.abort(publicError("failed", "it was stopped"));
+      stopping.abort(publicError("failed", "it was stopped", "stopped"));
       stopping = new AbortController();
       playlists.clear();
       return starting.stop();

@@ -4,7 +4,7 @@
  */
 import type { Bus } from "../bus.ts";
 import { type Clock, rfc3339, sleep } from "../core/clock.ts";
-import { failed, publicError } from "../core/errors.ts";
+import { failed, launchFailed, publicError } from "../core/errors.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
 import { type ActiveMedia, mediaNameOf } from "../core/media.ts";
 import { type ControlAction, type PlayerKind, type StopHow, usualStops } from "../core/playback.ts";
@@ -51,7 +51,8 @@ interface Current {
   readonly kind: PlayerKind;
   readonly stop: StopHow;
   isStopping: boolean;
-  why?: string | undefined;
+  /** The name of the USB stick whose removal stops it. */
+  stick?: string | undefined;
 }
 
 export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: PlayingParts) {
@@ -66,12 +67,13 @@ export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: Pla
     current = undefined;
     const elapsed = Math.round((clock.now() - which.startedMs) / 1000);
     const reason = which.isStopping ? "stopped" : exitCode === 0 ? "ended" : "failed";
-    const why = which.why === undefined ? {} : { why: which.why };
+    const { stick } = which;
+    const why = stick === undefined ? {} : { why: `the USB stick ${stick} was removed`, stick };
     onEnded(which.media, which.owner, exitCode, which.isStopping);
     bus.emit("media.stopped", { ...which.media, elapsed, exitCode, reason, ...why });
   };
   const playingNow = (): Current => {
-    if (current === undefined) throw publicError("failed", "nothing plays");
+    if (current === undefined) throw publicError("failed", "nothing plays", "nothing-plays");
     return current;
   };
   return {
@@ -127,11 +129,11 @@ export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: Pla
       void player.process.exited.then((exit) => ended(started, exit));
       return { media, settled: started.settled.promise, lasted: started.lasted.promise };
     },
-    /** Ends the player, and resolves once all of its processes are gone. `media.stopped` carries `why`. */
-    async stop(why?: string): Promise<void> {
+    /** Ends the player, and resolves once all of its processes are gone. `media.stopped` carries the `stick` that was removed. */
+    async stop(stick?: string): Promise<void> {
       const stopping = current;
       if (stopping !== undefined) {
-        stopping.why ??= why;
+        stopping.stick ??= stick;
         stopping.isStopping = true;
         prove(stopping);
         ended(stopping, await end(stopping, isHurrying));
@@ -202,7 +204,7 @@ function watchProof({ media, player, settled, lasted }: Current, clock: Clock): 
     if (exit === undefined || exit.exitCode === 0) return prove({ settled, lasted });
     const ms = performance.now() - startedMs;
     const words = `${player.complaint() ?? ""}\n${await player.process.lastWords()}`;
-    const why = failed(failure(media.launcherId, exit.exitCode, ms, words));
+    const why = launchFailed("player-failed", failure(media.launcherId, exit.exitCode, ms, words));
     for (const { reject } of [settled, lasted]) reject(why);
   });
 }
@@ -224,13 +226,13 @@ async function untilReady(
   signal.throwIfAborted();
   const done = new AbortController();
   const late = sleep(clock, mediaReadyMsMax, AbortSignal.any([signal, done.signal])).then(() => {
-    throw publicError("failed", `it was not ready within ${mediaReadyMsMax / 1000} s`);
+    throw publicError("failed", `it was not ready within ${mediaReadyMsMax / 1000} s`, "player-not-ready");
   });
   // Rejects with the reason of the failure if there is one, else with a general sentence.
   const ended = player.process.exited
     .then(() => lasted.promise)
     .then(() => {
-      throw publicError("failed", "it ended before it was ready");
+      throw publicError("failed", "it ended before it was ready", "player-not-ready");
     });
   try {
     await Promise.race([late, player.ready ?? settled.promise, ended]);

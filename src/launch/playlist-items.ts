@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { open, readdir, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as v from "valibot";
-import { failed, messageOf, ServiceError } from "../core/errors.ts";
+import { failed, launchFailed, messageOf, ServiceError, wrongScript } from "../core/errors.ts";
 import { playlistBytesMax, playlistItemsMax } from "../core/limits.ts";
 import { eachInSlices, sortInSlices } from "../core/long-lists.ts";
 import { extensionOf, mediaNameOf } from "../core/media.ts";
@@ -56,22 +56,30 @@ const jsonForm = v.object({
 function playlistOfJson(json: unknown, origin: ScriptOrigin): ReadPlaylist {
   const read = v.safeParse(jsonForm, json);
   if (!read.success)
-    throw failed('a playlist in JSON is {"name":"…","items":[{"name":"…","zapscript":"…"}]}, with an item');
+    throw wrongScript(
+      'a playlist in JSON is {"name":"…","items":[{"name":"…","zapscript":"…"}]}, with an item',
+    );
   const { id, name, items } = read.output;
   const checked = items.map((item, at) => {
-    const fault = faultOf(item.zapscript, origin);
-    if (fault !== undefined) throw new ServiceError(fault.code, `item ${at + 1}: ${fault.message}`);
+    const fault = refusalOf(item.zapscript, origin);
+    if (fault !== undefined)
+      throw new ServiceError(
+        fault.code,
+        `item ${at + 1}: ${fault.message}`,
+        fault.reason && { reason: fault.reason },
+      );
     return { name: item.name || mediaNameOf(item.zapscript), script: item.zapscript };
   });
   return { path: "", name: name || id, items: checked };
 }
 
 /** An item starts one media, so that its end starts the next item. */
-function faultOf(script: string, origin: ScriptOrigin): ServiceError | undefined {
+function refusalOf(script: string, origin: ScriptOrigin): ServiceError | undefined {
   try {
     const { startsMedia, names } = readyScript(script, origin);
-    if (names.some((name) => name.startsWith("playlist."))) return failed("a playlist cannot be an item");
-    return startsMedia ? undefined : failed("it starts no media");
+    if (names.some((name) => name.startsWith("playlist.")))
+      return wrongScript("a playlist cannot be an item");
+    return startsMedia ? undefined : wrongScript("it starts no media");
   } catch (error) {
     return error instanceof ServiceError ? error : failed(messageOf(error), error);
   }
@@ -92,9 +100,10 @@ const byName = new Intl.Collator("en", { numeric: true }).compare;
 export async function playlistItems(path: string, compare = byName): Promise<readonly string[]> {
   const isFolder = (await stat(path)).isDirectory();
   if (!isFolder && !lists.includes(extensionOf(path)))
-    throw failed(`${path} is no playlist: it takes a folder, .m3u, .m3u8 or .pls`);
+    throw launchFailed("playlist-invalid", `${path} is no playlist: it takes a folder, .m3u, .m3u8 or .pls`);
   const items = (isFolder ? await inFolder(path, compare) : await inList(path)).slice(0, playlistItemsMax);
-  if (items.length === 0) throw failed(`the playlist ${path} names nothing to play`);
+  if (items.length === 0)
+    throw launchFailed("playlist-invalid", `the playlist ${path} names nothing to play`);
   return items;
 }
 

@@ -1,6 +1,6 @@
 /** The playlist: one at a time. A stop, another start, and two crashes in a row end it. */
 import { type Clock, sleep } from "../core/clock.ts";
-import { failed, messageOf, publicError, ServiceError } from "../core/errors.ts";
+import { launchFailed, messageOf, publicError, ServiceError } from "../core/errors.ts";
 import { playlistFailuresMax, playlistShownMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { LoadedPlaylist } from "../core/shapes.ts";
@@ -61,11 +61,15 @@ export function createPlaylists(parts: PlaylistParts) {
 
   const need = (): Loaded => {
     if (loaded === undefined)
-      throw publicError("failed", "no playlist is loaded: a card with **playlist.play starts one");
+      throw publicError(
+        "failed",
+        "no playlist is loaded: a card with **playlist.play starts one",
+        "nothing-plays",
+      );
     return loaded;
   };
   const clear = () => {
-    loaded?.step.abort(publicError("failed", "the playlist was ended"));
+    loaded?.step.abort(publicError("failed", "the playlist was ended", "stopped"));
     loaded = undefined;
   };
   const load = async (path: string, how: PlaylistHow, owner: RunContext): Promise<Loaded> => {
@@ -101,7 +105,7 @@ export function createPlaylists(parts: PlaylistParts) {
    * and the caller that asked for an item last may do now. That caller is `by`, which is absent if the list goes on by itself.
    */
   const playFrom = async (list: Loaded, from: number, direction: 1 | -1, by?: RunContext) => {
-    list.step.abort(publicError("failed", "another item of the playlist was asked for"));
+    list.step.abort(publicError("failed", "another item of the playlist was asked for", "taken-over"));
     list.step = new AbortController();
     const step = by === undefined ? list.step.signal : AbortSignal.any([list.step.signal, by.signal]);
     const { card, isHook } = list.owner;
@@ -132,7 +136,7 @@ export function createPlaylists(parts: PlaylistParts) {
       if (at === undefined) break;
     }
     if (loaded === list) clear();
-    throw failed(`nothing more of the playlist can be played: ${why}`);
+    throw launchFailed("playlist-over", `nothing more of the playlist can be played: ${why}`);
   };
   const playNext = async (list: Loaded, from: number) => {
     let { signal } = list.step;
@@ -178,7 +182,7 @@ export function createPlaylists(parts: PlaylistParts) {
         const list = need();
         if (!list.isPlaying) throw publicError("failed", "the playlist does not play");
         list.isPlaying = false;
-        list.step.abort(publicError("failed", "the playlist was paused"));
+        list.step.abort(publicError("failed", "the playlist was paused", "stopped"));
         if (isItem(list)) await stop();
       },
       async move(by) {

@@ -21,7 +21,7 @@ export function createStarting(
 
   const refuse = () => {
     const why = refusal();
-    if (why !== undefined) throw publicError("forbidden", why);
+    if (why !== undefined) throw publicError("forbidden", why, "play-time-over");
   };
   const startWith = async (file: MediaFile, choice: PlayerChoice, run: RunContext) => {
     const game = choice.kind === "retroarch" ? await saves?.prepare(file.path) : undefined;
@@ -49,10 +49,10 @@ export function createStarting(
       });
     },
     /** As `Playing.stop`, and resolves once the saves of the game are kept. */
-    async stop(why?: string): Promise<void> {
+    async stop(stick?: string): Promise<void> {
       // Saves of a game that starts meanwhile are not waited for.
       const saved = saves?.settled();
-      await playing.stop(why);
+      await playing.stop(stick);
       await saved;
     },
   };

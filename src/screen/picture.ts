@@ -1,6 +1,7 @@
 /** Chooses the picture of the screen from the facts; this code neither draws nor waits. */
 import { screenNameCharsMax, screenReasonCharsMax } from "../core/console-limits.ts";
-import type { LoadedPlaylist } from "../core/shapes.ts";
+import type { LaunchReason } from "../core/faults.ts";
+import type { LaunchFinished, LoadedPlaylist } from "../core/shapes.ts";
 import { plainText } from "./screen-lines.ts";
 
 export type Picture = StatePicture | PairingPicture;
@@ -64,40 +65,28 @@ export function pictureOf(facts: ScreenFacts): Picture | undefined {
   return isSettled ? { kind: "no-reader" } : undefined;
 }
 
-interface FailedLaunch {
-  /** The name of the card, or of the requested media. */
-  readonly text: string;
-  /** False if the card has no text, and no mapping. */
-  readonly hasScript: boolean;
-  readonly error: string;
-}
+type FailedLaunch = Pick<LaunchFinished, "text" | "error" | "reason" | "subject">;
 
-// The sentences of src/launch/media-file.ts and ports/media-lookup.ts; a test compares them.
-const missing = /^(there is no file |there is no .* in the media index|nothing in the media index fits )/;
-// The sentences of src/launch/run-context.ts for tags without a usable text.
-const withoutText = /^(the tag is (blank|not formatted)|there is no text on this token)/;
-
-// The sentences of src/launch/ports/media-lookup.ts and src/services/follow-media.ts.
-const withoutStick = /: it is on the USB stick (.*), which is not plugged in$/;
-const stickRemoved = /^the USB stick (.*) was removed$/;
-
-// The sentences of src/launch/launch-queue.ts.
-const onPurpose = /^(it was stopped|another card took over)$/;
+const empty: readonly LaunchReason[] = ["blank", "unformatted", "no-text"];
+const onPurpose: readonly LaunchReason[] = ["stopped", "taken-over"];
 
 /** Undefined if no message is needed, because it was ended on purpose. */
-export function noticeOf({ text, hasScript, error }: FailedLaunch): Notice | undefined {
-  if (onPurpose.test(error)) return undefined;
-  if (!hasScript && withoutText.test(error)) return { kind: "empty" };
-  const stick = withoutStick.exec(error)?.[1];
-  if (stick !== undefined) return { kind: "stick-away", name: plainText(stick, screenNameCharsMax) };
-  if (missing.test(error)) return { kind: "not-found", name: nameIn(text) };
+export function noticeOf({
+  text,
+  error = "",
+  reason = "failed",
+  subject = "",
+}: FailedLaunch): Notice | undefined {
+  if (onPurpose.includes(reason)) return undefined;
+  if (empty.includes(reason)) return { kind: "empty" };
+  if (reason === "stick-away") return { kind: "stick-away", name: plainText(subject, screenNameCharsMax) };
+  if (reason === "media-not-found") return { kind: "not-found", name: nameIn(text) };
   return { kind: "failed", reason: plainText(error, screenReasonCharsMax) };
 }
 
-/** For stopped media, if `media.stopped` has a reason. */
-export function stopNoticeOf(why: string): Notice | undefined {
-  const stick = stickRemoved.exec(why)?.[1];
-  return stick === undefined ? undefined : { kind: "stick-gone", name: plainText(stick, screenNameCharsMax) };
+/** For media that were stopped because this USB stick was removed. */
+export function stickGone(stick: string): Notice {
+  return { kind: "stick-gone", name: plainText(stick, screenNameCharsMax) };
 }
 
 export function startingOf(mediaName: string, isGame = false): Notice {

@@ -2,7 +2,7 @@
  * Expressions, `[[ a == "b" && !c ]]`: their trees, the variables that they can read, and their evaluation. The parser checks
  * types, and bounds the size and depth of a tree. The result is text, and is never parsed as script again.
  */
-import { failed } from "../core/errors.ts";
+import { wrongScript } from "../core/errors.ts";
 import { scriptBytesMax } from "../core/limits.ts";
 
 export type ValueType = "text" | "number" | "flag";
@@ -158,7 +158,7 @@ export function fill(text: Text, facts: Facts): string {
 
 function bounded(text: string): string {
   if (text.length > scriptBytesMax)
-    throw failed(`an expression comes to more than ${scriptBytesMax} characters`);
+    throw wrongScript(`an expression comes to more than ${scriptBytesMax} characters`);
   return text;
 }
 

@@ -1,5 +1,5 @@
 /** Runs a script: checks the arguments of all commands, then runs the commands in order until one fails. */
-import { failed, publicError, type ServiceError } from "../core/errors.ts";
+import { publicError, type ServiceError, wrongScript } from "../core/errors.ts";
 import { scriptBytesMax } from "../core/limits.ts";
 import { didYouMean } from "../core/text.ts";
 import { type Call, readFlag, type ScriptCommand, type ScriptOrigin, type ScriptPorts } from "./command.ts";
@@ -11,7 +11,7 @@ import type { Command } from "./syntax.ts";
 /** Reads a script and checks each command. Throws `ServiceError`: `forbidden` for the origin, `failed` for other faults. */
 export function readyScript(text: string, origin: ScriptOrigin) {
   const parsed = parseScript(text);
-  if (parsed.kind === "error") throw failed(`script, character ${parsed.offset + 1}: ${parsed.message}`);
+  if (parsed.kind === "error") throw wrongScript(`script, character ${parsed.offset + 1}: ${parsed.message}`);
   const steps = parsed.commands.map((command) => ({ command, meaning: meaningOf(command) }));
   for (const { command, meaning } of steps) {
     const why = refusalOf(command.name, meaning, origin);
@@ -68,30 +68,30 @@ function meaningOf(command: Command): ScriptCommand {
   if (given < argsMin || given > argsMax) {
     const wanted = argsMin === argsMax ? `${argsMin}` : `${argsMin} to ${argsMax}`;
     const which = args === "" ? "" : ` (${args})`;
-    throw failed(
+    throw wrongScript(
       `**${command.name} takes ${wanted} ${argsMax === 1 ? "argument" : "arguments"}${which}, not ${given}${given > argsMax && argsMax > 0 ? "; a comma that separates nothing is written ^," : ""}`,
     );
   }
   for (const [key, only] of Object.entries(ignores)) {
     const value = command.options.get(key)?.join("").toLowerCase();
     if (value !== undefined && only !== "" && value !== only)
-      throw failed(`**${command.name}: ${key}= can only be ${only} here`);
+      throw wrongScript(`**${command.name}: ${key}= can only be ${only} here`);
   }
   const known = [...Object.keys(options), "when"];
   const taken = [...known, ...Object.keys(ignores)];
   const unknown = [...command.options.keys()].find((key) => !taken.includes(key));
   if (unknown !== undefined) {
     const help = didYouMean(unknown, known) || "; a ? that begins no options is written ^?";
-    throw failed(`**${command.name} has no option ${unknown.slice(0, 64)}${help}`);
+    throw wrongScript(`**${command.name} has no option ${unknown.slice(0, 64)}${help}`);
   }
   return meaning;
 }
 
 function unknownCommand(name: string): ServiceError {
   if (misterCommands.includes(name))
-    return failed(`**${name} works on a MiSTer only: take this command off the card`);
+    return wrongScript(`**${name} works on a MiSTer only: take this command off the card`);
   const meant = didYouMean(name, [...byName.keys()]);
-  return failed(`this version knows no command **${name.slice(0, 64)}${meant}`);
+  return wrongScript(`this version knows no command **${name.slice(0, 64)}${meant}`);
 }
 
 /** The command with its expressions evaluated; undefined if its `when` is false. */
@@ -106,14 +106,14 @@ function callOf({ name, args, options }: Command, facts: Facts): Call | undefine
   };
   const length = [...call.args, ...call.options.values()].reduce((sum, text) => sum + text.length, 0);
   if (length > scriptBytesMax)
-    throw failed(`the arguments of **${name} have more than ${scriptBytesMax} characters`);
+    throw wrongScript(`the arguments of **${name} have more than ${scriptBytesMax} characters`);
   return call;
 }
 
 function holds(text: string): boolean {
   const truth = text === "" ? false : readFlag(text);
   if (truth === undefined)
-    throw failed(
+    throw wrongScript(
       `when= must come to true or false, not "${text.slice(0, 64)}": compare it, as in when=[[platform == "linux"]]`,
     );
   return truth;

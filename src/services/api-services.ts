@@ -65,19 +65,7 @@ interface ServiceSources
 
 export function createServices(sources: ServiceSources): Services {
   const { launchQueue, playTime, mapper, devices, store, clock, settings, readers, mqtt } = sources;
-  const {
-    closed,
-    dataFolder,
-    saves,
-    cards,
-    fingerprint,
-    media,
-    uploads,
-    clients,
-    pairByPin,
-    audit,
-    pairing,
-  } = sources;
+  const { closed, dataFolder, saves, cards, fingerprint, media } = sources;
   const { machine, updates } = createMachine(sources);
   // Created on demand, because only `rpc.discover` needs it.
   let description: Promise<OpenRpcDocument> | undefined;
@@ -133,7 +121,7 @@ export function createServices(sources: ServiceSources): Services {
     machine,
     logs: sources.logs,
     media,
-    uploads,
+    uploads: sources.uploads,
     library: createLibrary({ media, clock, plays: store.plays, folders }),
     mappings: { ...mapper, warningOf: createWarningOf({ media, clock, folders }) },
     sharedCards: () => cards?.status(),
@@ -142,10 +130,10 @@ export function createServices(sources: ServiceSources): Services {
       read: () => publicSettings(settings),
       describe: () => describeSettings().map(({ form, ...facts }) => ({ ...facts, ...form })),
     },
-    clients,
-    pairByPin,
-    audit,
-    pairing,
+    clients: sources.clients,
+    pairByPin: sources.pairByPin,
+    audit: sources.audit,
+    pairing: sources.pairing,
     backup: createBackupService({ ...sources, places: sources }),
     describe: () => (description ??= describe()),
   };

@@ -1,5 +1,4 @@
 /** Keeps the media in step with the settings, the folders and the USB sticks. */
-import { basename } from "node:path";
 import type { Settings } from "../config/settings.ts";
 import { mediaFolders } from "../config/shape.ts";
 import type { Clock } from "../core/clock.ts";
@@ -82,5 +81,5 @@ export function followSticks({ media, settings, launchQueue, clock }: StickParts
 }
 
 export function stopPlayersOn(launchQueue: StickParts["launchQueue"], gone: readonly string[]): void {
-  for (const folder of gone) launchQueue.stopMediaIn(folder, `the USB stick ${basename(folder)} was removed`);
+  for (const folder of gone) launchQueue.stopMediaIn(folder);
 }

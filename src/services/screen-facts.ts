@@ -10,7 +10,7 @@ import {
   type ScreenFacts,
   type ShownPairing,
   startingOf,
-  stopNoticeOf,
+  stickGone,
 } from "../screen/picture.ts";
 
 // The built-in RetroArch of src/launch/launchers.ts: the image has its hot keys.
@@ -43,8 +43,6 @@ export function followFacts(
   let pairing: ShownPairing | undefined;
   let notice: Notice | undefined;
   let ending: Disposable | undefined;
-  /** Launches without media; each ends with its `launch.finished`. */
-  const empty = new Set<string>();
 
   const note = (now: Notice | undefined, ms = noticeMs, next?: Notice) => {
     ending?.[Symbol.dispose]();
@@ -53,17 +51,12 @@ export function followFacts(
     changed();
   };
   const finished = (launch: LaunchFinished) => {
-    const hasScript = !empty.delete(keyOf(launch));
-    if (launch.success || launch.error === undefined) return;
-    const failed = noticeOf({ text: launch.text, hasScript, error: launch.error });
+    const failed = launch.success ? undefined : noticeOf(launch);
     if (failed !== undefined) note(failed);
   };
   const listening = [
     bus.on("readers.added", changed),
     bus.on("readers.removed", changed),
-    bus.on("running", (launch) => {
-      if (launch.script === "") empty.add(keyOf(launch));
-    }),
     bus.on("launch.finished", finished),
     bus.on("playtime.warning", changed),
     bus.on("playlist.opened", (list) => note(playlistOf(list), choiceMs)),
@@ -73,9 +66,9 @@ export function followFacts(
       const isGame = launcherId === gameLauncherId;
       note(startingOf("", isGame), nameAfterMs(), startingOf(mediaName, isGame));
     }),
-    bus.on("media.stopped", ({ why }) => {
+    bus.on("media.stopped", ({ stick }) => {
       isPlaying = false;
-      note(why === undefined ? undefined : stopNoticeOf(why));
+      note(stick === undefined ? undefined : stickGone(stick));
     }),
   ];
   return {
@@ -107,8 +100,4 @@ export function followFacts(
       for (const one of listening) one[Symbol.dispose]();
     },
   };
-}
-
-function keyOf({ time, uid, text }: Pick<LaunchFinished, "time" | "uid" | "text">): string {
-  return JSON.stringify([time, uid, text]);
 }

@@ -8,6 +8,7 @@ import type { Database, Statement } from "bun:sqlite";
 import { rfc3339 } from "../core/clock.ts";
 import { historyPageCharsMax, historyRowsMax } from "../core/limits.ts";
 import type { LaunchEntry } from "../core/playback.ts";
+import type { LaunchFinished } from "../core/shapes.ts";
 import type { DurableWrites } from "./durable-writes.ts";
 
 export interface LaunchRow {
@@ -25,9 +26,9 @@ export type History = ReturnType<typeof createHistory>;
 const sql = {
   insert: `INSERT INTO history (id, time_ms, type, uid, text, data, reader_id, script)
            VALUES ($id, $timeMs, $type, $uid, $text, $data, $readerId, $script)`,
-  finish: "UPDATE history SET success = $success, error = $error WHERE id = $id",
-  list: `SELECT id, time_ms AS timeMs, type, uid, text, data, reader_id AS readerId, script, success, error FROM history
-         WHERE time_ms < $beforeMs AND id < $belowId AND ($uid = '' OR uid = $uid) ORDER BY id DESC LIMIT $limit`,
+  finish: "UPDATE history SET success = $success, error = $error, reason = $reason WHERE id = $id",
+  list: `SELECT id, time_ms AS timeMs, type, uid, text, data, reader_id AS readerId, script, success, error, reason
+         FROM history WHERE time_ms < $beforeMs AND id < $belowId AND ($uid = '' OR uid = $uid) ORDER BY id DESC LIMIT $limit`,
   lastId: "SELECT max(id) AS id FROM history",
   prune: `DELETE FROM history WHERE id IN
             (SELECT id FROM history WHERE id <= $id ORDER BY id LIMIT $rows)`,
@@ -44,6 +45,7 @@ interface Row extends LaunchRow {
   readonly id: number;
   readonly success: number | null;
   readonly error: string | null;
+  readonly reason: string | null;
 }
 
 /** `syncLater` requests a sync of everything committed so far. */
@@ -103,9 +105,10 @@ export function createHistory(
       return id;
     },
     /** Notes the end of a launch, with its error if it failed. */
-    finish(id: number, error?: string): void {
+    finish(id: number, { error, reason }: Failed = {}): void {
       running.delete(id);
-      note(() => finish.run({ id, success: error === undefined ? 1 : 0, error: error ?? null }), true);
+      const success = error === undefined ? 1 : 0;
+      note(() => finish.run({ id, success, error: error ?? null, reason: reason ?? null }), true);
     },
     /** Writes the noted rows. */
     flush,
@@ -136,6 +139,7 @@ export function createHistory(
   };
 }
 
+type Failed = Partial<Pick<LaunchFinished, "error" | "reason">>;
 type Page = Asked & { readonly belowId: number };
 type Asked = { readonly beforeMs: number; readonly uid: string; readonly limit: number };
 type ListParams = Pick<Asked, "limit"> & Partial<Asked>;
@@ -159,7 +163,10 @@ function readPage(list: Statement<Row, [Page]>, { limit, ...asked }: Asked): rea
   return rows;
 }
 
-function entryOf({ id: _id, timeMs, readerId, script, error, ...row }: Row, isRunning: boolean): LaunchEntry {
+function entryOf(
+  { id: _id, timeMs, readerId, script, error, reason, ...row }: Row,
+  isRunning: boolean,
+): LaunchEntry {
   const state = isRunning ? "running" : row.success === 1 ? "done" : "failed";
   const success = state !== "failed";
   return {
@@ -169,6 +176,11 @@ function entryOf({ id: _id, timeMs, readerId, script, error, ...row }: Row, isRu
     time: rfc3339(timeMs),
     ...(readerId === "" ? {} : { readerId }),
     ...(script === "" ? {} : { script }),
-    ...(success ? {} : { error: error ?? "the service ended before the script did" }),
+    ...(success ? {} : failureOf(error, reason)),
   };
+}
+
+function failureOf(error: string | null, reason: string | null): Pick<LaunchEntry, "error" | "reason"> {
+  if (error === null) return { error: "the service ended before the script did", reason: "interrupted" };
+  return { error, ...(reason === null ? {} : { reason }) };
 }

@@ -120,6 +120,8 @@ CREATE TABLE positions (
 `,
   // The item at which a playlist goes on, by its path; empty for a sound or film.
   "ALTER TABLE positions ADD COLUMN item TEXT NOT NULL DEFAULT ''",
+  // The code of a failure; of rows from before, and of successes, there is none.
+  "ALTER TABLE history ADD COLUMN reason TEXT",
 ];
 
 // A higher version number comes from damage, not from a newer program.

@@ -2,7 +2,7 @@
  * Starts the process of a player: confined, in a session of its own, and with a fixed list of variables. A mark in its
  * environment identifies its family (descendants.ts). The spare (spare-player.ts) replaces this start for most players.
  */
-import { codeOf, failed, messageOf } from "../core/errors.ts";
+import { codeOf, launchFailed, messageOf } from "../core/errors.ts";
 import { noDescriptors } from "../core/operating-system.ts";
 import { confined, type ProgramReach } from "./confine.ts";
 import { type Family, markName, nextMark } from "./descendants.ts";
@@ -39,7 +39,9 @@ export function startProcess(argv: readonly string[], options: StartOptions): St
   } catch (error) {
     const why = startFaultOf(error);
     const where = folder === undefined ? "" : ` in the folder ${folder}`;
-    throw failed(`the player ${argv[0]} could not be started${where}: ${why}`, error);
+    throw launchFailed("player-not-started", `the player ${argv[0]} could not be started${where}: ${why}`, {
+      cause: error,
+    });
   }
 }
 

@@ -5,7 +5,7 @@
 import { exists } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { failed } from "../../core/errors.ts";
+import { launchFailed } from "../../core/errors.ts";
 import { systemByName } from "../../media/known-systems.ts";
 import { type Firmware, infoFolders, neededFirmware } from "../../players/firmware.ts";
 import { type ServiceEnvironment, settingsFolder, statedFolders } from "../../players/retroarch-cores.ts";
@@ -34,7 +34,7 @@ export function createBios(environment: ServiceEnvironment, sticks: () => readon
     if (await isIn([...folders, dirname(file.path)], files)) return choice;
     for (const systemFolder of ofSticks)
       if (await isIn([systemFolder], files)) return { ...choice, systemFolder };
-    throw failed(sentenceOf(files, folders[0] ?? ""));
+    throw launchFailed("bios-missing", sentenceOf(files, folders[0] ?? ""));
   };
 }
 

@@ -1,6 +1,6 @@
 /** Looks media up for scripts, and names the USB stick if media are missing because it is unplugged. */
 import { basename, isAbsolute, relative, sep } from "node:path";
-import { failed, publicError, ServiceError } from "../../core/errors.ts";
+import { launchFailed, publicError, ServiceError } from "../../core/errors.ts";
 import type { MediaFolders } from "../../core/media.ts";
 import type { MediaSource } from "../../media/index/answers.ts";
 import { systemByName } from "../../media/known-systems.ts";
@@ -27,14 +27,15 @@ export function createMediaLookup(
         const sought = { kind: "title", title: wanted, ...(system === undefined ? {} : { system }) } as const;
         const stick = await media.stickWith?.(sought);
         if (stick !== undefined) throw stickAway(name, stick);
-        throw failed(`there is no ${name} in the media index`);
+        throw launchFailed("media-not-found", `there is no ${name} in the media index`);
       }
       const isPlain = found.how === "exact" && found.rivals === 0;
       return { path: found.media.path, ...(isPlain ? {} : { why: found.why }) };
     },
     async search(query) {
       const [best] = media.search({ ...wordsOf(query), maxResults: 1 }).results;
-      if (best === undefined) throw failed(`nothing in the media index fits ${query.pattern}`);
+      if (best === undefined)
+        throw launchFailed("media-not-found", `nothing in the media index fits ${query.pattern}`);
       return best.path;
     },
     async random(sources) {
@@ -43,7 +44,7 @@ export function createMediaLookup(
         random,
       );
       if (found === undefined)
-        throw publicError("failed", "there is nothing in the media index to choose from");
+        throw publicError("failed", "there is nothing in the media index to choose from", "index-missing");
       return found.path;
     },
   };
@@ -88,7 +89,11 @@ function absoluteFolderOf(path: string, { roots, own, sticks = [] }: MediaFolder
     if (rest !== undefined) return folderOf(`${system}/${rest}`);
   }
   const rest = [...roots, ...sticks].map(below).find((one) => one !== undefined);
-  if (rest === undefined) throw failed(`${path} is not below a media folder: add it to systems.root_folders`);
+  if (rest === undefined)
+    throw launchFailed(
+      "outside-media",
+      `${path} is not below a media folder: add it to systems.root_folders`,
+    );
   return rest === "" ? mediaSourceOf({ kind: "all" }, { roots, own }) : folderOf(rest);
 }
 
@@ -111,7 +116,7 @@ export async function meantBy(text: string, lookup: MediaLookup | undefined) {
 function idOf(name: string): string {
   const known = systemByName(name);
   if (known !== undefined) return known.id;
-  throw publicError("not-found", `there is no system ${name.slice(0, 64)}`);
+  throw publicError("not-found", `there is no system ${name.slice(0, 64)}`, "system-unknown");
 }
 
 /** Throws `ServiceError` for an absolute path on a stick that is not among `sticks`; `removable` are the folders of sticks. */
@@ -134,5 +139,9 @@ export async function withStickName(error: unknown, path: string, media?: Search
 }
 
 function stickAway(wanted: string, stick: string): ServiceError {
-  return failed(`there is no file ${wanted}: it is on the USB stick ${stick}, which is not plugged in`);
+  return launchFailed(
+    "stick-away",
+    `there is no file ${wanted}: it is on the USB stick ${stick}, which is not plugged in`,
+    { subject: stick },
+  );
 }

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import type { LauncherConfig } from "../../config/launcher-settings.ts";
 import type { Config } from "../../config/shape.ts";
 import { type Clock, sleep } from "../../core/clock.ts";
-import { failed, ServiceError } from "../../core/errors.ts";
+import { failed, launchFailed, ServiceError } from "../../core/errors.ts";
 import { untrustedDelayMsMax } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 import { type ActiveMedia, type MediaFolders, mediaNameOf } from "../../core/media.ts";
@@ -154,7 +154,8 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     ...createControlPorts(control, run),
     async screenshot() {
       if (await parts.devices?.captureScreen?.()) return;
-      if (playing.active() === undefined) throw failed("nothing plays, and there is no screen to save");
+      if (playing.active() === undefined)
+        throw launchFailed("nothing-plays", "nothing plays, and there is no screen to save");
       await createControlPorts(control, run).control({ kind: "screenshot" });
     },
     delay: createDelay(clock, run),

@@ -92,6 +92,7 @@ async function runBefore(run: () => Promise<void>, signal: AbortSignal): Promise
     if (!(error instanceof ServiceError)) throw error;
     throw new ServiceError("forbidden", `the hook before_start did not let it start: ${error.message}`, {
       cause: error,
+      reason: "hook-refused",
     });
   }
 }

@@ -1,5 +1,5 @@
 /** Commands for other devices: they press keys of virtual devices, write tags and pair a phone. */
-import { failed } from "../../core/errors.ts";
+import { wrongScript } from "../../core/errors.ts";
 import { macroKeysMax, macroMsMax } from "../../core/limits.ts";
 import type { InputKind } from "../../core/operating-system.ts";
 import { didYouMean } from "../../core/text.ts";
@@ -43,7 +43,7 @@ export const deviceCommands: readonly ScriptCommand[] = [
     example: "**input.text:https://example.com/search?q=games",
     async run({ args: [text = ""] }, ports, signal) {
       const macro = readMacro(typed(text), keyboard);
-      if (macro.kind === "error") throw failed(`input.text: ${macro.message}`);
+      if (macro.kind === "error") throw wrongScript(`input.text: ${macro.message}`);
       await ports.input("keyboard", macro.steps, signal);
     },
   },
@@ -86,7 +86,7 @@ function inputCommand(
     waits: true,
     async run({ args: [text = ""], options }, ports, signal) {
       const macro = readMacro(text, inputTables[kind], speedOf(options.get("speed")));
-      if (macro.kind === "error") throw failed(`${name}: ${macro.message}`);
+      if (macro.kind === "error") throw wrongScript(`${name}: ${macro.message}`);
       await ports.input(kind, macro.steps, signal);
     },
   };
@@ -105,7 +105,7 @@ function coinCommand(player: 1 | 2 | 3 | 4, key: string): ScriptCommand {
     async run({ args: [text = ""] }, ports, signal) {
       const coins = text === "" ? 1 : /^\d{1,5}$/.test(text) ? Number(text) : 0;
       if (coins < 1 || coins > macroKeysMax)
-        throw failed(
+        throw wrongScript(
           `input.${name} takes a number of coins from 1 to ${macroKeysMax}, not "${text.slice(0, 32)}"`,
         );
       await ports.input("keyboard", pressedTimes(codesOfKey(`{${key}}`), coins), signal);
@@ -117,7 +117,7 @@ function speedOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const ms = durationMs(text);
   if (ms === undefined || ms > macroMsMax)
-    throw failed(`speed= is milliseconds, or a time such as 250ms, not "${text.slice(0, 32)}"`);
+    throw wrongScript(`speed= is milliseconds, or a time such as 250ms, not "${text.slice(0, 32)}"`);
   return ms;
 }
 
@@ -127,12 +127,12 @@ function codesOfKey(key: string): readonly number[] {
   if (/^\d+$/.test(key)) {
     const code = Number(key);
     if (codesOf(keyboard).includes(code)) return [code];
-    throw failed(`input.key: the virtual keyboard has no key number ${key.slice(0, 8)}`);
+    throw wrongScript(`input.key: the virtual keyboard has no key number ${key.slice(0, 8)}`);
   }
   const name = /^\{(.+)\}$/s.exec(key)?.[1] ?? key;
   const codes = chars.get(name) ?? names.get(name.toLowerCase());
   if (codes !== undefined) return codes;
   const known = [...names.keys()];
   const help = didYouMean(name.toLowerCase(), known) || `: there are ${known.join(" ")}`;
-  throw failed(`input.key: there is no key "${name.slice(0, 32)}"${help}`);
+  throw wrongScript(`input.key: there is no key "${name.slice(0, 32)}"${help}`);
 }

@@ -1,5 +1,5 @@
 /** Commands that start media: a file, a title, the result of a search, a system. */
-import { failed, publicError } from "../../core/errors.ts";
+import { publicError, wrongScript } from "../../core/errors.ts";
 import {
   type Call,
   type LaunchHow,
@@ -110,7 +110,7 @@ export const launchCommands: readonly ScriptCommand[] = [
     async run(call, ports) {
       const [text = "1"] = call.args;
       if (!/^[1-9]\d{0,2}$/.test(text))
-        throw failed(`launch.last takes a number from 1 to 999, not "${text.slice(0, 64)}"`);
+        throw wrongScript(`launch.last takes a number from 1 to 999, not "${text.slice(0, 64)}"`);
       await ports.launchLast({ ...(text === "1" ? {} : { nth: Number(text) }), ...resumeOf(call) });
     },
   },
@@ -132,7 +132,7 @@ function resumeOf({ options }: Call): Pick<LaunchHow, "resume"> {
   if (text === undefined) return {};
   const resume = readFlag(text);
   if (resume !== undefined) return { resume };
-  throw failed(`resume is yes or no, not "${text.slice(0, 64)}"`);
+  throw wrongScript(`resume is yes or no, not "${text.slice(0, 64)}"`);
 }
 
 /** A system stands before the first slash, the tags in brackets at the end. Throws `ServiceError("failed")`. */
@@ -148,12 +148,12 @@ export function titleOf(text: string): WantedTitle {
     tags.unshift(title.slice(open + 1, -1).trim());
     title = title.slice(0, open).trimEnd();
   }
-  if (title === "") throw failed(`a title is written System/Title (tag), not "${text.slice(0, 64)}"`);
+  if (title === "") throw wrongScript(`a title is written System/Title (tag), not "${text.slice(0, 64)}"`);
   return { ...(system === "" ? {} : { system }), title, tags: tags.filter((tag) => tag !== "") };
 }
 
 function randomSourceOf(text: string): RandomSource {
-  if (text === "") throw failed("launch.random takes systems, folders and searches, not nothing");
+  if (text === "") throw wrongScript("launch.random takes systems, folders and searches, not nothing");
   if (text.includes("*")) return { kind: "query", ...queryOf(text) };
   if (text.includes("/")) return { kind: "folder", path: text };
   return text.toLowerCase() === "all" ? { kind: "all" } : { kind: "system", system: text };
@@ -162,7 +162,11 @@ function randomSourceOf(text: string): RandomSource {
 /** Throws `ServiceError("failed")` if there is no index; `why` names what needs it. */
 function indexOf({ index }: ScriptPorts, why: string): MediaLookup {
   if (index === undefined)
-    throw publicError("failed", `there is no media index here, and ${why}: write the path of a file`);
+    throw publicError(
+      "failed",
+      `there is no media index here, and ${why}: write the path of a file`,
+      "index-missing",
+    );
   return index;
 }
 
@@ -171,6 +175,6 @@ export function queryOf(text: string): NameQuery {
   const slash = text.indexOf("/");
   const system = text.slice(0, Math.max(0, slash)).trim();
   const pattern = text.slice(slash + 1).trim();
-  if (pattern === "") throw failed(`a search says what to look for, not "${text.slice(0, 64)}"`);
+  if (pattern === "") throw wrongScript(`a search says what to look for, not "${text.slice(0, 64)}"`);
   return system === "" || system.toLowerCase() === "all" ? { pattern } : { system, pattern };
 }

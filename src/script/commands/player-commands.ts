@@ -1,5 +1,5 @@
 /** Commands for the player: stop it, control it, change the volume, wait for it. */
-import { failed } from "../../core/errors.ts";
+import { wrongScript } from "../../core/errors.ts";
 import { delayMsMax } from "../../core/limits.ts";
 import { readAction, readVolume } from "../../core/playback.ts";
 import type { ScriptCommand } from "../command.ts";
@@ -37,9 +37,9 @@ export const playerCommands: readonly ScriptCommand[] = [
         (one) => one !== undefined,
       );
       if (others.length > 0)
-        throw failed("control: one place is enough, after the comma or as to= or seconds=");
+        throw wrongScript("control: one place is enough, after the comma or as to= or seconds=");
       const read = readAction(action, first);
-      if (read.kind === "error") throw failed(`control: ${read.message}`);
+      if (read.kind === "error") throw wrongScript(`control: ${read.message}`);
       await ports.control(read.action);
     },
   },
@@ -52,7 +52,7 @@ export const playerCommands: readonly ScriptCommand[] = [
     async run({ args: [text = ""] }, ports, signal) {
       const change = readVolume(text);
       if (change === undefined)
-        throw failed(`volume takes a number from 0 to 100, +5 or -5, not "${text.slice(0, 64)}"`);
+        throw wrongScript(`volume takes a number from 0 to 100, +5 or -5, not "${text.slice(0, 64)}"`);
       await ports.changeVolume(change, signal);
     },
   },
@@ -84,7 +84,7 @@ export const playerCommands: readonly ScriptCommand[] = [
 function delayMs(text: string): number {
   const ms = durationMs(text);
   if (ms === undefined || ms > delayMsMax)
-    throw failed(
+    throw wrongScript(
       `delay takes milliseconds from 0 to ${delayMsMax}, a time such as 1m30s, or media_ready, not "${text.slice(0, 64)}"`,
     );
   return ms;

@@ -1,5 +1,5 @@
 /** Commands for the playlist: many files, one after another. */
-import { failed, type ServiceError } from "../../core/errors.ts";
+import { type ServiceError, wrongScript } from "../../core/errors.ts";
 import { type Call, type PlaylistHow, readFlag, type ScriptCommand } from "../command.ts";
 import { fileOptions, howOf, slotOption } from "./launch-commands.ts";
 
@@ -104,7 +104,7 @@ export const playlistCommands: readonly ScriptCommand[] = [
     example: "**playlist.goto:3",
     async run({ args: [text = ""] }, { playlist }) {
       if (!/^[1-9]\d{0,5}$/.test(text))
-        throw failed(`playlist.goto takes the place of an item, from 1, not "${text.slice(0, 64)}"`);
+        throw wrongScript(`playlist.goto takes the place of an item, from 1, not "${text.slice(0, 64)}"`);
       await playlist.goTo(Number(text));
     },
   },
@@ -126,5 +126,5 @@ function playlistHow(call: Call): PlaylistHow {
 }
 
 function wrong(option: string, text: string, right: string): ServiceError {
-  return failed(`${option}= is ${right}, not "${text.slice(0, 64)}"`);
+  return wrongScript(`${option}= is ${right}, not "${text.slice(0, 64)}"`);
 }

@@ -1,5 +1,5 @@
 /** Commands that write to the log, send web requests and run programs. No shell reads their arguments. */
-import { failed } from "../../core/errors.ts";
+import { wrongScript } from "../../core/errors.ts";
 import { argvMax } from "../../core/limits.ts";
 import type { ScriptCommand } from "../command.ts";
 
@@ -52,7 +52,7 @@ export const programCommands: readonly ScriptCommand[] = [
     async run({ args, hasExpressions }, ports, signal) {
       // The text of a card must stay within the one argument that has its expression.
       if (args.length === 1 && hasExpressions)
-        throw failed("execute: with an expression, commas must separate program and arguments");
+        throw wrongScript("execute: with an expression, commas must separate program and arguments");
       await ports.execute(argvOf(args), signal);
     },
   },
@@ -63,7 +63,7 @@ function argvOf(args: readonly string[]): readonly string[] {
   const [first = "", ...others] = args;
   const argv = others.length === 0 ? wordsOf(first) : args;
   if (argv[0] === undefined || argv[0] === "" || argv.length > argvMax)
-    throw failed(`execute takes a program and at most ${argvMax - 1} arguments`);
+    throw wrongScript(`execute takes a program and at most ${argvMax - 1} arguments`);
   return argv;
 }
 
@@ -73,7 +73,7 @@ function wordsOf(line: string): readonly string[] {
   const piece = /(\s+)|'([^']*)'|"([^"]*)"|([^\s'"]+)|(['"])/g;
   let begun = false;
   for (const [, blank, single, double, plain, stray] of line.matchAll(piece)) {
-    if (stray !== undefined) throw failed(`execute: ${stray} opens a text that has no end`);
+    if (stray !== undefined) throw wrongScript(`execute: ${stray} opens a text that has no end`);
     if (blank !== undefined) {
       begun = false;
       continue;

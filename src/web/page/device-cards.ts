@@ -1,6 +1,7 @@
 /** The cards of the device itself: its health with advice, its disks and networks, restarts and updates, and its log. */
 import type { Calls } from "../../client/client.ts";
 import type { UpdateState } from "../../core/device-shapes.ts";
+import { filled } from "../../core/text.ts";
 import { button, el, listCard, named, openDialog, section, telling } from "./dom.ts";
 import { bytesOf, clockOf, dateOf, spanOf } from "./local-forms.ts";
 import { say } from "./page-texts.ts";
@@ -15,7 +16,10 @@ export function healthCard({ client }: Shared): PageCard {
   const refresh = async () => {
     const [{ checks }, facts] = await Promise.all([client.call("health"), client.call("device")]);
     const bad = checks.filter(({ ok }) => !ok);
-    const rows = bad.map(({ name, reason = "" }) => {
+    const rows = bad.map(({ name, faults = [], ...check }) => {
+      const { faults: texts } = say;
+      const translated = texts && faults.map((fault) => filled(texts[fault.code], fault)).join("; ");
+      const reason = translated ?? check.reason ?? "";
       // MQTT has this name in all languages, and its advice is in the reason.
       const [label, more] =
         name === "mqtt" ? ["MQTT", ""] : [say.device.checks[name], say.device.advice[name]];

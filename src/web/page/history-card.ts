@@ -51,9 +51,9 @@ export function historyCard({ client }: Shared): PageCard {
     });
     return el("button", { type: "button", class: "row", title: texts.playAgain, onclick }, what);
   };
-  const tappedRow = ({ time, text, data, success, error, script, ...entry }: Tapped) => {
+  const tappedRow = ({ time, text, data, success, script, ...entry }: Tapped) => {
     const name = meaningOf(script || text) || say.cardOf(entry.uid);
-    const facts = [dateOf(time), entry.uid, success ? "" : reasonOf(error ?? say.notStarted)];
+    const facts = [dateOf(time), entry.uid, success ? "" : reasonOf(entry)];
     const launch = () => client.call("launch", { text, uid: entry.uid, data });
     const filter =
       entry.uid === "" || uid !== ""

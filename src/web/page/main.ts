@@ -195,8 +195,7 @@ function hear(client: Client, { method, params }: Notification): void {
   }
   if (method === "playtime.warning") note(say.cards.timeLeft(params.minutesLeft));
   // A launch that the guard holds back has its own note.
-  if (method === "launch.finished" && !params.success && params.time !== guarded)
-    note(reasonOf(params.error ?? say.notStarted));
+  if (method === "launch.finished" && !params.success && params.time !== guarded) note(reasonOf(params));
 }
 
 function state(name: "" | "on" | "off", text: string): void {

@@ -40,10 +40,10 @@ const shownMax = 10;
 
 export function tapsCard({ client }: Shared): PageCard {
   const { card, show } = listCard(say.taps, say.noTaps);
-  const row = ({ time, text, uid, data, success, error, script }: LaunchEntry) => {
+  const row = ({ time, text, uid, data, success, script, ...entry }: LaunchEntry) => {
     const when = dateOf(time);
     const again = telling(() => client.call("launch", { text, uid, data }));
-    const outcome = success ? when : say.failedAt(when, reasonOf(error ?? say.notStarted));
+    const outcome = success ? when : say.failedAt(when, reasonOf(entry));
     const name = meaningOf(script || text) || say.cardOf(uid);
     const press = { type: "button", class: "row", title: say.again, onclick: again };
     return el("li", {}, el("button", press, el("span", {}, ...named(name, outcome, !success))));

@@ -29,19 +29,14 @@ export function speak(texts: ((numbers: Numbers) => PageTexts) | undefined, newL
   say = (texts ?? englishTexts)(inOwnForm);
 }
 
-/** By the start of the service's sentence. */
-const reasonStarts: readonly (readonly [string, keyof PageTexts["reasons"]])[] = [
-  ["the tag is blank", "blank"],
-  ["the tag is not formatted", "unformatted"],
-  ["the message on the tag is cut short", "cutShort"],
-  ["the message on the tag is neither", "otherKind"],
-  ["the tag keeps its memory locked", "locked"],
-  ["the tag's memory could not be read", "unreadable"],
-  ["there is no text on this token", "noMeaning"],
-];
-
-/** A known reason in short words, or the service's sentence. */
-export function reasonOf(sentence: string): string {
-  const [, known] = reasonStarts.find(([start]) => sentence.startsWith(start)) ?? [];
-  return known === undefined ? sentence : say.reasons[known];
+/** The reason of a failed launch in short words, or the service's sentence. */
+export function reasonOf({
+  reason = "",
+  error,
+}: {
+  readonly reason?: string;
+  readonly error?: string;
+}): string {
+  const known = Object.entries(say.reasons).find(([code]) => code === reason);
+  return known?.[1] ?? error ?? say.notStarted;
 }

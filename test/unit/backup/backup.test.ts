@@ -50,7 +50,7 @@ async function device(name?: string): Promise<Device> {
     store.mappings.add(mapping(`04${name}`), 1000);
     const row = { type: "NTAG", uid: "04", text: name, data: "", readerId: "r", script: "" };
     const id = store.history.open({ ...row, timeMs: 2000 });
-    store.history.finish(id, "it is broken");
+    store.history.finish(id, { error: "it is broken", reason: "failed" });
     store.positions.save(join(dataFolder, "media", `${name}.mp3`), {
       positionMs: 5,
       durationMs: 9,
@@ -302,7 +302,9 @@ test("strangers fill the history with texts that are longer in a backup, and no 
   const text = "\u0000".padEnd(scriptBytesMax, "\u0001");
   const row = { type: "", uid: "", data: "", readerId: "" };
   for (let at = 0; at < 400; at++)
-    store.history.finish(store.history.open({ ...row, timeMs: at, text, script: text }), "it is broken");
+    store.history.finish(store.history.open({ ...row, timeMs: at, text, script: text }), {
+      error: "it is broken",
+    });
   store.close();
   await backUp(full);
   const { counts } = await restoreOffline(fileIn(full), await device(), options);
@@ -314,7 +316,7 @@ test("an earlier version stored a long reason of a failed launch, and no backup 
   const [old, fresh] = [await device("anna"), await device()];
   const store = openStore(old.dataFolder);
   const row = { type: "", uid: "", data: "", readerId: "", script: "x", text: "x" };
-  store.history.finish(store.history.open({ ...row, timeMs: 1 }), "y".repeat(256 * 1024));
+  store.history.finish(store.history.open({ ...row, timeMs: 1 }), { error: "y".repeat(256 * 1024) });
   store.close();
   await restoreOffline(await backUp(old), fresh, options);
   const { history } = await stateOf(fresh);

@@ -33,7 +33,12 @@ function scene(readerId = "file-1") {
         ...{ status: "degraded", readers: { connected: 1, configured: 1 }, uptime: 5 },
         checks: [
           { name: "disk", ok: true },
-          { name: "media", ok: false, reason: "no media are at /secret" },
+          {
+            name: "media",
+            ok: false,
+            reason: "no media are at /secret",
+            faults: [{ code: "media-missing", of: "owner", subject: "/secret" }],
+          },
         ],
       }),
       device: async () => ({
@@ -103,11 +108,12 @@ test("a tap without media ends with its launch, and a failed launch has no time"
   state.nowMs += 20;
   bus.emit("launch.finished", { ...launch, success: true });
   await tap({ ...token, uid: "04bb" });
-  bus.emit("launch.finished", { ...launch, uid: "04bb", success: false, error: "no" });
+  bus.emit("launch.finished", { ...launch, uid: "04bb", success: false, error: "no", reason: "busy" });
   expect(await shownAs("tapdeck_tap_duration_seconds_sum")).toBe("0.02");
   expect(await shownAs("tapdeck_tap_duration_seconds_count")).toBe("1");
   expect(await shownAs('tapdeck_launches_total{outcome="success"}')).toBe("1");
   expect(await shownAs('tapdeck_launches_total{outcome="failure"}')).toBe("1");
+  expect(await shownAs('tapdeck_failed_launches_total{reason="busy"}')).toBe("1");
   expect(await shownAs('tapdeck_taps_total{reader="file-1"}')).toBe("2");
 });
 
@@ -141,6 +147,7 @@ test("states are shown without paths, reasons, UIDs and texts", async () => {
   await tap();
   bus.emit("launch.finished", { ...launch, success: false, error: "Secret Game.sfc is missing" });
   expect(await shownAs('tapdeck_fault{check="media"}')).toBe("1");
+  expect(await shownAs('tapdeck_faults{code="media-missing"}')).toBe("1");
   expect(await shownAs('tapdeck_fault{check="disk"}')).toBe("0");
   expect(await shownAs('tapdeck_disk_free_bytes{disk="data"}')).toBe("5");
   expect(await shownAs('tapdeck_disk_free_bytes{disk="media1"}')).toBe("6");

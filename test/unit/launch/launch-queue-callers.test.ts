@@ -197,12 +197,16 @@ test("media on a stick that was removed stops with the reason, and media beside 
   await using deck = await waitingDeck();
   await deck.files("SNES/a.sleep");
   expect(await deck.tapAndWait("SNES/a.sleep")).toBe(true);
-  deck.launchQueue.stopMediaIn(`${deck.folder}/SN`, "its stick is gone");
+  deck.launchQueue.stopMediaIn(`${deck.folder}/SN`);
   await Bun.sleep(0);
   expect(deck.launchQueue.activeMedia()?.mediaName).toBe("a");
-  deck.launchQueue.stopMediaIn(`${deck.folder}/SNES`, "its stick is gone");
+  deck.launchQueue.stopMediaIn(`${deck.folder}/SNES`);
   await eventually(() => deck.count("media.stopped") === 1);
-  expect(deck.heard.at(-1)?.payload).toMatchObject({ mediaName: "a", why: "its stick is gone" });
+  expect(deck.heard.at(-1)?.payload).toMatchObject({
+    mediaName: "a",
+    why: "the USB stick SNES was removed",
+    stick: "SNES",
+  });
   expect(deck.launchQueue.cardOfMedia()).toBeUndefined();
 });
 

@@ -5,7 +5,6 @@ import { ServiceError } from "../../../src/core/errors.ts";
 import { faultOf } from "../../../src/core/faults.ts";
 import { findMediaFile } from "../../../src/launch/media-file.ts";
 import { createMediaLookup } from "../../../src/launch/ports/media-lookup.ts";
-import { noTextSentence } from "../../../src/launch/run-context.ts";
 import { render } from "../../../src/screen/draw-job.ts";
 import {
   noticeOf,
@@ -14,12 +13,11 @@ import {
   playlistOf,
   type ScreenFacts,
   startingOf,
-  stopNoticeOf,
+  stickGone,
 } from "../../../src/screen/picture.ts";
 import { escapeXml, fitText, plainText } from "../../../src/screen/screen-lines.ts";
 import { marginShare, screenSvg } from "../../../src/screen/status-template.ts";
 import { english } from "../../../src/screen/texts.ts";
-import { stopPlayersOn } from "../../../src/services/follow-media.ts";
 
 const base = "http://192.168.178.142:7497";
 const long = "Wild Magnificent Adventures of WWWWWWWWWWWWWWWWWWWW and of the Mammoths ".repeat(20);
@@ -162,11 +160,6 @@ test("a player has the screen, then pairing, the end of play time, what went wro
 });
 
 test("the launcher's own refusals become the states of the screen", async () => {
-  const sentence = (promise: Promise<unknown>) =>
-    promise.then(
-      () => "",
-      (error) => (error instanceof ServiceError ? error.message : ""),
-    );
   const folders = { roots: ["/no/such/roms"], own: [], systems: [] };
   const port = createMediaLookup(
     {
@@ -177,44 +170,36 @@ test("the launcher's own refusals become the states of the screen", async () => 
     () => folders,
   );
   const missing = [
-    await sentence(
+    await refusalOf(
       findMediaFile("SNES/Zelda.sfc", { ...folders, closed: { folders: [], files: [], open: "" } }, []),
     ),
-    await sentence(port.title({ system: "SNES", title: "Zelda", tags: [] })),
-    await sentence(port.search({ pattern: "zel*" })),
+    await refusalOf(port.title({ system: "SNES", title: "Zelda", tags: [] })),
+    await refusalOf(port.search({ pattern: "zel*" })),
   ];
-  for (const error of missing)
-    expect([error, noticeOf({ text: "SNES/Zelda.sfc", hasScript: true, error })]).toEqual([
-      error,
-      { kind: "not-found", name: "Zelda" },
-    ]);
-  for (const problem of [undefined, "blank", "unformatted"] as const)
-    expect(noticeOf({ text: "", hasScript: false, error: noTextSentence(problem) })).toEqual({
-      kind: "empty",
-    });
-  expect(noticeOf({ text: "", hasScript: false, error: noTextSentence("locked") })?.kind).toBe("failed");
-  expect(noticeOf({ text: "x", hasScript: true, error: "another card took over" })).toBeUndefined();
+  for (const { reason = "failed" } of missing)
+    expect(noticeOf({ text: "SNES/Zelda.sfc", reason })).toEqual({ kind: "not-found", name: "Zelda" });
+  for (const reason of ["blank", "unformatted", "no-text"] as const)
+    expect(noticeOf({ text: "", error: "any words", reason })).toEqual({ kind: "empty" });
+  for (const reason of ["stopped", "taken-over"] as const)
+    expect(noticeOf({ text: "x", error: "any words", reason })).toBeUndefined();
+  expect(noticeOf({ text: "", error: "it is locked", reason: "locked" })).toEqual({
+    kind: "failed",
+    reason: "it is locked",
+  });
 });
 
 test("a USB stick that is away, or that was pulled out, is shown by its name", async () => {
   const folders = { roots: [], own: [], removable: ["/media/usb"] };
-  const said: unknown = await findMediaFile("/media/usb/MY GAMES/SNES/x.sfc", folders, []).catch(
-    (error: unknown) => error,
+  const { reason = "failed", subject = "" } = await refusalOf(
+    findMediaFile("/media/usb/MY GAMES/SNES/x.sfc", folders, []),
   );
-  const error = said instanceof ServiceError ? said.message : "";
-  expect(noticeOf({ text: "x", hasScript: true, error })).toEqual({ kind: "stick-away", name: "MY GAMES" });
-  const stops: string[] = [];
-  stopPlayersOn({ stopMediaIn: (_, why) => stops.push(why) }, ["/media/usb/GAMES"]);
-  expect(stopNoticeOf(stops[0] ?? "")).toEqual({ kind: "stick-gone", name: "GAMES" });
-  expect(stopNoticeOf("its card was taken off")).toBeUndefined();
+  expect(noticeOf({ text: "x", reason, subject })).toEqual({ kind: "stick-away", name: "MY GAMES" });
+  expect(stickGone("GAMES")).toEqual({ kind: "stick-gone", name: "GAMES" });
 });
 
 test("of a script or an address nothing is shown, for it may hold a secret", () => {
   for (const text of ["**http.get:http://lamp/?key=secret", "smb://me:secret@nas/x"])
-    expect(noticeOf({ text, hasScript: true, error: "there is no file x" })).toEqual({
-      kind: "not-found",
-      name: "",
-    });
+    expect(noticeOf({ text, reason: "media-not-found" })).toEqual({ kind: "not-found", name: "" });
 });
 
 interface Area {
@@ -241,4 +226,11 @@ function colorsIn(pixels: Uint8Array, area: Area, width: number): Set<number> {
   for (let y = area.y; y < area.y + area.height; y++)
     for (let x = area.x; x < area.x + area.width; x++) colors.add(view.getUint32((y * width + x) * 4));
   return colors;
+}
+
+/** The refusal of a promise that must not resolve. */
+async function refusalOf(promise: Promise<unknown>): Promise<ServiceError> {
+  const error: unknown = await promise.catch((thrown: unknown) => thrown);
+  if (!(error instanceof ServiceError)) throw new Error("it was not refused", { cause: error });
+  return error;
 }

@@ -101,9 +101,7 @@ async function makeScreen(
 test("a card that is empty says so for a while, and then the screen is ready again", async () => {
   const { bus, clock, shows } = await makeScreen();
   await shows("Tap a card");
-  bus.emit("running", { ...launch, type: "", data: "", script: "" });
-  const error = "the tag is blank: there is no text on it yet, and no mapping for it";
-  bus.emit("launch.finished", { ...launch, success: false, error });
+  bus.emit("launch.finished", { ...launch, success: false, error: "any words", reason: "blank" });
   clock.advance(200);
   await shows("empty");
   clock.advance(8000);
@@ -196,8 +194,8 @@ test("a USB stick that was pulled out during play is reported by its name for a 
   bus.emit("media.started", media);
   clock.advance(2000);
   await shows("Mario");
-  const why = "the USB stick GAMES was removed";
-  bus.emit("media.stopped", { ...media, elapsed: 3, exitCode: null, reason: "stopped", why });
+  const stick = { why: "any words", stick: "GAMES" };
+  bus.emit("media.stopped", { ...media, elapsed: 3, exitCode: null, reason: "stopped", ...stick });
   clock.advance(200);
   await shows("GAMES");
   clock.advance(8000);

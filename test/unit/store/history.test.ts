@@ -48,7 +48,7 @@ test("a start is not synced, because its player reads the disk then", () => {
   history.beside(() => {});
   history.flush();
   expect(synced).toEqual([]);
-  history.finish(id, "no such file");
+  history.finish(id, { error: "no such file" });
   history.flush();
   expect(synced).toEqual([{ isOpen: false, rows: [{ id: 1, success: 0 }] }]);
 });

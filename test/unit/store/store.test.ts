@@ -68,9 +68,16 @@ test("a launch that went well is listed as it was, with its time in RFC 3339", a
 
 test("a launch that failed has its reason, and what it did not have is absent", async () => {
   const { history } = open(await newFolder());
-  history.finish(history.open({ ...row("a"), readerId: "", script: "" }), "no such file");
+  history.finish(history.open({ ...row("a"), readerId: "", script: "" }), {
+    ...{ error: "no such file", reason: "media-not-found" },
+  });
   const [entry] = history.list({ limit: 10 });
-  expect(entry).toMatchObject({ success: false, state: "failed", error: "no such file" });
+  expect(entry).toMatchObject({
+    success: false,
+    state: "failed",
+    error: "no such file",
+    reason: "media-not-found",
+  });
   expect(entry).not.toHaveProperty("readerId");
   expect(entry).not.toHaveProperty("script");
 });
@@ -98,7 +105,7 @@ test("a page of long texts is shorter than was asked for, and the next begins wh
   const { history } = open(await newFolder());
   const long = "x".repeat(historyPageCharsMax / 16);
   for (let index = 0; index < 40; index++) history.open({ ...row(`${index}`, index), uid: long, data: long });
-  history.finish(history.open(row("40", 40)), "x".repeat(historyPageCharsMax + 1));
+  history.finish(history.open(row("40", 40)), { error: "x".repeat(historyPageCharsMax + 1) });
   const seen: string[][] = [];
   for (let beforeMs = timeMs + 41; beforeMs > timeMs; ) {
     const page = history.list({ limit: 1000, beforeMs });
@@ -112,7 +119,7 @@ test("a page of long texts is shorter than was asked for, and the next begins wh
 test("launches that end in another order than they began keep their own ends", async () => {
   const { history } = open(await newFolder());
   const [a, b] = [history.open(row("a")), history.open(row("b"))];
-  history.finish(b, "b failed");
+  history.finish(b, { error: "b failed" });
   history.finish(a);
   expect(history.list({ limit: 2 })).toMatchObject([
     { text: "b", error: "b failed" },

@@ -2,6 +2,7 @@
  * The page in English. It is the table of the texts: every other language is a value of `PageTexts`, so a missing text does not
  * compile.
  */
+import type { FaultTexts, LaunchReason } from "../../../core/faults.ts";
 export const englishTexts = ({ number, counted, moment }: Numbers) => ({
   language: "Language",
 
@@ -114,12 +115,14 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
   reasons: {
     blank: "This card is empty.",
     unformatted: "This card is empty, and not formatted yet. Writing formats it.",
-    cutShort: "The text on this card is cut short. Write it again.",
-    otherKind: "This card holds data of another kind.",
+    "half-written": "The text on this card is cut short. Write it again.",
+    "other-message": "This card holds data of another kind.",
     locked: "This card is locked.",
     unreadable: "This card could not be read. Put it on again.",
-    noMeaning: "This card has no meaning yet.",
-  },
+    "no-text": "This card has no meaning yet.",
+    "pairing-card": "This card pairs a phone. Tap the phone on it.",
+    "taken-over": "Something else was started.",
+  } satisfies Partial<Record<LaunchReason, string>>,
 
   // Phones.
   phones: "Phones",
@@ -436,4 +439,8 @@ type Shape<T> = T extends (...given: infer Given) => string
     ? string
     : { readonly [Name in keyof T]: Shape<T[Name]> };
 
-export type PageTexts = Shape<ReturnType<typeof englishTexts>>;
+/** Without `faults` the sentences of the service are shown, which are English. */
+export type PageTexts = Shape<ReturnType<typeof englishTexts>> & { readonly faults?: FaultTexts };
+
+/** The texts of faults and of failed launches, by their codes. */
+export type FaultedTexts = Required<Pick<PageTexts, "reasons" | "faults">>;

@@ -1,5 +1,6 @@
 /** The page in French, with the formal address. */
 import type { Numbers, PageTexts } from "./english.ts";
+import { frenchFaults } from "./french-faults.ts";
 
 export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
   language: "Langue",
@@ -105,15 +106,7 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
   tokenHere: (name) => `Posée dessus : ${name}`,
   emptyCard: (uid) => `Carte vide ${uid}`,
 
-  reasons: {
-    blank: "Cette carte est vide.",
-    unformatted: "Cette carte est vide et pas encore formatée. L’écriture la formate.",
-    cutShort: "Le texte de cette carte est incomplet. Écrivez-la à nouveau.",
-    otherKind: "Cette carte contient des données d’un autre type.",
-    locked: "Cette carte est verrouillée.",
-    unreadable: "Cette carte n’a pas pu être lue. Posez-la à nouveau.",
-    noMeaning: "Cette carte n’a pas encore de fonction.",
-  },
+  ...frenchFaults,
 
   phones: "Téléphones",
   noPhones: "Aucun téléphone n’est encore associé.",

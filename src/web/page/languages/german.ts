@@ -1,5 +1,6 @@
 /** The page in German, with the formal address. */
 import type { Numbers, PageTexts } from "./english.ts";
+import { germanFaults } from "./german-faults.ts";
 
 export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
   language: "Sprache",
@@ -101,15 +102,7 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
   tokenHere: (name) => `Liegt darauf: ${name}`,
   emptyCard: (uid) => `Leere Karte ${uid}`,
 
-  reasons: {
-    blank: "Diese Karte ist leer.",
-    unformatted: "Diese Karte ist leer und noch nicht formatiert. Beim Schreiben wird sie formatiert.",
-    cutShort: "Der Text auf dieser Karte ist unvollständig. Beschreiben Sie sie neu.",
-    otherKind: "Auf dieser Karte sind Daten anderer Art.",
-    locked: "Diese Karte ist gesperrt.",
-    unreadable: "Diese Karte war nicht lesbar. Legen Sie sie noch einmal auf.",
-    noMeaning: "Diese Karte hat noch keine Bedeutung.",
-  },
+  ...germanFaults,
 
   phones: "Handys",
   noPhones: "Es ist noch kein Handy gekoppelt.",

@@ -1,5 +1,6 @@
 /** The page in Japanese, in the polite form. */
 import type { Numbers, PageTexts } from "./english.ts";
+import { japaneseFaults } from "./japanese-faults.ts";
 
 export const japanese = ({ number, moment }: Numbers): PageTexts => ({
   language: "言語",
@@ -99,15 +100,7 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
   tokenHere: (name) => `置かれているカード：${name}`,
   emptyCard: (uid) => `空のカード ${uid}`,
 
-  reasons: {
-    blank: "このカードは空です。",
-    unformatted: "このカードは空で、まだフォーマットされていません。書き込むとフォーマットされます。",
-    cutShort: "このカードのテキストは途中で切れています。もう一度書き込んでください。",
-    otherKind: "このカードには別の種類のデータが入っています。",
-    locked: "このカードはロックされています。",
-    unreadable: "このカードを読み取れませんでした。もう一度置いてください。",
-    noMeaning: "このカードにはまだ内容がありません。",
-  },
+  ...japaneseFaults,
 
   phones: "スマートフォン",
   noPhones: "ペアリングされたスマートフォンはまだありません。",

@@ -1,5 +1,6 @@
 /** The page in Portuguese. */
 import type { Numbers, PageTexts } from "./english.ts";
+import { portugueseFaults } from "./portuguese-faults.ts";
 
 export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => ({
   language: "Idioma",
@@ -103,15 +104,7 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
   tokenHere: (name) => `Agora aqui: ${name}`,
   emptyCard: (uid) => `Cartão vazio ${uid}`,
 
-  reasons: {
-    blank: "Este cartão está vazio.",
-    unformatted: "Este cartão está vazio e ainda não formatado. A gravação o formata.",
-    cutShort: "O texto deste cartão está incompleto. Grave-o de novo.",
-    otherKind: "Este cartão contém dados de outro tipo.",
-    locked: "Este cartão está bloqueado.",
-    unreadable: "Não foi possível ler este cartão. Coloque-o de novo.",
-    noMeaning: "Este cartão ainda não tem função.",
-  },
+  ...portugueseFaults,
 
   phones: "Telefones",
   noPhones: "Nenhum telefone está pareado ainda.",

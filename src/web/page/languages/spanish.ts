@@ -1,5 +1,6 @@
 /** The page in Spanish, with the formal address. */
 import type { Numbers, PageTexts } from "./english.ts";
+import { spanishFaults } from "./spanish-faults.ts";
 
 export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
   language: "Idioma",
@@ -103,15 +104,7 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
   tokenHere: (name) => `Encima ahora: ${name}`,
   emptyCard: (uid) => `Tarjeta vacía ${uid}`,
 
-  reasons: {
-    blank: "Esta tarjeta está vacía.",
-    unformatted: "Esta tarjeta está vacía y aún sin formato. Al escribirla se le da formato.",
-    cutShort: "El texto de esta tarjeta está incompleto. Escríbala de nuevo.",
-    otherKind: "Esta tarjeta contiene datos de otro tipo.",
-    locked: "Esta tarjeta está bloqueada.",
-    unreadable: "No se ha podido leer esta tarjeta. Colóquela de nuevo.",
-    noMeaning: "Esta tarjeta todavía no tiene función.",
-  },
+  ...spanishFaults,
 
   phones: "Teléfonos",
   noPhones: "Todavía no hay ningún teléfono vinculado.",

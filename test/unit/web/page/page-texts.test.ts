@@ -1,8 +1,8 @@
 /** The page's texts in every language: complete, filled and translated. */
 import { expect, test } from "bun:test";
 import { describeSettings } from "../../../../src/config/settings-table.ts";
+import { englishFaults, faultCodes } from "../../../../src/core/faults.ts";
 import { tagProblems } from "../../../../src/core/shapes.ts";
-import { noTextSentence } from "../../../../src/launch/run-context.ts";
 import { sinceText } from "../../../../src/web/page/local-forms.ts";
 import { languages } from "../../../../src/web/page/page-language.ts";
 import { reasonOf, say, speak } from "../../../../src/web/page/page-texts.ts";
@@ -16,7 +16,13 @@ const equal: Readonly<Record<string, readonly string[]>> = {
   ja: ["device.wifi"],
 };
 /** Texts without a word that a language could change, and the ones that are empty in English. */
-const wordless = new Set(["failedAt", "state.playing", "cards.fields.uid"]);
+const wordless = new Set([
+  ...["failedAt", "state.playing", "cards.fields.uid"],
+  ...faultCodes
+    .filter((code) => /^\W*(\{\w+\}\W*)+$/.test(englishFaults[code]))
+    .map((code) => `faults.${code}`),
+]);
+const factsIn = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(String).sort();
 
 /** Each text by its path; a function gives its arity and a sentence that it makes. */
 function textsOf(value: unknown, path = ""): readonly (readonly [string, string])[] {
@@ -67,15 +73,21 @@ for (const [code, { name, load }] of Object.entries(languages)) {
     speak(await load(), code);
     const texts = textsOf(say);
     expect(sinceText(new Date().toISOString())).not.toBe("this minute");
-    for (const problem of [undefined, ...tagProblems]) {
-      const sentence = noTextSentence(problem);
-      expect(reasonOf(sentence)).not.toBe(sentence);
+    for (const reason of ["no-text", ...tagProblems]) {
+      expect(reasonOf({ reason, error: "a sentence" })).not.toBe("a sentence");
+      expect(Object.keys(say.reasons)).toContain(reason);
     }
+    expect(reasonOf({ reason: "a later code", error: "a sentence" })).toBe("a sentence");
+    for (const code of faultCodes)
+      expect([code, factsIn(say.faults?.[code] ?? "")]).toEqual([code, factsIn(englishFaults[code])]);
     speak(undefined, "en");
-    expect(texts.map(([path]) => path)).toEqual(english.map(([path]) => path));
+    // English has the sentences of the service for them.
+    expect(texts.map(([path]) => path).filter((path) => !path.startsWith("faults."))).toEqual(
+      english.map(([path]) => path),
+    );
     const given = texts.filter(([path]) => !wordless.has(baseOf(path)));
     expect(given.filter(([, text]) => text.trim() === "")).toEqual([]);
-    const byPath = new Map(english);
+    const byPath = new Map([...english, ...textsOf(englishFaults, "faults")]);
     const same = given.filter(([path, text]) => text === byPath.get(path)).map(([path]) => path);
     expect(same).toEqual([...(equal[code] ?? [])]);
   });
