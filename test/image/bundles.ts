@@ -32,11 +32,13 @@ export interface Updates extends AsyncDisposable {
   makeStartless(name: string, version: string, rootBytes: number, more?: Foreign): Promise<void>;
 }
 
-/** What a system does wrong after its start. */
+/** A difference of the system from the image's own. */
 interface Failure {
   readonly script?: string;
   /** The service ends at once; the commands of the same program work. */
   readonly deadService?: true;
+  /** Sentences of the service and others in their place, of the same length, because they are exchanged in the program. */
+  readonly reworded?: ReadonlyMap<string, string>;
 }
 
 /** What may be wrong with an update. */
@@ -112,6 +114,12 @@ async function makeSystem(path: string, folder: string, system: System): Promise
     await Bun.write(join(folder, "script"), system.script);
     files.push(`etc/init.d/S91hang f 0755 0 0 cat ${join(folder, "script")}`);
   }
+  if (system.reworded !== undefined) {
+    left.push(program);
+    const reworded = join(folder, "reworded");
+    await Bun.write(reworded, await withOtherWords(join(imageFolder, "root", program), system.reworded));
+    files.push(`${program} f 0755 0 0 cat ${reworded}`);
+  }
   if (system.deadService) {
     left.push(program);
     await Bun.write(join(folder, "service"), deadService);
@@ -127,4 +135,15 @@ async function makeSystem(path: string, folder: string, system: System): Promise
     // The words after this one are omitted.
     ...["-e", ...left],
   ]);
+}
+
+async function withOtherWords(path: string, words: ReadonlyMap<string, string>): Promise<Uint8Array> {
+  const bytes = Buffer.from(await Bun.file(path).bytes());
+  for (const [old, other] of words) {
+    if (Buffer.byteLength(old) !== Buffer.byteLength(other)) throw new Error(`${other} has another length`);
+    let at = bytes.indexOf(old);
+    if (at < 0) throw new Error(`the program does not say ${old}`);
+    for (; at >= 0; at = bytes.indexOf(old, at)) bytes.write(other, at);
+  }
+  return bytes;
 }

@@ -14,7 +14,7 @@ import { lostSigner, serveUpdates, type Updates, version } from "./bundles.ts";
 import { type Card, makeCard } from "./card.ts";
 import { print, seconds } from "./figures.ts";
 import { dataFrom } from "./owned.ts";
-import { patienceMs } from "./until.ts";
+import { patienceMs, until } from "./until.ts";
 
 const meta = readMeta();
 const slotBytes = meta.slotMib * 2 ** 20;
@@ -27,6 +27,20 @@ echo 0 >/proc/sys/kernel/panic
 echo c >/proc/sysrq-trigger
 `;
 
+/** The new system says the same faults in other words, so only their codes and subjects tell that they stood before. */
+const reworded = new Map([
+  ['"{subject}: {why}"', '"{why}; {subject}"'],
+  ["no media are at {subject}", "no films are at {subject}"],
+  ["no broker answers at {subject}", "no server answers at {subject}"],
+]);
+/** Faults of the board, of its owner and of others. */
+const faulty = [
+  '[readers]\\nconnect = ["pn532-uart:/dev/ttyS9"]',
+  '[systems]\\nroot_folders = ["/data/no-drive"]',
+  '[mqtt]\\nurl = "mqtt://127.0.0.1:1884"',
+].join("\\n");
+const reader = "/dev/ttyS9";
+
 const refusedRootBytes = 64 * 1024;
 let stranger: string;
 let updates: Updates;
@@ -35,7 +49,7 @@ let board: Board;
 
 beforeAll(async () => {
   updates = await serveUpdates();
-  await updates.make("good", "0.1.2");
+  await updates.make("good", "0.1.2", { reworded });
   await updates.make("hangs", "0.1.1", { script: hang });
   await updates.makeStartless("small", "0.1.1", smallRootBytes);
   stranger = await mkdtemp(join(tmpdir(), "tapdeck-stranger-"));
@@ -148,11 +162,19 @@ test(
 );
 
 test(
-  "an update that the API begins is tried, kept after a healthy minute, and starts from then on",
+  "an update that the API begins is tried, kept after a healthy minute although it words standing faults otherwise, and starts from then on",
   async () => {
     // The leftovers of the tests before.
     board.restarted();
     await board.pong();
+    const config = "/data/config/tapdeck/config.toml";
+    await board.shell(`printf '${faulty}\\n' >${config}; chown tapdeck ${config}; sync`);
+    const standing = await faultsOf(board, "broker-absent");
+    expect(standing.map(({ code, of, subject }) => [code, of, subject])).toEqual([
+      ["reader-failed", "system", reader],
+      ["media-missing", "owner", "/data/no-drive"],
+      ["broker-absent", "others", "127.0.0.1"],
+    ]);
     const tries = board.console().split("Tapdeck: starting slot b").length;
     await board.shell(`tapdeck call device.update '{"url":"${updates.address("good")}"}' </dev/null`);
     await board.said("Tapdeck: starting slot b", tries);
@@ -165,6 +187,12 @@ test(
       "slot b: 0.1.2, runs, is kept",
       "last: 0.1.2 was tried and kept",
     ]);
+    const client = await board.client();
+    const { checks } = await client.call("health");
+    client.close();
+    const sentences = checks.map(({ reason = "" }) => reason).join("\n");
+    for (const words of ["no films are at /data/no-drive", "no server answers at", `; ${reader}`])
+      expect(sentences).toContain(words);
     // Of the updates that the power cut ended, that hung, and that works; the bundle itself is gone.
     const left = await board.shell(
       "cd /data/tapdeck && ls -1 backups/before-* update.bundle /data/state/update.fetched 2>/dev/null || true",
@@ -222,3 +250,18 @@ test.if(process.env.THOROUGH === "1")(
   },
   4 * patienceMs,
 );
+
+/** The faults of the board once one has this code. The fault of the update before, which a restart ends, is left out. */
+async function faultsOf(board: Board, code: string) {
+  const client = await board.client();
+  try {
+    return await until(`a fault ${code}`, async () => {
+      const { checks } = await client.call("health");
+      const all = checks.flatMap(({ faults = [] }) => faults);
+      const own = all.filter((one) => !["update-not-kept", "machine-reset"].includes(one.code));
+      return own.some((one) => one.code === code) ? own : undefined;
+    });
+  } finally {
+    client.close();
+  }
+}
