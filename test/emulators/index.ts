@@ -5,6 +5,7 @@ import { createPn532Uart } from "../../drivers/pn532-uart.ts";
 import { ccidOut } from "../../drivers/protocol/ccid.ts";
 import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";
 import { tagCommands, wrapMessage } from "../../drivers/protocol/type2-tag.ts";
+import type { FaultCode } from "../../src/core/faults.ts";
 import { toHex } from "../../src/core/hex.ts";
 import type { Sighting } from "../../src/core/token.ts";
 import type { Driver, ReaderSession } from "../../src/readers/driver.ts";
@@ -50,6 +51,8 @@ export interface EmulatedReader {
 export interface FoundDevice {
   /** Ids that only a reader has. */
   readonly isCertain: boolean;
+  /** The fault while it cannot be opened and no other reader is connected. */
+  readonly fault: FaultCode;
   /** From now on it is there and cannot be opened. */
   deafen(): void | Promise<void>;
   /** It can be opened again, without a new plugging. */
@@ -116,7 +119,7 @@ function pn532OnPty(): EmulatedReader {
   return {
     path: device.path,
     driver: createPn532Uart(list),
-    found: { isCertain: false, deafen: device.kill, heal: device.revive },
+    found: { isCertain: false, fault: "reader-silent", deafen: device.kill, heal: device.revive },
     expected: sightingOfNtag,
     lay: (_session, { uid, text }) =>
       device.put(createType2Tag("ntag215", { uid: Uint8Array.fromHex(uid), text })),
@@ -212,6 +215,7 @@ function acr122uOnBus(): EmulatedReader {
     path: socket.path,
     found: {
       isCertain: true,
+      fault: "reader-failed",
       async deafen() {
         const device = (await usbBus.list()).find(({ path }) => path === socket.path);
         if (device !== undefined) other = await usbBus.open(device);

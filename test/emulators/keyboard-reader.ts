@@ -18,6 +18,7 @@ export function keyboardReader(): EmulatedReader {
     path: `${id}?layout=de`,
     found: {
       isCertain: true,
+      fault: "reader-failed",
       async deafen() {
         other = await cable.open("/dev/input/event7", [id]);
       },

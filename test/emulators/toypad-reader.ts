@@ -39,6 +39,7 @@ export function toypadReader(): EmulatedReader {
     driver: createToypad(cable.open, list),
     found: {
       isCertain: true,
+      fault: "reader-failed",
       deafen: () => {
         isDeaf = true;
       },
