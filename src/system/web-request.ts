@@ -7,14 +7,7 @@ import { isIP } from "node:net";
 import { failed, ServiceError } from "../core/errors.ts";
 import { webAddressesMax, webRedirectsMax, webRequestMsMax } from "../core/limits.ts";
 import { isOwnAddress, type Reach, reachOf } from "./addresses.ts";
-import {
-  exchange,
-  type HttpExchange,
-  openBody,
-  portOf,
-  type ResponseHead,
-  type WebBody,
-} from "./http-exchange.ts";
+import { dropBody, type HttpExchange, openBody, portOf, type WebBody } from "./http-exchange.ts";
 
 /** The addresses of a host name, in the order in which the client tries them. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
@@ -32,11 +25,9 @@ interface WebClientParts {
   readonly msMax?: number;
 }
 
-interface WebRequest extends Pick<HttpExchange, "method" | "content"> {
+interface WebRequest extends Omit<HttpExchange, "url" | "address"> {
   readonly url: string;
 }
-
-type Send<Head> = (request: HttpExchange, signal: AbortSignal) => Promise<Head>;
 
 export function createWebClient({
   listed,
@@ -57,13 +48,13 @@ export function createWebClient({
     for (const address of addresses) checkAddress(url, address, patterns, ownPorts(), entry);
     return addresses.slice(0, webAddressesMax);
   };
-  const once = async <Head>(url: URL, request: WebRequest, signal: AbortSignal, send: Send<Head>) => {
+  const once = async (url: URL, request: WebRequest, signal: AbortSignal) => {
     let fault: unknown;
     const addresses = await abortable(allowedAddresses(url), signal);
     for (const address of addresses) {
       signal.throwIfAborted();
       try {
-        return await send({ ...request, url, address }, signal);
+        return await openBody({ ...request, url, address }, signal);
       } catch (error) {
         fault = error;
         // A server that accepted the connection may have done the request. The next address is tried only if the server was
@@ -73,23 +64,21 @@ export function createWebClient({
     }
     throw fault;
   };
-  const follow = async <Head extends ResponseHead & Partial<Pick<WebBody, "close">>>(
-    first: WebRequest,
-    signal: AbortSignal,
-    send: Send<Head>,
-  ): Promise<Head> => {
+  const follow = async (first: WebRequest, signal: AbortSignal): Promise<WebBody> => {
     let request = first;
     let url = urlOf(first.url);
     for (let redirects = 0; redirects <= webRedirectsMax; redirects++) {
-      const head = await once(url, request, signal, send);
-      const { status, location } = head;
-      if (status >= 200 && status < 300) return head;
-      head.close?.();
+      const body = await once(url, request, signal);
+      const { status } = body;
+      if (status >= 200 && status < 300) return body;
+      body.close();
+      const location = body.fields.get("location");
       if (status < 300 || status >= 400 || location === undefined)
         throw failed(`${url.host} answered with the code ${status}`);
       url = urlOf(location, url);
       // 307 and 308 keep the method (RFC 9110, 15.4.8 and 15.4.9); clients follow the others with GET.
-      if (status !== 307 && status !== 308) request = { method: "GET", url: url.href };
+      const { content: _, ...rest } = request;
+      if (status !== 307 && status !== 308) request = { ...rest, method: "GET" };
     }
     throw failed(`${first.url} was redirected more than ${webRedirectsMax} times`);
   };
@@ -108,15 +97,15 @@ export function createWebClient({
     }
   };
   return {
-    /** As `request` with GET; resolves with the head of the response, whose body the caller reads or closes. */
+    /** As `request` with GET and titles; resolves with the head of the response, whose body the caller reads or closes. */
     open: (url: string, signal: AbortSignal): Promise<WebBody> =>
-      inTime(urlOf(url).host, signal, (all) => follow({ method: "GET", url }, all, openBody)),
+      inTime(urlOf(url).host, signal, (all) => follow({ method: "GET", url, hasTitles: true }, all)),
     /**
      * Resolves after a response with a status from 200 to 299. Throws `ServiceError`: `forbidden` for a URL that the owner
      * did not list, or `failed`; and the signal's reason if that aborts.
      */
     async request(asked: WebRequest, signal: AbortSignal): Promise<void> {
-      await inTime(urlOf(asked.url).host, signal, (all) => follow(asked, all, exchange));
+      await inTime(urlOf(asked.url).host, signal, async (all) => dropBody(await follow(asked, all), all));
     },
   };
 }

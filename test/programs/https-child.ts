@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createServer } from "node:tls";
 import { messageOf } from "../../src/core/errors.ts";
-import { exchange } from "../../src/system/http-exchange.ts";
+import { openBody } from "../../src/system/http-exchange.ts";
 
 const pem = readFileSync(join(import.meta.dir, "../vectors/tls-right.local.pem"), "utf8");
 const asked: string[] = [];
@@ -24,7 +24,7 @@ const port = typeof address === "object" && address !== null ? address.port : 0;
 const ends: Record<string, string> = {};
 for (const name of process.argv.slice(2)) {
   const url = new URL(`https://${name}:${port}/`);
-  ends[name] = await exchange({ method: "GET", url, address: "127.0.0.1" }, AbortSignal.timeout(5000)).then(
+  ends[name] = await openBody({ method: "GET", url, address: "127.0.0.1" }, AbortSignal.timeout(5000)).then(
     ({ status }) => String(status),
     messageOf,
   );

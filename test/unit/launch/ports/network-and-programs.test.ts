@@ -171,6 +171,48 @@ test.each([
   await client([local]).request(get(`${split.origin}/`), never);
 });
 
+const station = "ICY 200 OK\r\nicy-metaint:5\r\n\r\nhello";
+
+test.each([
+  ["of SHOUTcast", station, "5"],
+  ["in chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", undefined],
+])("a stream %s is opened, in one piece or byte by byte", async (_how, answer, interval) => {
+  for (const pieces of [[answer], [...answer]]) {
+    const server = await serve(async (_request, socket) => {
+      for (const piece of pieces) {
+        socket.write(piece);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      socket.end();
+    });
+    const body = await client([local]).open(`${server.origin}/radio`, never);
+    expect(server.asked[0]).toContain("Icy-MetaData: 1\r\n");
+    expect(body.fields.get("icy-metaint")).toBe(interval);
+    const heard = await Array.fromAsync(body.chunks);
+    expect(Buffer.concat(heard).toString()).toBe("hello");
+  }
+});
+
+test("a stream that is lost before its reader begins ends that reader only", async () => {
+  const server = await serve((_request, socket) => {
+    socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello");
+    setImmediate(() => socket.resetAndDestroy());
+  });
+  const body = await client([local]).open(`${server.origin}/radio`, never);
+  await eventually(() => expect(server.sockets.size).toBe(0));
+  await new Promise((resolve) => setImmediate(resolve));
+  await expect(Array.fromAsync(body.chunks)).rejects.toThrow();
+});
+
+test("an abort after the head of a stream does not end the stream", async () => {
+  const abort = new AbortController();
+  const server = await serve((_request, socket) => socket.write(station));
+  const body = await client([local]).open(`${server.origin}/radio`, abort.signal);
+  abort.abort(new ServiceError("failed", "it was stopped"));
+  for (const socket of server.sockets) socket.end("more");
+  expect(Buffer.concat(await Array.fromAsync(body.chunks)).toString()).toBe("hellomore");
+});
+
 test("an answer that ends with its connection is understood", async () => {
   const server = await serve((_request, socket) => socket.end("HTTP/1.0 200 OK\r\n\r\nhello"));
   await client([local]).request(get(`${server.origin}/`), never);
