@@ -6,7 +6,7 @@ import { asOwnerOf, otherOwnerOf } from "../core/as-owner.ts";
 import { systemClock } from "../core/clock.ts";
 import { backupFileBytesMax } from "../core/console-limits.ts";
 import type { BackupContent } from "../core/device-shapes.ts";
-import { failed } from "../core/errors.ts";
+import { failed, messageOf } from "../core/errors.ts";
 import { fileFault } from "../core/file-faults.ts";
 import { createLog } from "../core/log.ts";
 import { lockFolderOf, writeBehind } from "../store/database-files.ts";
@@ -104,8 +104,13 @@ async function prepare(file: string, places: BackupPlaces, { passphrase, isTrial
 function openedFolder(places: BackupPlaces): Disposable {
   const { database } = backupPaths(places);
   const lock = lockFolderOf(database);
-  openSound(database, systemClock).database.close();
-  return lock;
+  try {
+    openSound(database, systemClock).database.close();
+    return lock;
+  } catch (error) {
+    lock[Symbol.dispose]();
+    throw failed(`cannot use the database ${database}: ${messageOf(error)}`, error);
+  }
 }
 
 async function complete(places: BackupPlaces): Promise<void> {

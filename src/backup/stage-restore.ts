@@ -15,14 +15,9 @@ import { mappingFileBytesMax, mappingFilesMax } from "../core/limits.ts";
 import { isRecord } from "../core/text.ts";
 import { checkMapping } from "../mappings/check-mapping.ts";
 import { createRegexes } from "../mappings/regex.ts";
-import {
-  type BackupRow,
-  type BackupTable,
-  isBackupTable,
-  schemaVersion,
-  stageRows,
-} from "../store/backup-rows.ts";
+import { type BackupRow, type BackupTable, isBackupTable, stageRows } from "../store/backup-rows.ts";
 import { syncFolderAsync, writeBehind } from "../store/database-files.ts";
+import { schemaVersion, schemaVersionMin } from "../store/migrations.ts";
 import {
   changedSettings,
   checkStoredMappings,
@@ -158,8 +153,12 @@ function headOf(value: unknown) {
   const isText = (one: unknown): one is string => typeof one === "string" && one.length <= 4096;
   if (!isText(tapdeck) || !isText(made) || !isText(media) || Number.isNaN(Date.parse(made)))
     throw new Error("its first line is not that of a backup");
-  if (typeof schema !== "number" || !Number.isInteger(schema) || schema < 1)
+  if (typeof schema !== "number" || !Number.isInteger(schema))
     throw new Error("its first line is not that of a backup");
+  if (schema < schemaVersionMin)
+    throw failed(
+      `this backup was made by an unpublished build of Tapdeck (${schema}), which this version does not read`,
+    );
   if (schema > schemaVersion)
     throw failed(
       `this backup was made by Tapdeck ${tapdeck}, which is newer than this version: update Tapdeck, then restore it again`,

@@ -21,7 +21,7 @@ import { clipped } from "../core/text.ts";
 import type { MappingParams } from "../core/token.ts";
 import { backupPathOf } from "./backup.ts";
 import { syncPath } from "./database-files.ts";
-import { bringUpToDate, migrations } from "./migrations.ts";
+import { bringUpToDate, createTables, schemaVersion } from "./migrations.ts";
 
 /** The tables of a backup, with the most rows of each. Their order is that of the file. */
 export const backupTables = {
@@ -48,9 +48,6 @@ const sql = {
   mappings: `SELECT enabled, label, type, "match", pattern, override FROM mappings ORDER BY id`,
   roles: "SELECT count(*) AS count FROM clients WHERE role NOT IN ('member', 'player')",
 } as const;
-
-/** The number of the last migration, which a backup states. */
-export const schemaVersion = migrations.length;
 
 /** Reads the rows of a database, also while a service uses it. Each table is of the same moment until disposed. */
 export function readBackupRows(path: string) {
@@ -108,13 +105,12 @@ export function isBackupTable(name: unknown): name is BackupTable {
   return typeof name === "string" && Object.hasOwn(backupTables, name);
 }
 
-/** A new database at `path` with the tables of the migration `schema`, from 1. */
+/** A new database at `path` with the tables of the version `schema`. */
 export function stageRows(path: string, schema: number) {
   const database = new Database(path, { create: true, strict: true });
   database.run("PRAGMA journal_mode = OFF");
   database.run("PRAGMA synchronous = OFF");
-  for (const migration of migrations.slice(0, schema)) database.run(migration);
-  database.run(`PRAGMA user_version = ${schema}`);
+  createTables(database, schema);
   database.run("BEGIN");
   const columns = new Map<string, ReadonlySet<string>>();
   const counts = new Map<string, number>();
@@ -232,7 +228,7 @@ export function replaceRows(path: string, staged: string, tables: readonly Backu
   const version = database
     .query<{ user_version: number }, []>("PRAGMA staged.user_version")
     .get()?.user_version;
-  if (damage !== "ok" || version !== migrations.length)
+  if (damage !== "ok" || version !== schemaVersion)
     throw new ServiceError("failed", `the staged rows cannot be used (${damage}, version ${version})`);
   database.transaction(() => {
     for (const table of tables) {

@@ -15,7 +15,7 @@ import type { Log } from "../core/log.ts";
 import { nextTurn } from "../core/long-lists.ts";
 import { lengthOf, moveDurably, syncFolderAsync, writeBehind, writeDurably } from "./database-files.ts";
 import type { DurableWrites } from "./durable-writes.ts";
-import { migrations, versionOf } from "./migrations.ts";
+import { createTables, schemaVersion, schemaVersionMin, versionOf } from "./migrations.ts";
 
 // A broken file loses one minute of changes at most, and a busy hour costs sixty writes at most.
 export const copyDelayMs = 60_000;
@@ -159,8 +159,7 @@ function copyNow(path: string, writes: Writes): void {
 /** The bytes of a database with the same rows, of one moment; equal rows give equal bytes. */
 function* copySteps(path: string, { ask }: Writes): Generator<undefined, Uint8Array, undefined> {
   using copy = new Database(":memory:", { strict: true });
-  for (const migration of migrations) copy.run(migration);
-  copy.run(`PRAGMA user_version = ${migrations.length}`);
+  createTables(copy);
   ask(() => copy.query(sql.attach).run({ path }));
   // One transaction, so that the copy is of one moment.
   copy.run("BEGIN");
@@ -200,7 +199,7 @@ export function verify(path: string): void {
     .get()?.integrity_check;
   if (check !== "ok") throw new Error(`${basename(path)} is damaged: ${check}`);
   const made = versionOf(copy);
-  if (made < 1 || made > migrations.length)
+  if (made < schemaVersionMin || made > schemaVersion)
     throw new Error(`${basename(path)} is of another version (${made})`);
   for (const table of copiedTables) copy.query(`SELECT count(*) FROM ${table}`).get();
 }

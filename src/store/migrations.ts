@@ -1,13 +1,13 @@
 /**
- * Every migration of the database, in order: its place is its number. An earlier one is never edited. A start checks the
- * file and runs the migrations that it lacks.
+ * The tables of the database: the schema, and after it the migrations, in order. An earlier one is never edited. A start
+ * checks the file and runs the migrations that it lacks.
  */
 import { Database, SQLiteError } from "bun:sqlite";
 import { messageOf } from "../core/errors.ts";
 
-export const migrations: readonly string[] = [
-  // The history of launches. Times are milliseconds since 1970; `success` is NULL while the launch runs.
-  `
+// Times are milliseconds since 1970, and days are local dates.
+const schema = `
+-- The launches. \`success\` is NULL while the launch runs.
 CREATE TABLE history (
   id INTEGER PRIMARY KEY,
   time_ms INTEGER NOT NULL,
@@ -21,9 +21,8 @@ CREATE TABLE history (
   error TEXT
 ) STRICT;
 CREATE INDEX history_time ON history (time_ms);
-`,
-  // AUTOINCREMENT never reuses an id, so a client that deletes by a stale id deletes nothing.
-  `
+
+-- AUTOINCREMENT never reuses an id, so a client that deletes by a stale id deletes nothing.
 CREATE TABLE mappings (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   added_ms INTEGER NOT NULL,
@@ -34,19 +33,45 @@ CREATE TABLE mappings (
   pattern TEXT NOT NULL,
   override TEXT NOT NULL
 ) STRICT;
-`,
-  // Clients over the network. The secret is not hashed, because the handshake needs it.
-  `
+
+-- Clients over the network. The secret is not hashed, because the handshake needs it. A time that is NULL means never.
 CREATE TABLE clients (
   id TEXT PRIMARY KEY,
   name TEXT NOT NULL,
   secret TEXT NOT NULL,
   address TEXT NOT NULL,
-  added_ms INTEGER NOT NULL
+  added_ms INTEGER NOT NULL,
+  role TEXT NOT NULL,
+  last_used_ms INTEGER,
+  expires_ms INTEGER
 ) STRICT;
-`,
-  // Play time of each day and of the last session. Days are local dates.
-  `
+
+-- The wrong guesses at pairing codes.
+CREATE TABLE pairing_guesses (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  wrong INTEGER NOT NULL,
+  last_ms INTEGER NOT NULL
+) STRICT;
+
+-- Clients of version 1 of the secure layer, and the salts of their sessions: each salt opens one session. They are not in
+-- the backup copy, because a copy without the newest salts would accept a recorded session again.
+CREATE TABLE v1_clients (
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  name TEXT NOT NULL,
+  token TEXT NOT NULL UNIQUE,
+  key TEXT NOT NULL,
+  address TEXT NOT NULL,
+  added_ms INTEGER NOT NULL,
+  last_used_ms INTEGER
+) STRICT;
+CREATE TABLE v1_salts (
+  client INTEGER NOT NULL,
+  salt BLOB NOT NULL,
+  PRIMARY KEY (client, salt)
+) STRICT, WITHOUT ROWID;
+
+-- Play time of each day and of the last session.
 CREATE TABLE play_days (
   day TEXT PRIMARY KEY,
   used_ms INTEGER NOT NULL
@@ -57,49 +82,16 @@ CREATE TABLE play_session (
   used_ms INTEGER NOT NULL,
   seen_ms INTEGER NOT NULL
 ) STRICT;
-`,
-  // Clients of version 1 of the secure layer, and the salts of their sessions: each salt opens one session. They are not in
-  // the backup copy, because a copy without the newest salts would accept a recorded session again.
-  `
-CREATE TABLE v1_clients (
-  number INTEGER PRIMARY KEY,
-  id TEXT NOT NULL UNIQUE,
-  name TEXT NOT NULL,
-  token TEXT NOT NULL UNIQUE,
-  key TEXT NOT NULL,
-  address TEXT NOT NULL,
-  added_ms INTEGER NOT NULL
-) STRICT;
-CREATE TABLE v1_salts (
-  client INTEGER NOT NULL,
-  salt BLOB NOT NULL,
-  PRIMARY KEY (client, salt)
-) STRICT, WITHOUT ROWID;
-`,
-  // The media that was started last. `path` is empty for a system without a file.
-  `
+
+-- The media that was started last. \`path\` is empty for a system without a file.
 CREATE TABLE last_media (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   path TEXT NOT NULL,
   system_id TEXT NOT NULL,
   launcher_id TEXT NOT NULL
 ) STRICT;
-`,
-  // Access of clients: the role, the last use, and the end of an unused pairing link. Also the wrong guesses at pairing
-  // codes. A time that is NULL means never.
-  `
-ALTER TABLE clients ADD COLUMN role TEXT NOT NULL DEFAULT 'member';
-ALTER TABLE clients ADD COLUMN last_used_ms INTEGER;
-ALTER TABLE clients ADD COLUMN expires_ms INTEGER;
-ALTER TABLE v1_clients ADD COLUMN last_used_ms INTEGER;
-CREATE TABLE pairing_guesses (
-  id INTEGER PRIMARY KEY CHECK (id = 1),
-  wrong INTEGER NOT NULL,
-  last_ms INTEGER NOT NULL
-) STRICT;
-`,
-  // Played media. `played_s` is NULL while it plays; `path` is empty for a system without a file.
-  `
+
+-- Played media. \`played_s\` is NULL while it plays; \`path\` is empty for a system without a file.
 CREATE TABLE plays (
   id INTEGER PRIMARY KEY,
   path TEXT NOT NULL,
@@ -108,21 +100,36 @@ CREATE TABLE plays (
   started_ms INTEGER NOT NULL,
   played_s INTEGER
 ) STRICT;
-`,
-  // Positions in sounds and films. The order of the ids is that of the last plays.
-  `
+
+-- Positions in sounds and films; \`item\` is the path at which a playlist goes on, and else empty. The order of the ids is
+-- that of the last plays.
 CREATE TABLE positions (
   id INTEGER PRIMARY KEY,
   path TEXT NOT NULL UNIQUE,
   position_ms INTEGER NOT NULL,
-  duration_ms INTEGER NOT NULL
+  duration_ms INTEGER NOT NULL,
+  item TEXT NOT NULL
 ) STRICT;
-`,
-  // The item at which a playlist goes on, by its path; empty for a sound or film.
-  "ALTER TABLE positions ADD COLUMN item TEXT NOT NULL DEFAULT ''",
+`;
+
+/** The version of the schema. Builds with a lower one were never published, so no migration leads from there. */
+export const schemaVersionMin = 10;
+
+/** The first entry makes version `schemaVersionMin`, and each one after it the next version. */
+const migrations: readonly string[] = [
+  schema,
   // The code of a failure; of rows from before, and of successes, there is none.
   "ALTER TABLE history ADD COLUMN reason TEXT",
 ];
+
+/** The version of a database that is up to date. A backup states it. */
+export const schemaVersion = schemaVersionMin + migrations.length - 1;
+
+/** Makes the tables of a version in an empty database. */
+export function createTables(database: Database, version = schemaVersion): void {
+  for (const sql of migrations.slice(0, version - schemaVersionMin + 1)) database.run(sql);
+  database.run(`PRAGMA user_version = ${version}`);
+}
 
 // A higher version number comes from damage, not from a newer program.
 const versionsMax = 10_000;
@@ -139,21 +146,26 @@ const columns = `
 export function bringUpToDate(database: Database): string | undefined {
   const done = versionOf(database);
   if (done < 0 || done > versionsMax) return `its version cannot be true (${done})`;
-  if (done > migrations.length)
-    throw new Error(`it was made by a newer version (${done}; this one knows ${migrations.length})`);
+  if (done > schemaVersion)
+    throw new Error(`it was made by a newer version (${done}; this one knows ${schemaVersion})`);
+  if (done > 0 && done < schemaVersionMin)
+    throw new Error(
+      `it was made by an unpublished build (${done}; this version reads ${schemaVersionMin} and later)`,
+    );
   const check = database.query<{ quick_check: string }, []>("PRAGMA quick_check(1)").get()?.quick_check;
   if (check !== "ok") return check ?? "it cannot be checked";
   try {
     for (const [index, sql] of migrations.entries()) {
-      if (index < done) continue;
-      // A migration and its number are written together or not at all.
+      const version = schemaVersionMin + index;
+      if (version <= done) continue;
+      // A migration and its version are written together or not at all.
       database.transaction(() => {
         database.run(sql);
-        database.run(`PRAGMA user_version = ${index + 1}`);
+        database.run(`PRAGMA user_version = ${version}`);
       })();
     }
     using fresh = new Database(":memory:");
-    for (const sql of migrations) fresh.run(sql);
+    createTables(fresh);
     const there = new Set(columnsOf(database));
     return columnsOf(fresh).every((column) => there.has(column))
       ? undefined
@@ -165,7 +177,7 @@ export function bringUpToDate(database: Database): string | undefined {
   }
 }
 
-/** The number of migrations that the file has had; 0 for a new one. */
+/** The version of the file's tables; 0 for a new file. */
 export function versionOf(database: Database): number {
   return database.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
 }

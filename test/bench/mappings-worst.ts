@@ -22,7 +22,7 @@ import { createMapper, type Mapper } from "../../src/mappings/mapper.ts";
 import { createRegexes, isFault } from "../../src/mappings/regex.ts";
 import { createDurableWrites } from "../../src/store/durable-writes.ts";
 import { createMappings } from "../../src/store/mapping-table.ts";
-import { migrations } from "../../src/store/migrations.ts";
+import { createTables } from "../../src/store/migrations.ts";
 import { hostileFamilies, hostileTexts } from "../helpers/hostile-regexes.ts";
 import { line, quantile, spread, title } from "./figures.ts";
 
@@ -113,7 +113,7 @@ async function measureSet(set: readonly MappingParams[], folder: string): Promis
   );
   const all = [...set, ...partial];
   using database = new Database(":memory:", { strict: true });
-  for (const sql of migrations) database.run(sql);
+  createTables(database);
   const mappings = createMappings(database, createDurableWrites(database, { onWritten() {}, onDamage() {} }));
   const noFiles = { start: async () => {}, reload: async () => {}, close() {} };
   const parts = { store: { mappings }, log: silentLog, clock: systemClock };

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
-import { schemaVersion } from "../../src/store/backup-rows.ts";
+import { schemaVersion } from "../../src/store/migrations.ts";
 import { makePlace, noReaders, startTapdeck } from "../helpers/tapdeck.ts";
 
 const series = 12;

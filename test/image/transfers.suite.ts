@@ -14,7 +14,7 @@ import { checkBackupFile, writeBackup } from "../../src/backup/backup-file.ts";
 import type { Client } from "../../src/client/client.ts";
 import { uploadFile } from "../../src/client/upload.ts";
 import { backupsKeptMax } from "../../src/core/console-limits.ts";
-import { schemaVersion } from "../../src/store/backup-rows.ts";
+import { schemaVersion } from "../../src/store/migrations.ts";
 import { run } from "../../tools/image/run.ts";
 import { seededRandom } from "../emulators/emulated-line.ts";
 import { type Board, cardBytes, image, startBoard } from "./board.ts";

@@ -2,6 +2,7 @@
  * Backups: what they hold, what is refused, and that a refusal changes nothing.
  * Covers: src/backup.
  */
+import { Database } from "bun:sqlite";
 import { afterEach, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
@@ -11,12 +12,12 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { completeRestore, decideRestore } from "../../../src/backup/apply-restore.ts";
 import { backupFormat, writeBackup } from "../../../src/backup/backup-file.ts";
 import { backupPaths, keepBackup, makeBackup, mappingFiles } from "../../../src/backup/make-backup.ts";
-import { restoreOffline } from "../../../src/backup/offline.ts";
+import { backupOffline, restoreOffline } from "../../../src/backup/offline.ts";
 import { stageRestore } from "../../../src/backup/stage-restore.ts";
 import { backupTextBytesMax } from "../../../src/core/console-limits.ts";
 import { clientsMax, launchErrorCharsMax, scriptBytesMax } from "../../../src/core/limits.ts";
 import { createLog, silentLog } from "../../../src/core/log.ts";
-import { schemaVersion } from "../../../src/store/backup-rows.ts";
+import { schemaVersion, schemaVersionMin } from "../../../src/store/migrations.ts";
 import { openStore } from "../../../src/store/open.ts";
 import { makeCertificate } from "../../../src/system/certificate.ts";
 import { seededRandom } from "../../emulators/emulated-line.ts";
@@ -197,23 +198,25 @@ test("a byte that has changed anywhere, and a cut at any place, is refused and c
   expect(await stateOf(fresh)).toEqual(here);
 });
 
-test("a backup of an earlier version is brought up to date", async () => {
+test("a backup of an unpublished build is refused and changes nothing", async () => {
   const fresh = await device("berta");
-  // The tables of migration 7: no plays and no positions.
-  const row = {
-    id: 3,
-    added_ms: 5,
-    enabled: 1,
-    label: "",
-    type: "uid",
-    match: "exact",
-    pattern: "04",
-    override: "x",
-  };
-  const lines = [{ ...head, schema: 7 }, { config: "" }, { table: "mappings", row }];
-  const content = await restoreOffline(await backupOf(fresh, ...lines, { lines: 3 }), fresh, options);
-  expect(content.counts).toMatchObject({ mappings: 1, plays: 0 });
-  expect((await stateOf(fresh)).mappings).toMatchObject([{ id: 3, pattern: "04", override: "x" }]);
+  const before = await stateOf(fresh);
+  const file = await backupOf(fresh, { ...head, schema: schemaVersionMin - 1 }, { config: "" }, { lines: 2 });
+  expect(await refusal(restoreOffline(file, fresh, options))).toBe(
+    "this backup was made by an unpublished build of Tapdeck (9), which this version does not read",
+  );
+  expect(await stateOf(fresh)).toEqual(before);
+});
+
+test("a backup of a newer version's folder ended with an internal error, and kept the folder locked", async () => {
+  const newer = await device("berta");
+  const { database } = backupPaths(newer);
+  using file = new Database(database);
+  file.run(`PRAGMA user_version = ${schemaVersion + 1}`);
+  for (let time = 0; time < 2; time++)
+    expect(await refusal(backupOffline(newer, { before: "update" }))).toBe(
+      `cannot use the database ${database}: it was made by a newer version (${schemaVersion + 1}; this one knows ${schemaVersion})`,
+    );
 });
 
 test("a backup of a newer format or version says what to do", async () => {

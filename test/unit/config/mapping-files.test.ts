@@ -17,7 +17,7 @@ import { checkMapping } from "../../../src/mappings/check-mapping.ts";
 import { createMapper } from "../../../src/mappings/mapper.ts";
 import { createDurableWrites } from "../../../src/store/durable-writes.ts";
 import { createMappings } from "../../../src/store/mapping-table.ts";
-import { migrations } from "../../../src/store/migrations.ts";
+import { createTables } from "../../../src/store/migrations.ts";
 import { eventually } from "../../helpers/processes.ts";
 
 const folders: string[] = [];
@@ -354,7 +354,7 @@ test("an edit by hand changes what a card launches, one line or a thousand", asy
   await mkdir(folder);
   await writeFile(join(folder, "a.toml"), table("card"));
   using database = new Database(":memory:", { strict: true });
-  for (const sql of migrations) database.run(sql);
+  createTables(database);
   const store = {
     mappings: createMappings(database, createDurableWrites(database, { onWritten() {}, onDamage() {} })),
   };
@@ -391,7 +391,7 @@ test("a file that exceeds the number of regular expressions is refused, and the 
   const log = createLog({ debug: false, write: (line) => lines.push(line) });
   const files = createMappingFiles({ folder, log, clock: systemClock });
   using database = new Database(":memory:", { strict: true });
-  for (const sql of migrations) database.run(sql);
+  createTables(database);
   const mappings = createMappings(database, createDurableWrites(database, { onWritten() {}, onDamage() {} }));
   const mapper = await createMapper({ store: { mappings }, files, log, clock: systemClock });
   started.push({ ...files, close: mapper.close });

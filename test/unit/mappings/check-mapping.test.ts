@@ -18,7 +18,7 @@ import { createMapper, type Mapper } from "../../../src/mappings/mapper.ts";
 import { createRegexes, isFault } from "../../../src/mappings/regex.ts";
 import { createDurableWrites } from "../../../src/store/durable-writes.ts";
 import { createMappings } from "../../../src/store/mapping-table.ts";
-import { migrations } from "../../../src/store/migrations.ts";
+import { createTables } from "../../../src/store/migrations.ts";
 import { hostileFamilies, hostileTexts } from "../../helpers/hostile-regexes.ts";
 
 const noFiles: MappingFiles = { start: async () => {}, reload: async () => {}, close() {} };
@@ -39,7 +39,7 @@ afterEach(() => {
 
 function openDatabase(): Database {
   const database = new Database(":memory:", { strict: true });
-  for (const sql of migrations) database.run(sql);
+  createTables(database);
   opened.push({ [Symbol.dispose]: () => database.close() });
   return database;
 }

@@ -20,7 +20,7 @@ import { createMapper, type Mapper } from "../../../src/mappings/mapper.ts";
 import { regexFault } from "../../../src/mappings/regex.ts";
 import { createDurableWrites } from "../../../src/store/durable-writes.ts";
 import { createMappings } from "../../../src/store/mapping-table.ts";
-import { migrations } from "../../../src/store/migrations.ts";
+import { createTables } from "../../../src/store/migrations.ts";
 
 const base: MappingParams = {
   enabled: true,
@@ -41,7 +41,7 @@ afterEach(() => {
 
 function openDatabase(): Database {
   const database = new Database(":memory:", { strict: true });
-  for (const sql of migrations) database.run(sql);
+  createTables(database);
   opened.push({ [Symbol.dispose]: () => database.close() });
   return database;
 }

@@ -3,7 +3,7 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { copiedTables } from "../../../src/store/backup.ts";
 import { backupTables } from "../../../src/store/backup-rows.ts";
-import { migrations } from "../../../src/store/migrations.ts";
+import { createTables } from "../../../src/store/migrations.ts";
 
 /** `tapdeck backup` leaves these out. docs/BACKUP.md says so. */
 const notInBackup: Readonly<Record<string, string>> = {
@@ -25,7 +25,7 @@ const notInCopy: Readonly<Record<string, string>> = {
 
 function tablesOfSchema(): readonly string[] {
   using database = new Database(":memory:");
-  for (const sql of migrations) database.run(sql);
+  createTables(database);
   return database
     .query<{ name: string }, []>(
       "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",

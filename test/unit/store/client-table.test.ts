@@ -1,11 +1,9 @@
-import { Database } from "bun:sqlite";
 import { afterEach, expect, test } from "bun:test";
 import { chmodSync, copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ServiceError } from "../../../src/core/errors.ts";
 import { clientsMax, pairingLinkMs } from "../../../src/core/limits.ts";
 import type { StoredClient } from "../../../src/store/client-table.ts";
-import { migrations } from "../../../src/store/migrations.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { createStores } from "../../helpers/stores.ts";
 
@@ -128,16 +126,6 @@ test("a link that was made before the clock was set back does not stay for years
   first.clients.add(client("a"), 1, startMs + pairingLinkMs);
   close(first);
   expect(open(folder, { clock: createManualClock(1000) }).clients.expire()).toHaveLength(1);
-});
-
-test("a client of a database before roles is a member that was never used", () => {
-  const folder = newFolder();
-  const old = new Database(join(folder, "tapdeck.db"), { create: true });
-  for (const migration of migrations.slice(0, 6)) old.run(migration);
-  old.run("PRAGMA user_version = 6");
-  old.run("INSERT INTO clients VALUES ('a', 'name of a', ?, '', 1)", ["ab".repeat(32)]);
-  old.close();
-  expect(open(folder).clients.list()).toEqual([client("a")]);
 });
 
 test("one client too many is refused with the limit's name, and fits once another is gone", () => {

@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { createHistory, type LaunchRow } from "../../../src/store/history.ts";
-import { migrations } from "../../../src/store/migrations.ts";
+import { createTables } from "../../../src/store/migrations.ts";
 
 const row: LaunchRow = {
   timeMs: 1_800_000_000_000,
@@ -17,7 +17,7 @@ const row: LaunchRow = {
 /** A history whose disk refuses all writes while `disk.refuses`; `synced` has what was committed at each sync. */
 function newHistory() {
   const database = new Database(":memory:", { strict: true });
-  for (const sql of migrations) database.run(sql);
+  createTables(database);
   const disk = { refuses: false };
   const synced: unknown[] = [];
   const ask = <T>(run: () => T): T => {

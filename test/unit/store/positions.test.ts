@@ -3,7 +3,7 @@ import { Database } from "bun:sqlite";
 import { afterEach, expect, test } from "bun:test";
 import { join } from "node:path";
 import { positionsMax } from "../../../src/core/limits.ts";
-import { migrations } from "../../../src/store/migrations.ts";
+import { createTables } from "../../../src/store/migrations.ts";
 import { createPositions } from "../../../src/store/positions.ts";
 import { createStores } from "../../helpers/stores.ts";
 
@@ -50,7 +50,7 @@ test("the files that played last are kept, also by a later run, and the table ha
 
 test("each write asks for a sync", () => {
   using database = new Database(":memory:", { strict: true });
-  for (const sql of migrations) database.run(sql);
+  createTables(database);
   let synced = 0;
   const positions = createPositions(
     database,

@@ -8,7 +8,7 @@ import { exitCodes, StartError } from "../../../src/core/errors.ts";
 import { historyPageCharsMax, historyRowsMax } from "../../../src/core/limits.ts";
 import { createDurableWrites } from "../../../src/store/durable-writes.ts";
 import type { LaunchRow } from "../../../src/store/history.ts";
-import { migrations } from "../../../src/store/migrations.ts";
+import { schemaVersion, schemaVersionMin } from "../../../src/store/migrations.ts";
 import { openStore, type Store } from "../../../src/store/open.ts";
 import { eventually } from "../../helpers/processes.ts";
 
@@ -203,7 +203,7 @@ test("the database is in WAL mode and knows its version", async () => {
   open(folder);
   using other = new Database(join(folder, "tapdeck.db"), { readonly: true });
   expect(other.query("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
-  expect(other.query("PRAGMA user_version").get()).toEqual({ user_version: migrations.length });
+  expect(other.query("PRAGMA user_version").get()).toEqual({ user_version: schemaVersion });
 });
 
 test("a durable write inside another transaction is a fault of ours, for it would not be on the disk", () => {
@@ -225,17 +225,24 @@ test("a folder that is not there is refused", async () => {
   expect(refusalOf(join(await newFolder(), "none")).exitCode).toBe(exitCodes.cannotCreate);
 });
 
-test("a database of a newer version is refused and left as it is", async () => {
+test.each([
+  ["a newer version", 99, /made by a newer version \(99; this one knows \d+\)/],
+  [
+    "an unpublished build",
+    schemaVersionMin - 1,
+    /made by an unpublished build \(9; this version reads 10 and later\)/,
+  ],
+])("a database of %s is refused and left as it is", async (_what, version, sentence) => {
   const folder = await newFolder();
   close(open(folder));
   const path = join(folder, "tapdeck.db");
   {
     using database = new Database(path);
-    database.run("PRAGMA user_version = 99");
+    database.run(`PRAGMA user_version = ${version}`);
   }
-  expect(refusalOf(folder).message).toMatch(/made by a newer version \(99; this one knows \d+\)/);
+  expect(refusalOf(folder).message).toMatch(sentence);
   using database = new Database(path);
-  expect(database.query("PRAGMA user_version").get()).toEqual({ user_version: 99 });
+  expect(database.query("PRAGMA user_version").get()).toEqual({ user_version: version });
 });
 
 function fillHistory(database: Database, rows: number): void {
