@@ -9,12 +9,13 @@ import { join } from "node:path";
 import { shellLauncher } from "../helpers/served-place.ts";
 import { listenTo } from "../helpers/tapdeck.ts";
 import { walked, walker } from "../helpers/walk.ts";
-import { type Board, cardBytes, startBoard } from "./board.ts";
+import { type Board, cardBytes, isStandIn, startBoard } from "./board.ts";
 import { type Card, makeCard } from "./card.ts";
 import { copyImage, copyToBoot, writeConf } from "./owned.ts";
 import { patienceMs, until } from "./until.ts";
 
-const transcript = join(import.meta.dir, "../transcripts/players/board.txt");
+// The systems have other files in /etc.
+const transcript = join(import.meta.dir, "../transcripts/players", isStandIn ? "stand-in.txt" : "board.txt");
 const secret = "5a".repeat(32);
 let folder: string;
 let card: Card;

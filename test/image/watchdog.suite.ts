@@ -31,7 +31,9 @@ test(
     // Another listener in its place: the watchdog starts it when the real one is gone. A helper of the service would leave an inetd
     // that cannot listen yet.
     const isService = '[ "$PPID" = "$(cat /var/run/tapdeck-watchdog.pid)" ]';
-    const script = `'#!/bin/sh' '${isService} && exec inetd -f /run/deaf.conf'`;
+    // The service's PATH has no folder of system programs.
+    const inetd = await board.shell("command -v inetd");
+    const script = `'#!/bin/sh' '${isService} && exec ${inetd} -f /run/deaf.conf'`;
     await board.shell(`${deafSettings}; printf '%s\\n' ${script} >/run/deaf`);
     await board.shell("chmod 755 /run/deaf");
     await board.shell("mount -o bind /run/deaf /usr/bin/tapdeck");
