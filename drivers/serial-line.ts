@@ -22,17 +22,14 @@
  *   ignored for the first second, and always after the first `SCAN`.
  * - A port may be opened in the middle of a line: the rest of that line is noise, or comes within that second.
  */
-import { ReadlineParser } from "@serialport/parser-readline";
-import { SerialPortStream } from "@serialport/stream";
-import { messageOf, ServiceError } from "../src/core/errors.ts";
 import { readerLineBytesMax } from "../src/core/limits.ts";
 import { readerFaults } from "../src/core/reader-faults.ts";
 import type { Sighting } from "../src/core/token.ts";
 import type { Driver, DriverContext, ReaderSession } from "../src/readers/driver.ts";
-import { readerGone } from "./io/links.ts";
-import { serialBinding } from "./io/serial-binding.ts";
+import { type ByteLink, readerGone } from "./io/links.ts";
+import { openSerial } from "./io/serial.ts";
 import { createGone, isSameCard, type OneCard, tapMs, watchOneCard } from "./one-card-presence.ts";
-import { createLineGuard, type LineCard, parseReaderLine } from "./protocol/card-text.ts";
+import { createLineCutter, type LineCard, parseReaderLine } from "./protocol/card-text.ts";
 
 const usualBaudRate = 115_200;
 const silenceMs = 1000;
@@ -52,48 +49,27 @@ export const serialLine = {
     if (!Number.isInteger(baudRate) || baudRate < 1)
       throw readerGone(path, `"${baud}" is no baud rate: write ?baud=115200`);
     signal.throwIfAborted();
-    return createSession(await openStream(path, baudRate), context);
+    return createSession(await openSerial(path, { baudRate }), baudRate, context);
   },
 } as const satisfies Driver;
 
-type Port = Awaited<ReturnType<typeof openStream>>;
-
-function openStream(path: string, baudRate: number) {
-  const stream = new SerialPortStream({ binding: serialBinding, path, baudRate, autoOpen: false });
-  return new Promise<typeof stream>((resolve, reject) => {
-    stream.open((error) => (error === null ? resolve(stream) : reject(error)));
-  });
-}
-
-function createSession(port: Port, context: DriverContext): ReaderSession {
+function createSession(port: ByteLink, baudRate: number, context: DriverContext): ReaderSession {
   const openedMs = context.clock.now();
   const closing = new AbortController();
   const { gone, tell } = createGone();
-  const fail = (error: Error | null) =>
-    tell(
-      new ServiceError("reader-gone", messageOf(error ?? `${port.path}: the port was closed`), {
-        cause: error,
-      }),
-    );
-  port.on("close", fail);
-  port.on("error", fail);
+  port.onGone(tell);
   return {
-    info: `reader that speaks in lines, ${port.baudRate} baud`,
+    info: `reader that speaks in lines, ${baudRate} baud`,
     watch(report, signal) {
       const ending = AbortSignal.any([signal, closing.signal]);
       return watchOneCard({ clock: context.clock, report, ending, gone, firstMs }, (present, over) => {
         const hear = createHearing(context, present, over, { path: port.path, openedMs });
-        const guard = createLineGuard(readerLineBytesMax);
-        const parser = new ReadlineParser({ delimiter: "\n", encoding: "latin1" });
-        parser.on("data", (line: string) => hear(Buffer.from(line, "latin1")));
-        port.on("data", (bytes: Uint8Array) => parser.write(guard(bytes)));
+        port.onBytes(createLineCutter(readerLineBytesMax, hear));
       });
     },
     close() {
       closing.abort(new Error("the reader was closed"));
-      if (!port.isOpen) return Promise.resolve();
-      // The port may have gone in this moment, and is closed then.
-      return new Promise((resolve) => port.close(() => resolve()));
+      return port.close();
     },
   };
 }

@@ -10,10 +10,7 @@ import { readerGone } from "./links.ts";
 // 4 KiB is rarely full.
 const fullRetryMs = 2;
 
-/** Reads happen on demand: without reads, back-pressure reaches the far end after some 64 KiB of read-ahead. */
-export type FdChannel = ReturnType<typeof openFd>;
-
-/** The channel ended: `closed` by us, `gone` because the other side hung up or the device went away. */
+/** The stream ended: `closed` by us, `gone` because the other side hung up or the device went away. */
 export class FdError extends Error {
   override readonly name = "FdError";
   readonly why: "closed" | "gone";
@@ -24,9 +21,16 @@ export class FdError extends Error {
   }
 }
 
-/** Takes over a non-blocking descriptor. Nothing is read before the first `read`. */
-export function openFd(fd: number) {
-  let reader: ReturnType<typeof readerOf> | undefined;
+interface FdEvents {
+  /** The bytes are valid during the call only. */
+  readonly bytes: (bytes: Uint8Array) => void;
+  /** The other side hung up, or the device went away. Called once; never after `close`. */
+  readonly gone: (reason: Error) => void;
+}
+
+/** Takes over a non-blocking descriptor, and reads everything as it comes. */
+export function streamFd(fd: number, events: FdEvents) {
+  const reader = Bun.file(fd).stream().getReader();
   let state: "open" | "gone" | "closed" = "open";
   let lastWrite: Promise<void> | undefined;
 
@@ -43,30 +47,24 @@ export function openFd(fd: number) {
       sent += taken;
     }
   };
-  const readFrom = async (from: ReturnType<typeof readerOf>) => {
+  const pump = async () => {
     try {
-      return await from.read();
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (state !== "open") return;
+        if (done) throw new FdError("gone");
+        if (value.length > 0) events.bytes(value);
+      }
     } catch (error) {
-      // After `close`, the error of a read is expected.
-      if (state !== "closed") state = "gone";
-      throw new FdError(state === "closed" ? "closed" : "gone", error);
+      // After `close`, the error of a read is expected. A listener that failed ends the stream, so that its device is opened again
+      // and not read in part.
+      if (state !== "open") return;
+      state = "gone";
+      events.gone(error instanceof Error ? error : new Error(String(error)));
     }
   };
-
+  void pump();
   return {
-    /** The next bytes, at least one. One reader at a time. Rejects with `FdError`. */
-    async read(): Promise<Uint8Array> {
-      for (;;) {
-        refuseUnlessOpen();
-        reader ??= readerOf(fd);
-        const current = reader;
-        const { value, done } = await readFrom(current);
-        refuseUnlessOpen();
-        if (current !== reader) continue;
-        if (done) state = "gone";
-        else if (value.length > 0) return value;
-      }
-    },
     /** Resolves once the kernel has taken all bytes; one write after another. Rejects with `FdError`. */
     write(bytes: Uint8Array): Promise<void> {
       if (state !== "open") return Promise.reject(new FdError(state));
@@ -80,47 +78,12 @@ export function openFd(fd: number) {
     },
     /** Resolves once the writes so far have ended, with or without success. */
     written: async () => lastWrite,
-    /** Drops what was read ahead; a waiting read continues to wait. */
-    async discard() {
-      const old = reader;
-      reader = undefined;
-      await old?.cancel().catch(() => {}); // Its errors do not matter any more.
-    },
-    /** Closes the descriptor; a read or write that waits is rejected. A second call does nothing. */
+    /** Closes the descriptor; a write that waits is rejected. A second call does nothing. */
     async close() {
       if (state === "closed") return;
       state = "closed";
-      await reader?.cancel().catch(() => {}); // Errors of our own cancellation do not matter.
+      await reader.cancel().catch(() => {}); // Errors of our own cancellation do not matter.
       closeSync(fd);
-    },
-  };
-}
-
-interface FdEvents {
-  readonly bytes: (bytes: Uint8Array) => void;
-  /** The other side hung up, or the device went away. Called once; never after `close`. */
-  readonly gone: (reason: Error) => void;
-}
-
-/** As `openFd`, for a listener that takes everything as it comes. */
-export function streamFd(fd: number, events: FdEvents): Pick<FdChannel, "write" | "written" | "close"> {
-  const channel = openFd(fd);
-  let closed = false;
-  const pump = async () => {
-    try {
-      for (;;) events.bytes(await channel.read());
-    } catch (error) {
-      // A listener that failed ends the stream too, so that its device is opened again and not read in part.
-      if (!closed) events.gone(error instanceof Error ? error : new Error(String(error)));
-    }
-  };
-  void pump();
-  return {
-    write: channel.write,
-    written: channel.written,
-    close() {
-      closed = true;
-      return channel.close();
     },
   };
 }
@@ -168,10 +131,6 @@ export function openDevice(path: string, flags: number, reasons: Readonly<Record
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
     throw readerGone(path, reasons[code] ?? messageOf(error), error);
   }
-}
-
-function readerOf(fd: number) {
-  return Bun.file(fd).stream().getReader();
 }
 
 /** Bytes that the kernel took: 0 if its buffer is full. */

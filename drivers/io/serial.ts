@@ -9,7 +9,7 @@ import type { ServiceError } from "../../src/core/errors.ts";
 import { FdError, linkTo, openDevice } from "./fd-stream.ts";
 import { ioctl, ioctlValue, lockExclusively, requests, unlock } from "./libc.ts";
 import { type ByteLink, readerGone, unplugged } from "./links.ts";
-import { type Framing, isTerminal, setRaw } from "./termios.ts";
+import { isTerminal, setRaw } from "./termios.ts";
 
 // struct serial_struct (linux/serial.h): 72 bytes, flags at 16.
 const serialStructBytes = 72;
@@ -55,26 +55,16 @@ export async function openSerial(
   };
 }
 
-/** The reason why a port ended, as a sentence for people. */
-export function portError(path: string, cause: unknown): ServiceError {
+function portError(path: string, cause: unknown): ServiceError {
   const closed = cause instanceof FdError && cause.why === "closed";
   return closed ? readerGone(path, "the port is closed: open it again", cause) : unplugged(path, cause);
 }
 
-export interface PortOptions extends Framing {
-  /** Keeps every other program out; absent means true. */
-  readonly lock?: boolean;
-}
-
 /**
- * A non-blocking descriptor of a serial port, raw, with both queues empty, and ours alone unless `lock` is false.
- * Throws `ServiceError("reader-gone")`; nothing stays open then.
+ * A non-blocking descriptor of a serial port, raw, with both queues empty, and ours alone. Throws `ServiceError("reader-gone")`;
+ * nothing stays open then.
  */
-export function openPort(
-  path: string,
-  baudRate: number,
-  { lock = true, ...framing }: PortOptions = {},
-): number {
+function openPort(path: string, baudRate: number): number {
   const fd = openDevice(path, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK, openReasons);
   const refuse = (why: string) => {
     closeSync(fd);
@@ -83,44 +73,38 @@ export function openPort(
   if (!isPlain(fd)) throw refuse("the kernel uses it, as for Bluetooth or a modem: name another port");
   if (!isTerminal(fd)) throw refuse("it is no serial port: name another one");
   // TIOCEXCL does not bind root, and a lock binds only programs that ask for it: together they cover both.
-  if (lock && !lockExclusively(fd)) throw refuse(inUse);
-  if (lock) ioctlValue(fd, requests.tiocexcl, 0);
-  if (!setRaw(fd, baudRate, framing)) {
-    if (lock) releasePort(fd);
+  if (!lockExclusively(fd)) throw refuse(inUse);
+  ioctlValue(fd, requests.tiocexcl, 0);
+  if (!setRaw(fd, baudRate)) {
+    releasePort(fd);
     throw refuse(`it cannot run at ${baudRate} baud: choose another rate`);
   }
   preferLowLatency(fd);
-  discardQueues(fd);
+  ioctlValue(fd, requests.tcflsh, bothQueues);
   return fd;
 }
 
 /** To be called before the descriptor is closed: Bun's copy of it lives a moment longer, and so do our claims. */
-export function releasePort(fd: number): void {
+function releasePort(fd: number): void {
   ioctlValue(fd, requests.tiocnxcl, 0);
   unlock(fd);
 }
 
-/** Drops what the kernel holds in both directions; false if the device is gone. */
-export function discardQueues(fd: number): boolean {
-  return ioctlValue(fd, requests.tcflsh, bothQueues);
-}
-
 /**
- * True once the line has sent all bytes in the kernel and, if the driver reports it, in the hardware. False if the
- * device is gone, or as soon as `mayWait` returns false; the descriptor is not touched after that.
+ * Waits until the line has sent all bytes in the kernel and, if the driver reports it, in the hardware; until the device is gone;
+ * or until `mayWait` returns false. The descriptor is not touched after that.
  */
-export async function drain(fd: number, mayWait: () => boolean): Promise<boolean> {
+async function drain(fd: number, mayWait: () => boolean): Promise<void> {
   const queued = new Int32Array(1);
   const lineStatus = new Int32Array(1);
   while (mayWait()) {
-    if (!ioctl(fd, requests.tiocoutq, queued)) return false;
+    if (!ioctl(fd, requests.tiocoutq, queued)) return;
     // Most converters do not report this; their bytes leave within a millisecond of USB.
     const told = ioctl(fd, requests.tiocsergetlsr, lineStatus);
     const left = !told || ((lineStatus[0] ?? 0) & transmitterEmpty) !== 0;
-    if (queued[0] === 0 && left) return true;
+    if (queued[0] === 0 && left) return;
     await Bun.sleep(drainPollMs);
   }
-  return false;
 }
 
 const inUse = "another program has it open: end that one, or name another port";

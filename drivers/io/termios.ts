@@ -15,24 +15,9 @@ const termiosBytes = 44;
 const bother = 0o010000; // CBAUD value "the rate stands in c_ospeed".
 const cbaud = 0o010017;
 const creadClocal = 0o200 | 0o4000;
-const hupcl = 0o2000;
-const crtscts = 0o20000000000;
-const cstopb = 0o100;
-const parenb = 0o400;
-const parodd = 0o1000;
-const dataBitsFlags = { 5: 0, 6: 0o20, 7: 0o40, 8: 0o60 } as const; // CS5 to CS8.
-const ixon = 0o2000;
-const ixany = 0o4000;
-const ixoff = 0o10000;
-const inpck = 0o20;
-const ignpar = 0o4;
+const cs8 = 0o60;
 const vtime = 5;
 const vmin = 6;
-const vstart = 8;
-const vstop = 9;
-// XON and XOFF.
-const dc1 = 0x11;
-const dc3 = 0x13;
 
 // A receiver samples ten bits after one edge, so two ends that differ by 5 % misread the last bit. Each end may be off by
 // half of that.
@@ -50,29 +35,15 @@ const standardRates: ReadonlyMap<number, number> = new Map([
   [921_600, 0o10007],
 ]);
 
-/** The form of bytes on the line; absent settings mean 8 data bits, no parity, 1 stop bit, no flow control. */
-export interface Framing {
-  readonly dataBits?: keyof typeof dataBitsFlags;
-  readonly parity?: "none" | "even" | "odd";
-  readonly stopBits?: 1 | 2;
-  /** Flow control by the RTS and CTS lines. */
-  readonly rtscts?: boolean;
-  /** Flow control by XON and XOFF bytes: obeyed when sending, sent when receiving; any byte resumes. */
-  readonly xon?: boolean;
-  readonly xoff?: boolean;
-  readonly xany?: boolean;
-  readonly hupcl?: boolean;
-}
-
 /**
- * Raw bytes at `baudRate`, framed as asked. False if the rate is no whole number from 1 to `serialBaudRateMax`. Also false
+ * Raw bytes at `baudRate`: 8 data bits, no parity, 1 stop bit, no flow control. False if the rate is no whole number from 1 to `serialBaudRateMax`. Also false
  * if the kernel refuses it or keeps a rate more than 2.5 % away. Then the old settings stay.
  */
-export function setRaw(fd: number, baudRate: number, framing: Framing = {}): boolean {
+export function setRaw(fd: number, baudRate: number): boolean {
   if (!Number.isInteger(baudRate) || baudRate < 1 || baudRate > serialBaudRateMax) return false;
   const before = new Uint8Array(termiosBytes);
   const restorable = ioctl(fd, requests.tcgets2, before);
-  const termios = rawSettings(baudRate, framing);
+  const termios = rawSettings(baudRate);
   if (ioctl(fd, requests.tcsets2, termios)) {
     const kept = baudRateOf(fd) ?? baudRate;
     if (Math.abs(kept - baudRate) <= baudRate * rateErrorMax) return true;
@@ -100,29 +71,15 @@ export function isTerminal(fd: number): boolean {
   return ioctl(fd, requests.tcgets, new Uint8Array(termiosBytes));
 }
 
-function rawSettings(baudRate: number, framing: Framing): Uint8Array<ArrayBuffer> {
-  const { dataBits = 8, parity = "none", stopBits = 1 } = framing;
-  // A byte whose parity is wrong is dropped: the codecs above detect a missing byte as well as a wrong one.
-  const parityInput = parity === "none" ? 0 : inpck | ignpar;
-  const parityLine = { none: 0, even: parenb, odd: parenb | parodd }[parity];
-  const flow = when(framing.xon, ixon) | when(framing.xoff, ixoff) | when(framing.xany, ixany);
-  const line = creadClocal | bother | dataBitsFlags[dataBits] | parityLine | when(stopBits === 2, cstopb);
-  const control = when(framing.rtscts, crtscts) | when(framing.hupcl, hupcl);
+function rawSettings(baudRate: number): Uint8Array<ArrayBuffer> {
   const termios = new Uint8Array(termiosBytes);
   const view = new DataView(termios.buffer);
-  view.setUint32(0, parityInput | flow, true);
-  view.setUint32(8, line | control, true);
+  view.setUint32(8, creadClocal | bother | cs8, true);
   view.setUint32(36, baudRate, true);
   view.setUint32(40, baudRate, true);
   termios[17 + vtime] = 0;
   termios[17 + vmin] = 1;
-  termios[17 + vstart] = dc1;
-  termios[17 + vstop] = dc3;
   return termios;
-}
-
-function when(wanted: boolean | undefined, flag: number): number {
-  return wanted === true ? flag : 0;
 }
 
 export interface Pty {

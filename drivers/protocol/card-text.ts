@@ -91,19 +91,25 @@ function decode(bytes: Uint8Array, { ignoreBOM }: { readonly ignoreBOM: boolean 
 const lineFeed = 0x0a;
 
 /**
- * Keeps a parser of lines from growing: it passes at most `bytesMax + 1` bytes of each line, and its line feed. So a line
- * with more than `bytesMax` bytes is recognized as too long.
+ * Cuts bytes into lines, without their line feeds; empty ones are left out. It keeps at most `bytesMax + 1` bytes of a line, so
+ * a longer one is recognized as too long. The bytes of a line are valid during the call only.
  */
-export function createLineGuard(bytesMax: number): (bytes: Uint8Array) => Uint8Array {
+export function createLineCutter(
+  bytesMax: number,
+  hear: (line: Uint8Array) => void,
+): (bytes: Uint8Array) => void {
+  const line = new Uint8Array(bytesMax + 1);
   let length = 0;
   return (bytes) => {
-    const kept = new Uint8Array(bytes.length);
-    let end = 0;
     for (const byte of bytes) {
-      length = byte === lineFeed ? 0 : length + 1;
-      if (length <= bytesMax + 1) kept[end++] = byte;
+      if (byte !== lineFeed) {
+        if (length < line.length) line[length++] = byte;
+        continue;
+      }
+      const whole = line.subarray(0, length);
+      length = 0;
+      if (whole.length > 0) hear(whole);
     }
-    return kept.subarray(0, end);
   };
 }
 

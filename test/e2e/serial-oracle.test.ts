@@ -1,5 +1,5 @@
 /**
- * The real `serialport` 13 judges our binding. One scenario, run by Node with its native binding and by Bun with ours, each
+ * The real `serialport` 13 judges our link. One scenario, run by Node with its native binding and by Bun with our link, each
  * on a pty, must give the same transcript. Bun cannot run the real one: it aborts in `uv_poll_init`.
  */
 import { expect, test } from "bun:test";
@@ -115,7 +115,7 @@ async function transcriptOf(command: readonly string[]): Promise<readonly string
   return notes;
 }
 
-test("our binding and the real one have the same transcript of the same scenario", async () => {
+test("our link and the real one have the same transcript of the same scenario", async () => {
   const [theirs, ours] = await Promise.all([
     transcriptOf(["node", scenario, "theirs"]),
     transcriptOf([process.execPath, scenario, "ours"]),

@@ -1,9 +1,7 @@
-import { expect } from "bun:test";
 /** Both ends of a serial line on a pty, and their observation by a test. */
+import { expect } from "bun:test";
 import { closeSync, constants, openSync, readdirSync, readFileSync } from "node:fs";
-import { SerialPortStream } from "@serialport/stream";
 import { ioctl, requests } from "../../drivers/io/libc.ts";
-import { type SerialBindingOptions, serialBinding } from "../../drivers/io/serial-binding.ts";
 import { openPty, type Pty } from "../../drivers/io/termios.ts";
 import { eventually } from "./processes.ts";
 
@@ -24,27 +22,6 @@ export function openDeafPty() {
   const number = new Int32Array(1);
   ioctl(master, requests.tiocgptn, number);
   return { path: `/dev/pts/${number[0]}`, close: () => closeSync(master) };
-}
-
-export type OpenStream = Awaited<ReturnType<typeof openStream>>;
-
-/** A port of `@serialport/stream` on our binding; rejects with the refusal of `open`. */
-export function openStream(path: string, options: Partial<SerialBindingOptions> = {}) {
-  const stream = new SerialPortStream({
-    binding: serialBinding,
-    baudRate: 115_200,
-    ...options,
-    path,
-    autoOpen: false,
-  });
-  return new Promise<typeof stream>((resolve, reject) => {
-    stream.open((error) => (error === null ? resolve(stream) : reject(error)));
-  });
-}
-
-/** Calls a method of the stream that ends in a callback. */
-export function done(call: (callback: (error: Error | null) => void) => void): Promise<void> {
-  return new Promise((resolve, reject) => call((error) => (error === null ? resolve() : reject(error))));
 }
 
 /** Collects bytes, and resolves as soon as this many have arrived. */

@@ -1,27 +1,20 @@
-/** The serial port on real ptys: our binding below `@serialport/stream`, and the byte link that drivers use. */
+/** The byte link of a serial port, on real ptys. */
 import { expect, test } from "bun:test";
-import { once } from "node:events";
 import { closeSync, constants, openSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ReadlineParser } from "@serialport/parser-readline";
 import fc from "fast-check";
 import { ioctl, requests } from "../../../../drivers/io/libc.ts";
 import type { ByteLink } from "../../../../drivers/io/links.ts";
 import { openSerial } from "../../../../drivers/io/serial.ts";
-import { SerialBindingError, serialBinding } from "../../../../drivers/io/serial-binding.ts";
-import { listSerialPorts } from "../../../../drivers/io/serial-list.ts";
 import type { Pty } from "../../../../drivers/io/termios.ts";
 import { eventually } from "../../../helpers/processes.ts";
 import {
   createSink,
-  done,
   manyBytes,
-  type OpenStream,
   openDeafPty,
   openDescriptors,
-  openStream,
   processorTicks,
   wakeUps,
   withPty,
@@ -29,29 +22,6 @@ import {
 
 const megabyte = 1024 * 1024;
 const sha256 = (bytes: Uint8Array) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
-const closed = (port: OpenStream) => done((callback) => port.close(callback));
-
-/** The rejection of each call, in the stream's terms; undefined for a call that succeeded. */
-async function reasonsOf(calls: readonly Promise<unknown>[]) {
-  const results = await Promise.allSettled(calls);
-  return results.map((result) => {
-    if (result.status === "fulfilled" || !(result.reason instanceof SerialBindingError)) return undefined;
-    const { canceled, disconnected } = result.reason;
-    return { disconnected, canceled };
-  });
-}
-
-async function withStream(run: (port: OpenStream, far: Pty) => Promise<void>): Promise<void> {
-  await withPty(async (far) => {
-    const port = await openStream(far.path);
-    try {
-      await run(port, far);
-    } finally {
-      if (port.isOpen) await closed(port);
-    }
-  });
-}
-
 async function withLink(run: (link: ByteLink, far: Pty) => Promise<void>): Promise<void> {
   await withPty(async (far) => {
     const link = await openSerial(far.path, { baudRate: 115_200 });
@@ -63,62 +33,15 @@ async function withLink(run: (link: ByteLink, far: Pty) => Promise<void>): Promi
   });
 }
 
-test("lines go both ways through the stream and its line parser", () =>
-  withStream(async (port, far) => {
-    const lines: string[] = [];
-    port.pipe(new ReadlineParser({ delimiter: "\n" })).on("data", (line: string) => lines.push(line));
-    const heard = createSink();
-    far.onBytes(heard.take);
-    await far.write(Buffer.from("SCAN\tuid=04a1b2\nSCAN\tu"));
-    await far.write(Buffer.from("id=ff\n"));
-    port.write("ping\npong\n");
-    expect((await heard.atLeast(10)).toString()).toBe("ping\npong\n");
-    await eventually(() => expect(lines).toHaveLength(2));
-    expect(lines).toEqual(["SCAN\tuid=04a1b2", "SCAN\tuid=ff"]);
-  }));
-
 test("a megabyte each way at the same time arrives whole", () =>
-  withStream(async (port, far) => {
+  withLink(async (link, far) => {
     const [toPort, toFar] = [manyBytes(megabyte), manyBytes(megabyte).reverse()];
     const [atPort, atFar] = [createSink(), createSink()];
-    port.on("data", atPort.take);
+    link.onBytes(atPort.take);
     far.onBytes(atFar.take);
-    port.write(toFar);
-    await far.write(toPort);
+    await Promise.all([link.write(toFar), far.write(toPort)]);
     expect(sha256(await atPort.atLeast(megabyte))).toBe(sha256(toPort));
     expect(sha256(await atFar.atLeast(megabyte))).toBe(sha256(toFar));
-  }));
-
-test("a host that does not read holds the far end back, and then gets everything", () =>
-  withPty(async (far) => {
-    const port = await serialBinding.open({ path: far.path, baudRate: 115_200 });
-    const sent = manyBytes(megabyte);
-    let taken = false;
-    const writing = far.write(sent).then(() => {
-      taken = true;
-    });
-    const buffer = Buffer.alloc(1000);
-    const arrived = createSink();
-    while (arrived.length() < megabyte) {
-      // Most of it cannot have left, because most of it was not read.
-      if (arrived.length() < megabyte / 2) expect(taken).toBe(false);
-      const { bytesRead } = await port.read(buffer, 10, 900);
-      expect(bytesRead).toBeWithin(1, 901);
-      arrived.take(buffer.subarray(10, 10 + bytesRead));
-    }
-    await writing;
-    expect(sha256(await arrived.atLeast(megabyte))).toBe(sha256(sent));
-    await port.close();
-  }));
-
-test("a rate that no table knows is set, and read back", () =>
-  withPty(async (far) => {
-    const port = await serialBinding.open({ path: far.path, baudRate: 250_000 });
-    expect(await port.getBaudRate()).toEqual({ baudRate: 250_000 });
-    expect(far.baudRate()).toBe(250_000);
-    await port.update({ baudRate: 31_250 });
-    expect(far.baudRate()).toBe(31_250);
-    await port.close();
   }));
 
 test("any whole rate up to the limit is kept, and anything else is refused and changes nothing", () =>
@@ -137,16 +60,15 @@ test("any whole rate up to the limit is kept, and anything else is refused and c
     expect(far.baudRate()).toBe(57_600);
   }));
 
-test("a second open of a port says that it is in use, through link and stream alike", () =>
-  withStream(async (port, far) => {
+test("a second open of a port says that it is in use", () =>
+  withLink(async (link, far) => {
     const inUse = `${far.path}: another program has it open: end that one, or name another port`;
-    await expect(openStream(far.path)).rejects.toThrow(inUse);
     await expect(openSerial(far.path, { baudRate: 9600 })).rejects.toThrow(inUse);
     expect(far.baudRate()).toBe(115_200);
-    await closed(port);
-    const link = await openSerial(far.path, { baudRate: 9600 });
-    await expect(openStream(far.path)).rejects.toThrow(inUse);
     await link.close();
+    const second = await openSerial(far.path, { baudRate: 9600 });
+    await expect(openSerial(far.path, { baudRate: 115_200 })).rejects.toThrow(inUse);
+    await second.close();
   }));
 
 test("a closed port is free for others at once: neither lock nor exclusive mode stays", () =>
@@ -162,21 +84,9 @@ test("a closed port is free for others at once: neither lock nor exclusive mode 
     expect(isExclusive()).toBe(true);
     await link.close();
     expect(isExclusive()).toBe(false);
-    const port = await openStream(far.path);
-    expect(isExclusive()).toBe(true);
-    await closed(port);
-    expect(isExclusive()).toBe(false);
     await expect(openSerial(far.path, { baudRate: 0 })).rejects.toThrow("it cannot run at 0 baud");
     expect(isExclusive()).toBe(false);
     closeSync(fd);
-  }));
-
-test("a port that is opened without a lock leaves others alone", () =>
-  withPty(async (far) => {
-    const first = await openStream(far.path, { lock: false });
-    const second = await openStream(far.path, { lock: false });
-    await closed(first);
-    await closed(second);
   }));
 
 // The UART of some boards belongs to their Bluetooth: a probe set its rate, and the radio was deaf.
@@ -186,8 +96,7 @@ test("a port whose bytes the kernel takes is refused, and its rate is left alone
     const discipline = Int32Array.of(27); // N_NULL (linux/tty.h), which every kernel has.
     expect(ioctl(fd, 0x5423, discipline)).toBe(true); // TIOCSETD, asm-generic/ioctls.h.
     const baudRate = far.baudRate();
-    for (const open of [openSerial, openStream])
-      await expect(open(far.path, { baudRate: 9600 })).rejects.toThrow(`${far.path}: the kernel uses it`);
+    await expect(openSerial(far.path, { baudRate: 9600 })).rejects.toThrow(`${far.path}: the kernel uses it`);
     expect(far.baudRate()).toBe(baudRate);
     closeSync(fd);
   }));
@@ -203,148 +112,42 @@ test("a path that is missing, a folder, a file or a device of another kind is re
     ["/dev/null", "it is no serial port: name another one"],
   ] as const;
   const before = openDescriptors();
-  for (const [path, why] of refusals) {
-    for (const open of [openSerial, openStream]) {
-      await expect(open(path, { baudRate: 9600 })).rejects.toThrow(`${path}: ${why}`);
-    }
-  }
+  for (const [path, why] of refusals)
+    await expect(openSerial(path, { baudRate: 9600 })).rejects.toThrow(`${path}: ${why}`);
   expect(openDescriptors()).toBeLessThanOrEqual(before);
   await rm(folder, { recursive: true });
 });
 
-test("a framing that Linux cannot make is refused, and every one that it can is set", () =>
-  withPty(async (far) => {
-    const open = (options: object) => openStream(far.path, options);
-    await expect(open({ stopBits: 1.5 })).rejects.toThrow("it cannot run with 1.5 stop bits: choose 1 or 2");
-    await expect(open({ parity: "mark" })).rejects.toThrow(
-      "it cannot run with mark parity: choose none, even or odd",
-    );
-    await expect(open({ dataBits: 9 })).rejects.toThrow(
-      "it cannot run with 9 data bits: choose 5, 6, 7 or 8",
-    );
-    for (const options of [
-      { dataBits: 7, parity: "even", stopBits: 2 },
-      { dataBits: 5, parity: "odd", rtscts: true, xon: true, xoff: true, xany: true, hupcl: false },
-    ]) {
-      await closed(await open(options));
-    }
-  }));
-
-test("unplugging ends the stream once, with an error that says disconnected", () =>
-  withStream(async (port, far) => {
-    port.resume();
-    const closes: unknown[] = [];
-    port.on("close", (reason: unknown) => closes.push(reason));
-    await far.close();
-    await eventually(() => expect(closes.length).toBeGreaterThan(0));
-    await Bun.sleep(0);
-    expect(closes).toHaveLength(1);
-    expect(closes[0]).toMatchObject({ disconnected: true });
-    expect(String(closes[0])).toContain("the device went away: is it plugged in?");
-    expect(port.isOpen).toBe(false);
-  }));
-
-test("a read that waits ends when the port is unplugged, and when it is closed, and says which", async () => {
-  const buffer = Buffer.alloc(10);
-  await withPty(async (far) => {
-    const port = await serialBinding.open({ path: far.path, baudRate: 9600 });
-    const reasons = reasonsOf([port.read(buffer, 0, 10)]);
-    await far.close();
-    expect(await reasons).toEqual([{ disconnected: true, canceled: false }]);
-    expect(port.isOpen).toBe(true);
-    expect(
-      await reasonsOf([port.read(buffer, 0, 10), port.write(buffer), port.drain(), port.flush()]),
-    ).toEqual(Array(4).fill({ disconnected: true, canceled: false }));
-    await port.close();
-  });
-  await withPty(async (far) => {
-    const port = await serialBinding.open({ path: far.path, baudRate: 9600 });
-    const reasons = reasonsOf([port.read(buffer, 0, 10)]);
-    await expect(port.read(buffer, 0, 10)).rejects.toThrow("one at a time");
-    await port.close();
-    expect(await reasons).toEqual([{ disconnected: false, canceled: true }]);
-    const calls = [
-      port.read(buffer, 0, 10),
-      port.write(buffer),
-      port.drain(),
-      port.flush(),
-      port.update({ baudRate: 9600 }),
-      port.set({ dtr: true }),
-      port.get(),
-      port.getBaudRate(),
-      port.close(),
-    ];
-    expect(await reasonsOf(calls)).toEqual(calls.map(() => ({ disconnected: false, canceled: true })));
-  });
+test("a write that the kernel does not take ends when the port is closed or unplugged, and says which", async () => {
+  for (const [end, why] of [
+    ["close", "the port is closed: open it again"],
+    ["unplug", "the device went away: is it plugged in?"],
+  ] as const) {
+    const deaf = openDeafPty();
+    const link = await openSerial(deaf.path, { baudRate: 9600 });
+    const writes = Promise.allSettled([link.write(Buffer.alloc(megabyte)), link.write(Buffer.alloc(1))]);
+    if (end === "close") await link.close();
+    else deaf.close();
+    const sentences = (await writes).map((one) => (one.status === "rejected" ? one.reason.message : "ok"));
+    expect(sentences).toEqual([`${deaf.path}: ${why}`, `${deaf.path}: ${why}`]);
+    await link.close();
+    if (end === "close") deaf.close();
+  }
 });
 
-test("a write that the kernel does not take is canceled when the port is closed", async () => {
-  const deaf = openDeafPty();
-  const port = await serialBinding.open({ path: deaf.path, baudRate: 9600 });
-  const reasons = reasonsOf([port.write(Buffer.alloc(megabyte)), port.write(Buffer.alloc(1))]);
-  await port.close();
-  expect(await reasons).toEqual(Array(2).fill({ disconnected: false, canceled: true }));
-  deaf.close();
-});
-
-test("a write that the kernel does not take fails when the port is unplugged", async () => {
-  const deaf = openDeafPty();
-  const port = await serialBinding.open({ path: deaf.path, baudRate: 9600 });
-  const reasons = reasonsOf([port.write(Buffer.alloc(megabyte))]);
-  deaf.close();
-  expect(await reasons).toEqual([{ disconnected: true, canceled: false }]);
-  await port.close();
-});
-
-test("a drain waits for the write that runs", () =>
-  withStream(async (port, far) => {
-    const heard = createSink();
-    far.onBytes(heard.take);
-    const order: string[] = [];
-    port.write(manyBytes(megabyte), () => order.push("written"));
-    await done((callback) => port.drain(callback));
-    order.push("drained");
-    expect(order).toEqual(["written", "drained"]);
-    await heard.atLeast(megabyte);
-  }));
-
-test("a flush drops what came and was not read, and nothing that comes later", () =>
-  withPty(async (far) => {
-    const port = await serialBinding.open({ path: far.path, baudRate: 9600 });
-    const buffer = Buffer.alloc(100);
-    await far.write(Buffer.from("never read"));
-    await port.flush();
-    await far.write(Buffer.from("read in part"));
-    expect(await port.read(buffer, 0, 4)).toMatchObject({ bytesRead: 4 });
-    await port.flush();
-    const waiting = port.read(buffer, 0, 100);
-    await port.flush();
-    await far.write(Buffer.from("new"));
-    expect(await waiting).toMatchObject({ bytesRead: 3 });
-    expect(buffer.toString("latin1", 0, 3)).toBe("new");
-    await port.close();
-  }));
-
-test("a pty has no modem lines, and says so", () =>
-  withStream(async (port) => {
-    await expect(done((callback) => port.set({ dtr: true }, callback))).rejects.toThrow(
-      "no modem lines to set",
-    );
-    await expect(done((callback) => port.get(callback))).rejects.toThrow("no modem lines to read");
-    expect(port.isOpen).toBe(true);
-  }));
-
-test("fifty cycles of opening and closing leave no descriptor behind, idle, busy or unplugged", async () => {
+test("fifty links that are closed or unplugged in the middle of a write leave no descriptor behind", async () => {
   const cycle = (unplug: boolean) =>
     withPty(async (far) => {
-      const port = await openStream(far.path);
-      port.resume();
-      port.write("x".repeat(100));
+      const link = await openSerial(far.path, { baudRate: 115_200 });
+      const gone = Promise.withResolvers<void>();
+      link.onGone(() => gone.resolve());
+      const writing = link.write(Buffer.alloc(100, "x")).catch(() => {}); // It may be unplugged before.
       if (unplug) {
-        const gone = once(port, "close");
         await far.close();
-        await gone;
-      } else await closed(port);
+        await gone.promise;
+      }
+      await link.close();
+      await writing;
     });
   await cycle(false);
   await Bun.sleep(0);
@@ -368,8 +171,7 @@ test("fifty cycles of a link leave no descriptor behind", () =>
 
 test("open ports that are silent wake nobody", () =>
   withLink(() =>
-    withStream(async (port) => {
-      port.resume();
+    withLink(async () => {
       const [wakeUpsBefore, ticksBefore] = [wakeUps(), processorTicks()];
       await Bun.sleep(1000); // The time of the observation: no event is awaited.
       const woken = wakeUps() - wakeUpsBefore;
@@ -453,9 +255,3 @@ test("a link opens where the kernel has no low-latency mode", () =>
     const link = await openSerial(far.path, { baudRate: 115_200 });
     await link.close();
   }));
-
-test("the list of ports is what the machine has, in the stream's words", async () => {
-  const ports = await serialBinding.list();
-  expect(ports.map(({ path }) => path)).toEqual((await listSerialPorts()).map(({ path }) => path));
-  for (const port of ports) expect(Object.keys(port)).toContain("vendorId");
-});
