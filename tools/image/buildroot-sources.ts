@@ -7,6 +7,7 @@
  *   OUT/dl                 the downloads
  *   OUT/buildroot          a copy of Buildroot with the sums of the replacements, without the patches that do not fit them
  *   OUT/patches            a copy of our own sums, likewise
+ *   OUT/local.mk           the sources of this project's own packages whose archive is missing, from the nearest tag of a checkout
  *   OUT/buildroot.config   the lines that a board's configuration needs for all this, and those of FILE
  *   OUT/sources.tsv        the table: archive, its source, its sum, patches left out
  */
@@ -22,7 +23,7 @@ import { sourceChoices } from "./source-choices.ts";
 import { sameVersion } from "./source-index.ts";
 import { type ArchiveRow, countKinds, readTable, writeTable } from "./source-table.ts";
 import { replaceSums, type Sum, versionInName, type WantedArchive, wantedArchives } from "./source-wanted.ts";
-import { type SourceJob, takeAsWanted, takeNearest } from "./source-ways.ts";
+import { hasCommit, type SourceJob, takeAsWanted, takeNearest } from "./source-ways.ts";
 
 const { values, positionals: boards } = parseArgs({
   allowPositionals: true,
@@ -58,6 +59,7 @@ for (const board of boards)
 const debian = await openDebianSources(join(out, "debian"));
 const known = new Map((await readTable(tablePath)).map((row) => [row.file, row]));
 const rows: ArchiveRow[] = [];
+const overrides: string[] = [];
 for (const archive of wanted.values()) {
   await rm(scratch, { recursive: true, force: true });
   await mkdir(scratch, { recursive: true });
@@ -74,7 +76,14 @@ const settings = [
   // Nothing comes from the internet unnoticed.
   'BR2_PRIMARY_SITE="file:///nonexistent"',
   "BR2_PRIMARY_SITE_ONLY=y",
+  `BR2_PACKAGE_OVERRIDE_FILE="${join(out, "local.mk")}"`,
+  ...rows.flatMap(({ file, kind }) =>
+    kind === "replaced" && hasCommit(file)
+      ? (sourceChoices[wanted.get(file)?.name ?? ""]?.commitConfig ?? [])
+      : [],
+  ),
 ];
+await writeFile(join(out, "local.mk"), overrides.join(""));
 await writeFile(join(out, "buildroot.config"), `${settings.join("\n")}\n${await readConfig()}`);
 for (const line of countKinds(rows)) say(line);
 process.exit(rows.some(({ kind }) => kind === "missing") ? 1 : 0);
@@ -138,7 +147,8 @@ async function provide(archive: WantedArchive, debian: DebianSources): Promise<A
   }
   await rm(target, { force: true });
   // A replacement gets a sum of its own, which the recipes of this project's packages do not.
-  const replaced = isAbsolute(archive.recipe) ? undefined : await takeNearest(job).catch(sayWhy(archive));
+  if (isAbsolute(archive.recipe)) return await override(archive, checkout);
+  const replaced = await takeNearest(job).catch(sayWhy(archive));
   if (replaced === undefined) {
     return { file: archive.file, from: "", kind: "missing", sha256: "", patchesLeftOut: [] };
   }
@@ -149,6 +159,19 @@ async function provide(archive: WantedArchive, debian: DebianSources): Promise<A
   const same = sameVersion(versionInName(archive.file), replaced.version);
   const kind = same ? "same version" : "replaced";
   return { file: archive.file, from: replaced.from, kind, sha256, patchesLeftOut };
+}
+
+/** Has Buildroot take a package of this project from the nearest tag of its checkout, for which it asks no sum. */
+async function override({ file, name, version }: WantedArchive, checkout?: string): Promise<ArchiveRow> {
+  const tag = checkout && (await archives.nearestRevision(checkout, version));
+  if (checkout === undefined || tag === undefined)
+    return { file, from: "", kind: "missing", sha256: "", patchesLeftOut: [] };
+  const folder = join(out, "override", name);
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  await run(["sh", "-c", 'git -C "$1" archive "$2" | tar -x -C "$3"', "sh", checkout, tag, folder]);
+  overrides.push(`${name.toUpperCase().replaceAll("-", "_")}_OVERRIDE_SRCDIR = ${folder}\n`);
+  return { file, from: `checkout ${tag}`, kind: "replaced", sha256: "", patchesLeftOut: [] };
 }
 
 /** States the sums of an archive in the copies of Buildroot and of our sums. */

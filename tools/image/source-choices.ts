@@ -18,6 +18,8 @@ export interface SourceChoice {
   readonly pypi?: boolean;
   /** Files of Debian's binary package that take the place of a source. */
   readonly binaryFiles?: BinaryFiles;
+  /** Lines for the configuration of Buildroot, if a replacement takes the place of a commit. */
+  readonly commitConfig?: readonly string[];
   /** The program of this machine that takes the place of a host package without a usable source. */
   readonly program?: string;
 }
@@ -52,13 +54,24 @@ export const sourceChoices: Readonly<Record<string, SourceChoice>> = {
   libusb: { debian: "libusb-1.0" },
   libzlib: { debian: "zlib" },
   // The commit of the Raspberry Pi Foundation is 6.12.61 with its own drivers, and Debian has no source of it.
-  linux: { commitAim: "6.12.61" },
+  linux: {
+    commitAim: "6.12.61",
+    // The Foundation's kernel has a configuration for its boards, and other names for their device trees.
+    commitConfig: [
+      "BR2_LINUX_KERNEL_USE_ARCH_DEFAULT_CONFIG=y",
+      'BR2_LINUX_KERNEL_INTREE_DTS_NAME="broadcom/bcm2837-rpi-zero-2-w broadcom/bcm2837-rpi-3-b broadcom/bcm2711-rpi-4-b"',
+    ],
+  },
   lzo: { debian: "lzo2" },
   meson: { pypi: true },
   mesa3d: { debian: "mesa" },
   ninja: { debian: "ninja-build" },
   // It lacks most device tree overlays.
-  "rpi-firmware": { debian: "raspi-firmware", binaryFiles: { boot: "usr/lib/raspi-firmware" } },
+  "rpi-firmware": {
+    debian: "raspi-firmware",
+    binaryFiles: { boot: "usr/lib/raspi-firmware" },
+    commitConfig: ["# BR2_PACKAGE_RPI_FIRMWARE_INSTALL_DTB_OVERLAYS is not set"],
+  },
   sdl2: { debian: "libsdl2" },
   squashfs: { debian: "squashfs-tools" },
   "uboot-tools": { debian: "u-boot" },

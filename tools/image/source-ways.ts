@@ -97,7 +97,7 @@ async function packSource(job: SourceJob, path: string, version: string): Promis
 }
 
 /** Whether the name of the archive has a commit in the place of a version. */
-function hasCommit(file: string): boolean {
+export function hasCommit(file: string): boolean {
   return /-[0-9a-f]{40}\b/.test(file);
 }
 

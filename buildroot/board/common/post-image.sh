@@ -25,7 +25,8 @@ else
   cp -R "$images/rpi-firmware/." "$boot"
   # The firmware looks for both below os_prefix, and each slot has its own.
   rm -f "$boot/cmdline.txt"
-  mv "$boot/overlays" "$slot"
+  # The firmware that Debian packs has few.
+  if [ -d "$boot/overlays" ]; then mv "$boot/overlays" "$slot"; fi
   cp "$images"/*.dtb "$slot"
   for name in a b; do
     partition=02
