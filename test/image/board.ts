@@ -3,7 +3,7 @@
  * chipset. The other is the Raspberry Pi Zero 2 W with its real device tree. Each ends with its test, and leaves nothing
  * behind.
  */
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { appendFile, cp, mkdtemp, rm, truncate } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -57,6 +57,8 @@ export interface BoardOptions {
   readonly display?: `${number}x${number}`;
   /** Additional words for the kernel's command line, if no boot loader has one of its own. */
   readonly append?: string;
+  /** The command line of a Raspberry Pi, whose only console is `ttynull`: there is no shell, and no word of the kernel. `virt` only. */
+  readonly asPi?: true;
 }
 
 export interface Board extends AsyncDisposable {
@@ -209,12 +211,18 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
 
 const rootWords = `root=PARTUUID=${meta.diskId}-02 ro tapdeck.slot=a`;
 
+function piWords(): string {
+  const file = readFileSync(join(root, "buildroot/board/raspberrypi/cmdline.txt"), "utf8").trim();
+  return file.replace("@ROOT@", `${meta.diskId}-02`).replace("@SLOT@", "a");
+}
+
 function virt(
-  { card, reader, usb, display, watchdog = true, append = "", loader = false, more = [] }: BoardOptions,
+  { card, reader, usb, display, watchdog = true, append = "", loader = false, asPi, more = [] }: BoardOptions,
   shellPath: string,
 ): string[] {
   // No cursor blinks until the service draws, as on a board (buildroot/board/raspberrypi/cmdline.txt).
-  const words = `${rootWords} console=ttyAMA0 tapdeck.shell=ttyS0 vt.global_cursor_default=0 ${append}`;
+  const own = `${rootWords} console=ttyAMA0 tapdeck.shell=ttyS0 vt.global_cursor_default=0 ${append}`;
+  const words = asPi === true ? piWords() : own;
   return [
     ...["-M", "virt", "-cpu", "cortex-a53", "-serial", "chardev:console"],
     ...(loader ? [] : ["-append", words]),
