@@ -27,8 +27,10 @@ const calculatedMsMax = 10_000;
 const fileOnly = [
   // Playlists, EDL, HLS, archives and ordered chapters refer to other files or to the network.
   "--access-references=no",
-  // No subtitles, covers or sound tracks from the folder of the file.
-  "--autoload-files=no",
+  // From the folder of the file come subtitles of its name, such as `Film.srt` and `Film.de.srt`, and no covers or sound tracks.
+  "--sub-auto=exact",
+  "--audio-file-auto=no",
+  "--cover-art-auto=no",
   "--load-unsafe-playlists=no",
   // No settings from the folder of the file.
   "--use-filedir-conf=no",

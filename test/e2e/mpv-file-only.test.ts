@@ -87,16 +87,43 @@ const findingAll = [
   ...["--sub-auto=all", "--audio-file-auto=all", "--cover-art-auto=all", "--", "{path}"],
 ];
 
-test("a file beside it is no subtitle, no cover and no sound track of it", async () => {
+test("a file beside it is no cover and no sound track of it, and a list in the place of subtitles causes no request", async () => {
   using listener = listen();
   await using deck = await makeDeck({ launchers: () => [mpv({ command: findingAll })] });
   const url = `http://127.0.0.1:${listener.port}`;
   const path = await deck.file("Audio/Song.wav", makeSound(0.2));
   for (const neighbour of ["Song.srt", "Song.jpg", "cover.jpg", "Song.mka"])
     await deck.file(`Audio/${neighbour}`, `#EXTM3U\n${url}/${neighbour}\n`);
+  for (const [place, content] of Object.values(disguised).entries())
+    await deck.file(`Audio/Song.l${String.fromCharCode(97 + place)}.srt`, content(url, listener.port));
   deck.launch(path);
   expect(await deck.next("media.stopped")).toMatchObject({ exitCode: 0 });
   expect(listener.heard).toEqual([]);
+});
+
+test("a film had no subtitles from the file beside it", async () => {
+  await using deck = await makeDeck({
+    launchers: (folder) => [
+      mpv({
+        command: [
+          ...["mpv", "--no-terminal", "--no-config", "--vo=null", "--sub-auto=all"],
+          ...[`--log-file=${join(folder, "log")}`, "--", "{path}"],
+        ],
+      }),
+    ],
+  });
+  const path = await deck.file("Video/Film.mkv");
+  await encode(join(deck.folder, "Video"), "Film.mkv", ["--o=Film.mkv"]);
+  const line = "1\n00:00:00,000 --> 00:00:09,000\nGrüße\n";
+  for (const name of ["Film.srt", "Film.de.srt", "Film 2.srt", "Other.srt"])
+    await deck.file(`Video/${name}`, line);
+  deck.launch(path);
+  expect(await deck.next("media.stopped")).toMatchObject({ exitCode: 0, reason: "ended" });
+  const log = await Bun.file(join(deck.folder, "log")).text();
+  const opened = [...log.matchAll(/Opening (?:file:\/\/)?\S*\/(Film[^\/\n]*\.srt|Other\.srt)/g)].map(
+    ([, name]) => name,
+  );
+  expect([...new Set(opened)].sort()).toEqual(["Film.de.srt", "Film.srt"]);
 });
 
 /** An mpv.conf with scripts, and a launcher with a command of its own that reads them. */
@@ -156,10 +183,7 @@ const encoded = {
   "Picture.jpg": ["--frames=1", "--vo=image", "--vo-image-format=jpg", "--vo-image-outdir=."],
 } as const;
 
-test.each(Object.entries(encoded))("%s plays", async (name, options) => {
-  await using deck = await makeDeck({ launchers: () => [mpv()] });
-  const path = await deck.file(`Media/${name}`);
-  const folder = join(deck.folder, "Media");
+async function encode(folder: string, name: string, options: readonly string[]): Promise<void> {
   const source = name.startsWith("Tone") ? "sine=duration=0.5" : "testsrc=duration=0.5:size=64x64";
   const { code, error } = await run([
     "sh",
@@ -170,6 +194,13 @@ test.each(Object.entries(encoded))("%s plays", async (name, options) => {
     ...options,
   ]);
   expect({ code, error }).toEqual({ code: 0, error: "" });
+}
+
+test.each(Object.entries(encoded))("%s plays", async (name, options) => {
+  await using deck = await makeDeck({ launchers: () => [mpv()] });
+  const path = await deck.file(`Media/${name}`);
+  const folder = join(deck.folder, "Media");
+  await encode(folder, name, options);
   if (name.startsWith("Picture")) await rename(join(folder, `00000001.${name.split(".")[1]}`), path);
   deck.launch(path);
   expect(await deck.next("media.stopped")).toMatchObject({ exitCode: 0, reason: "ended" });
