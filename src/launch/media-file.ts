@@ -4,6 +4,7 @@
  */
 import { exists, readdir, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
+import { addressFault } from "../core/address-faults.ts";
 import { launchFailed, publicError, type ServiceError } from "../core/errors.ts";
 import { filterInSlices } from "../core/long-lists.ts";
 import { extensionOf, type MediaFolders, type System, uploadsFolder } from "../core/media.ts";
@@ -114,11 +115,8 @@ function notBelow(wanted: string): ServiceError {
 }
 
 async function missing(wanted: string, { roots, own }: MediaFolders, names: Names): Promise<ServiceError> {
-  if (/^[a-z][\w+.-]*:\/\//i.test(wanted))
-    return launchFailed(
-      "outside-media",
-      `${wanted} is an address and no file: Tapdeck opens only web radio and podcasts of script.allow_stream`,
-    );
+  const fault = addressFault(wanted);
+  if (fault !== undefined) return launchFailed("outside-media", fault);
   const folders = [...roots, ...own.map(({ folder }) => folder)];
   // The error does not reveal files outside the media folders.
   if (isAbsolute(wanted) && !folders.some((folder) => isBelow(wanted, folder))) return notBelow(wanted);

@@ -1,5 +1,6 @@
 /** Runs a script: checks the arguments of all commands, then runs the commands in order until one fails. */
-import { publicError, type ServiceError, wrongScript } from "../core/errors.ts";
+import { addressFault } from "../core/address-faults.ts";
+import { launchFailed, publicError, type ServiceError, wrongScript } from "../core/errors.ts";
 import { scriptBytesMax } from "../core/limits.ts";
 import { didYouMean } from "../core/text.ts";
 import { type Call, readFlag, type ScriptCommand, type ScriptOrigin, type ScriptPorts } from "./command.ts";
@@ -81,6 +82,13 @@ function meaningOf(command: Command): ScriptCommand {
   const taken = [...known, ...Object.keys(ignores)];
   const unknown = [...command.options.keys()].find((key) => !taken.includes(key));
   if (unknown !== undefined) {
+    const [first = []] = command.args;
+    const fault =
+      command.name === "launch"
+        ? addressFault(first.filter((part) => typeof part === "string").join(""))
+        : undefined;
+    if (fault !== undefined)
+      throw launchFailed("outside-media", `${fault}. In the address of one of these, ? is written ^?`);
     const help = didYouMean(unknown, known) || "; a ? that begins no options is written ^?";
     throw wrongScript(`**${command.name} has no option ${unknown.slice(0, 64)}${help}`);
   }

@@ -1,0 +1,42 @@
+/** Cards with addresses of the street: each says why it starts nothing here. */
+import { expect, test } from "bun:test";
+import { addressFault } from "../../../src/core/address-faults.ts";
+import { readyScript } from "../../../src/script/run-script.ts";
+
+const radio = "is an address and no file: Tapdeck opens only web radio and podcasts of script.allow_stream";
+
+test.each([
+  ["https://www.youtube.com/watch", radio],
+  ["youtube.com/watch", radio],
+  ["open.spotify.com/track/4uLU6hMCjMI75M1A2tKUQC", radio],
+  ["www.bbc.co.uk/sounds/play", radio],
+  ["spotify:track:4uLU6hMCjMI75M1A2tKUQC", "is a link for the app of Spotify"],
+  ["tel:+4930123456", "is a telephone number"],
+  ["mailto:ann@example.org", "is an address of mail"],
+  ["geo:52.52,13.405", "is a place on a map"],
+  ["FILE:///home/ann/Game.sfc", "names a file as an address"],
+])("%s is named as what it is", (text, why) => {
+  expect(addressFault(text)).toStartWith(`${text} ${why}`);
+});
+
+test.each([
+  "SNES/Game.sfc",
+  "Mr. Do!.zip",
+  "Video/example.com/Film.mkv",
+  "Disc: One/Track.mp3",
+  "/media/usb/Stick/a.b/Game.nes",
+])("%s is no address", (text) => {
+  expect(addressFault(text)).toBeUndefined();
+});
+
+test.each([
+  "https://www.youtube.com/watch?v=dQw4w9WgXcQ",
+  "youtube.com/watch?v=dQw4w9WgXcQ&t=10",
+  "https://open.spotify.com/track/4uLU6hMCjMI75M1A2tKUQC?si=0123456789abcdef",
+])("the ? of the address %s began options, and the card said that **launch has no option v", (text) => {
+  expect(() => readyScript(text, "reader")).toThrow("is an address and no file");
+});
+
+test("an option that is no part of an address is still named", () => {
+  expect(() => readyScript("SNES/Game.sfc?v=1", "reader")).toThrow("**launch has no option v");
+});
