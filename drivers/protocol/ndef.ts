@@ -1,6 +1,6 @@
 /**
  * NDEF messages and the records in them that hold text (NFC Forum: NDEF 1.0, Text RTD 1.0, URI RTD 1.0, Smart Poster RTD
- * 1.1), purely.
+ * 1.1; RFC 2046, 4.1.3), purely.
  *
  *   record:  flags  typeLength  payloadLength(1 or 4, big-endian)  [idLength]  type  [id]  payload
  *   flags:   80 MB first  40 ME last  20 CF chunk follows  10 SR one-byte length  08 IL id length present  07 TNF
@@ -61,18 +61,26 @@ function parseHeader(bytes: Uint8Array, from: number): Header | undefined {
   return { flags, type, payload: bytes.subarray(payloadAt, end), end };
 }
 
-/** The text of the first Text, URI or Smart Poster record; undefined if there is none that can be read. */
+/**
+ * The text of the first Text, URI, Smart Poster or `text/plain` record that begins with a command; without one, of the first that
+ * is not blank. Undefined if there is none that can be read.
+ */
 export function textOfRecords(records: readonly NdefRecord[]): string | undefined {
+  let found: string | undefined;
   for (const record of records) {
     const text = isWellKnown(record, "Sp") ? posterUri(record.payload) : plainText(record);
-    if (text !== undefined) return text;
+    if (text?.startsWith("**")) return text;
+    if (text !== undefined && (found === undefined || found.trim() === "")) found = text;
   }
-  return undefined;
+  return found;
 }
 
 function plainText(record: NdefRecord): string | undefined {
   if (isWellKnown(record, "T")) return readText(record.payload);
-  return isWellKnown(record, "U") ? readUri(record.payload) : undefined;
+  if (isWellKnown(record, "U")) return readUri(record.payload);
+  return record.tnf === 2 && /^text\/plain *(?:;|$)/i.test(record.type)
+    ? decode("utf-8", record.payload)
+    : undefined;
 }
 
 /** Its payload is a message with one URI record and any titles; a poster inside a poster is ignored. */

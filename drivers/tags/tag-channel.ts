@@ -125,9 +125,10 @@ export function sightingOfMessage(
   const parsed = parseMessage(message);
   if (parsed.kind === "broken") return sightingWithout(target, type, "half-written", data);
   const text = textOfRecords(parsed.records);
-  if (text) return { type, uid: toHex(uidOf(target)), text, data: toHex(data) };
+  if (text !== undefined && text.trim() !== "")
+    return { type, uid: toHex(uidOf(target)), text, data: toHex(data) };
   // Phones format a tag with an empty record.
-  const isEmpty = text === "" || parsed.records.every(({ tnf }) => tnf === 0);
+  const isEmpty = text !== undefined || parsed.records.every(({ tnf }) => tnf === 0);
   return sightingWithout(target, type, isEmpty ? "blank" : "other-message", data);
 }
 

@@ -117,7 +117,8 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
   const runScript = async (run: Run, context: RunContext, aside: Aside, remarks: Remarks): Promise<void> => {
     const { script, card, requester } = run;
     if (!mayLaunch(requester)) throw lostRight;
-    if (script === "") throw publicError("failed", noTextSentence(run.problem), run.problem ?? "no-text");
+    if (script.trim() === "")
+      throw publicError("failed", noTextSentence(run.problem), run.problem ?? "no-text");
     if (isPairingLink(script))
       throw publicError(
         "failed",

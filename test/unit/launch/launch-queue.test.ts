@@ -255,6 +255,7 @@ test("a card that cannot be played leaves what plays alone", async () => {
 
 test.each([
   ["", /^there is no text on this token, and no mapping for it$/],
+  [" \u00a0\t", /^there is no text on this token, and no mapping for it$/],
   ["**stopp", /^this version knows no command \*\*stopp; did you mean stop\?$/],
   ["SNES/a.none", /no-such-player could not be started: there is no such program$/],
 ])("the script %p fails with a sentence, in the event and in the history", async (script, sentence) => {

@@ -156,6 +156,27 @@ describe("messages", () => {
     expect(read(message)).toBe("https://a.example");
   });
 
+  test("a title before a script was launched in its place, and so was a blank record", () => {
+    const three = (first: string, second: string) =>
+      bytes(
+        record({ flags: flag.first | flag.short, payload: text(first) }),
+        record({ flags: flag.short, payload: text(second) }),
+        record({ flags: flag.last | flag.short, payload: text("third") }),
+      );
+    expect(read(three("My best game", "**launch:SNES/Game.sfc"))).toBe("**launch:SNES/Game.sfc");
+    expect(read(three("SNES/Game.sfc", "a note"))).toBe("SNES/Game.sfc");
+    expect(read(three(" \u00a0", "SNES/Game.sfc"))).toBe("SNES/Game.sfc");
+  });
+
+  test("a record of the media type text/plain was no text", () => {
+    const mime = (type: string) =>
+      bytes(record({ flags: only, tnf: 2, type, payload: Buffer.from("SNES/Pokémon.sfc") }));
+    for (const type of ["text/plain", "TEXT/PLAIN", "text/plain;charset=utf-8", "text/plain; charset=UTF-8"])
+      expect(read(mime(type))).toBe("SNES/Pokémon.sfc");
+    for (const type of ["text/plainer", "text/html", "application/json"])
+      expect(read(mime(type))).toBeUndefined();
+  });
+
   test("an id is passed over, in the short form and in the long one", () => {
     for (const flags of [only, flag.first | flag.last])
       expect(read(bytes(record({ flags, id: "some-id", payload: text("x") })))).toBe("x");
