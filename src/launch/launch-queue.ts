@@ -3,6 +3,7 @@
  * switches or stops media ends the scripts that wait. Each accepted launch has one history row and one `launch.finished`.
  */
 import { basename } from "node:path";
+import { textOfLaunchLink } from "../core/card-addresses.ts";
 import { rfc3339 } from "../core/clock.ts";
 import { launchFailed, messageOf, publicError, ServiceError } from "../core/errors.ts";
 import { isLaunchReason } from "../core/faults.ts";
@@ -181,7 +182,10 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
     const { type, uid, text, data } = token;
     const timeMs = clock.now();
     const override = map(token);
-    const script = withoutPairingSecrets(override ?? text);
+    const { port, tlsPort } = config().api;
+    // Other callers name the text itself, which api.allow_launch may judge.
+    const own = isTap ? textOfLaunchLink(text, [port, tlsPort]) : text;
+    const script = withoutPairingSecrets(override ?? own);
     // A tap has no caller to answer, so its run ends with the refusal. So does the run of an untrusted caller's mapping,
     // because an answer would show that the mapping exists.
     if (!isTap && !(origin === "untrusted" && override !== undefined)) refuseForbidden(script, origin);

@@ -4,7 +4,7 @@
  */
 import { exists, readdir, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
-import { addressFault } from "../core/address-faults.ts";
+import { addressFault } from "../core/card-addresses.ts";
 import { launchFailed, publicError, type ServiceError } from "../core/errors.ts";
 import { filterInSlices } from "../core/long-lists.ts";
 import { extensionOf, type MediaFolders, type System, uploadsFolder } from "../core/media.ts";

@@ -1,5 +1,5 @@
 /** Runs a script: checks the arguments of all commands, then runs the commands in order until one fails. */
-import { addressFault } from "../core/address-faults.ts";
+import { addressFault } from "../core/card-addresses.ts";
 import { launchFailed, publicError, type ServiceError, wrongScript } from "../core/errors.ts";
 import { scriptBytesMax } from "../core/limits.ts";
 import { didYouMean } from "../core/text.ts";

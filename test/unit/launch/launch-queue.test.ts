@@ -267,6 +267,19 @@ test.each([
   expect(deck.store.history.list({ limit: 5 })).toMatchObject([{ success: false, error: deck.ends()[0] }]);
 });
 
+test("a card with the link of a deck was an address; for others the link is the text that api.allow_launch judged", async () => {
+  const deck = await launchDeck();
+  const text = "http://tapdeck.local:7497/l/**echo:from%20a%20link";
+  deck.launchQueue.launch({ type: "NTAG", uid: "04aa", text, data: "" }, { isTap: true, isFromReader: true });
+  await eventually(() => expect(deck.ends()).toHaveLength(1));
+  expect(deck.lines.filter((line) => line.startsWith("info  script: "))).toEqual([
+    "info  script: from a link",
+  ]);
+  deck.launch(text);
+  await eventually(() => expect(deck.ends()).toHaveLength(2));
+  expect(deck.ends()[1]).toContain("is an address and no file");
+});
+
 test("scripts run one after another, in the order in which they came", async () => {
   const clock = createManualClock();
   const deck = await launchDeck({ clock });

@@ -1,4 +1,7 @@
-/** Why a text that is an address, and no file, starts nothing: the cards of streaming services, and those that phones open. */
+/**
+ * Cards with addresses. A link that launches, `http://<deck>:7497/l/<text>`, stands for its text; nothing is fetched, so the host does
+ * not matter. All others start nothing: those of streaming services, and those that phones open.
+ */
 
 const byScheme: Readonly<Record<string, string>> = {
   spotify:
@@ -22,4 +25,22 @@ export function addressFault(text: string): string | undefined {
   if (why !== undefined) return `${text} ${why}`;
   if (!anyScheme.test(text) && !bareHost.test(text)) return undefined;
   return `${text} is an address and no file: Tapdeck opens only web radio and podcasts of script.allow_stream`;
+}
+
+// The usual port of decks.
+const usualPort = 7497;
+const form = /^https?:\/\/[^\s/?#]+:(\d{1,5})\/l\/(.+)$/is;
+
+/** The text of the link if it leads to a deck: to the usual port, or to one of `ports`; otherwise `text` itself. */
+export function textOfLaunchLink(text: string, ports: readonly number[]): string {
+  // A fast check, because every tap passes here and few texts are links.
+  if (!/^\s*http/i.test(text)) return text;
+  const [, port, encoded = ""] = form.exec(text.trim()) ?? [];
+  if (port === undefined || ![usualPort, ...ports].includes(Number(port))) return text;
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    // It is badly encoded, so it stays an address, which the launch refuses by name.
+    return text;
+  }
 }

@@ -1,6 +1,6 @@
-/** Cards with addresses of the street: each says why it starts nothing here. */
+/** Cards with addresses of the street: each says why it starts nothing here. The link of a deck stands for its text. */
 import { expect, test } from "bun:test";
-import { addressFault } from "../../../src/core/address-faults.ts";
+import { addressFault, textOfLaunchLink } from "../../../src/core/card-addresses.ts";
 import { readyScript } from "../../../src/script/run-script.ts";
 
 const radio = "is an address and no file: Tapdeck opens only web radio and podcasts of script.allow_stream";
@@ -39,4 +39,28 @@ test.each([
 
 test("an option that is no part of an address is still named", () => {
   expect(() => readyScript("SNES/Game.sfc?v=1", "reader")).toThrow("**launch has no option v");
+});
+
+test.each([
+  ["http://tapdeck.local:7497/l/SNES/Game.sfc", "SNES/Game.sfc"],
+  ["http://192.168.1.5:7497/l/SNES%2FSuper%20Game.sfc", "SNES/Super Game.sfc"],
+  ["HTTPS://deck:7498/l/**playlist.play:Audio%3Fmode=shuffle", "**playlist.play:Audio?mode=shuffle"],
+  ["http://[fe80::1]:7497/l/NES/Pok%C3%A9.nes", "NES/Poké.nes"],
+  [" http://deck:7497/l/@SNES/Game\n", "@SNES/Game"],
+])("%p stands for %p", (link, text) => {
+  expect(textOfLaunchLink(link, [7498])).toBe(text);
+});
+
+test.each([
+  "SNES/Game.sfc",
+  "http://tapdeck.local/l/SNES/Game.sfc",
+  "http://tapdeck.local:8080/l/SNES/Game.sfc",
+  "http://tapdeck.local:7497/l/",
+  "http://tapdeck.local:7497/l/%zz",
+  "http://tapdeck.local:7497/health",
+  "http://tapdeck.local:7497/#pair=abc",
+  "ftp://tapdeck.local:7497/l/x",
+  "httpd/l/x",
+])("%p is no link of a deck", (text) => {
+  expect(textOfLaunchLink(text, [7498])).toBe(text);
 });
