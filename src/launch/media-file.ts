@@ -129,7 +129,7 @@ async function missing(wanted: string, { roots, own }: MediaFolders, names: Name
   // Unreadable or empty, such as the mount point of an absent drive.
   const away = mayBeAway.find((_, at) => entries[at]?.length === 0);
   const why = away === undefined ? "" : `: there is nothing at ${away}, its drive may not be plugged in`;
-  return launchFailed("media-not-found", `there is no file ${wanted}${where}${why}`);
+  return launchFailed("media-not-found", `there is no file ${wanted}${where}${why}${unseenIn(wanted)}`);
 }
 
 function isBelow(path: string, folder: string): boolean {
@@ -214,8 +214,8 @@ type Resolve = (base: string, segments: readonly string[]) => Promise<FileName |
 const resolvedBelow: Resolve = (base, segments) => resolved(join(base, ...segments));
 
 /**
- * Ignores case, as FAT and exFAT do, and the form of accents, which a Mac stores decomposed (NFD). The first name in order
- * counts.
+ * Ignores case, as FAT and exFAT do, the form of accents, which a Mac stores decomposed (NFD), and characters that cannot be seen.
+ * The first name in order counts.
  */
 async function resolvedLoosely(
   base: string,
@@ -237,7 +237,21 @@ async function resolvedLoosely(
 }
 
 function unified(name: string): string {
-  return name.normalize("NFC").toLowerCase();
+  const composed = name.normalize("NFC");
+  // Most names are plain, and a folder may have 100,000 of them.
+  const seen = /^[ -~]*$/.test(composed) ? composed : composed.replace(unseen, "").replace(/\p{Zs}/gu, " ");
+  return seen.toLowerCase();
+}
+
+// Characters without a width, which an app leaves in a text that was copied (Unicode, 23.2 and 23.8).
+const unseen = /[\u00ad\u200b-\u200f\u2060\ufeff]/gu;
+
+/** Names the first character that looks like a blank or like nothing. */
+function unseenIn(text: string): string {
+  const at = text.search(/[\u00ad\u200b-\u200f\u2060\ufeff]|(?! )\p{Zs}/u);
+  if (at < 0) return "";
+  const code = text.charCodeAt(at).toString(16).toUpperCase().padStart(4, "0");
+  return `; its character ${at + 1} is not a plain blank but U+${code}: write the card again without it`;
 }
 
 /** On the machine that wrote the card, the folder of the system may have had another name, or have held several systems. */

@@ -69,6 +69,24 @@ test("names differ in capitals, and accents stand apart, on other machines; the 
   await expect(named("https://example.com/a.mp3")).rejects.toThrow("is an address and no file");
 });
 
+test("a no-break space that a phone put into a path found nothing, and nobody saw why", async () => {
+  const library = join(folder, "unseen");
+  for (const file of ["SNES/Super Game.sfc", "SNES/Odd\u00a0Name.sfc", "SNES/Odd Name.sfc"]) {
+    await mkdir(dirname(join(library, file)), { recursive: true });
+    await writeFile(join(library, file), "x");
+  }
+  const named = async (wanted: string) =>
+    (await findMediaFile(wanted, { roots: [library], own: [] }, [])).path.slice(library.length + 1);
+  expect(await named("SNES/Super\u00a0Game.sfc")).toBe("SNES/Super Game.sfc");
+  expect(await named("SNES/Su\u200bper\u2009Game.sfc\ufeff")).toBe("SNES/Super Game.sfc");
+  expect(await named("SNES/Odd\u00a0Name.sfc")).toBe("SNES/Odd\u00a0Name.sfc");
+  expect(await named("SNES/Odd Name.sfc")).toBe("SNES/Odd Name.sfc");
+  await expect(named("SNES/Other\u00a0Game.sfc")).rejects.toThrow(
+    "its character 11 is not a plain blank but U+00A0: write the card again without it",
+  );
+  await expect(named("SNES/Other Game.sfc")).rejects.not.toThrow("plain blank");
+});
+
 test("a folder of thousands is looked through a slice at a time, and others have their turns in between", async () => {
   const library = join(folder, "thousands");
   await mkdir(join(library, "SNES"), { recursive: true });
