@@ -120,8 +120,7 @@ export const scriptDifferences: readonly ScriptDifference[] = [
   },
   {
     name: "trait-flag",
-    documented:
-      "The public parser reads `#word` alone as a trait that is true, and refuses a part of other words.",
+    documented: "The public parser refuses a part that has `#key` and other words.",
     here: "Such words make their part a path.",
     why: "Names of files begin with `#`.",
   },

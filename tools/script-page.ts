@@ -40,7 +40,8 @@ SNES/Super Game.sfc
 - A \`?\` without \`name=\` after it is a plain character, because file names contain it. After a name without \`:\`, an option may
   lack its value: \`**name?option\`. There, a \`?\` with anything else begins the arguments.
 - A part between two \`||\` that has \`#key=value\` words only is the script's traits. They start nothing, and \`launch.finished\`
-  carries them. \`**traits:{"key":"value"}\` is their long form. Values may be in quotes. With any other word, also \`#key\`, the part is a path, because file names contain \`#\`.
+  carries them. \`**traits:{"key":"value"}\` is their long form. Values may be in quotes. \`#key\` alone is \`true\`. With any
+  other word the part is a path, because file names contain \`#\`.
 - Every command takes \`when\`. If its value is \`false\`, \`no\`, \`0\` or empty, the command is skipped.
 - A script has at most ${scriptBytesMax} bytes and ${scriptCommandsMax} commands.
 

@@ -1,7 +1,7 @@
 /**
- * Traits: a part of a script that has `#key=value` words only. They are kept with the run, and start nothing. A value is in
- * quotes, or ends at white space; `^` escapes as in other values. A word of another form makes the part a path, because file
- * names contain `#`.
+ * Traits: a part of a script that has `#key=value` and `#key` words only. They are kept with the run, and start nothing. A value is
+ * in quotes, or ends at white space; `^` escapes as in other values. `#key` alone has the value `true`. A word of another form makes
+ * the part a path, because file names contain `#`.
  */
 import { jsonOf } from "./lexer.ts";
 import {
@@ -30,8 +30,10 @@ export function parseTraits(source: ScriptSource, offset: number): Traits | unde
   const traits: (readonly [string, string])[] = [];
   for (let at = offset; ; ) {
     const end = text[at] === "#" ? keyEnd(source, at + 1) : at;
-    if (end <= at + 1 || text[end] !== "=") return undefined;
-    const value = readWord(source, end + 1);
+    if (end <= at + 1) return undefined;
+    const isFlag = end >= text.length || isWhiteSpace(text[end] ?? "") || isCommandEnd(text, end);
+    if (!isFlag && text[end] !== "=") return undefined;
+    const value = isFlag ? { text: "true", end } : readWord(source, end + 1);
     if (value === undefined) return undefined;
     traits.push([text.slice(at + 1, end).toLowerCase(), value.text]);
     at = skipWhiteSpace(source, value.end);
