@@ -19,7 +19,7 @@ import {
 } from "../core/limits.ts";
 import { pictureTypes } from "../core/media.ts";
 import { holdActions, playerKinds, resumeModes } from "../core/playback.ts";
-import { roles } from "../core/rights.ts";
+import { allRights, roles } from "../core/rights.ts";
 import {
   count,
   integer,
@@ -102,6 +102,8 @@ export const mappingId = v.pipe(
 );
 
 export const role = v.picklist(roles);
+
+export const rights = v.array(v.picklist(allRights));
 
 export const client = v.object({
   id: v.string(),

@@ -35,6 +35,7 @@ async function fromAfar(what: { code: string; name?: string } | Identity) {
     identity?: Identity;
     platform?: string;
     clients?: string;
+    current?: unknown;
   };
 }
 
@@ -51,6 +52,15 @@ remoteTest("the link of tapdeck pair lets a phone in, and --revoke shuts it out"
   expect(await fromAfar(identity)).toEqual({
     platform: "linux",
     clients: "clients can be called on the device itself only",
+    current: {
+      id: identity.id,
+      name: "Anna's phone",
+      address: device.network.neighbourAddress,
+      role: "member",
+      added: expect.any(String),
+      lastUsed: expect.any(String),
+      rights: ["look", "play", "change"],
+    },
   });
 
   const { out: list } = await device.run("pair", "--list");

@@ -95,6 +95,7 @@ export const methodRows: Readonly<Record<string, MethodRow>> = {
   "device.shutdown": own,
   "device.update": { ...own, params: { url: "http://127.0.0.1:9/" } },
   clients: own,
+  "clients.current": look,
   "clients.new": { ...own, params: { name: "of the matrix" } },
   "clients.update": { ...own, params: { id: "nobody", role: "player" } },
   "clients.delete": { ...own, params: { id: "nobody" } },

@@ -17,8 +17,9 @@ async function run() {
     () => "listed",
     (error: unknown) => refusal(error).refused,
   );
+  const current = await client.call("clients.current");
   client.close();
-  return { platform, clients };
+  return { platform, clients, current };
 }
 
 function refusal(error: unknown) {

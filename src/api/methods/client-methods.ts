@@ -1,9 +1,11 @@
-/** Paired clients, pairing by code or PIN, and the audit log. All of it can be called on the device itself only. */
+/** Paired clients, pairing by code or PIN, and the audit log. All but `clients.current` can be called on the device itself only. */
 import * as v from "valibot";
+import { publicError } from "../../core/errors.ts";
 import { auditPageMax, clientNameCharsMax, pairingHostCharsMax } from "../../core/limits.ts";
+import { rightsOf } from "../../core/rights.ts";
 import { auditEntry } from "../../core/shapes.ts";
 import { method } from "../method.ts";
-import { client, pairingEnd, pairingFacts, pairingOpening, role, upTo } from "../schemas.ts";
+import { client, pairingEnd, pairingFacts, pairingOpening, rights, role, upTo } from "../schemas.ts";
 
 const clientId = v.pipe(v.string(), v.maxLength(128));
 
@@ -14,6 +16,20 @@ export const clientMethods = [
     docs: "All registered clients, connected or not, with their secrets, roles and last uses. A pairing link that nobody has used yet has `expires`.",
     result: v.object({ clients: v.array(client) }),
     run: (services) => ({ clients: services.clients.list() }),
+  }),
+  method({
+    name: "clients.current",
+    right: "look",
+    docs: "The caller's own client, without its secret, and the rights that it has now. `not-found` for a caller without an identity of its own, as on the device.",
+    result: v.object({ ...v.omit(client, ["secret"]).entries, rights }),
+    errors: ["not-found"],
+    run(services, _params, { grant, from }) {
+      const own = services.clients.list().find(({ id }) => id === from.client);
+      if (own === undefined)
+        throw publicError("not-found", "this connection has no client: tapdeck pair makes one for a program");
+      const { secret: _secret, ...shown } = own;
+      return { ...shown, rights: rightsOf(grant()) };
+    },
   }),
   method({
     name: "clients.new",

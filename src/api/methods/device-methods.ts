@@ -2,11 +2,11 @@
 import * as v from "valibot";
 import { logPageMax, logTextCharsMax, logWaitMsMax, settingsTextCharsMax } from "../../core/limits.ts";
 import { keptLevels } from "../../core/log-ring.ts";
-import { allows, allRights, rightsOf } from "../../core/rights.ts";
+import { allows, rightsOf } from "../../core/rights.ts";
 import { count } from "../../core/shapes.ts";
 import { deviceReport, healthReport, logLine, openRpcDocument } from "../device-schemas.ts";
 import { method } from "../method.ts";
-import { isoTime, pagination, upTo } from "../schemas.ts";
+import { isoTime, pagination, rights, upTo } from "../schemas.ts";
 
 export const deviceMethods = [
   method({
@@ -98,7 +98,7 @@ export const deviceMethods = [
     name: "rights",
     right: "look",
     docs: "The rights that the caller has now, the lowest first: `look`, `play`, `change`, `own`. Each method and notification names the one that it requires (`x-right`).",
-    result: v.object({ rights: v.array(v.picklist(allRights)) }),
+    result: v.object({ rights }),
     run: (_services, _params, caller) => ({ rights: rightsOf(caller.grant()) }),
   }),
   method({
