@@ -120,7 +120,7 @@ test("a film had no subtitles from the file beside it", async () => {
   deck.launch(path);
   expect(await deck.next("media.stopped")).toMatchObject({ exitCode: 0, reason: "ended" });
   const log = await Bun.file(join(deck.folder, "log")).text();
-  const opened = [...log.matchAll(/Opening (?:file:\/\/)?\S*\/(Film[^\/\n]*\.srt|Other\.srt)/g)].map(
+  const opened = [...log.matchAll(/Opening (?:file:\/\/)?\S*\/(Film[^/\n]*\.srt|Other\.srt)/g)].map(
     ([, name]) => name,
   );
   expect([...new Set(opened)].sort()).toEqual(["Film.de.srt", "Film.srt"]);

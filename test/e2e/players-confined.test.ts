@@ -138,10 +138,12 @@ test("without the helper, players start all the same, and health says what to do
     expect(namesOf(all, true)).toContain("read tls/device-key.pem");
     const { status, checks } = await service.client.call("health");
     expect(status).toBe("degraded");
+    const why = `${folder}/tapdeck-confine is missing: install it again`;
     expect(checks.find(({ name }) => name === "players")).toEqual({
       name: "players",
       ok: false,
-      reason: `players are not confined and could read this service's secrets: ${folder}/tapdeck-confine is missing: install it again`,
+      reason: `players are not confined and could read this service's secrets: ${why}`,
+      faults: [{ code: "players-unconfined", of: "system", why }],
     });
     await eventually(() => expect(service.log()).toContain("players are not confined"));
   } finally {

@@ -170,7 +170,9 @@ test(
     const config = "/data/config/tapdeck/config.toml";
     await board.shell(`printf '${faulty}\\n' >${config}; chown tapdeck ${config}; sync`);
     const standing = await faultsOf(board, "broker-absent");
-    expect(standing.map(({ code, of, subject }) => [code, of, subject])).toEqual([
+    // On a busy machine the watchdog may have replaced a service that was slow to start.
+    const lasting = standing.filter(({ code }) => code !== "service-restarted");
+    expect(lasting.map(({ code, of, subject }) => [code, of, subject])).toEqual([
       ["reader-failed", "system", reader],
       ["media-missing", "owner", "/data/no-drive"],
       ["broker-absent", "others", "127.0.0.1"],

@@ -86,11 +86,14 @@ test(
       const parsed = parseMessage(Uint8Array.fromHex(String(answer)));
       if (parsed.kind !== "message") throw new Error(`${parsed.why}: ${answer}`);
       expect(parsed.records.length).toBe(records.length);
-      const wanted = records
+      const texts = records
         .map((each) =>
           "text" in each ? each.text : "uri" in each ? each.uri : "poster" in each ? each.poster : undefined,
         )
-        .find((value) => value !== undefined);
+        .filter((value) => value !== undefined);
+      // A script comes first, and then a text that is not blank.
+      const script = texts.find((value) => value.startsWith("**"));
+      const wanted = script ?? texts.find((value) => value.trim() !== "") ?? texts[0];
       expect(textOfRecords(parsed.records)).toBe(wanted);
     }
   },
