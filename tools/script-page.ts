@@ -39,7 +39,7 @@ SNES/Super Game.sfc
 - An argument of a \`**\` command that begins with \`{\` is JSON up to its \`}\`, and is kept as it is. For a plain \`{\` write \`^{\`.
 - A \`?\` without \`name=\` after it is a plain character, because file names contain it. After a name without \`:\`, an option may
   lack its value: \`**name?option\`. There, a \`?\` with anything else begins the arguments.
-- A part between two \`||\` that has \`#key=value\` words only is the script's traits. They start nothing, and \`launch.finished\`
+- A part between two \`||\` that has \`#key=value\` or \`#key\` words only is the script's traits. They start nothing, and \`launch.finished\`
   carries them. \`**traits:{"key":"value"}\` is their long form. Values may be in quotes. \`#key\` alone is \`true\`. With any
   other word the part is a path, because file names contain \`#\`.
 - Every command takes \`when\`. If its value is \`false\`, \`no\`, \`0\` or empty, the command is skipped.

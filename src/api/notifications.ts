@@ -25,7 +25,7 @@ export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> 
   },
   "launch.finished": {
     right: "change",
-    docs: "A launch has ended; `time` is that of its `running`. If nothing started, `error` says why, and `reason` is its code. If several files fitted a title, `note` names the one that was taken. `traits` are the `#key=value` words of the script.",
+    docs: "A launch has ended; `time` is that of its `running`. If nothing started, `error` says why, and `reason` is its code. If several files fitted a title, `note` names the one that was taken. `traits` are the `#key=value` and `#key` words of the script.",
     params: shapes.launchFinished,
   },
   "launch.guarded": {

@@ -8,7 +8,7 @@ const byScheme: Readonly<Record<string, string>> = {
     "is a link for the app of Spotify: Tapdeck plays files, and web radio and podcasts of script.allow_stream",
   tel: "is a telephone number, for a phone: put the name of a file on the card",
   sms: "is a text message, for a phone: put the name of a file on the card",
-  mailto: "is an address of mail, for a phone: put the name of a file on the card",
+  mailto: "is a mail address, for a phone: put the name of a file on the card",
   geo: "is a place on a map, for a phone: put the name of a file on the card",
   file: "names a file as an address: put its path on the card, such as SNES/Game.sfc",
 };
@@ -18,13 +18,14 @@ const shortScheme = /^(spotify|tel|sms|mailto|geo|file):/i;
 // A name of hosts with a path, as phones write addresses without their scheme. A folder has no such name by habit.
 const bareHost = /^(?:[a-z0-9-]+\.)+(?:com|org|net|tv|fm|be|de|io|co|me|app|[a-z]{2}\.[a-z]{2})\//i;
 
-/** A sentence on this text, or undefined if it is no address. */
-export function addressFault(text: string): string | undefined {
+/** A sentence on this text, or undefined if it is no address. With `isCut`, a `?` of the text began options. */
+export function addressFault(text: string, isCut = false): string | undefined {
   const scheme = shortScheme.exec(text)?.[1]?.toLowerCase();
   const why = scheme === undefined ? undefined : byScheme[scheme];
   if (why !== undefined) return `${text} ${why}`;
   if (!anyScheme.test(text) && !bareHost.test(text)) return undefined;
-  return `${text} is an address and no file: Tapdeck opens only web radio and podcasts of script.allow_stream`;
+  const how = isCut ? ". In the address of one of these, ? is written ^?" : "";
+  return `${text} is an address and no file: Tapdeck opens only web radio and podcasts of script.allow_stream${how}`;
 }
 
 // The usual port of decks.

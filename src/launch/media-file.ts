@@ -239,16 +239,17 @@ async function resolvedLoosely(
 function unified(name: string): string {
   const composed = name.normalize("NFC");
   // Most names are plain, and a folder may have 100,000 of them.
-  const seen = /^[ -~]*$/.test(composed) ? composed : composed.replace(unseen, "").replace(/\p{Zs}/gu, " ");
+  const isPlain = /^[ -~]*$/.test(composed);
+  const seen = isPlain ? composed : composed.replace(unseen, (char) => (/\p{Zs}/u.test(char) ? " " : ""));
   return seen.toLowerCase();
 }
 
-// Characters without a width, which an app leaves in a text that was copied (Unicode, 23.2 and 23.8).
-const unseen = /[\u00ad\u200b-\u200f\u2060\ufeff]/gu;
+// Blanks of other kinds, and characters without a width, which an app leaves in a text that was copied (Unicode, 23.2 and 23.8).
+const unseen = /(?! )[\p{Zs}\u00ad\u200b-\u200f\u2060\ufeff]/gu;
 
 /** Names the first character that looks like a blank or like nothing. */
 function unseenIn(text: string): string {
-  const at = text.search(/[\u00ad\u200b-\u200f\u2060\ufeff]|(?! )\p{Zs}/u);
+  const at = text.search(unseen);
   if (at < 0) return "";
   const code = text.charCodeAt(at).toString(16).toUpperCase().padStart(4, "0");
   return `; its character ${at + 1} is not a plain blank but U+${code}: write the card again without it`;

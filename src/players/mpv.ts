@@ -21,7 +21,7 @@ const observed = ["pause", "duration", "paused-for-cache", "volume", "speed"] as
 const calculatedMsMax = 10_000;
 
 /**
- * Options that restrict mpv to its file (mpv 0.35 manual). They follow the launcher's options, and so override them and
+ * Options that restrict mpv to its file and its subtitles (mpv 0.35 manual). They follow the launcher's options, and so override them and
  * `mpv.conf`. That file stays in use for sound and picture, because no media file can change it.
  */
 const fileOnly = [

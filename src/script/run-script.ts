@@ -85,10 +85,9 @@ function meaningOf(command: Command): ScriptCommand {
     const [first = []] = command.args;
     const fault =
       command.name === "launch"
-        ? addressFault(first.filter((part) => typeof part === "string").join(""))
+        ? addressFault(first.filter((part) => typeof part === "string").join(""), true)
         : undefined;
-    if (fault !== undefined)
-      throw launchFailed("outside-media", `${fault}. In the address of one of these, ? is written ^?`);
+    if (fault !== undefined) throw launchFailed("outside-media", fault);
     const help = didYouMean(unknown, known) || "; a ? that begins no options is written ^?";
     throw wrongScript(`**${command.name} has no option ${unknown.slice(0, 64)}${help}`);
   }

@@ -265,8 +265,8 @@ function displayDevices(size: string): readonly string[] {
 async function zero2w({ card, reader, append = "" }: BoardOptions, folder: string): Promise<string[]> {
   const tree = join(folder, "board.dtb");
   // The mainline kernel has another name for it than the kernel of the Raspberry Pi Foundation.
-  const trees = ["bcm2710-rpi-zero-2-w.dtb", "bcm2837-rpi-zero-2-w.dtb"].map((name) => join(slot, name));
-  await cp(trees.find((path) => existsSync(path)) ?? "", tree);
+  const ofMainline = join(slot, "bcm2837-rpi-zero-2-w.dtb");
+  await cp(existsSync(ofMainline) ? ofMainline : join(slot, "bcm2710-rpi-zero-2-w.dtb"), tree);
   await run(["fdtput", "-t", "s", tree, "/soc/usb@7e980000", "dr_mode", "host"]);
   await run(["fdtput", "-r", tree, "/soc/serial@7e201000/bluetooth"]);
   const missing = "initcall_blacklist=bcm2835_power_driver_init,bcm2835_wdt_driver_init";

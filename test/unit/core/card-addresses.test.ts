@@ -12,7 +12,7 @@ test.each([
   ["www.bbc.co.uk/sounds/play", radio],
   ["spotify:track:4uLU6hMCjMI75M1A2tKUQC", "is a link for the app of Spotify"],
   ["tel:+4930123456", "is a telephone number"],
-  ["mailto:ann@example.org", "is an address of mail"],
+  ["mailto:ann@example.org", "is a mail address"],
   ["geo:52.52,13.405", "is a place on a map"],
   ["FILE:///home/ann/Game.sfc", "names a file as an address"],
 ])("%s is named as what it is", (text, why) => {
@@ -35,6 +35,12 @@ test.each([
   "https://open.spotify.com/track/4uLU6hMCjMI75M1A2tKUQC?si=0123456789abcdef",
 ])("the ? of the address %s began options, and the card said that **launch has no option v", (text) => {
   expect(() => readyScript(text, "reader")).toThrow("is an address and no file");
+});
+
+test("the ? of an address of mail is not said to be written ^?", () => {
+  expect(() => readyScript("mailto:ann@example.org?subject=Hello", "reader")).toThrow(
+    /^mailto:ann@example\.org is a mail address, for a phone: put the name of a file on the card$/,
+  );
 });
 
 test("an option that is no part of an address is still named", () => {
