@@ -242,7 +242,7 @@ remoteTest(
       .waitFor();
     expect(await rows.count()).toBe(15);
     await history.getByRole("button", { name: "Show more" }).click();
-    await eventually(async () => expect(await rows.count()).toBeGreaterThan(25));
+    await eventually(async () => expect(await rows.count()).toBeGreaterThan(25), 20_000);
     await look(page, "cards-history");
     await history.getByRole("button", { name: "Only card 0599" }).click();
     await history.getByRole("button", { name: "All cards" }).waitFor();
@@ -263,6 +263,26 @@ remoteTest(
     await plays("Super Game");
     await client.call("stop");
     expect(faults).toEqual([]);
+  },
+  60_000,
+);
+
+remoteTest(
+  "a press of Show more was lost while the list was loaded again",
+  async () => {
+    const { client } = device.service;
+    for (let number = 0; number < 31; number++)
+      await client.call("launch", { uid: "0600", text: "SNES/Missing.sfc" });
+    await using visit = await openCards("Impatient");
+    const history = region(visit.page, "History");
+    const rows = history.getByRole("listitem");
+    await eventually(async () => expect(await rows.count()).toBe(15));
+    // In one task, so that the answer of the first press comes after the second.
+    await history.evaluate((card) => {
+      for (const name of ["Cards", "Show more"])
+        [...card.querySelectorAll("button")].find(({ textContent }) => textContent === name)?.click();
+    });
+    await eventually(async () => expect(await rows.count()).toBe(30), 20_000);
   },
   60_000,
 );

@@ -19,20 +19,32 @@ export function historyCard({ client }: Shared): PageCard {
   let rows: HTMLElement[] = [];
   /** The place of the next page: a time, or a cursor. */
   let after: string | undefined;
-  let asked = 0;
-  const more = button(say.showMore, async () => {
-    const place = rows.length;
-    await load();
-    rows[place]?.querySelector("button")?.focus();
-  });
+  /** Ends with the newest load. One after another: a refresh never drops the page that a press asked for. */
+  let loading: Promise<unknown> = Promise.resolve();
+  const inTurn = (step: () => Promise<void>): Promise<void> => {
+    const done = loading.then(step);
+    loading = done.catch(() => undefined);
+    return done;
+  };
+  const more = button(say.showMore, () =>
+    inTurn(async () => {
+      const place = rows.length;
+      // A refresh before it may have found that there are no more.
+      if (after === undefined) return;
+      await load();
+      rows[place]?.querySelector("button")?.focus();
+    }),
+  );
   const { card, show } = listCard(texts.history, texts.noneYet, el("div", { class: "bar" }, more));
   const all = button(texts.allCards, () => only(""));
   const tabs = (["tapped", "played"] as const).map((one) => {
-    const tab = button(texts[one], async () => {
-      kind = one;
-      uid = "";
-      await restart();
-    });
+    const tab = button(texts[one], () =>
+      inTurn(async () => {
+        kind = one;
+        uid = "";
+        await restart();
+      }),
+    );
     return { one, tab };
   });
   card.querySelector("h2")?.after(el("div", { class: "bar" }, ...tabs.map(({ tab }) => tab), all));
@@ -68,11 +80,7 @@ export function historyCard({ client }: Shared): PageCard {
   };
   /** Loads the next page. */
   const load = async () => {
-    asked += 1;
-    const number = asked;
     const page = await (kind === "tapped" ? tapped() : played());
-    // A later press may have been answered first.
-    if (number !== asked) return;
     rows = [...rows, ...page.rows];
     after = page.next;
     more.hidden = after === undefined;
@@ -101,16 +109,18 @@ export function historyCard({ client }: Shared): PageCard {
     all.hidden = uid === "";
     await load();
   };
-  const only = async (card: string) => {
-    uid = card;
-    await restart();
-  };
+  const only = (card: string) =>
+    inTurn(async () => {
+      uid = card;
+      await restart();
+    });
   return {
     card,
     /** The first page; further pages that are shown stay. */
-    refresh: async () => {
-      if (rows.length <= pageRows) await restart();
-    },
+    refresh: () =>
+      inTurn(async () => {
+        if (rows.length <= pageRows) await restart();
+      }),
     hears: ["launch.finished", "media.stopped"],
   };
 }
