@@ -57,6 +57,13 @@ export const isoTime = v.pipe(
 /** A whole number from 1. */
 export const upTo = (max: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(max));
 
+/** States what an absent number counts as, where the code has to know that it was absent. */
+export function absentCountsAs(value: number) {
+  const rule = v.metadata<number, { readonly default: number }>({ default: value });
+  ruleSchemas.set(rule, { default: value });
+  return rule;
+}
+
 const hexBytes = /^(?:[\s:]*[0-9a-fA-F][\s:]*[0-9a-fA-F])*[\s:]*$/;
 
 export const tokenFields = {

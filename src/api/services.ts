@@ -124,6 +124,10 @@ interface MediaService {
   search(query: {
     readonly query: string;
     readonly systems: readonly string[];
+    /** `systems` may be ids, names or folders, in any spelling. */
+    readonly anySpelling?: boolean;
+    /** Number of the best to leave out; 0 if absent. */
+    readonly skip?: number;
     readonly maxResults: number;
   }): { readonly results: readonly Media[]; readonly total: number };
   /** Resolves when done; no `systems` means all. Rejects with `conflict` while one runs, `not-found` for an unknown system. */

@@ -131,6 +131,7 @@ export const clientUseSavedMs = 60 * 60 * 1000; // Between two writes of a clien
 export const pairingLinkMs = 10 * 60 * 1000; // For the first use of a pairing link; an unused one is deleted.
 export const searchQueryCharsMax = 1024;
 export const searchResultsMax = 1000;
+export const searchPlacesMax = 5000; // Results that pages reach. With USB sticks each page merges all results before it, which takes a PC 50 ms at the end.
 export const searchSystemsMax = 512;
 export const settingsListMax = 256;
 export const settingsTextCharsMax = 4096; // A path: PATH_MAX of Linux.

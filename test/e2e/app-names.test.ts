@@ -66,9 +66,39 @@ const owner = () => device.service.client;
 const invalid = -32602;
 const forbidden = { error: { code: 2, data: { right: "own" } } };
 
+const searchPage = v.object({
+  results: v.array(v.unknown()),
+  total: v.number(),
+  pagination: v.optional(v.looseObject({ nextCursor: v.optional(v.string()) })),
+});
+
+appTest("reads a list page by page, and names a system as it likes", async (line) => {
+  const ask = async (params: object) => v.parse(searchPage, (await line.call("media.search", params)).result);
+  const all = await ask({ query: "", systems: ["SNES"] });
+  expect(all).not.toHaveProperty("pagination");
+  const first = await ask({ query: "", systems: ["SNES"], maxResults: 1 });
+  expect(first).toMatchObject({ total: 2, pagination: { hasNextPage: true, pageSize: 1 } });
+  const second = await ask({
+    query: "",
+    systems: ["SNES"],
+    maxResults: 1,
+    cursor: first.pagination?.nextCursor,
+  });
+  expect(second.pagination).toEqual({ hasNextPage: false, pageSize: 1 });
+  expect([...first.results, ...second.results]).toEqual(all.results);
+  for (const systems of [["snes"], ["Super Nintendo"]]) {
+    expect(await ask({ query: "plain", systems })).toMatchObject({ total: 0 });
+    expect(await ask({ query: "plain", systems, fuzzySystem: true, maxResults: 100 })).toMatchObject({
+      total: 1,
+    });
+  }
+  expect(await ask({ query: "plain", systems: ["nonsense"], fuzzySystem: true })).toMatchObject({ total: 0 });
+});
+
 appTest("gets tags as objects, and a script that starts what it found", async (line) => {
   const { result } = await line.call("media.search", { query: "star", systems: [], maxResults: 100 });
   expect(result).toEqual({
+    pagination: { hasNextPage: false, pageSize: 100 },
     results: [
       {
         system: { id: "SNES", name: expect.any(String), category: expect.any(String) },

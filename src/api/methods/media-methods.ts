@@ -1,7 +1,7 @@
 /** The media index, its systems, the current media, and the players: `media`, `media.*`, `systems`, `launchers`. */
 import * as v from "valibot";
-import { failed } from "../../core/errors.ts";
-import { searchQueryCharsMax, searchResultsMax } from "../../core/limits.ts";
+import { failed, ServiceError } from "../../core/errors.ts";
+import { searchPlacesMax, searchQueryCharsMax, searchResultsMax } from "../../core/limits.ts";
 import { readAction } from "../../core/playback.ts";
 import { allows, type Grant } from "../../core/rights.ts";
 import {
@@ -15,9 +15,18 @@ import {
 } from "../../core/shapes.ts";
 import { method } from "../method.ts";
 import { mediaFor } from "../notifications.ts";
-import { launcherEntry, ruleSchemas, systemIds, upTo } from "../schemas.ts";
+import { absentCountsAs, launcherEntry, pagination, ruleSchemas, systemIds, upTo } from "../schemas.ts";
 
 const resultsDefault = 250;
+
+/** Digits of the place of a result. */
+const cursorCharsMax = 8;
+
+/** The number of results before a page. */
+function placeOfCursor(cursor: string): number {
+  if (/^\d+$/.test(cursor) && Number(cursor) <= searchPlacesMax) return Number(cursor);
+  throw new ServiceError("invalid-params", "cursor: it must be the nextCursor of an earlier page");
+}
 
 interface Asked {
   readonly query?: string | undefined;
@@ -120,19 +129,35 @@ export const mediaMethods = [
   method({
     name: "media.search",
     right: "look",
-    docs: "Searches file names: each word of `query` must occur, in any case. No `systems` means all. `total` counts all results; `results` has at most `maxResults` of them.",
+    docs: "Searches file names: each word of `query` must occur, in any case. No `systems` means all; an unknown one has no files. With `fuzzySystem` they may be ids, names or folders, in any spelling. `total` counts all results; `results` has at most `maxResults` of them. With `maxResults` or `cursor` there is `pagination`; `cursor` is `nextCursor` of the page before, with the same other params. Pages reach the first 5,000 results.",
     params: v.pipe(
       v.object({
         query: v.optional(v.pipe(v.string(), v.maxLength(searchQueryCharsMax))),
         systems: v.optional(systemIds),
-        maxResults: v.optional(upTo(searchResultsMax), resultsDefault),
+        fuzzySystem: v.optional(v.nullable(v.boolean())),
+        maxResults: v.optional(v.pipe(upTo(searchResultsMax), absentCountsAs(resultsDefault))),
+        cursor: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(cursorCharsMax)))),
       }),
       asksForSomething(),
     ),
-    result: v.object({ results: v.array(mediaItem), total: count }),
+    result: v.object({
+      results: v.array(mediaItem),
+      total: count,
+      pagination: v.exactOptional(pagination),
+    }),
     errors: ["not-found", "failed"],
-    run: (services, { query = "", systems = [], maxResults }) =>
-      services.media.search({ query, systems, maxResults }),
+    run(services, { query = "", systems = [], fuzzySystem, maxResults, cursor }) {
+      const pageSize = maxResults ?? resultsDefault;
+      const skip = cursor ? placeOfCursor(cursor) : 0;
+      const anySpelling = fuzzySystem ?? false;
+      const answer = services.media.search({ query, systems, anySpelling, skip, maxResults: pageSize });
+      if (maxResults === undefined && cursor === undefined) return answer;
+      const end = skip + answer.results.length;
+      // With USB sticks a file of two libraries counts twice in the total, and once in the results.
+      const hasNextPage = answer.results.length === pageSize && end < Math.min(answer.total, searchPlacesMax);
+      const next = hasNextPage ? { nextCursor: String(end) } : {};
+      return { ...answer, pagination: { hasNextPage, pageSize, ...next } };
+    },
   }),
   method({
     name: "media.index",

@@ -3,7 +3,7 @@ import { titleCandidatesMax, titleCharsMax } from "../../core/limits.ts";
 import { type Media, mediaNameOf, type System, scriptOf, type TitlePreferences } from "../../core/media.ts";
 import type { StoredName, StoredPlace } from "../../store/media-index-write.ts";
 import { joinNames, readable } from "../file-names.ts";
-import { systemById } from "../known-systems.ts";
+import { systemById, systemByName } from "../known-systems.ts";
 import {
   chooseTitle,
   mediaTagOf,
@@ -19,6 +19,10 @@ export interface MediaQuery {
   readonly query: string;
   /** Exact ids; empty means all. */
   readonly systems: readonly string[];
+  /** `systems` may be ids, names or folders, in any spelling. */
+  readonly anySpelling?: boolean;
+  /** Number of the best to leave out; 0 if absent. */
+  readonly skip?: number;
   readonly maxResults: number;
 }
 
@@ -35,8 +39,10 @@ export interface FoundTitle extends TitleChoice {
   readonly why: string;
 }
 
-export function answerOf(index: LoadedIndex, { query, systems, maxResults }: MediaQuery): MediaAnswer {
-  const { files, total } = index.search({ ...searchOf(index, query, systems), maxResults });
+export function answerOf(index: LoadedIndex, query: MediaQuery): MediaAnswer {
+  const { systems, anySpelling = false, skip = 0, maxResults } = query;
+  const ids = anySpelling ? systems.map((name) => systemByName(name)?.id ?? name) : systems;
+  const { files, total } = index.search({ ...searchOf(index, query.query, ids), skip, maxResults });
   return { results: index.places(files).map((place) => mediaOf(index, place)), total };
 }
 

@@ -31,17 +31,20 @@ export function joinedSystems(libraries: Libraries): readonly System[] {
 
 /** In the order of `search.ts`. Of two files with one path only the first library's is in the results; the total counts both. */
 export function joinedSearch(libraries: Libraries, query: MediaQuery): MediaAnswer {
-  const answers = libraries.map((library) => library.search(query));
+  const { skip = 0, maxResults } = query;
+  const answers = libraries.map((library) =>
+    library.search({ ...query, skip: 0, maxResults: skip + maxResults }),
+  );
   const total = answers.reduce((sum, answer) => sum + answer.total, 0);
   const filled = answers.filter(({ results }) => results.length > 0);
-  if (filled.length <= 1) return { results: filled[0]?.results ?? [], total };
+  if (filled.length <= 1) return { results: filled[0]?.results.slice(skip) ?? [], total };
   const words = foldedWords(query.query).map((word) => new TextEncoder().encode(word));
   const phrase = foldedWords(query.query).join(" ");
   const byPath = new Map<string, ReturnType<typeof placed>>();
   for (const media of filled.flatMap(({ results }) => results))
     if (!byPath.has(media.path)) byPath.set(media.path, placed(media, phrase, words));
   const inOrder = [...byPath.values()].sort((a, b) => a.rank - b.rank || Buffer.compare(a.bytes, b.bytes));
-  return { results: inOrder.slice(0, query.maxResults).map(({ media }) => media), total };
+  return { results: inOrder.slice(skip, skip + maxResults).map(({ media }) => media), total };
 }
 
 /** With the bytes of the folded name and a rank; lower is better. */

@@ -34,6 +34,8 @@ test("the results of two libraries come in the order that one library of both gi
     for (const maxResults of [1, 3, 1000]) {
       const asked = { query, systems: [], maxResults };
       expect([query, joinedSearch(libraries, asked)]).toEqual([query, both.media.search(asked)]);
+      const second = { ...asked, skip: maxResults };
+      expect([query, joinedSearch(libraries, second)]).toEqual([query, both.media.search(second)]);
     }
   }
   expect(pathsOf(both.media, "mario")).toHaveLength(7);
