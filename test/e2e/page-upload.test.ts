@@ -16,6 +16,7 @@ import { indexMedia, noReaders } from "../helpers/tapdeck.ts";
 const remoteTest = test.skipIf(!canMakeNetworks);
 const device = deviceForAll(noReaders, async ({ place, service }) => {
   for (const name of ["Star Garden", "Super Game"]) await place.file(`SNES/${name}.sfc`);
+  for (const name of ["Deleted", "Kept"]) await place.file(`Gameboy/${name}.gb`);
   await indexMedia(service.client);
 });
 let phone: TestBrowser;
@@ -151,6 +152,29 @@ remoteTest(
     await card.getByText(say.upload.arrived(1)).waitFor();
     expect(await readFile(media("Genesis/Disc.bin"))).toEqual(await readFile(other));
     expect(faults.filter((fault) => !fault.includes("ERR_FAILED"))).toEqual([]);
+  },
+);
+
+remoteTest(
+  "a deleted file stayed in the list if an index from before its deletion ended after it",
+  async () => {
+    await using visit = await openUploads("Deleter");
+    const { page } = visit;
+    const browse = region(page, say.browse);
+    await browse.getByRole("button", { name: /Game Boy/ }).click();
+    await browse.getByRole("button", { name: say.upload.actionsOf("Deleted") }).click();
+    await page.getByRole("button", { name: say.upload.delete, exact: true }).click();
+    await page.getByText(say.upload.deleteSure("Deleted")).waitFor();
+    await page.getByRole("button", { name: say.upload.delete, exact: true }).click();
+    await page.getByText(say.upload.deleted("Deleted")).waitFor();
+    // The index of the deletion begins a second after it.
+    await device.service.client.call("media.index", { systems: ["SNES"] });
+    await browse.getByRole("button", { name: say.upload.actionsOf("Kept") }).focus();
+    await eventually(
+      async () =>
+        expect(await browse.getByRole("listitem").allInnerTexts()).toEqual([expect.stringContaining("Kept")]),
+      20_000,
+    );
   },
 );
 

@@ -25,8 +25,8 @@ export function browseCard(shared: Shared): PageCard {
   let asked = 0;
   /** The index has changed while a row had the focus. */
   let isStale = false;
-  /** A file of this list was moved or deleted here: its row goes with the next index, although a row may have the focus. */
-  let hasGone = false;
+  /** Paths of files that were moved or deleted here and may be in the index yet. The list follows it although a row has the focus. */
+  const gone = new Set<string>();
 
   const load = async () => {
     asked += 1;
@@ -41,6 +41,7 @@ export function browseCard(shared: Shared): PageCard {
     const rows = await madeInSlices(page.entries, rowOf);
     // A later press may have been answered first.
     if (number !== asked) return;
+    for (const one of gone) if (!page.entries.some((entry) => entry.path === one)) gone.delete(one);
     following = page.pagination.nextCursor;
     later.hidden = following === undefined;
     earlier.hidden = pages.length === 1;
@@ -71,9 +72,12 @@ export function browseCard(shared: Shared): PageCard {
     if (type === "media") {
       const file = { name, path, zapScript, systemName };
       const shown = row(file);
+      shown.dataset.path = path;
       const remove = () => {
-        shown.remove();
-        hasGone = true;
+        gone.add(path);
+        // An index that ended during the dialog has replaced the row.
+        for (const now of [...list.children])
+          if (now instanceof HTMLElement && now.dataset.path === path) now.remove();
         catchUp();
       };
       if (shared.canChange) shown.append(fileActions(shared, file, remove));
@@ -97,9 +101,8 @@ export function browseCard(shared: Shared): PageCard {
   const refresh = async () => {
     await shared.lookForWriters();
     if (way.length === 0) return void (await load());
-    isStale = !hasGone && list.contains(document.activeElement);
+    isStale = gone.size === 0 && list.contains(document.activeElement);
     if (isStale) return;
-    hasGone = false;
     await load().catch(() => {
       way = [];
       pages = [undefined];
