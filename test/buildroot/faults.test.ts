@@ -8,7 +8,7 @@ import { createUboot } from "../../src/update/boot-control.ts";
 import { boards } from "../../tools/defconfigs.ts";
 import { readMeta } from "../../tools/image/meta.ts";
 import { createCard } from "../emulators/card-with-cuts.ts";
-import { root, run, tree } from "../helpers/buildroot.ts";
+import { buildroot, root, run, tree } from "../helpers/buildroot.ts";
 
 const names = Object.keys(boards);
 const text = (path: string) => readFile(join(root, path), "utf8");
@@ -128,6 +128,12 @@ test("no overlay of config.txt takes a parameter of the board", async () => {
   // The parameters of vc4-kms-v3d that choose its memory.
   expect(after.filter((line) => !/^dtparam=cma-\d+$/.test(line))).toEqual([]);
   expect(lines.slice(0, first)).toEqual(expect.arrayContaining(["dtparam=audio=on", "dtparam=watchdog=on"]));
+});
+
+test.skipIf(buildroot === undefined)("make image refused the tag of Buildroot that it named", async () => {
+  const { TAPDECK_BUILDROOT: wanted = "none" } = readMeta().environment;
+  const tagged = await run(["git", "-C", buildroot ?? "", "show", `${wanted}:Makefile`], root);
+  expect(tagged).toContain(`export BR2_VERSION := ${wanted}\n`);
 });
 
 test("make image wants one version of Buildroot, and says which one it found", async () => {
