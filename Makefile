@@ -59,17 +59,20 @@ dist/tapdeck-confine: watchdog/tapdeck-confine.c watchdog/places.h watchdog/sock
 	@if command -v cc >/dev/null; then cc -std=c11 -Wall -Wextra -Werror -O2 -static -s $< -o $@; \
 	else echo "no C compiler: players run unconfined, and health says so. Install gcc to change that."; fi
 
+# make hands the variables of its command to each make that it starts, and Buildroot and its packages have their own of these names.
+buildroot = env -u MAKEFLAGS -u MAKEOVERRIDES -u MAKELEVEL -u BOARD -u CONFIG -u WITH $(MAKE)
+
 image: BOARD = zero2w
 image: build ## Make the SD image with Buildroot: BUILDROOT_DIR=FOLDER, BOARD=zero2w, pi3, pi4 or qemu, WITH=an optional fragment, CONFIG=FILE
 	@test -n "$(BUILDROOT_DIR)" || { echo "make image: say where Buildroot is, BUILDROOT_DIR=FOLDER" >&2; exit 2; }
 	@buildroot/board/common/check-version "$(BUILDROOT_DIR)"
 	@sh buildroot/package/tapdeck/collect dist/buildroot
-	@$(MAKE) -C "$(BUILDROOT_DIR)" BR2_EXTERNAL="$(CURDIR)/buildroot" O="$(CURDIR)/build/buildroot/$(BOARD)" tapdeck_$(BOARD)_defconfig
+	@$(buildroot) -C "$(BUILDROOT_DIR)" BR2_EXTERNAL="$(CURDIR)/buildroot" O="$(CURDIR)/build/buildroot/$(BOARD)" tapdeck_$(BOARD)_defconfig
 ifneq ($(WITH)$(CONFIG),)
 	@cat $(WITH:%=buildroot/fragments/%.fragment) $(CONFIG) >>"build/buildroot/$(BOARD)/.config"
-	@$(MAKE) -C "$(CURDIR)/build/buildroot/$(BOARD)" olddefconfig
+	@$(buildroot) -C "$(CURDIR)/build/buildroot/$(BOARD)" olddefconfig
 endif
-	@$(MAKE) -C "$(CURDIR)/build/buildroot/$(BOARD)"
+	@$(buildroot) -C "$(CURDIR)/build/buildroot/$(BOARD)"
 
 # Buildroot downloads from the internet by itself. This is for a machine that reaches the packages of Debian and PyPI only.
 image-sources: BOARD = zero2w

@@ -154,6 +154,39 @@ test("make image wants one version of Buildroot, and says which one it found", a
   }
 });
 
+test("make image gave its own CONFIG and BOARD to Buildroot, which has variables of these names", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-variables-"));
+  const output = join(root, "build/buildroot/variables");
+  try {
+    const { TAPDECK_BUILDROOT: wanted = "" } = readMeta().environment;
+    await Bun.write(
+      join(folder, "Makefile"),
+      `export BR2_VERSION := ${wanted}
+CONFIG = kconfig
+export BOARD ?= none
+all tapdeck_variables_defconfig olddefconfig:
+\t@echo "$(@) CONFIG=$(CONFIG) BOARD=$(BOARD) WITH=$(WITH)"
+\t@test -z "$(O)" || { mkdir -p "$(O)"; cp "${folder}/Makefile" "$(O)/Makefile"; }
+`,
+    );
+    await Bun.write(join(folder, "config"), "BR2_CCACHE=y\n");
+    const options = [`BUILDROOT_DIR=${folder}`, "BOARD=variables", `CONFIG=${folder}/config`];
+    const told = await run(
+      ["make", "--old-file=build", "image", "WITH=cores-noncommercial", ...options],
+      root,
+    );
+    expect(told.split("\n").filter((line) => line.includes("CONFIG="))).toEqual([
+      "tapdeck_variables_defconfig CONFIG=kconfig BOARD=none WITH=",
+      "olddefconfig CONFIG=kconfig BOARD=none WITH=",
+      "all CONFIG=kconfig BOARD=none WITH=",
+    ]);
+    expect(await Bun.file(join(output, ".config")).text()).toContain("BR2_CCACHE=y");
+  } finally {
+    await rm(folder, { recursive: true });
+    await rm(output, { recursive: true, force: true });
+  }
+});
+
 test("a package of ours needs no library of udev that Buildroot 2025.05 lacks", async () => {
   const packages = join(root, "buildroot/package");
   const files = (await readdir(packages, { recursive: true })).filter((name) =>
