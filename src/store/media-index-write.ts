@@ -15,8 +15,8 @@ import { Database } from "bun:sqlite";
 import { rmSync } from "node:fs";
 import { makePrivate, moveDurably, syncPath } from "./database-files.ts";
 
-/** Raised with each change of the layout or of the folding of names: an index of another layout is made again. */
-export const layout = 3;
+/** Raised with each change of the layout, or of the folding or order of names: an index of another layout is made again. */
+export const layout = 4;
 
 const pieceBytesMax = 256 * 1024;
 

@@ -129,7 +129,7 @@ export const mediaMethods = [
   method({
     name: "media.search",
     right: "look",
-    docs: "Searches file names: each word of `query` must occur, in any case. No `systems` means all; an unknown one has no files. With `fuzzySystem` they may be ids, names or folders, in any spelling. `total` counts all results; `results` has at most `maxResults` of them. With `maxResults` or `cursor` there is `pagination`; `cursor` is `nextCursor` of the page before, with the same other params. Pages reach the first 5,000 results.",
+    docs: "Searches file names: each word of `query` must occur, in any case. The best come first, equals in natural order (1, 2, 10). No `systems` means all; an unknown one has no files. With `fuzzySystem` they may be ids, names or folders, in any spelling. `total` counts all results; `results` has at most `maxResults` of them. With `maxResults` or `cursor` there is `pagination`; `cursor` is `nextCursor` of the page before, with the same other params. Pages reach the first 5,000 results.",
     params: v.pipe(
       v.object({
         query: v.optional(v.pipe(v.string(), v.maxLength(searchQueryCharsMax))),

@@ -7,8 +7,9 @@ import { splitTitle } from "../titles/titles.ts";
 import { mediaOf } from "./answers.ts";
 import { fold } from "./fold.ts";
 import type { LoadedIndex } from "./index-file.ts";
+import { naturalKey } from "./natural-order.ts";
 
-/** The place of a file or folder in the order of names. */
+/** The place of a file or folder in the natural order of names. */
 export interface NameKey {
   /** The shown name. */
   readonly name: string;
@@ -42,15 +43,18 @@ export interface FolderContent {
 
 export interface FoldedKey extends NameKey {
   readonly folded: Uint8Array;
+  readonly natural: Uint8Array;
 }
 
 /** The key for comparisons: each name of a list is folded once, because that takes microseconds. */
 export function foldedKey(key: NameKey): FoldedKey {
-  return { ...key, folded: Buffer.from(fold(key.name)) };
+  const folded = Buffer.from(fold(key.name));
+  return { ...key, folded, natural: naturalKey(folded) };
 }
 
 export function compareKeys(a: FoldedKey, b: FoldedKey): number {
   return (
+    Buffer.compare(a.natural, b.natural) ||
     Buffer.compare(a.folded, b.folded) ||
     (a.tie === b.tie ? 0 : Buffer.compare(Buffer.from(a.tie), Buffer.from(b.tie)))
   );
@@ -105,12 +109,11 @@ function* listFiles(index: LoadedIndex, at: Holding & { readonly system: number 
   let from = 0;
   let to = index.count;
   // A filter counts all files. Without one, the listing begins near the file that it follows.
-  if (after !== undefined && keeps === undefined) {
-    const folded = Buffer.from(fold(after.name));
-    if (way > 0) from = index.firstFrom(folded);
-    else to = index.firstFrom(Buffer.concat([folded, Uint8Array.of(0)]));
-  }
   const last = after && foldedKey(after);
+  if (last !== undefined && keeps === undefined) {
+    if (way > 0) from = index.firstFrom(last.natural);
+    else to = index.firstFrom(Buffer.concat([last.natural, Uint8Array.of(0)]));
+  }
   const isNext = (name: string) =>
     last === undefined || way * compareKeys(foldedKey({ name: mediaNameOf(name), tie: name }), last) > 0;
   for (let isMore = true; isMore; ) {

@@ -11,6 +11,7 @@ import { keyBytesMax, keysOf, signatureOf } from "../titles/title-key.ts";
 import { groupMembers, NameColumn, NumberColumn } from "./columns.ts";
 import { buildDictionary, type Dictionary } from "./dictionary.ts";
 import { addFolded } from "./fold.ts";
+import { addNaturalKey } from "./natural-order.ts";
 
 /** Writes the index by rename, and returns the number of files. Empties `found`. */
 export function buildMediaIndex(path: string, found: ScanResult): number {
@@ -39,9 +40,11 @@ function foldAll({ names }: ScanResult): NameColumn {
   return folded;
 }
 
-/** Sorts by folded name, then by name, system and folder. Of two files with one name in the API, the first root's stays. */
+/** Sorts in natural order, then by folded name, name, system and folder. Of two files with one name in the API, the first root's stays. */
 function sortedFiles(found: ScanResult, folded: NameColumn): Uint32Array {
-  const heads = Float64Array.from({ length: folded.length }, (_, file) => folded.head(file));
+  const keys = new NameColumn();
+  for (let file = 0; file < folded.length; file++) addNaturalKey(keys, folded, file);
+  const heads = Float64Array.from({ length: keys.length }, (_, file) => keys.head(file));
   const compareNames = namesComparer(found);
   const counting: number[] = [];
   for (let file = 0; file < folded.length; file++) {
@@ -50,6 +53,7 @@ function sortedFiles(found: ScanResult, folded: NameColumn): Uint32Array {
   counting.sort(
     (a, b) =>
       (heads[a] ?? 0) - (heads[b] ?? 0) ||
+      keys.compare(a, b) ||
       folded.compare(a, b) ||
       compareNames(a, b) ||
       found.folderOf.at(a) - found.folderOf.at(b),

@@ -16,8 +16,8 @@ export interface LoadedIndex extends MediaIndexFile {
   /** Ids of the systems with files. */
   readonly usedSystemIds: readonly string[];
   search(asked: IndexQuery): SearchHits;
-  /** The first file whose folded name, in UTF-8, is this one or sorts after it. */
-  firstFrom(folded: Uint8Array): number;
+  /** As in `search.ts`. */
+  firstFrom(key: Uint8Array): number;
 }
 
 /** Opens the index in steps of at most 256 KiB; undefined if there is none. Throws `IndexDamage` if it must be made again. */
@@ -52,7 +52,7 @@ function* read(file: MediaIndexFile): Generator<void, LoadedIndex, void> {
     systemIds,
     usedSystemIds,
     search: createSearch(source),
-    firstFrom: (folded) => firstFrom(source, folded),
+    firstFrom: (key) => firstFrom(source, key),
   };
 }
 

@@ -1,12 +1,13 @@
 /**
  * Search in the index. A name matches if it contains every word of the query. The best are first: the whole name, then its
- * start, then each word at the start of a word, then the rest. Equals are ordered by name. Files are numbered in the order
- * of their folded names, so "by name" is by number, and names with the same start are neighbours.
+ * start, then each word at the start of a word, then the rest. A number at the end of a start is whole: `mega 1` is no start of
+ * `mega 10`. Equals are in natural order. Files are numbered in that order, so names with the same start are neighbours.
  */
 import { lineFeed } from "./columns.ts";
 import { type Dictionary, shortKeyOf } from "./dictionary.ts";
 import { endsWord } from "./fold.ts";
 import { bitmapBytes, countOf, orList } from "./lists.ts";
+import { naturalKey } from "./natural-order.ts";
 
 /** The data of an index that a search reads. */
 export interface SearchSource extends Omit<Dictionary, "shortcuts"> {
@@ -70,9 +71,9 @@ interface Taken {
 
 /** Takes files of `found`, the best first. */
 function takeBest(source: SearchSource, phrase: string, found: Bits, atStarts: Bits, taken: Taken): void {
-  const start = encoder.encode(phrase);
+  const start = naturalKey(encoder.encode(phrase));
   const first = firstFrom(source, start);
-  // No UTF-8 has the byte 0xff, so it sorts after each continuation.
+  // No key has the byte 0xff, so it sorts after each continuation.
   const last = phrase === "" ? source.count : firstFrom(source, Buffer.concat([start, Uint8Array.of(0xff)]));
   takeFrom(taken, found, first, last);
   for (const set of [atStarts, found]) {
@@ -96,13 +97,13 @@ function takeFrom(taken: Taken, { bytes }: Bits, from: number, to: number): void
   }
 }
 
-/** The first file whose name, in UTF-8, is `name` or sorts after it. */
-export function firstFrom(source: Pick<SearchSource, "count" | "name">, name: Uint8Array): number {
+/** The first file whose `naturalKey` is this one or sorts after it. */
+export function firstFrom(source: Pick<SearchSource, "count" | "name">, key: Uint8Array): number {
   let low = 0;
   let high = source.count;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (Buffer.compare(encoder.encode(source.name(middle)), name) < 0) low = middle + 1;
+    if (Buffer.compare(naturalKey(encoder.encode(source.name(middle))), key) < 0) low = middle + 1;
     else high = middle;
   }
   return low;

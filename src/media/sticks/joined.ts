@@ -1,8 +1,9 @@
 /** Several media libraries as one: that of the media folders first, then one for each USB stick. */
 import type { IndexStatus, Media, System } from "../../core/media.ts";
 import type { FoundTitle, MediaAnswer, MediaQuery, MediaSource } from "../index/answers.ts";
-import { endsWord, fold, foldedWords } from "../index/fold.ts";
+import { endsWord, foldedWords } from "../index/fold.ts";
 import { compareKeys, type FolderContent, type FolderQuery, foldedKey, keyOfMedia } from "../index/folder.ts";
+import { naturalKey } from "../index/natural-order.ts";
 import type { MediaLibrary } from "../media-library.ts";
 
 type Libraries = readonly MediaLibrary[];
@@ -39,23 +40,24 @@ export function joinedSearch(libraries: Libraries, query: MediaQuery): MediaAnsw
   const filled = answers.filter(({ results }) => results.length > 0);
   if (filled.length <= 1) return { results: filled[0]?.results.slice(skip) ?? [], total };
   const words = foldedWords(query.query).map((word) => new TextEncoder().encode(word));
-  const phrase = foldedWords(query.query).join(" ");
+  const phrase = naturalKey(Buffer.from(foldedWords(query.query).join(" ")));
   const byPath = new Map<string, ReturnType<typeof placed>>();
   for (const media of filled.flatMap(({ results }) => results))
     if (!byPath.has(media.path)) byPath.set(media.path, placed(media, phrase, words));
-  const inOrder = [...byPath.values()].sort((a, b) => a.rank - b.rank || Buffer.compare(a.bytes, b.bytes));
+  const inOrder = [...byPath.values()].sort((a, b) => a.rank - b.rank || compareKeys(a.key, b.key));
   return { results: inOrder.slice(skip, skip + maxResults).map(({ media }) => media), total };
 }
 
-/** With the bytes of the folded name and a rank; lower is better. */
-function placed(media: Media, phrase: string, words: readonly Uint8Array[]) {
-  const name = fold(media.name);
-  const bytes = Buffer.from(name);
-  const rank = name.startsWith(phrase) ? 0 : words.every((word) => startsWordIn(bytes, word)) ? 1 : 2;
-  return { media, bytes, rank };
+/** With the key of its name and a rank; lower is better. */
+function placed(media: Media, phrase: Uint8Array, words: readonly Uint8Array[]) {
+  const key = foldedKey(keyOfMedia(media));
+  const isStart = Buffer.compare(key.natural.subarray(0, phrase.length), phrase) === 0;
+  const rank = isStart ? 0 : words.every((word) => startsWordIn(key.folded, word)) ? 1 : 2;
+  return { media, key, rank };
 }
 
-function startsWordIn(name: Buffer, word: Uint8Array): boolean {
+function startsWordIn(folded: Uint8Array, word: Uint8Array): boolean {
+  const name = Buffer.from(folded.buffer, folded.byteOffset, folded.byteLength);
   for (let at = name.indexOf(word); at >= 0; at = name.indexOf(word, at + 1)) {
     const before = name[at - 1];
     if (before === undefined || endsWord(before)) return true;

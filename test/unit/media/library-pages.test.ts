@@ -322,11 +322,11 @@ test("the name of each folder and file of a long list is folded once, not in eac
   const made = spyOn(Buffer, "from");
   try {
     const { entries } = await page({ folder: async () => content, filesOfSystems: none }, { path: "NES" });
-    expect([entries.length, entries[2]?.name]).toEqual([100, "Folder 10"]);
+    expect([entries.length, entries[2]?.name]).toEqual([100, "Folder 2"]);
     expect(made.mock.calls.length).toBeLessThan(2 * count);
     made.mockClear();
     const joined = await joinedFolder([stick, stick], query);
-    expect([joined?.files.length, joined?.files[2]?.name]).toEqual([count, "Folder 10"]);
+    expect([joined?.files.length, joined?.files[2]?.name]).toEqual([count, "Folder 2"]);
     expect(made.mock.calls.length).toBeLessThan(2 * count);
   } finally {
     made.mockRestore();
@@ -371,7 +371,7 @@ test("a step of a folder or of the tags reads a few hundred rows, however many t
     ]);
     const after = { name: "Song 5000 (Take 200)", tie: "Song 5000 (Take 200).nes" };
     const middle = walk(folderContent(watched, { ...query, after, way: -1 }));
-    expect(middle.value.files[0]?.name).toBe("Song 500 (Take 200)");
+    expect(middle.value.files[0]?.name).toBe("Song 4999 (Take 199)");
     const filtered = walk(folderContent(watched, { ...query, keeps: (name) => name.includes("Take 7)") }));
     expect([filtered.value.files.length, filtered.value.total]).toEqual([20, 20]);
     const tags = walk(tagsOfNames(watched, []));

@@ -51,6 +51,20 @@ describe("the walk", () => {
     });
   });
 
+  test("track 10 came before track 2", async () => {
+    await using trial = await mediaTrial();
+    makeFiles(trial.root, [
+      "Audio/Track 10.mp3",
+      "Audio/Track 2.mp3",
+      "Audio/track 1.mp3",
+      "Audio/Track 02.ogg",
+    ]);
+    await trial.media.index([]);
+    const inOrder = ["Audio/track 1.mp3", "Audio/Track 02.ogg", "Audio/Track 2.mp3", "Audio/Track 10.mp3"];
+    expect(pathsOf(trial.media, "track")).toEqual(inOrder);
+    expect(pathsOf(trial.media, "track 1")).toEqual(["Audio/track 1.mp3", "Audio/Track 10.mp3"]);
+  });
+
   test("leaves out what is hidden, and trees that bear the mark", async () => {
     await using trial = await mediaTrial();
     makeFiles(trial.root, [

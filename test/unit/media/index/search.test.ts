@@ -4,6 +4,7 @@ import { NameColumn } from "../../../../src/media/index/columns.ts";
 import { buildDictionary } from "../../../../src/media/index/dictionary.ts";
 import { addFolded, endsWord, fold, foldedName, foldedWords } from "../../../../src/media/index/fold.ts";
 import { countOf, ListWriter, orList, packMap } from "../../../../src/media/index/lists.ts";
+import { addNaturalKey, naturalKey } from "../../../../src/media/index/natural-order.ts";
 import { createSearch, type IndexQuery, type SearchSource } from "../../../../src/media/index/search.ts";
 import { seededRandom } from "../../../emulators/emulated-line.ts";
 
@@ -12,7 +13,11 @@ function sourceOf(names: readonly string[], systems: readonly number[] = names.m
   const column = new NameColumn();
   const folded = new NameColumn();
   for (const name of names) addFolded(folded, column, column.add(name));
-  const order = Uint32Array.from(names.keys()).sort((a, b) => folded.compare(a, b) || a - b);
+  const keys = new NameColumn();
+  for (const place of names.keys()) addNaturalKey(keys, folded, place);
+  const order = Uint32Array.from(names.keys()).sort(
+    (a, b) => keys.compare(a, b) || folded.compare(a, b) || a - b,
+  );
   const systemOf = Uint16Array.from(order, (place) => systems[place] ?? 0);
   const dictionary = buildDictionary(folded, order, systemOf, Math.max(0, ...systems) + 1);
   const shortcuts = new Map([...dictionary.shortcuts].map((one) => [one.key, one]));
@@ -29,8 +34,10 @@ const search = (source: SearchSource, asked: IndexQuery) => createSearch(source)
 /** The expected result of a search, by a slow method: over folded names in their order. */
 function naive(source: SearchSource, words: readonly string[], isIn: (file: number) => boolean) {
   const phrase = words.join(" ");
+  // A number is a start only if it is whole, and zeros before it do not count.
+  const spread = (text: string) => text.replace(/\d+/g, (digits) => `${digits.replace(/^0+(?=\d)/, "")};`);
   const rank = (name: string) => {
-    if (name.startsWith(phrase)) return 0;
+    if (spread(name).startsWith(spread(phrase))) return 0;
     return words.every((word) => startsWord(name, word)) ? 1 : 2;
   };
   const found = Array.from({ length: source.count }, (_, file) => ({ file, name: source.name(file) }))
@@ -100,6 +107,54 @@ describe("folding", () => {
         const [names, folded] = [new NameColumn(), new NameColumn()];
         addFolded(folded, names, names.add(name));
         expect(folded.text(0)).toBe(foldedName(name));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});
+
+describe("natural order", () => {
+  const key = (name: string) => naturalKey(Buffer.from(name));
+  const inOrder = (names: readonly string[]) => names.toSorted((a, b) => Buffer.compare(key(a), key(b)));
+
+  test.each([
+    [["track 1", "track 2", "track 10", "track 100"]],
+    [["1942", "1943", "2020", "abc"]],
+    [["disc 1 track 9", "disc 1 track 10", "disc 2 track 1"]],
+    [["a", "a 1", "a1", "a1b", "a2", "ab"]],
+    [["log 999999999", "log 1234567890", "log 20260101120000", "logs"]],
+    [["-1", "1", "9", "10", ":1"]],
+  ])("%j", (names) => expect(inOrder(names.toReversed())).toEqual(names));
+
+  test("names in which only zeros before a number differ have one key", () => {
+    expect(key("track 007")).toEqual(key("track 7"));
+    expect(key("0")).not.toEqual(key(""));
+    expect(key("000")).toEqual(key("0"));
+  });
+
+  test("is that of the numbers, whatever stands around them", () => {
+    const parts = fc.array(fc.oneof(fc.nat(), fc.constantFrom(" ", "a", "é", "(", ")", "0")), {
+      maxLength: 6,
+    });
+    const collator = (a: string, b: string) => {
+      const [one, two] = [a, b].map((text) => text.match(/\d+|[^\d]+/g) ?? []);
+      for (const [at, left] of (one ?? []).entries()) {
+        const right = two?.[at];
+        if (right === undefined) return 1;
+        const areNumbers = /^\d/.test(left) && /^\d/.test(right);
+        const order = areNumbers
+          ? Math.sign(Number(BigInt(left) - BigInt(right)))
+          : Math.sign(Buffer.compare(Buffer.from(left), Buffer.from(right)));
+        if (order !== 0) return order;
+      }
+      return (one?.length ?? 0) < (two?.length ?? 0) ? -1 : 0;
+    };
+    fc.assert(
+      fc.property(parts, parts, (a, b) => {
+        const [one, two] = [a.join(""), b.join("")];
+        // Text before a number is compared with the number's first character, which is no number of digits.
+        fc.pre(one.match(/\D+/g)?.join("|") === two.match(/\D+/g)?.join("|"));
+        expect(Math.sign(Buffer.compare(key(one), key(two)))).toBe(collator(one, two));
       }),
       { numRuns: 3000 },
     );
