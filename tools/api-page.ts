@@ -91,7 +91,7 @@ of its library screens work already, for other clients too. A higher \`version\`
 
 | from | the app shows | what it uses | in Tapdeck |
 |---|---|---|---|
-| 2.7.0 | updates of the media index; filters by tags | \`media.generate\` and its family; \`media.tags\`, and \`tags\` of \`media.search\` | \`media.generate.resume\` is missing, and \`media.search\` ignores \`tags\` |
+| 2.7.0 | updates of the media index; filters by tags | \`media.generate\` and its family; \`media.tags\`, and \`tags\` of \`media.search\` | \`media.generate.resume\` is missing |
 | 2.8.0 | an inbox of messages | \`inbox\`, \`inbox.delete\`, \`inbox.clear\`, \`inbox.added\` | none; there are no messages to keep |
 | 2.9.0 | writing what plays to a card | \`zapScript\` of the media that plays | no such field |
 | 2.10.0 | a remote control; a list of all media | \`input.keyboard\`, \`input.gamepad\`; \`media.search\` without words and systems | the remote control, if \`script.allow_input\` is on; such a search is refused |

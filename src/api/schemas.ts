@@ -14,6 +14,7 @@ import {
   searchSystemsMax,
   settingsListMax,
   settingsTextCharsMax,
+  tagConditionsMax,
   tokenDataCharsMax,
   tokenTypeCharsMax,
 } from "../core/limits.ts";
@@ -153,6 +154,13 @@ export const pagination = v.object({
   pageSize: count,
   nextCursor: v.exactOptional(v.string()),
 });
+/** Conditions on the tags of files. */
+const tagCondition = v.pipe(
+  v.string(),
+  v.maxLength(128),
+  v.regex(/^\s*[+~-]?[A-Za-z]+:.+$/, 'a condition is written type:tag, such as "region:usa"'),
+);
+export const tagConditions = v.nullable(v.pipe(v.array(tagCondition), v.maxLength(tagConditionsMax)));
 export const mediaTagList = v.array(mediaTag);
 export const lookedUp = v.object({ ...mediaItem.entries, confidence: v.number() });
 

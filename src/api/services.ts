@@ -6,7 +6,8 @@ import type {
   ActiveMedia,
   BrowseQuery,
   IndexStatus,
-  Media,
+  MediaAnswer,
+  MediaQuery,
   MediaTag,
   PictureType,
   System,
@@ -120,16 +121,7 @@ interface MediaService {
   status(): IndexStatus;
   /** Systems that have media in the index. */
   systems(): readonly System[];
-  /** No `systems` means all. */
-  search(query: {
-    readonly query: string;
-    readonly systems: readonly string[];
-    /** `systems` may be ids, names or folders, in any spelling. */
-    readonly anySpelling?: boolean;
-    /** Number of the best to leave out; 0 if absent. */
-    readonly skip?: number;
-    readonly maxResults: number;
-  }): { readonly results: readonly Media[]; readonly total: number };
+  search(query: MediaQuery): MediaAnswer;
   /** Resolves when done; no `systems` means all. Rejects with `conflict` while one runs, `not-found` for an unknown system. */
   index(systems: readonly string[]): Promise<void>;
   cancel(): void;
@@ -139,6 +131,8 @@ interface MediaService {
 export interface LibraryService {
   /** Rejects with `invalid-params`, with `not-found` for an unknown folder, and with `busy`. */
   browse(query: BrowseQuery, caller: MethodCaller): Promise<ValueOf<typeof schemas.browsePage>>;
+  /** The results of a search that meet the conditions of `BrowseQuery`. Rejects with `invalid-params` and `busy`. */
+  taggedSearch(query: MediaQuery, tags: readonly string[], caller: MethodCaller): Promise<MediaAnswer>;
   /** Rejects with `not-found` if there is no picture, `failed` if it is too large, and `busy`. */
   image(
     request: {

@@ -1,4 +1,6 @@
 /** Media: what is playing, systems, files of the index, and media folders. Shapes are those of docs/API.md. */
+import type { Media } from "./shapes.ts";
+
 export type { ActiveMedia, IndexStatus, Media, MediaTag, System } from "./shapes.ts";
 
 /** The data to start media again. */
@@ -54,6 +56,23 @@ export interface MediaFolders {
   readonly sticks?: readonly string[];
   /** Absent if only the kernel's folders are closed. */
   readonly closed?: ClosedPlaces;
+}
+
+/** A search in the media index. */
+export interface MediaQuery {
+  readonly query: string;
+  /** Exact ids; empty means all. */
+  readonly systems: readonly string[];
+  /** `systems` may be ids, names or folders, in any spelling. */
+  readonly anySpelling?: boolean;
+  /** Number of the best to leave out; 0 if absent. */
+  readonly skip?: number;
+  readonly maxResults: number;
+}
+
+export interface MediaAnswer {
+  readonly results: readonly Media[];
+  readonly total: number;
 }
 
 /** A page of a folder of the media index. */

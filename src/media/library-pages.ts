@@ -153,7 +153,8 @@ function startsWith(letter: string): (name: string) => boolean {
   return (name) => fold(name).startsWith(start);
 }
 
-function tagFilter(conditions: readonly string[]): (name: string) => boolean {
+/** True for names that meet the conditions, as the API names them. Throws `invalid-params`. */
+export function tagFilter(conditions: readonly string[]): (name: string) => boolean {
   const read = conditions.map((text) => {
     const [, sign = "", type, tag] = /^([+~-]?)([a-z]+):(.+)$/.exec(text.trim().toLowerCase()) ?? [];
     if (type !== undefined && tag !== undefined) return { sign, type, tag };

@@ -6,15 +6,21 @@ import { mkdirSync, rmSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
 import { messageOf, publicError, type ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import type { IndexStatus, MediaFolders, System, TitlePreferences } from "../core/media.ts";
+import type {
+  IndexStatus,
+  MediaAnswer,
+  MediaFolders,
+  MediaQuery,
+  System,
+  TitlePreferences,
+} from "../core/media.ts";
 import {
   answerOf,
   chooseAny,
   countAny,
   type FoundTitle,
+  filteredAnswer,
   findTitle,
-  type MediaAnswer,
-  type MediaQuery,
   type MediaSource,
   mediaAt,
   systemOf,
@@ -77,6 +83,12 @@ export function createMedia(options: MediaOptions) {
     bases: () => holder.use((held) => held.bases()) ?? [],
     search: (query: MediaQuery): MediaAnswer =>
       orIndexing(holder.use((held) => answerOf(held, query))) ?? { results: [], total: 0 },
+    /** As `search`, with only the names that `keeps` accepts. */
+    filteredSearch: async (query: MediaQuery, keeps: (name: string) => boolean): Promise<MediaAnswer> =>
+      orIndexing(await holder.walk((held) => filteredAnswer(held, query, keeps))) ?? {
+        results: [],
+        total: 0,
+      },
     /** The content of a folder; undefined if there is no index. */
     folder: async (query: FolderQuery) => orIndexing(await holder.walk((held) => folderContent(held, query))),
     /** The number of files of each system that has some; undefined if there is no index. */

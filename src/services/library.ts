@@ -15,7 +15,7 @@ import { createSerialQueue } from "../core/serial-queue.ts";
 import { findMediaFile } from "../launch/media-file.ts";
 import { createMediaLookup, meantBy, type SearchedMedia } from "../launch/ports/media-lookup.ts";
 import { systemOf } from "../media/index/answers.ts";
-import { browse, lookUp, tagsOf } from "../media/library-pages.ts";
+import { browse, lookUp, tagFilter, tagsOf } from "../media/library-pages.ts";
 import type { MediaLibrary } from "../media/media-library.ts";
 import { extensionFor, findPicture } from "../media/pictures.ts";
 import { parseScript } from "../script/parser.ts";
@@ -35,6 +35,8 @@ export function createLibrary({ media, folders, plays, clock, find }: LibraryPar
   const fewPages = perConnection("pagesPerConnectionMax", pagesPerConnectionMax);
   return {
     browse: (query, caller) => fewPages(caller, () => browse(media, query)),
+    taggedSearch: (query, tags, caller) =>
+      fewPages(caller, async () => media.filteredSearch(query, tagFilter(tags))),
     image: createPictures({ folders, clock, find }),
     tags: (systems, caller) => fewPages(caller, () => tagsOf(media, systems)),
     lookup: (system, name) => lookUp(media, system, name),

@@ -95,6 +95,30 @@ appTest("reads a list page by page, and names a system as it likes", async (line
   expect(await ask({ query: "plain", systems: ["nonsense"], fuzzySystem: true })).toMatchObject({ total: 0 });
 });
 
+appTest("filters a search by the tags that it lists", async (line) => {
+  const names = async (params: object) => {
+    const { results, total, pagination } = await ask(params);
+    return { names: results.map((one) => (one as { name: string }).name), total, pagination };
+  };
+  const ask = async (params: object) => v.parse(searchPage, (await line.call("media.search", params)).result);
+  const { result } = await line.call("media.tags", { systems: ["SNES"] });
+  expect(result).toMatchObject({ tags: expect.arrayContaining([{ type: "region", tag: "usa" }]) });
+  const star = { names: [expect.stringMatching(/^Star Quest/)], total: 1 };
+  expect(await names({ query: "", systems: ["SNES"], tags: ["region:usa"] })).toEqual({
+    ...star,
+    pagination: undefined,
+  });
+  expect(await names({ tags: ["region:usa", "disc:disc 2"], maxResults: 100 })).toEqual({
+    ...star,
+    pagination: { hasNextPage: false, pageSize: 100 },
+  });
+  expect(await names({ query: "star", tags: ["-region:usa"] })).toMatchObject({ names: [], total: 0 });
+  expect(await ask({ query: "star", tags: null })).toMatchObject({ total: 1 });
+  expect(await line.call("media.search", { query: "star", tags: ["usa"] })).toMatchObject({
+    error: { code: invalid, message: expect.stringContaining("type:tag") },
+  });
+});
+
 appTest("gets tags as objects, and a script that starts what it found", async (line) => {
   const { result } = await line.call("media.search", { query: "star", systems: [], maxResults: 100 });
   expect(result).toEqual({

@@ -5,7 +5,6 @@ import {
   browseCursorCharsMax,
   browsePathCharsMax,
   browseResultsMax,
-  browseTagsMax,
   pictureEdgeMax,
   playsPageMax,
   searchQueryCharsMax,
@@ -19,6 +18,7 @@ import {
   pictureType,
   playsPage,
   systemIds,
+  tagConditions,
   upTo,
 } from "../schemas.ts";
 
@@ -38,9 +38,7 @@ export const libraryMethods = [
       systems,
       maxResults: v.optional(upTo(browseResultsMax), browseDefault),
       cursor,
-      tags: v.optional(
-        v.nullable(v.pipe(v.array(v.pipe(v.string(), v.maxLength(128))), v.maxLength(browseTagsMax))),
-      ),
+      tags: v.optional(tagConditions),
       letter: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(8)))),
       sort: v.optional(v.picklist(["name-asc", "name-desc", "filename-asc", "filename-desc"]), "name-asc"),
     }),

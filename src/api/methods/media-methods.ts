@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { failed, ServiceError } from "../../core/errors.ts";
 import { searchPlacesMax, searchQueryCharsMax, searchResultsMax } from "../../core/limits.ts";
+import type { MediaAnswer, MediaQuery } from "../../core/media.ts";
 import { readAction } from "../../core/playback.ts";
 import { allows, type Grant } from "../../core/rights.ts";
 import {
@@ -15,7 +16,15 @@ import {
 } from "../../core/shapes.ts";
 import { method } from "../method.ts";
 import { mediaFor } from "../notifications.ts";
-import { absentCountsAs, launcherEntry, pagination, ruleSchemas, systemIds, upTo } from "../schemas.ts";
+import {
+  absentCountsAs,
+  launcherEntry,
+  pagination,
+  ruleSchemas,
+  systemIds,
+  tagConditions,
+  upTo,
+} from "../schemas.ts";
 
 const resultsDefault = 250;
 
@@ -28,20 +37,31 @@ function placeOfCursor(cursor: string): number {
   throw new ServiceError("invalid-params", "cursor: it must be the nextCursor of an earlier page");
 }
 
+function pageOf(answer: MediaAnswer, { skip = 0, maxResults }: MediaQuery, isPaged: boolean) {
+  if (!isPaged) return answer;
+  const end = skip + answer.results.length;
+  // With USB sticks a file of two libraries counts twice in the total, and once in the results.
+  const hasNextPage = answer.results.length === maxResults && end < Math.min(answer.total, searchPlacesMax);
+  const next = hasNextPage ? { nextCursor: String(end) } : {};
+  return { ...answer, pagination: { hasNextPage, pageSize: maxResults, ...next } };
+}
+
 interface Asked {
   readonly query?: string | undefined;
   readonly systems?: readonly string[] | undefined;
+  readonly tags?: readonly string[] | null | undefined;
 }
 
 function asksForSomething<Input extends Asked>() {
   const rule = v.check<Input, string>(
-    ({ query = "", systems = [] }) => /\S/.test(query) || systems.length > 0,
+    ({ query = "", systems = [], tags }) => /\S/.test(query) || systems.length > 0 || (tags ?? []).length > 0,
     "query or system is required",
   );
   ruleSchemas.set(rule, {
     anyOf: [
       { properties: { query: { pattern: "\\S" } }, required: ["query"] },
       { properties: { systems: { minItems: 1 } }, required: ["systems"] },
+      { properties: { tags: { type: "array", minItems: 1 } }, required: ["tags"] },
     ],
   });
   return rule;
@@ -129,7 +149,7 @@ export const mediaMethods = [
   method({
     name: "media.search",
     right: "look",
-    docs: "Searches file names: each word of `query` must occur, in any case. The best come first, equals in natural order (1, 2, 10). No `systems` means all; an unknown one has no files. With `fuzzySystem` they may be ids, names or folders, in any spelling. `total` counts all results; `results` has at most `maxResults` of them. With `maxResults` or `cursor` there is `pagination`; `cursor` is `nextCursor` of the page before, with the same other params. Pages reach the first 5,000 results.",
+    docs: "Searches file names: each word of `query` must occur, in any case. The best come first, equals in natural order (1, 2, 10). No `systems` means all; an unknown one has no files. With `fuzzySystem` they may be ids, names or folders, in any spelling. `tags` are conditions, as in `media.browse`. `total` counts all results; `results` has at most `maxResults` of them. With `maxResults` or `cursor` there is `pagination`; `cursor` is `nextCursor` of the page before, with the same other params. Pages reach the first 5,000 results.",
     params: v.pipe(
       v.object({
         query: v.optional(v.pipe(v.string(), v.maxLength(searchQueryCharsMax))),
@@ -137,6 +157,7 @@ export const mediaMethods = [
         fuzzySystem: v.optional(v.nullable(v.boolean())),
         maxResults: v.optional(v.pipe(upTo(searchResultsMax), absentCountsAs(resultsDefault))),
         cursor: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(cursorCharsMax)))),
+        tags: v.optional(tagConditions),
       }),
       asksForSomething(),
     ),
@@ -145,18 +166,16 @@ export const mediaMethods = [
       total: count,
       pagination: v.exactOptional(pagination),
     }),
-    errors: ["not-found", "failed"],
-    run(services, { query = "", systems = [], fuzzySystem, maxResults, cursor }) {
+    errors: ["not-found", "busy", "failed"],
+    run(services, { query = "", systems = [], fuzzySystem, maxResults, cursor, tags }, caller) {
       const pageSize = maxResults ?? resultsDefault;
       const skip = cursor ? placeOfCursor(cursor) : 0;
-      const anySpelling = fuzzySystem ?? false;
-      const answer = services.media.search({ query, systems, anySpelling, skip, maxResults: pageSize });
-      if (maxResults === undefined && cursor === undefined) return answer;
-      const end = skip + answer.results.length;
-      // With USB sticks a file of two libraries counts twice in the total, and once in the results.
-      const hasNextPage = answer.results.length === pageSize && end < Math.min(answer.total, searchPlacesMax);
-      const next = hasNextPage ? { nextCursor: String(end) } : {};
-      return { ...answer, pagination: { hasNextPage, pageSize, ...next } };
+      const asked = { query, systems, anySpelling: fuzzySystem ?? false, skip, maxResults: pageSize };
+      const isPaged = maxResults !== undefined || cursor !== undefined;
+      if (tags == null || tags.length === 0) return pageOf(services.media.search(asked), asked, isPaged);
+      return services.library
+        .taggedSearch(asked, tags, caller)
+        .then((answer) => pageOf(answer, asked, isPaged));
     },
   }),
   method({

@@ -1,6 +1,14 @@
 /** Queries of the index in the shapes of the API: searches, titles on cards, and random choices. */
-import { titleCandidatesMax, titleCharsMax } from "../../core/limits.ts";
-import { type Media, mediaNameOf, type System, scriptOf, type TitlePreferences } from "../../core/media.ts";
+import { filteredSearchMax, titleCandidatesMax, titleCharsMax } from "../../core/limits.ts";
+import {
+  type Media,
+  type MediaAnswer,
+  type MediaQuery,
+  mediaNameOf,
+  type System,
+  scriptOf,
+  type TitlePreferences,
+} from "../../core/media.ts";
 import type { StoredName, StoredPlace } from "../../store/media-index-write.ts";
 import { joinNames, readable } from "../file-names.ts";
 import { systemById, systemByName } from "../known-systems.ts";
@@ -15,22 +23,6 @@ import {
 import { foldedWords } from "./fold.ts";
 import type { LoadedIndex } from "./index-file.ts";
 
-export interface MediaQuery {
-  readonly query: string;
-  /** Exact ids; empty means all. */
-  readonly systems: readonly string[];
-  /** `systems` may be ids, names or folders, in any spelling. */
-  readonly anySpelling?: boolean;
-  /** Number of the best to leave out; 0 if absent. */
-  readonly skip?: number;
-  readonly maxResults: number;
-}
-
-export interface MediaAnswer {
-  readonly results: readonly Media[];
-  readonly total: number;
-}
-
 export interface FoundTitle extends TitleChoice {
   readonly media: Media;
   /** Absolute; bytes that are not UTF-8 are replaced. */
@@ -41,9 +33,37 @@ export interface FoundTitle extends TitleChoice {
 
 export function answerOf(index: LoadedIndex, query: MediaQuery): MediaAnswer {
   const { systems, anySpelling = false, skip = 0, maxResults } = query;
-  const ids = anySpelling ? systems.map((name) => systemByName(name)?.id ?? name) : systems;
-  const { files, total } = index.search({ ...searchOf(index, query.query, ids), skip, maxResults });
+  const asked = searchOf(index, query.query, idsOf(systems, anySpelling));
+  const { files, total } = index.search({ ...asked, skip, maxResults });
   return { results: index.places(files).map((place) => mediaOf(index, place)), total };
+}
+
+/**
+ * As `answerOf`, with only the files whose name without its extension `keeps` accepts. It looks at the best
+ * `filteredSearchMax` results, in steps.
+ */
+export function* filteredAnswer(
+  index: LoadedIndex,
+  { query, systems, anySpelling = false, skip = 0, maxResults }: MediaQuery,
+  keeps: (name: string) => boolean,
+): Generator<void, MediaAnswer, void> {
+  const asked = searchOf(index, query, idsOf(systems, anySpelling));
+  const { files } = index.search({ ...asked, maxResults: filteredSearchMax });
+  const kept: number[] = [];
+  let total = 0;
+  for (let from = 0; from < files.length; from += namesAStep) {
+    for (const file of files.slice(from, from + namesAStep)) {
+      if (!keeps(stemOf({ name: index.name(file) }))) continue;
+      total += 1;
+      if (total > skip && kept.length < maxResults) kept.push(file);
+    }
+    yield;
+  }
+  return { results: index.places(kept).map((place) => mediaOf(index, place)), total };
+}
+
+function idsOf(systems: readonly string[], anySpelling: boolean): readonly string[] {
+  return anySpelling ? systems.map((name) => systemByName(name)?.id ?? name) : systems;
 }
 
 function searchOf(index: LoadedIndex, query: string, systems: readonly string[]) {
@@ -141,6 +161,7 @@ interface Pile {
 
 // A step takes about a millisecond.
 const foldersAStep = 1000;
+const namesAStep = 200;
 const filesAStep = 10_000;
 
 /**

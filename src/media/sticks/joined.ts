@@ -1,6 +1,6 @@
 /** Several media libraries as one: that of the media folders first, then one for each USB stick. */
-import type { IndexStatus, Media, System } from "../../core/media.ts";
-import type { FoundTitle, MediaAnswer, MediaQuery, MediaSource } from "../index/answers.ts";
+import type { IndexStatus, Media, MediaAnswer, MediaQuery, System } from "../../core/media.ts";
+import type { FoundTitle, MediaSource } from "../index/answers.ts";
 import { endsWord, foldedWords } from "../index/fold.ts";
 import { compareKeys, type FolderContent, type FolderQuery, foldedKey, keyOfMedia } from "../index/folder.ts";
 import { naturalKey } from "../index/natural-order.ts";
@@ -32,10 +32,29 @@ export function joinedSystems(libraries: Libraries): readonly System[] {
 
 /** In the order of `search.ts`. Of two files with one path only the first library's is in the results; the total counts both. */
 export function joinedSearch(libraries: Libraries, query: MediaQuery): MediaAnswer {
-  const { skip = 0, maxResults } = query;
-  const answers = libraries.map((library) =>
-    library.search({ ...query, skip: 0, maxResults: skip + maxResults }),
+  const whole = fromTheFirst(query);
+  return merged(
+    libraries.map((library) => library.search(whole)),
+    query,
   );
+}
+
+export async function joinedFilteredSearch(
+  libraries: Libraries,
+  query: MediaQuery,
+  keeps: (name: string) => boolean,
+): Promise<MediaAnswer> {
+  const whole = fromTheFirst(query);
+  return merged(await Promise.all(libraries.map((library) => library.filteredSearch(whole, keeps))), query);
+}
+
+function fromTheFirst({ skip = 0, maxResults, ...query }: MediaQuery): MediaQuery {
+  return { ...query, skip: 0, maxResults: skip + maxResults };
+}
+
+/** The page of the query, of answers from the first result on. */
+function merged(answers: readonly MediaAnswer[], query: MediaQuery): MediaAnswer {
+  const { skip = 0, maxResults } = query;
   const total = answers.reduce((sum, answer) => sum + answer.total, 0);
   const filled = answers.filter(({ results }) => results.length > 0);
   if (filled.length <= 1) return { results: filled[0]?.results.slice(skip) ?? [], total };

@@ -17,6 +17,7 @@ import { indexWhenFree } from "../scan/indexer.ts";
 import {
   joinedAny,
   joinedCounts,
+  joinedFilteredSearch,
   joinedFolder,
   joinedSearch,
   joinedStatus,
@@ -105,6 +106,7 @@ export function createMediaWithSticks(options: MediaOptions): MediaWithSticks {
     bases: main.bases,
     systems: () => joinedSystems(ready()),
     search: (query) => (sticks.size === 0 ? main.search(query) : joinedSearch(ready(), query)),
+    filteredSearch: (query, keeps) => joinedFilteredSearch(ready(), query, keeps),
     folder: (query) => joinedFolder(ready(), query),
     filesOfSystems: () => joinedCounts(ready().map((library) => library.filesOfSystems())),
     tags: (systems) => joinedCounts(ready().map((library) => library.tags(systems))),

@@ -1,6 +1,12 @@
 /** Several libraries that answer as one, beside one library of all their files. */
 import { expect, test } from "bun:test";
-import { joinedAny, joinedSearch, joinedStatus, joinedTitle } from "../../../../src/media/sticks/joined.ts";
+import {
+  joinedAny,
+  joinedFilteredSearch,
+  joinedSearch,
+  joinedStatus,
+  joinedTitle,
+} from "../../../../src/media/sticks/joined.ts";
 import { makeFiles } from "../../../helpers/library.ts";
 import { mediaTrial, pathsOf, type Trial } from "../../../helpers/media.ts";
 
@@ -40,6 +46,20 @@ test("the results of two libraries come in the order that one library of both gi
   }
   expect(pathsOf(both.media, "mario")).toHaveLength(7);
   expect(joinedStatus(libraries)).toMatchObject({ exists: true, indexing: false, totalMedia: 8 });
+});
+
+test("the results that a filter keeps are those of one library of both", async () => {
+  await using first = await trialWith(here);
+  await using second = await trialWith(there);
+  await using both = await trialWith([...here, ...there]);
+  const keeps = (name: string) => name.includes("(");
+  for (const skip of [0, 1, 2]) {
+    const asked = { query: "mario", systems: [], skip, maxResults: 1 };
+    const expected = await both.media.filteredSearch(asked, keeps);
+    expect(expected.total).toBe(2);
+    expect(expected.results).toHaveLength(skip < 2 ? 1 : 0);
+    expect(await joinedFilteredSearch([first.media, second.media], asked, keeps)).toEqual(expected);
+  }
 });
 
 test("a file that both have is shown once, and the title that is spelt right comes before one that is nearly so", async () => {
