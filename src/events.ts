@@ -23,6 +23,9 @@ export interface Events {
   "launch.guarded": shapes.LaunchGuarded;
   "device.updating": UpdateState;
   "playtime.warning": shapes.PlayTimeWarning;
+  "playtime.limit.warning": shapes.PlayTimeLimitWarning;
+  "playtime.limit.reached": shapes.PlayTimeLimitReached;
+  "clients.paired": shapes.ClientPaired;
 }
 
 export type EventName = keyof Events;

@@ -43,6 +43,21 @@ export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> 
     docs: "Play time ends in `minutesLeft` minutes. If that is 0, it has ended, and the player is stopped.",
     params: shapes.playTimeWarning,
   },
+  "playtime.limit.warning": {
+    right: "change",
+    docs: "The same as `playtime.warning`, for known apps: `interval` is the warning that is due, and `remaining` the time that is left, such as `4m59s`.",
+    params: shapes.playTimeLimitWarning,
+  },
+  "playtime.limit.reached": {
+    right: "change",
+    docs: "The same as a `playtime.warning` of 0 minutes, for known apps.",
+    params: shapes.playTimeLimitReached,
+  },
+  "clients.paired": {
+    right: "own",
+    docs: "A client has paired by a code or a PIN.",
+    params: shapes.clientPaired,
+  },
   "device.updating": {
     right: "change",
     docs: "An update of the image is fetched and installed, or `failed` because of `why`. After `restarting` the connection ends.",

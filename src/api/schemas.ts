@@ -195,23 +195,33 @@ export const picture = v.object({
   typeTag: v.string(),
 });
 
-export const playsPage = v.object({
-  entries: v.array(
-    v.object({
-      systemId: v.string(),
-      systemName: v.string(),
-      mediaName: v.string(),
-      /** Absolute; empty for a system that was started without a file. */
-      mediaPath: v.string(),
-      launcherId: v.string(),
-      startedAt: time,
-      endedAt: v.exactOptional(time),
-      /** Seconds. */
-      playTime: count,
-    }),
-  ),
-  pagination,
+const played = {
+  systemId: v.string(),
+  systemName: v.string(),
+  mediaName: v.string(),
+  /** Absolute; empty for a system that was started without a file. */
+  mediaPath: v.string(),
+};
+
+export const play = v.object({
+  ...played,
+  launcherId: v.string(),
+  startedAt: time,
+  endedAt: v.exactOptional(time),
+  /** Seconds. */
+  playTime: count,
 });
+export const playsPage = v.object({ entries: v.array(play), pagination });
+
+export const topPlays = v.array(
+  v.object({
+    ...played,
+    /** Seconds. */
+    totalPlayTime: count,
+    sessionCount: count,
+    lastPlayedAt: time,
+  }),
+);
 
 /** An unfinished upload. `path` is relative to the folder of the system. */
 export const upload = v.object(uploadFields);

@@ -155,6 +155,14 @@ export interface LibraryService {
     readonly systems: readonly string[];
     readonly isDistinct: boolean;
   }): ValueOf<typeof schemas.playsPage>;
+  /** The files that were played longest since `sinceMs`, in milliseconds since 1970. */
+  top(asked: {
+    readonly limit: number;
+    readonly systems: readonly string[];
+    /** `systems` may be ids, names or folders, in any spelling. */
+    readonly anySpelling: boolean;
+    readonly sinceMs: number;
+  }): ValueOf<typeof schemas.topPlays>;
 }
 
 /** Rejects with a sentence: `not-found`, `conflict`, `busy` or `failed`. */

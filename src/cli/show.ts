@@ -95,6 +95,12 @@ function detail({ method, params }: Notification): string {
       return params.minutesLeft === 0
         ? `the play time of this ${params.limit} is used up`
         : `${params.minutesLeft} minutes of this ${params.limit} are left`;
+    case "playtime.limit.warning":
+      return `${params.remaining} are left`;
+    case "playtime.limit.reached":
+      return `the limit is reached: ${params.reason}`;
+    case "clients.paired":
+      return params.clientName;
     case "launch.finished":
       return params.success
         ? `${JSON.stringify(params.text)}${params.note === undefined ? "" : `: ${params.note}`}`

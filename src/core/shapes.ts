@@ -269,6 +269,15 @@ export type LaunchGuarded = ValueOf<typeof launchGuarded>;
 export const playTimeWarning = v.object({ limit: v.picklist(["day", "session"]), minutesLeft: count });
 export type PlayTimeWarning = ValueOf<typeof playTimeWarning>;
 
+/** The same as `playTimeWarning` for known apps, with durations such as `1h30m0s`. */
+export const playTimeLimitWarning = v.object({ interval: text, remaining: text });
+export type PlayTimeLimitWarning = ValueOf<typeof playTimeLimitWarning>;
+export const playTimeLimitReached = v.object({ reason: v.picklist(["session", "daily"]) });
+export type PlayTimeLimitReached = ValueOf<typeof playTimeLimitReached>;
+
+export const clientPaired = v.object({ clientId: text, clientName: text });
+export type ClientPaired = ValueOf<typeof clientPaired>;
+
 /** A line of the audit log. For counted events, `time` is the time of the last one. */
 export const auditEntry = v.object({
   time,

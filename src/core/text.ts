@@ -92,3 +92,10 @@ function editDistance(a: string, b: string): number {
 export function filled(text: string, values: Readonly<Record<string, string | undefined>>): string {
   return text.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "");
 }
+
+/** A duration as Go writes it, of whole seconds: `45s`, `5m0s`, `1h30m0s`. */
+export function shortDuration(seconds: number): string {
+  const minutes = Math.floor(seconds / 60);
+  if (minutes === 0) return `${seconds}s`;
+  return `${minutes < 60 ? "" : `${Math.floor(minutes / 60)}h`}${minutes % 60}m${seconds % 60}s`;
+}

@@ -1,6 +1,7 @@
 /** Clients of both versions of the secure layer, their grants and bearer tokens, pairing by PIN, and the audit log. */
 import { timingSafeEqual } from "node:crypto";
 import type { BearerClient } from "../api/admission/admission.ts";
+import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
@@ -13,6 +14,7 @@ import { createClientRegistry, freeName, seenIn } from "./client-registry.ts";
 
 interface ClientAccessParts {
   readonly store: Store;
+  readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
   readonly dataFolder: string;
@@ -25,8 +27,16 @@ interface ClientAccessParts {
 export type ClientAccess = ReturnType<typeof createClientAccess>;
 
 export function createClientAccess(parts: ClientAccessParts) {
-  const { store, clock, log, dataFolder, isV1Allowed } = parts;
-  const audit = createAuditLog({ folder: dataFolder, clock, log });
+  const { store, bus, clock, log, dataFolder, isV1Allowed } = parts;
+  const auditLog = createAuditLog({ folder: dataFolder, clock, log });
+  const audit: typeof auditLog = {
+    ...auditLog,
+    note(entry) {
+      auditLog.note(entry);
+      if (entry.event === "paired" && entry.by !== "secret")
+        bus.emit("clients.paired", { clientId: entry.client, clientName: entry.name });
+    },
+  };
   const changeListeners: ((id: string) => void)[] = [];
   // Clients changed in this run. Their launches may outlive their connections, and get their new grant by this.
   const changed = new Map<string, Grant>();

@@ -14,7 +14,7 @@ import { allows } from "../core/rights.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
 import { findMediaFile } from "../launch/media-file.ts";
 import { createMediaLookup, meantBy, type SearchedMedia } from "../launch/ports/media-lookup.ts";
-import { systemOf } from "../media/index/answers.ts";
+import { systemIdsOf, systemOf } from "../media/index/answers.ts";
 import { browse, lookUp, tagFilter, tagsOf } from "../media/library-pages.ts";
 import type { MediaLibrary } from "../media/media-library.ts";
 import { extensionFor, findPicture } from "../media/pictures.ts";
@@ -40,6 +40,15 @@ export function createLibrary({ media, folders, plays, clock, find }: LibraryPar
     image: createPictures({ folders, clock, find }),
     tags: (systems, caller) => fewPages(caller, () => tagsOf(media, systems)),
     lookup: (system, name) => lookUp(media, system, name),
+    top: ({ limit, systems, anySpelling, sinceMs }) =>
+      plays
+        .top({ limit, systems: systemIdsOf(systems, anySpelling), sinceMs })
+        .map(({ totalS, starts, startedMs, ...media }) => ({
+          ...mediaOfPlay(media),
+          totalPlayTime: totalS,
+          sessionCount: starts,
+          lastPlayedAt: rfc3339(startedMs),
+        })),
     history({ limit, cursor, systems, isDistinct }) {
       if (cursor !== undefined && !/^\d{1,15}$/.test(cursor))
         throw new ServiceError("invalid-params", "cursor: it must be the nextCursor of an earlier page");
@@ -91,13 +100,14 @@ export function createWarningOf({
   };
 }
 
-function entryOf({ path, systemId, launcherId, startedMs, playedS }: Play, nowMs: number) {
+function mediaOfPlay({ path, systemId }: Pick<Play, "path" | "systemId">) {
   const systemName = systemOf(systemId).name;
+  return { systemId, systemName, mediaName: path === "" ? systemName : mediaNameOf(path), mediaPath: path };
+}
+
+function entryOf({ launcherId, startedMs, playedS, ...media }: Play, nowMs: number) {
   return {
-    systemId,
-    systemName,
-    mediaName: path === "" ? systemName : mediaNameOf(path),
-    mediaPath: path,
+    ...mediaOfPlay(media),
     launcherId,
     startedAt: rfc3339(startedMs),
     ...(playedS !== null && { endedAt: rfc3339(startedMs + playedS * 1000) }),

@@ -17,6 +17,12 @@ const sql = {
          AND ($systems = '[]' OR system_id IN (SELECT value FROM json_each($systems)))
          AND (NOT $isDistinct OR id IN (SELECT max(id) FROM plays GROUP BY system_id, path))
          ORDER BY id DESC LIMIT $limit`,
+  // A file that plays now counts as a start, and its time after its end.
+  top: `SELECT path, system_id AS systemId, sum(coalesce(played_s, 0)) AS totalS, count(*) AS starts,
+               max(started_ms) AS startedMs
+        FROM plays WHERE started_ms >= $sinceMs
+        AND ($systems = '[]' OR system_id IN (SELECT value FROM json_each($systems)))
+        GROUP BY system_id, path ORDER BY totalS DESC, startedMs DESC LIMIT $limit`,
 } as const;
 
 export interface Play extends StartedMedia {
@@ -25,6 +31,23 @@ export interface Play extends StartedMedia {
   readonly startedMs: number;
   /** Seconds; null while it plays. */
   readonly playedS: number | null;
+}
+
+/** All plays of a file of a system. */
+export interface PlayTotal extends Pick<Play, "path" | "systemId"> {
+  /** Seconds. */
+  readonly totalS: number;
+  readonly starts: number;
+  /** The last start, in milliseconds since 1970. */
+  readonly startedMs: number;
+}
+
+export interface TopPlays {
+  readonly limit: number;
+  /** Exact ids; empty means all. */
+  readonly systems: readonly string[];
+  /** Only starts at or after this time, in milliseconds since 1970. */
+  readonly sinceMs: number;
 }
 
 export interface PlaysPage {
@@ -50,6 +73,7 @@ export function createPlays(
 ) {
   const [insert, finish, prune] = [sql.insert, sql.finish, sql.prune].map((one) => database.query(one));
   const list = database.query<Play, [Readonly<Record<string, string | number>>]>(sql.list);
+  const top = database.query<PlayTotal, [Readonly<Record<string, string | number>>]>(sql.top);
   let lastId = database.query<{ id: number | null }, []>(sql.lastId).get()?.id ?? 0;
   // Ended by a power cut or a crash.
   const first = lastId;
@@ -73,6 +97,12 @@ export function createPlays(
       history.flush();
       const asked = { limit, belowId, systems: JSON.stringify(systems), isDistinct: isDistinct ? 1 : 0 };
       return ask(() => list.all(asked));
+    },
+    /** The files that were played longest, and of equals the last one first. */
+    top({ limit, systems, sinceMs }: TopPlays): readonly PlayTotal[] {
+      history.flush();
+      const asked = { limit, sinceMs, systems: JSON.stringify(systems) };
+      return ask(() => top.all(asked));
     },
   };
 }

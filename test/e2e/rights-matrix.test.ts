@@ -4,7 +4,10 @@
  */
 
 import { expect, test } from "bun:test";
+import { localDay } from "../../src/launch/rules/play-time.ts";
+import { openStore } from "../../src/store/open.ts";
 import { asOtherUser, type Scene, startScene } from "../helpers/attack-scene.ts";
+import { pairByCode } from "../helpers/device.ts";
 import { type MatrixCaller, makeCallers } from "../helpers/matrix-callers.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
 import { noisePython, noisePythonSetUpMs } from "../helpers/noise-python.ts";
@@ -48,6 +51,7 @@ for (const anonymous of ["none", "look", "play", "change"] as const) {
       await noisePython();
       await using made = new AsyncDisposableStack();
       const scene = made.use(await startScene(configOf(anonymous), ["env", "TAPDECK_MACHINE=/nowhere"]));
+      await playedAMinute(scene);
       const { onDevice } = scene.device.network;
       const crew = {
         owner: made.use(startPeer(onDevice)),
@@ -63,6 +67,16 @@ for (const anonymous of ["none", "look", "play", "change"] as const) {
     },
     noisePythonSetUpMs,
   );
+}
+
+/** Gives the day a minute of play time that is used up. */
+async function playedAMinute({ device }: Scene): Promise<void> {
+  await device.stop();
+  const store = openStore(device.place.folder, {});
+  const date = localDay(Date.now());
+  store.playTimes.save({ day: date, days: new Map([[date, 60_000]]), sessionMs: 0, seenMs: Date.now() });
+  store.close();
+  await device.start();
 }
 
 async function wronglyAnswered(caller: MatrixCaller): Promise<readonly string[]> {
@@ -129,6 +143,7 @@ async function causeAll({ device }: Scene): Promise<void> {
   await heard.next("tokens.removed");
   await heard.next("launch.finished");
   await heard.next("playtime.warning");
+  await heard.next("playtime.limit.warning");
   await client.call("media.control", { action: "pause" });
   await heard.next("media.paused");
   await client.call("media.control", { action: "resume" });
@@ -142,7 +157,11 @@ async function causeAll({ device }: Scene): Promise<void> {
   await heard.next("device.updating");
   await client.call("uploads.start", { files: [{ system: "Audio", path: "new.wav", size: 10 }] });
   await heard.next("media.uploading");
-  await client.call("stop");
+  const { code } = await client.call("pairing.open");
+  await pairByCode(device.network, device.url, code);
+  await heard.next("clients.paired", ({ clientName }) => clientName === "tablet");
+  await client.call("playtime.limits.update", { dailyMinutes: 1 });
+  await heard.next("playtime.limit.reached");
   await heard.next("media.stopped");
   expect([...new Set(heard.names())].toSorted()).toEqual(Object.keys(notificationRights).toSorted());
 }

@@ -6,13 +6,12 @@ import { expect, test } from "bun:test";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startHandshake } from "../../src/secure/handshake.ts";
-import { port, startDevice } from "../helpers/device.ts";
+import { pairByCode, port, startDevice } from "../helpers/device.ts";
 import { canMakeNetworks, type Network, visit } from "../helpers/namespaces.ts";
 import { noisePython, noisePythonSetUpMs, startPythonClient } from "../helpers/noise-python.ts";
 import { eventually, eventuallyExists, printed } from "../helpers/processes.ts";
 import { readerConfig, sleeper } from "../helpers/tapdeck.ts";
 
-const peer = join(import.meta.dir, "../programs/paired-peer.ts");
 const script = join(import.meta.dir, "noise-python/v1.py");
 const request = (method: string, params?: unknown) =>
   JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
@@ -132,11 +131,6 @@ ${sleeper()}`;
 async function pairByPin(network: Network, python: string, pin: string): Promise<{ key: string }> {
   const url = `http://${network.deviceAddress}:${port}`;
   return JSON.parse(await printed(network.onNeighbour([python, script, "pair", url, pin, "old phone"])));
-}
-
-async function pairByCode(network: Network, url: string, code: string): Promise<string> {
-  const words = JSON.stringify({ code, name: "tablet" });
-  return printed(network.onNeighbour([process.execPath, peer, url, words]));
 }
 
 /** Of every process except those of the test, which may know its secrets. */

@@ -6,7 +6,7 @@ import { afterAll, beforeAll } from "bun:test";
 import { join } from "node:path";
 import { type Client, connect } from "../../src/client/client.ts";
 import { canMakeNetworks, makeNetwork, type Network } from "./namespaces.ts";
-import { run } from "./processes.ts";
+import { printed, run } from "./processes.ts";
 import { makePlace, type Place, program, type Running, startTapdeck } from "./tapdeck.ts";
 
 /** The place of the service in tests that name no other. */
@@ -31,6 +31,13 @@ export interface Device {
   tapdeck(...words: readonly string[]): Bun.Subprocess<"ignore", "pipe", "pipe">;
   /** Runs it to its end. */
   run(...words: readonly string[]): ReturnType<typeof run>;
+}
+
+/** Pairs a client of the neighbour, and returns what `paired-peer.ts` prints. */
+export async function pairByCode(network: Network, url: string, code: string): Promise<string> {
+  const peer = join(import.meta.dir, "../programs/paired-peer.ts");
+  const words = JSON.stringify({ code, name: "tablet" });
+  return printed(network.onNeighbour([process.execPath, peer, url, words]));
 }
 
 /** Starts the service with exactly this config. `via` runs it there, such as `prlimit`. */

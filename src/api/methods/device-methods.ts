@@ -95,6 +95,40 @@ export const deviceMethods = [
     },
   }),
   method({
+    name: "settings.logs.download",
+    right: "change",
+    docs: "The newest lines of `logs` as a text file, in base64, for known apps.",
+    result: v.object({ filename: v.string(), size: count, content: v.string() }),
+    errors: ["busy"],
+    async run({ logs }, _params, { gone }) {
+      const all = { level: "info", text: "", sinceMs: 0, limit: Number.MAX_SAFE_INTEGER } as const;
+      const { lines } = await logs.follow(all, 0, gone());
+      const texts = lines.map(({ time, level, area, text }) => `${time} ${level} ${area}: ${text}\n`);
+      const content = Buffer.from(texts.join(""));
+      return { filename: "tapdeck.log", size: content.length, content: content.toString("base64") };
+    },
+  }),
+  method({
+    name: "update.check",
+    right: "own",
+    docs: "The version of this service, and a newer one that the server of updates in the settings offered at its last answer (`updates` of `health`). `device.update` installs an update.",
+    result: v.object({
+      currentVersion: v.string(),
+      latestVersion: v.exactOptional(v.string()),
+      updateAvailable: v.boolean(),
+      releaseNotes: v.exactOptional(v.string()),
+    }),
+    run({ version, updates }) {
+      const { version: latest, summary } = updates()?.latest ?? {};
+      return {
+        currentVersion: version,
+        updateAvailable: latest !== undefined,
+        ...(latest === undefined ? {} : { latestVersion: latest }),
+        ...(summary === undefined ? {} : { releaseNotes: summary }),
+      };
+    },
+  }),
+  method({
     name: "rights",
     right: "look",
     docs: "The rights that the caller has now, the lowest first: `look`, `play`, `change`, `own`. Each method and notification names the one that it requires (`x-right`).",

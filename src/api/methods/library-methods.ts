@@ -12,13 +12,16 @@ import {
 import { method } from "../method.ts";
 import {
   browsePage,
+  isoTime,
   lookedUp,
   mediaTagList,
   picture,
   pictureType,
+  play,
   playsPage,
   systemIds,
   tagConditions,
+  topPlays,
   upTo,
 } from "../schemas.ts";
 
@@ -128,5 +131,35 @@ export const libraryMethods = [
         systems: systems ?? [],
         isDistinct: distinctMedia ?? false,
       }),
+  }),
+  method({
+    name: "media.history.latest",
+    right: "change",
+    docs: "The last entry of `media.history`, which may play yet; null if there is none.",
+    result: v.object({ entry: v.nullable(play) }),
+    run(services) {
+      const newest = { limit: 1, cursor: undefined, systems: [], isDistinct: false };
+      return { entry: services.library.history(newest).entries[0] ?? null };
+    },
+  }),
+  method({
+    name: "media.history.top",
+    right: "change",
+    docs: "The media that were played longest, by their time in seconds over all starts. `since` counts only starts from that time on. With `fuzzySystem`, `systems` may be ids, names or folders, in any spelling.",
+    params: v.object({
+      limit: v.optional(v.nullable(upTo(playsPageMax)), playsDefault),
+      systems,
+      fuzzySystem: v.optional(v.nullable(v.boolean())),
+      since: v.optional(v.nullable(isoTime)),
+    }),
+    result: v.object({ entries: topPlays }),
+    run: (services, { limit, systems, fuzzySystem, since }) => ({
+      entries: services.library.top({
+        limit: limit ?? playsDefault,
+        systems: systems ?? [],
+        anySpelling: fuzzySystem ?? false,
+        sinceMs: since ? Date.parse(since) : 0,
+      }),
+    }),
   }),
 ] as const;

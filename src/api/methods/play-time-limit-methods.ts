@@ -1,6 +1,7 @@
 /** Methods that clients of a later generation call, in their shapes; the functions are those of other methods. */
 import * as v from "valibot";
 import { playTimeMinutesMax, playTimeWarningsMax } from "../../core/limits.ts";
+import { shortDuration } from "../../core/text.ts";
 import { method } from "../method.ts";
 import { ruleSchemas } from "../schemas.ts";
 
@@ -14,10 +15,7 @@ function minutesIn(duration: string): number | undefined {
 
 const durationForm = /^(?:0|(?:(\d{1,7})h)?(?:(\d{1,7})m)?(?:(\d{1,7})s)?)$/;
 
-function durationOf(minutes: number): string {
-  if (minutes === 0) return "0s";
-  return `${minutes < 60 ? "" : `${Math.floor(minutes / 60)}h`}${minutes % 60}m0s`;
-}
+const durationOf = (minutes: number) => shortDuration(minutes * 60);
 
 const wholeMinutes = (least: number) => {
   const rule = v.check<string, string>((text) => {

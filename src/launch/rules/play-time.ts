@@ -10,6 +10,7 @@ import type { Clock } from "../../core/clock.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import type { PlayRecord } from "../../core/playback.ts";
+import { shortDuration } from "../../core/text.ts";
 import { advanceLedger, type DayOf, type Ledger, openLedger, resetSession, usedOn } from "./play-ledger.ts";
 
 interface PlayTimeParts {
@@ -80,8 +81,13 @@ export function createPlayTime(parts: PlayTimeParts) {
     const nearest = leftMs <= 0 ? 0 : Math.min(...due, Number.POSITIVE_INFINITY);
     const isNews = nearest < warned[limit];
     warned[limit] = nearest;
-    if (isNews)
-      bus.emit("playtime.warning", { limit, minutesLeft: Math.ceil(Math.max(0, leftMs) / minuteMs) });
+    if (!isNews) return;
+    bus.emit("playtime.warning", { limit, minutesLeft: Math.ceil(Math.max(0, leftMs) / minuteMs) });
+    if (nearest === 0) bus.emit("playtime.limit.reached", { reason: limit === "day" ? "daily" : "session" });
+    else {
+      const remaining = shortDuration(Math.ceil(leftMs / 1000));
+      bus.emit("playtime.limit.warning", { interval: shortDuration(nearest * 60), remaining });
+    }
   };
   const look = () => {
     timer?.[Symbol.dispose]();
@@ -188,7 +194,7 @@ function accountOf(usedMs: number, leftMs: number | undefined) {
   return { usedMs: Math.round(usedMs), ...left };
 }
 
-function localDay(wallMs: number): string {
+export function localDay(wallMs: number): string {
   const date = new Date(wallMs);
   const two = (number: number) => String(number).padStart(2, "0");
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;

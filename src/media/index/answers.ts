@@ -33,7 +33,7 @@ export interface FoundTitle extends TitleChoice {
 
 export function answerOf(index: LoadedIndex, query: MediaQuery): MediaAnswer {
   const { systems, anySpelling = false, skip = 0, maxResults } = query;
-  const asked = searchOf(index, query.query, idsOf(systems, anySpelling));
+  const asked = searchOf(index, query.query, systemIdsOf(systems, anySpelling));
   const { files, total } = index.search({ ...asked, skip, maxResults });
   return { results: index.places(files).map((place) => mediaOf(index, place)), total };
 }
@@ -47,7 +47,7 @@ export function* filteredAnswer(
   { query, systems, anySpelling = false, skip = 0, maxResults }: MediaQuery,
   keeps: (name: string) => boolean,
 ): Generator<void, MediaAnswer, void> {
-  const asked = searchOf(index, query, idsOf(systems, anySpelling));
+  const asked = searchOf(index, query, systemIdsOf(systems, anySpelling));
   const { files } = index.search({ ...asked, maxResults: filteredSearchMax });
   const kept: number[] = [];
   let total = 0;
@@ -62,7 +62,8 @@ export function* filteredAnswer(
   return { results: index.places(kept).map((place) => mediaOf(index, place)), total };
 }
 
-function idsOf(systems: readonly string[], anySpelling: boolean): readonly string[] {
+/** The ids of the systems; with `anySpelling` they may be ids, names or folders. An unknown name stays as it is. */
+export function systemIdsOf(systems: readonly string[], anySpelling: boolean): readonly string[] {
   return anySpelling ? systems.map((name) => systemByName(name)?.id ?? name) : systems;
 }
 

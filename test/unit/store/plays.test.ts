@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { join } from "node:path";
 import { playsRowsMax } from "../../../src/core/limits.ts";
 import type { Store } from "../../../src/store/open.ts";
-import type { PlaysPage } from "../../../src/store/plays.ts";
+import type { PlaysPage, TopPlays } from "../../../src/store/plays.ts";
 import { createStores } from "../../helpers/stores.ts";
 
 const stores = createStores();
@@ -24,6 +24,27 @@ const begin = (path: string, systemId: string, startedMs: number) =>
   store.plays.begin({ path, systemId, launcherId: "player", startedMs });
 const page = (asked: Partial<PlaysPage> = {}) =>
   store.plays.list({ limit: 10, belowId: Number.MAX_SAFE_INTEGER, systems: [], isDistinct: false, ...asked });
+
+test("the files that were played longest come first, each once, with the number of its starts", () => {
+  begin("/m/short", "NES", 1000);
+  store.plays.end(5);
+  begin("/m/long", "SNES", 2000);
+  store.plays.end(20);
+  begin("/m/short", "NES", 3000);
+  store.plays.end(4);
+  begin("/m/playing", "SNES", 4000);
+  const top = (asked: Partial<TopPlays> = {}) =>
+    store.plays
+      .top({ limit: 10, systems: [], sinceMs: 0, ...asked })
+      .map(({ path, totalS, starts, startedMs }) => [path, totalS, starts, startedMs]);
+  expect(top()).toEqual([
+    ["/m/long", 20, 1, 2000],
+    ["/m/short", 9, 2, 3000],
+    ["/m/playing", 0, 1, 4000],
+  ]);
+  expect(top({ limit: 1 })).toEqual([["/m/long", 20, 1, 2000]]);
+  expect(top({ systems: ["NES"], sinceMs: 1001 })).toEqual([["/m/short", 4, 1, 3000]]);
+});
 
 test("plays are listed from the newest on, in pages, by system, and each file once if that is asked", () => {
   begin("/m/a", "NES", 1000);

@@ -224,6 +224,9 @@ function makeKeeper(first: Partial<PlayTimeLimits>, saved?: PlayRecord, full = (
   let limits = { ...noLimits, ...first };
   const minutes = () => Math.round((clock.now() - monday) / minute);
   bus.on("playtime.warning", ({ limit, minutesLeft }) => told.push(`${minutes()} ${limit} ${minutesLeft}`));
+  const app: unknown[] = [];
+  bus.on("playtime.limit.warning", (params) => app.push(params));
+  bus.on("playtime.limit.reached", (params) => app.push(params));
   const save = (record: PlayRecord) => {
     savedAt.push((clock.now() - monday) / minute);
     if (full()) throw new Error("the disk is full");
@@ -247,6 +250,7 @@ function makeKeeper(first: Partial<PlayTimeLimits>, saved?: PlayRecord, full = (
   return {
     clock,
     told,
+    app,
     saves,
     savedAt,
     looks: () => looks,
@@ -278,6 +282,25 @@ test("a day's limit warns, stops what plays, and refuses until tomorrow", () => 
   expect(keeper.state()).toMatchObject({ enabled: true, day: { usedMs: 30 * minute, remainingMs: 0 } });
   clock.advance(10 * hour);
   expect(keeper.refusal()).toBeUndefined();
+});
+
+test("known apps hear of each warning and of the end, with durations as they read them", () => {
+  const { clock, app, begin, set } = makeKeeper({ dailyMinutes: 90, warningMinutes: [60, 1] });
+  begin();
+  clock.advance(30 * minute);
+  clock.advance(59.5 * minute);
+  clock.advance(minute);
+  expect(app).toEqual([
+    { interval: "1h0m0s", remaining: "1h0m0s" },
+    { interval: "1m0s", remaining: "1m0s" },
+    { reason: "daily" },
+  ]);
+  // After 90.5 minutes, a limit that is shortened warns at once, with what is left.
+  set({ sessionMinutes: 120, dailyMinutes: 0 });
+  set({ sessionMinutes: 91 });
+  expect(app.at(-1)).toEqual({ interval: "1m0s", remaining: "30s" });
+  set({ sessionMinutes: 90 });
+  expect(app.at(-1)).toEqual({ reason: "session" });
 });
 
 test("a session's limit comes again after its pause, and not before", () => {
