@@ -28,6 +28,11 @@ export function addressFault(text: string, isCut = false): string | undefined {
   return `${text} is an address and no file: Tapdeck opens only web radio and podcasts of script.allow_stream${how}`;
 }
 
+/** The id of a tag that Home Assistant wrote: it writes `https://www.home-assistant.io/tag/<id>`. */
+export function homeAssistantTag(text: string): string | undefined {
+  return /^\s*https?:\/\/(?:www\.)?home-assistant\.io\/tag\/([^\s/?#]{1,128})\/?\s*$/i.exec(text)?.[1];
+}
+
 // The usual port of decks.
 const usualPort = 7497;
 const form = /^https?:\/\/[^\s/?#]+:(\d{1,5})\/l\/(.+)$/is;

@@ -3,7 +3,7 @@
  * switches or stops media ends the scripts that wait. Each accepted launch has one history row and one `launch.finished`.
  */
 import { basename } from "node:path";
-import { textOfLaunchLink } from "../core/card-addresses.ts";
+import { homeAssistantTag, textOfLaunchLink } from "../core/card-addresses.ts";
 import { rfc3339 } from "../core/clock.ts";
 import { launchFailed, messageOf, publicError, ServiceError } from "../core/errors.ts";
 import { isLaunchReason } from "../core/faults.ts";
@@ -126,6 +126,11 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
         "this card lets a phone in: tap the phone on it, not the reader",
         "pairing-card",
       );
+    if (homeAssistantTag(script) !== undefined) {
+      if (config().mqtt.url !== "") return;
+      const sentence = `${script.trim()} is a tag of Home Assistant: the deck tells it of the tag once mqtt.url names its broker`;
+      throw launchFailed("outside-media", sentence);
+    }
     const ready = readyScript(script, context.origin);
     if (ready.traits.size > 0) remarks.traits = Object.fromEntries(ready.traits);
     if (ready.switchesMedia && config().launch.guard && card !== undefined && !run.isConfirmed) {

@@ -1,4 +1,5 @@
 /** The contents of the topics of a deck, and the times at which the retained ones are published again. */
+import { homeAssistantTag } from "../core/card-addresses.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
@@ -55,7 +56,7 @@ export function createShown(
 
 export function tapOf({ scanTime, uid, type, text, readerId }: Token) {
   // Without the memory of the tag, which can be long.
-  return { time: scanTime, uid, type, text, readerId };
+  return { time: scanTime, uid, type, text, readerId, tag: homeAssistantTag(text) ?? uid };
 }
 
 export function mediaShown(media: ActiveMedia | undefined): object {

@@ -53,7 +53,7 @@ type Entity = readonly [component: string, object: string, facts: (topic: string
 const diagnostic = { entity_category: "diagnostic" } as const;
 
 const entities: readonly Entity[] = [
-  ["tag", "reader", (topic) => ({ topic: `${topic}/tap`, value_template: "{{ value_json.uid }}" })],
+  ["tag", "reader", (topic) => ({ topic: `${topic}/tap`, value_template: "{{ value_json.tag }}" })],
   [
     "sensor",
     "media",

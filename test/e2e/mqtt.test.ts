@@ -80,6 +80,7 @@ brokerTest("a deck with a certificate shows its state, and each tap and launch",
     type: "api",
     text,
     readerId: expect.any(String),
+    tag: "04a1b2c3",
   });
   const playing = await json("media", (payload) => payload.includes("playing"));
   expect(playing).toMatchObject({ state: "playing", mediaName: "Sonic", systemId: "SNES" });
@@ -87,6 +88,13 @@ brokerTest("a deck with a certificate shows its state, and each tap and launch",
   expect(launch).toMatchObject({ uid: "04a1b2c3", text, success: true, media: { mediaName: "Sonic" } });
   await service.client.call("tokens.scan", { uid: "04", text: "SNES/Absent.sfc" });
   expect(await json("launch")).toMatchObject({ uid: "04", success: false, error: expect.any(String) });
+
+  const written = "https://www.home-assistant.io/tag/5f0ba733-172f-430d-a7f8-e4ad940c88d7";
+  await service.client.call("tokens.scan", { uid: "05", text: written });
+  expect(await json("tap", (payload) => payload.includes('"uid":"05"'))).toMatchObject({
+    tag: "5f0ba733-172f-430d-a7f8-e4ad940c88d7",
+  });
+  expect(await json("launch", (payload) => payload.includes('"uid":"05"'))).toMatchObject({ success: true });
 
   const status = await run([program, "status", `--data=${place.folder}`]);
   expect(status.out).toContain(`connected to mqtts://127.0.0.1:${broker.tlsPort} as hall`);
@@ -277,7 +285,7 @@ brokerTest(
         expect(JSON.parse(payload).device.identifiers).toEqual(["tapdeck-one"]);
       }
       const tag = JSON.parse(retained().get("homeassistant/tag/one/reader/config") ?? "");
-      expect(tag).toMatchObject({ topic: "tapdeck/one/tap", value_template: "{{ value_json.uid }}" });
+      expect(tag).toMatchObject({ topic: "tapdeck/one/tap", value_template: "{{ value_json.tag }}" });
 
       await place.config(byPassword("two"));
       await eventually(() => expect(present("/two/").length).toBe(15));

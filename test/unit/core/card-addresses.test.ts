@@ -1,6 +1,6 @@
 /** Cards with addresses of the street: each says why it starts nothing here. The link of a deck stands for its text. */
 import { expect, test } from "bun:test";
-import { addressFault, textOfLaunchLink } from "../../../src/core/card-addresses.ts";
+import { addressFault, homeAssistantTag, textOfLaunchLink } from "../../../src/core/card-addresses.ts";
 import { readyScript } from "../../../src/script/run-script.ts";
 
 const radio = "is an address and no file: Tapdeck opens only web radio and podcasts of script.allow_stream";
@@ -41,6 +41,17 @@ test("the ? of an address of mail is not said to be written ^?", () => {
   expect(() => readyScript("mailto:ann@example.org?subject=Hello", "reader")).toThrow(
     /^mailto:ann@example\.org is a mail address, for a phone: put the name of a file on the card$/,
   );
+});
+
+test.each([
+  ["https://www.home-assistant.io/tag/5f0ba733-172f-430d", "5f0ba733-172f-430d"],
+  ["http://home-assistant.io/tag/kitchen/", "kitchen"],
+  ["https://www.home-assistant.io/tag/", undefined],
+  ["https://www.home-assistant.io/docs/tag", undefined],
+  ["https://www.home-assistant.io.example/tag/x", undefined],
+  ["SNES/Game.sfc", undefined],
+])("the tag of Home Assistant in %p is %p", (text, tag) => {
+  expect(homeAssistantTag(text)).toBe(tag);
 });
 
 test("an option that is no part of an address is still named", () => {

@@ -8,6 +8,7 @@ import { launchesForCardsMax, launchQueueMax, untrustedLaunchesMax } from "../..
 import { pairingLink } from "../../../src/core/pairing-link.ts";
 import type { Grant } from "../../../src/core/rights.ts";
 import { cardOf } from "../../../src/launch/run-context.ts";
+import { defaultConfig } from "../../helpers/defaults.ts";
 import { type DeckOptions, makeDeck } from "../../helpers/launch-harness.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
@@ -93,6 +94,18 @@ test("a card with a pairing link says that it is for a phone", async () => {
   });
   expect(await deck.tapAndWait(link ?? "")).toBe(
     "this card lets a phone in: tap the phone on it, not the reader",
+  );
+});
+
+test("a tag of Home Assistant was a failed launch, although the broker had its event", async () => {
+  const tag = "https://www.home-assistant.io/tag/5f0ba733-172f-430d-a7f8-e4ad940c88d7";
+  await using deck = await waitingDeck({
+    config: { mqtt: { ...defaultConfig.mqtt, url: "mqtt://broker.lan" } },
+  });
+  expect(await deck.tapAndWait(tag)).toBe(true);
+  await using alone = await waitingDeck();
+  expect(await alone.tapAndWait(tag)).toBe(
+    `${tag} is a tag of Home Assistant: the deck tells it of the tag once mqtt.url names its broker`,
   );
 });
 
