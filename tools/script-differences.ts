@@ -229,7 +229,7 @@ export const scriptDifferences: readonly ScriptDifference[] = [
   {
     name: "one-slot",
     documented: "The option `slot` plays sound in the background.",
-    here: "It is refused.",
+    here: "Such a sound starts only while nothing plays.",
     why: "One player runs at a time.",
   },
   {

@@ -30,18 +30,23 @@ SNES/Super Game.sfc
 \`\`\`
 
 - \`||\` separates commands. They run in order, and the first command that fails ends the script. A script with a syntax error
-  does not run at all. A last \`||\` has no effect.
+  does not run at all. A \`||\` or \`|\` at the end has no effect.
 - A command is \`**name:argument,argument?option=value&option=value\`. Names may have capital letters. \`**stop:\` is \`**stop\`.
 - A text that does not begin with \`**\` is the path of a file, and its commas are plain characters. A text that begins with \`@\` is
   a title.
 - White space at the ends of an argument is dropped. An argument in \`"\` or \`'\` is kept as it is.
 - \`^\` escapes the next character: \`^,\` \`^?\` \`^^\`. \`^n\` is a line feed, \`^t\` a tabulator and \`^r\` a carriage return.
 - An argument of a \`**\` command that begins with \`{\` is JSON up to its \`}\`, and is kept as it is. For a plain \`{\` write \`^{\`.
-- A \`?\` without \`name=\` after it is a plain character, because file names contain it. After a name without \`:\`, an option may
+- A \`?\` without \`name=\` after it is a plain character, because file names contain it. So are
+  options that a \`&\` without \`name=\` follows, and \`^\` in them. After a name without \`:\`, an option may
   lack its value: \`**name?option\`. There, a \`?\` with anything else begins the arguments.
 - A part between two \`||\` that has \`#key=value\` or \`#key\` words only is the script's traits. They start nothing, and \`launch.finished\`
   carries them. \`**traits:{"key":"value"}\` is their long form. Values may be in quotes. \`#key\` alone is \`true\`. With any
   other word the part is a path, because file names contain \`#\`.
+- \`slot\` of the commands for media is \`primary\`, or \`background\` for music behind a game. One player runs at a time here. So with
+  \`background\`, media start only while nothing plays, and all other commands do nothing.
+- \`slot\` of the commands for media is \`primary\`, or \`background\` for music behind a game. One player runs at a time here. So
+  with \`background\`, media start only while nothing plays, and all other commands do nothing.
 - Every command takes \`when\`. If its value is \`false\`, \`no\`, \`0\` or empty, the command is skipped.
 - A script has at most ${scriptBytesMax} bytes and ${scriptCommandsMax} commands.
 

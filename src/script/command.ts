@@ -146,6 +146,8 @@ export interface ScriptCommand {
    * it back while something plays; `goesOn` is the exception from both. An item of a playlist that is a script needs one.
    */
   readonly startsMedia: boolean;
+  /** It acts on media, so that it takes the option `slot`. */
+  readonly takesSlot?: true;
   /** It continues the current media, so the launch guard does not hold it back. */
   readonly goesOn?: true;
   /** It stops the current media. Its script ends those of other cards that still run. The launch guard does not mind it. */

@@ -31,11 +31,15 @@ export interface Value {
   readonly end: number;
 }
 
-/** Reads the value that begins at `start`; `endsAt` returns true at an unquoted, unescaped separator. */
+/**
+ * Reads the value that begins at `start`; `endsAt` returns true at an unquoted, unescaped separator. Where `isKept` returns true,
+ * a `^` is a plain character.
+ */
 export function lexValue(
   source: ScriptSource,
   start: number,
   endsAt: (at: number) => boolean,
+  isKept: (at: number) => boolean = () => false,
 ): Value | Failure {
   const open = skipWhiteSpace(source, start);
   const quote = source.text[open];
@@ -56,7 +60,7 @@ export function lexValue(
     reading.keptLength = reading.text.length;
   }
   while (reading.at < source.text.length && !endsAt(reading.at)) {
-    const fault = readPiece(reading);
+    const fault = readPiece(reading, isKept(reading.at));
     if (fault !== undefined) return fault;
   }
   const last = reading.text.slice(0, reading.keptLength);
@@ -152,7 +156,7 @@ interface Reading {
 const special = /[\^[|,?&'"]/g;
 
 /** Reads an expression, an escape, or a run of plain characters. */
-function readPiece(reading: Reading): Failure | undefined {
+function readPiece(reading: Reading, isKept = false): Failure | undefined {
   const { source, at } = reading;
   const { text } = source;
   if (text[at] === "[" && text[at + 1] === "[") {
@@ -168,7 +172,7 @@ function readPiece(reading: Reading): Failure | undefined {
   }
   if (text[at] === "^" && at + 1 < text.length) {
     source.steps += 2;
-    reading.text += unescaped(text[at + 1] ?? "");
+    reading.text += isKept ? text.slice(at, at + 2) : unescaped(text[at + 1] ?? "");
     reading.at += 2;
     reading.keptLength = reading.text.length;
     return undefined;

@@ -1,7 +1,7 @@
 /**
  * The parser of launch scripts: text to tree, or a sentence with the place of the fault. It never throws and takes linear time.
  *
- *   script    part { "||" part } [ "||" ]
+ *   script    part { "||" part } [ "||" | "|" ]
  *   part      command | traits
  *   command   "**" name [ ":" [ value { "," value } ] ] [ options ]
  *             "@" value [ options ]                           one argument to `launch.title`, in which commas are literal
@@ -57,7 +57,7 @@ export function parseSource(source: ScriptSource): ParsedScript {
   const traits = new Map<string, string>();
   for (let [at, parts] = [0, 0]; ; at += 2, parts++) {
     const offset = skipWhiteSpace(source, at);
-    const isOver = offset >= text.length;
+    const isOver = offset >= text.length || (parts > 0 && offset === text.length - 1 && text[offset] === "|");
     if (isOver && parts > 0) return { kind: "script", commands, traits };
     if (parts === scriptCommandsMax)
       return failure(`the script has more than ${scriptCommandsMax} commands`, at, text.length - at);
@@ -142,16 +142,18 @@ function parseRest(source: ScriptSource, head: Head): Rest | Failure {
 
 function parseValues(source: ScriptSource, start: number, { name, takes }: Head): Rest | Failure {
   const { text } = source;
-  const optionsAt = optionsFinder(source, takes === "typed" ? { only: "when" } : {});
+  const { optionsAt, isInBroken } = optionsFinder(source, takes === "typed" ? { only: "when" } : {});
   const separates = (at: number) => takes === "values" && text[at] === ",";
+  const endsCommand = (at: number) =>
+    isCommandEnd(text, at) && !(takes === "typed" && at === text.length - 1);
   const endsAt = (at: number) =>
-    isCommandEnd(text, at) || separates(at) || (text[at] === "?" && optionsAt(at) !== undefined);
+    endsCommand(at) || separates(at) || (text[at] === "?" && optionsAt(at) !== undefined);
   const lexAt = (at: number) => {
     if (takes === "macro") return lexMacro(source, at, endsAt);
     if (takes === "typed") return lexTyped(source, at, endsAt);
     const open = skipWhiteSpace(source, at);
     const isJson = takes === "values" && text[open] === "{" && !keyCommands.has(name);
-    return isJson ? lexJson(source, open, endsAt) : lexValue(source, open, endsAt);
+    return isJson ? lexJson(source, open, endsAt) : lexValue(source, open, endsAt, isInBroken);
   };
   const args: Text[] = [];
   let end = start - 1;
@@ -182,15 +184,15 @@ interface OptionsForm {
   readonly only?: string;
 }
 
-/** Returns a function that reads the options at a "?", or undefined if none begin there. It remembers the last result. */
-function optionsFinder(
-  source: ScriptSource,
-  form: OptionsForm,
-): (at: number) => Options | Failure | undefined {
+/**
+ * `optionsAt` reads the options at a "?"; undefined if none begin there. It remembers the last result. `isInBroken` is true
+ * between a "?" and the bad "&" that ends its options: that text is kept as written, as the language has it.
+ */
+function optionsFinder(source: ScriptSource, form: OptionsForm) {
   let last: { readonly at: number; readonly found: Options | Failure | undefined } | undefined;
   // Options that end at a bad "&" end there again from any "?" before it. Skipping those keeps the time linear.
   let literalUntil = 0;
-  return (at) => {
+  const optionsAt = (at: number): Options | Failure | undefined => {
     if (at < literalUntil) return undefined;
     if (last?.at === at) return last.found;
     const found = parseOptions(source, at, form);
@@ -198,6 +200,7 @@ function optionsFinder(
     last = { at, found: found.kind === "broken" ? undefined : found };
     return last.found;
   };
+  return { optionsAt, isInBroken: (at: number) => at < literalUntil };
 }
 
 /** `broken` has the place of the "?" or "&" after which there is no option. */

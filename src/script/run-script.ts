@@ -18,7 +18,11 @@ export function readyScript(text: string, origin: ScriptOrigin) {
     const why = refusalOf(command.name, meaning, origin);
     if (why !== undefined) throw publicError("forbidden", why);
   }
-  const switchesMedia = steps.some(({ meaning }) => meaning.startsMedia && meaning.goesOn !== true);
+  // Background media never switch: they start only while nothing plays.
+  const forPrimary = steps.filter(
+    ({ command }) => !isBackground(command.options.get("slot")?.join("") ?? ""),
+  );
+  const switchesMedia = forPrimary.some(({ meaning }) => meaning.startsMedia && meaning.goesOn !== true);
   return {
     traits: parsed.traits,
     names: parsed.commands.map(({ name }) => name),
@@ -26,7 +30,7 @@ export function readyScript(text: string, origin: ScriptOrigin) {
     /** Whether one of its commands starts other media than the current one. */
     switchesMedia,
     /** Whether it ends the scripts before it, because it switches or stops media. */
-    takesOver: switchesMedia || steps.some(({ meaning }) => meaning.endsMedia === true),
+    takesOver: switchesMedia || forPrimary.some(({ meaning }) => meaning.endsMedia === true),
     /** Rejects at the first command that fails, and with the signal's reason. `aside` runs the commands that wait. */
     async run(
       ports: ScriptPorts,
@@ -35,8 +39,9 @@ export function readyScript(text: string, origin: ScriptOrigin) {
     ): Promise<void> {
       for (const { command, meaning } of steps) {
         signal.throwIfAborted();
-        const call = callOf(command, ports.facts());
-        if (call === undefined) continue;
+        const facts = ports.facts();
+        const call = callOf(command, facts);
+        if (call === undefined || isLeftOut(call, meaning, facts)) continue;
         if (meaning.waits === true) await aside(() => meaning.run(call, ports, signal));
         else await meaning.run(call, ports, signal);
       }
@@ -64,7 +69,7 @@ const byName = new Map(
 function meaningOf(command: Command): ScriptCommand {
   const meaning = byName.get(command.name);
   if (meaning === undefined) throw unknownCommand(command.name);
-  const { argsMin, argsMax, args, options, ignores = {} } = meaning;
+  const { argsMin, argsMax, args, options, ignores = {}, takesSlot } = meaning;
   const given = command.args.length;
   if (given < argsMin || given > argsMax) {
     const wanted = argsMin === argsMax ? `${argsMin}` : `${argsMin} to ${argsMax}`;
@@ -78,7 +83,7 @@ function meaningOf(command: Command): ScriptCommand {
     if (value !== undefined && only !== "" && value !== only)
       throw wrongScript(`**${command.name}: ${key}= can only be ${only} here`);
   }
-  const known = [...Object.keys(options), "when"];
+  const known = [...Object.keys(options), "when", ...(takesSlot ? ["slot"] : [])];
   const taken = [...known, ...Object.keys(ignores)];
   const unknown = [...command.options.keys()].find((key) => !taken.includes(key));
   if (unknown !== undefined) {
@@ -115,6 +120,22 @@ function callOf({ name, args, options }: Command, facts: Facts): Call | undefine
   if (length > scriptBytesMax)
     throw wrongScript(`the arguments of **${name} have more than ${scriptBytesMax} characters`);
   return call;
+}
+
+/** Whether its `slot` is the background, and it must not act on the media there are. Throws for a slot that no device has. */
+function isLeftOut(
+  { options }: Call,
+  { startsMedia, goesOn }: ScriptCommand,
+  { media_playing: isPlaying }: Facts,
+): boolean {
+  const slot = options.get("slot") ?? "";
+  if (isBackground(slot)) return !startsMedia || goesOn === true || isPlaying === true;
+  if (["", "primary"].includes(slot.toLowerCase())) return false;
+  throw wrongScript(`slot is primary or background, not "${slot.slice(0, 64)}"`);
+}
+
+function isBackground(slot: string): boolean {
+  return ["background", "bg"].includes(slot.toLowerCase());
 }
 
 function holds(text: string): boolean {

@@ -56,8 +56,9 @@ export function keyEnd(source: ScriptSource, start: number): number {
   return end;
 }
 
+/** True at a `||`, and at a `|` that is the last character of the script. */
 export function isCommandEnd(text: string, at: number): boolean {
-  return text[at] === "|" && text[at + 1] === "|";
+  return text[at] === "|" && (text[at + 1] ?? "|") === "|";
 }
 
 /** The character that `^` and `char` mean. */

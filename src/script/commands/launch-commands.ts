@@ -23,14 +23,13 @@ export const fileOptions = {
   ...resumeOption,
 } as const;
 
-export const slotOption = { slot: "primary" } as const;
-
 const common = {
-  ignores: { ...slotOption, action: "run", name: "", pre_notice: "", set_name: "", set_name_same_dir: "" },
+  ignores: { action: "run", name: "", pre_notice: "", set_name: "", set_name_same_dir: "" },
   argsMin: 1,
   argsMax: 1,
   options: fileOptions,
   startsMedia: true,
+  takesSlot: true,
   allowedUntrusted: true,
 } as const;
 

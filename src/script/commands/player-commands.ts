@@ -4,7 +4,6 @@ import { delayMsMax } from "../../core/limits.ts";
 import { readAction, readVolume } from "../../core/playback.ts";
 import type { ScriptCommand } from "../command.ts";
 import { durationMs } from "../input-macro.ts";
-import { slotOption } from "./launch-commands.ts";
 
 const common = { argsMin: 1, argsMax: 1, options: {}, startsMedia: false, allowedUntrusted: true } as const;
 
@@ -29,7 +28,7 @@ export const playerCommands: readonly ScriptCommand[] = [
       to: "The place; the same as the second argument.",
       seconds: "The seconds of `fast_forward` and `rewind`; another form of the same.",
     },
-    ignores: slotOption,
+    takesSlot: true,
     docs: "Controls the player. Actions are `pause`, `resume`, `toggle`, `stop`, `seek`, `fast_forward`, `rewind`, `volume` and `mute`. mpv also knows `next` and `previous`. RetroArch also knows `save_state`, `load_state`, `reset`, `menu` and `screenshot`. A player refuses an action that it lacks. A place is `+10` or `-10` (seconds from here), `90`, `1:30` or `1m30s` (from the start), or `50%`. `volume` takes `50`, `+5` or `-5`, and changes the volume of the player (mpv); `**volume` can also change that of the device. `toggle_pause`, `play`, `ff`, `back`, `save` and `load` are other names of these.",
     example: "**control:seek,+30||**control:resume",
     async run({ args: [action = "", place], options }, ports) {

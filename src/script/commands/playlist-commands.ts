@@ -1,7 +1,7 @@
 /** Commands for the playlist: many files, one after another. */
 import { type ServiceError, wrongScript } from "../../core/errors.ts";
 import { type Call, type PlaylistHow, readFlag, type ScriptCommand } from "../command.ts";
-import { fileOptions, howOf, slotOption } from "./launch-commands.ts";
+import { fileOptions, howOf } from "./launch-commands.ts";
 
 const what =
   'a folder (its sounds and films by name, or else its files), or a list (`.m3u`, `.m3u8`, `.pls`). The path is absolute, or `<System>/<relative path>` below a media folder. A list on the card is JSON, `{"name":"Two","items":[{"name":"One","zapscript":"Audio/1.mp3"}]}`, and each of its items a script that starts media';
@@ -12,14 +12,14 @@ const options = {
   repeat: "`all` starts again at the end, `one` repeats one item, and `off` or `no`, the default, ends.",
 } as const;
 const common = {
-  ignores: slotOption,
   options: {},
   startsMedia: false,
+  takesSlot: true,
   allowedUntrusted: true,
   argsMin: 0,
   argsMax: 0,
   args: "",
-};
+} as const;
 
 export const playlistCommands: readonly ScriptCommand[] = [
   {

@@ -177,3 +177,12 @@ test("odd scripts, 50,000 of them, run or are refused with a sentence, and the u
   }
   expect(ran).toBeGreaterThan(rounds / 50);
 });
+
+test("music for the background ends no other script, and does not wait for the launch guard", () => {
+  for (const slot of ["background", "BG"]) {
+    const ready = readyScript(`Audio/Rain.mp3?slot=${slot}||**playlist.stop?slot=${slot}`, "reader");
+    expect(ready).toMatchObject({ startsMedia: true, switchesMedia: false, takesOver: false });
+  }
+  const mixed = readyScript("Audio/Rain.mp3?slot=background||SNES/Game.sfc?slot=primary", "reader");
+  expect(mixed).toMatchObject({ switchesMedia: true, takesOver: true });
+});
