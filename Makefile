@@ -45,10 +45,14 @@ build: dist/tapdeck-linux-x64 dist/tapdeck-linux-arm64 dist/tapdeck-confine ## C
 deb: build ## Make the Debian packages dist/tapdeck_*.deb
 	@$(BUN) tools/deb.ts
 
-clients: node_modules/.ready ## Make the npm package of the client, dist/tapdeck-client-*.tgz
+clients: node_modules/.ready ## Make the packages of the client: dist/tapdeck-client-*.tgz for npm, and a wheel if there is pip
 	@$(BUN) tools/client-package.ts
 	@mkdir -p dist
 	@npm pack --silent ./build/client --pack-destination=dist
+	@if python3 -m pip --version >/dev/null 2>&1; then \
+		rm -rf build/python && cp -r packaging/python build/python && cp LICENSE build/python/ && \
+		python3 -m pip wheel --quiet --no-deps --wheel-dir dist build/python && ls dist/tapdeck_client-*.whl | xargs -n 1 basename; \
+	else echo "no pip: the Python package is not made. Install python3-pip to change that."; fi
 
 dist/tapdeck-linux-%: $(SOURCES) package-lock.json tools/build.ts tools/addons.ts tools/sealed-runtime.ts node_modules/.ready
 	@$(BUN) tools/build.ts $*

@@ -46,7 +46,8 @@ export async function makeClientPackage(): Promise<void> {
       types: "./index.d.ts",
       exports: { ".": { types: "./index.d.ts", default: "./index.js" } },
     },
-    ...{ files: ["*.js", "*.d.ts", "examples"] },
+    ...{ files: ["*.js", "*.d.ts", "examples"], engines: { node: ">=20.10" } },
+    keywords: ["tapdeck", "nfc", "json-rpc", "websocket", "home-automation", "retro-gaming"],
   };
   await write("package.json", `${JSON.stringify(facts, null, 2)}\n`);
 }
@@ -65,6 +66,8 @@ async function declarations(): Promise<readonly (readonly [name: string, text: s
     typed.map(async (name) => {
       const text = await readFile(join(folder, `src/client/${name}.d.ts`), "utf8");
       const plain = text
+        // Its symbol is missing from the library of older compilers.
+        .replace(" extends Disposable {", " {")
         .replaceAll('"../api/methods/index.ts"', '"./calls.js"')
         .replace(/"(\.\/[\w-]+)\.ts"/g, '"$1.js"');
       return [name === "client" ? "index.d.ts" : `${name}.d.ts`, plain] as const;

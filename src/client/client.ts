@@ -46,23 +46,32 @@ export interface CallOptions {
 
 type ParamsOf<Name extends keyof Calls> = Calls[Name]["params"];
 
+/** The params may be left out if none of them is required. */
+type RestOf<Name extends keyof Calls> =
+  object extends ParamsOf<Name>
+    ? [params?: ParamsOf<Name>, options?: CallOptions]
+    : undefined extends ParamsOf<Name>
+      ? [params?: ParamsOf<Name>, options?: CallOptions]
+      : [params: ParamsOf<Name>, options?: CallOptions];
+
+/** Listens until it is disposed; `using` disposes it, too. */
+export interface Listening extends Disposable {
+  dispose(): void;
+}
+
 export interface Client {
   /** Rejects with `RpcError` if the service refuses, and with `Error` if the connection is lost before the answer. */
-  call<Name extends keyof Calls>(
-    method: Name,
-    params?: ParamsOf<Name>,
-    options?: CallOptions,
-  ): Promise<Calls[Name]["result"]>;
+  call<Name extends keyof Calls>(method: Name, ...rest: RestOf<Name>): Promise<Calls[Name]["result"]>;
   /** As `call`, for a method that this client does not know. */
   callAny(method: string, params?: unknown, options?: CallOptions): Promise<unknown>;
   /** Resolves when the service has answered `ping`. */
   ping(): Promise<void>;
   /** Receives every notification until disposed. */
-  onNotification(listener: (notification: Notification) => void): Disposable;
+  onNotification(listener: (notification: Notification) => void): Listening;
   /** All notifications from now on, until the signal aborts or the client is closed. */
   notifications(signal?: AbortSignal): AsyncIterableIterator<Notification>;
   /** Is called when the connection is lost, and when it is restored. */
-  onState(listener: (state: "connected" | "lost") => void): Disposable;
+  onState(listener: (state: "connected" | "lost") => void): Listening;
   /** Resolves after `close`, or, without `reconnect`, after the connection is lost. */
   readonly closed: Promise<void>;
   close(): void;
@@ -126,7 +135,8 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     return abortable(answered.promise, givenUp).finally(() => pending.delete(request));
   };
   return {
-    call: (method, params, how) => callAny(method, params, how) as Promise<Calls[typeof method]["result"]>,
+    call: (method, ...[params, how]) =>
+      callAny(method, params, how) as Promise<Calls[typeof method]["result"]>,
     callAny,
     ping: async () => (await link).ping(),
     onNotification: (listener) => join(listeners, listener),
@@ -134,7 +144,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
       const stream = createStream<Notification>();
       const hearing = join(listeners, stream.push);
       const end = () => {
-        hearing[Symbol.dispose]();
+        hearing.dispose();
         stream.end();
       };
       until?.addEventListener("abort", end, { once: true });
@@ -173,9 +183,10 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   return abortable(over.promise, signal).finally(() => clearTimeout(timer));
 }
 
-function join<T>(set: Set<T>, member: T): Disposable {
+function join<T>(set: Set<T>, member: T): Listening {
   set.add(member);
-  return { [Symbol.dispose]: () => void set.delete(member) };
+  const dispose = () => void set.delete(member);
+  return { dispose, [Symbol.dispose]: dispose };
 }
 
 /** A random UUID. `crypto.randomUUID` is missing from pages that did not come over TLS. */

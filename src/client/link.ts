@@ -30,6 +30,8 @@ export async function openPlainLink(
   { onMessage, heartbeatMs, signal }: LinkOptions,
 ): Promise<Link> {
   signal?.throwIfAborted();
+  if (typeof WebSocket === "undefined")
+    throw new Error("this Node has no WebSocket: use Node 22 or newer, or node --experimental-websocket");
   const socket = new WebSocket(url);
   let pings: Deferred<void>[] = [];
   let heartbeat: ReturnType<typeof setInterval> | undefined;

@@ -1,6 +1,6 @@
 /** The client as other people install it: packed, installed, type-checked, and run by Node. */
 import { afterAll, expect, test } from "bun:test";
-import { cp, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeClientPackage, packageFolder } from "../../tools/client-package.ts";
@@ -55,13 +55,22 @@ test("a stranger installs the client, their types are checked, and Node runs it"
   await writeFile(join(folder, "package.json"), '{"type":"module"}');
   await writeFile(join(folder, "user.ts"), `declare const process: { argv: string[] };${program}`);
   await writeFile(join(folder, "wrong.ts"), program.replace("{ id: 99 }", '{ name: "x" }'));
+  await writeFile(
+    join(folder, "without.ts"),
+    program.replace('"mappings.delete", { id: 99 }', '"mappings.delete"'),
+  );
   await writeFile(join(folder, "user.js"), program);
   const check = [
     join(import.meta.dir, "../../node_modules/.bin/tsc"),
-    ...["--noEmit", "--strict", "--target", "esnext", "--module", "nodenext", "--lib", "esnext,dom"],
+    ...["--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom"],
   ];
   run([...check, join(folder, "user.ts")]);
   expect(() => run([...check, join(folder, "wrong.ts")])).toThrow("'name' does not exist");
+  expect(() => run([...check, join(folder, "without.ts")])).toThrow("Expected 2-3 arguments, but got 1");
+  expect(JSON.parse(await readFile(join(installed, "package.json"), "utf8"))).toMatchObject({
+    engines: { node: expect.any(String) },
+    keywords: expect.arrayContaining(["nfc"]),
+  });
   // The compiler reports nothing about JavaScript inside node_modules.
   await cp(join(installed, "examples"), join(folder, "examples"), { recursive: true });
   const types = ["--types", "node", "--typeRoots", join(import.meta.dir, "../../node_modules/@types")];
@@ -74,6 +83,9 @@ test("a stranger installs the client, their types are checked, and Node runs it"
   // Node 22 has WebSocket on by itself; 20 by this flag.
   const said = run(["node", "--experimental-websocket", join(folder, "user.js"), url]);
   expect(said).toBe("linux running 3\n");
+  expect(() => run(["node", "--no-experimental-websocket", join(folder, "user.js"), url])).toThrow(
+    "this Node has no WebSocket: use Node 22 or newer, or node --experimental-websocket",
+  );
 });
 
 const sealedProgram = `
@@ -96,22 +108,45 @@ test.skipIf(!canMakeNetworks)("Node on another machine pairs by the code, and se
   expect(run(device.network.onNeighbour(node))).toBe("linux 1.3.2\n");
 });
 
+test.skipIf(!canMakeNetworks)(
+  "an example with a wrong code ends in a sentence, without a stack",
+  async () => {
+    await using device = await startDevice(noReaders);
+    const { code } = await device.service.client.call("pairing.open");
+    const wrong = code === "000000" ? "111111" : "000000";
+    await using first = startExample(device, ["now-playing"], wrong, "pipe");
+    expect(await first.errors()).toBe(
+      "not paired: this is not the code that the device shows, and 2 tries are left\n",
+    );
+    await using second = startExample(device, ["now-playing"], "12", "pipe");
+    expect(await second.errors()).toBe(
+      "not paired: a code has six digits: tapdeck pair --code shows one on the device\n",
+    );
+  },
+);
+
 const example = (name: string) => join(folder, "node_modules/tapdeck-client/examples", `${name}.js`);
 
 /** Runs an example on the device's neighbour, in a folder that keeps its identity. */
-function startExample({ network, url }: Device, words: readonly [string, ...string[]], code?: string) {
+function startExample(
+  { network, url }: Device,
+  words: readonly [string, ...string[]],
+  code?: string,
+  stderr: "inherit" | "pipe" = "inherit",
+) {
   const [name, ...rest] = words;
   const child = Bun.spawn(
     [...network.onNeighbour(["node", "--experimental-websocket", "--no-warnings", example(name), ...rest])],
     {
       cwd: folder,
       env: { ...process.env, TAPDECK_URL: url, TAPDECK_CODE: code },
-      stdio: ["ignore", "pipe", "inherit"],
+      stdio: ["ignore", "pipe", stderr],
     },
   );
   const lines = linesOf(child.stdout);
   return {
     next: async () => (await lines.next()).value,
+    errors: () => new Response(child.stderr ?? "").text(),
     exited: child.exited,
     async [Symbol.asyncDispose]() {
       child.kill();

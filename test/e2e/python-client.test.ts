@@ -1,7 +1,9 @@
 /** The Python client as other people use it: on the device, and from another machine, where it pairs, seals and subscribes. */
 import { beforeAll, describe, expect, test } from "bun:test";
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { version } from "../../package.json";
 import { answerPairing, generatorOfCode, readPairingHello } from "../../src/secure/pairing.ts";
 import { deviceForAll } from "../helpers/device.ts";
 import { linesOf } from "../helpers/lines.ts";
@@ -49,10 +51,52 @@ async function start(on: (command: readonly string[]) => readonly string[], ...w
 
 test("the Python client names the versions of packages that these tests run with", async () => {
   const [, named = ""] =
-    /^ {4}pip install (.*)$/m.exec(await readFile(join(packaged, "tapdeck.py"), "utf8")) ?? [];
+    /^ {4}pip install (.*)$/m.exec(await readFile(join(packaged, "tapdeck/__init__.py"), "utf8")) ?? [];
   const pinned = await readFile(join(import.meta.dir, "noise-python/requirements.txt"), "utf8");
   const missing = named.split(" ").filter((one) => !pinned.includes(`\n${one} `));
   expect([named.split(" ").length, missing]).toEqual([3, []]);
+});
+
+test("the types of the Python client are complete, and a user's program is checked against them", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-types-"));
+  try {
+    const python = await noisePython();
+    const check = async (file: string) => {
+      const config = [
+        "--config-file",
+        join(packaged, "pyproject.toml"),
+        "--cache-dir",
+        join(folder, "cache"),
+      ];
+      const command = [python, "-m", "mypy", "--strict", ...config, file];
+      const child = Bun.spawn(command, {
+        cwd: folder,
+        env: { ...process.env, MYPYPATH: packaged },
+        stdout: "pipe",
+      });
+      return `${await new Response(child.stdout).text()}${await child.exited}`;
+    };
+    expect(await check(join(packaged, "tapdeck"))).toBe("Success: no issues found in 1 source file\n0");
+    await Bun.write(join(folder, "wrong.py"), "import tapdeck\ntapdeck.Identity(id=1, secret='x')\n");
+    expect(await check("wrong.py")).toContain('Argument "id" to "Identity" has incompatible type "int"');
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("the Python package has the version of Tapdeck, and asks for what its client imports", async () => {
+  const project = Bun.TOML.parse(await readFile(join(packaged, "pyproject.toml"), "utf8"));
+  expect(project).toMatchObject({
+    project: {
+      version,
+      license: "MIT",
+      dependencies: expect.arrayContaining([
+        expect.stringContaining("websockets"),
+        expect.stringContaining("noiseprotocol"),
+        expect.stringContaining("cryptography"),
+      ]),
+    },
+  });
 });
 
 test("the Python client starts CPace from the same point as the device, on both branches of its map", async () => {

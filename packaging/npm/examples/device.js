@@ -9,7 +9,10 @@ const file = "tapdeck-identity.json";
 export async function connectToDevice() {
   const code = process.env.TAPDECK_CODE;
   if (code !== undefined) {
-    const identity = await pair(url, code, { name: "examples of tapdeck-client" });
+    const identity = await pair(url, code, { name: "examples of tapdeck-client" }).catch((error) => {
+      console.error(`not paired: ${error.message}`);
+      process.exit(1);
+    });
     writeFileSync(file, JSON.stringify(identity), { mode: 0o600 });
   }
   const identity = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};

@@ -1,4 +1,4 @@
-"""A program of a user of packaging/python/tapdeck.py, whose folder is in PYTHONPATH. It prints JSON, a value a line.
+"""A program of a user of packaging/python/tapdeck, whose parent folder is in PYTHONPATH. It prints JSON, a value a line.
 
 user.py plain URL                on the device itself
 user.py pair URL CODE            pairs and connects; waits for two launches; then for the end of the connection

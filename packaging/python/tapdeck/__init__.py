@@ -1,9 +1,8 @@
-"""A client of Tapdeck's control API, in one file: copy it beside your program.
+"""A client of Tapdeck's control API. `make clients` packs it; a copy of this folder beside a program does as well, with
 
     pip install websockets==15.0.1 noiseprotocol==0.3.1 cryptography==46.0.3
 
-It needs Python 3.11 or newer and these three packages; the tests of Tapdeck run with these versions. A program on another
-machine needs an identity. It gets one by the code that `tapdeck pair --code` shows, and keeps it like a password:
+It needs Python 3.11 or newer; the tests of Tapdeck run with these versions. A program on another machine needs an identity. It gets one by the code that `tapdeck pair --code` shows, and keeps it like a password:
 
     import asyncio
     import tapdeck
