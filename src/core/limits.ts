@@ -161,6 +161,7 @@ export const eventsKeptBytesMax = 256 * 1024; // The same in bytes: an event wit
 
 // MQTT (src/mqtt).
 export const mqttTapsKeptMax = 100; // Taps that wait until a broker has taken them; then the oldest is dropped.
+export const mqttEventMsMax = 5000; // The age of a tap or a launch at which no automation may act on it any more.
 export const mqttCommandBytesMax = 64 * 1024; // The params of one command: four of the longest scripts.
 export const mqttCommandsPerSecondMax = 20; // Of all senders together; the broker hides who they are.
 export const mqttUnsentBytesMax = 2 * 1024 * 1024; // Output that the broker does not read: two of the longest answers. Then the connection is closed.

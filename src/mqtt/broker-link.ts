@@ -43,6 +43,8 @@ export interface Message {
 
 interface PublishOptions {
   readonly retain?: true;
+  /** Seconds after which the broker delivers it to nobody (MQTT 5, 3.3.2.3.3). */
+  readonly expirySeconds?: number;
   readonly correlationData?: Buffer | undefined;
 }
 
@@ -142,7 +144,7 @@ export function createLink({ broker, will, subscribe, clock, log, onOpen, onClos
     publish(
       topic: string,
       payload: string,
-      { retain, correlationData }: PublishOptions = {},
+      { retain, correlationData, expirySeconds }: PublishOptions = {},
     ): Promise<Published> {
       const client = current;
       if (client === undefined || !isOpen) return Promise.resolve("lost");
@@ -151,8 +153,11 @@ export function createLink({ broker, will, subscribe, clock, log, onOpen, onClos
         client.stream.destroy();
         return Promise.resolve("lost");
       }
-      const properties = correlationData === undefined ? {} : { properties: { correlationData } };
-      const options = { qos: 1, retain: retain === true, ...properties } as const;
+      const properties = {
+        ...(correlationData === undefined ? {} : { correlationData }),
+        ...(expirySeconds === undefined ? {} : { messageExpiryInterval: expirySeconds }),
+      };
+      const options = { qos: 1, retain: retain === true, properties } as const;
       return new Promise((resolve) => {
         pending.add(resolve);
         client.publish(topic, payload, options, (error) => {

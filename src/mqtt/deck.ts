@@ -4,7 +4,7 @@
  *   availability               `online`, or `offline`, also by the last will; retained
  *   state, media, readers      JSON, retained
  *   state/update               for the update entity of Home Assistant; retained
- *   tap                        a card was put on; the last hundred wait for the broker
+ *   tap                        a card was put on; it waits for the broker, but not for long
  *   launch                     a launch has ended
  *   cmd/<method>               params of JSON-RPC from others; the answer goes to the response topic, below `reply/`
  */
@@ -12,7 +12,7 @@ import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import { type Fault, faultLine } from "../core/faults.ts";
-import { mqttFarewellMs, mqttLeftoversMsMax, mqttTapsKeptMax } from "../core/limits.ts";
+import { mqttEventMsMax, mqttFarewellMs, mqttLeftoversMsMax, mqttTapsKeptMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { Role } from "../core/rights.ts";
 import type { ActiveMedia, Reader } from "../core/shapes.ts";
@@ -45,8 +45,15 @@ export interface DeckParts {
   /** The checks of `health`. */
   readonly checks: () => Promise<readonly DeckCheck[]>;
   readonly caller: (role: Role) => MqttCaller;
-  /** Taps that no broker has taken yet, the oldest first. They outlive a change of the settings. */
-  readonly taps: string[];
+  readonly taps: WaitingTaps;
+}
+
+/** Taps that no broker has taken. They outlive a change of the settings. */
+export interface WaitingTaps {
+  /** The oldest first; `atMs` is monotonic. */
+  readonly waiting: { readonly atMs: number; readonly text: string }[];
+  /** Number of those that were too old, or too many, to be sent. */
+  missed: number;
 }
 
 interface DeckCheck {
@@ -81,6 +88,7 @@ export function startDeck(parts: DeckParts) {
         faults: bad.flatMap(({ faults }) => faults),
         version: device.version,
         platform: device.platform,
+        missedTaps: taps.missed,
       };
     },
     media: async () => mediaShown(await parts.media()),
@@ -92,7 +100,13 @@ export function startDeck(parts: DeckParts) {
     (name, payload) => link.publish(at(name), payload, { retain: true }),
     log,
   );
-  const flush = createTapFlush(taps, (tap) => link.publish(at("tap"), tap));
+  const publishEvent = (name: string, text: string) =>
+    link.publish(at(name), text, { expirySeconds: mqttEventMsMax / 1000 });
+  const flush = createTapFlush(
+    taps,
+    (text) => publishEvent("tap", text),
+    () => later("state"),
+  );
   const commands = createCommands(parts, broker, (topic, text, correlationData) =>
     link.publish(topic, text, { correlationData }),
   );
@@ -123,8 +137,11 @@ export function startDeck(parts: DeckParts) {
       "tokens.added",
       (token) =>
         void clock.after(behindTapMs, () => {
-          taps.push(JSON.stringify(tapOf(token)));
-          if (taps.length > mqttTapsKeptMax) taps.shift();
+          taps.waiting.push({ atMs: performance.now(), text: JSON.stringify(tapOf(token)) });
+          if (taps.waiting.length > mqttTapsKeptMax) {
+            taps.waiting.shift();
+            taps.missed += 1;
+          }
           void flush();
         }),
     ),
@@ -148,7 +165,7 @@ export function startDeck(parts: DeckParts) {
     bus.on("launch.finished", (launch) => {
       // The queue runs one launch at a time, so media that started since then are those of this launch.
       const media = lastMedia !== undefined && lastMedia.started >= launch.time ? { media: lastMedia } : {};
-      void link.publish(at("launch"), JSON.stringify({ ...launch, ...media }));
+      void publishEvent("launch", JSON.stringify({ ...launch, ...media }));
       later("media");
     }),
   );
@@ -264,20 +281,31 @@ async function removeTopics(link: BrokerLink, topics: readonly string[]): Promis
   return ![...first, ...rest].includes("lost");
 }
 
-/** Sends the taps in order, one after another. A tap leaves the list once the broker has it. */
-function createTapFlush(taps: string[], publish: (tap: string) => ReturnType<BrokerLink["publish"]>) {
+/**
+ * Sends the taps in order, one after another. A tap leaves the list once the broker has it, or once it is too old for an
+ * automation to act on.
+ */
+function createTapFlush(
+  taps: WaitingTaps,
+  publish: (text: string) => ReturnType<BrokerLink["publish"]>,
+  onMissed: () => void,
+) {
+  const { waiting } = taps;
   let isRunning = false;
   return async () => {
     if (isRunning) return;
     isRunning = true;
+    const missedBefore = taps.missed;
     try {
-      for (let tap = taps[0]; tap !== undefined; tap = taps[0]) {
-        if ((await publish(tap)) === "lost") return;
+      for (let tap = waiting[0]; tap !== undefined; tap = waiting[0]) {
+        if (performance.now() - tap.atMs > mqttEventMsMax) taps.missed += 1;
+        else if ((await publish(tap.text)) === "lost") return;
         // The list may have dropped it meanwhile.
-        if (taps[0] === tap) taps.shift();
+        if (waiting[0] === tap) waiting.shift();
       }
     } finally {
       isRunning = false;
+      if (taps.missed !== missedBefore) onMissed();
     }
   };
 }

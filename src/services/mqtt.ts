@@ -55,7 +55,7 @@ export function followMqtt(parts: MqttParts) {
     media: services.playback,
     checks: async () => (await services.health()).checks,
     caller: createCallers(api, settings, clock),
-    taps: [],
+    taps: { waiting: [], missed: 0 },
   };
   const showUpdate = () => {
     const { version: latest, summary } = services.updates()?.latest ?? {};

@@ -119,6 +119,7 @@ test("a detected reader that is then named stays open, and the card on it is not
 
 test("switching detection off closes what was detected, and keeps what is named; on again finds it", async () => {
   const { readers, did, plugged, connected } = start({ connect: ["b:/2"], detect: false });
+  await eventually(() => expect(connected()).toEqual(["b:/2"]));
   plugged.push("/1");
   await readers.reconfigure({ connect: ["b:/2"], detect: true });
   await eventually(() => expect(connected()).toHaveLength(2));
