@@ -147,7 +147,14 @@ function roleOf(text: string | undefined): Role {
   return role;
 }
 
-function parse(argv: readonly string[]) {
+function parse(typed: readonly string[]) {
+  // A number below zero is no option: tapdeck seek -10.
+  const below = typed.filter((word) => /^-\d/.test(word));
+  const takesNumbers = typed.some((word) => word === "volume" || word === "seek");
+  const argv =
+    takesNumbers && below.length > 0
+      ? [...typed.filter((word) => !below.includes(word)), "--", ...below]
+      : typed;
   // `write --list` takes a file, `pair --list` takes nothing.
   const [first] = parseArgs({
     args: [...argv],

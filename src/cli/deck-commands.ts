@@ -49,6 +49,19 @@ export const deckCommands = {
     if (json) print(JSON.stringify({ active: playing }));
     else print(playing?.playbackState === "paused" ? "paused" : "continued");
   },
+  next: (client, asked, screen) => move(client, asked, screen, "next"),
+  previous: (client, asked, screen) => move(client, asked, screen, "previous"),
+  async seek(client, { words: [place = ""], json }, { print }) {
+    await client.call("media.control", { action: "seek", args: [place] });
+    await printPlaying(client, json, print);
+  },
+  async volume(client, { words: [percent], json }, { print }) {
+    if (percent !== undefined) await runScript(client, `**volume:${percent}`);
+    const volume = (await client.call("media.active"))?.volume;
+    if (json) print(JSON.stringify({ volume: volume ?? null }));
+    else if (volume !== undefined) print(`${volume} %`);
+    else print(percent === undefined ? "nothing plays that has a volume of its own" : "changed");
+  },
   async history(client, { lines = historyLines, json }, { print }) {
     const { entries } = await client.call("tokens.history", { limit: lines });
     const inOrder = entries.toReversed();
@@ -166,6 +179,37 @@ async function nextUid(client: Client, prompt: Terminal["prompt"]): Promise<stri
   const uid = await Promise.race([promise, client.closed]);
   if (uid === undefined) throw exitFailure("the service has ended");
   return uid;
+}
+
+/** In the playlist if there is one, and else in the player. */
+async function move(
+  client: Client,
+  { json }: CommandLine,
+  { print }: Terminal,
+  way: "next" | "previous",
+): Promise<void> {
+  const { playlists } = await client.call("media");
+  if (playlists.length > 0) await runScript(client, `**playlist.${way}`);
+  else await client.call("media.control", { action: way });
+  await printPlaying(client, json, print);
+}
+
+async function printPlaying(client: Client, json: boolean, print: Terminal["print"]): Promise<void> {
+  const playing = await client.call("media.active");
+  if (json) print(JSON.stringify({ active: playing }));
+  else print(playing === null ? "nothing plays" : printable(playingText(playing)));
+}
+
+/** Waits for the end of the script, and throws its error. */
+async function runScript(client: Client, text: string): Promise<void> {
+  const finished = Promise.withResolvers<string | undefined>();
+  using _listening = client.onNotification(({ method, params }) => {
+    if (method === "launch.finished" && params.text === text)
+      finished.resolve(params.success ? undefined : (params.error ?? "it failed"));
+  });
+  await client.call("launch", { text });
+  const error = await finished.promise;
+  if (error !== undefined) throw exitFailure(printable(error));
 }
 
 /** A list is JSON or words with commas; a text is taken as it is; anything else is JSON. */

@@ -38,18 +38,22 @@ function optionLines(command: CommandName | undefined): string {
 export const exitCodeText = `Exit codes: 0 success, 1 refused or failed, 64 wrong usage, 69 service not reachable or port in use,
 73 no place for data, 78 wrong settings.`;
 
+const usageCharsMax = 31;
+
 export function helpText(command: CommandName | undefined): string {
   if (command !== undefined) {
     const { usage, summary, more } = commandHelp[command];
     const options = optionLines(command);
     return `${[`tapdeck ${usage}\n`, `${summary}\n`, more === "" ? "" : `${more}\n`, options].filter(Boolean).join("\n")}`;
   }
-  const list = Object.values(commandHelp).map(
-    ({ usage, summary }) => `  tapdeck ${usage.padEnd(36)} ${summary}`,
-  );
+  // The lines fit into a terminal of 100 columns; `tapdeck help COMMAND` has the whole form.
+  const list = Object.entries(commandHelp).map(([name, { usage, summary }]) => {
+    const form = usage.length > usageCharsMax ? `${name} ...` : usage;
+    return `  tapdeck ${form.padEnd(usageCharsMax)} ${summary}`;
+  });
   return `Tap a card, and the game, song or film on it starts.
 
-  ${"tapdeck".padEnd(44)} start the service
+  ${"tapdeck".padEnd(usageCharsMax + 8)} start the service
 ${list.join("\n")}
 
 ${optionLines(undefined)}

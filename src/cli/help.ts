@@ -59,6 +59,32 @@ Exit code 1 if the tag was not written.`,
     more: "Exit code 1 if nothing plays, or its player cannot pause.",
     options: { json },
   },
+  next: {
+    usage: "next",
+    summary: "play the next item of the playlist",
+    more: "Exit code 1 if nothing plays that has a next item.",
+    options: { json },
+  },
+  previous: {
+    usage: "previous",
+    summary: "play the item before",
+    more: "Exit code 1 if nothing plays that has an item before.",
+    options: { json },
+  },
+  seek: {
+    usage: "seek PLACE",
+    summary: "go to another place of a sound or film",
+    more: "PLACE is +10 or -10 (seconds from here), 90, 1:30 or 1m30s (from the start), or 50%.",
+    options: { json },
+    words: [1, 1],
+  },
+  volume: {
+    usage: "volume [PERCENT]",
+    summary: "show the volume, or change it",
+    more: "PERCENT is 0 to 100, or +5 or -5. It is the volume of the player if that has one, else of the device.",
+    options: { json },
+    words: [0, 1],
+  },
   history: {
     usage: "history [-n N] [--json]",
     summary: "show the cards that were tapped, and what became of them",
@@ -249,7 +275,7 @@ export const commandNames = Object.keys(help).filter(isCommand);
 /** Options of every command. */
 export const commonOptions: { readonly [Name in OptionName]?: string } = {
   config: "settings (~/.config/tapdeck/config.toml)",
-  data: "database and media (~/.local/share/tapdeck); its config.toml is used without --config",
+  data: "database and media (~/.local/share/tapdeck), and config.toml without --config",
   port: "commands: the service's port, if it differs from the settings",
   timeout: "commands: how long to wait for the service (3000)",
   help: "this, or more on a command: tapdeck tap --help",

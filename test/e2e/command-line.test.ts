@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { freePort } from "../helpers/free-port.ts";
 import { gather } from "../helpers/lines.ts";
 import { eventually } from "../helpers/processes.ts";
+import { makeSound } from "../helpers/sound-file.ts";
 import {
   firstReader,
   indexMedia,
@@ -103,6 +104,40 @@ test("a tap during a write was reported as nothing launched, because of hold mod
     uid: expect.stringMatching(/^[0-9a-f]{14}$/),
   });
 });
+
+test.skipIf(Bun.which("mpv") === null)(
+  "an owner moves through what plays, and changes its volume",
+  async () => {
+    await using place = await makePlace(`${noReaders}
+[[launchers]]
+id = "mpv"
+kind = "mpv"
+extensions = [".wav"]
+command = ["mpv", "--no-terminal", "--no-config", "--ao=null", "--vo=null", "--", "{path}"]
+`);
+    for (const name of ["1", "2"])
+      await Bun.write(join(place.folder, `media/Audio/Album/Track ${name}.wav`), makeSound(600));
+    await using service = await startTapdeck(place);
+    const out = async (...words: readonly string[]) => {
+      const { out, err, code } = await tapdeck(place, ...words);
+      return code === 0 ? out.trimEnd() : `${code} ${err.trimEnd()}`;
+    };
+    expect(await out("next")).toStartWith("1 tapdeck: ");
+    expect(await out("seek", "-10")).toStartWith("1 tapdeck: ");
+    expect(await out("volume")).toBe("nothing plays that has a volume of its own");
+    await service.client.call("launch", "Audio/Album");
+    await service.heard.next("media.started", ({ mediaName }) => mediaName === "Track 1");
+    expect(await out("next")).toStartWith("Track 2 (");
+    expect(await out("next")).toStartWith("1 tapdeck: ");
+    expect(await out("previous")).toStartWith("Track 1 (");
+    expect(await out("seek", "5:00")).toMatch(/^Track 1 \(.*\), 5:0\d of 10:00/);
+    expect(await out("seek", "-60")).toMatch(/^Track 1 \(.*\), 4:0\d of 10:00/);
+    expect(await out("volume", "40")).toBe("40 %");
+    expect(await out("volume", "-5")).toBe("35 %");
+    expect(JSON.parse(await out("volume", "--json"))).toEqual({ volume: 35 });
+    expect(await out("volume", "loud")).toStartWith("1 tapdeck: ");
+  },
+);
 
 test("an owner sees, stops, maps, unmaps and sets without knowing the API", async () => {
   await using place = await makePlace(readerConfig("simulated:") + sleeper());

@@ -206,6 +206,8 @@ Equal refusals and launches are counted together; tapdeck history lists the laun
   -n, --lines N   the newest N lines (20)
   --json          an entry a line, in the form of the API
 `);
+  const all = helpText(undefined);
   for (const name of commandNames)
-    expect(helpText(undefined)).toContain(`  tapdeck ${commandHelp[name].usage}`);
+    expect(all).toContain(`  tapdeck ${commandHelp[name].usage.split(" ")[0]}`);
+  expect(all.split("\n").filter((line) => line.length > 100)).toEqual([]);
 });
