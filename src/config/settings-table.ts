@@ -45,10 +45,10 @@ export const settingsTable = {
       "The port for TLS; 0 switches it off. A change takes effect at the next start.",
     ]),
     allow_launch: setting({ check: allowLaunch, default: false }, [
-      "Who may launch by opening an address such as http://this-device:7497/l/SNES/Game.sfc: nobody (false), anybody on the",
-      'network (true), or only what one of these patterns matches as a whole, such as ["SNES/.*"]. Of several commands, joined',
-      "by ||, each must match one by itself; a pattern that names \\|\\| matches texts of exactly as many commands as it names. A",
-      "text with .., ^ or [[ never matches. A browser asks for one press first.",
+      "Launches by other machines that open an address such as http://this-device:7497/l/SNES/Game.sfc: none (false), all (true),",
+      'or only what one of these patterns matches as a whole, such as ["SNES/.*"]. The device itself may always launch so. Of',
+      "several commands, joined by ||, each must match one by itself; a pattern that names \\|\\| matches texts of exactly as many",
+      "commands as it names. A text with .., ^ or [[ never matches. A browser asks for one press first.",
     ]),
     allowed_hosts: setting({ check: texts, default: [] }, [
       "Further host names by which browsers and programs may address this device.",
