@@ -7,7 +7,7 @@ BIN := node_modules/.bin
 SOURCES := $(shell find src drivers -name '*.ts' -o -name '*.jsonl' -o -path 'src/web/*.*' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-unit mutate check build deb clients image image-sources image-base test-buildroot image-qemu test-image test-vm test-clients test-home-assistant test-hawkbit update-bundle update-authority release fuzz soak bench hostile pictures page-pictures clean tools
+.PHONY: help run test test-unit mutate check check-cost build deb clients image image-sources image-base test-buildroot image-qemu test-image test-vm test-clients test-home-assistant test-hawkbit update-bundle update-authority release fuzz soak bench hostile pictures page-pictures clean tools
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -41,6 +41,11 @@ check: node_modules/.ready ## Types, lint, format and the rules of the house
 	@$(BUN) test ./test/tidy.test.ts ./test/tidy-prose.test.ts
 
 build: dist/tapdeck-linux-x64 dist/tapdeck-linux-arm64 dist/tapdeck-confine ## Compile dist/tapdeck-linux-x64 and dist/tapdeck-linux-arm64
+
+check-cost: dist/tapdeck-linux-arm64 ## Count the instructions of a start, an index, a tap and a search; ACCEPT="reason" accepts them
+	@tools/test-setup
+	@mkdir -p build
+	@ACCEPT="$(ACCEPT)" $(BUN) test --timeout 900000 --reporter=junit --reporter-outfile=build/junit-cost.xml ./test/cost/cost.suite.ts
 
 deb: build ## Make the Debian packages dist/tapdeck_*.deb
 	@$(BUN) tools/deb.ts

@@ -1,0 +1,169 @@
+/**
+ * The cost of the arm64 binary on a Cortex-A53, in instructions of its main thread, which vary far less than time.
+ * `figures.json` has the accepted ones, and a figure that is too far above its own fails. With the environment variable ACCEPT, a
+ * reason, the measured figures become the accepted ones.
+ *
+ * The runtime compiles and collects beside the main thread, so the same program does not always run the same instructions. The
+ * least of several runs counts. Each figure's margin is above the spread of 10 such measurements, next to four busy loops too.
+ */
+import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { makeFiles } from "../helpers/library.ts";
+import { makePlace, noReaders, type Place, type Running, startTapdeck } from "../helpers/tapdeck.ts";
+
+const root = join(import.meta.dir, "../..");
+const binary = join(root, "dist/tapdeck-linux-arm64");
+const folder = join(root, "build/cost");
+const figuresPath = join(import.meta.dir, "figures.json");
+const libraries = "/usr/aarch64-linux-gnu";
+const emulator = [
+  ...["qemu-aarch64", "-cpu", "cortex-a53"],
+  ...(existsSync(libraries) ? ["-L", libraries] : []),
+];
+
+const runs = 2;
+/** Further runs if a figure is too high, because a busy machine may have disturbed all of the first. */
+const moreRuns = 6;
+const [files, taps, searches] = [10_000, 30, 40];
+
+const names = {
+  start: "from the start of the program to the first pong, with a new data folder",
+  index: `an index of ${files} files`,
+  tap: "a tap, to the end of its player",
+  search: `a search in ${files} files`,
+} as const;
+/** The share of the accepted figure above which one fails. */
+const shareMax = { start: 1.05, index: 1.1, tap: 1.35, search: 1.1 } as const;
+type Name = keyof typeof names;
+type Figures = Readonly<Record<Name, number>>;
+type Accepted = Record<Name, { instructions: number; reason: string }>;
+
+const config = `${noReaders}
+[log]
+console = false
+[[launchers]]
+id = "none"
+systems = ["SNES"]
+command = ["/bin/true", "{path}"]
+`;
+
+/** Compiles the plug-in for the version of the interface that this QEMU has. */
+async function makePlugin(): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  const plugin = join(folder, "count.so");
+  const flags = ["-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", plugin];
+  const tried: string[] = [];
+  for (let api = 1; api <= 8; api++) {
+    run(["gcc", ...flags, `-DAPI=${api}`, join(import.meta.dir, "count.c")]);
+    const out = join(folder, "try.counts");
+    const { exitCode, stderr } = Bun.spawnSync([...counted(plugin, out), binary, "version"]);
+    if (exitCode === 0) return plugin;
+    tried.push(stderr.toString().trim());
+  }
+  throw new Error(`qemu-aarch64 takes no plug-in: ${tried.join("; ")}`);
+}
+
+function run(command: readonly string[]): void {
+  const { exitCode, stderr } = Bun.spawnSync([...command]);
+  if (exitCode !== 0) throw new Error(`${command.join(" ")}: ${stderr}`);
+}
+
+const counted = (plugin: string, out: string) => [...emulator, "-plugin", `${plugin},to=${out}`];
+
+/** Instructions of the main thread so far. */
+async function countIn(path: string): Promise<number> {
+  const bytes = await readFile(path);
+  return Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
+}
+
+async function measure(plugin: string): Promise<Figures> {
+  await using place = await makePlace(config);
+  makeFiles(
+    join(place.folder, "media"),
+    Array.from({ length: files }, (_, at) => `SNES/Game ${at} Super (USA).sfc`),
+  );
+  const out = join(place.folder, "counts");
+  const index = await measureIndex(plugin, place, out);
+  await rm(out);
+  await using service = await startTapdeck(place, [...counted(plugin, out), binary]);
+  await service.client.ping();
+  const start = await countIn(out);
+  /** The least of many, because a timer that runs meanwhile adds to one. */
+  const leastOf = async (times: number, act: (at: number) => Promise<unknown>) => {
+    let least = Number.POSITIVE_INFINITY;
+    for (let at = 0; at < times; at++) {
+      const before = await countIn(out);
+      await act(at);
+      least = Math.min(least, (await countIn(out)) - before);
+    }
+    return least;
+  };
+  const found = await leastOf(searches, (at) => search(service, at));
+  return { start, index, search: found, tap: await leastOf(taps, () => tap(service)) };
+}
+
+async function measureIndex(plugin: string, place: Place, out: string): Promise<number> {
+  const job = {
+    path: join(place.folder, "media.db"),
+    folders: { roots: [join(place.folder, "media")], own: [] },
+    systems: [],
+  };
+  const child = Bun.spawn([...counted(plugin, out), binary, "index-job"], {
+    stdin: new Blob([JSON.stringify(job)]),
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  const said = await new Response(child.stdout).text();
+  expect([await child.exited, said]).toEqual([0, expect.stringContaining(`"files":${files},"changed":true`)]);
+  return await countIn(out);
+}
+
+async function search({ client }: Running, at: number): Promise<void> {
+  const { total } = await client.call("media.search", { query: `game ${at}`, maxResults: 20 });
+  expect(total).toBeGreaterThan(0);
+}
+
+async function tap({ client, heard }: Running): Promise<void> {
+  await client.call("tokens.scan", { text: "SNES/Game 7 Super (USA).sfc", uid: "04aa", duration: 1 });
+  await heard.next("media.stopped");
+  await heard.next("launch.finished");
+}
+
+const keys = Object.keys(names) as Name[];
+
+test("no figure has risen by more than its margin", async () => {
+  const plugin = await makePlugin();
+  const accepted: Accepted = JSON.parse(await readFile(figuresPath, "utf8"));
+  const limit = (name: Name) => accepted[name].instructions * shareMax[name];
+  const reason = process.env.ACCEPT ?? "";
+  const all: Figures[] = [];
+  const least = (name: Name) => Math.min(...all.map((one) => one[name]));
+  const risen = () => keys.filter((name) => least(name) > limit(name));
+  while (all.length < runs || (reason === "" && risen().length > 0 && all.length < runs + moreRuns))
+    all.push(await measure(plugin));
+  for (const name of keys) {
+    const { instructions } = accepted[name];
+    const change = `${((least(name) / instructions - 1) * 100).toFixed(1)} %`;
+    const spread = all.map((one) => (one[name] / 1e6).toFixed(2)).join(", ");
+    process.stdout.write(
+      `${names[name]}: ${(least(name) / 1e6).toFixed(2)} million instructions (${change}; runs: ${spread})\n`,
+    );
+  }
+  if (reason !== "") {
+    for (const name of keys) {
+      const isOther = Math.abs(least(name) / accepted[name].instructions - 1) > shareMax[name] - 1;
+      const why = isOther ? reason : accepted[name].reason;
+      accepted[name] = { instructions: least(name), reason: why };
+    }
+    await writeFile(figuresPath, `${JSON.stringify(accepted, null, 2)}\n`);
+    return;
+  }
+  const sentences = risen().map(
+    (name) =>
+      `${names[name]} takes ${least(name)} instructions, and ${accepted[name].instructions} were accepted`,
+  );
+  if (sentences.length > 0)
+    throw new Error(`${sentences.join("; ")}. With a reason: make check-cost ACCEPT="why it is worth that"`);
+}, 900_000);
