@@ -168,7 +168,7 @@ remoteTest(
     await page.getByRole("button", { name: say.upload.delete, exact: true }).click();
     await page.getByText(say.upload.deleted("Deleted")).waitFor();
     // The index of the deletion begins a second after it.
-    await device.service.client.call("media.index", { systems: ["SNES"] });
+    await indexMedia(device.service.client, ["SNES"]);
     await browse.getByRole("button", { name: say.upload.actionsOf("Kept") }).focus();
     await eventually(
       async () =>

@@ -126,11 +126,11 @@ export async function firstReader({ client, heard }: Pick<Running, "client" | "h
   if (readers[0]?.connected !== true) await heard.next("readers.added");
 }
 
-/** Makes the service index its media. An automatic run for changed files ends before. */
-export async function indexMedia(client: Client): Promise<void> {
+/** Makes the service index its media, of all systems or of these. An automatic run for changed files ends before. */
+export async function indexMedia(client: Client, systems: readonly string[] = []): Promise<void> {
   let refusal: unknown;
   const isDone = () =>
-    client.call("media.index").then(
+    client.call("media.index", { systems: [...systems] }).then(
       () => true,
       (error: unknown) => {
         if (error instanceof RpcError && error.message.includes("indexed already")) return false;
