@@ -46,7 +46,8 @@ export async function makeClientPackage(): Promise<void> {
       types: "./index.d.ts",
       exports: { ".": { types: "./index.d.ts", default: "./index.js" } },
     },
-    ...{ files: ["*.js", "*.d.ts", "examples"], engines: { node: ">=20.10" } },
+    files: ["*.js", "*.d.ts", "examples"],
+    engines: { node: ">=20.10" },
     keywords: ["tapdeck", "nfc", "json-rpc", "websocket", "home-automation", "retro-gaming"],
   };
   await write("package.json", `${JSON.stringify(facts, null, 2)}\n`);

@@ -50,11 +50,9 @@ type ParamsOf<Name extends keyof Calls> = Calls[Name]["params"];
 type RestOf<Name extends keyof Calls> =
   object extends ParamsOf<Name>
     ? [params?: ParamsOf<Name>, options?: CallOptions]
-    : undefined extends ParamsOf<Name>
-      ? [params?: ParamsOf<Name>, options?: CallOptions]
-      : [params: ParamsOf<Name>, options?: CallOptions];
+    : [params: ParamsOf<Name>, options?: CallOptions];
 
-/** Listens until it is disposed; `using` disposes it, too. */
+/** A listener. It hears nothing more after `dispose`, or after the block of a `using` declaration. */
 export interface Listening extends Disposable {
   dispose(): void;
 }

@@ -4,7 +4,7 @@
  * reason, the measured figures become the accepted ones.
  *
  * The runtime compiles and collects beside the main thread, so the same program does not always run the same instructions. The
- * least of several runs counts. Each figure's margin is above the spread of 10 such measurements, next to four busy loops too.
+ * least of several runs counts, and each figure has a margin above the spread that was seen, next to four busy loops too.
  */
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";

@@ -96,7 +96,7 @@ export const methodRows: Readonly<Record<string, MethodRow>> = {
   "settings.playtime.limits.update": { ...own, params: {} },
   "device.restart": own,
   "device.shutdown": own,
-  "update.check": own,
+  "update.check": change,
   "device.update": { ...own, params: { url: "http://127.0.0.1:9/" } },
   clients: own,
   "clients.current": look,

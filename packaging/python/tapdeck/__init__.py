@@ -2,7 +2,8 @@
 
     pip install websockets==15.0.1 noiseprotocol==0.3.1 cryptography==46.0.3
 
-It needs Python 3.11 or newer; the tests of Tapdeck run with these versions. A program on another machine needs an identity. It gets one by the code that `tapdeck pair --code` shows, and keeps it like a password:
+It needs Python 3.11 or newer; the tests of Tapdeck run with these versions. A program on another machine needs an
+identity. It gets one by the code that `tapdeck pair --code` shows, and keeps it like a password:
 
     import asyncio
     import tapdeck

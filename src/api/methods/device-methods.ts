@@ -110,7 +110,8 @@ export const deviceMethods = [
   }),
   method({
     name: "update.check",
-    right: "own",
+    // `health` tells them the same.
+    right: "change",
     docs: "The version of this service, and a newer one that the server of updates in the settings offered at its last answer (`updates` of `health`). `device.update` installs an update.",
     result: v.object({
       currentVersion: v.string(),

@@ -137,9 +137,10 @@ describe("natural order", () => {
       maxLength: 6,
     });
     const collator = (a: string, b: string) => {
-      const [one, two] = [a, b].map((text) => text.match(/\d+|[^\d]+/g) ?? []);
-      for (const [at, left] of (one ?? []).entries()) {
-        const right = two?.[at];
+      const one = a.match(/\d+|\D+/g) ?? [];
+      const two = b.match(/\d+|\D+/g) ?? [];
+      for (const [at, left] of one.entries()) {
+        const right = two[at];
         if (right === undefined) return 1;
         const areNumbers = /^\d/.test(left) && /^\d/.test(right);
         const order = areNumbers
@@ -147,11 +148,12 @@ describe("natural order", () => {
           : Math.sign(Buffer.compare(Buffer.from(left), Buffer.from(right)));
         if (order !== 0) return order;
       }
-      return (one?.length ?? 0) < (two?.length ?? 0) ? -1 : 0;
+      return one.length < two.length ? -1 : 0;
     };
     fc.assert(
       fc.property(parts, parts, (a, b) => {
-        const [one, two] = [a.join(""), b.join("")];
+        const one = a.join("");
+        const two = b.join("");
         // Text before a number is compared with the number's first character, which is no number of digits.
         fc.pre(one.match(/\D+/g)?.join("|") === two.match(/\D+/g)?.join("|"));
         expect(Math.sign(Buffer.compare(key(one), key(two)))).toBe(collator(one, two));
