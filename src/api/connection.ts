@@ -21,8 +21,10 @@ export interface CallerSession {
   readonly resultFor?: ResultFor | undefined;
   /** Requests that are not answered yet. */
   inFlight: number;
-  /** The caller has not read earlier answers. */
-  readonly isBehind?: (() => boolean) | undefined;
+  /** The limit that the caller has reached by not reading earlier answers. */
+  readonly unreadLimit?: (() => UnreadLimit | undefined) | undefined;
+  /** The caller is gone: what it asked for is still done, but no answer is written. */
+  isGone(): boolean;
   /** Aborts when the caller is gone, so that its request does not run on without it. */
   gone(): AbortSignal;
 }
@@ -30,12 +32,14 @@ export interface CallerSession {
 /** The caller, as a method sees it. */
 export type MethodCaller = Pick<CallerSession, "grant" | "gone" | "from">;
 
+export type UnreadLimit = "unsentWhileAskingMax" | "unsentOnDeviceWhileAskingMax";
+
 export type ApiConnection = ReturnType<typeof createConnection>;
 
 export function createConnection(
   { access, grant, from, resultFor }: Pick<CallerSession, "access" | "grant" | "from" | "resultFor">,
   send: (text: string) => void,
-  isBehind?: () => boolean,
+  unreadLimit?: () => UnreadLimit | undefined,
 ) {
   let holds = 0;
   let kept: string[] = [];
@@ -48,7 +52,8 @@ export function createConnection(
     grant,
     from,
     resultFor,
-    isBehind,
+    unreadLimit,
+    isGone: () => hasEnded,
     inFlight: 0,
     /** Aborts when the caller is gone. */
     gone() {

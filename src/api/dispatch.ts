@@ -70,7 +70,8 @@ export function createDispatch({ services, log, audit, clock, quota }: DispatchP
       const watch = session.access === "device" ? undefined : watchOf(session, method);
       const result = method.call(services, item.params, session, watch);
       if (method.launches === true && session.access !== "device") audit.launched(session.from);
-      const answer = (made: unknown) => answerTo(item, session.resultFor?.(method.name, made) ?? made);
+      const answer = (made: unknown) =>
+        session.isGone() ? undefined : answerTo(item, session.resultFor?.(method.name, made) ?? made);
       if (!(result instanceof Promise)) return answer(result);
       if (method.isLong === true) onWait();
       session.inFlight += 1;
@@ -151,9 +152,10 @@ function find(session: CallerSession, name: string): Method {
     const sentence = `${inFlightPerConnectionMax} requests are in flight on this connection already`;
     throw limitReached("inFlightPerConnectionMax", sentence);
   }
-  if (session.isBehind?.() === true) {
+  const unread = session.unreadLimit?.();
+  if (unread !== undefined) {
     const sentence = "too much was answered to callers like you: read it, wait a second, and ask again";
-    throw limitReached("unsentWhileAskingMax", sentence);
+    throw limitReached(unread, sentence);
   }
   const method = methodOf(name);
   if (method !== undefined) return method;

@@ -113,7 +113,8 @@ async function answerPost(
   const abort = () => revoked.abort(new ServiceError("forbidden", "this client was revoked"));
   using _watching = client === undefined ? undefined : revocation.watch(client, abort);
   const gone = () => AbortSignal.any([request.signal, revoked.signal]);
-  const session = { access, grant, from: { address, client }, inFlight: 0, gone };
+  const isGone = () => request.signal.aborted;
+  const session = { access, grant, from: { address, client }, inFlight: 0, gone, isGone };
   // `media.index` takes as long as it takes. Reading the request and sending the answer have a limit.
   server.timeout(request, 0);
   const answer = await dispatch(session, new TextDecoder().decode(body.bytes));

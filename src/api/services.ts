@@ -99,7 +99,7 @@ export interface Services {
   /** The entries of the audit log, newest first. */
   audit(limit: number): Promise<readonly AuditEntry[]>;
   /** The OpenRPC document of this API. */
-  describe(): Promise<OpenRpcDocument>;
+  describe(): OpenRpcDocument | Promise<OpenRpcDocument>;
 }
 
 /** Rejects with `failed` and a sentence, and with `conflict` once a restore is decided. */

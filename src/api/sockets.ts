@@ -11,6 +11,7 @@ import {
   sealedFrameCharsMax,
   shortMessageBytesMax,
   unsentBytesMax,
+  unsentOnDeviceWhileAskingMax,
   unsentWhileAskingMax,
 } from "../core/limits.ts";
 import type { Grant } from "../core/rights.ts";
@@ -82,8 +83,14 @@ export function createSockets(parts: SocketParts) {
     const { access } = socket.data;
     const connection = createConnection({ access, ...who }, send, () => {
       const { remote } = socket.data;
-      if (remote === undefined) return false;
-      return remote.unsentBytes() > unsentWhileAskingMax || (anonymous.has(remote) && answerBudget.isSpent());
+      if (remote === undefined) {
+        const isBehind = socket.getBufferedAmount() > unsentOnDeviceWhileAskingMax;
+        return isBehind ? "unsentOnDeviceWhileAskingMax" : undefined;
+      }
+      const isBehind = remote.unsentBytes() > unsentWhileAskingMax;
+      return isBehind || (anonymous.has(remote) && answerBudget.isSpent())
+        ? "unsentWhileAskingMax"
+        : undefined;
     });
     const opened = { connection, lane: { cork: (work: () => void) => corked(socket, work), waiting: [] } };
     socket.data.opened = opened;

@@ -32,6 +32,7 @@ export const requestsWaitingMax = 8192; // Of all connections: a fast machine se
 export const requestsWaitingBytesMax = 8 * 1024 * 1024;
 export const unsentBytesMax = 4 * 1024 * 1024;
 export const unsentWhileAskingMax = 512 * 1024; // Of one remote connection: above it no further request is accepted until it has read.
+export const unsentOnDeviceWhileAskingMax = 2 * 1024 * 1024; // The same of a caller on the device, which may send a few long questions at once.
 export const anonymousBytesPerSecondMax = 1024 * 1024; // Sent to all anonymous TLS callers together; above it they must wait.
 export const anonymousBytesBurst = 4 * 1024 * 1024;
 export const shortMessageBytesMax = 4096; // A longer one of a caller without an identity counts by its bytes. A request of the known apps has a few hundred.

@@ -68,9 +68,10 @@ export function createServices(sources: ServiceSources): Services {
   const { closed, dataFolder, saves, cards, fingerprint, media } = sources;
   const { machine, updates } = createMachine(sources);
   // Created on demand, because only `rpc.discover` needs it.
-  let description: Promise<OpenRpcDocument> | undefined;
+  let description: OpenRpcDocument | undefined;
   const folders = () => ({ ...mediaFolders(settings.current()), closed, sticks: media.sticks() });
-  const describe = async () => (await import("../api/openrpc.ts")).describeApi(tapdeckVersion);
+  const describe = async () =>
+    (description ??= (await import("../api/openrpc.ts")).describeApi(tapdeckVersion));
   return {
     platform,
     version: tapdeckVersion,
@@ -135,7 +136,7 @@ export function createServices(sources: ServiceSources): Services {
     audit: sources.audit,
     pairing: sources.pairing,
     backup: createBackupService({ ...sources, places: sources }),
-    describe: () => (description ??= describe()),
+    describe: () => description ?? describe(),
   };
 }
 

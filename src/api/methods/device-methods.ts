@@ -141,6 +141,6 @@ export const deviceMethods = [
     right: "look",
     docs: "This description, as an OpenRPC document.",
     result: openRpcDocument,
-    run: async (services) => services.describe(),
+    run: (services) => services.describe(),
   }),
 ] as const;
