@@ -132,7 +132,7 @@ async function startParts(base: Base): Promise<number> {
   });
   const playback = await createPlayback(base, {
     readers: () => readers,
-    pair: () => pairOnScreen({ pairing, screen, place: offer.describe }),
+    pair: () => pairOnScreen({ pairing, screen, place: offer.describe, role: access.roleByScreen }),
   });
   const { launchQueue, playTime, devices } = playback;
   let mqtt: Mqtt | undefined;
@@ -191,6 +191,7 @@ async function startParts(base: Base): Promise<number> {
     hasGames: Bun.which("retroarch") !== null,
   });
   stops.add("screen", screen);
+  access.onOwnerAct(screen.showAct);
   followSettings(base, { ...playback, access, api, launching, readers });
   devices.startSounds();
   mqtt = stops.add("MQTT", followMqtt({ ...base, services, api }));
@@ -214,7 +215,12 @@ async function createAccess(
   if (certificate !== undefined) stops.add("certificates", certificate);
   const fingerprint = () => certificate?.fingerprint();
   const isV1Allowed = () => config().api.allowV1Clients;
-  const access = createClientAccess({ ...base, fingerprint, isV1Allowed });
+  const access = createClientAccess({
+    ...base,
+    fingerprint,
+    isV1Allowed,
+    isFirstOwner: process.env.TAPDECK_FIRST_OWNER === "yes",
+  });
   stops.add("audit log", access);
   const { clients, audit } = access;
   clients.keepStaff(await staffSecret(process.env));

@@ -70,7 +70,9 @@ async function makeCard({ name, values }: Card, out: string) {
   await copyFile(join(out, "ca.pem"), join(folder, "ca.pem"));
   const target = values.has("hawkbit_url") ? [await makeTarget(name, folder)] : [];
   const words = { ...fileWords, ...(target.length > 0 && tokenWords) };
-  const lines = [...values, ...Object.entries(words)].map(([word, value]) => `${word}=${value}\n`);
+  // A visitor who taps a card of their own must not become the owner.
+  const owner = values.has("first_owner") ? [] : [["first_owner", "no"] as const];
+  const lines = [...values, ...owner, ...Object.entries(words)].map(([word, value]) => `${word}=${value}\n`);
   await writeFile(join(folder, "tapdeck.conf"), lines.join(""), { mode: 0o600 });
   return target;
 }

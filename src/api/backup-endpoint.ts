@@ -13,14 +13,16 @@ export const backupPath = "/backup";
 
 export async function answerBackup(
   { backup }: Pick<Services, "backup">,
-  { request, grant, isPrivate }: Pick<Visit, "request" | "grant" | "isPrivate">,
+  { request, access, grant, isPrivate }: Pick<Visit, "request" | "access" | "grant" | "isPrivate">,
 ): Promise<Response> {
   if (!isPrivate || !allows(grant(), "own"))
-    return sentence(403, "backups are made and restored on the device itself only");
+    return sentence(403, "backups are for the device itself and for owners over TLS");
   if (request.method !== "GET" && request.method !== "PUT")
     return sentence(405, "GET downloads a backup, and PUT sends one", { allow: "GET, PUT" });
   try {
-    return request.method === "GET" ? await download(backup) : await upload(backup, request);
+    return request.method === "GET"
+      ? await download(backup)
+      : await upload(backup, request, access !== "device");
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     return sentence(error.code === "not-found" ? 404 : error.code === "conflict" ? 409 : 422, error.message);
@@ -40,9 +42,13 @@ async function download(backup: Services["backup"]): Promise<Response> {
   });
 }
 
-async function upload(backup: Services["backup"], { body, headers }: Request): Promise<Response> {
+async function upload(
+  backup: Services["backup"],
+  { body, headers }: Request,
+  isRemote: boolean,
+): Promise<Response> {
   if (body === null) return sentence(422, "this file is empty, so it is no backup of Tapdeck");
   if (Number(headers.get("content-length") ?? 0) > backupFileBytesMax)
     return sentence(413, `a backup has at most ${backupFileBytesMax} bytes`);
-  return json(200, JSON.stringify(await backup.give(body)));
+  return json(200, JSON.stringify(await backup.give(body, isRemote)));
 }

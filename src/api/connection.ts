@@ -30,7 +30,7 @@ export interface CallerSession {
 }
 
 /** The caller, as a method sees it. */
-export type MethodCaller = Pick<CallerSession, "grant" | "gone" | "from">;
+export type MethodCaller = Pick<CallerSession, "access" | "grant" | "gone" | "from">;
 
 export type UnreadLimit = "unsentWhileAskingMax" | "unsentOnDeviceWhileAskingMax";
 

@@ -38,6 +38,8 @@ interface MethodFacts<
   readonly aliases?: readonly string[];
   /** The one right that a caller needs. */
   readonly right: Required;
+  /** For callers on the device only, because it shows or deletes secrets; an owner over the network is refused, too. */
+  readonly isLocal?: true;
   readonly docs: string;
   /** None if absent. */
   readonly params?: Params;
@@ -112,6 +114,7 @@ export function method({
     params: schema,
     result: answer,
     call(services, params, caller, watch) {
+      if (facts.isLocal === true && caller.access !== "device") throw onlyOnDevice(facts.name);
       requireRight(facts.name, facts.right, caller);
       const checked = v.safeParse(schema, named(params ?? {}, fields, facts.shorthand), {
         abortEarly: true,
@@ -140,11 +143,14 @@ export function requireRight(
     caller.from === fromBroker
       ? "mqtt.role decides the rights of a broker's commands"
       : "pair this client with the device (tapdeck pair)";
-  const sentence =
-    right === "own"
-      ? `${what} can be called on the device itself only`
-      : `${what} requires the right "${right}": ${advice}`;
-  throw new ServiceError("forbidden", sentence, { data: { right } });
+  const who =
+    right === "own" && caller.from !== fromBroker ? "an owner's phone and the device itself have it" : advice;
+  throw new ServiceError("forbidden", `${what} requires the right "${right}": ${who}`, { data: { right } });
+}
+
+export function onlyOnDevice(what: string): ServiceError {
+  const sentence = `${what} can be called on the device itself only`;
+  return new ServiceError("forbidden", sentence, { data: { right: "own" } });
 }
 
 /** Converts params by place to params by name. */

@@ -13,7 +13,7 @@ import type {
   System,
 } from "../core/media.ts";
 import type { ControlAction, LaunchEntry } from "../core/playback.ts";
-import type { Requester, Role } from "../core/rights.ts";
+import type { Grant, Requester, Role } from "../core/rights.ts";
 import type { ListedMapping, LoadedPlaylist, RefusedReader, ValueOf } from "../core/shapes.ts";
 import type { MappingParams, Reader, Token, TokenParams } from "../core/token.ts";
 import type { MethodCaller } from "./connection.ts";
@@ -108,12 +108,19 @@ export interface BackupService {
   make(passphrase: string | undefined, before: "update" | undefined): Promise<ValueOf<typeof backupFacts>>;
   /** The backup that was made last, once. Rejects with `not-found`. */
   take(): Promise<{ readonly bytes: number; readonly stream: ReadableStream<Uint8Array> }>;
-  /** Keeps a backup for `restore`, and returns its content; checks all of it. */
-  give(body: ReadableStream<Uint8Array>): Promise<ValueOf<typeof backupPreview>>;
+  /** A part of the backup that was made last; after the last part it is gone. Rejects with `not-found`. */
+  read(offset: number): Promise<{ readonly bytes: number; readonly data: Uint8Array }>;
+  /** Keeps a backup for `restore`, and returns its content; checks all of it. With `isRemote` as `restore` would see it. */
+  give(body: ReadableStream<Uint8Array>, isRemote: boolean): Promise<ValueOf<typeof backupPreview>>;
+  /** Keeps a part for `preview`; the first part, at 0, begins a new one. Rejects with `conflict` if parts are missing before it. */
+  send(offset: number, part: Uint8Array): Promise<void>;
+  /** As `give`, of the parts that were sent. */
+  preview(isRemote: boolean): Promise<ValueOf<typeof backupPreview>>;
   /** Resolves when the restore is decided; the service then starts again. Rejects with `not-found` for another backup. */
   restore(
     sha256: string,
     passphrase: string | undefined,
+    isRemote: boolean,
   ): Promise<BackupContent & { readonly kept: string; readonly folder: string }>;
 }
 
@@ -271,8 +278,14 @@ export interface ClientService {
   /** Throws `conflict` for a name in use, and `busy` if there are `clientsMax` already. */
   add(client: ClientRequest): ClientEntry;
   remove(id: string): void;
-  /** Throws `failed` for a client of version 1. */
-  setRole(id: string, role: Role): void;
+  /** Ends its sessions if it gets another role. Throws `failed` for a client of version 1, and `conflict` for a name in use. */
+  update(id: string, changes: { readonly name?: string | undefined; readonly role?: Role | undefined }): void;
+  /** Restores a client that was removed within `revocationUndoMs`. Throws `not-found` if there is none. */
+  restore(id: string): void;
+  /** Whether the client can be restored now. */
+  isRestorable(id: string): boolean;
+  /** Throws `forbidden` if no other client is an owner. */
+  refuseLastOwner(id: string): void;
 }
 
 interface ClientRequest {
@@ -285,8 +298,8 @@ interface ClientRequest {
 
 export interface PairingService {
   describe(): Promise<ValueOf<typeof schemas.pairingFacts>>;
-  /** The phone that knows the code gets the role. Rejects with `busy` while wrong codes delay the next one. */
-  open(role: Role, host: string | undefined): Promise<PairingOpening>;
+  /** The phone that knows the code gets the role, if the opener then still has the right `own`. Rejects with `busy` while wrong codes delay the next one. */
+  open(role: Role, host: string | undefined, grant: () => Grant): Promise<PairingOpening>;
   /** Rejects with `not-found` if no pairing is open. */
   wait(): Promise<PairingEnd>;
   cancel(): void;

@@ -1,11 +1,13 @@
 /** The checks of a backup's settings, mappings, clients and keys, as those of the API and of a start. */
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
 import { configOf, readConfig } from "../config/read-config.ts";
+import { editsOf } from "../config/settings-patch.ts";
 import { fieldNameOf, settingsTable } from "../config/settings-table.ts";
 import type { Config } from "../config/shape.ts";
 import { editToml } from "../config/toml-edit.ts";
-import { failed, messageOf } from "../core/errors.ts";
+import { failed, ifThere, messageOf } from "../core/errors.ts";
 import { clientNameCharsMax, configBytesMax, mappingsCharsMax } from "../core/limits.ts";
 import { isRecord } from "../core/text.ts";
 import type { MappingParams } from "../core/token.ts";
@@ -93,7 +95,17 @@ export async function checkStoredMappings(
 /** These belong to the device: with the addresses and ports of another one, the service might not start. */
 const ofDevice = ["port", "listen", "tls_port"] as const;
 
-export function restoredSettings(given: string, { dataFolder }: BackupPlaces, present: Config | undefined) {
+/** The text of the settings after a restore; `present` are those of this device. */
+export async function restoredSettings(
+  given: string,
+  places: BackupPlaces,
+  { present, isRemote }: { readonly present: Config | undefined; readonly isRemote: boolean },
+) {
+  if (isRemote) return settingsByApi(given, places);
+  return { ...settingsOfBackup(given, places, present), warnings: [] };
+}
+
+function settingsOfBackup(given: string, { dataFolder }: BackupPlaces, present: Config | undefined) {
   if (Buffer.byteLength(given) > configBytesMax)
     throw new Error(`its settings are larger than ${configBytesMax} bytes`);
   const config = checkedConfig(given, dataFolder);
@@ -108,6 +120,44 @@ export function restoredSettings(given: string, { dataFolder }: BackupPlaces, pr
       `api.${edited.edit.key} is written in a way that a program cannot change, and this device needs its own value`,
     );
   return { text: edited.text, config: checkedConfig(edited.text, dataFolder) };
+}
+
+/**
+ * The settings of this device with those values of the backup that the API can change. For a restore over the network: not even an
+ * owner changes from there what runs programs, or who may come in.
+ */
+async function settingsByApi(given: string, { configPath, dataFolder }: BackupPlaces) {
+  if (Buffer.byteLength(given) > configBytesMax)
+    throw new Error(`its settings are larger than ${configBytesMax} bytes`);
+  const wanted = checkedConfig(given, dataFolder);
+  const before = (await ifThere(readFile(configPath, "utf8"))) ?? "";
+  const present = checkedConfig(before, dataFolder);
+  const values = apiSettings().flatMap(({ section, key, api }) => {
+    const value = valueIn(wanted, section, key);
+    return isDeepStrictEqual(value, valueIn(present, section, key)) ? [] : [[api, value] as const];
+  });
+  const edited = editToml(before, editsOf(Object.fromEntries(values)));
+  if (edited.kind === "refused")
+    throw new Error(
+      `${edited.edit.section}.${edited.edit.key} is written on this device in a way that a program cannot change`,
+    );
+  const config = checkedConfig(edited.text, dataFolder);
+  const kept = changedSettings(wanted, config);
+  const warnings =
+    kept.length === 0
+      ? []
+      : [
+          `these stay as they are here, because only a restore on the device itself changes them: ${kept.join(", ")}`,
+        ];
+  return { text: edited.text, config, warnings };
+}
+
+function apiSettings() {
+  const sections: Readonly<Record<string, Readonly<Record<string, { readonly api?: string }>>>> =
+    settingsTable;
+  return Object.entries(sections).flatMap(([section, settings]) =>
+    Object.entries(settings).flatMap(([key, { api }]) => (api === undefined ? [] : [{ section, key, api }])),
+  );
 }
 
 function keptValue(key: (typeof ofDevice)[number], { api }: Config) {
@@ -141,7 +191,9 @@ export function changedSettings(next: Config, present: Config | undefined): read
 
 function valueIn(config: Config, section: string, key: string): unknown {
   const values: unknown = Object.entries(config).find(([name]) => name === section)?.[1];
-  const field = { prefer_regions: "prefer", prefer_languages: "prefer" }[key] ?? fieldNameOf(key);
+  const field =
+    { prefer_regions: "prefer", prefer_languages: "prefer", root_folders: "statedRootFolders" }[key] ??
+    fieldNameOf(key);
   return isRecord(values) ? values[field] : undefined;
 }
 

@@ -39,11 +39,11 @@ export interface RestorePlan {
   readonly tls?: readonly string[];
 }
 
-/** Throws `failed` with a sentence, also for a wrong passphrase. `present` are the settings of this device. */
+/** Throws `failed` with a sentence, also for a wrong passphrase. */
 export async function stageRestore(
   file: string,
   places: BackupPlaces,
-  { passphrase, present }: { readonly passphrase?: string | undefined; readonly present: Config | undefined },
+  { passphrase, present, isRemote = false }: StageOptions,
 ): Promise<BackupContent> {
   const facts = await checkBackupFile(file);
   const { staged } = backupPaths(places);
@@ -52,7 +52,7 @@ export async function stageRestore(
   await mkdir(join(staged, "tls"), { mode: 0o700 });
   try {
     await checkWritable(places);
-    const content = await stageLines(file, staged, places, { passphrase, present });
+    const content = await stageLines(file, staged, places, { passphrase, present, isRemote });
     for (const folder of ["mappings", "tls", "."]) await syncFolderAsync(join(staged, folder));
     return { ...facts, ...content };
   } catch (error) {
@@ -73,8 +73,11 @@ export async function checkPassphrase(file: string, passphrase: string): Promise
 }
 
 interface StageOptions {
-  readonly passphrase: string | undefined;
+  readonly passphrase?: string | undefined;
+  /** The settings of this device. */
   readonly present: Config | undefined;
+  /** It was asked for over the network: settings that only the file can change stay. */
+  readonly isRemote?: boolean;
 }
 
 async function stageLines(file: string, staged: string, places: BackupPlaces, options: StageOptions) {
@@ -90,7 +93,8 @@ async function stageLines(file: string, staged: string, places: BackupPlaces, op
     await writeBehind(join(staged, "tls", name), Buffer.from(pem));
   const { counts, mappings } = await rows.finish(breather(systemClock));
   await checkStoredMappings(mappings, breather(systemClock));
-  const { text, config } = restoredSettings(found.config, places, options.present);
+  const { present, isRemote = false } = options;
+  const { text, config, warnings } = await restoredSettings(found.config, places, { present, isRemote });
   await writeBehind(join(staged, "config.toml"), Buffer.from(text));
   const plan: RestorePlan = {
     tables: [...openTables, ...(secrets === undefined ? [] : (["clients"] as const))],
@@ -105,8 +109,8 @@ async function stageLines(file: string, staged: string, places: BackupPlaces, op
     version: head.version,
     counts: { ...shown, mappingFiles: found.mappingFiles.length, launchers: config.launchers.length },
     clients: found.sealed === undefined ? "none" : sealed,
-    changes: changedSettings(config, options.present),
-    warnings: [...found.warnings, ...missingHere(config)],
+    changes: changedSettings(config, present),
+    warnings: [...found.warnings, ...warnings, ...missingHere(config)],
   } as const;
 }
 

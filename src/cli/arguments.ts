@@ -143,7 +143,7 @@ function levelOf(text: string | undefined): KeptLevel | undefined {
 function roleOf(text: string | undefined): Role {
   if (text === undefined) return "member";
   const role = roles.find((known) => known === text);
-  if (role === undefined) throw usage(`--role must be ${roles.join(" or ")}, not "${text}"`);
+  if (role === undefined) throw usage(`--role must be one of ${roles.join(", ")}, not "${text}"`);
   return role;
 }
 

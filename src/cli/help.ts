@@ -180,7 +180,7 @@ A link that nobody opens within ten minutes expires.
 After the link it prints the SHA-256 of the certificate, as browsers show it for https.
 Exit code 1 if nothing was paired.`,
     options: {
-      role: "member, the default, may do everything except administer the device; player may look, start and stop media",
+      role: "member, the default, may do everything except administer the device; player may look, start and stop media; owner administers it, too",
       card: "write the link to a card instead, which opens it on a phone",
       reader: "with --card: on this reader",
       force: "with --card: overwrites data of another kind, too",

@@ -42,7 +42,8 @@ export const mqttSettings = {
   ]),
   role: setting({ check: role, default: "player" }, [
     'What commands that come from the broker may do: "player" may look, start and stop; "member" also works with cards,',
-    "mappings and settings, and its scripts are trusted.",
+    'mappings and settings, and its scripts are trusted; "owner" also administers the device: everybody who may write to the',
+    "command topics can then restart and update it, make backups and pair phones.",
   ]),
   discovery: setting({ check: freeText, default: "homeassistant" }, [
     "The prefix under which the device describes itself to Home Assistant; empty means not at all.",

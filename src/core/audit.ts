@@ -26,6 +26,8 @@ export type RefusalReason = NonNullable<AuditEntry["why"]>;
 export interface From {
   readonly address: string;
   readonly client?: string | undefined;
+  /** The name of the client; absent if it was not looked up. */
+  readonly name?: string | undefined;
 }
 
 /** The caller of commands that come through a broker, which hides their senders. */

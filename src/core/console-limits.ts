@@ -2,6 +2,7 @@
 
 // Backups.
 export const backupFileBytesMax = 16 * 1024 * 1024; // Of a packed one: ten times that of 10,000 taps and mappings.
+export const backupPartBytesMax = 256 * 1024; // Of one answer or request of the API: in base64 it is a third of the longest message.
 export const backupTextBytesMax = 64 * 1024 * 1024; // Unpacked; it is read a line at a time.
 export const backupLineBytesMax = 8 * 1024 * 1024; // The settings, or a mapping file, of 1 MiB with each byte as an escape.
 export const backupLineValuesMax = 256; // A row has some twenty; 8 MiB of small values would take 500 MB to parse.

@@ -129,6 +129,7 @@ export const mappingsCharsMax = 2 * 1024 * 1024; // Of all labels, patterns and 
 export const clientsMax = 256;
 export const clientNameCharsMax = 255;
 export const clientUseSavedMs = 60 * 60 * 1000; // Between two writes of a client's last use: a program that connects each minute must not wear an SD card.
+export const revocationUndoMs = 10_000; // The time in which a revoked client can be restored.
 export const pairingLinkMs = 10 * 60 * 1000; // For the first use of a pairing link; an unused one is deleted.
 export const searchQueryCharsMax = 1024;
 export const searchResultsMax = 1000;

@@ -24,10 +24,10 @@ export interface Requester {
 }
 
 /** The roles of paired clients. */
-export const roles = ["member", "player"] as const;
+export const roles = ["member", "player", "owner"] as const;
 export type Role = (typeof roles)[number];
 
-export const grantOfRole: Readonly<Record<Role, Right>> = { member: "change", player: "play" };
+export const grantOfRole: Readonly<Record<Role, Right>> = { member: "change", player: "play", owner: "own" };
 
 const rank: Readonly<Record<Grant, number>> = { none: 0, look: 1, play: 2, change: 3, own: 4 };
 

@@ -293,8 +293,8 @@ export const auditEntry = v.object({
   ]),
   client: optionalText,
   name: optionalText,
-  /** `secret`: created on the device with its secret; `pin`: by a PIN (version 1); `code`: by a short code. */
-  by: v.exactOptional(v.picklist(["secret", "pin", "code"])),
+  /** `secret`: created on the device with its secret; `pin`: by a PIN (version 1); `code`: by a short code; `undo`: a revocation was taken back. */
+  by: v.exactOptional(v.picklist(["secret", "pin", "code", "undo"])),
   /** The new role. */
   role: v.exactOptional(v.picklist(roles)),
   /** Why a caller was refused. */

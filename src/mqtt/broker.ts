@@ -43,7 +43,7 @@ export function brokerOf(settings: MqttSettings, deviceName: string, dataFolder:
   const isTls = protocol === "mqtts:";
   const { user, passwordFile, certificate, key, ca, base, discovery } = settings;
   const role = roles.find((one) => one === settings.role);
-  if (role === undefined) throw wrong("role", settings.role, `one of ${roles.join(" and ")}`);
+  if (role === undefined) throw wrong("role", settings.role, `one of ${roles.join(", ")}`);
   const id = settings.id === "" ? idOf(deviceName) : settings.id;
   if (!/^[\w-]{1,64}$/.test(id)) throw wrong("id", id, "at most 64 letters, digits, - and _");
   if (!isTopic(base)) throw wrong("base", base, 'a topic such as "tapdeck" or "museum/decks"');

@@ -22,6 +22,20 @@ export type Notice =
   | { readonly kind: "playlist"; readonly name: string; readonly items: readonly string[] }
   | { readonly kind: "failed"; readonly reason: string };
 
+const ownerActs = ["backup", "restore", "device.update", "device.restart", "device.shutdown"] as const;
+/** The methods by which an owner over the network administers the device; the screen names them for a while. */
+export type OwnerAct = (typeof ownerActs)[number];
+
+export function isOwnerAct(method: string): method is OwnerAct {
+  return ownerActs.some((act) => act === method);
+}
+
+/** The act of an owner over the network, and the name of the phone. */
+export interface ShownAct {
+  readonly act: OwnerAct;
+  readonly name: string;
+}
+
 /** The data of the pairing picture. */
 export interface ShownPairing {
   readonly link: string;

@@ -3,10 +3,10 @@
  * a distance of three metres, and the page's address as a QR code. Flat colors only, for screens of 16 bits.
  */
 import { encode } from "uqr";
-import { screenReasonCharsMax } from "../core/console-limits.ts";
+import { screenNameCharsMax, screenReasonCharsMax } from "../core/console-limits.ts";
 import { type Fault, faultSentence } from "../core/faults.ts";
 import { accents, colors, drawing, drawingHeight } from "./drawings.ts";
-import type { Picture, ShownPairing, StatePicture } from "./picture.ts";
+import type { Picture, ShownAct, ShownPairing, StatePicture } from "./picture.ts";
 import { escapeXml, fitText, plainText, type Room } from "./screen-lines.ts";
 import type { ScreenTexts } from "./texts.ts";
 
@@ -17,6 +17,8 @@ export interface ScreenPlace {
   readonly faults?: readonly Fault[];
   /** The device plays games. */
   readonly hasGames?: boolean;
+  /** The act of an owner over the network a moment ago. */
+  readonly act?: ShownAct | undefined;
 }
 
 interface Box {
@@ -66,16 +68,20 @@ function state(
     : [...besidePanel(picture, base, above, texts), ...words];
 }
 
-/** One line below the rest, because faults of the machine come first. */
+/** One line below the rest: an act of an owner, which everybody shall see, before the faults of the machine and advice. */
 function footOf(
   picture: StatePicture,
-  { base, faults = [], hasGames = false }: ScreenPlace,
+  { base, faults = [], hasGames = false, act }: ScreenPlace,
   { width, height }: Box,
   texts: ScreenTexts,
 ): readonly Row[] {
   const room = { width, linesMax: 1, sizeMax: height * 0.045, sizeMin: height * 0.03 };
   const endGame: Row = [texts.endGame, room, colors.quiet];
   if (picture.kind === "starting") return picture.isGame === true ? [endGame] : [];
+  if (act !== undefined) {
+    const said = texts.acts[act.act](plainText(act.name, screenNameCharsMax));
+    return [[plainText(said, screenReasonCharsMax), room, colors.text]];
+  }
   if (faults.length > 0) {
     const sentences = faults.map((fault) => faultSentence(fault, texts.faults)).join("; ");
     return [[plainText(sentences, screenReasonCharsMax), room, accents.failed]];

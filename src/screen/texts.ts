@@ -1,6 +1,6 @@
 /** Every text of the graphical screen. A translation is another table of the same shape. */
 import type { FaultTexts } from "../core/faults.ts";
-import type { Picture } from "./picture.ts";
+import type { OwnerAct, Picture } from "./picture.ts";
 
 export interface ScreenTexts {
   readonly headline: Readonly<Record<Picture["kind"], string>>;
@@ -10,6 +10,8 @@ export interface ScreenTexts {
   /** The faults of the machine, by code; absent means those in English. */
   readonly faults?: FaultTexts;
   readonly noNetwork: string;
+  /** Names the act of the phone with this name. */
+  readonly acts: Readonly<Record<OwnerAct, (name: string) => string>>;
   /** The keys that end a game, if games are played: the hot key of overlay/etc/retroarch.cfg. */
   readonly endGame: string;
   /** Pairing: above and below the six digits. */
@@ -47,6 +49,13 @@ export const english: ScreenTexts = {
   },
   openPage: "Open on your phone",
   noNetwork: "No network yet. Cards work without it.",
+  acts: {
+    backup: (name) => `${name} has made a backup.`,
+    restore: (name) => `${name} restores a backup.`,
+    "device.update": (name) => `${name} installs an update.`,
+    "device.restart": (name) => `${name} restarts this device.`,
+    "device.shutdown": (name) => `${name} switches this device off.`,
+  },
   endGame: "Select + Start on the controller ends a game",
   typeDigits: "or type",
   atAddress: "at",

@@ -15,7 +15,7 @@ import {
 import { stageRestore } from "../backup/stage-restore.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Config } from "../config/shape.ts";
-import { backupFileBytesMax } from "../core/console-limits.ts";
+import { backupFileBytesMax, backupPartBytesMax } from "../core/console-limits.ts";
 import { failed, ifThere, messageOf, publicError, ServiceError } from "../core/errors.ts";
 import { faultLine } from "../core/faults.ts";
 import type { Log } from "../core/log.ts";
@@ -53,8 +53,13 @@ export function createBackupService({ places, settings, store, log, restart }: B
         throw error instanceof ServiceError ? error : failed(messageOf(error), error);
       }
     });
-  const stage = (passphrase: string | undefined) =>
-    stageRestore(paths.given, places, { passphrase, present: settings.current() });
+  const stage = (passphrase: string | undefined, isRemote: boolean) =>
+    stageRestore(paths.given, places, { passphrase, present: settings.current(), isRemote });
+  const preview = async (isRemote: boolean) => {
+    const content = await stage(undefined, isRemote);
+    await rm(paths.staged, { recursive: true, force: true });
+    return { ...content, now: await presentCounts(places, settings.current()) };
+  };
 
   return {
     make: (passphrase, before) =>
@@ -71,28 +76,50 @@ export function createBackupService({ places, settings, store, log, restart }: B
       }),
     take: () =>
       task(async () => {
-        if (!existsSync(paths.made))
-          throw new ServiceError("not-found", "no backup is ready: call the method backup first");
+        if (!existsSync(paths.made)) throw noneMade();
         const file = await open(paths.made);
         await rm(paths.made);
         return { bytes: (await file.stat()).size, stream: streamOf(file) };
       }),
-    give: (body) =>
+    read: (offset) =>
+      task(async () => {
+        if (!existsSync(paths.made)) throw noneMade();
+        await using file = await open(paths.made);
+        const { size: bytes } = await file.stat();
+        const { bytesRead, buffer } = await file.read(new Uint8Array(backupPartBytesMax), {
+          position: offset,
+        });
+        if (offset + bytesRead >= bytes) await rm(paths.made);
+        return { bytes, data: buffer.subarray(0, bytesRead) };
+      }),
+    give: (body, isRemote) =>
       task(async () => {
         await mkdir(paths.folder, { recursive: true, mode: 0o700 });
         await receive(body, paths.given);
-        const content = await stage(undefined);
-        await rm(paths.staged, { recursive: true, force: true });
-        return { ...content, now: await presentCounts(places, settings.current()) };
+        return await preview(isRemote);
       }),
-    restore: (sha256, passphrase) =>
+    send: (offset, part) =>
+      task(async () => {
+        await mkdir(paths.folder, { recursive: true, mode: 0o700 });
+        if (offset + part.length > backupFileBytesMax) throw tooLong();
+        await using file = await open(paths.given, offset === 0 ? "w" : "r+", 0o600);
+        const { size } = await file.stat();
+        if (size !== offset)
+          throw new ServiceError(
+            "conflict",
+            `the next part of the backup begins at ${size}, not at ${offset}`,
+          );
+        await file.write(part, 0, part.length, offset);
+      }),
+    preview: (isRemote) => task(() => preview(isRemote)),
+    restore: (sha256, passphrase, isRemote) =>
       task(async () => {
         if (!existsSync(paths.given) || (await checkBackupFile(paths.given)).sha256 !== sha256)
           throw new ServiceError(
             "not-found",
-            "this backup was not sent, or another one after it: send it by PUT /backup first",
+            "this backup was not sent, or another one after it: send it by PUT /backup or backup.send first",
           );
-        const content = await stage(passphrase);
+        const content = await stage(passphrase, isRemote);
         const { kept } = await keepBackup("restore", places, passphrase);
         await decideRestore(places);
         isDecided = true;
@@ -114,6 +141,9 @@ async function presentCounts(places: BackupPlaces, { launchers }: Config) {
   return { ...rows, mappingFiles, launchers: launchers.length };
 }
 
+const noneMade = () => new ServiceError("not-found", "no backup is ready: call the method backup first");
+const tooLong = () => publicError("invalid-params", `a backup has at most ${backupFileBytesMax} bytes`);
+
 /** Reads the open file in chunks, and closes it at the end. */
 function streamOf(file: Awaited<ReturnType<typeof open>>): ReadableStream<Uint8Array> {
   return new ReadableStream({
@@ -133,8 +163,7 @@ async function receive(body: ReadableStream<Uint8Array>, path: string): Promise<
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (bytes > backupFileBytesMax)
-      throw publicError("invalid-params", `a backup has at most ${backupFileBytesMax} bytes`);
+    if (bytes > backupFileBytesMax) throw tooLong();
     await file.write(chunk);
   }
 }

@@ -2,12 +2,13 @@
 import type { ClientEntry, ClientService } from "../api/services.ts";
 import type { Audit, PairedBy } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
-import { assert, failed, messageOf, ServiceError } from "../core/errors.ts";
+import { assert, failed, messageOf, publicError, ServiceError } from "../core/errors.ts";
 import { toHex } from "../core/hex.ts";
-import { clientNameCharsMax, pairingLinkMs } from "../core/limits.ts";
+import { clientNameCharsMax, pairingLinkMs, revocationUndoMs } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { Role } from "../core/rights.ts";
 import { SecureFailure } from "../secure/failure.ts";
+import type { StoredClient } from "../store/client-table.ts";
 import type { Store } from "../store/open.ts";
 
 const secretBytes = 32;
@@ -29,6 +30,8 @@ interface ClientParts {
 export function createClientRegistry({ store, clock, log, audit, onRevoked, onRole }: ClientParts) {
   const { clients, v1Clients } = store;
   let timer: Disposable | undefined;
+  /** Clients that were removed, and end to be restorable when their timer runs out. */
+  const removed = new Map<string, { readonly client: StoredClient; readonly forgetting: Disposable }>();
   const list = (): readonly ClientEntry[] => [
     ...clients.list(),
     // The two sides agreed on the key of a client of version 1, so the API need not show it.
@@ -67,9 +70,18 @@ export function createClientRegistry({ store, clock, log, audit, onRevoked, onRo
   };
   const remove = (id: string) => {
     const name = list().find((client) => client.id === id)?.name ?? "";
+    const client = clients.get(id);
     if (!clients.remove(id) && !v1Clients.remove(id)) throw noClient();
+    if (client !== undefined && client.expires === undefined) {
+      const forgetting = clock.after(revocationUndoMs, () => removed.delete(id));
+      removed.set(id, { client, forgetting });
+    }
     onRevoked(id);
     audit.note({ event: "revoked", client: id, name });
+  };
+  const refuseTaken = (name: string, id?: string) => {
+    const holder = list().find((client) => client.id !== id && isSameName(client.name, name));
+    if (holder !== undefined) throw nameInUse(holder.name);
   };
 
   expire();
@@ -81,11 +93,7 @@ export function createClientRegistry({ store, clock, log, audit, onRevoked, onRo
       const holder = list().find((client) => isSameName(client.name, wanted));
       // A second link for the same phone replaces the unused first one.
       if (holder?.expires !== undefined && isLink) remove(holder.id);
-      else if (holder !== undefined)
-        throw new ServiceError(
-          "conflict",
-          `there is a client with the name ${holder.name} already: choose another name, or revoke that client first (tapdeck pair --revoke)`,
-        );
+      else refuseTaken(wanted);
       const made = keep(wanted, role, "secret", isLink);
       expire();
       return made;
@@ -93,16 +101,44 @@ export function createClientRegistry({ store, clock, log, audit, onRevoked, onRo
     /** Adds a client that has chosen its name; a name in use gets a number. */
     addPaired: (name: string, role: Role) => keep(freeName(name, list()), role, "code"),
     remove,
-    setRole(id: string, role: Role) {
+    update(id: string, changes: Parameters<ClientService["update"]>[1]) {
       const client = list().find((one) => one.id === id);
       if (client === undefined) throw noClient();
-      if (client.role === role) return;
+      const { role = client.role } = changes;
+      const name = changes.name?.trim() ?? client.name;
+      if (client.role === role && client.name === name) return;
       if (clients.get(id) === undefined)
-        throw failed("an app that was paired by a PIN is always a member: revoke it instead");
-      clients.setRole(id, role);
+        throw failed(
+          "an app that was paired by a PIN keeps its name, and is always a member: revoke it instead",
+        );
+      refuseTaken(name, id);
+      clients.update(id, name, role);
+      if (client.role === role) return;
       onRole(id, role);
-      audit.note({ event: "role-changed", client: id, name: client.name, role });
+      audit.note({ event: "role-changed", client: id, name, role });
     },
+    restore(id: string) {
+      const found = removed.get(id);
+      if (found === undefined)
+        throw new ServiceError("not-found", "this client was not revoked, or too long ago: pair it again");
+      const { client, forgetting } = found;
+      clients.add({ ...client, name: freeName(client.name, list()) }, Date.parse(client.added));
+      forgetting[Symbol.dispose]();
+      removed.delete(id);
+      onRole(id, client.role);
+      audit.note({ event: "paired", client: id, name: client.name, by: "undo" });
+    },
+    isRestorable: (id: string) => removed.has(id),
+    refuseLastOwner(id: string) {
+      const owners = list().filter(isOwner);
+      if (owners.length === 1 && owners[0]?.id === id)
+        throw publicError(
+          "forbidden",
+          "this is the last owner: only the device itself can change or revoke it",
+        );
+    },
+    /** Whether a client is an owner; a link that nobody has used is no client yet. */
+    hasOwner: () => list().some(isOwner),
     /**
      * Has one client `staff` with this secret, a member; without a secret, none. For the start, before any session: a client that
      * was revoked since the last start is there again.
@@ -120,8 +156,18 @@ export function createClientRegistry({ store, clock, log, audit, onRevoked, onRo
         log.error("clients", "the client of staff_key was not changed", { error: messageOf(error) });
       }
     },
-    [Symbol.dispose]: () => timer?.[Symbol.dispose](),
+    [Symbol.dispose]() {
+      timer?.[Symbol.dispose]();
+      for (const { forgetting } of removed.values()) forgetting[Symbol.dispose]();
+    },
   };
+}
+
+const isOwner = ({ role, expires }: ClientEntry) => role === "owner" && expires === undefined;
+
+function nameInUse(name: string): ServiceError {
+  const sentence = `there is a client with the name ${name} already: choose another name, or revoke that client first (tapdeck pair --revoke)`;
+  return new ServiceError("conflict", sentence);
 }
 
 const noClient = () => new ServiceError("not-found", "there is no client with this id");

@@ -6,6 +6,7 @@ import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { type Grant, grantOfRole, type Role } from "../core/rights.ts";
+import { isOwnerAct, type ShownAct } from "../screen/picture.ts";
 import { bearerToken } from "../secure/bearer-token.ts";
 import type { Store } from "../store/open.ts";
 import { createAuditLog } from "../system/audit-log.ts";
@@ -20,6 +21,8 @@ interface ClientAccessParts {
   readonly dataFolder: string;
   /** The current value of `api.allow_v1_clients`. */
   readonly isV1Allowed: () => boolean;
+  /** TAPDECK_FIRST_OWNER, which the image sets unless `tapdeck.conf` has `first_owner=no`. */
+  readonly isFirstOwner: boolean;
   /** The fingerprint of the TLS certificate. */
   readonly fingerprint: () => string | undefined;
 }
@@ -33,10 +36,18 @@ export function createClientAccess(parts: ClientAccessParts) {
     ...auditLog,
     note(entry) {
       auditLog.note(entry);
-      if (entry.event === "paired" && entry.by !== "secret")
+      if (entry.event === "paired" && (entry.by === "code" || entry.by === "pin"))
         bus.emit("clients.paired", { clientId: entry.client, clientName: entry.name });
     },
+    changed(from, change) {
+      const name = from.client === undefined ? undefined : store.clients.get(from.client)?.name;
+      auditLog.changed({ ...from, name }, change);
+      if (isOwnerAct(change.method))
+        for (const listener of actListeners)
+          listener({ act: change.method, name: name ?? from.client ?? from.address });
+    },
   };
+  const actListeners: ((act: ShownAct) => void)[] = [];
   const changeListeners: ((id: string) => void)[] = [];
   // Clients changed in this run. Their launches may outlive their connections, and get their new grant by this.
   const changed = new Map<string, Grant>();
@@ -58,12 +69,16 @@ export function createClientAccess(parts: ClientAccessParts) {
     ...acceptHellos(v1),
     clients,
     audit,
+    /** The role of a phone that pairs by the code of the device's own screen: on an image, the first one is its owner. */
+    roleByScreen: (): Role => (parts.isFirstOwner && !clients.hasOwner() ? "owner" : "member"),
     pairByPin: createPairByPin(v1),
     grantOf,
     onProved,
     bearer: createBearerCheck(parts, onProved, grantOf),
     /** Calls the listener with the id of each client that is deleted or gets another role, to end all that it has under way. */
     onChanged: (listener: (id: string) => void) => void changeListeners.push(listener),
+    /** Calls the listener when an owner over the network has administered the device. */
+    onOwnerAct: (listener: (act: ShownAct) => void) => void actListeners.push(listener),
     /** Writes the entries that the audit log has not written yet. */
     async close() {
       clients[Symbol.dispose]();

@@ -2,7 +2,8 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { qrText } from "../cli/pair-command.ts";
-import type { ShownPairing } from "../screen/picture.ts";
+import type { ShownAct, ShownPairing } from "../screen/picture.ts";
+import { english } from "../screen/texts.ts";
 import { tapdeckVersion } from "../system/own-program.ts";
 import type { ShownReader } from "./screen-facts.ts";
 
@@ -12,13 +13,15 @@ export interface Shown {
   readonly addresses: readonly string[];
   readonly port: number;
   readonly readers: readonly ShownReader[];
+  /** The act of an owner over the network a moment ago. */
+  readonly act?: ShownAct | undefined;
 }
 
 const addressesShownMax = 2;
 const readersShownMax = 4;
 
 /** The whole screen: cleared, and at most 20 lines of 70 columns, which the smallest television shows. */
-export function screenText({ name, addresses, port, readers }: Shown): string {
+export function screenText({ name, addresses, port, readers, act }: Shown): string {
   const places = addresses.slice(0, addressesShownMax).map((address) => `http://${address}:${port}`);
   const shown = readers.filter(({ connected }) => connected).slice(0, readersShownMax);
   const lines = [
@@ -30,6 +33,7 @@ export function screenText({ name, addresses, port, readers }: Shown): string {
     ...(shown.length > 0
       ? shown.map(({ info, path }) => row("Reader", `${info}, ${path}: put a card on it`))
       : [row("Reader", "none found yet: plug one in")]),
+    ...(act === undefined ? [] : [row("Owner", english.acts[act.act](act.name))]),
     "",
   ];
   return whole(lines);

@@ -16,7 +16,7 @@ import {
 } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { codeLink } from "../core/pairing-link.ts";
-import type { Role } from "../core/rights.ts";
+import { allows, type Role } from "../core/rights.ts";
 import { shareName } from "../secure/cpace.ts";
 import { SecureFailure } from "../secure/failure.ts";
 import {
@@ -43,7 +43,8 @@ interface CodePairingParts {
 interface Opening {
   readonly code: string;
   readonly generator: Uint8Array;
-  readonly role: Role;
+  /** The role of the phone, asked when it has proved the code. */
+  readonly role: () => Role;
   readonly expires: string;
   triesLeft: number;
   /** Wrong codes before this opening. */
@@ -106,7 +107,7 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
         // Only people to whom the owner showed the code know it, so this opening's wrong codes were typing errors. Earlier ones
         // stay: a neighbour who guesses gains at most two free guesses for each phone that the owner pairs.
         guesses.forgive(which.wrongBefore);
-        const { id, secret, name: kept } = addClient(name, which.role);
+        const { id, secret, name: kept } = addClient(name, which.role());
         const grant = device.grant({ id, secret });
         log.info("pairing", "a client was paired by its code", { client: id, address });
         end(which, { reason: "paired", client: { id, name: kept } });
@@ -124,7 +125,8 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
   };
   return {
     /** Makes a new code, and cancels an open one. Rejects with `busy` while wrong codes delay the next one. */
-    async open(role: Role): Promise<PairingOpening> {
+    async open(asked: Role | (() => Role)): Promise<PairingOpening> {
+      const role = typeof asked === "function" ? asked : () => asked;
       const code = await newPairingCode();
       refuseWhileDelayed();
       cancel();
@@ -221,12 +223,16 @@ export function pairingService(pairing: Pairing, { listen, port, fingerprint }: 
         ...(open === undefined ? {} : { open }),
       };
     },
-    async open(role, host) {
+    async open(role, host, grant) {
       if (host === undefined && (await reachableHosts(listen())).length === 0)
         throw failed(
           "the service is not reached from the network: see api.listen in the settings, or name its address (tapdeck pair --code --host)",
         );
-      return await pairing.open(role);
+      return await pairing.open(() => {
+        // An owner who was revoked meanwhile lets nobody in any more.
+        if (!allows(grant(), "own")) throw notOpen();
+        return role;
+      });
     },
     wait: pairing.wait,
     cancel: pairing.cancel,
@@ -260,15 +266,17 @@ interface PairOnScreenParts {
   readonly screen: Pick<Screen, "isThere" | "showPairing">;
   /** Names and addresses by which others reach the device, the best first, and its port. */
   readonly place: () => Promise<{ readonly hosts: readonly string[]; readonly port: number }>;
+  /** The role of a phone that knows the code of the screen. */
+  readonly role: () => Role;
 }
 
 /** Opens pairing and shows its code and link on the screen until it has ended. Rejects with `failed` without a screen or network. */
-export async function pairOnScreen({ pairing, screen, place }: PairOnScreenParts): Promise<void> {
+export async function pairOnScreen({ pairing, screen, place, role }: PairOnScreenParts): Promise<void> {
   if (!screen.isThere) throw failed("there is no screen to show a code on: tapdeck pair does it elsewhere");
   const { hosts, port } = await place();
   const [host] = hosts;
   if (host === undefined) throw failed("the device is in no network yet, so no phone finds it");
-  const { code } = await pairing.open("member");
+  const { code } = await pairing.open(role);
   const base = `http://${host}:${port}`;
   const shown = screen.showPairing({ link: codeLink(base, code), base, code });
   // A later opening cancels this one, and may be on the screen already.

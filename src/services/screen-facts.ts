@@ -8,6 +8,7 @@ import {
   noticeOf,
   playlistOf,
   type ScreenFacts,
+  type ShownAct,
   type ShownPairing,
   startingOf,
   stickGone,
@@ -19,6 +20,8 @@ const gameLauncherId = "retroarch";
 const noticeMs = 8000;
 // Long enough to find the phone, and to choose.
 const choiceMs = 120_000;
+// Long enough for somebody in the room to see it.
+const actMs = 60_000;
 
 /** The part of a reader's state that is shown. */
 export type ShownReader = Pick<Reader, "path" | "info" | "connected">;
@@ -43,6 +46,8 @@ export function followFacts(
   let pairing: ShownPairing | undefined;
   let notice: Notice | undefined;
   let ending: Disposable | undefined;
+  let act: ShownAct | undefined;
+  let actEnding: Disposable | undefined;
 
   const note = (now: Notice | undefined, ms = noticeMs, next?: Notice) => {
     ending?.[Symbol.dispose]();
@@ -80,6 +85,17 @@ export function followFacts(
       pairing: pairing === undefined ? undefined : { kind: "pairing", ...pairing },
       notice,
     }),
+    act: () => act,
+    /** Shows what an owner over the network did, for a minute. */
+    showAct(now: ShownAct) {
+      actEnding?.[Symbol.dispose]();
+      act = now;
+      actEnding = clock.after(actMs, () => {
+        act = undefined;
+        changed();
+      });
+      changed();
+    },
     pairing: () => pairing,
     setPairing(now: ShownPairing | undefined) {
       pairing = now;
@@ -97,6 +113,7 @@ export function followFacts(
     },
     [Symbol.dispose]() {
       ending?.[Symbol.dispose]();
+      actEnding?.[Symbol.dispose]();
       for (const one of listening) one[Symbol.dispose]();
     },
   };

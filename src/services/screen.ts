@@ -16,7 +16,7 @@ import {
   writePacked,
 } from "../screen/frame-buffer.ts";
 import { createPainter, type Painter } from "../screen/painter.ts";
-import { type Picture, pictureOf, type ShownPairing, startingOf } from "../screen/picture.ts";
+import { type Picture, pictureOf, type ShownAct, type ShownPairing, startingOf } from "../screen/picture.ts";
 import { saveScreenshot } from "../screen/screenshot.ts";
 import { type ScreenPlace, screenSvg } from "../screen/status-template.ts";
 import { english } from "../screen/texts.ts";
@@ -56,11 +56,18 @@ export interface Screen {
   readonly isThere: boolean;
   /** Replaces every other picture until the result is disposed, or until another pairing is shown. */
   showPairing(pairing: ShownPairing): Disposable;
+  /** Names what an owner over the network did, for a minute. */
+  showAct(act: ShownAct): void;
   /** Restores the console's text. */
   close(): Promise<void>;
 }
 
-const noScreen: Screen = { isThere: false, showPairing: () => new DisposableStack(), async close() {} };
+const noScreen: Screen = {
+  isThere: false,
+  showPairing: () => new DisposableStack(),
+  showAct() {},
+  async close() {},
+};
 
 /** Keeps the screen up to date until closed. A screen that cannot be written is logged once, and not tried again. */
 export function followScreen(options: ScreenOptions): Screen {
@@ -77,7 +84,7 @@ export function followScreen(options: ScreenOptions): Screen {
 
   const showOnce = async () => {
     isGraphical = await drawn.show(facts);
-    if (!isGraphical && !isClosed) await writeText(facts.pairing());
+    if (!isGraphical && !isClosed) await writeText(facts);
   };
   const showAll = async () => {
     do {
@@ -125,6 +132,7 @@ export function followScreen(options: ScreenOptions): Screen {
         },
       };
     },
+    showAct: facts.showAct,
     async close() {
       isClosed = true;
       timer?.[Symbol.dispose]();
@@ -141,14 +149,15 @@ export function followScreen(options: ScreenOptions): Screen {
 /** Writes the text of the terminal, if it changed. */
 function createTerminal(path: string, { port, readers }: ScreenOptions) {
   let last = "";
-  return async (pairing: ShownPairing | undefined) => {
+  return async (facts: Pick<ReturnType<typeof followFacts>, "pairing" | "act">) => {
+    const pairing = facts.pairing();
     const [name = ""] = ownNames();
     const addresses = ownAddresses().filter(
       (address) => reachOf(address) === "private" && !address.includes(":"),
     );
     const text =
       pairing === undefined
-        ? screenText({ name, addresses, port, readers: readers() })
+        ? screenText({ name, addresses, port, readers: readers(), act: facts.act() })
         : pairingText(pairing);
     if (text === last) return;
     await writeTerminal(path, text);
@@ -229,13 +238,14 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       const faults = options.faults?.() ?? [];
       // The picture of a start has no address, so a changed address does not draw over the player.
       const isStart = picture.kind === "starting";
-      const key = isStart ? keyOf(picture, frame) : keyOf([picture, base, faults], frame);
+      const act = facts.act();
+      const key = isStart ? keyOf(picture, frame) : keyOf([picture, base, faults, act], frame);
       if (key === last) return true;
       const start = packed.get(key);
       // Without a process only a packed picture is possible, and a player keeps the display that it has.
       if (isStart && start === undefined && (picture.name === "" || (await isTaken()))) return true;
       last = key;
-      if (start === undefined) return draw(picture, { base, faults, hasGames }, frame);
+      if (start === undefined) return draw(picture, { base, faults, hasGames, act }, frame);
       // The next check detects a frame buffer that is gone.
       await writePacked(start, frame).catch(() => {});
       return true;

@@ -46,7 +46,7 @@ const sql = {
   count: (table: BackupTable) => `SELECT count(*) AS count FROM ${table}`,
   columns: "SELECT name FROM pragma_table_info($table)",
   mappings: `SELECT enabled, label, type, "match", pattern, override FROM mappings ORDER BY id`,
-  roles: "SELECT count(*) AS count FROM clients WHERE role NOT IN ('member', 'player')",
+  roles: "SELECT count(*) AS count FROM clients WHERE role NOT IN ('member', 'player', 'owner')",
 } as const;
 
 /** Reads the rows of a database, also while a service uses it. Each table is of the same moment until disposed. */

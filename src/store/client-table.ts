@@ -37,7 +37,7 @@ const sql = {
   add: `INSERT INTO clients (id, name, secret, address, role, added_ms, expires_ms)
         VALUES ($id, $name, $secret, $address, $role, $addedMs, $expiresMs)`,
   remove: "DELETE FROM clients WHERE id = $id",
-  setRole: "UPDATE clients SET role = $role WHERE id = $id",
+  update: "UPDATE clients SET name = $name, role = $role WHERE id = $id",
   // A time to expire far in the future was set before the clock was set back, so it counts as past.
   expired: "SELECT id, name FROM clients WHERE expires_ms <= $nowMs OR expires_ms > $nowMs + $aheadMsMax",
   nextExpiry: "SELECT min(expires_ms) AS ms FROM clients",
@@ -64,7 +64,7 @@ export function createClientTable(
   const count = database.query<{ clients: number }, { nowMs: number }>(sql.count);
   const add = database.query(sql.add);
   const remove = database.query(sql.remove);
-  const setRole = database.query(sql.setRole);
+  const update = database.query(sql.update);
   const expired = database.query<{ id: string; name: string }, { nowMs: number; aheadMsMax: number }>(
     sql.expired,
   );
@@ -112,7 +112,7 @@ export function createClientTable(
       return durable(() => remove.run({ id })).changes > 0;
     },
     /** On the disk when it returns. */
-    setRole: (id: string, role: Role) => void durable(() => setRole.run({ id, role })),
+    update: (id: string, name: string, role: Role) => void durable(() => update.run({ id, name, role })),
     /** Deletes expired ones, on the disk when it returns, and returns them. */
     expire() {
       const gone = ask(() => expired.all({ nowMs: clock.now(), aheadMsMax: 2 * pairingLinkMs }));

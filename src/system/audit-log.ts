@@ -115,8 +115,9 @@ export function createAuditLog({ folder, clock, log }: AuditLogOptions) {
   };
 }
 
-function whoOf({ address, client }: From): { readonly address: string; readonly client?: string } {
-  return client === undefined ? { address } : { address, client };
+function whoOf({ address, client, name }: From): Pick<AuditEntry, "address" | "client" | "name"> {
+  if (client === undefined) return { address };
+  return name === undefined ? { address, client } : { address, client, name };
 }
 
 function entryOf(line: string): readonly AuditEntry[] {

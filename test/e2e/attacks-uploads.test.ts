@@ -76,7 +76,7 @@ attackTest(
     const sent = (system: string, path: string, text = script) => send(by, [system, path], text);
     // By name: scripts, what no launcher takes, and all that a launcher would run.
     expect(await sent("PC", "e.sh")).toContain(
-      'start: .sh files are programs: only a caller with the right "own"',
+      "start: .sh files are programs: only a caller on the device itself",
     );
     expect(await sent("Linux", "e.desktop", "[Desktop Entry]\n")).toContain(
       "start: .desktop files are programs",

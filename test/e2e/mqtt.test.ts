@@ -151,7 +151,7 @@ brokerTest(
     await place.config(byPassword("hall").replace('"mqtt-password"', '"absent"'));
     await faultLike(service, /^mqtt\.password_file: cannot read .*absent: .*no such file/);
     await place.config(byPassword("hall", 'role = "king"\n'));
-    await faultLike(service, /^mqtt\.role must be one of member and player, not "king"$/);
+    await faultLike(service, /^mqtt\.role must be one of member, player, owner, not "king"$/);
     await place.config(`${noReaders}[mqtt]\nurl = "mqtt://127.0.0.1:1"\n`);
     await faultLike(service, /^no broker answers at 127\.0\.0\.1 port 1: check mqtt\.url/);
     const startedMs = performance.now();

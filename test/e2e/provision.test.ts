@@ -57,6 +57,7 @@ opensslTest("a hundred rows become a hundred cards, each with a certificate of i
         "mqtt_url=mqtts://broker.example:8883",
         'wifi_name=My "net", 5',
         "wifi_password=pass;word $HOME",
+        "first_owner=no",
         "ca_file=ca.pem",
         "certificate_file=client.pem",
         "key_file=client.key\n",

@@ -60,7 +60,11 @@ for (const anonymous of ["none", "look", "play", "change"] as const) {
       };
       const callers = await makeCallers(scene, crew, made);
       const wrong: string[] = [];
-      for (const caller of callers) wrong.push(...(await wronglyAnswered(caller)));
+      for (const caller of callers) {
+        wrong.push(...(await wronglyAnswered(caller)));
+        // Calls of a batch run side by side, so its opening may come after its cancellation, and the next caller would wait for it.
+        await scene.device.service.client.call("pairing.cancel");
+      }
       expect(wrong).toEqual([]);
       await causeAll(scene);
       expect(await wronglyHeard(callers)).toEqual([]);
@@ -83,8 +87,9 @@ async function wronglyAnswered(caller: MatrixCaller): Promise<readonly string[]>
   const answers = await callPatiently(caller);
   return names.flatMap((name, index) => {
     const right = methodRows[name]?.right ?? "own";
+    const isShut = caller.isOwnerAfar && methodRows[name]?.isLocal === true;
     const granted =
-      caller.grant !== "cleartext" && includes(caller.grant, right) ? "allowed" : `needs ${right}`;
+      caller.grant !== "cleartext" && includes(caller.grant, right) && !isShut ? "allowed" : `needs ${right}`;
     const want = caller.grant === "cleartext" ? "encryption required" : granted;
     const got = cellOf(answers[index] ?? { closed: 0 });
     return want === got ? [] : [`${caller.name}, ${name}: ${want}, but was ${got}`];

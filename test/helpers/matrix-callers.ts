@@ -9,6 +9,8 @@ export interface MatrixCaller {
   readonly name: string;
   /** `cleartext`: every request is answered by `encryption-required`. */
   readonly grant: Grant | "cleartext";
+  /** A paired owner, who comes over the network. */
+  readonly isOwnerAfar: boolean;
   callAll(calls: readonly Call[]): Promise<readonly Answer[]>;
   /** Names of the notifications that it received. */
   heard(): readonly string[];
@@ -38,7 +40,14 @@ export async function makeCallers(
   const ofOther = anonymous === "none" ? "none" : "look";
   const member = await scene.client("member");
   const player = await scene.client("player");
+  // Each has its own quota of writes.
+  const owners = [
+    await scene.client("owner"),
+    await scene.client("owner"),
+    await scene.client("owner"),
+  ] as const;
   const asMember = { headers: await scene.bearer(member) };
+  const asOwner = { headers: await scene.bearer(owners[2]) };
   const asPlayer = { headers: await scene.bearer(player) };
   const makers: readonly (() => Promise<MatrixCaller>)[] = [
     () => byLine("device, its socket", "own", owner, { url: `ws://localhost/${path}`, ...socket }),
@@ -51,6 +60,9 @@ export async function makeCallers(
     () => byLine("another user, over TLS", ofOther, otherUser, { url: `wss://127.0.0.1:${tlsPort}/${path}` }),
     () => byLine("another user, the device's own address", ofOther, otherUser, { url: urls.ws }),
     () => byPost("another user, POST", ofOther, otherUser, { url: `http://${loopback}/${path}` }),
+    () => byLine("owner, sealed ws", "own", neighbour, { url: urls.ws, client: owners[0] }),
+    () => byLine("owner, sealed wss", "own", neighbour, { url: urls.wss, client: owners[1] }),
+    () => byPost("owner, bearer", "own", neighbour, { url: urls.tls, ...asOwner }),
     () => byLine("member, sealed ws", "change", neighbour, { url: urls.ws, client: member }),
     () => byLine("member, sealed wss", "change", neighbour, { url: urls.wss, client: member }),
     () => byPost("member, bearer", "change", neighbour, { url: urls.tls, ...asMember }),
@@ -72,7 +84,14 @@ async function byLine(name: string, grant: Grant, peer: Peer, what: Visited): Pr
   const line = await opened(peer.open(what));
   // A sealed connection counts once the client has proved its secret.
   if (what.client !== undefined) await line.call("version");
-  return { name, grant, callAll: line.callAll, heard: line.heard, fence: line.fence };
+  return {
+    name,
+    grant,
+    isOwnerAfar: grant === "own" && what.client !== undefined,
+    callAll: line.callAll,
+    heard: line.heard,
+    fence: line.fence,
+  };
 }
 
 /** Calls by POST, all in one batch, and listens to the event stream beside it. */
@@ -89,6 +108,7 @@ async function byPost(
   return {
     name,
     grant,
+    isOwnerAfar: grant === "own" && what.headers !== undefined,
     callAll: (calls) => peer.post(what, calls),
     heard: () => (isLine(stream) ? stream.heard() : []),
     fence: async () => {},
@@ -101,6 +121,7 @@ async function inCleartext(neighbour: Peer): Promise<MatrixCaller> {
   return {
     name: "cleartext, ws",
     grant: "cleartext",
+    isOwnerAfar: false,
     async callAll(calls) {
       const answers: Answer[] = [];
       for (const { method, params } of calls) {
@@ -121,5 +142,5 @@ async function byVersion1({ device }: Scene, made: AsyncDisposableStack): Promis
     await openCurrentApp(device, await pairApp(device, "old phone")),
   );
   await call("version");
-  return { name: "version 1", grant: "change", callAll, heard, fence };
+  return { name: "version 1", grant: "change", isOwnerAfar: false, callAll, heard, fence };
 }

@@ -13,14 +13,17 @@ export function includes(grant: Grant, required: Grant): boolean {
 
 interface MethodRow {
   readonly right: Exclude<Grant, "none">;
+  /** Refused over the network whatever the rights, because it works with secrets. */
+  readonly isLocal?: true;
   readonly params?: unknown;
 }
 
-const [look, play, change, own] = [
+const [look, play, change, own, local] = [
   { right: "look" },
   { right: "play" },
   { right: "change" },
   { right: "own" },
+  { right: "own", isLocal: true },
 ] as const satisfies readonly MethodRow[];
 
 const script = { text: "**delay:1" };
@@ -98,11 +101,15 @@ export const methodRows: Readonly<Record<string, MethodRow>> = {
   "device.shutdown": own,
   "update.check": change,
   "device.update": { ...own, params: { url: "http://127.0.0.1:9/" } },
-  clients: own,
+  clients: local,
   "clients.current": look,
-  "clients.new": { ...own, params: { name: "of the matrix" } },
-  "clients.update": { ...own, params: { id: "nobody", role: "player" } },
-  "clients.delete": { ...own, params: { id: "nobody" } },
+  "clients.new": { ...local, params: { name: "of the matrix" } },
+  "clients.update": { ...local, params: { id: "nobody", role: "player" } },
+  "clients.delete": { ...local, params: { id: "nobody" } },
+  phones: own,
+  "phones.update": { ...own, params: { id: "nobody", role: "player" } },
+  "phones.delete": { ...own, params: { id: "nobody" } },
+  "phones.restore": { ...own, params: { id: "nobody" } },
   "clients.pair.start": own,
   "clients.pair.cancel": own,
   pairing: own,
@@ -111,6 +118,8 @@ export const methodRows: Readonly<Record<string, MethodRow>> = {
   "pairing.cancel": own,
   audit: { ...own, params: { limit: 1 } },
   backup: own,
+  "backup.read": { ...own, params: { offset: 0 } },
+  "backup.send": { ...own, params: { offset: 0, data: "" } },
   restore: { ...own, params: { sha256: "0".repeat(64) } },
   // The longest answer.
   "rpc.discover": look,

@@ -188,6 +188,7 @@ test("the tapdeck.conf of the image sets nothing, and each line of it is good on
     "cards_key",
     "cards_url",
     "certificate_file",
+    "first_owner",
     "hawkbit_url",
     "host_name",
     "key_file",
@@ -256,6 +257,16 @@ test("a mistake in the rights of strangers counts as none, and is reported", asy
     expect(await readConf(`anonymous = ${value} \r\n`)).toEqual({ said: "", values: { anonymous: value } });
 });
 
+test("a mistake in the line of the first owner counts as no, and is reported", async () => {
+  for (const value of ["maybe", "No", ""])
+    expect(await readConf(`first_owner=${value}\n`)).toEqual({
+      said: "line 1: first_owner takes yes or no; it is no now",
+      values: { first_owner: "no" },
+    });
+  expect((await readConf("first_owner\n")).values).toEqual({ first_owner: "no" });
+  expect(await readConf("first_owner = yes\n")).toEqual({ said: "", values: { first_owner: "yes" } });
+});
+
 /** Runs `work` over a root folder of the image's users, its scripts, and BusyBox. */
 async function inRoot<Value>(work: (folder: string) => Promise<Value>): Promise<Value> {
   return inFolder(async (folder) => {
@@ -309,6 +320,9 @@ test.skipIf(process.getuid?.() !== 0)(
     expect(closed).toContain("600 root:root /run/tapdeck-machine/requests\npipe=asked\n");
     expect(await startedWith("#anonymous=none\nhost_name=deck\n")).not.toContain("TAPDECK_ANONYMOUS");
     expect(await startedWith("anonymous=noone\n")).toMatch(/^TAPDECK_ANONYMOUS=none$/m);
+    expect(await startedWith("host_name=deck\n")).toMatch(/^TAPDECK_FIRST_OWNER=yes$/m);
+    for (const line of ["first_owner=no\n", "first_owner=maybe\n"])
+      expect(await startedWith(line)).toMatch(/^TAPDECK_FIRST_OWNER=no$/m);
   },
 );
 
@@ -469,7 +483,7 @@ for (const [line, said] of [
     "line 2: an SSH key begins with ssh-ed25519 AAAA, ssh-rsa AAAA or ecdsa-sha2-nistp256 AAAA",
   ],
   ["site=North hall", "line 2: a site has letters, digits and . _ - only, at most 63"],
-  ["metrics=on", "line 2: metrics takes yes or no"],
+  ["metrics=on", "line 2: metrics takes yes or no; it is no now"],
   ["mqtt_url=broker.example", noBroker],
   ["mqtt_url=mqtts://", noBroker],
   ["mqtt_url=mqtt://a b", `line 2: mqtt_url ${urlCharacters}`],

@@ -120,6 +120,7 @@ export const settingsMethods = [
       ...v.partial(v.object(playTimeLimits)).entries,
       enabled: v.optional(v.never("its name here is limitsEnabled")),
     }),
+    changes: (limits) => Object.keys(limits).join(" "),
     errors: ["failed"],
     run: (services, { enabled: _, ...limits }) => services.settings.update(limits),
   }),

@@ -1,6 +1,7 @@
 /**
  * The files that a caller may send or move: those that a launcher of the system accepts, with their pictures, subtitles and the
- * parts of discs, and never a program. A caller with the right `own` may send anything.
+ * parts of discs, and never a program. A caller on the device may send anything; an owner over the network
+ * may not, because programs that start are the device's own matter.
  */
 import type { MethodCaller } from "../../api/connection.ts";
 import type { LauncherConfig } from "../../config/launcher-settings.ts";
@@ -27,30 +28,30 @@ const anonymousSender = "?"; // No id of a client has this sign.
 /** Throws `forbidden` if the caller may not send a file of this name to the system. */
 export function refuseName(
   { system: name, path }: SentFile,
-  { grant }: MethodCaller,
+  { access }: MethodCaller,
   launchers: readonly LauncherConfig[],
 ): void {
   const system = systemByName(name);
   // The place of the upload refuses an unknown system.
-  if (system === undefined || allows(grant(), "own")) return;
+  if (system === undefined || access === "device") return;
   const extension = extensionOf(path);
-  if (isProgramExtension(extension)) throw onlyOwners(`${extension} files are programs`);
+  if (isProgramExtension(extension)) throw onlyHere(`${extension} files are programs`);
   const runner = runnerOf(extension, system.id, launchers);
   if (runner !== undefined)
-    throw onlyOwners(`the launcher ${runner.id} runs the ${extension || "other"} files that it is given`);
+    throw onlyHere(`the launcher ${runner.id} runs the ${extension || "other"} files that it is given`);
   if (!isAccepted(extension, system.id, launchers))
-    throw onlyOwners(`no launcher plays ${extension || "files without extension"} in ${system.name}`);
+    throw onlyHere(`no launcher plays ${extension || "files without extension"} in ${system.name}`);
 }
 
 /** Throws `forbidden` if the caller may not send a file that begins with these bytes. */
-export function refuseContent(start: Uint8Array, path: string, { grant }: MethodCaller): void {
-  if (allows(grant(), "own")) return;
+export function refuseContent(start: Uint8Array, path: string, { access }: MethodCaller): void {
+  if (access === "device") return;
   const kind = programKind(start, extensionOf(path));
-  if (kind !== undefined) throw onlyOwners(`this file is ${kind}`);
+  if (kind !== undefined) throw onlyHere(`this file is ${kind}`);
 }
 
-function onlyOwners(why: string): ServiceError {
-  return publicError("forbidden", `${why}: only a caller with the right "own" may send it`);
+function onlyHere(why: string): ServiceError {
+  return publicError("forbidden", `${why}: only a caller on the device itself may send it`);
 }
 
 // Tracks and images of discs, subtitles, and texts of songs. The table of systems has the sheets of discs, not their tracks.

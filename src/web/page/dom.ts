@@ -95,11 +95,11 @@ export function byId(id: string): HTMLElement {
 const noteMs = 6000;
 
 /** Shows a sentence at the foot of the page for some seconds, with a button if there is an action. */
-export function note(text: string, action?: HTMLButtonElement): void {
+export function note(text: string, action?: HTMLButtonElement, ms = noteMs): void {
   const shown = el("p", {}, text, action);
   action?.addEventListener("click", () => shown.remove());
   byId("notes").append(shown);
-  setTimeout(() => shown.remove(), noteMs);
+  setTimeout(() => shown.remove(), ms);
 }
 
 /** A click handler that shows the error if `run` rejects. */

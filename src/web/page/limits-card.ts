@@ -21,7 +21,7 @@ export function limitsCard({ client, rights }: Shared): PageCard {
     await refresh();
   };
   const form = rights.includes("own") ? limitsForm(update) : undefined;
-  const rest = form === undefined ? el("p", { class: "more" }, texts.onlyOnDevice) : form.element;
+  const rest = form === undefined ? el("p", { class: "more" }, texts.ownerChangesLimits) : form.element;
   const card = section(texts.limits, ...day.parts, ...session.parts, loudest, clock, rest);
   const refresh = async () => {
     const state = await client.call("playtime");

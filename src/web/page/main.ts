@@ -1,5 +1,5 @@
 /** The page: connects, shows the cards that its rights allow, and updates them by notifications. */
-import type { Client, Notification } from "../../client/client.ts";
+import type { Client, Identity, Notification } from "../../client/client.ts";
 import { moveFocusByArrows } from "./arrow-keys.ts";
 import { assignCard } from "./assign-card.ts";
 import { backupCard } from "./backup-card.ts";
@@ -12,7 +12,15 @@ import { mappingsCard } from "./mappings-card.ts";
 import { languageChoice, loadLanguage } from "./page-language.ts";
 import { createPictures } from "./page-pictures.ts";
 import { searchCard } from "./page-search.ts";
-import { type Entry, enter, forget, kept, takeCodeFromAddress, takeFromAddress } from "./page-session.ts";
+import {
+  type Entry,
+  enter,
+  forget,
+  keep,
+  kept,
+  takeCodeFromAddress,
+  takeFromAddress,
+} from "./page-session.ts";
 import { indexCard, readersCard, tapsCard } from "./page-status.ts";
 import { reasonOf, say } from "./page-texts.ts";
 import { phonesCard } from "./phones.ts";
@@ -72,6 +80,7 @@ const screens: readonly PageScreen[] = [
 ];
 
 const againMs = 3000;
+const undoneMs = 12_000; // An owner can take a revocation back for ten seconds.
 let current: { readonly client: Client; readonly end: () => void } | undefined;
 /** Counts the starts; only the latest one may change the page. */
 let starts = 0;
@@ -104,13 +113,15 @@ async function start(): Promise<void> {
   const mine = starts;
   state("", say.connecting);
   try {
-    const entry = await enter(kept());
+    const identity = kept();
+    const entry = await enter(identity);
     if (mine !== starts) return entry.kind === "in" ? entry.client.close() : undefined;
     switch (entry.kind) {
       case "in":
         return await show(entry);
       case "unknown":
         forget();
+        setTimeout(() => mine === starts && identity !== undefined && comeBack(identity), undoneMs);
         return ask(say.revoked);
       case "unpaired":
         return ask(say.pairFirst);
@@ -120,6 +131,16 @@ async function start(): Promise<void> {
     state("off", say.noAnswer);
     setTimeout(() => mine === starts && restart(), againMs);
   }
+}
+
+/** Continues as before if the owner has taken the revocation back. */
+async function comeBack(identity: Identity): Promise<void> {
+  const entry = await enter(identity).catch(() => undefined);
+  if (entry?.kind !== "in") return;
+  entry.client.close();
+  if (!entry.isPaired) return;
+  keep(identity);
+  restart();
 }
 
 function ask(why: string): void {

@@ -1,4 +1,7 @@
-/** The card of phones, on the device itself: pairs them by a QR code or a short code, changes their roles, and revokes them. */
+/**
+ * The card of phones: pairs them by a short code, changes their names and roles, and revokes them. The device itself also pairs them
+ * by a QR code, whose link holds a secret.
+ */
 import { pairingLink } from "../../core/pairing-link.ts";
 import { type Role, roles } from "../../core/rights.ts";
 import { button, el, listCard, named, note, openDialog, telling } from "./dom.ts";
@@ -6,7 +9,7 @@ import { clockOf, sinceText } from "./local-forms.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 
-export function phonesCard({ client }: Shared): PageCard {
+export function phonesCard({ client, isPaired }: Shared): PageCard {
   const name = el("input", {
     placeholder: say.whose,
     "aria-label": say.whose,
@@ -17,12 +20,13 @@ export function phonesCard({ client }: Shared): PageCard {
     { "aria-label": say.whatMay },
     el("option", { value: "member" }, say.member),
     el("option", { value: "player" }, say.player),
+    el("option", { value: "owner" }, say.owner),
   );
-  const chosenRole = () => (role.value === "player" ? "player" : "member");
+  const chosenRole = () => roles.find((one) => one === role.value) ?? "member";
   const byLink = button(say.pairPhone, () => pairByLink(), { class: "main" });
-  const byCode = button(say.shortCode, () => pairByCode());
-  const bar = el("div", { class: "bar" }, byLink, byCode);
-  const { card, show } = listCard(say.phones, say.noPhones, name, role, bar);
+  const byCode = button(say.shortCode, () => pairByCode(), isPaired ? { class: "main" } : {});
+  const bar = el("div", { class: "bar" }, isPaired ? undefined : byLink, byCode);
+  const { card, show } = listCard(say.phones, say.noPhones, isPaired ? undefined : name, role, bar);
 
   const roleOf = (id: string, label: string, role: Role) => {
     const options = roles.map((one) => el("option", { value: one }, say.roles[one]));
@@ -30,30 +34,62 @@ export function phonesCard({ client }: Shared): PageCard {
     select.value = role;
     const change = async () => {
       const chosen = roles.find((one) => one === select.value) ?? role;
-      await client.call("clients.update", { id, role: chosen }).finally(refresh);
+      await client.call("phones.update", { id, role: chosen }).finally(refresh);
       note(`${label}: ${say.roles[chosen]}`);
     };
     select.addEventListener("change", telling(change));
     return select;
   };
-  const refresh = async () => {
-    const { clients } = await client.call("clients");
-    const rows = clients.map(({ id, name, secret, role, added, lastUsed, address }) => {
-      const label = name || say.phoneOf(id.slice(0, 8));
-      const used = lastUsed === undefined ? say.notUsed : say.lastUsed(sinceText(lastUsed), address);
-      const revoke = async () => {
-        await client.call("clients.delete", { id });
-        note(say.revokedOf(label));
+  const rename = async (id: string, label: string) => {
+    const field = el("input", { "aria-label": say.newName, maxlength: "255", value: label });
+    const save = button(
+      say.cards.save,
+      async () => {
+        await client.call("phones.update", { id, name: field.value });
+        dialog.close();
         await refresh();
-      };
-      // An app of the older kind, which has no secret here, is always a member.
-      const facts = [secret === "" ? say.roles[role] : "", say.paired(sinceText(added)), used];
+      },
+      { class: "main wide" },
+    );
+    const dialog = openDialog(say.renameOf(label), say.cancel, el("p", {}, field), save);
+    field.select();
+  };
+  const revoke = async (id: string, label: string) => {
+    const sure = button(
+      say.revoke,
+      async () => {
+        const { undoMs } = await client.call("phones.delete", { id });
+        dialog.close();
+        const undo = button(say.cards.undo, async () => {
+          await client.call("phones.restore", { id });
+          await refresh();
+        });
+        if (undoMs > 0) note(say.revokedOf(label), undo, undoMs);
+        else note(say.revokedOf(label));
+        await refresh();
+      },
+      { class: "main wide" },
+    );
+    const dialog = openDialog(say.revokeOf(label), say.cancel, el("p", {}, say.revokeSure(label)), sure);
+  };
+  const refresh = async () => {
+    const { phones } = await client.call("phones");
+    const rows = phones.map(({ id, name, role, added, lastUsed, isYou, byPin = false }) => {
+      const label = name || say.phoneOf(id.slice(0, 8));
+      const facts = [
+        isYou === true ? say.thisPhone : "",
+        byPin ? say.roles[role] : "",
+        say.paired(sinceText(added)),
+        lastUsed === undefined ? say.notUsed : say.lastUsed(sinceText(lastUsed)),
+      ];
+      const renaming = button(say.rename, () => rename(id, label), { "aria-label": say.renameOf(label) });
       return el(
         "li",
-        {},
+        { class: "wrap" },
         el("div", { class: "what" }, ...named(label, facts.filter(Boolean).join(" · "))),
-        secret === "" ? undefined : roleOf(id, label, role),
-        button(say.revoke, revoke, { "aria-label": say.revokeOf(label) }),
+        byPin ? undefined : roleOf(id, label, role),
+        byPin ? undefined : renaming,
+        button(say.revoke, () => revoke(id, label), { "aria-label": say.revokeOf(label) }),
       );
     });
     show(rows);
@@ -97,5 +133,5 @@ export function phonesCard({ client }: Shared): PageCard {
     if (reason === "tries") note(say.threeWrong);
     await refresh();
   };
-  return { card, refresh };
+  return { card, refresh, hears: ["clients.paired"] };
 }

@@ -48,7 +48,7 @@ export function settingsCard({ client, rights }: Shared): PageCard {
         ? el("span", {}, value.join(", "))
         : controlOf(one, title, value, (now) => save(one, now));
     if (isLocked) control.toggleAttribute("disabled", true);
-    const locked = isLocked ? el("span", { class: "more" }, say.device.onlyHere) : undefined;
+    const locked = isLocked ? el("span", { class: "more" }, say.device.ownerChanges) : undefined;
     return el(
       "li",
       { class: `wrap ${one.kind}` },

@@ -29,6 +29,14 @@ test("each method requires the right that the table states, and none is missing 
   expect(Object.fromEntries(stated)).toEqual(Object.fromEntries(table));
 });
 
+test("the methods with secrets are for the device itself, and only those", () => {
+  const all: readonly Method[] = methods;
+  const stated = all.flatMap(({ name, isLocal = false }) => (isLocal ? [name] : []));
+  const table = Object.entries(methodRows).flatMap(([name, { isLocal = false }]) => (isLocal ? [name] : []));
+  expect(stated).toEqual(table);
+  expect(stated).toEqual(["clients", "clients.new", "clients.update", "clients.delete"]);
+});
+
 test("each notification requires the right that the table states, and none is missing from it", () => {
   const stated = Object.entries(notifications).map(([name, { right }]) => [name, right]);
   expect(Object.fromEntries(stated)).toEqual(notificationRights);

@@ -58,8 +58,11 @@ test("pair takes a name, or one of its flags", () => {
     expect(() => pairFlags(...words), words.join(" ")).toThrow("use it as: tapdeck pair");
 });
 
-test("a role is one of two, and is not taken where it could not be kept", () => {
-  expect(() => pairFlags("--role", "owner")).toThrow('--role must be member or player, not "owner"');
+test("a role is one of three, and is not taken where it could not be kept", () => {
+  expect(() => pairFlags("--role", "king")).toThrow(
+    '--role must be one of member, player, owner, not "king"',
+  );
+  expect(pairFlags("--role", "owner").role).toBe("owner");
   for (const way of [["--pin"], ["--list"], ["--revoke", "x"]])
     expect(() => pairFlags(...way, "--role", "player"), way[0]).toThrow("--role belongs to a new phone");
   expect(() => pairFlags("--change", "x")).toThrow("name the new role: tapdeck pair --change ID --role");

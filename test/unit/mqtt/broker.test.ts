@@ -68,7 +68,7 @@ test.each<[Partial<MqttSettings>, RegExp]>([
   [{ url: "mqtt://broker.lan/x" }, /^mqtt\.url must be .* without a path/],
   [{ url: "mqtt://broker.lan?x" }, /^mqtt\.url must be .* without a path/],
   [{ url: "mqtt://deck:secret@broker.lan" }, /^mqtt\.url must not hold a name and password: use mqtt\.user/],
-  [{ role: "own" }, /^mqtt\.role must be one of member and player, not "own"$/],
+  [{ role: "own" }, /^mqtt\.role must be one of member, player, owner, not "own"$/],
   [{ id: "a/b" }, /^mqtt\.id must be at most 64 letters/],
   [{ id: "a".repeat(65) }, /^mqtt\.id must be/],
   [{ base: "" }, /^mqtt\.base must be a topic/],

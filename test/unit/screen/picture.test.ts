@@ -87,6 +87,20 @@ test("faults of the machine are shown below, with a network and without, and sta
     }
 });
 
+test("the act of an owner stands below, before the faults of the machine, with any name of a phone", async () => {
+  const faults = [faultOf("data-lost", {})];
+  for (const name of ["Mum's phone", "W".repeat(255), "<b>&"])
+    for (const act of ["backup", "restore", "device.update", "device.restart", "device.shutdown"] as const)
+      for (const size of sizes) {
+        const svg = screenSvg(pictures.ready, { base, faults, act: { act, name } }, size, english);
+        if (name === "<b>&") expect(svg).toContain("&lt;b&gt;&amp;");
+        if (name.startsWith("Mum")) expect(svg).toContain(escapeXml(english.acts[act](name)));
+        expect(svg).not.toContain("data partition");
+        const pixels = await render(svg, size);
+        for (const edge of edgesOf(size)) expect(colorsIn(pixels, edge, size.width).size).toBe(1);
+      }
+}, 60_000);
+
 test("how a controller ends a game stands below what starts, and below the ready screen where games are played", () => {
   const svgOf = (picture: Picture, hasGames: boolean) =>
     screenSvg(picture, { base, hasGames }, sizes[0], english);

@@ -2,8 +2,9 @@
 import { afterEach, expect, test } from "bun:test";
 import type { AuditNote } from "../../../src/core/audit.ts";
 import { ServiceError } from "../../../src/core/errors.ts";
-import { clientNameCharsMax, pairingLinkMs } from "../../../src/core/limits.ts";
+import { clientNameCharsMax, pairingLinkMs, revocationUndoMs } from "../../../src/core/limits.ts";
 import { silentLog } from "../../../src/core/log.ts";
+import type { Role } from "../../../src/core/rights.ts";
 import { createClientRegistry, freeName, seenIn } from "../../../src/services/client-registry.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { createStores } from "../../helpers/stores.ts";
@@ -28,7 +29,7 @@ function world(folder = newFolder(), clock = createManualClock()) {
     onRevoked: (id) => cut.push(id),
     onRole: (id, role) => cut.push(`${id} ${role}`),
   });
-  const add = (name: string, more: { role?: "member" | "player"; isLink?: boolean } = {}) =>
+  const add = (name: string, more: { role?: Role; isLink?: boolean } = {}) =>
     clients.add({ name, role: "member", isLink: false, ...more });
   return { store, clock, clients, add, cut, audited, use: seenIn(store), folder };
 }
@@ -147,13 +148,66 @@ test("a number behind a long name keeps within the limit, and halves no characte
 test("a client gets another role, which is stored, counts at once and is audited; an equal one changes nothing", () => {
   const { clients, add, cut, audited, store } = world();
   const { id } = add("Anna");
-  clients.setRole(id, "member");
+  clients.update(id, { role: "member" });
   expect(cut).toEqual([]);
-  clients.setRole(id, "player");
+  clients.update(id, { role: "player" });
   expect(store.clients.get(id)).toMatchObject({ role: "player", name: "Anna" });
   expect(cut).toEqual([`${id} player`]);
   expect(audited).toEqual(["paired Anna", "role-changed Anna"]);
-  expect(refusalOf(() => clients.setRole("none", "player")).code).toBe("not-found");
+  expect(refusalOf(() => clients.update("none", { role: "player" })).code).toBe("not-found");
+});
+
+test("a client gets another name, which ends no session, and no name twice", () => {
+  const { clients, add, cut, audited } = world();
+  const { id } = add("Anna");
+  add("Ben");
+  clients.update(id, { name: " Anna's phone " });
+  expect(clients.list()[0]?.name).toBe("Anna's phone");
+  expect(refusalOf(() => clients.update(id, { name: "ben" })).code).toBe("conflict");
+  clients.update(id, { name: "ANNA'S PHONE" });
+  expect(clients.list().map(({ name }) => name)).toEqual(["ANNA'S PHONE", "Ben"]);
+  expect(cut).toEqual([]);
+  expect(audited).toEqual(["paired Anna", "paired Ben"]);
+});
+
+test("a revoked client comes back with its secret for ten seconds, even if its name is taken meanwhile", () => {
+  const { clients, add, clock, cut, store } = world();
+  const anna = add("Anna", { role: "player" });
+  clients.remove(anna.id);
+  expect(clients.isRestorable(anna.id)).toBe(true);
+  add("Anna");
+  clock.advance(revocationUndoMs - 1);
+  clients.restore(anna.id);
+  expect(store.clients.get(anna.id)).toMatchObject({
+    ...{ name: "Anna 2", role: "player", secret: anna.secret, added: anna.added },
+  });
+  expect(cut).toEqual([anna.id, `${anna.id} player`]);
+  expect(refusalOf(() => clients.restore(anna.id)).code).toBe("not-found");
+  clients.remove(anna.id);
+  clock.advance(revocationUndoMs);
+  expect(refusalOf(() => clients.restore(anna.id)).code).toBe("not-found");
+});
+
+test("an unused pairing link that is revoked does not come back", () => {
+  const { clients, add } = world();
+  const link = add("Anna", { isLink: true });
+  clients.remove(link.id);
+  expect(refusalOf(() => clients.restore(link.id)).code).toBe("not-found");
+});
+
+test("the last owner is refused to callers from afar, and an unused link is no owner", () => {
+  const { clients, add } = world();
+  expect(clients.hasOwner()).toBe(false);
+  add("Link", { role: "owner", isLink: true });
+  expect(clients.hasOwner()).toBe(false);
+  const first = add("Anna", { role: "owner" });
+  expect(clients.hasOwner()).toBe(true);
+  expect(refusalOf(() => clients.refuseLastOwner(first.id)).code).toBe("forbidden");
+  const second = add("Ben", { role: "owner" });
+  clients.refuseLastOwner(first.id);
+  clients.update(second.id, { role: "member" });
+  expect(refusalOf(() => clients.refuseLastOwner(first.id)).message).toContain("the last owner");
+  clients.refuseLastOwner(second.id);
 });
 
 test("the key of the staff is one client, which follows tapdeck.conf at each start", () => {

@@ -19,6 +19,7 @@ import { mediaTrial } from "../../helpers/media.ts";
 import { createStores } from "../../helpers/stores.ts";
 
 const callerWith = (grant: Grant, signal = new AbortController().signal) => ({
+  access: "remote" as const,
   grant: () => grant,
   gone: () => signal,
   from: { address: "10.77.0.2" },

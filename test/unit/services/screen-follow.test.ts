@@ -109,6 +109,19 @@ test("a card that is empty says so for a while, and then the screen is ready aga
   await shows("Tap a card");
 });
 
+test("the act of an owner over the network is shown for a minute", async () => {
+  const { screen, clock, shows, words } = await makeScreen();
+  await shows("Tap a card");
+  screen.showAct({ act: "device.update", name: "Mum" });
+  clock.advance(200);
+  await shows("Mum installs an update.");
+  clock.advance(59_000);
+  expect(words()).toContain("Mum installs");
+  clock.advance(1000);
+  clock.advance(200);
+  await eventually(() => expect(words()).not.toContain("Mum installs"));
+});
+
 test("a start is shown without a process, and by its name when it proves slow; after it the screen is drawn again", async () => {
   const { bus, clock, shows, written, jobs } = await makeScreen();
   await shows("Tap a card");

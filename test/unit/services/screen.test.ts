@@ -15,6 +15,7 @@ import { eventually } from "../../helpers/processes.ts";
 
 const reader = { path: "/dev/ttyUSB0", info: "PN532 v1.6", connected: true };
 const added = { id: "", readerId: "one", driver: "x", capabilities: [], ...reader };
+const role = () => "member" as const;
 const place = async () => ({ hosts: ["deck.local"], port: 7497 });
 const refusal = () => undefined;
 const noScreen = { isThere: false, showPairing: () => new DisposableStack() };
@@ -37,6 +38,17 @@ test("without a network and a reader it says what to do", () => {
   });
   expect(lines(text)).toContain("  Address   none yet; a tap needs none");
   expect(lines(text)).toContain("  Reader    none found yet: plug one in");
+});
+
+test("the act of an owner has a line of its own", () => {
+  const shown = {
+    name: "deck",
+    addresses: [],
+    port: 7497,
+    readers: [],
+    act: { act: "restore", name: "Mum\x1b[2J" },
+  } as const;
+  expect(lines(screenText(shown))).toContain("  Owner     Mum?[2J restores a backup.");
 });
 
 test("names cannot steer the terminal, and nothing is longer than a small screen", () => {
@@ -95,7 +107,7 @@ test("a card that asks shows it until somebody came in, and then the screen is a
     guesses: { read: () => undefined, save() {} },
   });
   await eventually(() => expect(seen).toContain("plug one in"));
-  await pairOnScreen({ pairing, screen, place });
+  await pairOnScreen({ pairing, screen, place, role });
   await eventually(() =>
     expect(seen).toMatch(/ {2}Point a phone at it, or type \d{3} \d{3} at http:\/\/deck\.local:7497/),
   );
@@ -103,9 +115,11 @@ test("a card that asks shows it until somebody came in, and then the screen is a
   seen = "";
   pairing.cancel();
   await eventually(() => expect(seen).toContain("plug one in"));
-  await expect(pairOnScreen({ pairing, screen: noScreen, place })).rejects.toThrow("there is no screen");
+  await expect(pairOnScreen({ pairing, screen: noScreen, place, role })).rejects.toThrow(
+    "there is no screen",
+  );
   const alone = async () => ({ hosts: [], port: 7497 });
-  await expect(pairOnScreen({ pairing, screen, place: alone })).rejects.toThrow("in no network yet");
+  await expect(pairOnScreen({ pairing, screen, place: alone, role })).rejects.toThrow("in no network yet");
   expect(pairing.current()).toBeUndefined();
   await screen.close();
   pty.close();
@@ -127,9 +141,9 @@ test("a card that pairs is tapped twice, and the end of the first opening hides 
     },
     guesses: { read: () => undefined, save() {} },
   });
-  await pairOnScreen({ pairing, screen, place });
+  await pairOnScreen({ pairing, screen, place, role });
   const [first] = shown;
-  await pairOnScreen({ pairing, screen, place });
+  await pairOnScreen({ pairing, screen, place, role });
   await new Promise(setImmediate);
   expect(shown).toEqual([expect.not.stringMatching(first ?? "")]);
   pairing.cancel();

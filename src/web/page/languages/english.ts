@@ -129,18 +129,24 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
   noPhones: "No phone is paired yet.",
   whose: "Whose phone is it?",
   whatMay: "What may it do?",
-  roles: { member: "Member", player: "Player" },
+  roles: { member: "Member", player: "Player", owner: "Owner" },
   roleOf: (name: string) => `Role of ${name}`,
   member: "Member: plays, cards and settings",
   player: "Player: plays only",
+  owner: "Owner: everything, phones and backups too",
   pairPhone: "Pair a phone",
   shortCode: "Show a short code",
   phoneOf: (id: string) => `Phone ${id}`,
   notUsed: "not used yet",
-  lastUsed: (ago: string, address: string) => `last used ${ago} at ${address}`,
+  lastUsed: (ago: string) => `last used ${ago}`,
+  thisPhone: "this phone",
+  rename: "Rename",
+  renameOf: (name: string) => `Rename ${name}`,
+  newName: "New name",
   paired: (ago: string) => `paired ${ago}`,
   revoke: "Revoke",
   revokeOf: (name: string) => `Revoke ${name}`,
+  revokeSure: (name: string) => `Revoke ${name}? It can then no longer connect.`,
   revokedOf: (name: string) => `${name} can no longer connect.`,
   noNetwork: "No network that a phone could be on: see api.listen in the settings.",
   scanLink:
@@ -270,7 +276,7 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
     newSession: "Minutes of pause until a new session",
     warnings: "Warn this many minutes before the end",
     loudestInput: "Highest volume in percent",
-    onlyOnDevice: "Limits can be changed on the device itself.",
+    ownerChangesLimits: "An owner can change the limits.",
     timeLeft: (minutes: number) =>
       minutes === 0
         ? "The play time is used up."
@@ -340,7 +346,7 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
 
     settings: "Settings",
     saved: "Saved.",
-    onlyHere: "Can be changed on the device itself only.",
+    ownerChanges: "An owner can change this.",
     inFile: "Settings in the file only",
     inFileHow:
       "These open the device to others or name programs. Edit them in the settings file: tapdeck config shows it.",

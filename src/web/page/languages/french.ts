@@ -112,18 +112,24 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
   noPhones: "Aucun téléphone n’est encore associé.",
   whose: "À qui est ce téléphone ?",
   whatMay: "Que peut-il faire ?",
-  roles: { member: "Membre", player: "Joueur" },
+  roles: { member: "Membre", player: "Joueur", owner: "Propriétaire" },
   roleOf: (name) => `Rôle de ${name}`,
   member: "Membre : médias, cartes et réglages",
   player: "Joueur : médias seulement",
+  owner: "Propriétaire : tout, y compris téléphones et sauvegardes",
   pairPhone: "Associer un téléphone",
   shortCode: "Afficher un code court",
   phoneOf: (id) => `Téléphone ${id}`,
   notUsed: "pas encore utilisé",
-  lastUsed: (ago, address) => `dernière utilisation ${ago} depuis ${address}`,
+  lastUsed: (ago) => `dernière utilisation ${ago}`,
+  thisPhone: "ce téléphone",
+  rename: "Renommer",
+  renameOf: (name) => `Renommer ${name}`,
+  newName: "Nouveau nom",
   paired: (ago) => `associé ${ago}`,
   revoke: "Révoquer",
   revokeOf: (name) => `Révoquer ${name}`,
+  revokeSure: (name) => `Révoquer ${name} ? Il ne pourra plus se connecter.`,
   revokedOf: (name) => `${name} ne peut plus se connecter.`,
   noNetwork: "Aucun réseau où un téléphone pourrait se trouver : voir api.listen dans les réglages.",
   scanLink:
@@ -248,7 +254,7 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
     newSession: "Minutes de pause avant une nouvelle session",
     warnings: "Avertir tant de minutes avant la fin",
     loudestInput: "Volume le plus haut, en pour cent",
-    onlyOnDevice: "Les limites se modifient sur l’appareil lui-même.",
+    ownerChangesLimits: "Un propriétaire peut modifier les limites.",
     timeLeft: (minutes) =>
       minutes === 0
         ? "Le temps de jeu est épuisé."
@@ -319,7 +325,7 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
 
     settings: "Réglages",
     saved: "Enregistré.",
-    onlyHere: "Modifiable uniquement sur l’appareil lui-même.",
+    ownerChanges: "Un propriétaire peut modifier ce réglage.",
     inFile: "Réglages du fichier uniquement",
     inFileHow:
       "Ils ouvrent l’appareil à d’autres ou nomment des programmes. Modifiez-les dans le fichier de réglages : « tapdeck config » le montre.",

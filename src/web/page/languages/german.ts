@@ -108,18 +108,24 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
   noPhones: "Es ist noch kein Handy gekoppelt.",
   whose: "Wessen Handy ist es?",
   whatMay: "Was darf es?",
-  roles: { member: "Mitglied", player: "Spieler" },
+  roles: { member: "Mitglied", player: "Spieler", owner: "Besitzer" },
   roleOf: (name) => `Rolle von ${name}`,
   member: "Mitglied: Medien, Karten und Einstellungen",
   player: "Spieler: nur Medien",
+  owner: "Besitzer: alles, auch Handys und Sicherungen",
   pairPhone: "Handy koppeln",
   shortCode: "Kurzen Code zeigen",
   phoneOf: (id) => `Handy ${id}`,
   notUsed: "noch nicht benutzt",
-  lastUsed: (ago, address) => `zuletzt benutzt ${ago} von ${address}`,
+  lastUsed: (ago) => `zuletzt benutzt ${ago}`,
+  thisPhone: "dieses Handy",
+  rename: "Umbenennen",
+  renameOf: (name) => `${name} umbenennen`,
+  newName: "Neuer Name",
   paired: (ago) => `gekoppelt ${ago}`,
   revoke: "Entfernen",
   revokeOf: (name) => `${name} entfernen`,
+  revokeSure: (name) => `${name} entfernen? Danach ist keine Verbindung mehr möglich.`,
   revokedOf: (name) => `${name} kann sich nicht mehr verbinden.`,
   noNetwork: "Es gibt kein Netz, in dem ein Handy sein könnte: siehe api.listen in den Einstellungen.",
   scanLink:
@@ -243,7 +249,7 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
     newSession: "Minuten Pause bis zu einer neuen Sitzung",
     warnings: "So viele Minuten vor dem Ende warnen",
     loudestInput: "Höchste Lautstärke in Prozent",
-    onlyOnDevice: "Grenzen lassen sich am Gerät selbst ändern.",
+    ownerChangesLimits: "Ein Besitzer kann die Grenzen ändern.",
     timeLeft: (minutes) =>
       minutes === 0
         ? "Die Spielzeit ist aufgebraucht."
@@ -315,7 +321,7 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
 
     settings: "Einstellungen",
     saved: "Gespeichert.",
-    onlyHere: "Lässt sich nur am Gerät selbst ändern.",
+    ownerChanges: "Ein Besitzer kann das ändern.",
     inFile: "Einstellungen nur in der Datei",
     inFileHow:
       "Diese öffnen das Gerät für andere oder nennen Programme. Ändern Sie sie in der Einstellungsdatei: „tapdeck config“ zeigt sie.",

@@ -110,18 +110,24 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
   noPhones: "Nenhum telefone está pareado ainda.",
   whose: "De quem é o telefone?",
   whatMay: "O que ele pode fazer?",
-  roles: { member: "Membro", player: "Jogador" },
+  roles: { member: "Membro", player: "Jogador", owner: "Proprietário" },
   roleOf: (name) => `Papel de ${name}`,
   member: "Membro: mídias, cartões e configurações",
   player: "Jogador: apenas mídias",
+  owner: "Proprietário: tudo, também telefones e backups",
   pairPhone: "Parear um telefone",
   shortCode: "Mostrar um código curto",
   phoneOf: (id) => `Telefone ${id}`,
   notUsed: "ainda não usado",
-  lastUsed: (ago, address) => `último uso ${ago} de ${address}`,
+  lastUsed: (ago) => `último uso ${ago}`,
+  thisPhone: "este telefone",
+  rename: "Renomear",
+  renameOf: (name) => `Renomear ${name}`,
+  newName: "Novo nome",
   paired: (ago) => `pareado ${ago}`,
   revoke: "Revogar",
   revokeOf: (name) => `Revogar ${name}`,
+  revokeSure: (name) => `Revogar ${name}? Ele não poderá mais se conectar.`,
   revokedOf: (name) => `${name} não pode mais se conectar.`,
   noNetwork: "Não há rede em que um telefone possa estar: veja api.listen nas configurações.",
   scanLink:
@@ -245,7 +251,7 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
     newSession: "Minutos de pausa até uma nova sessão",
     warnings: "Avisar tantos minutos antes do fim",
     loudestInput: "Volume máximo em porcentagem",
-    onlyOnDevice: "Os limites são alterados no próprio aparelho.",
+    ownerChangesLimits: "Um proprietário pode alterar os limites.",
     timeLeft: (minutes) =>
       minutes === 0
         ? "O tempo de jogo acabou."
@@ -315,7 +321,7 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
 
     settings: "Configurações",
     saved: "Salvo.",
-    onlyHere: "Só pode ser alterado no próprio aparelho.",
+    ownerChanges: "Um proprietário pode alterar isto.",
     inFile: "Configurações só no arquivo",
     inFileHow:
       "Elas abrem o aparelho a outros ou nomeiam programas. Altere-as no arquivo de configurações: “tapdeck config” o mostra.",

@@ -110,18 +110,24 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
   noPhones: "Todavía no hay ningún teléfono vinculado.",
   whose: "¿De quién es el teléfono?",
   whatMay: "¿Qué puede hacer?",
-  roles: { member: "Miembro", player: "Jugador" },
+  roles: { member: "Miembro", player: "Jugador", owner: "Propietario" },
   roleOf: (name) => `Papel de ${name}`,
   member: "Miembro: contenidos, tarjetas y ajustes",
   player: "Jugador: solo contenidos",
+  owner: "Propietario: todo, también teléfonos y copias",
   pairPhone: "Vincular un teléfono",
   shortCode: "Mostrar un código corto",
   phoneOf: (id) => `Teléfono ${id}`,
   notUsed: "sin usar todavía",
-  lastUsed: (ago, address) => `usado por última vez ${ago} desde ${address}`,
+  lastUsed: (ago) => `usado por última vez ${ago}`,
+  thisPhone: "este teléfono",
+  rename: "Cambiar nombre",
+  renameOf: (name) => `Cambiar el nombre de ${name}`,
+  newName: "Nombre nuevo",
   paired: (ago) => `vinculado ${ago}`,
   revoke: "Retirar acceso",
   revokeOf: (name) => `Retirar el acceso a ${name}`,
+  revokeSure: (name) => `¿Retirar el acceso a ${name}? Ya no podrá conectarse.`,
   revokedOf: (name) => `${name} ya no puede conectarse.`,
   noNetwork: "No hay ninguna red en la que pueda estar un teléfono: consulte api.listen en los ajustes.",
   scanLink:
@@ -246,7 +252,7 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
     newSession: "Minutos de pausa hasta una nueva sesión",
     warnings: "Avisar tantos minutos antes del final",
     loudestInput: "Volumen máximo en porcentaje",
-    onlyOnDevice: "Los límites se cambian en el propio dispositivo.",
+    ownerChangesLimits: "Un propietario puede cambiar los límites.",
     timeLeft: (minutes) =>
       minutes === 0
         ? "El tiempo de juego se ha agotado."
@@ -316,7 +322,7 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
 
     settings: "Ajustes",
     saved: "Guardado.",
-    onlyHere: "Solo se puede cambiar en el propio dispositivo.",
+    ownerChanges: "Un propietario puede cambiarlo.",
     inFile: "Ajustes solo en el archivo",
     inFileHow:
       "Abren el dispositivo a otros o nombran programas. Cámbielos en el archivo de ajustes: «tapdeck config» lo muestra.",

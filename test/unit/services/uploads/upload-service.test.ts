@@ -11,6 +11,7 @@ import { createUploadService } from "../../../../src/services/uploads/upload-ser
 import { createManualClock } from "../../../helpers/manual-clock.ts";
 
 const owner: MethodCaller = {
+  access: "device",
   from: { address: "127.0.0.1" },
   grant: () => "own",
   gone: () => new AbortController().signal,
@@ -64,7 +65,12 @@ test("a member is revoked while its upload is checked, and the file becomes medi
   made.defer(() => service.close());
   let grant: "change" | "none" = "change";
   const from = { address: "192.168.1.2", client: "anna" };
-  const member: MethodCaller = { from, grant: () => grant, gone: () => new AbortController().signal };
+  const member: MethodCaller = {
+    access: "remote",
+    from,
+    grant: () => grant,
+    gone: () => new AbortController().signal,
+  };
   const { id } = await service.start({ system: "SNES", path: "Game.sfc", size: 0, replace: false }, member);
   const finished = service.finish(id, new Bun.CryptoHasher("sha256").digest("hex"), member);
   grant = "none";

@@ -1,0 +1,134 @@
+/** The page of a paired owner, on a phone over the sealed connection: all that administers the device is done by clicks. */
+import { expect, test } from "bun:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { startChromium } from "../helpers/chromium.ts";
+import { port, startDevice } from "../helpers/device.ts";
+import { canMakeNetworks } from "../helpers/namespaces.ts";
+import { connected, faultsOf, look, openPage, region, unnamed } from "../helpers/page-visit.ts";
+import { eventually } from "../helpers/processes.ts";
+import { noReaders } from "../helpers/tapdeck.ts";
+
+const remoteTest = test.skipIf(!canMakeNetworks);
+
+async function owned() {
+  await using made = new AsyncDisposableStack();
+  const device = made.use(await startDevice(`${noReaders}connect = ["simulated:"]\n`));
+  const phone = made.use(await startChromium({}, device.network.onNeighbour));
+  const { page, faults } = await openOwner(device, phone);
+  const whole = made.move();
+  return { device, phone, page, faults, [Symbol.asyncDispose]: () => whole.disposeAsync() };
+}
+
+/** The page of a phone that pairs as an owner. */
+async function openOwner(
+  device: Awaited<ReturnType<typeof startDevice>>,
+  phone: Awaited<ReturnType<typeof startChromium>>,
+) {
+  const context = await phone.browser.newContext({ viewport: { width: 390, height: 844 }, locale: "en-US" });
+  const page = await context.newPage();
+  const faults = faultsOf(page);
+  const { out: link } = await device.run(
+    "pair",
+    "Mum",
+    "--role",
+    "owner",
+    "--host",
+    device.network.deviceAddress,
+  );
+  await page.goto(`${link}`);
+  await connected(page);
+  return { page, faults };
+}
+
+const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
+
+remoteTest(
+  "an owner's phone renames phones, gives them roles, and revokes them with an undo",
+  async () => {
+    await using made = await owned();
+    const { device, phone, page, faults } = made;
+    await using visit = await openPage(device, phone, "Ben");
+    await page.goto(`http://${device.network.deviceAddress}:${port}/#device`);
+    const card = region(page, "Phones");
+    await card.getByText("this phone").waitFor();
+    expect(await unnamed(page)).toEqual([]);
+    await look(page, "owner-device");
+    await press(page, "Rename Ben");
+    await page.getByLabel("New name").fill("Ben's tablet");
+    await press(page, "Save");
+    await card.getByLabel("Role of Ben's tablet").selectOption("player");
+    await eventually(async () =>
+      expect(await device.service.client.call("clients")).toMatchObject({
+        clients: [
+          { name: "Mum", role: "owner" },
+          { name: "Ben's tablet", role: "player" },
+        ],
+      }),
+    );
+    await visit.page.getByText("Paired as a player").waitFor({ state: "attached" });
+    await press(page, "Revoke Ben's tablet");
+    const dialog = page.getByRole("dialog");
+    await look(page, "owner-revoke");
+    await dialog.getByRole("button", { name: "Revoke", exact: true }).click();
+    await visit.page.getByText("no longer knows this phone").waitFor();
+    await press(page, "Undo");
+    await card.getByLabel("Role of Ben's tablet").waitFor();
+    // The phone comes back by itself.
+    await visit.page.getByText("Paired as a player").waitFor({ state: "attached" });
+    // Who would lock out everybody is told so.
+    await press(page, "Revoke Mum");
+    await dialog.getByRole("button", { name: "Revoke", exact: true }).click();
+    await page.getByText("this is the last owner").first().waitFor();
+    await press(page, "Cancel");
+    await press(page, "Show a short code");
+    await dialog.locator(".code").waitFor();
+    await press(page, "Cancel");
+    expect(faults).toEqual([]);
+  },
+  120_000,
+);
+
+remoteTest(
+  "an owner's phone makes a backup, restores it, and changes limits and settings of the device",
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), "tapdeck-page-owner-"));
+    await using made = await owned();
+    const { device, page, faults } = made;
+    await device.run("map", "04aabbccdd", "**delay:7");
+    await page.goto(`http://${device.network.deviceAddress}:${port}/#device`);
+    const card = region(page, "Backup");
+    const downloading = page.waitForEvent("download");
+    await press(page, "Download a backup");
+    const file = join(folder, "deck.tapdeck");
+    await (await downloading).saveAs(file);
+    const { mappings } = await device.service.client.call("mappings");
+    await device.service.client.call("mappings.delete", { id: mappings[0]?.id ?? 0 });
+    await card.locator("input[type=file]").setInputFiles(file);
+    const dialog = page.getByRole("dialog", { name: "Restore this backup" });
+    await dialog.getByText("1, in place of 0").first().waitFor();
+    await look(page, "owner-restore");
+    await dialog.getByRole("button", { name: "Restore this backup" }).click();
+    await page.getByText("The backup is restored.").waitFor();
+    await eventually(async () => {
+      const client = await device.connect(AbortSignal.timeout(5000));
+      const now = await client.call("mappings").finally(() => client.close());
+      expect(now.mappings).toMatchObject([{ pattern: "04aabbccdd" }]);
+    });
+    await connected(page);
+    await page.goto(`http://${device.network.deviceAddress}:${port}/#cards`);
+    const daily = page.getByLabel("Minutes per day");
+    await daily.fill("45");
+    await region(page, "Limits").getByRole("button", { name: "Save" }).click();
+    await eventually(async () => {
+      const client = await device.connect(AbortSignal.timeout(5000));
+      const { limits } = await client.call("playtime").finally(() => client.close());
+      expect(limits.dailyMinutes).toBe(45);
+    });
+    expect(faults.filter((fault) => !fault.includes("ERR_"))).toEqual([]);
+    await rm(folder, { recursive: true });
+  },
+  120_000,
+);
