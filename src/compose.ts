@@ -16,7 +16,7 @@ import { type Clock, systemClock as clock } from "./core/clock.ts";
 import { messageOf } from "./core/errors.ts";
 import { type ChangeableLog, createLog, type Log } from "./core/log.ts";
 import { createLogRing, type LogRing } from "./core/log-ring.ts";
-import type { LocalSockets, OpenInputDevice } from "./core/operating-system.ts";
+import type { LocalSockets, OpenFolderWatches, OpenInputDevice } from "./core/operating-system.ts";
 import { createLaunchQueue } from "./launch/launch-queue.ts";
 import { createAllowLaunch } from "./launch/rules/allow-patterns.ts";
 import { createPlayTime } from "./launch/rules/play-time.ts";
@@ -58,6 +58,7 @@ interface ServiceOptions {
   readonly places: ServicePlaces;
   readonly drivers: readonly Driver[];
   readonly openInput: OpenInputDevice;
+  readonly watchFolders: OpenFolderWatches;
   readonly localSockets: LocalSockets;
   /** Settings that replace those of the config file. */
   readonly overrides: Overrides;
@@ -311,7 +312,7 @@ interface Running extends Awaited<ReturnType<typeof createPlayback>> {
 
 /** Applies changes of the settings, and of clients and their roles, to the running parts. */
 function followSettings(
-  { settings, log, clock, store, stops }: Base,
+  { settings, log, clock, store, stops, watchFolders }: Base,
   { launchQueue, playTime, media, access, api, launching, readers }: Running,
 ): void {
   /** Ends all that a client has under way. */
@@ -321,7 +322,7 @@ function followSettings(
     launchQueue.revoke(id);
   };
   access.onChanged(expel);
-  stops.add("media folders", followFolders(media.main, settings, { clock, log }));
+  stops.add("media folders", followFolders(media.main, settings, { clock, log, open: watchFolders }));
   stops.add("USB sticks", followSticks({ media, settings, launchQueue, clock }));
   settings.onChange((now, before) => {
     log.configure(now.log);

@@ -6,7 +6,14 @@
 // This import comes first, because it may restart the program.
 import "./system/clean-start.ts";
 import { dirname } from "node:path";
-import { drivers, forbidCoreDumps, localSockets, openUinput, setConsole } from "../drivers/index.ts";
+import {
+  drivers,
+  forbidCoreDumps,
+  localSockets,
+  openInotify,
+  openUinput,
+  setConsole,
+} from "../drivers/index.ts";
 import { parseArguments } from "./cli/arguments.ts";
 import { runCommand } from "./cli/cli.ts";
 import { startService } from "./compose.ts";
@@ -14,7 +21,7 @@ import { overridesOf } from "./config/overrides.ts";
 import { readConfig } from "./config/read-config.ts";
 import { asOwnerOf } from "./core/as-owner.ts";
 import { exitCodes, messageOf, StartError } from "./core/errors.ts";
-import { jobArgument, watchArgument } from "./media/scan/indexer.ts";
+import { jobArgument } from "./media/scan/indexer.ts";
 import { drawArgument } from "./screen/painter.ts";
 import { type PlaceOptions, placesOf } from "./system/folders.ts";
 import { createLogLines } from "./system/log-lines.ts";
@@ -25,7 +32,6 @@ process.exitCode = await start(process.argv.slice(2));
 /** Runs the program, or a job of the media index or the screen if the service started this process for it. */
 async function start(argv: readonly string[]): Promise<number> {
   if (argv[0] === jobArgument) return (await import("./media/scan/index-job.ts")).runIndexJob();
-  if (argv[0] === watchArgument) return (await import("./media/scan/watch-job.ts")).runWatchJob();
   if (argv[0] === drawArgument) return (await import("./screen/draw-job.ts")).runDrawJob(setConsole);
   return main(argv);
 }
@@ -62,7 +68,8 @@ async function serve(options: PlaceOptions, write: (line: string) => void): Prom
   const overrides = overridesOf(process.env);
   const restarting = Promise.withResolvers<"restart">();
   const restart = () => restarting.resolve("restart");
-  const parts = { places, drivers, openInput: openUinput, localSockets, overrides, restart, write };
+  const kernel = { openInput: openUinput, watchFolders: openInotify, localSockets };
+  const parts = { places, drivers, ...kernel, overrides, restart, write };
   const service = await startService(parts);
   const asked = await Promise.race([stopped, restarting.promise]);
   await service.close();

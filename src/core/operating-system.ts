@@ -73,3 +73,22 @@ export interface LocalSockets {
   /** Sends `farewell`, and ends the connection in both directions. The runtime then closes it. */
   end(socket: AcceptedSocket, farewell: string): void;
 }
+
+/** A change in a watched folder. After `overflow` changes are missing, and `watch` is -1; after `ended` the number is free again. */
+export interface FolderEvent {
+  readonly kind: "appeared" | "left" | "written" | "ended" | "overflow";
+  readonly watch: number;
+  /** The name in the folder. */
+  readonly name: string;
+  readonly isFolder: boolean;
+}
+
+export interface FolderWatches {
+  /** The number of the watch, equal for two paths of one folder; undefined if the kernel refuses. */
+  add(path: string): number | undefined;
+  remove(watch: number): void;
+  close(): void;
+}
+
+/** Throws if the kernel gives no watches. */
+export type OpenFolderWatches = (onEvents: (events: readonly FolderEvent[]) => void) => FolderWatches;

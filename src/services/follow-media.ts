@@ -4,9 +4,11 @@ import { mediaFolders } from "../config/shape.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import type { OpenFolderWatches } from "../core/operating-system.ts";
 import type { LaunchQueue } from "../launch/launch-queue.ts";
 import type { MediaLibrary } from "../media/media-library.ts";
-import { indexWhenFree, watchMedia } from "../media/scan/indexer.ts";
+import { indexWhenFree } from "../media/scan/indexer.ts";
+import { watchMedia } from "../media/scan/watch-folders.ts";
 import { watchRemovable } from "../media/sticks/removable.ts";
 import type { MediaWithSticks } from "../media/sticks/stick-library.ts";
 
@@ -21,7 +23,7 @@ const watchAgainMs = 60_000;
 export function followFolders(
   media: MediaLibrary,
   settings: Settings,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  { clock, log, open }: { readonly clock: Clock; readonly log: Log; readonly open: OpenFolderWatches },
 ): Disposable {
   let over = false;
   const index = () => {
@@ -33,9 +35,9 @@ export function followFolders(
     watching?.[Symbol.dispose]();
     again?.[Symbol.dispose]();
     try {
-      watching = watchMedia({ media, folders: mediaFolders(settings.current()), log });
+      watching = watchMedia({ media, folders: mediaFolders(settings.current()), log, open, clock });
     } catch (error) {
-      // Tried again later, when the machine may have free descriptors and processes.
+      // Tried again later, when the machine may have free descriptors.
       log.warn("media", "changes are not seen for now", { error: messageOf(error) });
       again = clock.after(watchAgainMs, watch);
     }

@@ -51,17 +51,13 @@ export function ownCommand(argument: string, source: string): readonly string[] 
 }
 
 /**
- * Writes the input of a child, and ends it unless `stays`. A child that ended before it read all of it is no fault, because its
+ * Writes the input of a child, and ends it. A child that ended before it read all of it is no fault, because its
  * exit has the reason. Without the wait, the broken pipe would be an unhandled rejection, which ends this process.
  */
-export async function giveInput(
-  { stdin }: { readonly stdin: Bun.FileSink },
-  text: string,
-  { stays = false }: { readonly stays?: boolean } = {},
-): Promise<void> {
+export async function giveInput({ stdin }: { readonly stdin: Bun.FileSink }, text: string): Promise<void> {
   try {
     await stdin.write(text);
-    await (stays ? stdin.flush() : stdin.end());
+    await stdin.end();
   } catch {
     // EPIPE
   }

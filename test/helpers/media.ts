@@ -28,7 +28,7 @@ export interface HeldTrial extends Trial {
   release(): Promise<void>;
 }
 
-/** Runs a job, or a watch, in a process of its own. */
+/** Runs the index in a process of its own. */
 export const indexProgram = join(import.meta.dir, "../../src/media/scan/index-job-main.ts");
 
 /** Its runs can be held. */

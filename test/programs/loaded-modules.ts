@@ -1,5 +1,5 @@
 /** Starts the service with the data folder that it is given, stops it, and prints the paths of the modules that it loaded. */
-import { drivers, localSockets } from "../../drivers/index.ts";
+import { drivers, localSockets, openInotify } from "../../drivers/index.ts";
 import { startService } from "../../src/compose.ts";
 import { placesOf } from "../../src/system/folders.ts";
 
@@ -11,6 +11,7 @@ const service = await startService({
   openInput: () => {
     throw new Error("no keys are pressed here");
   },
+  watchFolders: openInotify,
   localSockets,
   overrides: {},
   restart() {},

@@ -1,11 +1,9 @@
-/** Jobs of the media, seen from the service: runs of the index, and a watch on the media folders. Each is a child process. */
+/** Runs of the index, seen from the service. Each is a child process. */
 import { join } from "node:path";
 import { failed, messageOf, ServiceError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
-import type { MediaFolders } from "../../core/media.ts";
 import { gently, giveInput, jobEnvironment, ownCommand } from "../../system/own-program.ts";
 import type { IndexJob, JobLine } from "./index-job.ts";
-import type { WatchLine } from "./watch-job.ts";
 
 export interface RunOptions {
   /** The command of the job; this program's own if absent. */
@@ -16,13 +14,12 @@ export interface RunOptions {
 
 export type Run = ReturnType<typeof startRun>;
 
-/** The argument of the compiled program that starts a job instead of the service. */
+/** The argument of the compiled program that starts a run instead of the service. */
 export const jobArgument = "index-job";
-export const watchArgument = "watch-job";
 
 /** Starts a run. At most one at a time, because two would write the same file. */
 export function startRun(job: IndexJob, { command, log, onLine }: RunOptions) {
-  const child = spawnGently(jobArgument, command);
+  const child = spawnGently(command);
   void giveInput(child, JSON.stringify(job));
   let cancelled = false;
   const follow = async () => {
@@ -55,8 +52,8 @@ export function startRun(job: IndexJob, { command, log, onLine }: RunOptions) {
 
 const jobSource = join(import.meta.dir, "index-job-main.ts");
 
-/** Starts a job at low priority; throws `ServiceError("failed")`. */
-function spawnGently(argument: string, command: readonly string[] = ownCommand(argument, jobSource)) {
+/** Starts a run at low priority; throws `ServiceError("failed")`. */
+function spawnGently(command: readonly string[] = ownCommand(jobArgument, jobSource)) {
   try {
     return Bun.spawn([...gently, ...command], {
       stdin: "pipe",
@@ -65,7 +62,7 @@ function spawnGently(argument: string, command: readonly string[] = ownCommand(a
       env: jobEnvironment,
     });
   } catch (error) {
-    const sentence = `the media cannot be looked after: their process could not be started: ${messageOf(error)}`;
+    const sentence = `the media cannot be indexed: the process could not be started: ${messageOf(error)}`;
     throw failed(sentence, error);
   }
 }
@@ -82,45 +79,9 @@ async function* linesOf<Line>(stream: ReadableStream<Uint8Array>): AsyncGenerato
 }
 
 /** The part of a media library that a watch uses. */
-interface Indexed {
+export interface Indexed {
   /** As in `createMedia`. */
   index(systems: readonly string[]): Promise<void>;
-}
-
-interface WatchOptions {
-  readonly media: Indexed;
-  /** After a change of the settings the caller starts a new watch. */
-  readonly folders: MediaFolders;
-  readonly log: Log;
-  /** The command of the job; this program's own if absent. */
-  readonly command?: readonly string[];
-}
-
-/** Indexes the systems of changed folders, until disposed. If the kernel has no room for the watches, it only logs that. */
-export function watchMedia({ media, folders, log, command }: WatchOptions): Disposable {
-  const child = spawnGently(watchArgument, command);
-  void giveInput(child, `${JSON.stringify({ folders })}\n`, { stays: true });
-  let over = false;
-  const follow = async () => {
-    for await (const line of linesOf<WatchLine>(child.stdout)) {
-      if ("failed" in line) log.warn("media", "changes are not seen", { why: line.failed });
-      else
-        await indexWhenFree(media, line.systems, () => over).catch((error: unknown) =>
-          log.warn("media", messageOf(error)),
-        );
-    }
-    await child.exited;
-    // Ctrl-C and systemd signal the service and its jobs at once.
-    const isStopped = child.signalCode === "SIGINT" || child.signalCode === "SIGTERM";
-    if (!over && !isStopped) log.warn("media", "changes are not seen any more");
-  };
-  void follow().catch((error: unknown) => log.warn("media", messageOf(error)));
-  return {
-    [Symbol.dispose]() {
-      over = true;
-      child.kill("SIGKILL");
-    },
-  };
 }
 
 /** Time between two attempts while another run is under way. */

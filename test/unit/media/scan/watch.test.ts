@@ -1,13 +1,14 @@
-// Covers: src/media/scan/watch-job.ts.
+// Covers: src/media/scan/watch-folders.ts, drivers/io/inotify.ts.
 import { expect, test } from "bun:test";
-import { rmSync } from "node:fs";
+import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { openInotify as open } from "../../../../drivers/io/inotify.ts";
 import { silentLog } from "../../../../src/core/log.ts";
-import { watchArgument, watchMedia } from "../../../../src/media/scan/indexer.ts";
-import { mountsBelow } from "../../../../src/media/scan/watch-job.ts";
+import type { FolderEvent, OpenFolderWatches } from "../../../../src/core/operating-system.ts";
+import { mountsBelow, watchMedia } from "../../../../src/media/scan/watch-folders.ts";
 import { makeFiles } from "../../../helpers/library.ts";
-import { indexProgram, mediaTrial, pathsOf } from "../../../helpers/media.ts";
-import { eventually, within } from "../../../helpers/processes.ts";
+import { mediaTrial, pathsOf } from "../../../helpers/media.ts";
+import { eventually } from "../../../helpers/processes.ts";
 
 /** Longer than a burst of changes, and longer than the pause before a check for drives. */
 const quietMs = 4000;
@@ -16,7 +17,12 @@ test("new files are found without being asked for, those of systems that live in
   await using trial = await mediaTrial();
   makeFiles(trial.root, ["SNES/Old.sfc", "gb/Old.gb"]);
   await trial.media.index([]);
-  using _ = watchMedia({ media: trial.media, folders: { roots: [trial.root], own: [] }, log: silentLog });
+  using _ = watchMedia({
+    media: trial.media,
+    folders: { roots: [trial.root], own: [] },
+    log: silentLog,
+    open,
+  });
   // No event shows when the watches are set, so more files are made until one is found.
   let number = 0;
   await eventually(async () => {
@@ -35,6 +41,7 @@ test("a folder that cannot be watched is reported in the log", async () => {
     media: trial.media,
     folders: { roots: [join(trial.root, "nowhere")], own: [] },
     log,
+    open,
   });
   await eventually(() => expect(warned.length).toBeGreaterThan(0));
   expect(warned[0]).toBe("changes are not seen");
@@ -49,8 +56,8 @@ test("a folder that appears later, as that of a drive does when it is plugged in
       asked.push(systems);
     },
   };
-  using _ = watchMedia({ media, folders: { roots: [drive], own: [] }, log: silentLog });
-  // The process looks for it from its start on, which has no event: the file is made again until it is found.
+  using _ = watchMedia({ media, folders: { roots: [drive], own: [] }, log: silentLog, open });
+  // It looks for the folder from its start on, which has no event: the file is made again until it is found.
   await eventually(async () => {
     rmSync(drive, { recursive: true, force: true });
     await Bun.sleep(quietMs);
@@ -66,43 +73,36 @@ test("a folder that appears later, as that of a drive does when it is plugged in
 test("a drive that is plugged in below a folder is indexed and watched", async () => {
   await using trial = await mediaTrial();
   makeFiles(trial.root, ["SNES/.keep", "NES/.keep"]);
-  const asked: (readonly string[])[] = [];
-  const warned: string[] = [];
-  const media = {
-    async index(systems: readonly string[]) {
-      asked.push(systems);
-    },
-  };
   const go = join(trial.root, "../go");
   // In a name space of its own, it may mount at will.
-  const script = `(while [ ! -e "$1" ]; do sleep 0.1; done; mount -t tmpfs none "$2/SNES") & exec "$3" "$4" ${watchArgument}`;
-  const command = [
-    "unshare",
-    "--user",
-    "--map-root-user",
-    "--mount",
-    "sh",
-    "-c",
-    script,
-    "sh",
-    go,
-    trial.root,
-  ];
-  using _ = watchMedia({
-    media,
-    folders: { roots: [trial.root], own: [] },
-    log: { ...silentLog, warn: (_, sentence) => warned.push(sentence) },
-    command: [...command, process.execPath, indexProgram],
+  const script =
+    '(while [ ! -e "$1" ]; do sleep 0.1; done; mount -t tmpfs none "$2/SNES"; sleep 4; touch "$2/SNES/late.sfc") & exec "$3" "$4" "$2"';
+  const program = join(import.meta.dir, "../../../programs/watching.ts");
+  const inside = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"];
+  const child = Bun.spawn([...inside, go, trial.root, process.execPath, program], {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "inherit",
   });
-  let number = 0;
-  await eventually(async () => {
-    makeFiles(trial.root, [`NES/${number++}.nes`]);
-    await Bun.sleep(quietMs);
-    expect(asked.length).toBeGreaterThan(0);
-  });
-  await Bun.write(go, "");
-  await eventually(() => expect(asked.flat()).toContain("SNES"));
-  expect(warned).toEqual([]);
+  const asked: string[] = [];
+  void (async () => {
+    const decoder = new TextDecoder();
+    for await (const bytes of child.stdout) asked.push(...decoder.decode(bytes).split("\n").filter(Boolean));
+  })();
+  try {
+    let number = 0;
+    await eventually(async () => {
+      makeFiles(trial.root, [`NES/${number++}.nes`]);
+      await Bun.sleep(quietMs);
+      expect(asked).toContain("NES");
+    });
+    await Bun.write(go, "");
+    // Once for the mount, and once for the file on it.
+    await eventually(() => expect(asked.filter((one) => one === "SNES").length).toBeGreaterThan(1));
+    expect(asked.filter((one) => one.startsWith("warning"))).toEqual([]);
+  } finally {
+    child.kill("SIGKILL");
+  }
 });
 
 test("mount points are reported as the kernel lists them", () => {
@@ -126,7 +126,7 @@ test("a change in the folder of one system is that system's", async () => {
     },
   };
   const own = [{ system: "Super Nintendo", folder }];
-  using _ = watchMedia({ media, folders: { roots: [], own }, log: silentLog });
+  using _ = watchMedia({ media, folders: { roots: [], own }, log: silentLog, open });
   let number = 0;
   await eventually(async () => {
     makeFiles(folder, [`deep/b${number++}.sfc`]);
@@ -136,15 +136,112 @@ test("a change in the folder of one system is that system's", async () => {
   expect(asked[0]).toContain("SNES");
 });
 
-test("the process that watches ends with its service: when its standard input does", async () => {
+test("folders that are moved, deleted and made again are watched where they are", async () => {
   await using trial = await mediaTrial();
-  makeFiles(trial.root, ["SNES/Old.sfc"]);
-  const job = Bun.spawn([process.execPath, indexProgram, watchArgument], { stdin: "pipe", stdout: "ignore" });
-  try {
-    job.stdin.write(`${JSON.stringify({ folders: { roots: [trial.root], own: [] } })}\n`);
-    await job.stdin.end();
-    expect(await within("end of the process", job.exited)).toBe(0);
-  } finally {
-    job.kill("SIGKILL");
-  }
+  makeFiles(trial.root, ["SNES/a/deep/one.sfc", "NES/.keep"]);
+  const asked: (readonly string[])[] = [];
+  const media = {
+    async index(systems: readonly string[]) {
+      asked.push(systems);
+    },
+  };
+  using _ = watchMedia({ media, folders: { roots: [trial.root], own: [] }, log: silentLog, open });
+  await eventually(async () => {
+    makeFiles(trial.root, ["NES/one.nes"]);
+    await Bun.sleep(quietMs);
+    expect(asked.flat()).toContain("NES");
+  });
+  renameSync(join(trial.root, "SNES/a"), join(trial.root, "NES/a"));
+  await eventually(() => expect(asked.at(-1)).toContain("SNES"));
+  await Bun.sleep(quietMs);
+  asked.length = 0;
+  makeFiles(trial.root, ["NES/a/deep/two.nes"]);
+  await eventually(() => expect(asked.flat()).toContain("NES"));
+  expect(asked.flat()).not.toContain("SNES");
+  rmSync(join(trial.root, "NES/a"), { recursive: true });
+  await Bun.sleep(quietMs);
+  asked.length = 0;
+  makeFiles(trial.root, ["NES/a/deep/three.nes"]);
+  await eventually(() => expect(asked.flat()).toContain("NES"));
+  await Bun.sleep(quietMs);
+  asked.length = 0;
+  makeFiles(trial.root, ["NES/a/deep/four.nes"]);
+  await eventually(() => expect(asked.flat()).toContain("NES"));
+});
+
+/** Watches that the test moves by hand: the paths by their numbers, and a way to report events. */
+function handMade(most = Number.POSITIVE_INFINITY) {
+  const paths = new Map<number, string>();
+  let report: (events: readonly FolderEvent[]) => void = () => {};
+  let next = 1;
+  const openByHand: OpenFolderWatches = (onEvents) => {
+    report = onEvents;
+    return {
+      add(path) {
+        const known = [...paths].find(([, one]) => one === path)?.[0];
+        if (known !== undefined) return known;
+        if (paths.size >= most || !existsSync(path)) return undefined;
+        paths.set(next, path);
+        return next++;
+      },
+      remove: (watch) => void paths.delete(watch),
+      close: () => paths.clear(),
+    };
+  };
+  return { paths, open: openByHand, report: (event: FolderEvent) => report([event]) };
+}
+
+test("when the kernel has lost changes, everything is indexed and watched again", async () => {
+  await using trial = await mediaTrial();
+  makeFiles(trial.root, ["SNES/a.sfc"]);
+  const asked: (readonly string[])[] = [];
+  const media = {
+    async index(systems: readonly string[]) {
+      asked.push(systems);
+    },
+  };
+  const hand = handMade();
+  using _ = watchMedia({ media, folders: { roots: [trial.root], own: [] }, log: silentLog, open: hand.open });
+  await eventually(() =>
+    expect([...hand.paths.values()].sort()).toEqual([trial.root, join(trial.root, "SNES")]),
+  );
+  makeFiles(trial.root, ["NES/b.nes"]);
+  hand.report({ kind: "overflow", watch: -1, name: "", isFolder: false });
+  await eventually(() => expect(asked).toEqual([[]]));
+  await eventually(() => expect([...hand.paths.values()]).toContain(join(trial.root, "NES")));
+});
+
+test("a kernel without room for the watches is named in the log, and the first folders are watched all the same", async () => {
+  await using trial = await mediaTrial();
+  makeFiles(trial.root, ["SNES/a.sfc", "NES/b.nes"]);
+  const warned: unknown[] = [];
+  const log = { ...silentLog, warn: (_: string, __: string, facts?: object) => warned.push(facts) };
+  const hand = handMade(1);
+  const media = { async index() {} };
+  using _ = watchMedia({ media, folders: { roots: [trial.root], own: [] }, log, open: hand.open });
+  await eventually(() =>
+    expect(warned).toEqual([
+      { why: `${trial.root}: the kernel watches no more folders: see fs.inotify.max_user_watches` },
+    ]),
+  );
+  expect(hand.paths.size).toBe(1);
+});
+
+test("the folder of one system below a root has one watch, which stays for one when the other goes", async () => {
+  await using trial = await mediaTrial();
+  makeFiles(trial.root, ["SNES/deep/a.sfc"]);
+  const asked: (readonly string[])[] = [];
+  const media = {
+    async index(systems: readonly string[]) {
+      asked.push(systems);
+    },
+  };
+  const own = [{ system: "Genesis", folder: join(trial.root, "SNES") }];
+  using _ = watchMedia({ media, folders: { roots: [trial.root], own }, log: silentLog, open });
+  await eventually(async () => {
+    makeFiles(trial.root, ["SNES/deep/b.sfc"]);
+    await Bun.sleep(quietMs);
+    expect(asked.flat()).toContain("Genesis");
+  });
+  expect(asked.flat()).toContain("SNES");
 });
