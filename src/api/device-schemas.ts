@@ -6,7 +6,7 @@ import { keptLevels } from "../core/log-ring.ts";
 import { count, integer, time } from "../core/shapes.ts";
 
 /** Further facts are texts, such as `why`. */
-const fault = v.objectWithRest(
+export const fault = v.objectWithRest(
   {
     code: v.picklist(faultCodes),
     of: v.picklist(faultOrigins),

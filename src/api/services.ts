@@ -1,6 +1,7 @@
 /** The functions of the service that the API may call. services/api-services.ts implements them. */
 import type { AuditEntry } from "../core/audit.ts";
 import type { BackupContent, backupFacts, backupPreview } from "../core/device-shapes.ts";
+import type { Fault } from "../core/faults.ts";
 import type { LogRing } from "../core/log-ring.ts";
 import type {
   ActiveMedia,
@@ -95,6 +96,7 @@ export interface Services {
   readonly clients: ClientService;
   readonly pairing: PairingService;
   readonly backup: BackupService;
+  readonly broker: BrokerService;
   readonly pairByPin: Pick<PairByPin, "open" | "cancel">;
   /** The entries of the audit log, newest first. */
   audit(limit: number): Promise<readonly AuditEntry[]>;
@@ -122,6 +124,40 @@ export interface BackupService {
     passphrase: string | undefined,
     isRemote: boolean,
   ): Promise<BackupContent & { readonly kept: string; readonly folder: string }>;
+}
+
+/** The MQTT broker of the settings. */
+export interface BrokerService {
+  facts(): {
+    readonly url: string;
+    readonly user: string;
+    readonly hasPassword: boolean;
+    readonly hasCa: boolean;
+    readonly discovery: string;
+    readonly role: string;
+    readonly id: string;
+    /** `tapdeck.conf` names it. */
+    readonly isSetByImage: boolean;
+    readonly connected: boolean;
+  } & BrokerFault;
+  /** Rejects with `invalid-params` for an invalid value, and `conflict` if `tapdeck.conf` names the broker. */
+  update(changes: {
+    readonly url?: string | undefined;
+    readonly user?: string | undefined;
+    readonly password?: string | undefined;
+    readonly ca?: string | undefined;
+    readonly discovery?: string | undefined;
+    readonly role?: Role | undefined;
+    readonly id?: string | undefined;
+  }): Promise<void>;
+  /** Connects once beside the present connection. Rejects with `failed` if no broker is named. */
+  test(): Promise<{ readonly connected: boolean } & BrokerFault>;
+}
+
+interface BrokerFault {
+  readonly fault?: Fault;
+  /** The fault in a sentence. */
+  readonly reason?: string;
 }
 
 interface MediaService {

@@ -19,33 +19,35 @@ const role: Check<string> = Object.assign((value: unknown, key: string) => freeT
 });
 
 export const mqttSettings = {
-  url: setting({ check: freeText, default: "" }, [
+  url: setting({ check: freeText, default: "", api: "mqttUrl" }, [
     'The address of an MQTT broker, such as "mqtts://broker.lan:8883" or "mqtt://192.168.1.5"; empty means none. The broker gets',
     "what happens here, also the texts and UIDs of cards. A fault in this section is shown by tapdeck status.",
   ]),
-  user: setting({ check: freeText, default: "" }, ["The name of this device's account at the broker."]),
-  password_file: setting({ check: namedFile, default: "", players: "hidden" }, [
+  user: setting({ check: freeText, default: "", api: "mqttUser" }, [
+    "The name of this device's account at the broker.",
+  ]),
+  password_file: setting({ check: namedFile, default: "", api: "mqttPasswordFile", players: "hidden" }, [
     'A file with the password of that account, such as "mqtt-password" in the data folder, or a full path.',
   ]),
   certificate: setting({ check: namedFile, default: "", players: "hidden" }, [
     'A client certificate (PEM) for the broker, such as "mqtt-certificate.pem" in the data folder, or a full path.',
   ]),
   key: setting({ check: namedFile, default: "", players: "hidden" }, ["Its key, such as mqtt-key.pem."]),
-  ca: setting({ check: namedFile, default: "", players: "hidden" }, [
+  ca: setting({ check: namedFile, default: "", api: "mqttCa", players: "hidden" }, [
     "The certificates (PEM) that the broker's certificate is checked with; empty means those of the system.",
   ]),
   base: setting({ check: freeText, default: "tapdeck" }, [
     'The first part of all topics: "tapdeck" gives tapdeck/<id>/tap and so on.',
   ]),
-  id: setting({ check: freeText, default: "" }, [
+  id: setting({ check: freeText, default: "", api: "mqttId" }, [
     "The name of this device in topics: letters, digits, - and _. Empty means the device's host name. Two devices need two names.",
   ]),
-  role: setting({ check: role, default: "player" }, [
+  role: setting({ check: role, default: "player", api: "mqttRole" }, [
     'What commands that come from the broker may do: "player" may look, start and stop; "member" also works with cards,',
     'mappings and settings, and its scripts are trusted; "owner" also administers the device: everybody who may write to the',
     "command topics can then restart and update it, make backups and pair phones.",
   ]),
-  discovery: setting({ check: freeText, default: "homeassistant" }, [
+  discovery: setting({ check: freeText, default: "homeassistant", api: "mqttDiscovery" }, [
     "The prefix under which the device describes itself to Home Assistant; empty means not at all.",
   ]),
 } as const;

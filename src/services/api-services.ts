@@ -2,6 +2,7 @@
 import { requesterOf } from "../api/method.ts";
 import type { ApiSettings, OpenRpcDocument, Services } from "../api/services.ts";
 import type { Bus } from "../bus.ts";
+import type { Overrides } from "../config/overrides.ts";
 import type { Settings } from "../config/settings.ts";
 import { describeSettings } from "../config/settings-table.ts";
 import { type Config, mediaFolders } from "../config/shape.ts";
@@ -27,6 +28,7 @@ import { machineChecks } from "../system/machine-checks.ts";
 import { createMachineControl, type MachineControl } from "../system/machine-control.ts";
 import { platform, tapdeckVersion } from "../system/own-program.ts";
 import { createBackupService } from "./backup-service.ts";
+import { createBrokerService } from "./broker-service.ts";
 import type { AllDevices } from "./devices.ts";
 import { createHealth, createMediaCheck, diskFaults, type FolderToCheck } from "./health-report.ts";
 import { createLibrary, createWarningOf } from "./library.ts";
@@ -48,6 +50,7 @@ interface ServiceSources
   readonly settings: Settings;
   readonly dataFolder: string;
   readonly configPath: string;
+  readonly overrides: Pick<Overrides, "fleet">;
   /** Stops the service and starts it again, soon. */
   readonly restart: () => void;
   readonly cards: Pick<SharedCards, "faults" | "status"> | undefined;
@@ -136,6 +139,7 @@ export function createServices(sources: ServiceSources): Services {
     audit: sources.audit,
     pairing: sources.pairing,
     backup: createBackupService({ ...sources, places: sources }),
+    broker: createBrokerService(sources),
     describe: () => description ?? describe(),
   };
 }

@@ -116,6 +116,8 @@ export function followMqtt(parts: MqttParts) {
     },
     /** Shows the newest version that is known now. */
     showUpdate,
+    /** Connects again, with the files as they are now. */
+    joinAgain: applyInTurn,
     async close() {
       isClosed = true;
       following[Symbol.dispose]();

@@ -1,7 +1,7 @@
 /** The deck at Debian's mosquitto: topics, commands and their rights, certificates, and Home Assistant's discovery. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { chmod, readFile, writeFile } from "node:fs/promises";
+import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { mqttCommandBytesMax, mqttCommandsPerSecondMax } from "../../src/core/limits.ts";
 import { makeBroker, mosquitto, type TestBroker } from "../helpers/mosquitto.ts";
@@ -116,6 +116,69 @@ brokerTest("a deck that is killed is offline by its last will", async () => {
   await eventually(() => expect(heard.heard.at(-1)?.payload).toBe("online"));
   process.kill(service.pid, "SIGKILL");
   await eventually(() => expect(heard.heard.at(-1)?.payload).toBe("offline"));
+});
+
+brokerTest(
+  "an owner names the broker and its password over the API, and neither is ever read back",
+  async () => {
+    await using place = await makePlace(`${noReaders}# my own words\n`);
+    await using service = await startTapdeck(place);
+    const { client } = service;
+    const url = `mqtt://127.0.0.1:${broker.plainPort}`;
+    await client.call("broker.update", { url, user: "deck", password: "wrong", id: "hall" });
+    expect(await client.call("broker.test")).toMatchObject({
+      ...{ connected: false, fault: { code: "broker-refuses" } },
+      reason: expect.stringContaining("check mqtt.user, mqtt.password_file"),
+    });
+    // Only the password changes.
+    await client.call("broker.update", { password: "deck-secret" });
+    await connected(service);
+    expect(await client.call("broker.test")).toEqual({ connected: true });
+    const facts = await client.call("broker");
+    expect(facts).toMatchObject({ url, user: "deck", hasPassword: true, connected: true, id: "hall" });
+    const file = join(place.folder, "mqtt-password");
+    expect(await readFile(file, "utf8")).toBe("deck-secret\n");
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const toml = await readFile(join(place.folder, "config.toml"), "utf8");
+    expect(toml).toContain("# my own words");
+    for (const text of [
+      toml,
+      service.log(),
+      JSON.stringify(facts),
+      JSON.stringify(await client.call("settings.describe")),
+    ])
+      expect(text).not.toContain("deck-secret");
+    await client.call("broker.update", { url: "" });
+    expect(await client.call("broker")).toMatchObject({ url: "", connected: false });
+  },
+);
+
+brokerTest("an owner gives the authority of the broker, and without it the reason is named", async () => {
+  await using place = await makePlace(noReaders);
+  await using service = await startTapdeck(place);
+  const { client } = service;
+  const ca = await readFile(broker.file("other.pem"), "utf8");
+  await client.call("broker.update", { url: `mqtts://127.0.0.1:${broker.tlsPort}`, ca });
+  const untrusted = await client.call("broker.test");
+  expect(untrusted).toMatchObject({ connected: false, fault: { of: "others" } });
+  expect(untrusted.reason).toContain("is not trusted");
+  await client.call("broker.update", { ca: await readFile(broker.file("ca.pem"), "utf8") });
+  // It is trusted now, and asks for the certificate of the device, which only a file can have.
+  const trusted = await client.call("broker.test");
+  expect(trusted.reason ?? "").not.toContain("is not trusted");
+  expect(await client.call("broker")).toMatchObject({ hasCa: true });
+});
+
+brokerTest("a broker of tapdeck.conf is not changed over the API", async () => {
+  await using place = await makePlace(noReaders);
+  await using service = await startTapdeck(place, ["env", "TAPDECK_MQTT_URL=mqtt://127.0.0.1:9", program]);
+  expect(await service.client.call("broker")).toMatchObject({
+    isSetByImage: true,
+    url: "mqtt://127.0.0.1:9",
+  });
+  await expect(service.client.call("broker.update", { url: "" })).rejects.toThrow(
+    "tapdeck.conf on the boot partition",
+  );
 });
 
 brokerTest("one deck cannot publish for another", async () => {

@@ -58,7 +58,7 @@ remoteTest(
     await look(page, "owner-device");
     await press(page, "Rename Ben");
     await page.getByLabel("New name").fill("Ben's tablet");
-    await press(page, "Save");
+    await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
     await card.getByLabel("Role of Ben's tablet").selectOption("player");
     await eventually(async () =>
       expect(await device.service.client.call("clients")).toMatchObject({
@@ -86,6 +86,41 @@ remoteTest(
     await press(page, "Show a short code");
     await dialog.locator(".code").waitFor();
     await press(page, "Cancel");
+    expect(faults).toEqual([]);
+  },
+  120_000,
+);
+
+remoteTest(
+  "an owner's phone sets a broker, whose password no page shows again, and a test says why it fails",
+  async () => {
+    await using made = await owned();
+    const { device, page, faults } = made;
+    await page.goto(`http://${device.network.deviceAddress}:${port}/#device`);
+    const card = region(page, "MQTT broker");
+    await card.getByText("No broker is set.").waitFor();
+    await card.getByLabel("Address").fill("mqtt://127.0.0.1:9");
+    await card.getByLabel("Account").fill("deck");
+    await card.getByLabel("Password").fill("deck-secret");
+    await card.getByLabel("What it may do here").selectOption("member");
+    await card.getByRole("button", { name: "Save" }).click();
+    await eventually(async () =>
+      expect(await device.service.client.call("broker")).toMatchObject({
+        ...{ url: "mqtt://127.0.0.1:9", user: "deck", hasPassword: true, role: "member" },
+      }),
+    );
+    await card.getByRole("button", { name: "Test" }).click();
+    await card.getByText("no broker answers at 127.0.0.1 port 9").waitFor();
+    await page.reload();
+    await connected(page);
+    await eventually(async () => expect(await card.getByLabel("Account").inputValue()).toBe("deck"));
+    expect(await card.getByLabel("Password").inputValue()).toBe("");
+    expect(await unnamed(page)).toEqual([]);
+    await look(page, "owner-broker");
+    expect(await page.content()).not.toContain("deck-secret");
+    await card.getByLabel("Address").fill("http://broker.lan");
+    await card.getByRole("button", { name: "Save" }).click();
+    await page.getByText("mqtt.url must be an address such as").first().waitFor();
     expect(faults).toEqual([]);
   },
   120_000,

@@ -194,7 +194,11 @@ test("the tapdeck.conf of the image sets nothing, and each line of it is good on
     "key_file",
     "log_host",
     "metrics",
+    "mqtt_discovery",
+    "mqtt_password",
+    "mqtt_role",
     "mqtt_url",
+    "mqtt_user",
     "reader",
     "site",
     "ssh_key",
@@ -333,18 +337,27 @@ test.skipIf(process.getuid?.() !== 0)(
       "site=hall\nmqtt_url=mqtts://broker.example:8883\ncards_url=https://c.example/a?b=c&d",
       "ca_file=ca.pem\nkey_file=client.key\ncertificate_file=away.pem\nupdate_url=x\n",
       `staff_key=${"5a".repeat(32)}`,
+      "mqtt_user=deck\nmqtt_password= pass;word && $HOME \nmqtt_role=member\nmqtt_discovery=ha",
     ].join("\n");
     const notes = await startedWith(conf, { "ca.pem": "CA", "client.key": "KEY" });
-    const words = notes.split("\n").filter((line) => /^TAPDECK_(SITE|.*_URL|.*_FILE|CARDS_KEY)=/.test(line));
+    const words = notes
+      .split("\n")
+      .filter((line) => /^TAPDECK_(SITE|.*_URL|.*_FILE|CARDS_KEY|MQTT_.*)=/.test(line));
     expect(words.toSorted()).toEqual([
       "TAPDECK_CARDS_URL=https://c.example/a?b=c&d",
       "TAPDECK_CA_FILE=/run/tapdeck-fleet/ca_file",
       "TAPDECK_KEY_FILE=/run/tapdeck-fleet/key_file",
+      "TAPDECK_MQTT_DISCOVERY=ha",
+      "TAPDECK_MQTT_PASSWORD_FILE=/run/tapdeck-fleet/mqtt_password",
+      "TAPDECK_MQTT_ROLE=member",
       "TAPDECK_MQTT_URL=mqtts://broker.example:8883",
+      "TAPDECK_MQTT_USER=deck",
       "TAPDECK_SITE=hall",
       "TAPDECK_STAFF_KEY_FILE=/run/tapdeck-fleet/staff_key",
     ]);
     expect(notes).not.toContain("5a5a");
+    expect(notes).not.toContain("pass;word");
+    expect(notes).toMatch(/^640 root:tapdeck \/run\/tapdeck-fleet\/mqtt_password$/m);
     expect(notes).toMatch(/^640 root:tapdeck \/run\/tapdeck-fleet\/staff_key$/m);
     expect(notes).toMatch(/^640 root:tapdeck \/run\/tapdeck-fleet\/key_file$/m);
     expect(notes).toContain("conf-file-missing\nsubject=away.pem\nkey=certificate_file\n");
@@ -487,6 +500,10 @@ for (const [line, said] of [
   ["mqtt_url=broker.example", noBroker],
   ["mqtt_url=mqtts://", noBroker],
   ["mqtt_url=mqtt://a b", `line 2: mqtt_url ${urlCharacters}`],
+  ["mqtt_user=", "line 2: mqtt_user has 1 to 255 characters"],
+  [`mqtt_password=${"x".repeat(256)}`, "line 2: mqtt_password has 1 to 255 characters"],
+  ["mqtt_discovery=a b", "line 2: mqtt_discovery is a topic, such as homeassistant"],
+  ["mqtt_role=king", "line 2: mqtt_role takes player, member or owner; it is player now"],
   ["hawkbit_url=ftp://x", "line 2: hawkbit_url begins with https:// or http://"],
   ["update_url=http://updates.example/i.json", "line 2: update_url begins with https://"],
   ["cards_url=http://cards.example/all", "line 2: cards_url begins with https://"],

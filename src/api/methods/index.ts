@@ -3,6 +3,7 @@ import type * as v from "valibot";
 import type { Events } from "../../events.ts";
 import type { Method, ParamsSchema, ResultOf, ResultSchema } from "../method.ts";
 import { backupMethods } from "./backup-methods.ts";
+import { brokerMethods } from "./broker-methods.ts";
 import { clientMethods } from "./client-methods.ts";
 import { deviceMethods } from "./device-methods.ts";
 import { launchMethods } from "./launch-methods.ts";
@@ -26,6 +27,7 @@ export const methods = [
   ...mappingMethods,
   ...readerMethods,
   ...clientMethods,
+  ...brokerMethods,
   ...backupMethods,
   ...deviceMethods,
 ] as const satisfies readonly Method[];

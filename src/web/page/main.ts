@@ -3,6 +3,7 @@ import type { Client, Identity, Notification } from "../../client/client.ts";
 import { moveFocusByArrows } from "./arrow-keys.ts";
 import { assignCard } from "./assign-card.ts";
 import { backupCard } from "./backup-card.ts";
+import { brokerCard } from "./broker-card.ts";
 import { browseCard } from "./browse-card.ts";
 import { healthCard, logCard, powerCard } from "./device-cards.ts";
 import { button, byId, drawn, note } from "./dom.ts";
@@ -73,6 +74,7 @@ const screens: readonly PageScreen[] = [
       { needs: "own", make: powerCard },
       { needs: "own", make: phonesCard },
       { needs: "own", make: backupCard },
+      { needs: "own", make: brokerCard },
       { needs: "change", make: readersCard },
       { needs: "change", make: logCard },
     ],

@@ -50,8 +50,9 @@ test("English has no empty text", () => {
 });
 
 /** The settings that the page changes; `settings.describe` gives them these names. */
-const pageSettings = describeSettings().flatMap(({ api, form }) =>
-  api === undefined
+// The card of the broker has the settings of MQTT.
+const pageSettings = describeSettings().flatMap(({ key, api, form }) =>
+  api === undefined || key.startsWith("mqtt.")
     ? []
     : [{ name: api === "rootFolder" ? "systems.rootFolder" : api, choices: form.choices ?? [] }],
 );

@@ -1,0 +1,153 @@
+/**
+ * The MQTT broker as an owner sets it over the API. The password and the authority go into files of the data folder, and are never
+ * read back. `src/mqtt` is loaded only if the owner names a broker.
+ */
+import { X509Certificate } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { BrokerService } from "../api/services.ts";
+import type { Overrides } from "../config/overrides.ts";
+import { saveFile, targetOf } from "../config/save.ts";
+import type { Settings } from "../config/settings.ts";
+import type { Clock } from "../core/clock.ts";
+import { failed, messageOf, ServiceError } from "../core/errors.ts";
+import { type Fault, faultOf, faultSentence } from "../core/faults.ts";
+import { mqttConnectMsMax } from "../core/limits.ts";
+import { silentLog } from "../core/log.ts";
+import { createSerialQueue } from "../core/serial-queue.ts";
+import type { Mqtt } from "./mqtt.ts";
+
+interface BrokerParts {
+  readonly settings: Settings;
+  readonly overrides: Pick<Overrides, "fleet">;
+  readonly dataFolder: string;
+  readonly clock: Clock;
+  readonly mqtt: () => Mqtt | undefined;
+}
+
+const passwordName = "mqtt-password";
+const authorityName = "mqtt-ca.pem";
+const testPollMs = 50;
+
+export function createBrokerService(parts: BrokerParts): BrokerService {
+  const { settings, overrides, dataFolder, clock, mqtt } = parts;
+  const inTurn = createSerialQueue();
+  const isSetByImage = () => (overrides.fleet ?? []).some(({ section }) => section === "mqtt");
+  /** Throws an error with a sentence if the settings are invalid. */
+  const brokerWith = async (now: ReturnType<Settings["current"]>["mqtt"]) =>
+    (await import("../mqtt/broker.ts")).brokerOf(now, "deck", dataFolder);
+
+  return {
+    facts() {
+      const { url, user, passwordFile, ca, discovery, role, id } = settings.current().mqtt;
+      const [fault] = mqtt()?.faults() ?? [];
+      return {
+        ...{ url, user, discovery, role, id },
+        hasPassword: passwordFile !== "",
+        hasCa: ca !== "",
+        isSetByImage: isSetByImage(),
+        connected: mqtt()?.status()?.connected ?? false,
+        ...(fault === undefined ? {} : { fault, reason: faultSentence(fault) }),
+      };
+    },
+    update: ({ password, ca, ...changes }) =>
+      inTurn(async () => {
+        if (isSetByImage())
+          throw new ServiceError(
+            "conflict",
+            "tapdeck.conf on the boot partition names the broker: change it there, or remove its lines",
+          );
+        const before = settings.current().mqtt;
+        const {
+          url = before.url,
+          user = before.user,
+          discovery = before.discovery,
+          role = before.role,
+          id = before.id,
+        } = changes;
+        // An account that is gone has no password.
+        const newPassword = user === "" ? "" : password;
+        const next = {
+          ...before,
+          ...{ url: url.trim(), user, discovery, role, id },
+          ...(newPassword === undefined ? {} : { passwordFile: newPassword === "" ? "" : passwordName }),
+          ...(ca === undefined ? {} : { ca: ca === "" ? "" : authorityName }),
+        };
+        if (ca !== undefined && ca !== "") checkAuthority(ca);
+        if (next.url !== "")
+          await brokerWith(next).catch((error: unknown) => {
+            throw new ServiceError("invalid-params", messageOf(error), { cause: error });
+          });
+        await keep(join(dataFolder, passwordName), newPassword);
+        await keep(join(dataFolder, authorityName), ca);
+        await settings.update({
+          mqttUrl: next.url,
+          mqttUser: next.user,
+          mqttPasswordFile: next.passwordFile,
+          mqttCa: next.ca,
+          mqttDiscovery: next.discovery,
+          mqttRole: next.role,
+          mqttId: next.id,
+        });
+        // A new password alone is no change of the settings.
+        if (Bun.deepEquals(next, before)) mqtt()?.joinAgain();
+      }),
+    test: () =>
+      inTurn(async () => {
+        const now = settings.current().mqtt;
+        if (now.url === "") throw failed("no broker is named yet");
+        let fault: Fault | undefined;
+        try {
+          fault = await tried(await brokerWith(now), clock);
+        } catch (error) {
+          fault = faultOf("mqtt-invalid", { why: messageOf(error) });
+        }
+        if (fault === undefined) return { connected: true };
+        return { connected: false, fault, reason: faultSentence(fault) };
+      }),
+  };
+}
+
+/** Connects once beside the deck's own connection; resolves with the reason if that fails. */
+async function tried(
+  broker: ReturnType<typeof import("../mqtt/broker.ts").brokerOf>,
+  clock: Clock,
+): Promise<Fault | undefined> {
+  const { createLink } = await import("../mqtt/broker-link.ts");
+  const { silenceOf } = await import("../mqtt/broker-advice.ts");
+  const opened = Promise.withResolvers<void>();
+  const link = createLink({
+    broker: { ...broker, clientId: `${broker.clientId}-test` },
+    clock,
+    log: silentLog,
+    onOpen: opened.resolve,
+  });
+  const endMs = performance.now() + mqttConnectMsMax;
+  try {
+    while (!link.isOpen() && link.fault() === undefined && performance.now() < endMs)
+      await Promise.race([opened.promise, Bun.sleep(testPollMs)]);
+    return link.isOpen() ? undefined : (link.fault() ?? silenceOf(broker));
+  } finally {
+    await link.close();
+  }
+}
+
+function checkAuthority(pem: string): void {
+  try {
+    new X509Certificate(pem);
+  } catch (error) {
+    const sentence = "ca: it is no certificate in PEM: it begins with -----BEGIN CERTIFICATE-----";
+    throw new ServiceError("invalid-params", sentence, { cause: error });
+  }
+}
+
+/** Writes the file, or removes it if the text is empty; undefined leaves it as it is. */
+async function keep(path: string, text: string | undefined): Promise<void> {
+  if (text === undefined) return;
+  try {
+    if (text === "") await rm(path, { force: true });
+    else await saveFile(await targetOf(path), `${text}\n`, async () => true);
+  } catch (error) {
+    throw failed(`${path} could not be written: ${messageOf(error)}`, error);
+  }
+}
