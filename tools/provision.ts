@@ -8,6 +8,7 @@
  *   OUT/cards/NAME              the files for the first partition of that card: tapdeck.conf, ca.pem, client.pem, client.key
  *
  *   OUT/hawkbit-targets.json    of the rows with hawkbit_url: the body of `POST /rest/v1/targets`; each card has its token
+ *   OUT/decks.json              of the rows with metrics=yes: the targets for Prometheus (fleet/prometheus/decks.json)
  *   OUT/staff.secret, staff.csv with --staff: a secret for the staff, and the key of each card, which is derived from it
  *
  * A second run keeps the certificates that exist, and writes each tapdeck.conf again. It names the folders of cards that are in
@@ -20,18 +21,12 @@ import { join } from "node:path";
 import { pathAndFault } from "../src/core/file-faults.ts";
 import { type Card, fileWords, output, readFleetTable, tokenWords } from "./fleet-table.ts";
 
-const days = "3650";
 /** Cards whose certificates are made at the same time. */
 const atOnce = 8;
 
 /** A key on P-256 and a certificate; by the authority in `by`, or its own authority. */
-function certify(name: string, key: string, certificate: string, extensions: readonly string[], by?: string) {
-  const issuer = by === undefined ? [] : ["-CA", join(by, "ca.pem"), "-CAkey", join(by, "ca.key")];
-  return output([
-    ...["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"],
-    ...["-days", days, "-subj", `/O=Tapdeck/CN=${name}`, "-keyout", key, "-out", certificate, ...issuer],
-    ...extensions.flatMap((extension) => ["-addext", extension]),
-  ]);
+function certify(name: string, key: string, certificate: string, extensions: readonly string[], by = "self") {
+  return output([join(import.meta.dir, "../fleet/issue"), key, certificate, name, by, ...extensions]);
 }
 
 /** The key of a card differs from all others, so that a lost card opens no other device. */
@@ -64,7 +59,11 @@ async function makeCard({ name, values }: Card, out: string) {
       name,
       key,
       certificate,
-      ["keyUsage=critical,digitalSignature", "extendedKeyUsage=clientAuth"],
+      [
+        "basicConstraints=critical,CA:FALSE",
+        "keyUsage=critical,digitalSignature",
+        "extendedKeyUsage=clientAuth",
+      ],
       out,
     );
   await copyFile(join(out, "ca.pem"), join(folder, "ca.pem"));
@@ -75,6 +74,12 @@ async function makeCard({ name, values }: Card, out: string) {
   const lines = [...values, ...owner, ...Object.entries(words)].map(([word, value]) => `${word}=${value}\n`);
   await writeFile(join(folder, "tapdeck.conf"), lines.join(""), { mode: 0o600 });
   return target;
+}
+
+/** The target of a deck for Prometheus, in the format of its file_sd_config. */
+function scrapeTarget({ name, values }: Card) {
+  const site = values.get("site");
+  return { targets: [`${name}.local:7498`], ...(site === undefined ? {} : { labels: { site } }) };
 }
 
 /** The folders of cards that no row names. */
@@ -103,6 +108,7 @@ async function provision(table: string, out: string, hasStaff: boolean): Promise
   }
   if (!existsSync(join(out, "ca.pem")))
     await certify("Tapdeck fleet", join(out, "ca.key"), join(out, "ca.pem"), [
+      "basicConstraints=critical,CA:TRUE",
       "keyUsage=critical,keyCertSign,cRLSign",
     ]);
   const made = [];
@@ -111,6 +117,10 @@ async function provision(table: string, out: string, hasStaff: boolean): Promise
   const [targets, list] = [made.flat(), join(out, "hawkbit-targets.json")];
   if (targets.length > 0) await writeFile(list, `${JSON.stringify(targets)}\n`, { mode: 0o600 });
   else await rm(list, { force: true });
+  const measured = rows.filter(({ values }) => values.get("metrics") === "yes");
+  if (measured.length > 0)
+    await writeFile(join(out, "decks.json"), `${JSON.stringify(measured.map(scrapeTarget), null, 2)}\n`);
+  else await rm(join(out, "decks.json"), { force: true });
   const others = await othersIn(join(out, "cards"), cards);
   return [
     `${join(out, "cards")}: the files of ${cards.length} cards`,

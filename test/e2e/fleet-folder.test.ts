@@ -32,7 +32,7 @@ async function certify(folder: string): Promise<void> {
     join(folder, "out"),
   ]);
   await mkdir(join(folder, "fleet"));
-  for (const name of ["certify", "revoke"]) await copyFile(fleet(name), join(folder, "fleet", name));
+  for (const name of ["certify", "issue", "revoke"]) await copyFile(fleet(name), join(folder, "fleet", name));
   await printed(inside(folder, "fleet/certify out servers.example 127.0.0.1"));
 }
 
@@ -53,7 +53,14 @@ test("compose.yaml names pinned images, and files that are there or are made", a
   const compose: unknown = Bun.YAML.parse(await readFile(fleet("compose.yaml"), "utf8"));
   const services = isRecord(compose) && isRecord(compose.services) ? compose.services : {};
   const volumes = isRecord(compose) && isRecord(compose.volumes) ? Object.keys(compose.volumes) : [];
-  expect(Object.keys(services)).toEqual(["mosquitto", "hawkbit", "prometheus", "grafana", "home-assistant"]);
+  expect(Object.keys(services)).toEqual([
+    "mosquitto",
+    "hawkbit",
+    "prometheus",
+    "alertmanager",
+    "grafana",
+    "home-assistant",
+  ]);
   for (const service of Object.values(services)) {
     if (!isRecord(service) || !Array.isArray(service.volumes)) throw new Error("a service without volumes");
     expect(service.image).toMatch(/^[\w./-]+:v?\d+\.\d+(\.\d+)?$/);
@@ -163,6 +170,24 @@ opensslTest("the certificate of the servers is of the authority of the decks, wi
   }),
 );
 
+opensslTest("no certificate of a deck or a server is an authority, and each counts from yesterday on", () =>
+  inFolder(async (folder) => {
+    await certify(folder);
+    const show = (path: string, ...what: readonly string[]) =>
+      printed(["openssl", "x509", "-noout", "-in", join(folder, path), ...what]);
+    const decks = await readdir(join(folder, "out/cards"));
+    const leaves = ["fleet/certificates/server.pem", ...decks.map((name) => `out/cards/${name}/client.pem`)];
+    expect(leaves.length).toBeGreaterThan(1);
+    for (const path of leaves) expect(await show(path, "-ext", "basicConstraints")).toContain("CA:FALSE");
+    expect(await show("out/ca.pem", "-ext", "basicConstraints")).toContain("CA:TRUE");
+    const dayMs = 24 * 60 * 60_000;
+    for (const path of [...leaves, "out/ca.pem"]) {
+      const start = Date.parse((await show(path, "-startdate")).replace("notBefore=", ""));
+      expect(Math.abs(Date.now() - dayMs - start), path).toBeLessThan(60 * 60_000);
+    }
+  }),
+);
+
 opensslTest("fleet/certify that fails leaves the certificate and its key, and no other file", () =>
   inFolder(async (folder) => {
     await certify(folder);
@@ -190,6 +215,41 @@ test.skipIf(Bun.which("promtool") === null)("promtool accepts the configuration 
     expect([code, out]).toEqual([0, expect.stringContaining("is valid prometheus config file syntax")]);
   }),
 );
+
+test.skipIf(Bun.which("promtool") === null)(
+  "the alerts fire for a deck that is away, a reader that is unplugged and faults that stay, and not for a restart",
+  async () => {
+    const folder = fleet("prometheus");
+    const { out, code } = await run(["promtool", "test", "rules", join(folder, "alerts.test.yaml")]);
+    expect([code, out]).toEqual([0, expect.stringContaining("SUCCESS")]);
+    // Each rule has a case.
+    const names = async (file: string, key: string) =>
+      [...(await readFile(join(folder, file), "utf8")).matchAll(new RegExp(`${key}: (\\w+)`, "g"))].map(
+        ([, name]) => name,
+      );
+    const tested = new Set(await names("alerts.test.yaml", "alertname"));
+    expect([...tested].toSorted()).toEqual((await names("alerts.yaml", "alert")).toSorted());
+  },
+);
+
+test("each metric of an alert is one that a deck has", async () => {
+  const rules = await readFile(fleet("prometheus/alerts.yaml"), "utf8");
+  const documented = await readFile(join(root, "docs/FLEET.md"), "utf8");
+  const metrics = new Set([...rules.matchAll(/tapdeck_\w+/g)].map(([name]) => name));
+  expect(metrics.size).toBeGreaterThan(4);
+  for (const name of metrics) expect([name, documented.includes(`\`${name}\``)]).toEqual([name, true]);
+});
+
+test("Alertmanager sends the alerts of a place together, and nothing of a deck that is away", async () => {
+  const config = Bun.YAML.parse(await readFile(fleet("alertmanager/alertmanager.yml"), "utf8"));
+  expect(config).toMatchObject({
+    route: { receiver: "home-assistant", group_by: ["site", "alertname"] },
+    inhibit_rules: [{ equal: ["instance"] }],
+    receivers: [{ name: "home-assistant" }],
+  });
+  const compose = await readFile(fleet("compose.yaml"), "utf8");
+  expect(compose).toContain("./alertmanager:/etc/alertmanager:ro");
+});
 
 test("the configurations of Grafana and Home Assistant are YAML, and Grafana finds its dashboard", async () => {
   const read = async (path: string): Promise<unknown> => Bun.YAML.parse(await readFile(fleet(path), "utf8"));

@@ -17,7 +17,7 @@ export function phonesCard({ client, isPaired }: Shared): PageCard {
   });
   const role = el(
     "select",
-    { "aria-label": say.whatMay },
+    { "aria-label": say.whatMay, class: "later" },
     el("option", { value: "member" }, say.member),
     el("option", { value: "player" }, say.player),
     el("option", { value: "owner" }, say.owner),
