@@ -92,8 +92,19 @@ export async function checkStoredMappings(
   }
 }
 
-/** These belong to the device: with the addresses and ports of another one, the service might not start. */
-const ofDevice = ["port", "listen", "tls_port"] as const;
+/**
+ * These belong to the device: with the addresses and ports of another one, the service might not start, and with its name at the
+ * broker, both would be one device there.
+ */
+const ofDevice = [
+  { section: "api", key: "port" },
+  { section: "api", key: "listen" },
+  { section: "api", key: "tls_port" },
+  { section: "mqtt", key: "id" },
+] as const;
+
+const isOfDevice = (section: string, key: string) =>
+  ofDevice.some((one) => one.section === section && one.key === key);
 
 /** The text of the settings after a restore; `present` are those of this device. */
 export async function restoredSettings(
@@ -110,14 +121,14 @@ function settingsOfBackup(given: string, { dataFolder }: BackupPlaces, present: 
     throw new Error(`its settings are larger than ${configBytesMax} bytes`);
   const config = checkedConfig(given, dataFolder);
   if (present === undefined) return { text: given, config };
-  const edits = ofDevice.flatMap((key) => {
+  const edits = ofDevice.flatMap(({ section, key }) => {
     const value = keptValue(key, present);
-    return isDeepStrictEqual(value, keptValue(key, config)) ? [] : [{ section: "api", key, value }];
+    return isDeepStrictEqual(value, keptValue(key, config)) ? [] : [{ section, key, value }];
   });
   const edited = editToml(given, edits);
   if (edited.kind === "refused")
     throw new Error(
-      `api.${edited.edit.key} is written in a way that a program cannot change, and this device needs its own value`,
+      `${edited.edit.section}.${edited.edit.key} is written in a way that a program cannot change, and this device needs its own value`,
     );
   return { text: edited.text, config: checkedConfig(edited.text, dataFolder) };
 }
@@ -142,7 +153,9 @@ async function settingsByApi(given: string, { configPath, dataFolder }: BackupPl
       `${edited.edit.section}.${edited.edit.key} is written on this device in a way that a program cannot change`,
     );
   const config = checkedConfig(edited.text, dataFolder);
-  const kept = changedSettings(wanted, config);
+  const kept = changedSettings(wanted, config).filter(
+    (key) => !ofDevice.some((one) => `${one.section}.${one.key}` === key),
+  );
   const warnings =
     kept.length === 0
       ? []
@@ -156,12 +169,14 @@ function apiSettings() {
   const sections: Readonly<Record<string, Readonly<Record<string, { readonly api?: string }>>>> =
     settingsTable;
   return Object.entries(sections).flatMap(([section, settings]) =>
-    Object.entries(settings).flatMap(([key, { api }]) => (api === undefined ? [] : [{ section, key, api }])),
+    Object.entries(settings).flatMap(([key, { api }]) =>
+      api === undefined || isOfDevice(section, key) ? [] : [{ section, key, api }],
+    ),
   );
 }
 
-function keptValue(key: (typeof ofDevice)[number], { api }: Config) {
-  return key === "listen" ? api.listen : key === "port" ? api.port : api.tlsPort;
+function keptValue(key: (typeof ofDevice)[number]["key"], { api, mqtt }: Config) {
+  return { port: api.port, listen: api.listen, tls_port: api.tlsPort, id: mqtt.id }[key];
 }
 
 function checkedConfig(text: string, dataFolder: string): Config {

@@ -381,6 +381,20 @@ test("the ports of the device stay, and what it does not have is named", async (
   );
 });
 
+test("two decks had one name at the broker after a restore", async () => {
+  const fresh = await device();
+  await mkdir(join(fresh.dataFolder, "config"));
+  const broker = '[mqtt]\nurl = "mqtt://broker.lan"\nid = "hall-1"\n';
+  for (const [present, restored] of [
+    ["", broker.replace("hall-1", "")],
+    ['[mqtt]\nid = "hall-2"\n', broker.replace("hall-1", "hall-2")],
+  ] as const) {
+    await writeFile(fresh.configPath, present);
+    await restoreOffline(await backupOf(fresh, head, { config: broker }, { lines: 2 }), fresh, options);
+    expect(await readFile(fresh.configPath, "utf8")).toBe(restored);
+  }
+});
+
 test("a decided restore whose files cannot be replaced is completed by a later start, once", async () => {
   const [old, fresh] = [await device("anna"), await device("berta")];
   const [there, here] = [await stateOf(old), await stateOf(fresh)];
