@@ -20,6 +20,7 @@ import type { LocalSockets, OpenFolderWatches, OpenInputDevice } from "./core/op
 import { createLaunchQueue } from "./launch/launch-queue.ts";
 import { createAllowLaunch } from "./launch/rules/allow-patterns.ts";
 import { createPlayTime } from "./launch/rules/play-time.ts";
+import { createSleepTimer } from "./launch/rules/sleep-timer.ts";
 import { createTapRules } from "./launch/rules/tap-rules.ts";
 import { createSaveKeeper } from "./launch/saves/save-keeper.ts";
 import { createMapper } from "./mappings/mapper.ts";
@@ -134,6 +135,7 @@ async function startParts(base: Base): Promise<number> {
   const playback = await createPlayback(base, {
     readers: () => readers,
     pair: () => pairOnScreen({ pairing, screen, place: offer.describe, role: access.roleByScreen }),
+    shutdown: () => services.machine.shutdown(),
   });
   const { launchQueue, playTime, devices } = playback;
   let mqtt: Mqtt | undefined;
@@ -244,7 +246,11 @@ async function createAccess(
 /** The launch queue and what it plays from. */
 async function createPlayback(
   base: Base,
-  later: { readonly readers: () => Readers; readonly pair: () => Promise<void> },
+  later: {
+    readonly readers: () => Readers;
+    readonly pair: () => Promise<void>;
+    readonly shutdown: () => Promise<void>;
+  },
 ) {
   const { config, bus, clock, log, store, stops, dataFolder } = base;
   const closed = withRealPaths(closedPlaces(base, process.env));
@@ -276,6 +282,10 @@ async function createPlayback(
     stopMedia: (why) => launchQueue.stopMedia(why),
   });
   stops.add("play time", playTime);
+  const sleepTimer = stops.add(
+    "sleep timer",
+    createSleepTimer({ clock, log, stopMedia: (why) => launchQueue.stopMedia(why) }),
+  );
   const devices = stops.add("devices", createDevices({ ...base, ...later }));
   const saves = stops.add(
     "saves",
@@ -291,6 +301,7 @@ async function createPlayback(
     media,
     sticks: media.sticks,
     devices,
+    sleepTimer,
     history: store.history,
     lastMedia: store.lastMedia,
     plays: store.plays,
@@ -300,7 +311,7 @@ async function createPlayback(
   });
   stops.add("players", launchQueue);
   stops.add("play history", keepPlays(bus, store.plays));
-  return { cards, mapper, media, uploads, closed, playTime, devices, saves, launchQueue };
+  return { cards, mapper, media, uploads, closed, playTime, sleepTimer, devices, saves, launchQueue };
 }
 
 interface Running extends Awaited<ReturnType<typeof createPlayback>> {

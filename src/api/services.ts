@@ -41,6 +41,12 @@ export interface Services {
   launch(token: TokenParams, from?: { readonly trusted: boolean; readonly requester?: Requester }): void;
   /** Stops the player, empties the queue, and returns at once. */
   stop(): void;
+  readonly sleepTimer: {
+    /** In milliseconds; 0 ends it. */
+    set(ms: number): void;
+    /** RFC 3339; undefined if none runs. */
+    endsAt(): string | undefined;
+  };
   /** Launches the card that the launch guard holds back. Throws `not-found` if there is none. */
   confirm(): void;
   playTime(): PlayTimeState;

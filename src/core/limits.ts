@@ -167,6 +167,7 @@ export const mqttEventMsMax = 5000; // The age of a tap or a launch at which no 
 export const mqttCommandBytesMax = 64 * 1024; // The params of one command: four of the longest scripts.
 export const mqttCommandsPerSecondMax = 20; // Of all senders together; the broker hides who they are.
 export const mqttUnsentBytesMax = 2 * 1024 * 1024; // Output that the broker does not read: two of the longest answers. Then the connection is closed.
+export const sleepMinutesMax = 24 * 60; // Of the sleep timer.
 export const mqttPasswordCharsMax = 1024; // As set over the API.
 export const mqttFileBytesMax = 64 * 1024; // A password, a key, a chain of certificates, or the list of retained topics.
 export const mqttReconnectMsMin = 1000; // Before the next try, chosen at random up to the maximum, so that a fleet does not come back at once.

@@ -106,6 +106,10 @@ export interface ScriptPorts {
   write(text: string, signal: AbortSignal): Promise<void>;
   /** Saves a picture of the player, or else of the device's own screen; rejects if there is neither. */
   screenshot(): Promise<void>;
+  /** Stops the media after this time; the same time again, or 0, ends the timer. */
+  sleep(ms: number): void;
+  /** Stops the media and switches the device off; rejects if the service may not do that. */
+  shutdown(): Promise<void>;
   /** Shows the pairing code on the screen of the device; rejects if there is no screen. */
   pair(): Promise<void>;
   readonly playlist: PlaylistPorts;

@@ -17,6 +17,7 @@ import type { LaunchQueue } from "../launch/launch-queue.ts";
 import { describeLaunchers, missingPrograms } from "../launch/launchers.ts";
 import { installedCores } from "../launch/ports/script-ports.ts";
 import type { PlayTimeLimiter } from "../launch/rules/play-time.ts";
+import type { SleepTimer } from "../launch/rules/sleep-timer.ts";
 import type { SaveKeeper } from "../launch/saves/save-keeper.ts";
 import type { Mapper } from "../mappings/mapper.ts";
 import type { MediaWithSticks } from "../media/sticks/stick-library.ts";
@@ -43,6 +44,7 @@ interface ServiceSources
   readonly closed: ClosedPlaces;
   readonly launchQueue: LaunchQueue;
   readonly playTime: PlayTimeLimiter;
+  readonly sleepTimer: Pick<SleepTimer, "set" | "endsAt">;
   readonly mapper: Mapper;
   readonly devices: Pick<AllDevices, "write" | "inputText">;
   readonly store: Store;
@@ -86,6 +88,7 @@ export function createServices(sources: ServiceSources): Services {
       return { ...state, limits: { ...state.limits, volumeMax: settings.current().audio.volumeMax } };
     },
     playlist: () => launchQueue.playlist(),
+    sleepTimer: sources.sleepTimer,
     tokens: () => readers().tokens(),
     scan: (token, durationMs, readerId, requester) => readers().scan(token, durationMs, readerId, requester),
     history: (page) => store.history.list(page),

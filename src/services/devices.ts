@@ -18,6 +18,8 @@ interface DeviceParts {
   readonly openInput: OpenInputDevice;
   /** Shows a pairing code on the screen. */
   readonly pair: () => Promise<void>;
+  /** Switches the device off; rejects if the service may not do that. */
+  readonly shutdown: () => Promise<void>;
   readonly readers: () => Readers;
   readonly settings: Settings;
   readonly bus: Bus;
@@ -34,7 +36,7 @@ const behindTapMs = 30;
 export type AllDevices = ReturnType<typeof createDevices>;
 
 export function createDevices(parts: DeviceParts) {
-  const { openInput, pair, dataFolder, readers, settings, bus, clock, log, socketPath } = parts;
+  const { openInput, pair, shutdown, dataFolder, readers, settings, bus, clock, log, socketPath } = parts;
   const screenshots = join(dataFolder, "screenshots");
   const virtual = createVirtualInput({
     open: openInput,
@@ -63,6 +65,7 @@ export function createDevices(parts: DeviceParts) {
   return {
     input: virtual.play,
     pair,
+    shutdown,
     captureScreen: () => captureScreen(screenshots, clock),
     refuseFullScreenshots: () => refuseFull(screenshots),
     inputText: virtual.playText,

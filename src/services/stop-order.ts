@@ -10,6 +10,7 @@ const stopOrder = [
   "spare player",
   "devices",
   "play time",
+  "sleep timer",
   "play history",
   "readers",
   "MQTT",

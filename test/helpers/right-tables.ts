@@ -53,6 +53,8 @@ export const methodRows: Readonly<Record<string, MethodRow>> = {
   run: { ...play, params: script },
   "media.control": { ...play, params: { action: "pause" } },
   stop: play,
+  sleep: look,
+  "sleep.update": { ...play, params: { minutes: 0 } },
   confirm: play,
   tokens: change,
   "tokens.scan": { ...change, params: { ...script, duration: 1 } },

@@ -75,6 +75,10 @@ export function scriptWorld({ facts = quietFacts, bare = false } = {}) {
     async input(kind, steps) {
       asked.push(`${kind} ${steps.map(shownStep).join(" ")}`);
     },
+    sleep: (ms) => asked.push(`sleep ${ms}`),
+    async shutdown() {
+      asked.push("shutdown");
+    },
     async pair() {
       asked.push("pair");
     },

@@ -1,10 +1,15 @@
-/** Launching and stopping: `launch`, `run`, `stop`, `confirm`. */
-import type * as v from "valibot";
+/** Launching and stopping: `launch`, `run`, `stop`, `sleep`, `confirm`. */
+import * as v from "valibot";
+import { sleepMinutesMax } from "../../core/limits.ts";
 import { allows } from "../../core/rights.ts";
+import { time } from "../../core/shapes.ts";
 import type { MethodCaller } from "../connection.ts";
 import { method, requesterOf } from "../method.ts";
 import { tokenParams, toToken } from "../schemas.ts";
 import type { Services } from "../services.ts";
+
+const sleepState = v.object({ endsAt: v.exactOptional(time) });
+const stateOf = (endsAt: string | undefined) => (endsAt === undefined ? {} : { endsAt });
 
 /** `launch`, and `run`, its newer name. */
 const launching = {
@@ -34,6 +39,26 @@ export const launchMethods = [
     right: "play",
     docs: "Stops the player and empties the launch queue. The answer does not say whether anything was stopped.",
     run: (services) => services.stop(),
+  }),
+  method({
+    name: "sleep",
+    right: "look",
+    docs: "The sleep timer, which the command `**sleep` of cards sets, too. `endsAt` is when the media stop; it is absent if no timer runs.",
+    result: sleepState,
+    run: ({ sleepTimer }) => stateOf(sleepTimer.endsAt()),
+  }),
+  method({
+    name: "sleep.update",
+    right: "play",
+    docs: "Sets the sleep timer, in minutes, and 0 ends it.",
+    params: v.object({
+      minutes: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(sleepMinutesMax)),
+    }),
+    result: sleepState,
+    run({ sleepTimer }, { minutes }) {
+      sleepTimer.set(minutes * 60_000);
+      return stateOf(sleepTimer.endsAt());
+    },
   }),
   method({
     name: "confirm",

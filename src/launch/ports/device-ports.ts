@@ -7,6 +7,7 @@ import type { RunContext } from "../run-context.ts";
 export interface Devices {
   readonly input: ScriptPorts["input"];
   readonly pair: ScriptPorts["pair"];
+  readonly shutdown?: ScriptPorts["shutdown"];
   /** Saves a picture of the device's own screen; resolves with false if it has none, or a player uses it. */
   captureScreen?(): Promise<boolean>;
   /** Rejects with `ServiceError` if the folder of screenshots is full, so that no player adds one. */
@@ -19,11 +20,12 @@ export interface Devices {
 export function createDevicePorts(
   devices: Devices | undefined,
   { uid, event }: RunContext,
-): Pick<ScriptPorts, "input" | "pair" | "write"> {
+): Pick<ScriptPorts, "input" | "pair" | "shutdown" | "write"> {
   const ownUid = uid ?? event?.token?.uid ?? "";
   return {
     input: devices?.input ?? none,
     pair: devices?.pair ?? none,
+    shutdown: devices?.shutdown ?? none,
     write: async (text, signal) =>
       devices === undefined
         ? none()

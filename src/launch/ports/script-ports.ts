@@ -33,6 +33,7 @@ import type { Playing } from "../playing.ts";
 import type { Playlists } from "../playlist.ts";
 import { isFolderOrList } from "../playlist-items.ts";
 import { startReadably } from "../readable-start.ts";
+import type { SleepTimer } from "../rules/sleep-timer.ts";
 import type { HookEvent, RunContext } from "../run-context.ts";
 import type { Starting } from "../starting.ts";
 import { createBios } from "./bios.ts";
@@ -50,6 +51,7 @@ export interface PortParts {
   readonly log: Log;
   readonly media?: SearchedMedia;
   readonly devices?: Devices;
+  readonly sleepTimer?: Pick<SleepTimer, "toggle">;
   /** Keeps what was started last over restarts of the service. */
   readonly lastMedia?: LastMedia;
   /** The media that were played before; absent for none. */
@@ -158,6 +160,7 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
         throw launchFailed("nothing-plays", "nothing plays, and there is no screen to save");
       await createControlPorts(control, run).control({ kind: "screenshot" });
     },
+    sleep: (ms) => parts.sleepTimer?.toggle(ms),
     delay: createDelay(clock, run),
     echo: (text) => log.info("script", text),
   });

@@ -1,4 +1,4 @@
-/** Commands for other devices: they press keys of virtual devices, write tags and pair a phone. */
+/** Commands for other devices: they press keys of virtual devices, write tags, switch the device off and pair a phone. */
 import { wrongScript } from "../../core/errors.ts";
 import { macroKeysMax, macroMsMax } from "../../core/limits.ts";
 import type { InputKind } from "../../core/operating-system.ts";
@@ -59,6 +59,18 @@ export const deviceCommands: readonly ScriptCommand[] = [
     docs: "Writes a text to the next tag, and reads it back. Take this card off and put the other tag on within 28 seconds. This card is not changed. The written tag starts nothing until it was taken off. In quotes, `||`, commas and a `?` of the text are plain characters.",
     example: '**write:"SNES/Super Game.sfc"',
     run: ({ args: [text = ""] }, ports, signal) => ports.write(text, signal),
+  },
+  {
+    ...common,
+    names: ["shutdown"],
+    argsMin: 0,
+    argsMax: 0,
+    args: "",
+    endsMedia: true,
+    needsReader: true,
+    docs: "Stops the media, keeps their positions and saves, and switches the device off, on the SD image only. It works only from a card on a reader of the device, not over the API and not from a simulated reader.",
+    example: "**shutdown",
+    run: (_call, ports) => ports.shutdown(),
   },
   {
     ...common,

@@ -1,9 +1,11 @@
 /** Commands for the player: stop it, control it, change the volume, wait for it. */
 import { wrongScript } from "../../core/errors.ts";
-import { delayMsMax } from "../../core/limits.ts";
+import { delayMsMax, sleepMinutesMax } from "../../core/limits.ts";
 import { readAction, readVolume } from "../../core/playback.ts";
 import type { ScriptCommand } from "../command.ts";
 import { durationMs } from "../input-macro.ts";
+
+const sleepMsMin = 60_000;
 
 const common = { argsMin: 1, argsMax: 1, options: {}, startsMedia: false, allowedUntrusted: true } as const;
 
@@ -64,6 +66,21 @@ export const playerCommands: readonly ScriptCommand[] = [
     docs: "Saves a picture of RetroArch or of the film in mpv, as `control:screenshot` does, in that player's folder for screenshots. The SD image also saves its own screen while no player uses it. There, all pictures are in `/data/tapdeck/screenshots`. Other players cannot do this.",
     example: "**screenshot",
     run: (_call, ports) => ports.screenshot(),
+  },
+  {
+    ...common,
+    names: ["sleep"],
+    args: "time",
+    docs: "Sets the sleep timer: the media stop after this time, such as `30m` or `1h`, and keep their position. A second tap of the same card ends the timer, and so does `off`. The script ends at once, and other cards work as before; what they start is stopped at the same time.",
+    example: "**sleep:30m",
+    async run({ args: [text = ""] }, ports) {
+      const ms = /^(off|0)$/i.test(text.trim()) ? 0 : durationMs(text);
+      if (ms === undefined || (ms !== 0 && ms < sleepMsMin) || ms > sleepMinutesMax * 60_000)
+        throw wrongScript(
+          `sleep takes a time from 1m to ${sleepMinutesMax / 60}h, such as 30m, or off, not "${text.slice(0, 64)}"`,
+        );
+      ports.sleep(ms);
+    },
   },
   {
     ...common,

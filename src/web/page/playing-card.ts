@@ -33,8 +33,9 @@ export function playingCard({ client, canPlay, pictures }: Shared): PageCard {
   const buttons = canPlay ? el("div", { class: "bar keys" }, previous, pause, resume, next, stop) : undefined;
   const place = el("div", { class: "seek" }, seek.input, clock);
   const loudness = el("label", { class: "seek" }, volume.input, el("span", { class: "more" }, say.volume));
+  const sleep = sleepChoice(client);
   const body = el("div", { class: "playing" }, cover, el("div", { class: "rows what" }, what), buttons);
-  const card = section(say.now, none, body, place, loudness);
+  const card = section(say.now, none, body, place, loudness, canPlay ? sleep.element : undefined);
 
   let shown: ActiveMedia | null = null;
   let shownAt = 0;
@@ -56,6 +57,7 @@ export function playingCard({ client, canPlay, pictures }: Shared): PageCard {
     shownAt = performance.now();
     none.hidden = media !== null;
     body.hidden = media === null;
+    sleep.element.hidden = media === null;
     const { volume: percent, playbackState = "loading" } = media ?? {};
     loudness.hidden = percent === undefined || !canPlay;
     if (percent !== undefined) volume.show(percent, 100);
@@ -83,6 +85,7 @@ export function playingCard({ client, canPlay, pictures }: Shared): PageCard {
   const refresh = async () => {
     const { active, playlists } = await client.call("media");
     show(active[0] ?? null, playlists[0]);
+    if (canPlay && active.length > 0) await sleep.refresh();
   };
   let counts = 0;
   const timer = setInterval(() => {
@@ -93,6 +96,35 @@ export function playingCard({ client, canPlay, pictures }: Shared): PageCard {
   }, countMs);
   void client.closed.then(() => clearInterval(timer));
   return { card, refresh, hears: ["media.started", "media.paused", "media.resumed", "media.stopped"] };
+}
+
+const sleepMinutes = [15, 30, 60, 90];
+
+/** The sleep timer: a time from a list, and the time at which the media stop. */
+function sleepChoice(client: Shared["client"]) {
+  const options = sleepMinutes.map((minutes) =>
+    el("option", { value: `${minutes}` }, say.sleep.after(minutes)),
+  );
+  const running = el("option", { value: "running", hidden: "" });
+  const select = el(
+    "select",
+    { "aria-label": say.sleep.title },
+    el("option", { value: "0" }, say.sleep.off),
+    running,
+    ...options,
+  );
+  const show = ({ endsAt }: Calls["sleep"]["result"]) => {
+    if (document.activeElement === select && endsAt === undefined) return;
+    running.textContent = endsAt === undefined ? "" : say.sleep.at(clockOf(endsAt));
+    select.value = endsAt === undefined ? "0" : "running";
+  };
+  const change = async () => {
+    if (select.value !== "running")
+      show(await client.call("sleep.update", { minutes: Number(select.value) }));
+  };
+  select.addEventListener("change", telling(change));
+  const element = el("label", { class: "field" }, say.sleep.title, select);
+  return { element, refresh: async () => show(await client.call("sleep")) };
 }
 
 type Control = "previous" | "pause" | "resume" | "next";

@@ -269,7 +269,7 @@ const harmless = [
   ...["launch", "launch.title", "launch.search", "launch.random", "launch.system", "launch.last"],
   ...["playlist.play", "playlist.load", "playlist.open", "playlist.stop", "playlist.pause"],
   ...["playlist.next", "playlist.previous", "playlist.goto"],
-  ...["control", "stop", "volume", "delay", "echo", "screenshot"],
+  ...["control", "stop", "sleep", "volume", "delay", "echo", "screenshot"],
 ];
 
 test.each(scriptCommands.map((command) => [command.names[0] ?? "", command] as const))(

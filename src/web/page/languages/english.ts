@@ -405,6 +405,12 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
     deleteSure: (name: string) => `Delete ${name} from the device? This cannot be undone.`,
     deleted: (name: string) => `Deleted: ${name}`,
   },
+  sleep: {
+    title: "Sleep timer",
+    off: "off",
+    after: (minutes: number) => `in ${minutes} minutes`,
+    at: (time: string) => `at ${time}`,
+  },
   broker: {
     title: "MQTT broker",
     what: "Home Assistant and other programs hear of taps there, and control this device.",

@@ -390,6 +390,12 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
     deleteSure: (name) => `Supprimer ${name} de l’appareil ? Cette action est irréversible.`,
     deleted: (name) => `Supprimé : ${name}`,
   },
+  sleep: {
+    title: "Minuterie de sommeil",
+    off: "désactivée",
+    after: (minutes) => `dans ${minutes} minutes`,
+    at: (time) => `à ${time}`,
+  },
   broker: {
     title: "Broker MQTT",
     what: "Home Assistant et d’autres programmes y apprennent les passages de cartes et pilotent cet appareil.",

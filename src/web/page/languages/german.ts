@@ -380,6 +380,12 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
     deleteSure: (name) => `${name} vom Gerät löschen? Das lässt sich nicht rückgängig machen.`,
     deleted: (name) => `Gelöscht: ${name}`,
   },
+  sleep: {
+    title: "Schlummertimer",
+    off: "aus",
+    after: (minutes) => `in ${minutes} Minuten`,
+    at: (time) => `um ${time}`,
+  },
   broker: {
     title: "MQTT-Broker",
     what: "Home Assistant und andere Programme erfahren dort von Karten und steuern dieses Gerät.",

@@ -371,6 +371,12 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
     deleteSure: (name) => `${name}をデバイスから削除しますか？元に戻せません。`,
     deleted: (name) => `削除しました：${name}`,
   },
+  sleep: {
+    title: "スリープタイマー",
+    off: "オフ",
+    after: (minutes) => `${minutes} 分後`,
+    at: (time) => `${time} に停止`,
+  },
   broker: {
     title: "MQTT ブローカー",
     what: "Home Assistant などのプログラムがカードの読み取りを受け取り、この機器を操作します。",

@@ -380,6 +380,12 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
     deleteSure: (name) => `Excluir ${name} do dispositivo? Não é possível desfazer.`,
     deleted: (name) => `Excluído: ${name}`,
   },
+  sleep: {
+    title: "Temporizador de sono",
+    off: "desligado",
+    after: (minutes) => `em ${minutes} minutos`,
+    at: (time) => `às ${time}`,
+  },
   broker: {
     title: "Broker MQTT",
     what: "O Home Assistant e outros programas recebem ali os toques de cartões e controlam este aparelho.",

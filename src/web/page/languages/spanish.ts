@@ -381,6 +381,12 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
     deleteSure: (name) => `¿Borrar ${name} del dispositivo? No se puede deshacer.`,
     deleted: (name) => `Borrado: ${name}`,
   },
+  sleep: {
+    title: "Temporizador de apagado",
+    off: "desactivado",
+    after: (minutes) => `en ${minutes} minutos`,
+    at: (time) => `a las ${time}`,
+  },
   broker: {
     title: "Broker MQTT",
     what: "Home Assistant y otros programas se enteran allí de las tarjetas y controlan este dispositivo.",
