@@ -139,7 +139,7 @@ const changeCards = {
 };
 const ownCards = {
   ...changeCards,
-  Device: ["State of the device", "Settings", "Phones", "Backup", "Readers", "Log"],
+  Device: ["State of the device", "Settings", "Phones", "Backup", "MQTT broker", "Readers", "Log"],
 };
 /** With the card that leads to more rights. */
 const withPairing = (cards: typeof lookCards) => ({ ...cards, Now: [...cards.Now, pairing] });
@@ -314,6 +314,7 @@ remoteTest(
       "Backup: Download a backup",
       "Backup: Restore a backup",
       "Log: Download",
+      "MQTT broker: Save",
       "Phones: Pair a phone",
       "Phones: Show a short code",
       "Settings: Remove 1",
