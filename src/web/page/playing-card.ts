@@ -108,7 +108,7 @@ function sleepChoice(client: Shared["client"]) {
   const running = el("option", { value: "running", hidden: "" });
   const select = el(
     "select",
-    { "aria-label": say.sleep.title },
+    { "aria-label": say.sleep.title, class: "letter" },
     el("option", { value: "0" }, say.sleep.off),
     running,
     ...options,
@@ -123,7 +123,7 @@ function sleepChoice(client: Shared["client"]) {
       show(await client.call("sleep.update", { minutes: Number(select.value) }));
   };
   select.addEventListener("change", telling(change));
-  const element = el("label", { class: "field" }, say.sleep.title, select);
+  const element = el("label", { class: "seek" }, el("span", { class: "more" }, say.sleep.title), select);
   return { element, refresh: async () => show(await client.call("sleep")) };
 }
 
