@@ -146,7 +146,7 @@ export interface BrokerService {
     readonly isSetByImage: boolean;
     readonly connected: boolean;
   } & BrokerFault;
-  /** Rejects with `invalid-params` for an invalid value, and `conflict` if `tapdeck.conf` names the broker. */
+  /** Rejects with `failed` for settings that name no broker, and `conflict` if `tapdeck.conf` names the broker. */
   update(changes: {
     readonly url?: string | undefined;
     readonly user?: string | undefined;

@@ -76,7 +76,7 @@ export function createBrokerService(parts: BrokerParts): BrokerService {
         if (ca !== undefined && ca !== "") checkAuthority(ca);
         if (next.url !== "")
           await brokerWith(next).catch((error: unknown) => {
-            throw new ServiceError("invalid-params", messageOf(error), { cause: error });
+            throw failed(messageOf(error), error);
           });
         await keep(join(dataFolder, passwordName), newPassword);
         await keep(join(dataFolder, authorityName), ca);
@@ -137,7 +137,7 @@ function checkAuthority(pem: string): void {
     new X509Certificate(pem);
   } catch (error) {
     const sentence = "ca: it is no certificate in PEM: it begins with -----BEGIN CERTIFICATE-----";
-    throw new ServiceError("invalid-params", sentence, { cause: error });
+    throw failed(sentence, error);
   }
 }
 

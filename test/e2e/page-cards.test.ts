@@ -293,7 +293,7 @@ remoteTest(
     await using visit = await openCards("Player");
     const { page } = visit;
     const limits = region(page, "Limits");
-    await limits.getByText("Limits can be changed on the device itself.").waitFor();
+    await limits.getByText("An owner can change the limits.").waitFor();
     expect(await limits.getByRole("button", { name: "Save" }).count()).toBe(0);
     await using screen = await startChromium({}, device.network.onDevice);
     const own = await screen.browser.newPage();

@@ -56,7 +56,7 @@ export const backupMethods = [
       offset,
       data: v.pipe(
         v.string(),
-        v.base64("it is no base64"),
+        v.regex(/^[A-Za-z0-9+/]*={0,2}$/, "it is no base64"),
         v.maxLength(Math.ceil(backupPartBytesMax / 3) * 4),
       ),
       isLast: v.optional(v.boolean()),
