@@ -170,7 +170,8 @@ function apiSettings() {
     settingsTable;
   return Object.entries(sections).flatMap(([section, settings]) =>
     Object.entries(settings).flatMap(([key, { api }]) =>
-      api === undefined || isOfDevice(section, key) ? [] : [{ section, key, api }],
+      // A file that mqtt.password_file names would be sent to the broker that the same backup names.
+      api === undefined || section === "mqtt" || isOfDevice(section, key) ? [] : [{ section, key, api }],
     ),
   );
 }

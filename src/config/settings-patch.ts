@@ -1,6 +1,7 @@
 /**
  * Changes of settings over the API: fields of `settings.update` with their checks, and their places in the config file.
- * Settings that open the device to others have no field, so only the file can change them.
+ * Settings that open the device to others have no field, so only the file can change them. Those of the broker have fields for
+ * `broker.update`, and `settings.update` does not take them.
  */
 import { join } from "node:path";
 import { ServiceError } from "../core/errors.ts";

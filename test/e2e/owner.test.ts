@@ -123,6 +123,10 @@ allow_input = true
 on_start = "**execute:evil"
 [api]
 anonymous = "change"
+[mqtt]
+url = "mqtt://evil.example"
+user = "deck"
+password_file = "tls/device-key.pem"
 [[launchers]]
 id = "evil"
 systems = ["SNES"]
@@ -141,7 +145,7 @@ remoteTest("a restore over the network changes what an owner may, and never what
   const { content } = await ask(line, "backup.send", { offset: 0, data, isLast: true });
   expect(content?.changes).toEqual(["readers.insert_mode", "playtime.daily_minutes"]);
   expect(content?.warnings).toEqual([
-    "these stay as they are here, because only a restore on the device itself changes them: api.anonymous, script.allow_execute, script.allow_input, hooks.on_start, launchers",
+    "these stay as they are here, because only a restore on the device itself changes them: api.anonymous, script.allow_execute, script.allow_input, hooks.on_start, mqtt.url, mqtt.user, mqtt.password_file, launchers",
   ]);
   const sha256 = content?.sha256 ?? "";
   expect(await ask(line, "restore", { sha256 })).toMatchObject({ counts: { mappings: 1 } });
