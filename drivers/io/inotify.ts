@@ -32,13 +32,21 @@ export const openInotify: OpenFolderWatches = (onEvents) => {
   const fd = libc.inotify_init1(flags);
   if (fd < 0) throw new Error("the kernel has no inotify descriptor left: see fs.inotify.max_user_instances");
   const stream = streamFd(fd, { bytes: (bytes) => onEvents(eventsIn(bytes)), gone() {} });
+  let isClosed = false;
   return {
     add(path) {
+      // Its number may be that of another file now.
+      if (isClosed) return undefined;
       const watch = libc.inotify_add_watch(fd, ptr(Buffer.from(`${path}\0`)), mask);
       return watch < 0 ? undefined : watch;
     },
-    remove: (watch) => void libc.inotify_rm_watch(fd, watch),
-    close: () => void stream.close(),
+    remove(watch) {
+      if (!isClosed) libc.inotify_rm_watch(fd, watch);
+    },
+    close() {
+      isClosed = true;
+      void stream.close();
+    },
   };
 };
 

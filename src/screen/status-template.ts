@@ -68,7 +68,7 @@ function state(
     : [...besidePanel(picture, base, above, texts), ...words];
 }
 
-/** One line below the rest: an act of an owner, which everybody shall see, before the faults of the machine and advice. */
+/** One line below the rest: an act of an owner, which stands before the faults of the machine and advice. */
 function footOf(
   picture: StatePicture,
   { base, faults = [], hasGames = false, act }: ScreenPlace,

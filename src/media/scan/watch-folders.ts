@@ -1,6 +1,6 @@
 /**
- * Watches the media folders, and indexes the systems of those that changed. The watches are set one folder at a time, because ten
- * thousand of them take a second on a board.
+ * Watches the media folders, and indexes the systems of those that changed. The watches are set a few folders at a time, because
+ * ten thousand of them take a second on a board.
  */
 import type { Stats } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
@@ -63,8 +63,10 @@ export function watchMedia({ media, folders, log, open, clock = systemClock }: W
     },
     isWanted: (root, round) => !isOver && root.round === round,
   });
-  const complain = (root: Root, why: string) =>
-    log.warn("media", "changes are not seen", { why: `${root.folder}: ${why}` });
+  const complain = (root: Root, why: string) => {
+    // The watches are closed then, and refuse every folder.
+    if (!isOver) log.warn("media", "changes are not seen", { why: `${root.folder}: ${why}` });
+  };
   const begin = async (root: Root) => {
     root.round += 1;
     tree.drop(root, "");
@@ -98,6 +100,7 @@ export function watchMedia({ media, folders, log, open, clock = systemClock }: W
   const start = async () => {
     const mountinfo = (await ifThere(readFile("/proc/self/mountinfo", "utf8")).catch(() => "")) ?? "";
     for (const root of roots) {
+      if (isOver) return;
       root.seen = await ifThere(stat(root.folder)).catch(() => undefined);
       root.mounted = root.seen === undefined ? [] : await mountsAt(root.folder, mountinfo);
       await begin(root);
