@@ -45,6 +45,8 @@ export function followFacts(
   let isSettled = false;
   let pairing: ShownPairing | undefined;
   let notice: Notice | undefined;
+  /** The notice, until it is drawn. */
+  let undrawn: Notice | undefined;
   let ending: Disposable | undefined;
   let act: ShownAct | undefined;
   let actEnding: Disposable | undefined;
@@ -52,12 +54,20 @@ export function followFacts(
   const note = (now: Notice | undefined, ms = noticeMs, next?: Notice) => {
     ending?.[Symbol.dispose]();
     notice = now;
+    undrawn = undefined;
     ending = now === undefined ? undefined : clock.after(ms, () => note(next));
+    changed();
+  };
+  /** It lasts from its drawing on: on a busy board a drawing can take as long as that. */
+  const noteOnceDrawn = (now: Notice) => {
+    ending?.[Symbol.dispose]();
+    notice = now;
+    undrawn = now;
     changed();
   };
   const finished = (launch: LaunchFinished) => {
     const failed = launch.success ? undefined : noticeOf(launch);
-    if (failed !== undefined) note(failed);
+    if (failed !== undefined) noteOnceDrawn(failed);
   };
   const listening = [
     bus.on("readers.added", changed),
@@ -73,7 +83,8 @@ export function followFacts(
     }),
     bus.on("media.stopped", ({ stick }) => {
       isPlaying = false;
-      note(stick === undefined ? undefined : stickGone(stick));
+      if (stick === undefined) note(undefined);
+      else noteOnceDrawn(stickGone(stick));
     }),
   ];
   return {
@@ -85,6 +96,12 @@ export function followFacts(
       pairing: pairing === undefined ? undefined : { kind: "pairing", ...pairing },
       notice,
     }),
+    /** The screen shows this notice, or never will. */
+    wasDrawn(drawn: Notice | undefined) {
+      if (undrawn === undefined || undrawn !== drawn) return;
+      undrawn = undefined;
+      ending = clock.after(noticeMs, () => note(undefined));
+    },
     act: () => act,
     /** Shows what an owner over the network did, for a minute. */
     showAct(now: ShownAct) {

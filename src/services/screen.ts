@@ -83,8 +83,10 @@ export function followScreen(options: ScreenOptions): Screen {
   let pending: Disposable | undefined;
 
   const showOnce = async () => {
+    const { notice } = facts.now();
     isGraphical = await drawn.show(facts);
     if (!isGraphical && !isClosed) await writeText(facts);
+    if (!drawn.isLate()) facts.wasDrawn(notice);
   };
   const showAll = async () => {
     do {
@@ -180,6 +182,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
   let isConsoleOurs = false;
   let isCancelled = false;
   let isTold = false;
+  let isLate = false;
   let drawingMs = 0;
   /** The packed pictures, by `keyOf`. */
   const packed = new Map<string, PackedFrame>();
@@ -200,7 +203,9 @@ function createDrawn(terminal: string, options: ScreenOptions) {
     const svgs = { svg: svgOf(picture), ahead: ahead.map(svgOf) };
     const result = await painter.run({ kind: "draw", ...svgs, frame, terminal });
     if (isCancelled) return true;
+    isLate = false;
     if (result.kind === "late") {
+      isLate = true;
       // The old picture stays, and the next check tries again.
       last = "";
       log.debug("screen", "there was no time to draw it", { device });
@@ -250,6 +255,8 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       await writePacked(start, frame).catch(() => {});
       return true;
     },
+    /** Whether the last drawing did not end in time. */
+    isLate: () => isLate,
     /** The time of a start until its name is drawn. */
     namelessMs: () => Math.min(Math.max(namelessMs.min, namelessDrawings * drawingMs), namelessMs.max),
     /** Ends a drawing, which the next check repeats. */

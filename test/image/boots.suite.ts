@@ -145,6 +145,7 @@ test(
       "PATH",
       "RUNTIME_DIRECTORY",
       "TAPDECK_FAULTS",
+      "TAPDECK_FIRST_OWNER",
       "TAPDECK_MACHINE",
       "TAPDECK_REMOVABLE",
       "TAPDECK_SAVES",

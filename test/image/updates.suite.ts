@@ -70,6 +70,12 @@ afterAll(async () => {
   await rm(stranger, { recursive: true, force: true });
 }, patienceMs);
 
+/** Runs a command that restarts the board. Rejects with the command's output if it fails, or if the text does not come. */
+async function restarts(command: string, text: string, count?: number): Promise<void> {
+  const said = board.said(text, count);
+  await Promise.race([said, board.shell(`${command} </dev/null`).then(() => said)]);
+}
+
 test(
   "an update that was damaged on its way is refused, and nothing is written",
   async () => {
@@ -138,9 +144,7 @@ test(
     await board.pong();
     await board.shell("rm -f /data/small && sync");
     const from = performance.now();
-    // It ends with the restart.
-    void board.shell(`tapdeck update ${updates.address("hangs")} </dev/null`).catch(() => {});
-    await board.said("Tapdeck: starting slot b");
+    await restarts(`tapdeck update ${updates.address("hangs")}`, "Tapdeck: starting slot b");
     print(
       "an update, until it was fetched and written and the machine restarts",
       seconds(performance.now() - from),
@@ -217,8 +221,7 @@ test(
   "the system from before an update comes back by --undo, and is kept after a healthy minute of its own",
   async () => {
     const tries = board.console().split("Tapdeck: starting slot a").length;
-    void board.shell("tapdeck update --undo </dev/null").catch(() => {}); // It ends with the restart.
-    await board.said("Tapdeck: starting slot a", tries);
+    await restarts("tapdeck update --undo", "Tapdeck: starting slot a", tries);
     await board.said(`tapdeck: update: ${version} was healthy for a minute, and is kept`);
     board.restarted();
     expect((await board.shell("tapdeck update --status </dev/null")).split("\n")).toEqual([

@@ -109,6 +109,31 @@ test("a card that is empty says so for a while, and then the screen is ready aga
   await shows("Tap a card");
 });
 
+test("a notice whose drawing takes longer than it lasts can be read all the same", async () => {
+  let isSlow = false;
+  let end = () => {};
+  const drawing = async (job: DrawJob) => {
+    if (isSlow) await new Promise<void>((resolve) => (end = resolve));
+    return doneIn(1)(job);
+  };
+  const { bus, clock, shows, words } = await makeScreen([reader], drawing);
+  await shows("Tap a card");
+  isSlow = true;
+  bus.emit("launch.finished", { ...launch, success: false, error: "any words", reason: "blank" });
+  clock.advance(200);
+  await shows("empty");
+  clock.advance(20_000);
+  isSlow = false;
+  end();
+  await Bun.sleep(0);
+  clock.advance(7900);
+  await Bun.sleep(0);
+  expect(words()).toContain("empty");
+  clock.advance(100);
+  clock.advance(200);
+  await shows("Tap a card");
+});
+
 test("the act of an owner over the network is shown for a minute", async () => {
   const { screen, clock, shows, words } = await makeScreen();
   await shows("Tap a card");
