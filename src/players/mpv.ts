@@ -13,6 +13,8 @@ const stateMsMax = 250;
 const complaintLinesMax = 4;
 // A file that was loaded counts as shown after this time without an error.
 const loadedMs = 1000;
+// A seek waits this long for a file that mpv is still opening. Until then mpv refuses it.
+const openingMsMax = 5000;
 
 // mpv sends an event for each change of these. The position changes all the time, so it is requested instead.
 const observed = ["pause", "duration", "paused-for-cache", "volume", "speed"] as const;
@@ -109,15 +111,25 @@ export function startMpv(
     const position = await quietly(line, ["get_property", "time-pos"], stateMsMax);
     if (typeof position === "number") noteTime(known, position);
   };
+  let opening = Promise.withResolvers<void>();
+  const opened = async () => {
+    if (known.isLoaded) return;
+    using _late = clock.after(openingMsMax, opening.resolve);
+    await opening.promise;
+  };
   let onSeek: (() => void) | undefined;
   const line = openMpvLine(process.line, clock, (name, facts) => {
+    const wasLoaded = known.isLoaded;
     learn(() => hear(known, name, facts));
     if (name === "seek") onSeek?.();
     if (name === "playback-restart") {
       shown.resolve();
       void askPosition();
     }
-    if (name === "file-loaded") loading ??= clock.after(loadedMs, shown.resolve);
+    if (name === "start-file" && wasLoaded) opening = Promise.withResolvers();
+    if (name !== "file-loaded") return;
+    opening.resolve();
+    loading ??= clock.after(loadedMs, shown.resolve);
   });
   if (stream !== undefined && process.talk !== undefined) {
     void process.talk.output.pipeTo(new WritableStream()).catch(() => {});
@@ -149,6 +161,7 @@ export function startMpv(
       // mpv acknowledges a seek before it begins, and reports the old position until then. A stop right after it must store the
       // new one.
       const begun = Promise.withResolvers<boolean>();
+      await opened();
       onSeek = () => begun.resolve(true);
       const target = targetOf(known, action.to);
       await seek(line, action.to);

@@ -310,6 +310,27 @@ test("mpv that acknowledged a seek, and begins it late, is at the target of the 
   }
 });
 
+test("a seek right after the start failed, because mpv was still opening the file", async () => {
+  // mpv 0.35 refuses a seek until the file is open.
+  const script = `opened=; printf '{"event":"start-file"}\\n' >&3; while read -r line <&3; do
+    id=\${line##*:}; error=success
+    case $line in *'"seek"'*) [ -n "$opened" ] || error='error running command' ;; esac
+    echo "{\\"request_id\\":\${id%\\}},\\"error\\":\\"$error\\",\\"data\\":58}" >&3
+    case $line in *'"set_property","volume"'*) opened=yes; printf '{"event":"file-loaded"}\n' >&3 ;; esac
+  done`;
+  const player = startMpv(order(script), { clock: systemClock, volume: undefined, onPause });
+  try {
+    const sought = player.control({ kind: "seek", to: { kind: "to", ms: 300_000 } });
+    await Bun.sleep(50);
+    await player.changeVolume?.({ kind: "to", percent: 40 }, 100);
+    await sought;
+    expect(player.progress?.()).toBeUndefined();
+    expect(await player.state()).toMatchObject({ positionMs: 58_000 });
+  } finally {
+    await player.process.stop(1000);
+  }
+});
+
 test("a flood of events from mpv waits in its socket, and its last event still arrives", async () => {
   const [seconds, lineBytes] = [4, 1024];
   const pause = (isPaused: boolean) =>
