@@ -143,7 +143,8 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
       const end = child.exitCode ?? child.signalCode;
       if (end !== null) throw fail(`the board ended (${end}) while ${what}`);
       if (performance.now() > deadline) throw fail(`in vain: ${what}`);
-      await Bun.sleep(25);
+      // Each question for a pong is work for the emulated processor.
+      await Bun.sleep(100);
     }
   };
   const sinceStart = () => performance.now() - started;
