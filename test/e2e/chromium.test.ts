@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Browser, Locator, Page } from "playwright-core";
 import { type AttackResult, attack } from "../helpers/attack-page.ts";
-import { goTo, startChromium, type TestBrowser } from "../helpers/chromium.ts";
+import { goTo, goToPlace, startChromium, type TestBrowser } from "../helpers/chromium.ts";
 import { port, startDevice } from "../helpers/device.ts";
 import { linesOf } from "../helpers/lines.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
@@ -291,7 +291,7 @@ test("the device's own page works at loopback and by its .local name, and a link
     page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
     await page.goto(`http://${host}/`);
     await page.getByText("Connected", { exact: true }).waitFor();
-    await goTo(page, "Device");
+    await goToPlace(page, "phones");
     await page.getByRole("button", { name: "Pair a phone" }).waitFor();
     expect(faults).toEqual([]);
     await page.close();
@@ -429,9 +429,9 @@ remoteTest(
     await page.getByText("Connected", { exact: true }).waitFor();
     expect(page.url()).toBe(`http://${network.deviceAddress}:7497/`);
     // The page does not offer functions for the device only.
-    await goTo(page, "Device");
+    await goToPlace(page, "readers");
     await page.getByRole("region", { name: "Readers" }).waitFor();
-    expect(await page.getByRole("button", { name: "Pair a phone" }).count()).toBe(0);
+    expect(await page.locator('main a[href$="/phones"]').count()).toBe(0);
     await goTo(page, "Now");
 
     await page.getByRole("searchbox").fill("game");

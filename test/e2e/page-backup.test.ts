@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startChromium } from "../helpers/chromium.ts";
+import { goToPlace, startChromium } from "../helpers/chromium.ts";
 import { type Device, port, startDevice } from "../helpers/device.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
 import { connected, faultsOf, look, region, unnamed } from "../helpers/page-visit.ts";
@@ -19,7 +19,7 @@ async function open({ network }: Device) {
   const chromium = stack.use(await startChromium({}, network.onDevice));
   const page = await chromium.browser.newPage({ viewport: { width: 390, height: 844 } });
   const faults = faultsOf(page);
-  await page.goto(`http://127.0.0.1:${port}/#device`);
+  await page.goto(`http://127.0.0.1:${port}/#device/backup`);
   await connected(page);
   const whole = stack.move();
   return { page, faults, card: region(page, "Backup"), [Symbol.asyncDispose]: () => whole.disposeAsync() };
@@ -73,6 +73,7 @@ remoteTest(
       expect(mappings).toMatchObject([{ pattern: "04aabbccdd", override: "**delay:7" }]);
     });
     await connected(page);
+    await goToPlace(page, "phones");
     await region(page, "Phones").getByText("Anna").first().waitFor();
   },
   180_000,

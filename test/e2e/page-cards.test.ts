@@ -1,7 +1,7 @@
 /** The page's screen of the cards in real Chromium: a paired phone drives the compiled service with an emulated reader. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { goTo, startChromium, type TestBrowser } from "../helpers/chromium.ts";
+import { goTo, goToPlace, startChromium, type TestBrowser } from "../helpers/chromium.ts";
 import { deviceForAll } from "../helpers/device.ts";
 import { emulatedPn532, ntag213, textOn, unlessHeldUp } from "../helpers/emulated.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
@@ -292,26 +292,33 @@ remoteTest(
   async () => {
     await using visit = await openCards("Player");
     const { page } = visit;
+    await goToPlace(page, "time");
     const limits = region(page, "Limits");
-    await limits.getByText("An owner can change the limits.").waitFor();
+    await limits.getByText("An owner can change this.").waitFor();
     expect(await limits.getByRole("button", { name: "Save" }).count()).toBe(0);
     await using screen = await startChromium({}, device.network.onDevice);
     const own = await screen.browser.newPage();
-    await own.goto("http://127.0.0.1:7497/#cards");
+    await own.goto("http://127.0.0.1:7497/#device/time");
     const form = region(own, "Limits");
     await form.getByLabel("Minutes per day").fill("90");
     await form.getByLabel("Warn this many").fill("10, 2");
-    await form.getByLabel("Highest volume").fill("60");
     await form.getByRole("button", { name: "Save" }).click();
     await own.getByText("Saved.").waitFor();
-    await form.getByText("Loudest: 60 %").waitFor();
-    await look(own, "cards-limits");
+    await look(own, "device-time");
+    await goToPlace(own, "sound");
+    const loudest = own.getByRole("spinbutton", { name: "Highest volume" });
+    await loudest.fill("60");
+    await loudest.press("Enter");
+    await eventually(async () =>
+      expect((await device.service.client.call("playtime")).limits.volumeMax).toBe(60),
+    );
     expect((await device.service.client.call("playtime")).limits).toMatchObject({
       ...{ dailyMinutes: 90, warningMinutes: [10, 2], volumeMax: 60, limitsEnabled: true },
     });
     await page.reload();
     await limits.getByText(/^Today: \d+ minutes? played, \d+ left$/).waitFor();
-    await limits.getByText("Loudest: 60 %").waitFor();
+    await goToPlace(page, "sound");
+    expect(await page.getByRole("spinbutton", { name: "Highest volume" }).inputValue()).toBe("60");
   },
   60_000,
 );

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { goTo, startChromium, type TestBrowser } from "../helpers/chromium.ts";
+import { goTo, goToPlace, startChromium, type TestBrowser } from "../helpers/chromium.ts";
 import { deviceForAll, port, startDevice } from "../helpers/device.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
 import { look, openPage, region, unnamed, violations } from "../helpers/page-visit.ts";
@@ -35,12 +35,21 @@ remoteTest(
     const health = region(page, "State of the device");
     await health.getByText("no media are at /nowhere/media").waitFor();
     await health.getByText("Plug the drive in, or correct the folders of media in the settings.").waitFor();
-    await health
+    await look(page, "device");
+    await goToPlace(page, "about");
+    const about = region(page, "About");
+    await about
       .getByText(/^[\d.]+ [GT]B of [\d.]+ [GT]B free · /)
       .first()
       .waitFor();
-    await health.getByText(device.network.deviceAddress).waitFor();
+    await page.getByText("For experts").click();
+    await page.getByText("script.allow_execute").waitFor();
+    await look(page, "device-about");
+    await goToPlace(page, "network");
+    await region(page, "Network").getByText(device.network.deviceAddress).waitFor();
 
+    await goToPlace(page, "readers");
+    await look(page, "device-readers");
     const card = region(page, "Settings");
     await card.getByRole("switch", { name: "Hold mode" }).check();
     await eventually(async () => expect((await settings()).insertMode).toBe(true));
@@ -68,14 +77,14 @@ remoteTest(
     await eventually(async () => expect((await settings()).insertModeBlocklist).toEqual([]));
 
     // A phone reads settings that name files, and may not change them.
-    await card.getByText("/nowhere/media", { exact: true }).waitFor();
-    expect(await card.getByRole("textbox", { name: "Add to Folders of media" }).count()).toBe(0);
-    expect(await card.getByRole("switch", { name: "Every detail in the log" }).isDisabled()).toBe(true);
-    expect(await page.getByRole("button", { name: "Restart the device" }).count()).toBe(0);
-    await card.getByText("Settings in the file only").click();
-    await card.getByText("script.allow_execute").waitFor();
     expect(await unnamed(page)).toEqual([]);
-    await look(page, "device");
+    await goToPlace(page, "media");
+    const media = region(page, "Media");
+    await media.getByText("/nowhere/media", { exact: true }).waitFor();
+    expect(await media.getByRole("textbox", { name: "Add to Folders of media" }).count()).toBe(0);
+    await goToPlace(page, "log");
+    expect(await card.getByRole("switch", { name: "Every detail in the log" }).isDisabled()).toBe(true);
+    expect(await page.locator('main a[href$="/update"]').count()).toBe(0);
     expect(faults).toEqual([]);
   },
   60_000,
@@ -86,7 +95,7 @@ remoteTest(
   async () => {
     await using visit = await openPage(device, phone, "Log");
     const { page, faults } = visit;
-    await goTo(page, "Device");
+    await goToPlace(page, "log");
     const log = region(page, "Log");
     await log.getByText(/service: listening/).waitFor();
     await device.service.client.callAny("settings.update", { liveLine: 1 });
@@ -114,19 +123,23 @@ remoteTest(
   "on the device itself the page also changes settings that name files, and has no buttons that this system refuses",
   async () => {
     const page = await screen.browser.newPage();
-    await page.goto(`http://127.0.0.1:${port}/#device`);
+    await page.goto(`http://127.0.0.1:${port}/#device/log`);
     const card = region(page, "Settings");
     await card.getByRole("switch", { name: "Every detail in the log" }).check();
     await eventually(async () => expect((await settings()).debug).toBe(true));
-    const folders = card.getByRole("textbox", { name: "Add to Folders of media" });
+    await goToPlace(page, "media");
+    const folders = region(page, "Media").getByRole("textbox", { name: "Add to Folders of media" });
     await folders.fill("/tmp/more media, here");
     await folders.press("Enter");
     await eventually(async () =>
       expect((await settings()).systems.rootFolder).toEqual(["/nowhere/media", "/tmp/more media, here"]),
     );
+    await goToPlace(page, "update");
+    await page.getByText("This device cannot be restarted or updated from here.").waitFor();
+    expect(await region(page, "Restart and update").getByRole("button").count()).toBe(0);
+    await goToPlace(page, "phones");
     await region(page, "Phones").waitFor();
-    expect(await region(page, "Restart and update").isVisible()).toBe(false);
-    await look(page, "device-own");
+    await look(page, "device-phones");
     await page.close();
   },
   60_000,
@@ -150,7 +163,7 @@ remoteTest(
     const image = made.use(await startDevice(noReaders, imageCommand(folder)));
     const { browser } = made.use(await startChromium({}, image.network.onDevice));
     const page = await browser.newPage();
-    await page.goto(`http://127.0.0.1:${port}/#device`);
+    await page.goto(`http://127.0.0.1:${port}/#device/update`);
     const power = region(page, "Restart and update");
 
     const update = async (url: string) => {

@@ -51,7 +51,7 @@ remoteTest(
     await using made = await owned();
     const { device, phone, page, faults } = made;
     await using visit = await openPage(device, phone, "Ben");
-    await page.goto(`http://${device.network.deviceAddress}:${port}/#device`);
+    await page.goto(`http://${device.network.deviceAddress}:${port}/#device/phones`);
     const card = region(page, "Phones");
     await card.getByText("this phone").waitFor();
     expect(await unnamed(page)).toEqual([]);
@@ -96,7 +96,7 @@ remoteTest(
   async () => {
     await using made = await owned();
     const { device, page, faults } = made;
-    await page.goto(`http://${device.network.deviceAddress}:${port}/#device`);
+    await page.goto(`http://${device.network.deviceAddress}:${port}/#device/network`);
     const card = region(page, "MQTT broker");
     await card.getByText("No broker is set.").waitFor();
     await card.getByLabel("Address").fill("mqtt://127.0.0.1:9");
@@ -133,7 +133,7 @@ remoteTest(
     await using made = await owned();
     const { device, page, faults } = made;
     await device.run("map", "04aabbccdd", "**delay:7");
-    await page.goto(`http://${device.network.deviceAddress}:${port}/#device`);
+    await page.goto(`http://${device.network.deviceAddress}:${port}/#device/backup`);
     const card = region(page, "Backup");
     const downloading = page.waitForEvent("download");
     await press(page, "Download a backup");
@@ -153,7 +153,7 @@ remoteTest(
       expect(now.mappings).toMatchObject([{ pattern: "04aabbccdd" }]);
     });
     await connected(page);
-    await page.goto(`http://${device.network.deviceAddress}:${port}/#cards`);
+    await page.goto(`http://${device.network.deviceAddress}:${port}/#device/time`);
     const daily = page.getByLabel("Minutes per day");
     await daily.fill("45");
     await region(page, "Limits").getByRole("button", { name: "Save" }).click();

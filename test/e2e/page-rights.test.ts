@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { goTo, startChromium, type TestBrowser } from "../helpers/chromium.ts";
+import { goTo, goToPlace, startChromium, type TestBrowser } from "../helpers/chromium.ts";
 import { deviceForAll, port, tlsPort } from "../helpers/device.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
 import { eventually, printed } from "../helpers/processes.ts";
@@ -82,6 +82,13 @@ async function cardsOf(page: Page): Promise<Readonly<Record<string, readonly (st
     await goTo(page, screen);
     seen[screen] = await cards();
   }
+  const places = await page
+    .locator("main .places a")
+    .evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+  for (const place of places.map((href) => href?.split("/")[1] ?? "")) {
+    await goToPlace(page, place);
+    seen[place] = await cards();
+  }
   await goTo(page, "Now");
   return seen;
 }
@@ -134,12 +141,22 @@ const playCards = { Now: ["Now playing", "Play something"], Library: library };
 const changeCards = {
   Now: ["Now playing", "Play something", "Last taps", "Readers"],
   Library: ["Browse", "Add media", "Library"],
-  Cards: ["Mappings", "Write many cards", "History", "Limits"],
-  Device: ["State of the device", "Settings", "Readers", "Log"],
+  Cards: ["Mappings", "Write many cards", "History"],
+  Device: ["State of the device", "All of the device"],
+  sound: ["Sound"],
+  readers: ["Readers", "Settings"],
+  media: ["Media"],
+  network: ["Network"],
+  time: ["Limits"],
+  log: ["Log", "Settings"],
+  about: ["About", "Settings in the file only"],
 };
 const ownCards = {
   ...changeCards,
-  Device: ["State of the device", "Settings", "Phones", "Backup", "MQTT broker", "Readers", "Log"],
+  network: ["Network", "MQTT broker"],
+  phones: ["Phones"],
+  backup: ["Backup"],
+  update: ["Restart and update"],
 };
 /** With the card that leads to more rights. */
 const withPairing = (cards: typeof lookCards) => ({ ...cards, Now: [...cards.Now, pairing] });
@@ -306,21 +323,23 @@ remoteTest(
     await connected(page);
     expect(await cardsOf(page)).toEqual(ownCards);
     await changes(visit);
-    await goTo(page, "Device");
-    await page.getByText("No phone is paired yet.").waitFor();
+    await goToPlace(page, "readers");
+    await page.getByText("For experts").click();
     const reader = (await device.service.client.call("settings")).reader.join();
     await page.getByRole("button", { name: `Remove ${reader}` }).waitFor();
-    expect(await buttonsOf(page)).toEqual([
-      "Backup: Download a backup",
-      "Backup: Restore a backup",
-      "Log: Download",
-      "MQTT broker: Save",
-      "Phones: Pair a phone",
-      "Phones: Show a short code",
-      "Settings: Remove 1",
-      "Settings: Remove 5",
-      `Settings: Remove ${reader}`,
-    ]);
+    expect(await buttonsOf(page)).toEqual([`Settings: Remove ${reader}`]);
+    for (const [place, names] of [
+      ["backup", ["Backup: Download a backup", "Backup: Restore a backup"]],
+      ["log", ["Log: Download"]],
+      ["network", ["MQTT broker: Save"]],
+      ["update", []],
+    ] as const) {
+      await goToPlace(page, place);
+      expect(await buttonsOf(page)).toEqual([...names]);
+    }
+    await goToPlace(page, "phones");
+    await page.getByText("No phone is paired yet.").waitFor();
+    expect(await buttonsOf(page)).toEqual(["Phones: Pair a phone", "Phones: Show a short code"]);
     await page.getByLabel("Whose phone is it?").fill("Anna");
     await openAndClose(page, "Pair a phone", "Done");
     await openAndClose(page, "Show a short code", "Cancel");
@@ -385,7 +404,7 @@ remoteTest(
     await using visit = await open(phone, link);
     await connected(visit.page);
     await using own = await startChromium({}, device.network.onDevice);
-    await using owner = await open(own, `http://127.0.0.1:${port}/#device`);
+    await using owner = await open(own, `http://127.0.0.1:${port}/#device/phones`);
     const role = owner.page.getByLabel("Role of Ben");
     await role.selectOption("Player");
     await owner.page.getByText("Ben: Player").waitFor();

@@ -1,7 +1,7 @@
 /** Every screen of the page in real Chromium: by arrow keys alone, by the rules of axe-core, and as an installed program. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Locator, Page } from "playwright-core";
-import { goTo, startChromium, type TestBrowser } from "../helpers/chromium.ts";
+import { goTo, goToPlace, startChromium, type TestBrowser } from "../helpers/chromium.ts";
 import { deviceForAll, port } from "../helpers/device.ts";
 import { emulatedPn532, ntag213 } from "../helpers/emulated.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
@@ -39,7 +39,7 @@ async function openOwn(width: number, height: number): Promise<Page> {
   return page;
 }
 
-/** Shows each screen that the page offers, and runs `use` once it no longer changes. */
+/** Shows each screen and each place that the page offers, and runs `use` once it no longer changes. */
 async function onEachScreen(page: Page, use: (screen: string) => Promise<void>): Promise<void> {
   const screens = await page.locator("nav a").allTextContents();
   expect(screens.length).toBeGreaterThan(2);
@@ -48,11 +48,24 @@ async function onEachScreen(page: Page, use: (screen: string) => Promise<void>):
     await settled(page);
     await use(screen);
   }
+  await goTo(page, "Device");
+  const places = await page
+    .locator("main .places a")
+    .evaluateAll((links) => links.map((link) => link.getAttribute("href")?.split("/")[1] ?? ""));
+  expect(places.length).toBeGreaterThan(5);
+  for (const place of places) {
+    await goToPlace(page, place);
+    await settled(page);
+    await use(`device-${place}`);
+  }
 }
 
-/** Waits until the screen has not changed for a while, so that its rows are there. */
-const settled = (page: Page) =>
-  page.evaluate(
+/** Waits until the lists of a place have their rows, and the screen has not changed for a while. */
+async function settled(page: Page): Promise<void> {
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll(".place ul.rows:empty")].every((list) => !list.checkVisibility()),
+  );
+  await page.evaluate(
     () =>
       new Promise<void>((resolve) => {
         const end = () => {
@@ -67,6 +80,7 @@ const settled = (page: Page) =>
         watch.observe(document.body, { subtree: true, childList: true });
       }),
   );
+}
 
 remoteTest(
   "axe-core finds nothing on any screen, in a dialog, or before the pairing, in light and dark",
@@ -81,7 +95,7 @@ remoteTest(
         expect(await violations(page, scheme), screen).toEqual([]);
         await look(page, `screen-${screen.toLowerCase()}`);
       });
-      await goTo(page, "Device");
+      await goToPlace(page, "phones");
       await page.getByRole("button", { name: "Pair a phone" }).click();
       await page.getByRole("dialog").waitFor();
       expect(await violations(page, scheme)).toEqual([]);
@@ -169,10 +183,11 @@ remoteTest(
     await dialog.getByText("Star Garden").waitFor();
     await check("delete");
     await close();
-    await goTo(page, "Device");
+    await goToPlace(page, "phones");
     await press("Show a short code");
     await check("code");
     await close();
+    await goToPlace(page, "backup");
     await region(page, "Backup").getByLabel("Passphrase (optional)").fill("correct horse");
     const downloading = page.waitForEvent("download");
     await press("Download a backup");
@@ -234,7 +249,7 @@ remoteTest(
         const { all, reached } = await walk(page);
         expect(reached, `${screen} at ${width}`).toEqual(all);
       });
-      await goTo(page, "Device");
+      await goToPlace(page, "phones");
       await page.getByRole("button", { name: "Pair a phone" }).click();
       await page.getByRole("dialog").waitFor();
       const { all, reached } = await walk(page);

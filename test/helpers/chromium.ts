@@ -44,3 +44,10 @@ export async function goTo(page: Page, screen: string): Promise<void> {
   await link.and(page.locator("[aria-current=page]")).waitFor();
   await page.locator("main:not([aria-busy])").waitFor();
 }
+
+/** Opens a place of the screen of the device, such as `phones`. */
+export async function goToPlace(page: Page, place: string): Promise<void> {
+  await goTo(page, "Device");
+  await page.locator(`main a[href$="/${place}"]`).click();
+  await page.locator("main:not([aria-busy]) > .place").waitFor();
+}

@@ -136,7 +136,7 @@ function nextControl({ x, y }: Direction): HTMLElement | undefined {
   return nearest(line, (one) => spacesTo(one).aside) ?? first;
 }
 
-const cardOf = (element: Element) => element.closest("section, dialog, nav");
+const cardOf = (element: Element) => element.closest("section, dialog, nav, footer, .back");
 
 const partOf = (element: Element) => element.closest("nav, dialog, #notes") ?? document.body;
 

@@ -10,11 +10,11 @@ import type { PageCard, Shared } from "./screens.ts";
 type Facts = Calls["device"]["result"];
 type LogLine = Calls["logs"]["result"]["lines"][number];
 
-/** The faults with advice, and the facts of the machine. */
+/** The faults, each with advice. */
 export function healthCard({ client }: Shared): PageCard {
   const { card, show } = listCard(say.device.health, "");
   const refresh = async () => {
-    const [{ checks }, facts] = await Promise.all([client.call("health"), client.call("device")]);
+    const { checks } = await client.call("health");
     const bad = checks.filter(({ ok }) => !ok);
     const rows = bad.map(({ name, faults = [], ...check }) => {
       const { faults: texts } = say;
@@ -32,15 +32,39 @@ export function healthCard({ client }: Shared): PageCard {
       return el("li", {}, el("span", { class: "dot bad" }), what);
     });
     const well = el("li", {}, el("span", { class: "dot on" }), say.device.allWell);
-    show([...(bad.length === 0 ? [well] : rows), ...factRows(facts)]);
+    show(bad.length === 0 ? [well] : rows);
   };
   return { card, refresh, hears: ["readers.added", "readers.removed"] };
 }
 
+const row = (title: string, ...parts: readonly (string | undefined)[]) =>
+  el("li", {}, el("div", { class: "what" }, ...named(title, parts.filter(Boolean).join(" · "))));
+
+/** The version, the memory and the disks of the machine. */
+export function aboutCard({ client }: Shared): PageCard {
+  const { card, show } = listCard(say.places.about.name, "");
+  return { card, refresh: async () => show(factRows(await client.call("device"))) };
+}
+
+/** The machine's networks with their addresses. */
+export function networkCard({ client }: Shared): PageCard {
+  const { card, show } = listCard(say.device.network, say.noNetwork);
+  const refresh = async () => {
+    const { networks } = await client.call("device");
+    const rows = networks.map(({ name, isWireless, isUp, addresses, signalDbm }) =>
+      row(
+        `${isWireless ? say.device.wifi : say.device.network} ${name}`,
+        isUp ? addresses.join(", ") : say.device.noCable,
+        signalDbm === undefined ? undefined : `${signalDbm} dBm`,
+      ),
+    );
+    show(rows);
+  };
+  return { card, refresh };
+}
+
 function factRows(facts: Facts): readonly HTMLElement[] {
   const { version, name, board, slot, uptime, systemUptime, memory, temperature } = facts;
-  const row = (title: string, ...parts: readonly (string | undefined)[]) =>
-    el("li", {}, el("div", { class: "what" }, ...named(title, parts.filter(Boolean).join(" · "))));
   const latest = facts.updates?.latest;
   const place = board === undefined ? undefined : say.device.image(board, slot ?? "");
   return [
@@ -61,13 +85,6 @@ function factRows(facts: Facts): readonly HTMLElement[] {
       const what = named(say.device.disk, `${free} · ${folders.join(", ")}`);
       return el("li", {}, el("div", { class: "what" }, ...what, full));
     }),
-    ...facts.networks.map(({ name, isWireless, isUp, addresses, signalDbm }) =>
-      row(
-        `${isWireless ? say.device.wifi : say.device.network} ${name}`,
-        isUp ? addresses.join(", ") : say.device.noCable,
-        signalDbm === undefined ? undefined : `${signalDbm} dBm`,
-      ),
-    ),
   ];
 }
 
@@ -77,7 +94,7 @@ export function powerCard({ client }: Shared): PageCard {
   const text = el("p", { class: "quiet", role: "status" });
   const meter = el("progress", { "aria-label": say.device.update, max: "100" });
   const card = section(say.device.power, text, meter, bar);
-  card.hidden = true;
+  meter.hidden = true;
   const show = (state: UpdateState | undefined) => {
     const { step, percent, why = "" } = state ?? {};
     text.textContent = step === undefined ? "" : step === "failed" ? why : say.device.steps[step];
@@ -99,7 +116,6 @@ export function powerCard({ client }: Shared): PageCard {
     });
   const refresh = async () => {
     const { actions, updating } = await client.call("device");
-    card.hidden = actions.length === 0;
     const url = el("input", { type: "url", "aria-label": say.device.address, placeholder: "https://" });
     const buttons = {
       restart: () =>
@@ -120,6 +136,7 @@ export function powerCard({ client }: Shared): PageCard {
     };
     bar.replaceChildren(...actions.map((action) => buttons[action]()));
     show(updating);
+    if (actions.length === 0) text.textContent = say.device.noActions;
   };
   return {
     card,

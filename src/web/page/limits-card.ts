@@ -1,4 +1,4 @@
-/** Play time and volume: the time that is left today, and the limits, which the owner may change on the device. */
+/** Play time: the time that is left today, and the limits, which an owner may change. */
 import type { Calls } from "../../client/client.ts";
 import { button, el, note, section } from "./dom.ts";
 import { labelled } from "./mapping-editor.ts";
@@ -14,20 +14,18 @@ export function limitsCard({ client, rights }: Shared): PageCard {
   const texts = say.cards;
   const day = account(texts.today);
   const session = account(texts.session);
-  const loudest = el("p", { class: "more" });
   const clock = el("p", { class: "more bad" }, texts.noClock);
   const update = async (limits: Calls["playtime.limits.update"]["params"]) => {
     await client.call("playtime.limits.update", limits);
     await refresh();
   };
   const form = rights.includes("own") ? limitsForm(update) : undefined;
-  const rest = form === undefined ? el("p", { class: "more" }, texts.ownerChangesLimits) : form.element;
-  const card = section(texts.limits, ...day.parts, ...session.parts, loudest, clock, rest);
+  const rest = form === undefined ? el("p", { class: "more" }, say.device.ownerChanges) : form.element;
+  const card = section(texts.limits, ...day.parts, ...session.parts, clock, rest);
   const refresh = async () => {
     const state = await client.call("playtime");
     day.show(state.day, state.limits.dailyMinutes);
     session.show(state.session, state.limits.sessionMinutes);
-    loudest.textContent = texts.loudest(state.limits.volumeMax);
     clock.hidden = state.clockBelieved;
     form?.show(state.limits);
   };
@@ -56,8 +54,7 @@ function limitsForm(update: (limits: Calls["playtime.limits.update"]["params"]) 
   const each = minutes();
   const reset = minutes();
   const warnings = el("input", { inputmode: "numeric", placeholder: "5, 1" });
-  const volume = el("input", { type: "number", min: "0", max: "100" });
-  const fields = [isOn, daily, each, reset, warnings, volume];
+  const fields = [isOn, daily, each, reset, warnings];
   /** A visitor's changes stay until they are saved. */
   let isTouched = false;
   for (const field of fields)
@@ -76,10 +73,9 @@ function limitsForm(update: (limits: Calls["playtime.limits.update"]["params"]) 
           .split(/[^\d]+/)
           .filter(Boolean)
           .map(Number),
-        volumeMax: Number(volume.value),
       });
       isTouched = false;
-      note(texts.saved);
+      note(say.device.saved);
     },
     { class: "main" },
   );
@@ -91,7 +87,6 @@ function limitsForm(update: (limits: Calls["playtime.limits.update"]["params"]) 
     each.value = String(limits.sessionMinutes);
     reset.value = String(limits.sessionResetMinutes);
     warnings.value = limits.warningMinutes.join(", ");
-    volume.value = String(limits.volumeMax);
   };
   // Empty fields would be saved as limits.
   const element = el(
@@ -102,7 +97,6 @@ function limitsForm(update: (limits: Calls["playtime.limits.update"]["params"]) 
     labelled(texts.perSession, each),
     labelled(texts.newSession, reset),
     labelled(texts.warnings, warnings),
-    labelled(texts.loudestInput, volume),
     el("div", { class: "bar" }, save),
   );
   return { element, show };

@@ -5,7 +5,7 @@ import { assignCard } from "./assign-card.ts";
 import { backupCard } from "./backup-card.ts";
 import { brokerCard } from "./broker-card.ts";
 import { browseCard } from "./browse-card.ts";
-import { healthCard, logCard, powerCard } from "./device-cards.ts";
+import { aboutCard, healthCard, logCard, networkCard, powerCard } from "./device-cards.ts";
 import { button, byId, drawn, note } from "./dom.ts";
 import { historyCard } from "./history-card.ts";
 import { limitsCard } from "./limits-card.ts";
@@ -26,11 +26,16 @@ import { indexCard, readersCard, tapsCard } from "./page-status.ts";
 import { reasonOf, say } from "./page-texts.ts";
 import { phonesCard } from "./phones.ts";
 import { playingCard, playlistCard } from "./playing-card.ts";
-import { type PageCard, type PageScreen, type Shared, showScreens } from "./screens.ts";
-import { settingsCard } from "./settings-card.ts";
+import { type CardEntry, type PageCard, type PageScreen, type Shared, showScreens } from "./screens.ts";
+import { fileSettingsCard, type SettingsPlace, settingsCard } from "./settings-card.ts";
 import { pairMoreCard, unpairedCard } from "./unpaired.ts";
 import { uploadCard } from "./upload-card.ts";
 import { writeManyCard } from "./write-many.ts";
+
+const settings = (place: SettingsPlace): CardEntry => ({
+  needs: "change",
+  make: (shared) => settingsCard(shared, place),
+});
 
 /** The screens in the order of the bar. A card is one line here; `needs` names the right without which it is not made. */
 const screens: readonly PageScreen[] = [
@@ -58,25 +63,35 @@ const screens: readonly PageScreen[] = [
       { needs: "change", make: mappingsCard },
       { needs: "change", make: writeManyCard },
     ],
-    aside: [
-      { needs: "change", make: historyCard },
-      { needs: "change", make: limitsCard },
-    ],
+    aside: [{ needs: "change", make: historyCard }],
   },
   {
     id: "device",
     icon: "M4 7h9m4 0h3M4 17h3m4 0h9M15 5v4M9 15v4",
-    cards: [
-      { needs: "change", make: healthCard },
-      { needs: "change", make: settingsCard },
-    ],
-    aside: [
-      { needs: "own", make: powerCard },
-      { needs: "own", make: phonesCard },
-      { needs: "own", make: backupCard },
-      { needs: "own", make: brokerCard },
-      { needs: "change", make: readersCard },
-      { needs: "change", make: logCard },
+    cards: [{ needs: "change", make: healthCard }],
+    places: [
+      { id: "sound", cards: [settings("sound")] },
+      { id: "readers", cards: [{ needs: "change", make: readersCard }, settings("readers")] },
+      { id: "media", cards: [settings("media")] },
+      {
+        id: "network",
+        cards: [
+          { needs: "change", make: networkCard },
+          { needs: "own", make: brokerCard },
+        ],
+      },
+      { id: "time", cards: [{ needs: "change", make: limitsCard }] },
+      { id: "phones", cards: [{ needs: "own", make: phonesCard }] },
+      { id: "backup", cards: [{ needs: "own", make: backupCard }] },
+      { id: "update", cards: [{ needs: "own", make: powerCard }] },
+      { id: "log", cards: [{ needs: "change", make: logCard }, settings("log")] },
+      {
+        id: "about",
+        cards: [
+          { needs: "change", make: aboutCard },
+          { needs: "change", make: fileSettingsCard },
+        ],
+      },
     ],
   },
 ];

@@ -107,7 +107,7 @@ export function editMapping(client: Client, all: readonly MappingRow[], before: 
         before === undefined
           ? (await client.call("mappings.new", fields())).warning
           : ((await client.call("mappings.update", { ...fields(), id: before.id })) ?? undefined);
-      note(warning ?? texts.saved);
+      note(warning ?? say.device.saved);
       state.isSaved = true;
       dialog.close();
     });

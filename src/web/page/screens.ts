@@ -4,7 +4,7 @@
  */
 import type { Client, Notification } from "../../client/client.ts";
 import { nextTask } from "../../client/link.ts";
-import { byId, el, telling } from "./dom.ts";
+import { byId, el, named, section, telling } from "./dom.ts";
 import type { Pictures } from "./page-pictures.ts";
 import type { Rights } from "./page-session.ts";
 import { say } from "./page-texts.ts";
@@ -36,10 +36,16 @@ export interface PageCard {
   readonly hear?: (notification: Notification) => void;
 }
 
-interface CardEntry {
+export interface CardEntry {
   /** Without this right the card is not made; `look` if absent. */
   readonly needs?: Rights[number];
   readonly make: (shared: Shared) => PageCard | undefined;
+}
+
+/** A part of a screen, with an address of its own, such as `#device/phones`. */
+export interface PagePlace {
+  readonly id: keyof typeof say.places;
+  readonly cards: readonly CardEntry[];
 }
 
 export interface PageScreen {
@@ -51,6 +57,8 @@ export interface PageScreen {
   readonly cards: readonly CardEntry[];
   /** The cards of the narrow column; on a phone they follow the others. */
   readonly aside?: readonly CardEntry[];
+  /** The narrow column lists them. */
+  readonly places?: readonly PagePlace[];
 }
 
 interface Made {
@@ -62,10 +70,12 @@ interface Made {
 export function showScreens(screens: readonly PageScreen[], shared: Shared, rights: Rights) {
   const mayMake = ({ needs = "look" }: CardEntry) => rights.includes(needs);
   const offered = screens.filter(({ cards, aside = [] }) => [...cards, ...aside].some(mayMake));
+  const placesOf = ({ places = [] }: PageScreen) => places.filter(({ cards }) => cards.some(mayMake));
   const made = new Map<string, Promise<Made>>();
   const links = new Map(offered.map((screen) => [screen.id, linkTo(screen)]));
   let current: Made = { element: byId("main"), cards: [] };
   let shows = 0;
+  let placeBefore = "";
   // A task for each card, because a slow phone takes 20 ms for one.
   const refresh = () =>
     Promise.all(
@@ -74,11 +84,15 @@ export function showScreens(screens: readonly PageScreen[], shared: Shared, righ
         await card.refresh?.();
       }),
     );
-  /** Shows the screen of the address; a screen that is not offered leads to the first. */
+  /** Shows the screen and the place of the address; a screen that is not offered leads to the first. */
   const show = async () => {
-    const screen = offered.find(({ id }) => `#${id}` === location.hash) ?? offered[0];
+    const [screenId, placeId] = location.hash.slice(1).split("/");
+    const screen = offered.find(({ id }) => id === screenId) ?? offered[0];
     if (screen === undefined) return;
     const { id } = screen;
+    const places = placesOf(screen);
+    const place = places.find((one) => one.id === placeId);
+    const key = place === undefined ? id : `${id}/${place.id}`;
     shows += 1;
     const mine = shows;
     const main = byId("main");
@@ -86,15 +100,18 @@ export function showScreens(screens: readonly PageScreen[], shared: Shared, righ
     for (const [other, link] of links)
       if (other === id) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
-    const making = made.get(id) ?? make(screen, shared, mayMake);
-    made.set(id, making);
+    const making = made.get(key) ?? make(screen, places, place, shared, mayMake);
+    made.set(key, making);
     const next = await making;
     // Another screen may have been chosen meanwhile.
     if (mine !== shows) return;
     current = next;
+    const hadFocus = main.contains(document.activeElement);
     main.replaceChildren(current.element);
     main.ariaBusy = null;
-    document.title = `${say.screens[id]} · Tapdeck`;
+    if (hadFocus) focusPlace(main, placeBefore);
+    placeBefore = place?.id ?? "";
+    document.title = `${place === undefined ? say.screens[id] : say.places[place.id].name} · Tapdeck`;
     await refresh();
   };
   const nav = byId("nav");
@@ -122,10 +139,13 @@ export function showScreens(screens: readonly PageScreen[], shared: Shared, righ
 }
 
 async function make(
-  { cards, aside = [] }: PageScreen,
+  screen: PageScreen,
+  places: readonly PagePlace[],
+  place: PagePlace | undefined,
   shared: Shared,
   mayMake: (entry: CardEntry) => boolean,
 ): Promise<Made> {
+  const { cards, aside = [] } = place === undefined ? screen : { cards: place.cards };
   const columns: PageCard[][] = [];
   for (const entries of [cards, aside]) {
     const column: PageCard[] = [];
@@ -137,8 +157,42 @@ async function make(
     if (column.length > 0) columns.push(column);
   }
   const elements = columns.map((column) => el("div", { class: "column" }, ...column.map(({ card }) => card)));
-  const element = el("div", { class: columns.length > 1 ? "screen two" : "screen" }, ...elements);
-  return { element, cards: columns.flat() };
+  if (places.length > 0) {
+    if (place !== undefined)
+      elements[0]?.prepend(el("a", { href: `#${screen.id}`, class: "back" }, `‹ ${say.screens[screen.id]}`));
+    elements.push(listOf(screen, places, place));
+  }
+  const kind = `screen${elements.length > 1 ? " two" : ""}${place === undefined ? "" : " place"}`;
+  return { element: el("div", { class: kind }, ...elements), cards: columns.flat() };
+}
+
+/** The places of a screen as links, each with a line about what is there. */
+function listOf(
+  screen: PageScreen,
+  places: readonly PagePlace[],
+  place: PagePlace | undefined,
+): HTMLDivElement {
+  const rows = places.map((one) => {
+    const { name, hint } = say.places[one.id];
+    const link = el(
+      "a",
+      { href: `#${screen.id}/${one.id}`, class: "row" },
+      el("span", {}, ...named(name, hint)),
+    );
+    if (one === place) link.setAttribute("aria-current", "page");
+    return el("li", {}, link);
+  });
+  const list = section(say.allPlaces, el("ul", { class: "rows" }, ...rows));
+  list.setAttribute("role", "navigation");
+  return el("div", { class: "column places" }, list);
+}
+
+/** The link that was pressed is gone: the way back has the focus, or the link of the place that was left. */
+function focusPlace(main: HTMLElement, left: string): void {
+  const links = [...main.querySelectorAll<HTMLElement>(".back, [aria-current]")];
+  const shown = links.find((link) => link.offsetParent !== null);
+  const before = left === "" ? null : main.querySelector<HTMLElement>(`a[href$="/${left}"]`);
+  (shown ?? before)?.focus();
 }
 
 function linkTo({ id, icon }: PageScreen): HTMLElement {

@@ -13,17 +13,25 @@ export function isLimit({ key, name }: Pick<Setting, "key" | "name">): boolean {
   return key.startsWith("playtime.") || name === "volumeMax";
 }
 
-export function settingsCard({ client, rights }: Shared): PageCard {
+const places = { audio: "sound", log: "log", systems: "media", playback: "media" } as const;
+export type SettingsPlace = (typeof places)[keyof typeof places] | "readers";
+
+/**
+ * The place of a setting that the API can change. Limits of play time and the broker have cards of their own. All others
+ * are settings of readers and cards.
+ */
+export function settingsPlace({ key, name = "" }: Pick<Setting, "key" | "name">): SettingsPlace | undefined {
+  if (name === "" || key.startsWith("playtime.")) return undefined;
+  const found = Object.entries(places).find(([section]) => key.startsWith(`${section}.`));
+  return found?.[1] ?? "readers";
+}
+
+export function settingsCard({ client, rights }: Shared, place: SettingsPlace): PageCard {
   const list = el("ul", { class: "rows settings" });
-  const fileOnly = el("ul", { class: "rows" });
-  const more = el(
-    "details",
-    { class: "own" },
-    el("summary", {}, el("h2", {}, say.device.inFile)),
-    el("p", { class: "quiet" }, say.device.inFileHow),
-    fileOnly,
-  );
-  const card = section(say.device.settings, list, more);
+  const experts = el("ul", { class: "rows settings" });
+  const more = el("details", { class: "own", hidden: "" }, el("summary", {}, say.device.forExperts), experts);
+  const isAlone = place === "sound" || place === "media";
+  const card = section(isAlone ? say.places[place].name : say.device.settings, list, more);
   /** The settings in the list; empty after a change here. */
   let shown = "";
 
@@ -35,13 +43,13 @@ export function settingsCard({ client, rights }: Shared): PageCard {
     note(say.device.saved);
   };
   const rowOf = (one: Setting) => {
-    const { key, name = "", docs, right = "own", value } = one;
-    const title = Object.entries(say.device.names).find(([known]) => known === name)?.[1] ?? name;
-    const explanation = el("p", { class: "more", lang: "en" }, docs);
-    if (name === "" || value === undefined) {
-      const facts = say.device.defaultIs(one.default);
-      return el("li", {}, el("div", { class: "what" }, ...named(key, facts), explanation));
-    }
+    const { name = "", docs, right = "own", value = "" } = one;
+    const names: Readonly<Record<string, string>> = say.device.names;
+    const effects: Readonly<Record<string, string>> = say.device.effects;
+    const title = names[name] ?? name;
+    const effect = effects[name];
+    const language = effect === undefined ? { lang: "en" } : {};
+    const explanation = el("p", { class: "more", ...language }, effect ?? docs);
     const isLocked = !rights.includes(right);
     const control =
       isLocked && Array.isArray(value)
@@ -58,8 +66,9 @@ export function settingsCard({ client, rights }: Shared): PageCard {
   };
   const refresh = async () => {
     // A control in use stays as it is.
-    if (list.contains(document.activeElement)) return;
-    const { settings } = await client.call("settings.describe");
+    if (card.contains(document.activeElement)) return;
+    const described = (await client.call("settings.describe")).settings;
+    const settings = described.filter((one) => settingsPlace(one) === place);
     // An unchanged list keeps the place of the visitor.
     const found = JSON.stringify(settings);
     if (found === shown) return;
@@ -68,9 +77,34 @@ export function settingsCard({ client, rights }: Shared): PageCard {
     if (found !== shown) return;
     await showInSlices(
       list,
-      rows.filter((_, place) => settings[place]?.name !== undefined),
+      rows.filter((_, at) => !isForExperts(settings[at])),
     );
-    fileOnly.replaceChildren(...rows.filter((_, place) => settings[place]?.name === undefined));
+    experts.replaceChildren(...rows.filter((_, at) => isForExperts(settings[at])));
+    more.hidden = experts.childElementCount === 0;
+  };
+  return { card, refresh };
+}
+
+/** Its value names drivers and paths. */
+const isForExperts = (setting: Setting | undefined) => setting?.name === "reader";
+
+/** The settings that only the file has, each with its explanation. */
+export function fileSettingsCard({ client }: Shared): PageCard {
+  const list = el("ul", { class: "rows" });
+  const rows = el("details", { class: "own" }, el("summary", {}, say.device.forExperts), list);
+  const card = section(say.device.inFile, el("p", { class: "quiet" }, say.device.inFileHow), rows);
+  const refresh = async () => {
+    const { settings } = await client.call("settings.describe");
+    const ofFile = settings.filter(({ name = "" }) => name === "");
+    const made = await madeInSlices(ofFile, ({ key, docs, default: standard }) => {
+      const what = named(key, say.device.defaultIs(standard));
+      return el(
+        "li",
+        {},
+        el("div", { class: "what" }, ...what, el("p", { class: "more", lang: "en" }, docs)),
+      );
+    });
+    await showInSlices(list, made);
   };
   return { card, refresh };
 }

@@ -90,7 +90,9 @@ const withSession = (run: Run): Promise<void> => unlessHeldUp(() => inSession(ru
 async function inSession(run: Run): Promise<void> {
   const device = createPn532Device({ timing: "none" });
   const ending = new AbortController();
-  const session = await pn532Uart.open(device.path, { clock: systemClock, log: silentLog }, ending.signal);
+  const open = () => pn532Uart.open(device.path, { clock: systemClock, log: silentLog }, ending.signal);
+  // On a busy machine the kernel moves the bytes of a pty too late for one opening, and nothing in this process shows that.
+  const session = await open().catch(open);
   const watching = session.watch(() => {}, ending.signal).catch(() => {});
   try {
     await run(device, session);

@@ -20,6 +20,20 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
   // The screens.
   navigation: "Screens",
   screens: { now: "Now", library: "Library", cards: "Cards", device: "Device" },
+  allPlaces: "All of the device",
+  /** Each place of the device, and what is there. */
+  places: {
+    sound: { name: "Sound", hint: "Sounds of cards, highest volume" },
+    readers: { name: "Readers", hint: "What is connected, and how cards act" },
+    media: { name: "Media", hint: "Folders, and where media continue" },
+    network: { name: "Network", hint: "Addresses, home automation" },
+    time: { name: "Play time", hint: "Limits, and what is left today" },
+    phones: { name: "Phones", hint: "Pair, rename and revoke phones" },
+    backup: { name: "Backup", hint: "Save everything, or bring it back" },
+    update: { name: "Update", hint: "Update, restart, switch off" },
+    log: { name: "Log", hint: "What the device did, line by line" },
+    about: { name: "About", hint: "Version, memory, disks" },
+  },
 
   // The current media.
   now: "Now playing",
@@ -221,7 +235,6 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
     deletedOf: (name: string) => `${name} is deleted.`,
     undo: "Undo",
     save: "Save",
-    saved: "Saved.",
     label: "Name, if you like",
     compare: "Compare",
     how: "How",
@@ -269,14 +282,11 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
     usedOf: (used: number, left: number | undefined) =>
       `${counted(used, "minute", "minutes")} played${left === undefined ? ", without a limit" : `, ${number(left)} left`}`,
     noClock: "The device does not know the time yet, so that no new day begins.",
-    loudest: (percent: number) => `Loudest: ${number(percent)} %`,
     limitsCount: "The limits count",
     perDay: "Minutes per day (0: no limit)",
     perSession: "Minutes per session (0: no limit)",
     newSession: "Minutes of pause until a new session",
     warnings: "Warn this many minutes before the end",
-    loudestInput: "Highest volume in percent",
-    ownerChangesLimits: "An owner can change the limits.",
     timeLeft: (minutes: number) =>
       minutes === 0
         ? "The play time is used up."
@@ -318,6 +328,7 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
     noCable: "not connected",
 
     power: "Restart and update",
+    noActions: "This device cannot be restarted or updated from here.",
     restart: "Restart the device",
     restartService: "Restart the service",
     restartSure: "Media stop, and their positions and saves are stored. The page connects again by itself.",
@@ -347,6 +358,7 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
     settings: "Settings",
     saved: "Saved.",
     ownerChanges: "An owner can change this.",
+    forExperts: "For experts",
     inFile: "Settings in the file only",
     inFileHow:
       "These open the device to others or name programs. Edit them in the settings file: tapdeck config shows it.",
@@ -370,11 +382,23 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
       "systems.rootFolder": "Folders of media",
       launchGuardEnabled: "Ask before media change",
       playbackResume: "Continue where it ended",
-      limitsEnabled: "Limits of play time",
-      dailyMinutes: "Minutes a day",
-      sessionMinutes: "Minutes a session",
-      sessionResetMinutes: "Minutes between sessions",
-      warningMinutes: "Minutes of warning",
+    },
+    /** The effect of each setting. */
+    effects: {
+      reader:
+        "Readers that the device opens by name, as driver:path: pn532-uart:/dev/ttyUSB0, hid-keyboard:08ff:0009?layout=us.",
+      detectReaders: "The device finds readers that are plugged in.",
+      insertMode: "Media play as long as their card lies on the reader.",
+      insertModeAction: "Stop ends the media. Pause lets them go on if the card is back within an hour.",
+      insertModeBlocklist: "Their media go on without the card. A name such as SNES.",
+      insertModeExitDelay: "The card may be off the reader for so long.",
+      audioFeedback: "Short sounds tell whether a card was read and whether its launch failed.",
+      volumeMax: "In percent. No card and no phone sets a higher one.",
+      consoleLogging: "Off: the device logs nothing.",
+      debug: "The log also holds the texts of cards.",
+      "systems.rootFolder": "Each has one folder for a system, such as SNES and Audio.",
+      launchGuardEnabled: "A card has to be put on twice before it ends what plays.",
+      playbackResume: "For sounds and films. Long ones have more than 10 minutes.",
     },
   },
   upload: {

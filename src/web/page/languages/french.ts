@@ -17,6 +17,19 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
 
   navigation: "Écrans",
   screens: { now: "En cours", library: "Médias", cards: "Cartes", device: "Appareil" },
+  allPlaces: "Tout l’appareil",
+  places: {
+    sound: { name: "Son", hint: "Sons des cartes, volume maximal" },
+    readers: { name: "Lecteurs", hint: "Ce qui est branché, et l’effet des cartes" },
+    media: { name: "Médias", hint: "Dossiers et reprise des médias" },
+    network: { name: "Réseau", hint: "Adresses, domotique" },
+    time: { name: "Temps de jeu", hint: "Limites et temps restant aujourd’hui" },
+    phones: { name: "Téléphones", hint: "Associer, renommer, révoquer" },
+    backup: { name: "Sauvegarde", hint: "Tout enregistrer ou restaurer" },
+    update: { name: "Mise à jour", hint: "Mettre à jour, redémarrer, éteindre" },
+    log: { name: "Journal", hint: "Ce que l’appareil a fait, ligne par ligne" },
+    about: { name: "À propos", hint: "Version, mémoire, disques" },
+  },
 
   now: "Lecture en cours",
   nothingPlays: (canPlay) =>
@@ -203,7 +216,6 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
     deletedOf: (name) => `${name} est supprimée.`,
     undo: "Annuler",
     save: "Enregistrer",
-    saved: "Enregistré.",
     label: "Nom, si vous voulez",
     compare: "Comparer",
     how: "Comment",
@@ -247,14 +259,11 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
     usedOf: (used, left) =>
       `${counted(used, "minute jouée", "minutes jouées")}${left === undefined ? ", sans limite" : `, reste ${number(left)}`}`,
     noClock: "L’appareil ne connaît pas encore l’heure, donc aucun nouveau jour ne commence.",
-    loudest: (percent) => `Volume le plus haut : ${number(percent)} %`,
     limitsCount: "Les limites sont actives",
     perDay: "Minutes par jour (0 : sans limite)",
     perSession: "Minutes par session (0 : sans limite)",
     newSession: "Minutes de pause avant une nouvelle session",
     warnings: "Avertir tant de minutes avant la fin",
-    loudestInput: "Volume le plus haut, en pour cent",
-    ownerChangesLimits: "Un propriétaire peut modifier les limites.",
     timeLeft: (minutes) =>
       minutes === 0
         ? "Le temps de jeu est épuisé."
@@ -296,6 +305,7 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
     noCable: "non connecté",
 
     power: "Redémarrage et mise à jour",
+    noActions: "Cet appareil ne peut être ni redémarré ni mis à jour d’ici.",
     restart: "Redémarrer l’appareil",
     restartService: "Redémarrer le service",
     restartSure:
@@ -326,6 +336,7 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
     settings: "Réglages",
     saved: "Enregistré.",
     ownerChanges: "Un propriétaire peut modifier ce réglage.",
+    forExperts: "Pour les experts",
     inFile: "Réglages du fichier uniquement",
     inFileHow:
       "Ils ouvrent l’appareil à d’autres ou nomment des programmes. Modifiez-les dans le fichier de réglages : « tapdeck config » le montre.",
@@ -355,11 +366,23 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
       "systems.rootFolder": "Dossiers de médias",
       launchGuardEnabled: "Demander avant de changer de média",
       playbackResume: "Reprendre où la lecture s’est arrêtée",
-      limitsEnabled: "Limites du temps de jeu",
-      dailyMinutes: "Minutes par jour",
-      sessionMinutes: "Minutes par séance",
-      sessionResetMinutes: "Minutes entre deux séances",
-      warningMinutes: "Minutes d’avertissement",
+    },
+    effects: {
+      reader:
+        "Lecteurs que l’appareil ouvre par leur nom, sous la forme pilote:chemin : pn532-uart:/dev/ttyUSB0, hid-keyboard:08ff:0009?layout=fr.",
+      detectReaders: "L’appareil trouve les lecteurs que l’on branche.",
+      insertMode: "Les médias jouent tant que leur carte est sur le lecteur.",
+      insertModeAction:
+        "Arrêter met fin aux médias. Avec Pause, ils continuent si la carte revient dans l’heure.",
+      insertModeBlocklist: "Leurs médias continuent sans la carte. Un nom comme SNES.",
+      insertModeExitDelay: "La carte peut quitter le lecteur aussi longtemps.",
+      audioFeedback: "De courts sons disent si une carte a été lue et si son lancement a échoué.",
+      volumeMax: "En pour cent. Aucune carte ni aucun téléphone ne va plus haut.",
+      consoleLogging: "Désactivé : l’appareil ne note rien.",
+      debug: "Le journal contient alors aussi les textes des cartes.",
+      "systems.rootFolder": "Chacun a un dossier par système, comme SNES et Audio.",
+      launchGuardEnabled: "Une carte doit être posée deux fois avant de mettre fin à ce qui joue.",
+      playbackResume: "Pour les sons et les films. Les longs durent plus de 10 minutes.",
     },
   },
   upload: {

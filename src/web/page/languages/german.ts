@@ -17,6 +17,19 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
 
   navigation: "Bereiche",
   screens: { now: "Jetzt", library: "Medien", cards: "Karten", device: "Gerät" },
+  allPlaces: "Alles zum Gerät",
+  places: {
+    sound: { name: "Ton", hint: "Töne der Karten, höchste Lautstärke" },
+    readers: { name: "Leser", hint: "Was angeschlossen ist und wie Karten wirken" },
+    media: { name: "Medien", hint: "Ordner und wo Medien weitergehen" },
+    network: { name: "Netzwerk", hint: "Adressen, Heimautomation" },
+    time: { name: "Spielzeit", hint: "Grenzen und was heute übrig ist" },
+    phones: { name: "Handys", hint: "Koppeln, umbenennen, entfernen" },
+    backup: { name: "Sicherung", hint: "Alles sichern oder zurückholen" },
+    update: { name: "Aktualisieren", hint: "Aktualisieren, neu starten, ausschalten" },
+    log: { name: "Protokoll", hint: "Was das Gerät tat, Zeile für Zeile" },
+    about: { name: "Über", hint: "Version, Speicher, Datenträger" },
+  },
 
   now: "Es läuft",
   nothingPlays: (canPlay) =>
@@ -198,7 +211,6 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
     deletedOf: (name) => `${name} ist gelöscht.`,
     undo: "Rückgängig",
     save: "Speichern",
-    saved: "Gespeichert.",
     label: "Name, wenn Sie möchten",
     compare: "Verglichen wird",
     how: "Wie",
@@ -242,14 +254,11 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
     usedOf: (used, left) =>
       `${counted(used, "Minute", "Minuten")} gespielt${left === undefined ? ", ohne Grenze" : `, ${number(left)} übrig`}`,
     noClock: "Das Gerät kennt die Uhrzeit noch nicht, daher beginnt kein neuer Tag.",
-    loudest: (percent) => `Höchste Lautstärke: ${number(percent)} %`,
     limitsCount: "Die Grenzen gelten",
     perDay: "Minuten pro Tag (0: ohne Grenze)",
     perSession: "Minuten pro Sitzung (0: ohne Grenze)",
     newSession: "Minuten Pause bis zu einer neuen Sitzung",
     warnings: "So viele Minuten vor dem Ende warnen",
-    loudestInput: "Höchste Lautstärke in Prozent",
-    ownerChangesLimits: "Ein Besitzer kann die Grenzen ändern.",
     timeLeft: (minutes) =>
       minutes === 0
         ? "Die Spielzeit ist aufgebraucht."
@@ -292,6 +301,7 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
     noCable: "nicht verbunden",
 
     power: "Neustart und Aktualisierung",
+    noActions: "Dieses Gerät lässt sich von hier aus nicht neu starten oder aktualisieren.",
     restart: "Gerät neu starten",
     restartService: "Dienst neu starten",
     restartSure:
@@ -322,6 +332,7 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
     settings: "Einstellungen",
     saved: "Gespeichert.",
     ownerChanges: "Ein Besitzer kann das ändern.",
+    forExperts: "Für Fachleute",
     inFile: "Einstellungen nur in der Datei",
     inFileHow:
       "Diese öffnen das Gerät für andere oder nennen Programme. Ändern Sie sie in der Einstellungsdatei: „tapdeck config“ zeigt sie.",
@@ -345,11 +356,23 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
       "systems.rootFolder": "Medienordner",
       launchGuardEnabled: "Vor dem Wechsel fragen",
       playbackResume: "An der letzten Stelle fortsetzen",
-      limitsEnabled: "Grenzen der Spielzeit",
-      dailyMinutes: "Minuten am Tag",
-      sessionMinutes: "Minuten am Stück",
-      sessionResetMinutes: "Minuten Pause dazwischen",
-      warningMinutes: "Minuten der Vorwarnung",
+    },
+    effects: {
+      reader:
+        "Leser, die das Gerät mit Namen öffnet, als Treiber:Pfad: pn532-uart:/dev/ttyUSB0, hid-keyboard:08ff:0009?layout=de.",
+      detectReaders: "Das Gerät findet Leser, die angesteckt werden.",
+      insertMode: "Medien laufen, solange ihre Karte auf dem Leser liegt.",
+      insertModeAction:
+        "Stopp beendet die Medien. Bei Pause geht es weiter, wenn die Karte binnen einer Stunde zurück ist.",
+      insertModeBlocklist: "Ihre Medien laufen ohne die Karte weiter. Ein Name wie SNES.",
+      insertModeExitDelay: "So lange darf die Karte vom Leser fort sein.",
+      audioFeedback: "Kurze Töne sagen, ob eine Karte gelesen wurde und ob ihr Start misslang.",
+      volumeMax: "In Prozent. Keine Karte und kein Handy stellt lauter.",
+      consoleLogging: "Aus: Das Gerät protokolliert nichts.",
+      debug: "Das Protokoll enthält dann auch die Texte der Karten.",
+      "systems.rootFolder": "Jeder hat einen Ordner je System, etwa SNES und Audio.",
+      launchGuardEnabled: "Eine Karte muss zweimal aufgelegt werden, bevor sie beendet, was läuft.",
+      playbackResume: "Für Töne und Filme. Lange dauern mehr als 10 Minuten.",
     },
   },
   upload: {

@@ -17,6 +17,19 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
 
   navigation: "画面",
   screens: { now: "再生中", library: "ライブラリ", cards: "カード", device: "デバイス" },
+  allPlaces: "機器のすべて",
+  places: {
+    sound: { name: "音", hint: "カードの音、最大音量" },
+    readers: { name: "リーダー", hint: "接続中のもの、カードの働き" },
+    media: { name: "メディア", hint: "フォルダー、続きから再生" },
+    network: { name: "ネットワーク", hint: "アドレス、ホームオートメーション" },
+    time: { name: "プレイ時間", hint: "制限と今日の残り" },
+    phones: { name: "スマートフォン", hint: "ペアリング、名前の変更、取り消し" },
+    backup: { name: "バックアップ", hint: "すべてを保存、または復元" },
+    update: { name: "更新", hint: "更新、再起動、電源を切る" },
+    log: { name: "ログ", hint: "機器の動作の記録" },
+    about: { name: "情報", hint: "バージョン、メモリー、ディスク" },
+  },
 
   now: "再生中のメディア",
   nothingPlays: (canPlay) =>
@@ -195,7 +208,6 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
     deletedOf: (name) => `${name}を削除しました。`,
     undo: "元に戻す",
     save: "保存",
-    saved: "保存しました。",
     label: "名前（任意）",
     compare: "比べるもの",
     how: "比べ方",
@@ -239,14 +251,11 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
     usedOf: (used, left) =>
       `${number(used)}分使用${left === undefined ? "、制限なし" : `、残り${number(left)}分`}`,
     noClock: "デバイスの時計がまだ合っていないため、日付が変わりません。",
-    loudest: (percent) => `最大音量：${number(percent)}%`,
     limitsCount: "制限を使う",
     perDay: "1日の分数（0：制限なし）",
     perSession: "1回の分数（0：制限なし）",
     newSession: "次の回になるまでの休みの分数",
     warnings: "終わりの何分前に知らせるか",
-    loudestInput: "最大音量（パーセント）",
-    ownerChangesLimits: "制限はオーナーが変更できます。",
     timeLeft: (minutes) =>
       minutes === 0 ? "遊べる時間が終わりました。" : `遊べる時間は残り${number(minutes)}分です。`,
   },
@@ -286,6 +295,7 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
     noCable: "未接続",
 
     power: "再起動と更新",
+    noActions: "この機器はここから再起動や更新ができません。",
     restart: "機器を再起動",
     restartService: "サービスを再起動",
     restartSure: "再生は停止し、再生位置とセーブデータは保存されます。このページは自動的に再接続します。",
@@ -314,6 +324,7 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
     settings: "設定",
     saved: "保存しました。",
     ownerChanges: "オーナーが変更できます。",
+    forExperts: "上級者向け",
     inFile: "ファイルだけの設定",
     inFileHow:
       "機器をほかの人に開放したり、プログラムを指定したりする設定です。設定ファイルで変更してください。「tapdeck config」で表示できます。",
@@ -337,11 +348,23 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
       "systems.rootFolder": "メディアフォルダー",
       launchGuardEnabled: "切り替える前に確認",
       playbackResume: "続きから再生",
-      limitsEnabled: "プレイ時間の制限",
-      dailyMinutes: "1日の分数",
-      sessionMinutes: "1回の分数",
-      sessionResetMinutes: "次の回までの分数",
-      warningMinutes: "警告する分数",
+    },
+    effects: {
+      reader:
+        "名前で開くリーダー（ドライバー:パス）。例：pn532-uart:/dev/ttyUSB0、hid-keyboard:08ff:0009?layout=jp",
+      detectReaders: "接続されたリーダーを見つけます。",
+      insertMode: "カードがリーダーの上にある間だけ再生します。",
+      insertModeAction:
+        "「停止」では終了します。「一時停止」では、1時間以内にカードを戻すと続きから再生します。",
+      insertModeBlocklist: "カードがなくても再生を続けます。SNESのような名前です。",
+      insertModeExitDelay: "この時間はカードが離れていてもかまいません。",
+      audioFeedback: "カードを読み取ったか、開始に失敗したかを短い音で知らせます。",
+      volumeMax: "パーセント。カードやスマートフォンでこれより大きくできません。",
+      consoleLogging: "オフにすると、何も記録しません。",
+      debug: "カードのテキストもログに残ります。",
+      "systems.rootFolder": "それぞれにSNESやAudioなどシステムごとのフォルダーがあります。",
+      launchGuardEnabled: "再生中のものを終えるには、カードを2回置く必要があります。",
+      playbackResume: "音と映画に適用されます。「長いもの」は10分を超えるものです。",
     },
   },
   upload: {

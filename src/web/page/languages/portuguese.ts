@@ -17,6 +17,19 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
 
   navigation: "Telas",
   screens: { now: "Agora", library: "Biblioteca", cards: "Cartões", device: "Dispositivo" },
+  allPlaces: "Tudo do aparelho",
+  places: {
+    sound: { name: "Som", hint: "Sons dos cartões, volume máximo" },
+    readers: { name: "Leitores", hint: "O que está conectado e como agem os cartões" },
+    media: { name: "Mídias", hint: "Pastas e onde as mídias continuam" },
+    network: { name: "Rede", hint: "Endereços, automação residencial" },
+    time: { name: "Tempo de jogo", hint: "Limites e o que resta hoje" },
+    phones: { name: "Telefones", hint: "Parear, renomear e revogar" },
+    backup: { name: "Cópia de segurança", hint: "Guardar tudo ou trazer de volta" },
+    update: { name: "Atualização", hint: "Atualizar, reiniciar, desligar" },
+    log: { name: "Registro", hint: "O que o aparelho fez, linha por linha" },
+    about: { name: "Sobre", hint: "Versão, memória, discos" },
+  },
 
   now: "Em reprodução",
   nothingPlays: (canPlay) =>
@@ -200,7 +213,6 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
     deletedOf: (name) => `${name} foi excluída.`,
     undo: "Desfazer",
     save: "Salvar",
-    saved: "Salvo.",
     label: "Nome, se quiser",
     compare: "Comparar",
     how: "Como",
@@ -244,14 +256,11 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
     usedOf: (used, left) =>
       `${counted(used, "minuto", "minutos")} de jogo${left === undefined ? ", sem limite" : `, restam ${number(left)}`}`,
     noClock: "O aparelho ainda não sabe a hora, por isso nenhum novo dia começa.",
-    loudest: (percent) => `Volume máximo: ${number(percent)} %`,
     limitsCount: "Os limites estão ativos",
     perDay: "Minutos por dia (0: sem limite)",
     perSession: "Minutos por sessão (0: sem limite)",
     newSession: "Minutos de pausa até uma nova sessão",
     warnings: "Avisar tantos minutos antes do fim",
-    loudestInput: "Volume máximo em porcentagem",
-    ownerChangesLimits: "Um proprietário pode alterar os limites.",
     timeLeft: (minutes) =>
       minutes === 0
         ? "O tempo de jogo acabou."
@@ -293,6 +302,7 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
     noCable: "sem conexão",
 
     power: "Reinício e atualização",
+    noActions: "Este aparelho não pode ser reiniciado nem atualizado daqui.",
     restart: "Reiniciar o aparelho",
     restartService: "Reiniciar o serviço",
     restartSure: "A reprodução para, e posições e jogos são salvos. A página se conecta de novo sozinha.",
@@ -322,6 +332,7 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
     settings: "Configurações",
     saved: "Salvo.",
     ownerChanges: "Um proprietário pode alterar isto.",
+    forExperts: "Para especialistas",
     inFile: "Configurações só no arquivo",
     inFileHow:
       "Elas abrem o aparelho a outros ou nomeiam programas. Altere-as no arquivo de configurações: “tapdeck config” o mostra.",
@@ -345,11 +356,22 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
       "systems.rootFolder": "Pastas de mídias",
       launchGuardEnabled: "Perguntar antes de trocar",
       playbackResume: "Continuar onde terminou",
-      limitsEnabled: "Limites do tempo de jogo",
-      dailyMinutes: "Minutos por dia",
-      sessionMinutes: "Minutos por sessão",
-      sessionResetMinutes: "Minutos entre sessões",
-      warningMinutes: "Minutos de aviso",
+    },
+    effects: {
+      reader:
+        "Leitores que o aparelho abre pelo nome, como driver:caminho: pn532-uart:/dev/ttyUSB0, hid-keyboard:08ff:0009?layout=br.",
+      detectReaders: "O aparelho encontra os leitores que são conectados.",
+      insertMode: "As mídias tocam enquanto o cartão está no leitor.",
+      insertModeAction: "Parar encerra as mídias. Com Pausa elas continuam se o cartão voltar em uma hora.",
+      insertModeBlocklist: "Suas mídias continuam sem o cartão. Um nome como SNES.",
+      insertModeExitDelay: "O cartão pode ficar fora do leitor por esse tempo.",
+      audioFeedback: "Sons curtos dizem se um cartão foi lido e se o início dele falhou.",
+      volumeMax: "Em porcentagem. Nenhum cartão ou telefone passa disso.",
+      consoleLogging: "Desligado: o aparelho não registra nada.",
+      debug: "O registro contém também os textos dos cartões.",
+      "systems.rootFolder": "Cada uma tem uma pasta por sistema, como SNES e Audio.",
+      launchGuardEnabled: "Um cartão precisa ser posto duas vezes antes de encerrar o que toca.",
+      playbackResume: "Para sons e filmes. Os longos têm mais de 10 minutos.",
     },
   },
   upload: {

@@ -17,6 +17,19 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
 
   navigation: "Pantallas",
   screens: { now: "Ahora", library: "Biblioteca", cards: "Tarjetas", device: "Dispositivo" },
+  allPlaces: "Todo el dispositivo",
+  places: {
+    sound: { name: "Sonido", hint: "Sonidos de las tarjetas, volumen máximo" },
+    readers: { name: "Lectores", hint: "Qué está conectado y qué hacen las tarjetas" },
+    media: { name: "Medios", hint: "Carpetas y dónde continúan los medios" },
+    network: { name: "Red", hint: "Direcciones, domótica" },
+    time: { name: "Tiempo de juego", hint: "Límites y lo que queda hoy" },
+    phones: { name: "Teléfonos", hint: "Vincular, renombrar y revocar" },
+    backup: { name: "Copia de seguridad", hint: "Guardar todo o recuperarlo" },
+    update: { name: "Actualización", hint: "Actualizar, reiniciar, apagar" },
+    log: { name: "Registro", hint: "Lo que hizo el dispositivo, línea a línea" },
+    about: { name: "Acerca de", hint: "Versión, memoria, discos" },
+  },
 
   now: "En reproducción",
   nothingPlays: (canPlay) =>
@@ -201,7 +214,6 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
     deletedOf: (name) => `${name} se ha eliminado.`,
     undo: "Deshacer",
     save: "Guardar",
-    saved: "Guardado.",
     label: "Nombre, si quiere",
     compare: "Comparar",
     how: "Cómo",
@@ -245,14 +257,11 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
     usedOf: (used, left) =>
       `${counted(used, "minuto", "minutos")} de juego${left === undefined ? ", sin límite" : `, quedan ${number(left)}`}`,
     noClock: "El dispositivo aún no sabe la hora, así que no empieza un nuevo día.",
-    loudest: (percent) => `Volumen máximo: ${number(percent)} %`,
     limitsCount: "Los límites están activos",
     perDay: "Minutos por día (0: sin límite)",
     perSession: "Minutos por sesión (0: sin límite)",
     newSession: "Minutos de pausa hasta una nueva sesión",
     warnings: "Avisar tantos minutos antes del final",
-    loudestInput: "Volumen máximo en porcentaje",
-    ownerChangesLimits: "Un propietario puede cambiar los límites.",
     timeLeft: (minutes) =>
       minutes === 0
         ? "El tiempo de juego se ha agotado."
@@ -294,6 +303,7 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
     noCable: "sin conexión",
 
     power: "Reinicio y actualización",
+    noActions: "Este dispositivo no se puede reiniciar ni actualizar desde aquí.",
     restart: "Reiniciar el dispositivo",
     restartService: "Reiniciar el servicio",
     restartSure:
@@ -323,6 +333,7 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
     settings: "Ajustes",
     saved: "Guardado.",
     ownerChanges: "Un propietario puede cambiarlo.",
+    forExperts: "Para expertos",
     inFile: "Ajustes solo en el archivo",
     inFileHow:
       "Abren el dispositivo a otros o nombran programas. Cámbielos en el archivo de ajustes: «tapdeck config» lo muestra.",
@@ -346,11 +357,22 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
       "systems.rootFolder": "Carpetas de contenidos",
       launchGuardEnabled: "Preguntar antes de cambiar",
       playbackResume: "Continuar donde terminó",
-      limitsEnabled: "Límites del tiempo de juego",
-      dailyMinutes: "Minutos al día",
-      sessionMinutes: "Minutos por sesión",
-      sessionResetMinutes: "Minutos entre sesiones",
-      warningMinutes: "Minutos de aviso",
+    },
+    effects: {
+      reader:
+        "Lectores que el dispositivo abre por su nombre, como controlador:ruta: pn532-uart:/dev/ttyUSB0, hid-keyboard:08ff:0009?layout=es.",
+      detectReaders: "El dispositivo encuentra los lectores que se conectan.",
+      insertMode: "Los medios suenan mientras su tarjeta está en el lector.",
+      insertModeAction: "Detener termina los medios. Con Pausa continúan si la tarjeta vuelve en una hora.",
+      insertModeBlocklist: "Sus medios continúan sin la tarjeta. Un nombre como SNES.",
+      insertModeExitDelay: "La tarjeta puede estar fuera del lector ese tiempo.",
+      audioFeedback: "Sonidos cortos dicen si se leyó una tarjeta y si falló su inicio.",
+      volumeMax: "En porcentaje. Ninguna tarjeta ni teléfono lo sube más.",
+      consoleLogging: "Desactivado: el dispositivo no registra nada.",
+      debug: "El registro contiene también los textos de las tarjetas.",
+      "systems.rootFolder": "Cada una tiene una carpeta por sistema, como SNES y Audio.",
+      launchGuardEnabled: "Una tarjeta debe ponerse dos veces antes de terminar lo que suena.",
+      playbackResume: "Para sonidos y películas. Los largos duran más de 10 minutos.",
     },
   },
   upload: {

@@ -50,20 +50,18 @@ test("English has no empty text", () => {
 });
 
 /** The settings that the page changes; `settings.describe` gives them these names. */
-// The card of the broker has the settings of MQTT.
+// The settings of MQTT and the limits of play time have cards of their own.
 const pageSettings = describeSettings().flatMap(({ key, api, form }) =>
-  api === undefined || key.startsWith("mqtt.")
+  api === undefined || /^(?:mqtt|playtime)\./.test(key)
     ? []
     : [{ name: api === "rootFolder" ? "systems.rootFolder" : api, choices: form.choices ?? [] }],
 );
 
-test("a new setting had no name on the page, and its choices were the words of the file", () => {
+test("a new setting had no name or effect on the page, and its choices were the words of the file", () => {
   // The other languages have the same texts as English: see below.
-  const { names, choices }: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-    names: say.device.names,
-    choices: say.device.choices,
-  };
-  expect(pageSettings.map(({ name }) => name).toSorted()).toEqual(Object.keys(names).toSorted());
+  const { names, effects, choices } = say.device;
+  for (const texts of [names, effects])
+    expect(Object.keys(texts).toSorted()).toEqual(pageSettings.map(({ name }) => name).toSorted());
   const words = pageSettings.flatMap((one) => one.choices.map(String));
   expect([...new Set(words)].toSorted()).toEqual(Object.keys(choices).toSorted());
 });
