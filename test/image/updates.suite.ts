@@ -29,7 +29,7 @@ echo c >/proc/sysrq-trigger
 
 /** The new system says the same faults in other words, so only their codes and subjects tell that they stood before. */
 const reworded = new Map([
-  ['"{subject}: {why}"', '"{why}; {subject}"'],
+  ["{subject}: {why}", "{why}; {subject}"],
   ["no media are at {subject}", "no films are at {subject}"],
   ["no broker answers at {subject}", "no server answers at {subject}"],
 ]);
