@@ -50,7 +50,8 @@ export interface Services {
   /** Launches the card that the launch guard holds back. Throws `not-found` if there is none. */
   confirm(): void;
   playTime(): PlayTimeState;
-  playlist(): LoadedPlaylist | undefined;
+  /** With items from this place on, if it is given. */
+  playlist(from?: number): LoadedPlaylist | undefined;
   /**
    * Puts a virtual token on a reader for `durationMs`: on the simulated reader with this id, or on the API's own virtual
    * reader. Throws `not-found` for an unknown reader and `invalid-params` for a real one.

@@ -200,7 +200,8 @@ export function createPlaylists(parts: PlaylistParts) {
         await playFrom(list, place - 1, 1, owner);
       },
     }),
-    state: (): LoadedPlaylist | undefined => loaded && stateOf(loaded),
+    /** With items from this place on, if it is given. */
+    state: (from?: number): LoadedPlaylist | undefined => loaded && stateOf(loaded, from),
     /** Whether a playlist of this card plays, or is between two items. */
     isOf: (card: string) => loaded?.isPlaying === true && loaded.owner.card === card,
     /** To be called when a player was started for this run. */
@@ -243,8 +244,9 @@ function originOfItem({ owner, by }: Loaded): ScriptOrigin {
   return lowerOrigin(originNow(owner.origin, owner.requester), originNow(by.origin, by.requester));
 }
 
-function stateOf({ path, name, items, how, at, isPlaying, isOpen }: Loaded): LoadedPlaylist {
-  const first = Math.max(0, Math.min(at, items.length - playlistShownMax));
+function stateOf(list: Loaded, from?: number): LoadedPlaylist {
+  const { path, name, items, how, at, isPlaying, isOpen } = list;
+  const first = from === undefined ? Math.max(0, Math.min(at, items.length - playlistShownMax)) : from - 1;
   const shown = items
     .slice(first, first + playlistShownMax)
     .map((item, index) => ({ place: first + index + 1, name: item.name }));
@@ -256,7 +258,7 @@ function stateOf({ path, name, items, how, at, isPlaying, isOpen }: Loaded): Loa
     state: isPlaying ? "playing" : "paused",
     isShuffled: how.isShuffled,
     repeat: how.repeat,
-    ...(isOpen ? { items: shown } : {}),
+    ...(isOpen || from !== undefined ? { items: shown } : {}),
   };
 }
 

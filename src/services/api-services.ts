@@ -87,7 +87,7 @@ export function createServices(sources: ServiceSources): Services {
       const state = playTime.state();
       return { ...state, limits: { ...state.limits, volumeMax: settings.current().audio.volumeMax } };
     },
-    playlist: () => launchQueue.playlist(),
+    playlist: (from) => launchQueue.playlist(from),
     sleepTimer: sources.sleepTimer,
     tokens: () => readers().tokens(),
     scan: (token, durationMs, readerId, requester) => readers().scan(token, durationMs, readerId, requester),

@@ -8,6 +8,7 @@ import { goTo, goToPlace, startChromium, type TestBrowser } from "../helpers/chr
 import { port, startDevice } from "../helpers/device.ts";
 import { linesOf } from "../helpers/lines.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
+import { look } from "../helpers/page-visit.ts";
 import { eventually } from "../helpers/processes.ts";
 import { leadingWays, pathOf, serveStranger } from "../helpers/stranger.ts";
 import {
@@ -320,7 +321,7 @@ test("the device's own page works at loopback and by its .local name, and a link
   }
 });
 
-test("the page lists a playlist that a card opens, until one of its items starts, which a press does", async () => {
+test("the page lists a playlist that a card opens, and marks the item that plays; a press starts another one", async () => {
   for (const name of ["One", "Two", "Three"]) await place.file(`SNES/List/${name}.sfc`);
   const page = await chromium.browser.newPage();
   await page.goto(`http://127.0.0.1:${place.port}/`);
@@ -334,8 +335,27 @@ test("the page lists a playlist that a card opens, until one of its items starts
   await list.getByRole("button", { name: "2. Three" }).click();
   expect(await service.heard.next("media.started")).toMatchObject({ mediaName: "Three" });
   await list.waitFor({ state: "hidden" });
+  const playing = page.getByRole("region", { name: "The list" });
+  const current = playing.locator("[aria-current]");
+  await current.getByText("2. Three").waitFor();
+  await page.getByText(/^2 of 3 · /).waitFor();
+  await playing.getByRole("button", { name: "3. Two" }).click();
+  await current.getByText("3. Two").waitFor();
+  await page.getByText(/^3 of 3 · /).waitFor();
+  await look(page, "now-list");
   await service.client.call("stop");
-  await service.heard.next("media.stopped");
+  await playing.waitFor({ state: "hidden" });
+  // Of a long list, the items around the one that plays.
+  for (let at = 1; at <= 30; at++) await place.file(`SNES/Long/Track ${at}.sfc`);
+  await service.client.call("launch", "**playlist.load:SNES/Long||**playlist.goto:10");
+  await current.getByText("10. Track 10").waitFor();
+  const items = playing.getByRole("listitem");
+  expect([await items.count(), await items.first().textContent()]).toEqual([12, "8. Track 8"]);
+  await playing.getByRole("button", { name: "Show more" }).click();
+  await eventually(async () => expect(await items.count()).toBe(30));
+  await service.client.call("stop");
+  await playing.waitFor({ state: "hidden" });
+  service.heard.forget();
   await page.close();
 });
 

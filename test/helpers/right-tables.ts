@@ -44,6 +44,7 @@ export const methodRows: Readonly<Record<string, MethodRow>> = {
   launchers: look,
   media: look,
   "media.active": look,
+  "media.playlist": look,
   "media.search": { ...look, params: { query: "long" } },
   "media.browse": look,
   "media.image": { ...look, params: { system: "SNES", path: "SNES/nothing.sfc" } },

@@ -1,7 +1,12 @@
 /** The media index, its systems, the current media, and the players: `media`, `media.*`, `systems`, `launchers`. */
 import * as v from "valibot";
 import { failed, ServiceError } from "../../core/errors.ts";
-import { searchPlacesMax, searchQueryCharsMax, searchResultsMax } from "../../core/limits.ts";
+import {
+  playlistItemsMax,
+  searchPlacesMax,
+  searchQueryCharsMax,
+  searchResultsMax,
+} from "../../core/limits.ts";
 import type { MediaAnswer, MediaQuery } from "../../core/media.ts";
 import { readAction } from "../../core/playback.ts";
 import { allows, type Grant } from "../../core/rights.ts";
@@ -118,6 +123,14 @@ export const mediaMethods = [
       const active = await services.playback();
       return active === undefined ? null : mediaFor(grant(), active);
     },
+  }),
+  method({
+    name: "media.playlist",
+    right: "look",
+    docs: "The loaded playlist with its `items`, up to 100 from `from` on (1 if it is absent), or null. `place` is the item that plays. `**playlist.goto` starts another one. The names of a list that is on a card require `change`.",
+    params: v.object({ from: v.optional(upTo(playlistItemsMax), 1) }),
+    result: v.nullable(loadedPlaylist),
+    run: (services, { from }, { grant }) => shownPlaylist(services.playlist(from), grant()) ?? null,
   }),
   method({
     name: "media.control",

@@ -71,7 +71,9 @@ export function playingCard({ client, canPlay, pictures }: Shared): PageCard {
     const since = clockOf(media.started);
     const facts = say.playingSince(media.systemName, since);
     const state = media.playbackState === undefined ? "" : say.state[media.playbackState];
-    const label = state === "" ? facts : `${facts} · ${state}`;
+    const isListed = playlist?.state === "playing" && playlist.count > 1;
+    const item = isListed ? say.placeOf(playlist.place, playlist.count) : "";
+    const label = [item, facts, state].filter(Boolean).join(" · ");
     const { mediaName, streamTitle = "" } = media;
     // An equal text is not announced again.
     if (what.textContent !== mediaName + streamTitle + label)
@@ -175,31 +177,59 @@ function timeText(ms: number): string {
   return hours === 0 ? `${minutes}${last}` : `${hours}:${two(minutes)}${last}`;
 }
 
-/** The items of a playlist that a card opened, to choose from; hidden without one. */
+// The items around the one that plays; a press shows a page of the API.
+const shownItems = 12;
+const itemsBefore = 2;
+const pageItems = 100;
+
+/** The items of a playlist that plays, or that a card opened to choose from; a press starts one. Hidden without a list. */
 export function playlistCard({ client, canPlay }: Shared): PageCard {
   const list = el("ul", { class: "rows" });
   const name = el("p", { class: "quiet" });
-  const card = section(say.chooseOne, name, list);
-  const row = ({ place, name }: { readonly place: number; readonly name: string }) => {
-    const start = telling(() => client.call("launch", `**playlist.goto:${place}`));
-    const what = el("span", { class: "name" }, `${place}. ${name}`);
-    return el(
-      "li",
-      {},
-      canPlay ? el("button", { type: "button", class: "row", onclick: start }, what) : what,
+  const heading = el("h2");
+  let isWhole = false;
+  const more = button(say.showMore, async () => {
+    isWhole = true;
+    await refresh();
+  });
+  const card = el("section", { hidden: "" }, heading, name, list, el("div", { class: "bar" }, more));
+  const row = (item: { readonly place: number; readonly name: string }, playing: number) => {
+    const start = telling(() => client.call("launch", `**playlist.goto:${item.place}`));
+    const what = el("span", { class: "name" }, `${item.place}. ${item.name}`);
+    const element = canPlay ? el("button", { type: "button", class: "row", onclick: start }, what) : what;
+    if (item.place === playing) element.setAttribute("aria-current", "true");
+    return el("li", {}, element);
+  };
+  const show = (playlist: Playlist | undefined, playing = 0) => {
+    const { items, count = 0 } = playlist ?? {};
+    const title = playing === 0 ? say.chooseOne : say.playingList;
+    card.hidden = items === undefined;
+    card.setAttribute("aria-label", title);
+    heading.textContent = title;
+    name.textContent = playlist === undefined ? "" : say.playlistFacts(playlist.name, count);
+    more.hidden = playing === 0 || isWhole || count <= shownItems;
+    replaceKeepingFocus(
+      list,
+      (items ?? []).map((item) => row(item, playing)),
     );
   };
-  const show = (playlist: Playlist | undefined) => {
-    const { items } = playlist ?? {};
-    card.hidden = items === undefined;
-    name.textContent = playlist === undefined ? "" : say.playlistFacts(playlist.name, playlist.count);
-    replaceKeepingFocus(list, (items ?? []).map(row));
+  const refresh = async () => {
+    const [loaded] = (await client.call("media")).playlists;
+    if (loaded?.state !== "playing" || loaded.count < 2 || loaded.items !== undefined) {
+      isWhole = false;
+      return show(loaded);
+    }
+    const { place, count } = loaded;
+    const window = Math.max(1, Math.min(place - itemsBefore, count - shownItems + 1));
+    const from = isWhole ? Math.max(1, Math.min(place - itemsBefore, count - pageItems + 1)) : window;
+    const listed = await client.call("media.playlist", { from });
+    if (listed === null) return show(undefined);
+    show(isWhole ? listed : { ...listed, items: listed.items?.slice(0, shownItems) ?? [] }, listed.place);
   };
-  card.hidden = true;
   return {
     card,
     hears: ["media.started", "media.stopped"],
     hear: ({ method, params }) => method === "playlist.opened" && show(params),
-    refresh: async () => show((await client.call("media")).playlists[0]),
+    refresh,
   };
 }

@@ -21,7 +21,6 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
   navigation: "Screens",
   screens: { now: "Now", library: "Library", cards: "Cards", device: "Device" },
   allPlaces: "All of the device",
-  /** Each place of the device, and what is there. */
   places: {
     sound: { name: "Sound", hint: "Sounds of cards, highest volume" },
     readers: { name: "Readers", hint: "What is connected, and how cards act" },
@@ -51,6 +50,8 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
   volume: "Volume",
   chooseOne: "Choose one",
   playlistFacts: (name: string, count: number) => `${name} · ${number(count)} in all`,
+  playingList: "The list",
+  placeOf: (place: number, count: number) => `${number(place)} of ${number(count)}`,
   guarded: (name: string) => `${name} plays.`,
   switchNow: "Switch all the same",
   notStarted: "It did not start.",

@@ -48,6 +48,8 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
   volume: "Volume sonore",
   chooseOne: "Choisissez",
   playlistFacts: (name, count) => `${name} · ${number(count)} au total`,
+  playingList: "La liste",
+  placeOf: (place, count) => `${number(place)} sur ${number(count)}`,
   guarded: (name) => `${name} est en cours.`,
   switchNow: "Changer quand même",
   notStarted: "Le lancement a échoué.",

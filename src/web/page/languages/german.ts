@@ -46,6 +46,8 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
   volume: "Lautstärke",
   chooseOne: "Wählen Sie",
   playlistFacts: (name, count) => `${name} · ${number(count)} insgesamt`,
+  playingList: "Die Liste",
+  placeOf: (place, count) => `${number(place)} von ${number(count)}`,
   guarded: (name) => `${name} läuft.`,
   switchNow: "Trotzdem wechseln",
   notStarted: "Der Start ist fehlgeschlagen.",

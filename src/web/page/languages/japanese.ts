@@ -46,6 +46,8 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
   volume: "音量",
   chooseOne: "選択してください",
   playlistFacts: (name, count) => `${name} · 全 ${number(count)} 件`,
+  playingList: "リスト",
+  placeOf: (place, count) => `${number(count)} 件中 ${number(place)} 件目`,
   guarded: (name) => `${name} を再生しています。`,
   switchNow: "それでも切り替える",
   notStarted: "起動できませんでした。",

@@ -46,6 +46,8 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
   volume: "Volume do som",
   chooseOne: "Escolha um",
   playlistFacts: (name, count) => `${name} · ${number(count)} no total`,
+  playingList: "A lista",
+  placeOf: (place, count) => `${number(place)} de ${number(count)}`,
   guarded: (name) => `${name} está em reprodução.`,
   switchNow: "Trocar mesmo assim",
   notStarted: "Não foi iniciado.",
