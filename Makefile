@@ -45,7 +45,7 @@ build: dist/tapdeck-linux-x64 dist/tapdeck-linux-arm64 dist/tapdeck-confine ## C
 check-cost: dist/tapdeck-linux-arm64 ## Count the instructions of a start, an index, a tap and a search; ACCEPT="reason" accepts them
 	@tools/test-setup
 	@mkdir -p build
-	@ACCEPT="$(ACCEPT)" $(BUN) test --timeout 900000 --reporter=junit --reporter-outfile=build/junit-cost.xml ./test/cost/cost.suite.ts
+	@ACCEPT="$(ACCEPT)" $(BUN) test --timeout 1800000 --reporter=junit --reporter-outfile=build/junit-cost.xml ./test/cost/cost.suite.ts
 
 deb: build ## Make the Debian packages dist/tapdeck_*.deb
 	@$(BUN) tools/deb.ts
