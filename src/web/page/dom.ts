@@ -30,6 +30,19 @@ export function button(text: string, run: () => Promise<unknown>, props: Props =
   return el("button", { type: "button", onclick: telling(run), ...props }, text);
 }
 
+/** A picture of lines, 24 units wide. */
+export function icon(path: string): SVGSVGElement {
+  const space = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(space, "svg");
+  const line = document.createElementNS(space, "path");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("aria-hidden", "true");
+  svg.setAttribute("class", "icon");
+  line.setAttribute("d", path);
+  svg.append(line);
+  return svg;
+}
+
 /** The name of a thing, and a line of facts below it. */
 export function named(name: string, facts: string, isBad = false): readonly HTMLElement[] {
   return [el("span", { class: "name" }, name), el("span", { class: isBad ? "more bad" : "more" }, facts)];

@@ -2,7 +2,7 @@
 import type { Calls } from "../../client/client.ts";
 import { scriptOf } from "../../core/media.ts";
 import { button, el, listCard, named, note, telling } from "./dom.ts";
-import { dateOf } from "./local-forms.ts";
+import { whenOf } from "./local-forms.ts";
 import { meaningOf } from "./page-status.ts";
 import { reasonOf, say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
@@ -65,7 +65,7 @@ export function historyCard({ client }: Shared): PageCard {
   };
   const tappedRow = ({ time, text, data, success, script, ...entry }: Tapped) => {
     const name = meaningOf(script || text) || say.cardOf(entry.uid);
-    const facts = [dateOf(time), entry.uid, success ? "" : reasonOf(entry)];
+    const facts = [whenOf(time), entry.uid, success ? "" : reasonOf(entry)];
     const launch = () => client.call("launch", { text, uid: entry.uid, data });
     const filter =
       entry.uid === "" || uid !== ""
@@ -74,7 +74,7 @@ export function historyCard({ client }: Shared): PageCard {
     return el("li", {}, again(name, facts.filter(Boolean).join(" · "), !success, launch), filter);
   };
   const playedRow = ({ systemName, mediaName, mediaPath, startedAt, playTime }: Played) => {
-    const facts = [dateOf(startedAt), systemName, texts.playedFor(Math.floor(playTime / 60))].join(" · ");
+    const facts = [whenOf(startedAt), systemName, texts.playedFor(Math.floor(playTime / 60))].join(" · ");
     const launch = mediaPath === "" ? undefined : () => client.call("launch", scriptOf(mediaPath));
     return el("li", {}, again(mediaName, facts, false, launch));
   };

@@ -14,6 +14,15 @@ export function dateOf(time: string): string {
   return dates().format(Date.parse(time));
 }
 
+const days = inLocale((tag) => new Intl.RelativeTimeFormat(tag, { numeric: "auto" }));
+
+/** `today, 14:05`; before yesterday the date and the time. */
+export function whenOf(time: string, now = new Date()): string {
+  const day = new Date(time).setHours(0, 0, 0, 0);
+  const passed = Math.round((new Date(now).setHours(0, 0, 0, 0) - day) / dayMs);
+  return passed === 0 || passed === 1 ? `${days().format(-passed, "day")}, ${clockOf(time)}` : dateOf(time);
+}
+
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 const dayMs = 86_400_000;

@@ -3,7 +3,7 @@ import type { Calls, Notification } from "../../client/client.ts";
 import { type IndexStatus, mediaNameOf } from "../../core/media.ts";
 import type { LaunchEntry } from "../../core/playback.ts";
 import { button, el, listCard, named, section, telling } from "./dom.ts";
-import { dateOf } from "./local-forms.ts";
+import { whenOf } from "./local-forms.ts";
 import { reasonOf, say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 
@@ -41,7 +41,7 @@ const shownMax = 10;
 export function tapsCard({ client }: Shared): PageCard {
   const { card, show } = listCard(say.taps, say.noTaps);
   const row = ({ time, text, uid, data, success, script, ...entry }: LaunchEntry) => {
-    const when = dateOf(time);
+    const when = whenOf(time);
     const again = telling(() => client.call("launch", { text, uid, data }));
     const outcome = success ? when : say.failedAt(when, reasonOf(entry));
     const name = meaningOf(script || text) || say.cardOf(uid);
@@ -50,7 +50,8 @@ export function tapsCard({ client }: Shared): PageCard {
   };
   const refresh = async () => {
     const { entries } = await client.call("tokens.history", { limit: shownMax });
-    show(entries.map(row));
+    // A press on an item of the playing list is no card.
+    show(entries.filter(({ text }) => !text.startsWith("**playlist.goto:")).map(row));
   };
   return { card, refresh, hears: ["launch.finished"] };
 }

@@ -1,7 +1,7 @@
 /** The card for playing media: cover, position, and the buttons that the player and the rights allow; and that of a playlist. */
 import type { Calls } from "../../client/client.ts";
 import type { ActiveMedia } from "../../core/media.ts";
-import { button, el, replaceKeepingFocus, section, telling } from "./dom.ts";
+import { button, el, icon, replaceKeepingFocus, section, telling } from "./dom.ts";
 import { clockOf } from "./local-forms.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
@@ -14,7 +14,12 @@ const requestEveryCounts = 5;
 const seekStepMs = 5000;
 
 export function playingCard({ client, canPlay, pictures }: Shared): PageCard {
-  const control = (action: string) => button(say[nameOf(action)], () => act(action));
+  const key = (name: Key, run: () => Promise<unknown>, props = {}) => {
+    const one = button("", run, { "aria-label": say[name], title: say[name], ...props });
+    one.append(icon(keyIcons[name]));
+    return one;
+  };
+  const control = (name: Key, props = {}) => key(name, () => act(name), props);
   const act = async (action: string, args?: readonly [string | number] | { readonly positionMs: number }) => {
     await client.call("media.control", {
       action,
@@ -28,8 +33,11 @@ export function playingCard({ client, canPlay, pictures }: Shared): PageCard {
   const seek = slider(say.position, canPlay, (value) => act("seek", { positionMs: value }));
   const clock = el("span", { class: "more" });
   const volume = slider(say.volume, canPlay, (value) => act("volume", [value]));
-  const [previous, pause, resume, next] = ["previous", "pause", "resume", "next"].map(control);
-  const stop = button(say.stop, () => client.call("stop"), { class: "main" });
+  const previous = control("previous");
+  const pause = control("pause", { class: "main" });
+  const resume = control("resume", { class: "main" });
+  const next = control("next");
+  const stop = key("stop", () => client.call("stop"));
   const buttons = canPlay ? el("div", { class: "bar keys" }, previous, pause, resume, next, stop) : undefined;
   const place = el("div", { class: "seek" }, seek.input, clock);
   const loudness = el("label", { class: "seek" }, volume.input, el("span", { class: "more" }, say.volume));
@@ -129,9 +137,14 @@ function sleepChoice(client: Shared["client"]) {
   return { element, refresh: async () => show(await client.call("sleep")) };
 }
 
-type Control = "previous" | "pause" | "resume" | "next";
-const nameOf = (action: string): Control =>
-  action === "previous" || action === "pause" || action === "resume" ? action : "next";
+const keyIcons = {
+  previous: "M18 6v12l-9-6zM6 6v12",
+  pause: "M8 6v12M16 6v12",
+  resume: "M8 5v14l11-7z",
+  next: "M6 6v12l9-6zM18 6v12",
+  stop: "M7 7h10v10H7z",
+} as const;
+type Key = keyof typeof keyIcons;
 
 /** Shows an element or hides it; the focus of a hidden one moves to `other`. */
 function showIf(element: HTMLElement | undefined, isShown: boolean, other?: HTMLElement): void {

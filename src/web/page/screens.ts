@@ -4,7 +4,7 @@
  */
 import type { Client, Notification } from "../../client/client.ts";
 import { nextTask } from "../../client/link.ts";
-import { byId, el, named, section, telling } from "./dom.ts";
+import { byId, el, icon, named, section, telling } from "./dom.ts";
 import type { Pictures } from "./page-pictures.ts";
 import type { Rights } from "./page-session.ts";
 import { say } from "./page-texts.ts";
@@ -195,13 +195,6 @@ function focusPlace(main: HTMLElement, left: string): void {
   (shown ?? before)?.focus();
 }
 
-function linkTo({ id, icon }: PageScreen): HTMLElement {
-  const space = "http://www.w3.org/2000/svg";
-  const svg = document.createElementNS(space, "svg");
-  const path = document.createElementNS(space, "path");
-  svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("aria-hidden", "true");
-  path.setAttribute("d", icon);
-  svg.append(path);
-  return el("a", { href: `#${id}` }, svg, say.screens[id]);
+function linkTo({ id, icon: path }: PageScreen): HTMLElement {
+  return el("a", { href: `#${id}` }, icon(path), say.screens[id]);
 }
