@@ -61,7 +61,7 @@ export function createChip(link: ByteLink, clock: Clock, log: Log) {
   const transmit = (wait: Waiting) => {
     wait.sends += 1;
     wait.acknowledged = false;
-    // Twice as long each time: a machine that is busy with a game passes the bytes on late, too.
+    // Twice as long each time: a machine that is busy with a game also passes the bytes on late.
     arm(wait, wait.sendsMax === 1 ? probeAckTimeoutMs : ackTimeoutMs * 2 ** (wait.sends - 1));
     void send(wait.frame, wait.payload);
   };

@@ -38,7 +38,7 @@ interface MethodFacts<
   readonly aliases?: readonly string[];
   /** The one right that a caller needs. */
   readonly right: Required;
-  /** For callers on the device only, because it shows or deletes secrets; an owner over the network is refused, too. */
+  /** For callers on the device only, because it shows or deletes secrets. An owner over the network is also refused. */
   readonly isLocal?: true;
   readonly docs: string;
   /** None if absent. */

@@ -119,7 +119,7 @@ export function createSockets(parts: SocketParts) {
         openFor(socket, { grant, from: { address, client: clientId }, resultFor }, sealed.send);
       },
       onPayload(text) {
-        // A client of version 1 seals its heartbeat, too.
+        // A client of version 1 also seals its heartbeat.
         if (isPing(text)) sealed.send("pong");
         else if (socket.data.opened !== undefined) serve(socket.data.opened, text);
       },

@@ -116,7 +116,7 @@ function piecesOf(body: ReadableStream<Uint8Array> | null) {
   return async function* pieces(signal: AbortSignal): AsyncGenerator<Uint8Array> {
     if (body === null) return;
     const reader = body.getReader();
-    // A read that waits ends, too.
+    // A read that waits also ends.
     const stop = () => void reader.cancel().catch(() => {});
     signal.addEventListener("abort", stop, { once: true });
     try {

@@ -1,5 +1,5 @@
 /**
- * A client of the control API: calls and notifications. It needs only a WebSocket, so it runs in browsers too. On another
+ * A client of the control API: calls and notifications. It needs only a WebSocket, so it also runs in browsers. On another
  * machine it needs an identity, from `pair` or from a link of `tapdeck pair`.
  *
  *     const { id, secret } = await pair("ws://tapdeck.local:7497/api/v0.1", "123 456", { name: "my phone" });

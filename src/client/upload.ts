@@ -1,5 +1,5 @@
 /**
- * Uploads files to a device. It runs in browsers too. The bytes are sealed, so they may go over plain HTTP; memory holds a
+ * Uploads files to a device. It also runs in browsers. The bytes are sealed, so they may go over plain HTTP; memory holds a
  * part of the file at a time. After a lost connection or a restart of either side, the same call continues.
  */
 import type { Calls } from "../api/methods/index.ts";

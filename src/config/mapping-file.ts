@@ -190,7 +190,7 @@ export function mappingsToml(mappings: readonly MappingParams[]): string {
     .join("\n");
 }
 
-/** A basic string of TOML has the escapes of JSON, and needs one for DEL, too (TOML 1.0, "String"). */
+/** A basic string of TOML has the escapes of JSON, and also needs one for DEL (TOML 1.0, "String"). */
 function quoted(value: string): string {
   return JSON.stringify(value).replaceAll("\x7f", "\\u007f");
 }

@@ -25,7 +25,7 @@ export async function readConfigText(path: string, mustExist: boolean): Promise<
   try {
     const bytes = await readBytes(path);
     if (bytes.length > configBytesMax) throw new Error(`it is larger than ${configBytesMax} bytes`);
-    // A byte order mark stays in the text, so that the saved text has it too.
+    // A byte order mark stays in the text, so the saved text also has it.
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {
     if (codeOf(error) === "ENOENT" && !mustExist) return undefined;

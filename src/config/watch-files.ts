@@ -34,7 +34,7 @@ export function watchFolder(folder: string, changed: () => void): Disposable {
         look();
         changed();
       });
-      // The folder is gone; the watch of its parent reports that too.
+      // The folder is gone; the watch of its parent also reports that.
       watcher.on("error", () => drop(path));
       watched.set(path, { watcher, inode });
       // Files may have been created between the look and the watch.

@@ -16,7 +16,7 @@ export const keptLevels = ["error", "warn", "info"] as const;
 export type KeptLevel = (typeof keptLevels)[number];
 
 export interface KeptLine {
-  /** Larger than those of all earlier lines, over restarts too. */
+  /** Larger than those of all earlier lines, also over restarts. */
   readonly id: number;
   readonly time: string;
   readonly level: KeptLevel;

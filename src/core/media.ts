@@ -36,7 +36,7 @@ export interface SystemFolder {
 
 /** Files and folders of the service itself, which are never played or indexed. */
 export interface ClosedPlaces {
-  /** Absolute; everything below them is closed too. */
+  /** Absolute; everything below them is also closed. */
   readonly folders: readonly string[];
   /** Absolute. */
   readonly files: readonly string[];

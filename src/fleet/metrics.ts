@@ -144,7 +144,7 @@ function createHistogram(bounds: readonly number[]) {
       const place = bounds.findIndex((bound) => value <= bound);
       if (place >= 0) counts[place] = (counts[place] ?? 0) + 1;
     },
-    /** Each bucket holds those below it, too. */
+    /** Each bucket also holds those below it. */
     samples(): readonly Sample[] {
       let below = 0;
       const buckets = bounds.map((bound, place): Sample => {

@@ -170,7 +170,7 @@ async function fetchBundle(
   const ca = caPath === "" ? undefined : await authorityIn(caPath);
   try {
     const response = await requested(
-      // The bundle is signed, too.
+      // The bundle is also signed.
       { url, tls: ca === undefined ? {} : besideSystem({ ca }) },
       isKnown ? { "if-none-match": tag } : {},
       AbortSignal.any([signal, AbortSignal.timeout(cardsFetchMsMax)]),

@@ -82,7 +82,7 @@ export function availableLaunchers(
   });
 }
 
-/** Every launcher, the built-in ones too, in the order of choice; `reason` is a sentence if it is not available. */
+/** Every launcher, with the built-in ones, in the order of choice; `reason` is a sentence if it is not available. */
 export function describeLaunchers(
   configured: readonly LauncherConfig[],
   find: Find,

@@ -54,7 +54,7 @@ interface TapEnd {
   readonly texts: readonly string[];
 }
 
-/** Writes the line of a tap. A word of its error that the texts have, too, becomes `…`. */
+/** Writes the line of a tap. A word of its error that is also in the texts becomes `…`. */
 export function logTap(
   log: Log,
   { uid }: TokenParams,

@@ -219,7 +219,7 @@ async function untilPlaying(ask: Ask, clock: Clock, ended: AbortSignal): Promise
   while (performance.now() < deadline && !ended.aborted) {
     const status = await ask(stateMsMax);
     if (status === "playing" || status === "paused") return;
-    // An abort ends the loop, too.
+    // An abort also ends the loop.
     await sleep(clock, askAgainMs, ended).catch(() => {});
   }
   return new Promise(() => {});

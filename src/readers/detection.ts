@@ -4,7 +4,7 @@
  * A module may get its power or its wires after its port was found, without an event. A refused port is therefore tried again
  * after growing waits, and at once after it was re-plugged.
  *
- * A shared port is a converter that other devices have, too. An opening may restart a board there (an Arduino, on DTR) or stop
+ * A shared port is a converter that other devices also have. An opening may restart a board there (an Arduino, on DTR) or stop
  * a machine at work. It is tried four times, for a slow module, and then left alone until it is plugged in again. A person can
  * name such a reader in the config, and named readers are tried without end.
  */

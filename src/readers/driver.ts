@@ -91,7 +91,7 @@ export interface WriteOrder {
   readonly text: string;
   /** The one record of the NDEF message: Text, in English, by default; or URI, which phones open. */
   readonly record?: "text" | "uri" | undefined;
-  /** True to write to a tag with foreign data, too (`foreign`). */
+  /** True to also write to a tag with foreign data (`foreign`). */
   readonly force: boolean;
   /** Called for each tag, with its UID in lower-case hex, before any other use of it. True selects the tag for the write. */
   claim(uid: string): boolean;

@@ -16,7 +16,7 @@ import type { Presence } from "./presence.ts";
 export const tagWaitMs = 28_000;
 
 export interface WriteRequest {
-  /** A launch script. A URI is one, too, and becomes a Text record unless `record` says otherwise. */
+  /** A launch script. A URI is also one, and becomes a Text record unless `record` says otherwise. */
   readonly text: string;
   /** The first reader that can write if absent. */
   readonly readerId?: string | undefined;

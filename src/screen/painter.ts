@@ -10,7 +10,7 @@ import type { DrawJob, DrawResult } from "./draw-job.ts";
 export const drawArgument = "draw-job";
 
 export interface Painter {
-  /** Resolves when the job has ended; a fault is a result too. Never called during another drawing. */
+  /** Resolves when the job has ended; a fault is also a result. Never called during another drawing. */
   run(job: DrawJob): Promise<DrawResult>;
   /** Ends the current drawing, whose result is `late`. */
   cancel(): void;

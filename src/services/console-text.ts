@@ -47,7 +47,7 @@ export function pairingText({ link, base, code }: ShownPairing): string {
 }
 
 function whole(lines: readonly string[]): string {
-  // Home, then erase to the end (ECMA-48, 8.3.21 and 8.3.39): the screen of another program is gone too.
+  // Home, then erase to the end (ECMA-48, 8.3.21 and 8.3.39): the screen of another program is also gone.
   return `\x1b[H\x1b[J${lines.join("\r\n")}`;
 }
 

@@ -20,7 +20,7 @@ interface HealthParts {
   readonly mqtt: () => Health["mqtt"];
   /** The server of updates; undefined without one in the settings. */
   readonly updates: () => Health["updates"];
-  /** Each returns its faults; undefined if it does not apply. An error is a fault too. */
+  /** Each returns its faults; undefined if it does not apply. An error is also a fault. */
   readonly checks: readonly {
     readonly name: HealthCheck["name"];
     readonly ask: () => readonly Fault[] | undefined | Promise<readonly Fault[]>;

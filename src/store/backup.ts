@@ -30,7 +30,7 @@ export const copiedTables = ["mappings", "clients"] as const;
 
 const sql = {
   attach: "ATTACH $path AS live",
-  // The last ids too, so that none is reused after a restore.
+  // The last ids are kept, so none is reused after a restore.
   sequence: `DELETE FROM main.sqlite_sequence;
              INSERT INTO main.sqlite_sequence SELECT * FROM live.sqlite_sequence`,
   last: (table: string) =>

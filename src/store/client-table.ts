@@ -87,7 +87,7 @@ export function createClientTable(
   return {
     /** In the order in which they were added, without expired ones. */
     list: (): readonly StoredClient[] => ask(() => list.all({ nowMs: clock.now() })).map(clientOf),
-    /** Undefined for an expired one too. */
+    /** Also undefined for an expired one. */
     get(id: string) {
       const found = row(id);
       return found && clientOf(found);

@@ -33,7 +33,7 @@ const parts = ["", "-wal", "-shm", "-journal"] as const;
 const magic = Buffer.from("SQLite format 3\0");
 
 /**
- * Moves the database aside and restores its backup if that is good. A bad backup is moved aside too, because the next
+ * Moves the database aside and restores its backup if that is good. A bad backup is also moved aside, because the next
  * copy would overwrite it. Each step is on the disk before the next one; a start that finds a backup and no database
  * continues from there.
  */

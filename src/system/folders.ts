@@ -22,7 +22,7 @@ export interface ServicePlaces {
   readonly savesMemory: string;
 }
 
-/** With `--data` alone, the config file is in that folder, too, so that a second service needs one flag. */
+/** With `--data` alone, the config file is also in that folder, so a second service needs one flag. */
 export function placesOf({ config, data }: PlaceOptions, environment: Environment): ServicePlaces {
   const dataFolder = resolve(data ?? join(base(environment.XDG_DATA_HOME, ".local/share"), "tapdeck"));
   const configFolder = data === undefined ? ownConfigFolder(environment) : dataFolder;

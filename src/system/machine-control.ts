@@ -19,7 +19,7 @@ interface MachineControlParts {
   readonly dataFolder: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** The orderly end of the service stops them, too, and waits for their saves. */
+  /** The orderly end of the service also stops them, and waits for their saves. */
   readonly stopMedia: () => void;
   /** Called after each change of the state of an update. */
   readonly onUpdate: (state: UpdateState) => void;

@@ -138,7 +138,7 @@ const words: Readonly<Record<Exclude<Reach, "public">, string>> = {
 /**
  * Throws `forbidden` for a local address that a pattern such as `.*` must not open by accident. A pattern opens it by the
  * literal host: the address itself, `localhost`, or, in the home network, a name that only the home's router gives. The
- * owner of any other name could let it point at this network. The service's own ports must be named, too.
+ * owner of any other name could let it point at this network. The service's own ports must also be named.
  */
 function checkAddress(
   url: URL,

@@ -98,7 +98,7 @@ async function matches(
       read(chunk.length);
     }
   } catch {
-    return false; // An unreadable part is damaged too.
+    return false; // An unreadable part counts as damaged.
   }
   return hash.digest("hex") === part.sha256;
 }

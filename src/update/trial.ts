@@ -57,7 +57,7 @@ export function judge(
   return { trial: next, verdict: nowMs - trial.startedMs >= trialMsMax ? "give-up" : "wait" };
 }
 
-/** The last update and its outcome; the init script S92update reads and writes it too. */
+/** The last update and its outcome; the init script S92update also reads and writes it. */
 export interface UpdateNote {
   readonly event: "trying" | "kept" | "back";
   readonly slot: BootSlot;

@@ -36,7 +36,7 @@ const manifest = {
   id: "/",
   start_url: "/",
   display: "standalone",
-  // The colours of the light page; `theme-color` in index.html knows the dark one, too.
+  // The colours of the light page; `theme-color` in index.html also knows the dark one.
   background_color: "#f4f3f0",
   theme_color: "#f4f3f0",
   icons: [

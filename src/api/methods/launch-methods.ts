@@ -43,7 +43,7 @@ export const launchMethods = [
   method({
     name: "sleep",
     right: "look",
-    docs: "The sleep timer, which the command `**sleep` of cards sets, too. `endsAt` is when the media stop; it is absent if no timer runs.",
+    docs: "The sleep timer, which the command `**sleep` of cards also sets. `endsAt` is when the media stop; it is absent if no timer runs.",
     result: sleepState,
     run: ({ sleepTimer }) => stateOf(sleepTimer.endsAt()),
   }),

@@ -82,7 +82,7 @@ export const playTimeLimitMethods = [
   method({
     name: "settings.reload",
     right: "change",
-    docs: "Reads the config file and the mapping files again. The service does so after each change, too. Answers `failed` if the config file has a fault.",
+    docs: "Reads the config file and the mapping files again. The service also does so after each change. Answers `failed` if the config file has a fault.",
     errors: ["failed"],
     async run(services) {
       await services.mappings.reload();
@@ -92,7 +92,7 @@ export const playTimeLimitMethods = [
   method({
     name: "mappings.reload",
     right: "change",
-    docs: "Reads the mapping files that changed. The service does so after each change, too. A file with a fault is named in the log, and its last valid mappings stay in use.",
+    docs: "Reads the mapping files that changed. The service also does so after each change. A file with a fault is named in the log, and its last valid mappings stay in use.",
     run: (services) => services.mappings.reload(),
   }),
   method({

@@ -148,7 +148,7 @@ interface TreeParts {
 
 /** The watches of all folders below the roots. Links are not followed. */
 function watchTrees({ open, onChange, onMissed, isWanted }: TreeParts) {
-  /** The paths of each watched folder, by its roots: the folder of one system may be below a root, too. */
+  /** The paths of each watched folder, by its roots: the folder of one system may lie below a root. */
   const watched = new Map<number, Map<Root, string>>();
   const watches = open((events) => events.forEach(take));
 

@@ -167,7 +167,7 @@ async function beginSync(file: FileHandle, upload: OpenUpload): Promise<void> {
   if (upload.offset - upload.syncedTo < syncBytes) return file.close();
   await upload.syncing;
   upload.syncedTo = upload.offset;
-  // A fault of the disk is found by the sync at the end, too.
+  // The sync at the end also finds a fault of the disk.
   upload.syncing = file
     .datasync()
     .finally(() => file.close())

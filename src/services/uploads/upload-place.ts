@@ -117,7 +117,7 @@ async function systemFolder(
     for (const entry of entries.sort()) {
       if (systemByFolder(entry)?.id !== system.id) continue;
       const base = await resolved(join(top, entry));
-      // The index leaves out links to other places, too.
+      // The index also leaves out links to other places.
       if (base === undefined || !tops.some((one) => isInside(base, one.top))) continue;
       const there = await stat(base);
       const above = await stat(top);

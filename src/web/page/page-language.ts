@@ -29,7 +29,7 @@ const chosen = () =>
 export async function loadLanguage(): Promise<void> {
   const code = chosen();
   const texts = await languages[code]?.load?.();
-  // The browser's own tag names a country, too, which decides the form of dates.
+  // The browser's own tag also names a country, which decides the form of dates.
   speak(texts, navigator.languages.find((tag) => codeOf(tag) === code) ?? code);
   document.documentElement.lang = code;
 }
