@@ -199,6 +199,7 @@ test("the tapdeck.conf of the image sets nothing, and each line of it is good on
     "mqtt_role",
     "mqtt_url",
     "mqtt_user",
+    "ntp",
     "reader",
     "site",
     "ssh_key",
@@ -459,6 +460,40 @@ test.skipIf(process.getuid?.() !== 0)(
     }),
 );
 
+test.skipIf(process.getuid?.() !== 0)(
+  "the time comes from ntp= alone; without it from the servers that the network names, and a public one",
+  () =>
+    inRoot(async (folder) => {
+      for (const name of ["etc/init.d", "usr/sbin", "var/run"])
+        await mkdir(join(folder, name), { recursive: true });
+      for (const name of ["etc/init.d/S49ntpd", "usr/lib/tapdeck/address"])
+        await copyFile(join(overlay, name), join(folder, name));
+      const stub = '#!/bin/sh\necho "$*" >/run/asked.new\nmv /run/asked.new /run/asked\nexec sleep 1000\n';
+      await writeFile(join(folder, "usr/sbin/ntpd"), stub, { mode: 0o755 });
+      const script = [
+        "asked() { until [ -e /run/asked ]; do usleep 20000; done; cat /run/asked; rm /run/asked; }",
+        "export PATH=/bin:/usr/sbin interface=lo ip=10.9.9.9",
+        "/etc/init.d/S49ntpd start; asked",
+        // The same servers again are no news.
+        "export ntpsrv='10.9.9.1 10.9.9.2'",
+        "/usr/lib/tapdeck/address bound; asked; /usr/lib/tapdeck/address renew; [ ! -e /run/asked ]",
+        "export ntpsrv=; /usr/lib/tapdeck/address renew; asked",
+        "echo time.lan >/run/conf/ntp; /etc/init.d/S49ntpd restart; asked; /etc/init.d/S49ntpd stop",
+      ];
+      const command = [
+        ...["unshare", "--net", "--pid", "--fork", "--kill-child", "chroot", folder],
+        ...["sh", "-e", "-c", script.join("\n")],
+      ];
+      const options = "-n -S /usr/lib/tapdeck/clock-set";
+      expect((await run(command)).trim().split("\n")).toEqual([
+        `${options} -p pool.ntp.org`,
+        `${options} -p 10.9.9.1 -p 10.9.9.2 -p pool.ntp.org`,
+        `${options} -p pool.ntp.org`,
+        `${options} -p time.lan`,
+      ]);
+    }),
+);
+
 test("the kernel's switches against links, pipes and files of others in shared folders are on", async () => {
   const lines = (await text("overlay/etc/sysctl.d/50-tapdeck.conf")).split("\n");
   const switches = Object.fromEntries(
@@ -519,6 +554,8 @@ for (const [line, said] of [
   ["log_host=192.168.1.5:0", noLogHost],
   ["log_host=192.168.1.5:65536", noLogHost],
   ["log_host=192.168.1.5 -O /boot/x", noLogHost],
+  ["ntp=-p", "line 2: ntp is the name or address of a time server"],
+  ["ntp=a b", "line 2: ntp is the name or address of a time server"],
   ["reader=/dev/ttyAMA0", "line 2: a reader is driver:path, such as pn532-uart:/dev/ttyAMA0"],
 ] as const) {
   test(`"${line.slice(0, 30)}" is told with its line, and the good lines around it count`, async () => {
