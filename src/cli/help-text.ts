@@ -29,10 +29,33 @@ export function spelt({ name, letter, value }: OptionHelp): string {
   return `${letter === undefined ? "" : `-${letter}, `}--${name}${value === undefined ? "" : ` ${value}`}`;
 }
 
+const columnsMax = 100;
+
+/** Breaks each line that is longer than a terminal of 100 columns at a space. The rest goes on with the next line, indented. */
+function wrapped(text: string, indent = 0): string {
+  const lines: string[] = [];
+  let rest = "";
+  for (const line of text.split("\n")) {
+    let open = rest === "" ? line : `${rest} ${line.trimStart()}`;
+    while (open.length > columnsMax) {
+      const at = open.lastIndexOf(" ", columnsMax);
+      if (at <= indent) break;
+      lines.push(open.slice(0, at));
+      open = " ".repeat(indent) + open.slice(at + 1);
+    }
+    const isBroken = rest !== "" || line.length > columnsMax;
+    if (!isBroken || open.endsWith(".")) {
+      lines.push(open);
+      rest = "";
+    } else rest = open;
+  }
+  return [...lines, ...(rest === "" ? [] : [rest])].join("\n");
+}
+
 function optionLines(command: CommandName | undefined): string {
   const rows = optionsOf(command).map((option) => [spelt(option), option.text] as const);
   const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, text]) => `  ${left.padEnd(width)}   ${text}\n`).join("");
+  return rows.map(([left, text]) => `${wrapped(`  ${left.padEnd(width)}   ${text}`, width + 5)}\n`).join("");
 }
 
 export const exitCodeText = `Exit codes: 0 success, 1 refused or failed, 64 wrong usage, 69 service not reachable or port in use,
@@ -44,9 +67,12 @@ export function helpText(command: CommandName | undefined): string {
   if (command !== undefined) {
     const { usage, summary, more } = commandHelp[command];
     const options = optionLines(command);
-    return `${[`tapdeck ${usage}\n`, `${summary}\n`, more === "" ? "" : `${more}\n`, options].filter(Boolean).join("\n")}`;
+    const first = `${wrapped(`tapdeck ${usage}`, "tapdeck ".length)}\n`;
+    return [first, `${summary}\n`, more === "" ? "" : `${wrapped(more)}\n`, options]
+      .filter(Boolean)
+      .join("\n");
   }
-  // The lines fit into a terminal of 100 columns; `tapdeck help COMMAND` has the whole form.
+  // `tapdeck help COMMAND` has the whole form.
   const list = Object.entries(commandHelp).map(([name, { usage, summary }]) => {
     const form = usage.length > usageCharsMax ? `${name} ...` : usage;
     return `  tapdeck ${form.padEnd(usageCharsMax)} ${summary}`;

@@ -36,7 +36,7 @@ Exit code 1 if the tag was not written.`,
     options: {
       list: "many tags in a row: it asks for one after another, and Ctrl-C ends",
       reader: "on this reader (tapdeck readers lists them), instead of the first that can write",
-      force: "overwrites data of another kind, too",
+      force: "also overwrites data of another kind",
       json: "a line of JSON for each written tag",
     },
     words: [0, 1],
@@ -180,10 +180,10 @@ A link that nobody opens within ten minutes expires.
 After the link it prints the SHA-256 of the certificate, as browsers show it for https.
 Exit code 1 if nothing was paired.`,
     options: {
-      role: "member, the default, may do everything except administer the device; player may look, start and stop media; owner administers it, too",
+      role: "member, the default, may do everything except administer the device; player may look, start and stop media; owner also administers it",
       card: "write the link to a card instead, which opens it on a phone",
       reader: "with --card: on this reader",
-      force: "with --card: overwrites data of another kind, too",
+      force: "with --card: also overwrites data of another kind",
       code: "show six digits to type into the phone, valid for ten minutes and three tries",
       pin: "the same for an app that knows only the older encryption (api.allow_v1_clients), valid for five minutes",
       bearer: "make a client for a program that speaks HTTPS, and print its bearer token once",
@@ -215,7 +215,7 @@ Exit code 1 if nothing was paired.`,
     usage: "backup FILE [--force] [--passphrase-file FILE]",
     summary: "write settings, mappings and history to a file",
     more: `At a terminal it asks for a passphrase. With one, the file also holds the paired phones and the keys of the
-certificate, encrypted; without, they are left out. Media are not in it. It works without the service, too.`,
+certificate, encrypted; without, they are left out. Media are not in it. It also works without the service.`,
     options: {
       force: "replaces an older backup",
       "passphrase-file": "the passphrase is the first line of this file, and nothing is asked",
@@ -227,7 +227,7 @@ certificate, encrypted; without, they are left out. Media are not in it. It work
     usage: "restore FILE [--check] [--passphrase-file FILE]",
     summary: "restore what a backup holds, in place of the present state",
     more: `The file is checked first. The present state is kept as a backup of its own, in the folder backups beside the
-database; then the service starts again. Ports and addresses of this device stay. It works without the service, too.
+database; then the service starts again. Ports and addresses of this device stay. It also works without the service.
 Exit code 1 if the file was refused; then nothing was changed.`,
     options: {
       check: "only shows what the backup holds, and what would change",

@@ -209,5 +209,14 @@ Equal refusals and launches are counted together; tapdeck history lists the laun
   const all = helpText(undefined);
   for (const name of commandNames)
     expect(all).toContain(`  tapdeck ${commandHelp[name].usage.split(" ")[0]}`);
-  expect(all.split("\n").filter((line) => line.length > 100)).toEqual([]);
+  for (const text of [all, ...commandNames.map(helpText)])
+    expect(text.split("\n").filter((line) => line.length > 100)).toEqual([]);
+  // A broken text keeps its words, and its options stay in their column.
+  const words = (text: string) => text.split(/\s+/).filter(Boolean);
+  for (const name of commandNames)
+    expect(words(helpText(name))).toEqual(expect.arrayContaining(words(commandHelp[name].more)));
+  expect(helpText("pair")).toContain(`
+  --pin           the same for an app that knows only the older encryption (api.allow_v1_clients),
+                  valid for five minutes
+`);
 });
