@@ -213,6 +213,21 @@ async function statesOf({ services, dataFolder, site }: MetricsParts): Promise<r
       "disk",
       disks.map((disk) => [disk.name, disk.totalBytes]),
     ),
+    family("tapdeck_temperature_celsius", "Temperature of the processor.", "", [
+      ...(device.temperature === undefined ? [] : [["", device.temperature] as const]),
+    ]),
+    family("tapdeck_memory_free_bytes", "Free memory of the device.", "", [
+      ["", device.memory.availableBytes],
+    ]),
+    family("tapdeck_memory_size_bytes", "Memory of the device.", "", [["", device.memory.totalBytes]]),
+    family(
+      "tapdeck_wifi_signal_dbm",
+      "Signal of the Wi-Fi.",
+      "interface",
+      device.networks.flatMap(({ name, signalDbm }) =>
+        signalDbm === undefined ? [] : [[name, signalDbm] as const],
+      ),
+    ),
     family(
       "tapdeck_update_step",
       "The step of an update: 1 for the present one.",

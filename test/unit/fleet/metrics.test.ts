@@ -43,12 +43,17 @@ function scene(readerId = "file-1") {
       }),
       device: async () => ({
         ...{ name: "deck", version: "0.1.0", platform: "linux", uptime: 5, systemUptime: 9 },
-        memory: { totalBytes: 1, availableBytes: 1, serviceBytes: 1 },
+        memory: { totalBytes: 512, availableBytes: 300, serviceBytes: 1 },
+        temperature: 61,
         disks: [
           { folders: ["/data"], freeBytes: 5, totalBytes: 10 },
           { folders: ["/secret"], freeBytes: 6, totalBytes: 11 },
         ],
-        ...{ networks: [], actions: [], updating: { step: "writing", percent: 3 } },
+        networks: [
+          { name: "eth0", isWireless: false, isUp: false, addresses: [] },
+          { name: "wlan0", isWireless: true, isUp: true, addresses: ["10.0.0.7"], signalDbm: -67 },
+        ],
+        ...{ actions: [], updating: { step: "writing", percent: 3 } },
       }),
       readers: () => [
         {
@@ -115,6 +120,16 @@ test("a tap without media ends with its launch, and a failed launch has no time"
   expect(await shownAs('tapdeck_launches_total{outcome="failure"}')).toBe("1");
   expect(await shownAs('tapdeck_failed_launches_total{reason="busy"}')).toBe("1");
   expect(await shownAs('tapdeck_taps_total{reader="file-1"}')).toBe("2");
+});
+
+test("the state of the machine is there, and a cable has no signal", async () => {
+  const { metrics, shownAs } = scene();
+  expect(await shownAs("tapdeck_temperature_celsius")).toBe("61");
+  expect(await shownAs("tapdeck_memory_free_bytes")).toBe("300");
+  expect(await shownAs("tapdeck_memory_size_bytes")).toBe("512");
+  expect((await metrics.text()).match(/^tapdeck_wifi_signal_dbm.*$/gm)).toEqual([
+    'tapdeck_wifi_signal_dbm{interface="wlan0"} -67',
+  ]);
 });
 
 test("a launch of the API after a refused tap is counted, and is no tap", async () => {
