@@ -101,7 +101,9 @@ export function playingCard({ client, canPlay, pictures }: Shared): PageCard {
   const timer = setInterval(() => {
     if (shown?.playbackState === undefined || document.hidden || !card.isConnected) return;
     counts += 1;
-    if (counts % requestEveryCounts === 0) refresh().catch(() => {});
+    // The end of a start has no event of its own.
+    const isStarting = shown.playbackState === "loading";
+    if (isStarting || counts % requestEveryCounts === 0) refresh().catch(() => {});
     else count();
   }, countMs);
   void client.closed.then(() => clearInterval(timer));
