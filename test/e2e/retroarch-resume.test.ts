@@ -133,6 +133,8 @@ test("a crash costs the state only: battery RAM was written while the game ran, 
     expect(starts).toBe(2);
     expect(frames).toBeGreaterThan(first.frames);
   });
+  // A crash before the end of its start would make the next start a fresh one.
+  expect(await deck.next("launch.finished", 2)).toMatchObject({ success: true });
   process.kill(await deck.playerOf("NES/Game.nes"), "SIGKILL");
   await deck.next("media.stopped", 2);
   const saved = await counted(deck);
