@@ -235,11 +235,11 @@ export function playlistCard({ client, canPlay }: Shared): PageCard {
       return show(loaded);
     }
     const { place, count } = loaded;
-    const window = Math.max(1, Math.min(place - itemsBefore, count - shownItems + 1));
-    const from = isWhole ? Math.max(1, Math.min(place - itemsBefore, count - pageItems + 1)) : window;
+    const size = isWhole ? pageItems : shownItems;
+    const from = Math.max(1, Math.min(place - itemsBefore, count - size + 1));
     const listed = await client.call("media.playlist", { from });
     if (listed === null) return show(undefined);
-    show(isWhole ? listed : { ...listed, items: listed.items?.slice(0, shownItems) ?? [] }, listed.place);
+    show({ ...listed, items: listed.items?.slice(0, size) ?? [] }, listed.place);
   };
   return {
     card,

@@ -43,13 +43,11 @@ export function settingsCard({ client, rights }: Shared, place: SettingsPlace): 
     note(say.device.saved);
   };
   const rowOf = (one: Setting) => {
-    const { name = "", docs, right = "own", value = "" } = one;
+    const { name = "", right = "own", value = "" } = one;
     const names: Readonly<Record<string, string>> = say.device.names;
     const effects: Readonly<Record<string, string>> = say.device.effects;
     const title = names[name] ?? name;
-    const effect = effects[name];
-    const language = effect === undefined ? { lang: "en" } : {};
-    const explanation = el("p", { class: "more", ...language }, effect ?? docs);
+    const explanation = el("p", { class: "more" }, effects[name] ?? "");
     const isLocked = !rights.includes(right);
     const control =
       isLocked && Array.isArray(value)

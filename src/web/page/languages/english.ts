@@ -386,8 +386,7 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
     },
     /** The effect of each setting. */
     effects: {
-      reader:
-        "Readers that the device opens by name, as driver:path: pn532-uart:/dev/ttyUSB0, hid-keyboard:08ff:0009?layout=us.",
+      reader: "Readers that the device opens by name, as driver:path: pn532-uart:/dev/ttyUSB0.",
       detectReaders: "The device finds readers that are plugged in.",
       insertMode: "Media play as long as their card lies on the reader.",
       insertModeAction: "Stop ends the media. Pause lets them go on if the card is back within an hour.",

@@ -371,7 +371,7 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
     },
     effects: {
       reader:
-        "Lecteurs que l’appareil ouvre par leur nom, sous la forme pilote:chemin : pn532-uart:/dev/ttyUSB0, hid-keyboard:08ff:0009?layout=fr.",
+        "Lecteurs que l’appareil ouvre par leur nom, sous la forme pilote:chemin : pn532-uart:/dev/ttyUSB0.",
       detectReaders: "L’appareil trouve les lecteurs que l’on branche.",
       insertMode: "Les médias jouent tant que leur carte est sur le lecteur.",
       insertModeAction:

@@ -360,8 +360,7 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
       playbackResume: "An der letzten Stelle fortsetzen",
     },
     effects: {
-      reader:
-        "Leser, die das Gerät mit Namen öffnet, als Treiber:Pfad: pn532-uart:/dev/ttyUSB0, hid-keyboard:08ff:0009?layout=de.",
+      reader: "Leser, die das Gerät mit Namen öffnet, als Treiber:Pfad: pn532-uart:/dev/ttyUSB0.",
       detectReaders: "Das Gerät findet Leser, die angesteckt werden.",
       insertMode: "Medien laufen, solange ihre Karte auf dem Leser liegt.",
       insertModeAction:

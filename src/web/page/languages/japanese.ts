@@ -352,8 +352,7 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
       playbackResume: "続きから再生",
     },
     effects: {
-      reader:
-        "名前で開くリーダー（ドライバー:パス）。例：pn532-uart:/dev/ttyUSB0、hid-keyboard:08ff:0009?layout=jp",
+      reader: "名前で開くリーダー（ドライバー:パス）。例：pn532-uart:/dev/ttyUSB0",
       detectReaders: "接続されたリーダーを見つけます。",
       insertMode: "カードがリーダーの上にある間だけ再生します。",
       insertModeAction:

@@ -360,8 +360,7 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
       playbackResume: "Continuar onde terminou",
     },
     effects: {
-      reader:
-        "Leitores que o aparelho abre pelo nome, como driver:caminho: pn532-uart:/dev/ttyUSB0, hid-keyboard:08ff:0009?layout=br.",
+      reader: "Leitores que o aparelho abre pelo nome, como driver:caminho: pn532-uart:/dev/ttyUSB0.",
       detectReaders: "O aparelho encontra os leitores que são conectados.",
       insertMode: "As mídias tocam enquanto o cartão está no leitor.",
       insertModeAction: "Parar encerra as mídias. Com Pausa elas continuam se o cartão voltar em uma hora.",

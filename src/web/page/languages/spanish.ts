@@ -362,7 +362,7 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
     },
     effects: {
       reader:
-        "Lectores que el dispositivo abre por su nombre, como controlador:ruta: pn532-uart:/dev/ttyUSB0, hid-keyboard:08ff:0009?layout=es.",
+        "Lectores que el dispositivo abre por su nombre, como controlador:ruta: pn532-uart:/dev/ttyUSB0.",
       detectReaders: "El dispositivo encuentra los lectores que se conectan.",
       insertMode: "Los medios suenan mientras su tarjeta está en el lector.",
       insertModeAction: "Detener termina los medios. Con Pausa continúan si la tarjeta vuelve en una hora.",
