@@ -246,10 +246,13 @@ function originOfItem({ owner, by }: Loaded): ScriptOrigin {
 
 function stateOf(list: Loaded, from?: number): LoadedPlaylist {
   const { path, name, items, how, at, isPlaying, isOpen } = list;
-  const first = from === undefined ? Math.max(0, Math.min(at, items.length - playlistShownMax)) : from - 1;
-  const shown = items
-    .slice(first, first + playlistShownMax)
-    .map((item, index) => ({ place: first + index + 1, name: item.name }));
+  // A launch asks for the state, without items.
+  const shown = () => {
+    const first = from === undefined ? Math.max(0, Math.min(at, items.length - playlistShownMax)) : from - 1;
+    return items
+      .slice(first, first + playlistShownMax)
+      .map((item, index) => ({ place: first + index + 1, name: item.name }));
+  };
   return {
     path,
     name,
@@ -258,7 +261,7 @@ function stateOf(list: Loaded, from?: number): LoadedPlaylist {
     state: isPlaying ? "playing" : "paused",
     isShuffled: how.isShuffled,
     repeat: how.repeat,
-    ...(isOpen || from !== undefined ? { items: shown } : {}),
+    ...(isOpen || from !== undefined ? { items: shown() } : {}),
   };
 }
 

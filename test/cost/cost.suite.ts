@@ -27,9 +27,11 @@ const runs = 2;
 /** Further runs if a figure is too high, because a busy machine may have disturbed all of the first. */
 const moreRuns = 2;
 /** In each run. A start varies by 15 %, and an index by 20 %, but the least of many by 2 %. */
-const [starts, indexes] = [8, 2];
+const starts = 8;
+const indexes = 2;
 const files = 10_000;
-const [taps, searches] = [60, 40];
+const taps = 60;
+const searches = 40;
 
 const names = {
   start: "from the start of the program to the first pong, with a new data folder",

@@ -53,7 +53,8 @@ function scene(readerId = "file-1") {
           { name: "eth0", isWireless: false, isUp: false, addresses: [] },
           { name: "wlan0", isWireless: true, isUp: true, addresses: ["10.0.0.7"], signalDbm: -67 },
         ],
-        ...{ actions: [], updating: { step: "writing", percent: 3 } },
+        actions: [],
+        updating: { step: "writing", percent: 3 },
       }),
       readers: () => [
         {
