@@ -58,12 +58,16 @@ export interface Services {
    */
   scan(token: TokenParams, durationMs: number, readerId: string | undefined, requester?: Requester): void;
   tokens(): { readonly active: readonly Token[]; readonly last: Token | undefined };
-  /** Only launches before `beforeMs`, in milliseconds since 1970, and of the card with this UID unless it is empty. */
+  /**
+   * Only launches before `beforeMs`, in milliseconds since 1970, and of the card with this UID unless it is empty.
+   * `nextCursor` leads to the next page.
+   */
   history(page: {
     readonly limit: number;
     readonly beforeMs?: number;
+    readonly cursor: string | undefined;
     readonly uid: string;
-  }): readonly LaunchEntry[];
+  }): { readonly entries: readonly LaunchEntry[]; readonly nextCursor: string | undefined };
   readers(): readonly Reader[];
   /** The readers that are not connected, and the ports that did not open as a reader. */
   refusedReaders(): readonly RefusedReader[];

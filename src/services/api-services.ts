@@ -1,4 +1,5 @@
 /** The services that the API may call, each passed on to the part that has it. */
+
 import { requesterOf } from "../api/method.ts";
 import type { ApiSettings, OpenRpcDocument, Services } from "../api/services.ts";
 import type { Bus } from "../bus.ts";
@@ -32,7 +33,7 @@ import { createBackupService } from "./backup-service.ts";
 import { createBrokerService } from "./broker-service.ts";
 import type { AllDevices } from "./devices.ts";
 import { createHealth, createMediaCheck, diskFaults, type FolderToCheck } from "./health-report.ts";
-import { createLibrary, createWarningOf } from "./library.ts";
+import { createLibrary, createWarningOf, idBelow } from "./library.ts";
 import type { Mqtt } from "./mqtt.ts";
 import type { Stops } from "./stop-order.ts";
 import { followUpdateServer } from "./update-server.ts";
@@ -91,7 +92,10 @@ export function createServices(sources: ServiceSources): Services {
     sleepTimer: sources.sleepTimer,
     tokens: () => readers().tokens(),
     scan: (token, durationMs, readerId, requester) => readers().scan(token, durationMs, readerId, requester),
-    history: (page) => store.history.list(page),
+    history({ cursor, ...asked }) {
+      const { entries, nextId } = store.history.page({ ...asked, belowId: idBelow(cursor) });
+      return { entries, nextCursor: nextId === undefined ? undefined : String(nextId) };
+    },
     readers: () => readers().list(),
     refusedReaders: () => readers().refused(),
     write: (request, signal) => devices.write(request, signal),

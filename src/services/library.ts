@@ -50,10 +50,7 @@ export function createLibrary({ media, folders, plays, clock, find }: LibraryPar
           lastPlayedAt: rfc3339(startedMs),
         })),
     history({ limit, cursor, systems, isDistinct }) {
-      if (cursor !== undefined && !/^\d{1,15}$/.test(cursor))
-        throw new ServiceError("invalid-params", "cursor: it must be the nextCursor of an earlier page");
-      const belowId = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
-      const found = plays.list({ limit: limit + 1, belowId, systems, isDistinct });
+      const found = plays.list({ limit: limit + 1, belowId: idBelow(cursor), systems, isDistinct });
       const shown = found.slice(0, limit);
       const hasNextPage = found.length > limit;
       return {
@@ -66,6 +63,14 @@ export function createLibrary({ media, folders, plays, clock, find }: LibraryPar
       };
     },
   };
+}
+
+/** The id that the rows of the next page are below; the cursor of a history is the id of a page's last row. */
+export function idBelow(cursor: string | undefined): number {
+  if (cursor === undefined) return Number.MAX_SAFE_INTEGER;
+  if (!/^\d{1,15}$/.test(cursor))
+    throw new ServiceError("invalid-params", "cursor: it must be the nextCursor of an earlier page");
+  return Number(cursor);
 }
 
 // A drive may not answer, and the mapping is stored already.

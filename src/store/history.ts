@@ -119,12 +119,15 @@ export function createHistory(
     /**
      * Newest first, and only launches that began before `beforeMs`, of one card if `uid` is not empty. Fewer than `limit`, but at least one, if their texts
      * exceed `historyPageCharsMax`. A launch that still runs is shown as a success, because known clients show no state.
+     * `nextId` is the `belowId` of the next page, or absent on the last one. Launches of one millisecond, or from before the
+     * clock was set back, are on one page each only by `belowId`.
      */
-    list({ limit, beforeMs = Number.MAX_SAFE_INTEGER, uid = "" }: ListParams): readonly LaunchEntry[] {
+    page({ limit, beforeMs = idMax, belowId = idMax, uid = "" }: PageParams) {
       flush();
-      return ask(() => readPage(list, { limit, beforeMs, uid })).map((row) =>
-        entryOf(row, running.has(row.id)),
-      );
+      const { rows, hasMore } = ask(() => readPage(list, { limit, beforeMs, belowId, uid }));
+      const entries: readonly LaunchEntry[] = rows.map((row) => entryOf(row, running.has(row.id)));
+      const nextId = hasMore ? rows.at(-1)?.id : undefined;
+      return { entries, nextId };
     },
     /** Throws the error of the last write, if it failed. */
     check(): void {
@@ -140,27 +143,34 @@ export function createHistory(
 }
 
 type Failed = Partial<Pick<LaunchFinished, "error" | "reason">>;
-type Page = Asked & { readonly belowId: number };
-type Asked = { readonly beforeMs: number; readonly uid: string; readonly limit: number };
-type ListParams = Pick<Asked, "limit"> & Partial<Asked>;
+type Page = {
+  readonly beforeMs: number;
+  readonly belowId: number;
+  readonly uid: string;
+  readonly limit: number;
+};
+type PageParams = Pick<Page, "limit"> & Partial<Page>;
+const idMax = Number.MAX_SAFE_INTEGER;
 
-function readPage(list: Statement<Row, [Page]>, { limit, ...asked }: Asked): readonly Row[] {
+function readPage(list: Statement<Row, [Page]>, { limit, belowId: below, ...asked }: Page) {
   const rows: Row[] = [];
   let chars = 0;
-  let belowId = Number.MAX_SAFE_INTEGER;
-  let isMore = true;
-  while (isMore && rows.length < limit) {
-    const some = list.all({ ...asked, belowId, limit: Math.min(readRowsMax, limit - rows.length) });
+  let belowId = below;
+  let count: number;
+  let some: readonly Row[];
+  do {
+    count = Math.min(readRowsMax, limit + 1 - rows.length);
+    some = list.all({ ...asked, belowId, limit: count });
     for (const row of some) {
+      if (rows.length === limit) return { rows, hasMore: true };
       chars +=
         row.uid.length + row.text.length + row.data.length + row.script.length + (row.error?.length ?? 0);
-      if (chars > historyPageCharsMax && rows.length > 0) return rows;
+      if (chars > historyPageCharsMax && rows.length > 0) return { rows, hasMore: true };
       rows.push(row);
       belowId = row.id;
     }
-    isMore = some.length === readRowsMax;
-  }
-  return rows;
+  } while (some.length === count);
+  return { rows, hasMore: false };
 }
 
 function entryOf(

@@ -87,7 +87,7 @@ test("a launch has gone well at the first position that mpv shows, without three
   deck.launch("Audio/long.wav");
   await deck.next("launch.finished");
   expect(deck.ends()).toEqual([true]);
-  expect(deck.store.history.list({ limit: 1 })).toMatchObject([{ success: true, state: "done" }]);
+  expect(deck.store.history.page({ limit: 1 }).entries).toMatchObject([{ success: true, state: "done" }]);
   expect(await deck.launchQueue.playback()).toMatchObject({ mediaName: "long", playbackState: "playing" });
 });
 

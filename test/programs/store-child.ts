@@ -64,7 +64,7 @@ function fill(): void {
   store.history.finish(store.history.open(launch));
   const healthAfter = messageOf(() => store.check());
   const after = store.clients.list().length;
-  const rows = store.history.list({ limit: 10 }).length;
+  const rows = store.history.page({ limit: 10 }).entries.length;
   store.close();
   say(JSON.stringify({ refusal, seen, health, after, rows, healthAfter }));
 }
@@ -124,7 +124,7 @@ function sync(): void {
   say("history");
   for (let number = 0; number < 3; number++) {
     store.history.finish(store.history.open(launch));
-    store.history.list({ limit: 1 });
+    store.history.page({ limit: 1 }).entries;
   }
   say("clients");
   for (let number = 0; number < 3; number++)
@@ -132,7 +132,7 @@ function sync(): void {
   say("history again");
   for (let number = 0; number < 3; number++) {
     store.history.finish(store.history.open(launch));
-    store.history.list({ limit: 1 });
+    store.history.page({ limit: 1 }).entries;
   }
   say("end");
   store.close();

@@ -1,9 +1,9 @@
 /** Tokens on the readers, virtual ones, and the launch history: `tokens`, `tokens.scan`, `tokens.history`. */
 import * as v from "valibot";
-import { historyPageMax, scanMsMax, scriptBytesMax } from "../../core/limits.ts";
+import { historyCursorCharsMax, historyPageMax, scanMsMax, scriptBytesMax } from "../../core/limits.ts";
 import { launchEntry, token } from "../../core/shapes.ts";
 import { method, requesterOf } from "../method.ts";
-import { hasContent, isoTime, tokenFields, toToken, upTo } from "../schemas.ts";
+import { hasContent, isoTime, pagination, tokenFields, toToken, upTo } from "../schemas.ts";
 
 const durationMsDefault = 500;
 
@@ -41,16 +41,20 @@ export const tokenMethods = [
   method({
     name: "tokens.history",
     right: "change",
-    docs: "Recent launches, newest first; `before` pages back, and `uid` leaves only those of one card. A page of long texts has fewer than `limit` entries, so only an empty page is the last one.",
+    docs: "Recent launches, newest first; `before` leaves only those before a time, and `uid` only those of one card. A page of long texts has fewer than `limit` entries. With `cursor` there is `pagination`: null asks for the first page, and `nextCursor` of a page for the next one, with the same other params.",
     params: v.object({
       limit: v.optional(upTo(historyPageMax), limitDefault),
       before: v.optional(isoTime),
+      cursor: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(historyCursorCharsMax)))),
       uid: v.optional(v.pipe(v.string(), v.maxLength(scriptBytesMax))),
     }),
-    result: v.object({ entries: v.array(launchEntry) }),
-    run(services, { limit, before, uid = "" }) {
-      const page = before === undefined ? { limit, uid } : { limit, uid, beforeMs: Date.parse(before) };
-      return { entries: services.history(page) };
+    result: v.object({ entries: v.array(launchEntry), pagination: v.exactOptional(pagination) }),
+    run(services, { limit, before, cursor, uid = "" }) {
+      const time = before === undefined ? {} : { beforeMs: Date.parse(before) };
+      const { entries, nextCursor } = services.history({ limit, uid, ...time, cursor: cursor || undefined });
+      if (cursor === undefined) return { entries };
+      const next = nextCursor === undefined ? {} : { nextCursor };
+      return { entries, pagination: { hasNextPage: nextCursor !== undefined, pageSize: limit, ...next } };
     },
   }),
 ] as const;

@@ -7,7 +7,6 @@ import { meaningOf } from "./page-status.ts";
 import { reasonOf, say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 
-// With the longest texts these stay below a page's limit, so that a shorter page is the last one.
 const pageRows = 15;
 type Tapped = Calls["tokens.history"]["result"]["entries"][number];
 type Played = Calls["media.history"]["result"]["entries"][number];
@@ -17,7 +16,7 @@ export function historyCard({ client }: Shared): PageCard {
   let kind: "tapped" | "played" = "tapped";
   let uid = "";
   let rows: HTMLElement[] = [];
-  /** The place of the next page: a time, or a cursor. */
+  /** The cursor of the next page. */
   let after: string | undefined;
   /** Ends with the newest load. One after another: a refresh never drops the page that a press asked for. */
   let loading: Promise<unknown> = Promise.resolve();
@@ -87,13 +86,12 @@ export function historyCard({ client }: Shared): PageCard {
     show(rows);
   };
   const tapped = async () => {
-    const { entries } = await client.call("tokens.history", {
+    const { entries, pagination } = await client.call("tokens.history", {
       limit: pageRows,
+      cursor: after ?? null,
       ...(uid === "" ? {} : { uid }),
-      ...(after === undefined ? {} : { before: after }),
     });
-    const next = entries.length < pageRows ? undefined : entries.at(-1)?.time;
-    return { rows: entries.map(tappedRow), next };
+    return { rows: entries.map(tappedRow), next: pagination?.nextCursor };
   };
   const played = async () => {
     const { entries, pagination } = await client.call("media.history", {

@@ -16,7 +16,7 @@ test("a batch whose answers get too long is answered so far; the rest is not run
   const entry = { type: "", uid: "", text: "", data: "", success: true, time: "2026-01-01T00:00:00.000Z" };
   const history = () => {
     asked += 1;
-    return [{ ...entry, text: "x".repeat(batchAnswersCharsMax / 2) }];
+    return { entries: [{ ...entry, text: "x".repeat(batchAnswersCharsMax / 2) }], nextCursor: undefined };
   };
   const dispatch = createDispatch({
     services: { history } as unknown as Services,

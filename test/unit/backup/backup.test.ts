@@ -81,7 +81,7 @@ async function stateOf({ dataFolder, configPath }: Device) {
       names.sort().map(async (name) => [name, await readFile(join(folder, name), "utf8")]),
     ),
     mappings: store.mappings.list(),
-    history: store.history.list({ limit: 100 }),
+    history: store.history.page({ limit: 100 }).entries,
     plays: store.plays.list({ limit: 100, belowId: 1000, systems: [], isDistinct: false }),
     last: store.lastMedia.read(),
     clients: store.clients.list(),

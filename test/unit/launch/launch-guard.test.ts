@@ -59,7 +59,11 @@ test("confirm launches what waits, as a launch of its own with a row in the hist
   await eventually(() => expect(deck.ends()).toHaveLength(3));
   expect(deck.started()).toEqual(["a", "b"]);
   expect(deck.launchQueue.cardOfMedia()).toBe(cardOf(deck.token("SNES/b.sleep")));
-  expect(deck.store.history.list({ limit: 9 }).map(({ success }) => success)).toEqual([true, false, true]);
+  expect(deck.store.history.page({ limit: 9 }).entries.map(({ success }) => success)).toEqual([
+    true,
+    false,
+    true,
+  ]);
 });
 
 test("a stop drops the launch that waits to be confirmed", async () => {

@@ -88,7 +88,7 @@ test("a launch from a reader is in the history with that reader, its script and 
   const deck = await launchDeck({ map: ({ uid }) => (uid === "04bb" ? "SNES/a.true" : undefined) });
   deck.launchQueue.launch({ type: "NTAG", uid: "04bb", text: "card", data: "" }, { readerId: "reader" });
   await eventually(() => expect(deck.ends()).toHaveLength(1));
-  expect(deck.store.history.list({ limit: 5 })).toMatchObject([
+  expect(deck.store.history.page({ limit: 5 }).entries).toMatchObject([
     { uid: "04bb", text: "card", script: "SNES/a.true", readerId: "reader", success: true },
   ]);
   expect(deck.heard[0]?.payload).toMatchObject({ text: "card", script: "SNES/a.true" });
@@ -123,7 +123,9 @@ test("a player that fails at once is a launch that failed, with its last words, 
   deck.launch("SNES/a.loud||**echo:goes on");
   await eventually(() => expect(deck.ends()).toHaveLength(1));
   expect(deck.ends()[0]).toMatch(/^the player loud ended with code 3 after \d+\.\d s: no screen; no sound$/);
-  expect(deck.store.history.list({ limit: 5 })).toMatchObject([{ success: false, error: deck.ends()[0] }]);
+  expect(deck.store.history.page({ limit: 5 }).entries).toMatchObject([
+    { success: false, error: deck.ends()[0] },
+  ]);
   expect(deck.lines).toEqual(["info  script: goes on"]);
 });
 
@@ -264,7 +266,9 @@ test.each([
   await eventually(() => expect(deck.ends()).toHaveLength(1));
   expect(deck.names()).toEqual(["running", "launch.finished"]);
   expect(deck.ends()[0]).toMatch(sentence);
-  expect(deck.store.history.list({ limit: 5 })).toMatchObject([{ success: false, error: deck.ends()[0] }]);
+  expect(deck.store.history.page({ limit: 5 }).entries).toMatchObject([
+    { success: false, error: deck.ends()[0] },
+  ]);
 });
 
 test("a card with the link of a deck was an address; for others the link is the text that api.allow_launch judged", async () => {
@@ -308,7 +312,9 @@ test("stop ends what plays, what runs and what waits, and each launch once", asy
   expect(deck.count("media.started")).toBe(1);
   expect(deck.lines).toEqual([]);
   expect(deck.launchQueue.activeMedia()).toBeUndefined();
-  expect(deck.store.history.list({ limit: 5 }).map(({ error }) => error)).toEqual(deck.ends().map(String));
+  expect(deck.store.history.page({ limit: 5 }).entries.map(({ error }) => error)).toEqual(
+    deck.ends().map(String),
+  );
 
   deck.launch("**echo:again");
   await eventually(() => expect(deck.ends()).toHaveLength(4));
@@ -421,7 +427,7 @@ test("a full queue refuses, and what it refuses leaves no trace", async () => {
   expect(deck.count("running")).toBe(launchQueueMax + 1);
   deck.launchQueue.stop();
   await eventually(() => expect(deck.ends()).toHaveLength(launchQueueMax + 1));
-  expect(deck.store.history.list({ limit: 1000 })).toHaveLength(launchQueueMax + 1);
+  expect(deck.store.history.page({ limit: 1000 }).entries).toHaveLength(launchQueueMax + 1);
 });
 
 test("a token that says nothing is refused", async () => {

@@ -235,7 +235,7 @@ test("a card may run what the list allows, a link may not, even where a mapping 
   for (const text of [`**execute:${touch},${deck.ran}`, "**echo:x||**http.get:http://localhost/"]) {
     expect(() => deck.launch(text, false)).toThrow(/reaches outside this device/);
   }
-  expect(deck.store.history.list({ limit: 9 })).toEqual([]);
+  expect(deck.store.history.page({ limit: 9 }).entries).toEqual([]);
   // Mappings are not revealed: the launch is queued, and fails there.
   deck.launch("touch", false);
   await eventually(() => expect(deck.ends()).toHaveLength(1));
@@ -289,7 +289,7 @@ test.each(scriptCommands.map((command) => [command.names[0] ?? "", command] as c
       await eventually(() => expect(deck.ends().length).toBeGreaterThan(before));
       if (!allowedUntrusted) expect(deck.ends().at(-1)).toMatch(/\*\*\S+ (reaches|works)/);
     }
-    if (!allowedUntrusted) expect(deck.store.history.list({ limit: 9 }).length).toBe(names.length);
+    if (!allowedUntrusted) expect(deck.store.history.page({ limit: 9 }).entries.length).toBe(names.length);
   },
 );
 

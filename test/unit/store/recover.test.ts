@@ -69,7 +69,7 @@ for (const [what, damage, reason] of damages)
       restoredFrom: madeAt,
     });
     expect(clients.list().map(({ id }) => id)).toEqual(["a", "b"]);
-    expect(history.list({ limit: 5 })).toEqual([]);
+    expect(history.page({ limit: 5 }).entries).toEqual([]);
     expect(readFileSync(join(folder, aside)).equals(damaged)).toBe(true);
   });
 
@@ -259,7 +259,7 @@ test("for any damage of the file, the service starts, and the start after it fin
       if (first.recovered !== undefined) expect(first.clients.list().map(({ id }) => id)).toEqual(["a", "b"]);
       first.clients.add(client("new"), 1);
       first.history.finish(first.history.open(launch));
-      first.history.list({ limit: 1000 });
+      first.history.page({ limit: 1000 }).entries;
       close(first);
       const second = open(folder);
       expect(second.recovered).toBeUndefined();

@@ -51,7 +51,7 @@ const row = (text: string, afterMs = 0): LaunchRow => ({
 test("a launch that went well is listed as it was, with its time in RFC 3339", async () => {
   const { history } = open(await newFolder());
   history.finish(history.open(row("a")));
-  expect(history.list({ limit: 10 })).toEqual([
+  expect(history.page({ limit: 10 }).entries).toEqual([
     {
       type: "NTAG",
       uid: "04aa",
@@ -71,7 +71,7 @@ test("a launch that failed has its reason, and what it did not have is absent", 
   history.finish(history.open({ ...row("a"), readerId: "", script: "" }), {
     ...{ error: "no such file", reason: "media-not-found" },
   });
-  const [entry] = history.list({ limit: 10 });
+  const [entry] = history.page({ limit: 10 }).entries;
   expect(entry).toMatchObject({
     success: false,
     state: "failed",
@@ -85,20 +85,43 @@ test("a launch that failed has its reason, and what it did not have is absent", 
 test("a launch that still runs is not shown as a failure, because known clients read only its success", async () => {
   const { history } = open(await newFolder());
   const id = history.open(row("a"));
-  const [entry] = history.list({ limit: 1 });
+  const [entry] = history.page({ limit: 1 }).entries;
   expect(entry).toMatchObject({ success: true, state: "running" });
   expect(entry).not.toHaveProperty("error");
   history.finish(id);
-  expect(history.list({ limit: 1 })).toMatchObject([{ success: true, state: "done" }]);
+  expect(history.page({ limit: 1 }).entries).toMatchObject([{ success: true, state: "done" }]);
 });
 
 test("the newest come first, a page at a time", async () => {
   const { history } = open(await newFolder());
   for (let index = 0; index < 5; index++) history.finish(history.open(row(`${index}`, index)));
-  const texts = (page: { limit: number; beforeMs?: number }) => history.list(page).map(({ text }) => text);
+  const texts = (page: { limit: number; beforeMs?: number }) =>
+    history.page(page).entries.map(({ text }) => text);
   expect(texts({ limit: 2 })).toEqual(["4", "3"]);
   expect(texts({ limit: 2, beforeMs: timeMs + 3 })).toEqual(["2", "1"]);
   expect(texts({ limit: 2, beforeMs: timeMs })).toEqual([]);
+});
+
+test("launches of one millisecond, and those before a clock was set back, were missing on the next page", async () => {
+  const { history } = open(await newFolder());
+  for (const [text, ms] of [
+    ["a", 9],
+    ["b", 9],
+    ["c", 9],
+    ["d", 2],
+    ["e", 2],
+  ] as const)
+    history.finish(history.open(row(text, ms)));
+  const first = history.page({ limit: 2 });
+  const second = history.page({ limit: 2, belowId: Number(first.nextId) });
+  const third = history.page({ limit: 2, belowId: Number(second.nextId) });
+  expect([first, second, third].map(({ entries }) => entries.map(({ text }) => text))).toEqual([
+    ["e", "d"],
+    ["c", "b"],
+    ["a"],
+  ]);
+  expect(third.nextId).toBeUndefined();
+  expect(history.page({ limit: 5 }).nextId).toBeUndefined();
 });
 
 test("a page of long texts is shorter than was asked for, and the next begins where it ends", async () => {
@@ -107,11 +130,12 @@ test("a page of long texts is shorter than was asked for, and the next begins wh
   for (let index = 0; index < 40; index++) history.open({ ...row(`${index}`, index), uid: long, data: long });
   history.finish(history.open(row("40", 40)), { error: "x".repeat(historyPageCharsMax + 1) });
   const seen: string[][] = [];
-  for (let beforeMs = timeMs + 41; beforeMs > timeMs; ) {
-    const page = history.list({ limit: 1000, beforeMs });
-    seen.push(page.map(({ text }) => text));
-    beforeMs = Date.parse(page.at(-1)?.time ?? "");
-  }
+  let belowId: number | undefined;
+  do {
+    const page = history.page({ limit: 1000, ...(belowId === undefined ? {} : { belowId }) });
+    seen.push(page.entries.map(({ text }) => text));
+    belowId = page.nextId;
+  } while (belowId !== undefined);
   expect(seen.flat()).toEqual(Array.from({ length: 41 }, (_, index) => `${40 - index}`));
   expect(seen.map(({ length }) => length)).toEqual([1, 7, 7, 7, 7, 7, 5]);
 });
@@ -121,7 +145,7 @@ test("launches that end in another order than they began keep their own ends", a
   const [a, b] = [history.open(row("a")), history.open(row("b"))];
   history.finish(b, { error: "b failed" });
   history.finish(a);
-  expect(history.list({ limit: 2 })).toMatchObject([
+  expect(history.page({ limit: 2 }).entries).toMatchObject([
     { text: "b", error: "b failed" },
     { text: "a", success: true },
   ]);
@@ -134,7 +158,7 @@ test("rows survive a close, and new ones are numbered behind them", async () => 
   close(first);
   const { history } = open(folder);
   history.finish(history.open(row("b")));
-  expect(history.list({ limit: 10 }).map(({ text }) => text)).toEqual(["b", "a"]);
+  expect(history.page({ limit: 10 }).entries.map(({ text }) => text)).toEqual(["b", "a"]);
 });
 
 test("a launch that was open when the service died is closed as a failure at the next start", async () => {
@@ -142,7 +166,7 @@ test("a launch that was open when the service died is closed as a failure at the
   const first = open(folder);
   first.history.open(row("a"));
   close(first);
-  expect(open(folder).history.list({ limit: 10 })).toMatchObject([
+  expect(open(folder).history.page({ limit: 10 }).entries).toMatchObject([
     { text: "a", success: false, state: "failed", error: "the service ended before the script did" },
   ]);
 });
@@ -167,7 +191,7 @@ test("nothing is written while a tap is under way", async () => {
 test("the history keeps its newest rows only", async () => {
   const { history } = open(await newFolder());
   for (let index = 0; index < historyRowsMax + 5; index++) history.open(row(`${index}`, index));
-  const entries = history.list({ limit: historyRowsMax + 5 });
+  const entries = history.page({ limit: historyRowsMax + 5 }).entries;
   expect(entries).toHaveLength(historyRowsMax);
   expect(entries.at(-1)?.text).toBe("5");
 });
@@ -179,7 +203,7 @@ test("a backlog of rows to drop goes in steps, without anybody asking", async ()
   fillHistory(other, historyRowsMax + 2000);
   const { history } = open(folder);
   history.open(row("new"));
-  expect(history.list({ limit: 1 })[0]?.text).toBe("new");
+  expect(history.page({ limit: 1 }).entries[0]?.text).toBe("new");
   const count = other.query<{ n: number }, []>("SELECT count(*) AS n FROM history");
   expect(count.get()?.n).toBeGreaterThan(historyRowsMax);
   await eventually(() => expect(count.get()?.n).toBe(historyRowsMax));
@@ -195,7 +219,7 @@ test("a write that the disk refuses stops no tap, and is reported by check until
   other.run("ALTER TABLE away RENAME TO history");
   history.finish(history.open(row("b")));
   expect(() => history.check()).not.toThrow();
-  expect(history.list({ limit: 5 }).map(({ text }) => text)).toEqual(["b"]);
+  expect(history.page({ limit: 5 }).entries.map(({ text }) => text)).toEqual(["b"]);
 });
 
 test("the database is in WAL mode and knows its version", async () => {
