@@ -272,7 +272,10 @@ async function createPlayback(
   });
   stops.add("media", media);
   const folders = () => ({ ...mediaFolders(config()), closed, sticks: media.sticks() });
-  const uploads = stops.add("uploads", createUploadService({ ...base, media, folders }));
+  const uploads = stops.add(
+    "uploads",
+    createUploadService({ ...base, media, folders, favourites: base.store.favourites }),
+  );
   const playTime = createPlayTime({
     bus,
     clock,

@@ -184,6 +184,18 @@ export const browsePage = v.object({
   pagination,
 });
 
+/** Files and folders. */
+export const favourites = v.array(
+  v.object({
+    type: v.picklist(["directory", "media"]),
+    name: v.string(),
+    path: v.string(),
+    systemId: v.string(),
+    systemName: v.string(),
+    zapScript: v.string(),
+  }),
+);
+
 export const pictureType = v.picklist(pictureTypes);
 export const picture = v.object({
   delivery: v.literal("inline"),

@@ -39,7 +39,7 @@ export const mappingsFolderOf = ({ configPath }: Pick<BackupPlaces, "configPath"
 export const tlsFiles = ["owner.pem", "owner-key.pem", "device.pem", "device-key.pem"] as const;
 
 /** The tables that need no passphrase. */
-export const openTables = ["mappings", "history", "plays", "positions", "last_media"] as const;
+export const openTables = ["mappings", "history", "plays", "positions", "favourites", "last_media"] as const;
 
 /** The name of a mapping file in a backup. A control character in it would forge lines of the log and of a terminal. */
 export const mappingFileForm = /^[^./\p{Cc}][^/\p{Cc}]{0,250}\.toml$/u;

@@ -268,6 +268,7 @@ export const picturesPerConnectionMax = 3; // At a time: with three more unread 
 export const pictureListBytesMax = 16 * 1024 * 1024; // Of a gamelist.xml: some 1 KB for each of 10,000 games.
 export const pictureGameBytesMax = 64 * 1024; // Before and after the path of a game in it: some 2 KB, and no million of pictures.
 export const playsRowsMax = 2000; // Kept in the history of played media.
+export const favouritesMax = 200; // The page shows all of them at once.
 export const positionsMax = 1000; // Kept, one for each sound or film: some 100 KB of memory.
 export const playsPageMax = 100;
 export const sticksMax = 16; // USB sticks, or their partitions, at the same time; a hub has some seven ports.

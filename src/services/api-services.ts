@@ -133,7 +133,7 @@ export function createServices(sources: ServiceSources): Services {
     logs: sources.logs,
     media,
     uploads: sources.uploads,
-    library: createLibrary({ media, clock, plays: store.plays, folders }),
+    library: createLibrary({ media, clock, plays: store.plays, favourites: store.favourites, folders }),
     mappings: { ...mapper, warningOf: createWarningOf({ media, clock, folders }) },
     sharedCards: () => cards?.status(),
     settings: {

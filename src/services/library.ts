@@ -1,24 +1,29 @@
-/** The library as the API shows it: the index, the pictures beside its files, and what was played. */
+/** The library as the API shows it: the index, the pictures beside its files, favourites, and what was played. */
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
 import type { LibraryService } from "../api/services.ts";
 import type { Bus } from "../bus.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
 import { limitReached, messageOf, publicError, ServiceError } from "../core/errors.ts";
 import {
+  favouritesMax,
   pagesPerConnectionMax,
   pictureMsMax,
   picturesPerConnectionMax,
   picturesWaitingMax,
 } from "../core/limits.ts";
-import { type MediaFolders, mediaNameOf } from "../core/media.ts";
+import { type MediaFolders, mediaNameOf, scriptOf } from "../core/media.ts";
 import { allows } from "../core/rights.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
 import { findMediaFile } from "../launch/media-file.ts";
 import { createMediaLookup, meantBy, type SearchedMedia } from "../launch/ports/media-lookup.ts";
 import { systemIdsOf, systemOf } from "../media/index/answers.ts";
+import { systemByName } from "../media/known-systems.ts";
 import { browse, lookUp, tagFilter, tagsOf } from "../media/library-pages.ts";
 import type { MediaLibrary } from "../media/media-library.ts";
 import { extensionFor, findPicture } from "../media/pictures.ts";
 import { parseScript } from "../script/parser.ts";
+import type { Favourite, Favourites } from "../store/favourites.ts";
 import type { Play, Plays } from "../store/plays.ts";
 
 interface LibraryParts {
@@ -26,12 +31,20 @@ interface LibraryParts {
   /** With the plugged-in sticks and the closed places. */
   readonly folders: () => MediaFolders;
   readonly plays: Plays;
+  readonly favourites: Favourites;
   readonly clock: Clock;
   /** For tests. */
   readonly find?: typeof findPicture | undefined;
 }
 
-export function createLibrary({ media, folders, plays, clock, find }: LibraryParts): LibraryService {
+export function createLibrary({
+  media,
+  folders,
+  plays,
+  favourites,
+  clock,
+  find,
+}: LibraryParts): LibraryService {
   const fewPages = perConnection("pagesPerConnectionMax", pagesPerConnectionMax);
   return {
     browse: (query, caller) => fewPages(caller, () => browse(media, query)),
@@ -49,6 +62,17 @@ export function createLibrary({ media, folders, plays, clock, find }: LibraryPar
           sessionCount: starts,
           lastPlayedAt: rfc3339(startedMs),
         })),
+    favourites: () => favourites.list().map(favouriteOf),
+    async setFavourite(path, isFavourite) {
+      if (!isFavourite) return favourites.remove(path);
+      if (favourites.count() >= favouritesMax)
+        throw limitReached("favouritesMax", `there are ${favouritesMax} favourites: remove one first`);
+      const { system, path: real } = await findMediaFile(path, folders(), []);
+      const isFolder = (await stat(real)).isDirectory();
+      // A folder has no extension that would tell its system.
+      const named = isFolder ? systemByName(path.split("/")[0] ?? "") : system;
+      favourites.add({ path, systemId: named?.id ?? system.id, isFolder });
+    },
     history({ limit, cursor, systems, isDistinct }) {
       const found = plays.list({ limit: limit + 1, belowId: idBelow(cursor), systems, isDistinct });
       const shown = found.slice(0, limit);
@@ -102,6 +126,17 @@ export function createWarningOf({
     const late = Promise.withResolvers<undefined>();
     using _timer = clock.after(warningMsMax, () => late.resolve(undefined));
     return await Promise.race([faultOf(text), late.promise]);
+  };
+}
+
+function favouriteOf({ path, systemId, isFolder }: Favourite) {
+  return {
+    type: isFolder ? ("directory" as const) : ("media" as const),
+    name: isFolder ? basename(path) : mediaNameOf(path),
+    path,
+    systemId,
+    systemName: systemOf(systemId).name,
+    zapScript: scriptOf(path),
   };
 }
 

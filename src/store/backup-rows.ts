@@ -8,6 +8,7 @@ import { backupHistoryBytesMax } from "../core/console-limits.ts";
 import { ServiceError } from "../core/errors.ts";
 import {
   clientsMax,
+  favouritesMax,
   historyRowsMax,
   launchErrorCharsMax,
   mappingsMax,
@@ -29,6 +30,7 @@ export const backupTables = {
   history: historyRowsMax,
   plays: playsRowsMax,
   positions: positionsMax,
+  favourites: favouritesMax,
   last_media: 1,
   clients: clientsMax,
 } as const;
@@ -91,7 +93,15 @@ export function countRows(path: string): Readonly<Record<BackupTable, number>> {
 }
 
 function countsIn(database: Database): Record<BackupTable, number> {
-  const counts = { mappings: 0, history: 0, plays: 0, positions: 0, last_media: 0, clients: 0 };
+  const counts = {
+    mappings: 0,
+    history: 0,
+    plays: 0,
+    positions: 0,
+    favourites: 0,
+    last_media: 0,
+    clients: 0,
+  };
   for (const table of tablesOf(counts))
     counts[table] = database.query<{ count: number }, []>(sql.count(table)).get()?.count ?? 0;
   return counts;

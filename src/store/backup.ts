@@ -1,5 +1,5 @@
 /**
- * The backup copy of mappings and clients: `tapdeck.db.backup`, itself a whole database.
+ * The backup copy of mappings, clients and favourites: `tapdeck.db.backup`, itself a whole database.
  *
  * The history is left out: it is most of the bytes and changes with each tap, so a copy would wear out an SD card. The copy
  * is built in memory, a slice of rows at a time, so that a tap waits for one slice at most. It is written only if its bytes
@@ -26,7 +26,7 @@ const retryDelayMs = 10 * 60_000;
 const rowsPerSlice = 1000;
 
 /** The tables of the copy. */
-export const copiedTables = ["mappings", "clients"] as const;
+export const copiedTables = ["mappings", "clients", "favourites"] as const;
 
 const sql = {
   attach: "ATTACH $path AS live",
@@ -185,7 +185,7 @@ function* copySteps(path: string, { ask }: Writes): Generator<undefined, Uint8Ar
   return copy.serialize();
 }
 
-/** False for a copy without mappings and clients, which need not be written. */
+/** False for a copy without rows, which need not be written. */
 function hasRows(bytes: Uint8Array): boolean {
   using copy = Database.deserialize(bytes);
   return copiedTables.some((table) => copy.query(`SELECT 1 FROM ${table} LIMIT 1`).get() !== null);

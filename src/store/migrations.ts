@@ -120,6 +120,13 @@ const migrations: readonly string[] = [
   schema,
   // The code of a failure; of rows from before, and of successes, there is none.
   "ALTER TABLE history ADD COLUMN reason TEXT",
+  `-- The order of the ids is that of the choices.
+CREATE TABLE favourites (
+  id INTEGER PRIMARY KEY,
+  path TEXT NOT NULL UNIQUE,
+  system_id TEXT NOT NULL,
+  is_folder INTEGER NOT NULL
+) STRICT;`,
 ];
 
 /** The version of a database that is up to date. A backup states it. */

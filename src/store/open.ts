@@ -8,6 +8,7 @@ import { createBackup } from "./backup.ts";
 import { createClientTable, createPairingGuesses } from "./client-table.ts";
 import { keepPrivate, lockFolderOf, makePrivate, syncBehind } from "./database-files.ts";
 import { createDurableWrites, createLaterSync, isDamage } from "./durable-writes.ts";
+import { createFavourites } from "./favourites.ts";
 import { createHistory } from "./history.ts";
 import { createMappings } from "./mapping-table.ts";
 import { bringUpToDate } from "./migrations.ts";
@@ -79,6 +80,7 @@ function assemble({
     lastMedia: createLastMedia(database, writes, history),
     plays: createPlays(database, writes, history),
     positions: createPositions(database, writes, history),
+    favourites: createFavourites(database, writes),
     v1Clients,
     pairingGuesses: createPairingGuesses(database, writes),
     /** The recovery at this start; undefined if the file was sound. */

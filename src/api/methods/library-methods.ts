@@ -12,6 +12,7 @@ import {
 import { method } from "../method.ts";
 import {
   browsePage,
+  favourites,
   isoTime,
   lookedUp,
   mediaTagList,
@@ -111,6 +112,22 @@ export const libraryMethods = [
     run: async (services, { system, name }) => ({
       match: (await services.library.lookup(system, name)) ?? null,
     }),
+  }),
+  method({
+    name: "media.favourites",
+    right: "look",
+    docs: "The favourites of the device, in the order in which they were chosen: files, and folders that play as a list.",
+    result: v.object({ favourites }),
+    run: (services) => ({ favourites: services.library.favourites() }),
+  }),
+  method({
+    name: "media.favourites.update",
+    right: "change",
+    docs: "Adds a file or a folder to the favourites, or removes it. `path` is that of an entry of `media.browse`. A file that `media.move` or `media.delete` moves or deletes is followed.",
+    params: v.object({ path: v.pipe(path, v.minLength(1)), favourite: v.boolean() }),
+    changes: ({ path, favourite }) => `${favourite ? "add" : "remove"} ${path}`,
+    errors: ["busy", "failed"],
+    run: (services, { path, favourite }) => services.library.setFavourite(path, favourite),
   }),
   method({
     name: "media.history",

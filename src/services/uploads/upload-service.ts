@@ -26,6 +26,7 @@ import { indexWhenFree } from "../../media/scan/indexer.ts";
 import type { MediaWithSticks } from "../../media/sticks/stick-library.ts";
 import { keyBytes, loadPrimitives } from "../../secure/primitives.ts";
 import { ForgedFrame, openUpload } from "../../secure/upload-frames.ts";
+import type { Favourites } from "../../store/favourites.ts";
 import { startOf, type Upload } from "./upload-files.ts";
 import { refuseLinks, syncFolder, uploadPlace, uploadTarget, writeFailure } from "./upload-place.ts";
 import { refuseContent, refuseName, senderOf } from "./upload-rules.ts";
@@ -36,6 +37,7 @@ interface UploadSources {
   readonly media: Pick<MediaWithSticks, "index" | "bases">;
   /** With the plugged-in sticks and the closed places. */
   readonly folders: () => MediaFolders;
+  readonly favourites: Pick<Favourites, "move" | "remove">;
   readonly config: () => Pick<Config, "launchers">;
   readonly bus: Bus;
   readonly clock: Clock;
@@ -49,7 +51,7 @@ interface Owner {
 }
 
 export function createUploadService(sources: UploadSources): UploadService & { close(): Promise<void> } {
-  const { media, bus, clock, folders, config } = sources;
+  const { media, bus, clock, folders, favourites, config } = sources;
   // Sticks have no part in it: their owner would not find the file on the device.
   const stated = () => ({ ...folders(), sticks: [] });
   const isIndexed = (root: string) => media.bases().some((base) => base.root === root);
@@ -136,6 +138,7 @@ export function createUploadService(sources: UploadSources): UploadService & { c
         await rm(held.path);
         await syncFolder(held.folder);
       });
+      favourites.remove(path);
       follow.changed([found.host]);
     },
     async move(path, system, caller) {
@@ -161,8 +164,10 @@ export function createUploadService(sources: UploadSources): UploadService & { c
           await syncFolder(held.folder);
         });
       });
+      const to = `${place.system.id}/${place.path}`;
+      favourites.move(path, to, place.system.id);
       follow.changed([found.host, place.system.id]);
-      return { path: `${place.system.id}/${place.path}` };
+      return { path: to };
     },
     async close() {
       follow[Symbol.dispose]();

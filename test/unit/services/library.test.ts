@@ -1,9 +1,10 @@
-/** Requests for pictures: how many may wait, whose places are kept, and that a hung drive keeps no other picture back. */
+/** Requests for pictures: how many may wait, whose places are kept, and that a hung drive keeps no other picture back. Favourites. */
 import { expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
+  favouritesMax,
   pagesPerConnectionMax,
   pictureMsMax,
   picturesPerConnectionMax,
@@ -38,11 +39,12 @@ async function libraryOf(find: typeof findPicture, held?: Promise<void>) {
     filesOfSystems: () => Promise.resolve(held).then(free.filesOfSystems),
     tags: (systems) => Promise.resolve(held).then(() => free.tags(systems)),
   };
-  const { plays } = stores.open(stores.newFolder());
+  const { plays, favourites } = stores.open(stores.newFolder());
   const folders = () => ({ roots: [root], own: [] });
-  const library = createLibrary({ media, clock, find, plays, folders });
+  const library = createLibrary({ media, clock, find, plays, favourites, folders });
   return {
     library,
+    root,
     warningOf: createWarningOf({ media, clock, folders }),
     clock,
     async [Symbol.asyncDispose]() {
@@ -148,4 +150,23 @@ test("a mapping to a missing file was stored without a warning", async () => {
   expect(await warningOf("SNES/Game.sfc||||**stop")).toStartWith(
     "the text cannot run: a command is missing here",
   );
+});
+
+test("a favourite is a file or folder that is there, and there are at most favouritesMax", async () => {
+  await using made = await libraryOf(found);
+  const { favourites, setFavourite } = made.library;
+  await expect(setFavourite("SNES/Missing.sfc", true)).rejects.toThrow("there is no file SNES/Missing.sfc");
+  await setFavourite("SNES", true);
+  await setFavourite("SNES/Game.sfc", true);
+  expect(favourites().map(({ type, name }) => [type, name])).toEqual([
+    ["directory", "SNES"],
+    ["media", "Game"],
+  ]);
+  const names = Array.from({ length: favouritesMax - 2 }, (_, number) => `SNES/${number}.sfc`);
+  makeFiles(made.root, names);
+  for (const name of names) await setFavourite(name, true);
+  await setFavourite("SNES", false);
+  await setFavourite("SNES", true);
+  await expect(setFavourite("SNES", true)).rejects.toMatchObject({ data: { limit: "favouritesMax" } });
+  expect(favourites().at(-1)?.name).toBe("SNES");
 });

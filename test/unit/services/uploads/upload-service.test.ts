@@ -31,10 +31,12 @@ test("of several moves onto one name the first succeeds, and no content is lost"
     ...{ roots: [root], own: [] },
     closed: { folders: [folder], files: [], open: root },
   };
+  const followed: string[] = [];
   const service = createUploadService({
     media: { bases: () => [], index: async () => {} },
     folders: () => folders,
     config: () => ({ launchers: [] }),
+    favourites: { move: (...move) => followed.push(move.join(" ")), remove() {} },
     bus: createBus(silentLog),
     clock: createManualClock(),
     log: silentLog,
@@ -48,6 +50,7 @@ test("of several moves onto one name the first succeeds, and no content is lost"
     for (const name of await readdir(join(root, system)))
       contents.push(await readFile(join(root, system, name), "utf8"));
   expect(contents.sort()).toEqual(systems.toSorted());
+  expect(followed).toEqual([expect.stringMatching(/^\w+\/Game\.chd Saturn\/Game\.chd Saturn$/)]);
 });
 
 test("a member is revoked while its upload is checked, and the file becomes media all the same", async () => {
@@ -58,6 +61,7 @@ test("a member is revoked while its upload is checked, and the file becomes medi
     media: { bases: () => [], index: async () => {} },
     folders: () => ({ roots: [root], own: [] }),
     config: () => ({ launchers: [] }),
+    favourites: { move() {}, remove() {} },
     bus: createBus(silentLog),
     clock: createManualClock(),
     log: silentLog,
