@@ -1,7 +1,7 @@
 /**
- * The two grades of durability, and the refusals of a database. Mappings, clients, favourites and play time are on the disk when their
- * write returns. The history is not (`history.ts`): its rows wait 50 ms in memory, and a sync in the background follows the
- * end of each launch. A commit without a sync reaches an SD card when the kernel writes it, 30 to 60 s later.
+ * The two grades of durability, and the refusals of a database. Mappings, clients, favourites and play time are on the disk
+ * when their write returns. The history is not (`history.ts`): its rows wait 50 ms in memory, and a sync in the background
+ * follows the end of each launch. A commit without a sync reaches an SD card when the kernel writes it, 30 to 60 s later.
  */
 import { type Database, SQLiteError } from "bun:sqlite";
 import { assert, failed, messageOf, type ServiceError } from "../core/errors.ts";

@@ -26,7 +26,6 @@ import { indexWhenFree } from "../../media/scan/indexer.ts";
 import type { MediaWithSticks } from "../../media/sticks/stick-library.ts";
 import { keyBytes, loadPrimitives } from "../../secure/primitives.ts";
 import { ForgedFrame, openUpload } from "../../secure/upload-frames.ts";
-import type { Favourites } from "../../store/favourites.ts";
 import { startOf, type Upload } from "./upload-files.ts";
 import { refuseLinks, syncFolder, uploadPlace, uploadTarget, writeFailure } from "./upload-place.ts";
 import { refuseContent, refuseName, senderOf } from "./upload-rules.ts";
@@ -37,7 +36,11 @@ interface UploadSources {
   readonly media: Pick<MediaWithSticks, "index" | "bases">;
   /** With the plugged-in sticks and the closed places. */
   readonly folders: () => MediaFolders;
-  readonly favourites: Pick<Favourites, "move" | "remove">;
+  /** They follow a file that is moved or deleted. */
+  readonly favourites: {
+    move(path: string, to: string, systemId: string): void;
+    remove(path: string): void;
+  };
   readonly config: () => Pick<Config, "launchers">;
   readonly bus: Bus;
   readonly clock: Clock;
