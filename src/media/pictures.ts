@@ -1,6 +1,6 @@
 /**
- * Pictures of media files: a file of the same name beside them or in a folder for pictures, and those that a `gamelist.xml`
- * lists (EmulationStation). A picture is never read from outside the media folders.
+ * Pictures of media files: a file of the same name beside them or in a folder for pictures, those that a `gamelist.xml` lists
+ * (EmulationStation), and the picture of their folder. A picture is never read from outside the media folders.
  */
 import { constants } from "node:fs";
 import { access, open, realpath, stat } from "node:fs/promises";
@@ -87,9 +87,11 @@ export async function findPicture({
   const { top, allowed, isPhoto } = await placesOf(file, folders);
   const closed = closedNow(folders.closed);
   const listed = await listedIn(top, relative(top, file));
-  const candidates = [...listed, ...(await candidatesFor(file, top))]
-    .filter(({ type }) => types.includes(type))
-    .sort((a, b) => types.indexOf(a.type) - types.indexOf(b.type));
+  const own = [...listed, ...(await candidatesFor(file, top))].sort(
+    (a, b) => types.indexOf(a.type) - types.indexOf(b.type),
+  );
+  // The picture of an album or a film lies beside its files, whatever they are called.
+  const candidates = [...own, ...(await coversOf(file, top))].filter(({ type }) => types.includes(type));
   let isTooLarge = false;
   for (const { path, type } of candidates) {
     const real = await realpath(path).catch(() => undefined);
@@ -161,6 +163,22 @@ async function candidatesFor(file: string, top: string): Promise<readonly Candid
         extensions.map((extension) => ({ path: join(folder, `${stem}${ending}${extension}`), type: named })),
       ),
     );
+}
+
+/** The names of a folder's own picture, as programs for music and films write them. */
+const coverNames = ["cover", "folder", "front", "poster", "Cover", "Folder", "Front", "Poster"];
+
+/** The picture of a folder; of a file that of its folder, unless this is the folder of the whole system. */
+async function coversOf(file: string, top: string): Promise<readonly Candidate[]> {
+  const isFolder = await stat(file).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  const folder = isFolder ? file : dirname(file);
+  if (!isFolder && folder === top) return [];
+  return coverNames.flatMap((name) =>
+    extensions.map((extension) => ({ path: join(folder, `${name}${extension}`), type: "boxart" as const })),
+  );
 }
 
 /** The pictures of a game in the `gamelist.xml` of its system's folder. */

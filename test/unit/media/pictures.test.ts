@@ -57,6 +57,22 @@ test.each<[string, PictureType]>([
   expect(await found(game, { types: pictureTypes.filter((one) => one !== type) })).toBeUndefined();
 });
 
+test("an album has the cover in its folder, and so has each of its files without a picture of its own", async () => {
+  put("media/Audio/Album/1.mp3", "");
+  put("media/Audio/Album/2.mp3", "");
+  put("media/Audio/single.mp3", "");
+  put("media/Audio/cover.png");
+  put("media/Audio/Album/Folder.jpg", jpeg);
+  put("media/Audio/Album/2.png");
+  const boxart = { contentType: "image/jpeg", bytes: jpeg, type: "boxart" } as const;
+  expect(await found("media/Audio/Album")).toEqual(boxart);
+  expect(await found("media/Audio/Album/1.mp3")).toEqual(boxart);
+  expect(await found("media/Audio/Album/2.mp3")).toMatchObject({ bytes: dot, type: "image" });
+  // The picture of a whole system is not that of each of its files.
+  expect(await found("media/Audio")).toMatchObject({ bytes: dot });
+  expect(await found("media/Audio/single.mp3")).toBeUndefined();
+});
+
 test("a gamelist names pictures that no folder would give", async () => {
   put(game, "");
   put("media/SNES/art/cover 1 & 2.png");
