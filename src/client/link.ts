@@ -63,7 +63,11 @@ export async function openPlainLink(
       ping().catch(() => {});
     }, heartbeatMs);
   }
-  return { send: (text) => socket.send(text), ping, ended: end.promise, close: () => socket.close() };
+  const send = (text: string) => {
+    // Calls fail once the connection has ended; until then, browsers report an error for each text that is sent.
+    if (socket.readyState === WebSocket.OPEN) socket.send(text);
+  };
+  return { send, ping, ended: end.promise, close: () => socket.close() };
 }
 
 async function opened(socket: WebSocket, signal: AbortSignal | undefined): Promise<void> {

@@ -133,52 +133,105 @@ remoteTest(
 );
 
 remoteTest(
-  "the page browses systems, folders, pages and letters, with covers",
+  "the library is a wall of covers or a list, whose folders have addresses and load as they come into view",
   async () => {
     await using visit = await open("Browser");
     const { page, faults } = visit;
     const browse = region(page, "Browse");
-    const rows = browse.getByRole("listitem");
-    await goTo(page, "Library");
-    await browse.getByRole("button", { name: /Nintendo Entertainment/ }).click();
-    await browse.getByText("Super Nintendo Entertainment System · 2 files and folders").waitFor();
-    const star = rows.filter({ hasText: "Star Garden" });
-    await star.locator("img[src^='data:image']").waitFor();
-    expect(
-      await star
-        .getByRole("button")
-        .first()
-        .evaluate((one) => one === document.activeElement),
-    ).toBe(true);
-    await look(page, "folder");
-    await browse.getByRole("button", { name: "Back" }).click();
-    await browse.getByRole("button", { name: /Game Boy Advance/ }).click();
-    await browse.getByRole("button", { name: /^Long/ }).click();
-    await browse.getByText("Game Boy Advance › Long · 120 files and folders").waitFor();
-    expect(await rows.count()).toBe(40);
-    const names = rows.locator(".name");
-    const seen = new Set(await names.allTextContents());
-    for (const first of ["Arrow 080", "Boat 041"]) {
-      await browse.getByRole("button", { name: "Next page" }).click();
-      await names.first().getByText(first).waitFor();
-      expect(await rows.count()).toBe(40);
-      for (const name of await names.allTextContents()) seen.add(name);
-    }
-    expect(seen.size).toBe(120);
-    expect(await browse.getByRole("button", { name: "Next page" }).count()).toBe(0);
+    const entries = browse.getByRole("listitem");
+    const names = entries.locator(".name");
     const hasFocus = (one: Element) => one === document.activeElement;
-    expect(await rows.first().getByRole("button").first().evaluate(hasFocus)).toBe(true);
-    await look(page, "pages");
-    await browse.getByRole("button", { name: "Previous page" }).click();
-    await names.first().getByText("Arrow 080").waitFor();
-    await browse.getByLabel("Names that start with").selectOption("B");
+    await goTo(page, "Library");
+    await browse.getByRole("link", { name: /^Super Nintendo/ }).click();
+    await browse.getByText("Super Nintendo Entertainment System · 2 files and folders").waitFor();
+    expect(page.url()).toEndWith("/#library/SNES");
+    const star = entries.filter({ hasText: "Star Garden" });
+    await star.locator("img[src^='data:image']").waitFor();
+    expect(await star.getByRole("button").first().evaluate(hasFocus)).toBe(true);
+    await look(page, "wall");
+    await browse.getByRole("button", { name: "List" }).click();
+    await star.locator(".thumb img[src^='data:image']").waitFor();
+    await look(page, "folder");
+    await page.reload();
+    await star.getByRole("button", { name: /^Write Star Garden/ }).waitFor();
+    await browse.getByRole("button", { name: "Covers" }).click();
+    await browse.getByRole("link", { name: /Back$/ }).click();
+    const advance = browse.getByRole("link", { name: /^Game Boy Advance/ });
+    await advance.click();
+    await browse.getByRole("link", { name: "Long" }).click();
+    await browse.getByText("Game Boy Advance › Long · 120 files and folders").waitFor();
+    expect(page.url()).toEndWith("/#library/GBA/Long");
+    await eventually(async () => {
+      await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+      expect(await entries.count()).toBe(120);
+    }, 20_000);
+    expect(new Set(await names.allTextContents()).size).toBe(120);
+    expect(await browse.getByRole("button", { name: "Show more" }).count()).toBe(0);
+    await look(page, "long");
+    await page.goBack();
+    // The focus is on the folder that was left.
+    await browse.getByText("Game Boy Advance · 1 file or folder").waitFor();
+    expect(await browse.getByRole("link", { name: "Long" }).evaluate(hasFocus)).toBe(true);
+    await page.goBack();
+    await browse.getByText(/ systems$/).waitFor();
+    await eventually(async () => expect(await advance.evaluate(hasFocus)).toBe(true));
+    await page.goForward();
+    await browse.getByRole("link", { name: "Long" }).click();
+    await browse.getByRole("button", { name: "B", exact: true }).click();
     await browse.getByText("60 files and folders").waitFor();
-    expect(await rows.first().locator(".name").textContent()).toBe("Boat 001");
-    await browse.getByRole("button", { name: /^Boat 001/ }).click();
+    expect(await names.first().textContent()).toBe("Boat 001");
+    await browse.getByRole("button", { name: "Boat 001", exact: true }).click();
     await page.getByText("Starting Boat 001").waitFor();
     await goTo(page, "Now");
     await region(page, "Now playing").getByText("Boat 001", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
+    await page.evaluate(() => {
+      location.hash = "#library/GBA/Gone";
+    });
+    await browse.getByText(/ systems$/).waitFor();
+    expect(page.url()).toEndWith("/#library");
+    expect(faults).toEqual([]);
+  },
+  60_000,
+);
+
+remoteTest(
+  "an album plays from its folder, becomes a favourite, and the start of the page has favourites, what was played, and systems",
+  async () => {
+    await using visit = await open("Home");
+    const { page, faults } = visit;
+    const { client } = device.service;
+    const browse = region(page, "Browse");
+    await goTo(page, "Library");
+    await browse.getByRole("link", { name: /^Audio/ }).click();
+    await browse.getByRole("button", { name: "More about Album" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Add to the favourites" }).click();
+    await page.getByText("Album is a favourite now.").waitFor();
+    await browse.getByRole("link", { name: "Album" }).click();
+    await browse.getByText("Audio › Album · 2 files and folders").waitFor();
+    await browse.getByRole("button", { name: "Play", exact: true }).click();
+    await page.getByText("Starting Album").waitFor();
+    await goTo(page, "Now");
+    await region(page, "Now playing").getByText("First Song", { exact: true }).waitFor();
+    await region(page, "Played lately").getByRole("button", { name: "First Song", exact: true }).waitFor();
+    await region(page, "Systems")
+      .getByRole("link", { name: /^Super Nintendo/ })
+      .waitFor();
+    await look(page, "home");
+    const favourites = region(page, "Favourites");
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText("Nothing plays.").waitFor();
+    await favourites.getByRole("button", { name: "More about Album" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Play" }).click();
+    await region(page, "Now playing").getByText("First Song", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await favourites.getByRole("link", { name: "Album" }).click();
+    await browse.getByText("Audio › Album · 2 files and folders").waitFor();
+    await page.goBack();
+    await favourites.getByRole("button", { name: "More about Album" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Remove from the favourites" }).click();
+    await favourites.waitFor({ state: "hidden" });
+    expect(await client.call("media.favourites")).toEqual({ favourites: [] });
     expect(faults).toEqual([]);
   },
   60_000,
@@ -299,8 +352,12 @@ remoteTest(
     await press("ArrowRight", /^Library$/);
     await page.keyboard.press("Enter");
     await region(page, "Browse")
-      .getByRole("button", { name: /^Super Nintendo/ })
+      .getByRole("link", { name: /^Super Nintendo/ })
       .waitFor();
+    await page.keyboard.press("ArrowDown");
+    await press("ArrowUp", /^(Covers|List)/);
+    await press("ArrowRight", /^List/);
+    await page.keyboard.press("Enter");
     await press("ArrowDown", /^Super Nintendo/);
     await page.keyboard.press("Enter");
     await region(page, "Browse").getByText("2 files and folders").waitFor();

@@ -176,8 +176,8 @@ remoteTest(
     await check("import");
     await close();
     await goTo(page, "Library");
-    await press(/^Super Nintendo/);
-    await press("Move or delete Star Garden");
+    await page.getByRole("link", { name: /^Super Nintendo/ }).click();
+    await press("More about Star Garden");
     await check("file");
     await press("Delete", dialog);
     await dialog.getByText("Star Garden").waitFor();

@@ -161,15 +161,15 @@ remoteTest(
     await using visit = await openUploads("Deleter");
     const { page } = visit;
     const browse = region(page, say.browse);
-    await browse.getByRole("button", { name: /Game Boy/ }).click();
-    await browse.getByRole("button", { name: say.upload.actionsOf("Deleted") }).click();
+    await browse.getByRole("link", { name: /Game Boy/ }).click();
+    await browse.getByRole("button", { name: say.moreOf("Deleted") }).click();
     await page.getByRole("button", { name: say.upload.delete, exact: true }).click();
     await page.getByText(say.upload.deleteSure("Deleted")).waitFor();
     await page.getByRole("button", { name: say.upload.delete, exact: true }).click();
     await page.getByText(say.upload.deleted("Deleted")).waitFor();
     // The index of the deletion begins a second after it.
     await indexMedia(device.service.client, ["SNES"]);
-    await browse.getByRole("button", { name: say.upload.actionsOf("Kept") }).focus();
+    await browse.getByRole("button", { name: say.moreOf("Kept") }).focus();
     await eventually(
       async () =>
         expect(await browse.getByRole("listitem").allInnerTexts()).toEqual([expect.stringContaining("Kept")]),
@@ -182,14 +182,14 @@ remoteTest("a file of the library is moved to another system, and deleted after 
   await using visit = await openUploads("Mover");
   const { page, faults } = visit;
   const browse = region(page, say.browse);
-  await browse.getByRole("button", { name: /Super Nintendo/ }).click();
-  await browse.getByRole("button", { name: say.upload.actionsOf("Super Game") }).click();
+  await browse.getByRole("link", { name: /Super Nintendo/ }).click();
+  await browse.getByRole("button", { name: say.moreOf("Super Game") }).click();
   await page.getByRole("dialog").getByRole("combobox", { name: say.upload.moveTo }).selectOption("SNESMSU1");
   await look(page, "upload-actions");
   await page.getByRole("button", { name: say.upload.move, exact: true }).click();
   await page.getByText(say.upload.moved("Super Game")).waitFor();
   expect(await names("SNESMSU1")).toEqual(["Super Game.sfc"]);
-  await browse.getByRole("button", { name: say.upload.actionsOf("Star Garden") }).click();
+  await browse.getByRole("button", { name: say.moreOf("Star Garden") }).click();
   await page.getByRole("button", { name: say.upload.delete, exact: true }).click();
   await page.getByText(say.upload.deleteSure("Star Garden")).waitFor();
   await page.getByRole("button", { name: say.upload.delete, exact: true }).click();

@@ -1,11 +1,11 @@
 /** The card for a new card: it appears when a card without a meaning lies on a reader, and gives the card one. */
 import type { Calls } from "../../client/client.ts";
 import { button, el, named, note, section } from "./dom.ts";
-import { writeToCard } from "./page-search.ts";
 import { readerEvents } from "./page-status.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 import { type Listed, searchBox } from "./search-box.ts";
+import { writeToCard } from "./write-card.ts";
 import { causeOf } from "./write-many.ts";
 
 type Token = Calls["tokens"]["result"]["active"][number];

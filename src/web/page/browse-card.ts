@@ -1,126 +1,259 @@
-/** The folders of the library, a page at a time, so that a folder of 100,000 files costs no more than one of forty. */
-import type { Calls } from "../../client/client.ts";
-import { button, el, madeInSlices, named, replaceKeepingFocus, section, telling } from "./dom.ts";
-import { fileActions } from "./file-actions.ts";
-import { playRows } from "./page-search.ts";
+/**
+ * The folders of the library, as a wall of tiles or a list. The address names the folder, so Back leads up, and a link can be
+ * shared. Further entries load when their place comes into view, so a folder of 100,000 files costs no more than one of forty.
+ */
+import { type Calls, RpcError } from "../../client/client.ts";
+import { nextTask } from "../../client/link.ts";
+import { scriptOf } from "../../core/media.ts";
+import { button, el, icon, madeInSlices, replaceKeepingFocus, section, telling } from "./dom.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
+import { cardButton, folderAddress, itemRow, itemTile, type LibraryItem, playButton } from "./tiles.ts";
 
-const pageRows = 40;
+/** A part is laid out at once when it comes near. It fills lines of 2, 3, 4, 6 or 8 tiles. */
+const partEntries = 24;
+const pageEntries = 2 * partEntries;
+/** As many are shown again after the way back to a folder. */
+const shownAgainMax = 1000;
+const viewKey = "tapdeck.library";
+const letters = ["", "0-9", ..."ABCDEFGHIJKLMNOPQRSTUVWXYZ", "#"];
 type Entry = Calls["media.browse"]["result"]["entries"][number];
 
 export function browseCard(shared: Shared): PageCard {
   const { client } = shared;
-  const row = playRows(shared);
   const place = el("p", { class: "more", role: "status" });
-  const list = el("ul", { class: "rows" });
-  const letter = el("select", { "aria-label": say.startingWith, class: "letter" });
-  const letters = ["0-9", ..."ABCDEFGHIJKLMNOPQRSTUVWXYZ", "#"];
-  letter.append(el("option", { value: "" }, say.allLetters), ...letters.map((one) => el("option", {}, one)));
-  /** The names of the open folders, from the system on, with their paths. */
-  let way: readonly Pick<Entry, "name" | "path">[] = [];
-  /** The cursors of the pages up to the one in view; the first page has none. */
-  let pages: readonly (string | undefined)[] = [undefined];
+  const list = el("div");
+  const acts = el("div", { class: "bar" });
+  let letter = "";
+  /** The path in view; undefined before the first one. */
+  let path: string | undefined;
+  /** The cursor of the entries after those in view. */
   let following: string | undefined;
   let asked = 0;
-  /** The index has changed while a row had the focus. */
+  /** The number of entries in view, by path. */
+  const depths = new Map<string, number>();
+  /** The index has changed while an entry had the focus. */
   let isStale = false;
-  /** Paths of files that were moved or deleted here and may be in the index yet. The list follows it although a row has the focus. */
+  /** Paths of files that were moved or deleted here and may be in the index yet. The list follows it although an entry has the focus. */
   const gone = new Set<string>();
+  let systems: Promise<Calls["systems"]["result"]> | undefined;
 
-  const load = async () => {
+  const entryOf = (entry: Entry): HTMLElement => {
+    const { type, name, path: at, zapScript = "", fileCount = 0 } = entry;
+    const remove = () => {
+      gone.add(at);
+      // An index that ended during the dialog has replaced the entry.
+      for (const now of shownEntries()) if (now.dataset.path === at) now.remove();
+      catchUp();
+    };
+    const isFile = type === "media";
+    const item: LibraryItem = isFile
+      ? { name, path: at, facts: "", script: zapScript }
+      : { name, path: at, facts: say.files(fileCount), script: folderScript(at), address: folderAddress(at) };
+    const made = (isWall() ? itemTile : itemRow)(shared, item, isFile ? { onGone: remove } : {});
+    made.dataset.path = at;
+    return made;
+  };
+  const shownEntries = () => [...list.querySelectorAll<HTMLElement>("[data-path]:not(img)")];
+  /** Adds parts, each in a task of its own, as long as they are wanted. */
+  const append = async (parts: readonly HTMLElement[], isWanted: () => boolean) => {
+    for (const part of parts) {
+      await nextTask();
+      if (isWanted()) list.append(part);
+    }
+  };
+  const ask = (at: string, maxResults: number, cursor: string | undefined) =>
+    client.call("media.browse", {
+      path: at,
+      maxResults,
+      ...(letter === "" ? {} : { letter }),
+      cursor: cursor ?? null,
+    });
+  /** Shows the folder of the address. */
+  const load = async (depth = pageEntries) => {
     asked += 1;
     const number = asked;
-    const { path = "" } = way.at(-1) ?? {};
-    const page = await client.call("media.browse", {
-      path,
-      maxResults: pageRows,
-      ...(letter.value === "" ? {} : { letter: letter.value }),
-      cursor: pages.at(-1) ?? null,
-    });
-    const rows = await madeInSlices(page.entries, rowOf);
+    const at = pathInAddress();
+    const page = await ask(at, depth, undefined);
+    const entries = await madeInSlices(page.entries, entryOf);
+    const names = await namesOf(at);
     // A later press may have been answered first.
     if (number !== asked) return;
     for (const one of gone) if (!page.entries.some((entry) => entry.path === one)) gone.delete(one);
+    if (path !== at) showActs(at, names.at(-1) ?? "");
+    path = at;
     following = page.pagination.nextCursor;
-    later.hidden = following === undefined;
-    earlier.hidden = pages.length === 1;
-    up.hidden = way.length === 0;
+    depths.set(at, page.entries.length);
     const count = page.totalDirs + page.totalFiles;
-    letter.hidden = letter.value === "" && count <= pageRows;
-    const here = way.map(({ name }) => name).join(" › ");
-    place.textContent = count === 0 ? say.nothingHere : say.browsed(here, count);
-    replaceKeepingFocus(list, rows);
-    return rows[0];
+    strip.hidden = letter === "" && count <= pageEntries;
+    for (const one of strip.children)
+      one.setAttribute("aria-pressed", String(one.getAttribute("data-letter") === letter));
+    place.textContent = count === 0 ? say.nothingHere : say.browsed(names.join(" › "), count);
+    const [first, ...further] = partsOf(entries);
+    replaceKeepingFocus(list, first === undefined ? [] : [first]);
+    await append(further, () => number === asked);
+    watchEnd();
   };
-  const focusFirst = (first: HTMLElement | undefined) => (first?.querySelector("button") ?? up).focus();
-  const go = async (to: typeof way, at: typeof pages = [undefined]) => {
-    const before = { way, pages, letter: letter.value };
-    if (to !== way) letter.value = "";
-    way = to;
-    pages = at;
-    try {
-      focusFirst(await load());
-    } catch (error) {
-      ({ way, pages } = before);
-      letter.value = before.letter;
-      throw error;
-    }
+  const loadMore = async () => {
+    const number = asked;
+    const at = path;
+    if (following === undefined || at === undefined) return;
+    const page = await ask(at, pageEntries, following);
+    const entries = await madeInSlices(page.entries, entryOf);
+    if (number !== asked) return;
+    asked += 1;
+    following = page.pagination.nextCursor;
+    depths.set(at, (depths.get(at) ?? 0) + entries.length);
+    await append(partsOf(entries), () => true);
+    watchEnd();
+    return entries[0];
   };
-  const rowOf = (entry: Entry): HTMLElement => {
-    const { type, name, path, zapScript = "", systemName = "", fileCount = 0 } = entry;
-    if (type === "media") {
-      const file = { name, path, zapScript, systemName };
-      const shown = row(file);
-      shown.dataset.path = path;
-      const remove = () => {
-        gone.add(path);
-        // An index that ended during the dialog has replaced the row.
-        for (const now of [...list.children])
-          if (now instanceof HTMLElement && now.dataset.path === path) now.remove();
-        catchUp();
-      };
-      if (shared.canChange) shown.append(fileActions(shared, file, remove));
-      return shown;
-    }
-    const open = telling(() => go([...way, { name, path }]));
-    const what = el("span", {}, ...named(name, say.files(fileCount)));
-    return el("li", {}, el("button", { type: "button", class: "row", onclick: open }, what));
+  const more = button(
+    say.showMore,
+    async () => {
+      const first = await loadMore();
+      first?.querySelector<HTMLElement>("a, button")?.focus();
+    },
+    { class: "later" },
+  );
+  const end = new IntersectionObserver(
+    (seen) => {
+      if (seen.some(({ isIntersecting }) => isIntersecting)) telling(loadMore)();
+    },
+    { rootMargin: "0px 0px 600px" },
+  );
+  const watchEnd = () => {
+    more.hidden = following === undefined;
+    // Observed again, it also tells that it is still in view.
+    end.unobserve(more);
+    end.observe(more);
   };
-  const up = button(say.back, () => go(way.slice(0, -1)));
-  const later = button(say.nextPage, () => go(way, [...pages, following]));
-  const earlier = button(say.previousPage, () => go(way, pages.slice(0, -1)));
-  const turn = el("div", { class: "bar" }, earlier, later);
-  const choose = telling(() => {
-    pages = [undefined];
-    return load();
-  });
-  letter.addEventListener("change", choose);
-  for (const hidden of [up, earlier, later, letter]) hidden.hidden = true;
-  /** Loads the open folder again; a folder that is gone leads back to the systems. */
+  /** The systems by name, and the folders below them. */
+  const namesOf = async (at: string): Promise<readonly string[]> => {
+    const [id = "", ...below] = at.split("/");
+    if (id === "") return [];
+    systems ??= client.call("systems");
+    const system = (await systems).systems.find((one) => one.id === id);
+    return [system?.name ?? id, ...below];
+  };
+  const showActs = (at: string, name: string) => {
+    if (at === "") return acts.replaceChildren(views);
+    const up = at.split("/").slice(0, -1).join("/");
+    const script = folderScript(at);
+    const item = { name, path: at, facts: "", script };
+    acts.replaceChildren(
+      el("a", { href: up === "" ? "#library" : folderAddress(up), class: "up" }, `‹ ${say.back}`),
+      ...(shared.canPlay && script !== "" ? [playButton(shared, item)] : []),
+      ...(shared.canWrite() && script !== "" ? [cardButton(shared, item)] : []),
+      views,
+    );
+  };
+  const strip = el(
+    "div",
+    { class: "letters", role: "group", "aria-label": say.startingWith },
+    ...letters.map((one) =>
+      button(
+        one === "" ? say.allLetters : one,
+        () => {
+          letter = one;
+          return load();
+        },
+        { "data-letter": one },
+      ),
+    ),
+  );
+  const views = viewChoice(() => load(depths.get(path ?? "")));
+  /** Shows the folder of the address, or loads the one in view again. */
   const refresh = async () => {
     await shared.lookForWriters();
-    if (way.length === 0) return void (await load());
-    isStale = gone.size === 0 && list.contains(document.activeElement);
+    const left = path;
+    const at = pathInAddress();
+    if (left !== undefined && left !== at) return follow(left, at);
+    isStale = gone.size === 0 && at !== "" && list.contains(document.activeElement);
     if (isStale) return;
-    await load().catch(() => {
-      way = [];
-      pages = [undefined];
-      return load();
-    });
+    await load(depths.get(at)).catch(upwards);
+  };
+  /** After a press on a folder, or on Back. */
+  const follow = async (left: string, at: string) => {
+    letter = "";
+    const isBack = left === at || left.startsWith(at === "" ? "" : `${at}/`);
+    await load(isBack ? Math.min(depths.get(at) ?? pageEntries, shownAgainMax) : pageEntries).catch(upwards);
+    const next = isBack ? left.slice(at === "" ? 0 : at.length + 1).split("/")[0] : undefined;
+    const wanted = at === "" ? next : `${at}/${next}`;
+    const entries = shownEntries();
+    const entry = entries.find(({ dataset }) => dataset.path === wanted) ?? entries[0];
+    (entry ?? acts).querySelector<HTMLElement>("a, button")?.focus();
+  };
+  /** A folder that is gone leads to the systems. */
+  const upwards = async (error: unknown) => {
+    if (!(error instanceof RpcError) || pathInAddress() === "") throw error;
+    history.replaceState(null, "", "#library");
+    await load();
   };
   const catchUp = () => {
     if (isStale && !list.contains(document.activeElement)) telling(refresh)();
   };
   // The next control gets the focus after this event.
   list.addEventListener("focusout", () => setTimeout(catchUp));
-  const card = section(say.browse, el("div", { class: "bar" }, up, letter), place, list, turn);
+  const card = section(say.browse, acts, strip, place, list, more);
   return {
     card,
     hears: ["readers.added", "readers.removed"],
     hear({ method, params }) {
-      if (method === "media.indexing" && !params.indexing) telling(refresh)();
+      if (method !== "media.indexing" || params.indexing) return;
+      systems = undefined;
+      telling(refresh)();
     },
     refresh,
   };
+}
+
+function partsOf(entries: readonly HTMLElement[]): readonly HTMLElement[] {
+  const parts: HTMLElement[] = [];
+  for (let at = 0; at < entries.length; at += partEntries)
+    parts.push(el("ul", { class: isWall() ? "tiles wall" : "rows" }, ...entries.slice(at, at + partEntries)));
+  return parts;
+}
+
+/** Plays a folder as a list; a whole system is only opened. */
+const folderScript = (path: string) => (path.includes("/") ? scriptOf(path) : "");
+
+/** The folder that the address names: `SNES/RPG` for `#library/SNES/RPG`; empty for the systems. */
+function pathInAddress(): string {
+  try {
+    return location.hash.split("/").slice(1).map(decodeURIComponent).join("/");
+  } catch {
+    return "";
+  }
+}
+
+const viewIcons = {
+  wall: "M5 5h5v5H5zM14 5h5v5h-5zM5 14h5v5H5zM14 14h5v5h-5z",
+  list: "M5 6h14M5 12h14M5 18h14",
+};
+
+const isWall = () => localStorage.getItem(viewKey) !== "list";
+
+/** The buttons that choose between wall and list, which this browser remembers. */
+function viewChoice(onChange: () => Promise<unknown>): HTMLElement {
+  const choose = (view: "wall" | "list") => {
+    const choice = button(
+      "",
+      () => {
+        localStorage.setItem(viewKey, view);
+        mark();
+        return onChange();
+      },
+      { "aria-label": view === "list" ? say.list : say.covers, "data-view": view },
+    );
+    choice.append(icon(viewIcons[view]));
+    return choice;
+  };
+  const choices = [choose("wall"), choose("list")];
+  const mark = () => {
+    for (const one of choices)
+      one.setAttribute("aria-pressed", String((one.dataset.view === "list") !== isWall()));
+  };
+  mark();
+  return el("div", { class: "views", role: "group", "aria-label": say.view }, ...choices);
 }

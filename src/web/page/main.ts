@@ -8,11 +8,11 @@ import { browseCard } from "./browse-card.ts";
 import { aboutCard, healthCard, logCard, networkCard, powerCard } from "./device-cards.ts";
 import { button, byId, drawn, note } from "./dom.ts";
 import { historyCard } from "./history-card.ts";
+import { favouritesCard, recentCard, searchCard, systemsCard } from "./home-cards.ts";
 import { limitsCard } from "./limits-card.ts";
 import { mappingsCard } from "./mappings-card.ts";
 import { languageChoice, loadLanguage } from "./page-language.ts";
 import { createPictures } from "./page-pictures.ts";
-import { searchCard } from "./page-search.ts";
 import {
   type Entry,
   enter,
@@ -47,6 +47,9 @@ const screens: readonly PageScreen[] = [
       { make: playingCard },
       { make: playlistCard },
       { make: searchCard },
+      { needs: "change", make: recentCard },
+      { make: favouritesCard },
+      { make: systemsCard },
     ],
     aside: [{ needs: "change", make: tapsCard }, { needs: "change", make: readersCard }, { make: pairMore }],
   },

@@ -1,6 +1,7 @@
 /** The page's language: the visitor's choice, which the browser keeps, or else the first known one of the browser's list. */
 import { el } from "./dom.ts";
-import type { Numbers, PageTexts } from "./languages/english.ts";
+import type { PageTexts } from "./languages/english.ts";
+import type { Numbers } from "./languages/forms.ts";
 import { say, speak } from "./page-texts.ts";
 
 interface Language {

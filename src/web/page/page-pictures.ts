@@ -3,7 +3,7 @@ import { type Client, RpcError } from "../../client/client.ts";
 import { el } from "./dom.ts";
 
 const atATime = 3;
-/** Each has some 10 KB at the size of a row. */
+/** Each has some 10 KB at the size of a row, and 30 KB at that of a tile. */
 const keptMax = 300;
 
 export type Pictures = ReturnType<typeof createPictures>;
@@ -54,16 +54,20 @@ export function createPictures(client: Client) {
     for (const { target, isIntersecting } of entries) {
       if (!isIntersecting || !(target instanceof HTMLImageElement)) continue;
       seen.unobserve(target);
-      queue(target, target.dataset.path ?? "", rowPx, () => target.isConnected);
+      const { path = "", size } = target.dataset;
+      queue(target, path, Number(size), () => target.isConnected);
     }
   });
+  const whenSeen = (path: string, size: number) => {
+    const image = el("img", { alt: "", decoding: "async", "data-path": path, "data-size": String(size) });
+    seen.observe(image);
+    return image;
+  };
   return {
     /** A small picture that loads once it is in view. */
-    inRow(path: string): HTMLElement {
-      const image = el("img", { alt: "", "data-path": path });
-      seen.observe(image);
-      return el("span", { class: "thumb" }, image);
-    },
+    inRow: (path: string): HTMLElement => el("span", { class: "thumb" }, whenSeen(path, rowPx)),
+    /** A larger one. */
+    inTile: (path: string): HTMLElement => whenSeen(path, tilePx),
     /** Loads the picture into the element, which stays hidden without one. */
     show(image: HTMLImageElement, path: string): void {
       image.hidden = true;
@@ -74,4 +78,5 @@ export function createPictures(client: Client) {
 }
 
 const rowPx = 96;
+const tilePx = 256;
 const coverPx = 384;

@@ -1,5 +1,6 @@
 /** The texts of the page in the visitor's language, with numbers, times and dates in its form. */
-import { englishTexts, type Numbers, type PageTexts } from "./languages/english.ts";
+import { englishTexts, type PageTexts } from "./languages/english.ts";
+import type { Numbers } from "./languages/forms.ts";
 
 export let locale = "en";
 

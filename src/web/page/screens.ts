@@ -105,11 +105,13 @@ export function showScreens(screens: readonly PageScreen[], shared: Shared, righ
     const next = await making;
     // Another screen may have been chosen meanwhile.
     if (mine !== shows) return;
+    const isSame = current.element.parentElement === main && next === current;
     current = next;
     const hadFocus = main.contains(document.activeElement);
-    main.replaceChildren(current.element);
+    // A screen may read the rest of the address itself.
+    if (!isSame) main.replaceChildren(current.element);
     main.ariaBusy = null;
-    if (hadFocus) focusPlace(main, placeBefore);
+    if (hadFocus && !isSame) focusPlace(main, placeBefore);
     placeBefore = place?.id ?? "";
     document.title = `${place === undefined ? say.screens[id] : say.places[place.id].name} · Tapdeck`;
     await refresh();

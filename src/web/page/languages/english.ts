@@ -3,6 +3,8 @@
  * compile.
  */
 import type { FaultTexts, LaunchReason } from "../../../core/faults.ts";
+import type { Numbers, Shape } from "./forms.ts";
+
 export const englishTexts = ({ number, counted, moment }: Numbers) => ({
   language: "Language",
 
@@ -102,16 +104,28 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
   // The folders.
   browse: "Browse",
   back: "Back",
-  nextPage: "Next page",
-  previousPage: "Previous page",
-  startingWith: "Names that start with",
-  allLetters: "All names",
+  startingWith: "First letter",
+  allLetters: "All",
+  view: "View",
+  covers: "Covers",
+  list: "List",
   nothingHere: "Nothing is here.",
   browsed: (place: string, count: number) =>
     place === ""
       ? counted(count, "system", "systems")
       : `${place} · ${counted(count, "file or folder", "files and folders")}`,
   files: (count: number) => counted(count, "file", "files"),
+
+  // Tiles, and the start of the page.
+  playAll: "Play",
+  moreOf: (name: string) => `More about ${name}`,
+  favour: "Add to the favourites",
+  unfavour: "Remove from the favourites",
+  favoured: (name: string) => `${name} is a favourite now.`,
+  unfavoured: (name: string) => `${name} is no longer a favourite.`,
+  favourites: "Favourites",
+  systems: "Systems",
+  playedLately: "Played lately",
 
   // Taps and readers.
   taps: "Last taps",
@@ -421,7 +435,6 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
       `${counted(count, "file", "files")} unfinished: choose the same again to continue.`,
     discard: "Delete unfinished files",
     free: (bytes: string) => `${bytes} free`,
-    actionsOf: (name: string) => `Move or delete ${name}`,
     moveTo: "Move to",
     move: "Move",
     moved: (name: string) => `Moved: ${name}`,
@@ -475,22 +488,6 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
     warning: "Note",
   },
 });
-
-/** Numbers and times in the form of the language. */
-export interface Numbers {
-  readonly number: (value: number) => string;
-  /** Takes the forms for one and for more. */
-  readonly counted: (count: number, one: string, many: string) => string;
-  /** A day and a time of it. */
-  readonly moment: (time: Date) => string;
-}
-
-/** The shape of the table, with any string for a text. */
-type Shape<T> = T extends (...given: infer Given) => string
-  ? (...given: Given) => string
-  : T extends string
-    ? string
-    : { readonly [Name in keyof T]: Shape<T[Name]> };
 
 /** Without `faults` the sentences of the service are shown, which are English. */
 export type PageTexts = Shape<ReturnType<typeof englishTexts>> & { readonly faults?: FaultTexts };

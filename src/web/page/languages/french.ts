@@ -1,5 +1,6 @@
 /** The page in French, with the formal address. */
-import type { Numbers, PageTexts } from "./english.ts";
+import type { PageTexts } from "./english.ts";
+import type { Numbers } from "./forms.ts";
 import { frenchFaults } from "./french-faults.ts";
 
 export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
@@ -98,16 +99,28 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
 
   browse: "Parcourir",
   back: "Retour",
-  nextPage: "Page suivante",
-  previousPage: "Page précédente",
-  startingWith: "Noms commençant par",
-  allLetters: "Tous les noms",
+  startingWith: "Première lettre",
+  allLetters: "Tout",
+  view: "Affichage",
+  covers: "Images",
+  list: "Liste",
   nothingHere: "Il n’y a rien ici.",
   browsed: (place, count) =>
     place === ""
       ? counted(count, "système", "systèmes")
       : `${place} · ${counted(count, "fichier ou dossier", "fichiers et dossiers")}`,
   files: (count) => counted(count, "fichier", "fichiers"),
+
+  // Tiles, and the start of the page.
+  playAll: "Lire",
+  moreOf: (name) => `Plus sur ${name}`,
+  favour: "Ajouter aux favoris",
+  unfavour: "Retirer des favoris",
+  favoured: (name) => `${name} est maintenant un favori.`,
+  unfavoured: (name) => `${name} n’est plus un favori.`,
+  favourites: "Favoris",
+  systems: "Systèmes",
+  playedLately: "Joué récemment",
 
   taps: "Dernières cartes",
   noTaps: "Aucune carte n’a encore été passée.",
@@ -407,7 +420,6 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
       `${counted(count, "fichier", "fichiers")} à terminer : choisissez de nouveau les mêmes pour continuer.`,
     discard: "Supprimer les fichiers inachevés",
     free: (bytes) => `${bytes} libres`,
-    actionsOf: (name) => `Déplacer ou supprimer ${name}`,
     moveTo: "Déplacer vers",
     move: "Déplacer",
     moved: (name) => `Déplacé : ${name}`,

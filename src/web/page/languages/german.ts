@@ -1,5 +1,6 @@
 /** The page in German, with the formal address. */
-import type { Numbers, PageTexts } from "./english.ts";
+import type { PageTexts } from "./english.ts";
+import type { Numbers } from "./forms.ts";
 import { germanFaults } from "./german-faults.ts";
 
 export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
@@ -94,16 +95,28 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
 
   browse: "Durchsehen",
   back: "Zurück",
-  nextPage: "Nächste Seite",
-  previousPage: "Vorige Seite",
-  startingWith: "Namen, die beginnen mit",
-  allLetters: "Alle Namen",
+  startingWith: "Anfangsbuchstabe",
+  allLetters: "Alle",
+  view: "Ansicht",
+  covers: "Bilder",
+  list: "Liste",
   nothingHere: "Hier ist nichts.",
   browsed: (place, count) =>
     place === ""
       ? counted(count, "System", "Systeme")
       : `${place} · ${counted(count, "Datei oder Ordner", "Dateien und Ordner")}`,
   files: (count) => counted(count, "Datei", "Dateien"),
+
+  // Tiles, and the start of the page.
+  playAll: "Abspielen",
+  moreOf: (name) => `Mehr zu ${name}`,
+  favour: "Zu den Favoriten",
+  unfavour: "Aus den Favoriten nehmen",
+  favoured: (name) => `${name} ist jetzt ein Favorit.`,
+  unfavoured: (name) => `${name} ist kein Favorit mehr.`,
+  favourites: "Favoriten",
+  systems: "Systeme",
+  playedLately: "Zuletzt gespielt",
 
   taps: "Letzte Karten",
   noTaps: "Es wurde noch keine Karte aufgelegt.",
@@ -396,7 +409,6 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
       `${counted(count, "Datei", "Dateien")} unvollständig: Wählen Sie dieselben noch einmal, um fortzufahren.`,
     discard: "Unvollständige löschen",
     free: (bytes) => `${bytes} frei`,
-    actionsOf: (name) => `${name} verschieben oder löschen`,
     moveTo: "Verschieben nach",
     move: "Verschieben",
     moved: (name) => `Verschoben: ${name}`,

@@ -1,5 +1,6 @@
 /** The page in Japanese, in the polite form. */
-import type { Numbers, PageTexts } from "./english.ts";
+import type { PageTexts } from "./english.ts";
+import type { Numbers } from "./forms.ts";
 import { japaneseFaults } from "./japanese-faults.ts";
 
 export const japanese = ({ number, moment }: Numbers): PageTexts => ({
@@ -94,14 +95,26 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
 
   browse: "フォルダー",
   back: "戻る",
-  nextPage: "次のページ",
-  previousPage: "前のページ",
-  startingWith: "名前の先頭文字",
-  allLetters: "すべての名前",
+  startingWith: "先頭の文字",
+  allLetters: "すべて",
+  view: "表示",
+  covers: "カバー",
+  list: "リスト",
   nothingHere: "ここには何もありません。",
   browsed: (place, count) =>
     place === "" ? `${number(count)} システム` : `${place} · ファイルとフォルダー ${number(count)} 件`,
   files: (count) => `${number(count)} ファイル`,
+
+  // Tiles, and the start of the page.
+  playAll: "再生",
+  moreOf: (name) => `${name}の詳細`,
+  favour: "お気に入りに追加",
+  unfavour: "お気に入りから外す",
+  favoured: (name) => `${name}をお気に入りに追加しました。`,
+  unfavoured: (name) => `${name}をお気に入りから外しました。`,
+  favourites: "お気に入り",
+  systems: "システム",
+  playedLately: "最近の再生",
 
   taps: "最近のカード",
   noTaps: "まだカードはかざされていません。",
@@ -387,7 +400,6 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
       `未完了のファイルが${number(count)}件あります。同じファイルを選ぶと続きから送ります。`,
     discard: "未完了のファイルを削除",
     free: (bytes) => `空き容量 ${bytes}`,
-    actionsOf: (name) => `${name}を移動または削除`,
     moveTo: "移動先",
     move: "移動",
     moved: (name) => `移動しました：${name}`,

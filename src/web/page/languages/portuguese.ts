@@ -1,5 +1,6 @@
 /** The page in Portuguese. */
-import type { Numbers, PageTexts } from "./english.ts";
+import type { PageTexts } from "./english.ts";
+import type { Numbers } from "./forms.ts";
 import { portugueseFaults } from "./portuguese-faults.ts";
 
 export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => ({
@@ -96,16 +97,28 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
 
   browse: "Explorar",
   back: "Voltar",
-  nextPage: "Próxima página",
-  previousPage: "Página anterior",
-  startingWith: "Nomes que começam com",
-  allLetters: "Todos os nomes",
+  startingWith: "Primeira letra",
+  allLetters: "Tudo",
+  view: "Exibição",
+  covers: "Imagens",
+  list: "Lista",
   nothingHere: "Não há nada aqui.",
   browsed: (place, count) =>
     place === ""
       ? counted(count, "sistema", "sistemas")
       : `${place} · ${counted(count, "arquivo ou pasta", "arquivos e pastas")}`,
   files: (count) => counted(count, "arquivo", "arquivos"),
+
+  // Tiles, and the start of the page.
+  playAll: "Reproduzir",
+  moreOf: (name) => `Mais sobre ${name}`,
+  favour: "Adicionar aos favoritos",
+  unfavour: "Remover dos favoritos",
+  favoured: (name) => `${name} agora é um favorito.`,
+  unfavoured: (name) => `${name} não é mais um favorito.`,
+  favourites: "Favoritos",
+  systems: "Sistemas",
+  playedLately: "Jogados por último",
 
   taps: "Últimos cartões",
   noTaps: "Nenhum cartão foi aproximado ainda.",
@@ -395,7 +408,6 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
       `${counted(count, "arquivo", "arquivos")} por terminar: escolha os mesmos de novo para continuar.`,
     discard: "Excluir os arquivos inacabados",
     free: (bytes) => `${bytes} livres`,
-    actionsOf: (name) => `Mover ou excluir ${name}`,
     moveTo: "Mover para",
     move: "Mover",
     moved: (name) => `Movido: ${name}`,

@@ -1,5 +1,6 @@
 /** The page in Spanish, with the formal address. */
-import type { Numbers, PageTexts } from "./english.ts";
+import type { PageTexts } from "./english.ts";
+import type { Numbers } from "./forms.ts";
 import { spanishFaults } from "./spanish-faults.ts";
 
 export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
@@ -96,16 +97,28 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
 
   browse: "Explorar",
   back: "Atrás",
-  nextPage: "Página siguiente",
-  previousPage: "Página anterior",
-  startingWith: "Nombres que empiezan por",
-  allLetters: "Todos los nombres",
+  startingWith: "Primera letra",
+  allLetters: "Todo",
+  view: "Vista",
+  covers: "Imágenes",
+  list: "Lista",
   nothingHere: "Aquí no hay nada.",
   browsed: (place, count) =>
     place === ""
       ? counted(count, "sistema", "sistemas")
       : `${place} · ${counted(count, "archivo o carpeta", "archivos y carpetas")}`,
   files: (count) => counted(count, "archivo", "archivos"),
+
+  // Tiles, and the start of the page.
+  playAll: "Reproducir",
+  moreOf: (name) => `Más sobre ${name}`,
+  favour: "Añadir a favoritos",
+  unfavour: "Quitar de favoritos",
+  favoured: (name) => `${name} ya es un favorito.`,
+  unfavoured: (name) => `${name} ya no es un favorito.`,
+  favourites: "Favoritos",
+  systems: "Sistemas",
+  playedLately: "Lo último",
 
   taps: "Últimas tarjetas",
   noTaps: "Todavía no se ha acercado ninguna tarjeta.",
@@ -397,7 +410,6 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
       `${counted(count, "archivo", "archivos")} sin terminar: elija otra vez los mismos para continuar.`,
     discard: "Borrar los archivos sin terminar",
     free: (bytes) => `${bytes} libres`,
-    actionsOf: (name) => `Mover o borrar ${name}`,
     moveTo: "Mover a",
     move: "Mover",
     moved: (name) => `Movido: ${name}`,

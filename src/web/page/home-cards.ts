@@ -1,0 +1,97 @@
+/** The start of the page below what plays: the search, what was played lately, favourites, and the systems. */
+import { scriptOf } from "../../core/media.ts";
+import { el, madeInSlices, section, telling } from "./dom.ts";
+import { say } from "./page-texts.ts";
+import type { PageCard, Shared } from "./screens.ts";
+import { searchBox } from "./search-box.ts";
+import { folderAddress, itemRow, itemTile, type LibraryItem } from "./tiles.ts";
+
+const recentMax = 12;
+
+export function searchCard(shared: Shared): PageCard {
+  const { parts, search, forget } = searchBox(shared.client, ({ systemName, zapScript, ...found }) =>
+    itemRow(shared, { ...found, facts: systemName, script: zapScript }),
+  );
+  return {
+    card: section(shared.canPlay ? say.play : say.search, ...parts),
+    hears: ["readers.added", "readers.removed"],
+    hear: ({ method, params }) => method === "media.indexing" && !params.indexing && forget(),
+    async refresh() {
+      forget();
+      await shared.lookForWriters();
+      await search();
+    },
+  };
+}
+
+/** A card of tiles in one line, which scrolls sideways; hidden without tiles. */
+function shelf(title: string, shared: Shared, load: () => Promise<readonly LibraryItem[]>) {
+  const list = el("ul", { class: "tiles shelf" });
+  const card = section(title, list);
+  card.hidden = true;
+  let shown = "";
+  const refresh = async () => {
+    await shared.lookForWriters();
+    const items = await load();
+    card.hidden = items.length === 0;
+    // Equal tiles stay: their pictures would flash, and the focus would be lost.
+    const facts = JSON.stringify(items);
+    if (facts === shown) return;
+    shown = facts;
+    list.replaceChildren(
+      ...(await madeInSlices(items, (item) => itemTile(shared, item, { onFavourite: telling(refresh) }))),
+    );
+  };
+  return { card, refresh };
+}
+
+/** The newest plays, each file once. */
+export function recentCard(shared: Shared): PageCard {
+  const load = async () => {
+    const { entries } = await shared.client.call("media.history", { limit: recentMax, distinctMedia: true });
+    return entries
+      .filter(({ mediaPath }) => mediaPath !== "")
+      .map(({ mediaName, systemName, mediaPath }) => ({
+        name: mediaName,
+        facts: systemName,
+        path: mediaPath,
+        script: scriptOf(mediaPath),
+      }));
+  };
+  return { ...shelf(say.playedLately, shared, load), hears: ["media.started"] };
+}
+
+export function favouritesCard(shared: Shared): PageCard {
+  const load = async () => {
+    const { favourites } = await shared.client.call("media.favourites");
+    return favourites.map(({ type, name, path, systemName, zapScript }) => ({
+      name,
+      facts: systemName,
+      path,
+      script: zapScript,
+      ...(type === "directory" && { address: folderAddress(path) }),
+    }));
+  };
+  return shelf(say.favourites, shared, load);
+}
+
+export function systemsCard(shared: Shared): PageCard {
+  const load = async () => {
+    const { entries } = await shared.client.call("media.browse", { path: "" });
+    return entries.map(({ name, path, fileCount = 0 }) => ({
+      name,
+      facts: say.files(fileCount),
+      path,
+      script: "",
+      address: folderAddress(path),
+    }));
+  };
+  const { card, refresh } = shelf(say.systems, shared, load);
+  return {
+    card,
+    refresh,
+    hear({ method, params }) {
+      if (method === "media.indexing" && !params.indexing) telling(refresh)();
+    },
+  };
+}

@@ -1,0 +1,126 @@
+/** Media as tiles of a wall or as rows of a list. A press starts them; the last button has all else that can be done. */
+import { button, el, named, note, openDialog, telling } from "./dom.ts";
+import { fileActs } from "./file-actions.ts";
+import { say } from "./page-texts.ts";
+import type { Shared } from "./screens.ts";
+import { writeToCard } from "./write-card.ts";
+import { queueCard } from "./write-many.ts";
+
+/** A file or a folder of the library. */
+export interface LibraryItem {
+  readonly name: string;
+  /** Below the name. */
+  readonly facts: string;
+  /** As the library names it; that of played media is absolute. */
+  readonly path: string;
+  /** The text that starts it; empty for a system, which is only opened. */
+  readonly script: string;
+  /** The page of a folder, which a press opens. */
+  readonly address?: string;
+}
+
+export interface ItemEvents {
+  /** Offers to move or delete the file, and is called after it. */
+  readonly onGone?: () => void;
+  /** It became a favourite, or is none any more. */
+  readonly onFavourite?: () => void;
+}
+
+export type ItemForm = (shared: Shared, item: LibraryItem, events?: ItemEvents) => HTMLLIElement;
+
+/** The address of a folder on the page. */
+export function folderAddress(path: string): string {
+  return ["#library", ...path.split("/").map(encodeURIComponent)].join("/");
+}
+
+/** A picture, or the first letters of the name, and the name below. */
+export const itemTile: ItemForm = (shared, item, events = {}) => {
+  const { name, facts, path } = item;
+  const press = pressable(shared, item, `tile hue${hueOf(name)}`, [shared.pictures.inTile(path)]);
+  press.setAttribute("aria-label", name);
+  press.dataset.letters = [...name].slice(0, 2).join("");
+  // The name is large to touch; the keyboard and screen readers have the picture.
+  const caption = el("span", { class: "what", onclick: () => press.click() }, ...named(name, facts));
+  return el("li", {}, press, el("div", { class: "caption" }, caption, moreButton(shared, item, events)));
+};
+
+/** A small picture, the name beside it, and the button for a card. */
+export const itemRow: ItemForm = (shared, item, events = {}) => {
+  const { name, facts, path, address } = item;
+  const what = [shared.pictures.inRow(path), el("span", {}, ...named(name, facts))];
+  const card = shared.canWrite() && address === undefined ? cardButton(shared, item) : undefined;
+  return el("li", {}, pressable(shared, item, "row", what), card, moreButton(shared, item, events));
+};
+
+function pressable(
+  { client, canPlay, canChange }: Shared,
+  { name, script, address }: LibraryItem,
+  kind: string,
+  what: readonly HTMLElement[],
+): HTMLElement {
+  if (address !== undefined) return el("a", { href: address, class: kind }, ...what);
+  if (!canPlay) return el("div", { class: `what ${kind}` }, ...what);
+  const launch = telling(async () => {
+    await client.call("launch", script);
+    // The playing card shows the new media.
+    note(canChange ? say.starting(name) : say.asked);
+  });
+  return el("button", { type: "button", class: kind, onclick: launch }, ...what);
+}
+
+function moreButton(shared: Shared, item: LibraryItem, events: ItemEvents): HTMLElement | undefined {
+  const hasNone = item.script === "" || (item.path.startsWith("/") && !shared.canWrite());
+  if (!shared.canChange || hasNone) return undefined;
+  return button("⋯", () => ask(shared, item, events), {
+    class: "corner",
+    "aria-label": say.moreOf(item.name),
+  });
+}
+
+/** Plays a folder as a list. */
+export function playButton({ client }: Shared, { name, script }: LibraryItem): HTMLButtonElement {
+  const play = async () => {
+    await client.call("launch", script);
+    note(say.starting(name));
+  };
+  return button(say.playAll, play, { class: "main" });
+}
+
+export function cardButton({ client }: Shared, { name, script }: LibraryItem): HTMLButtonElement {
+  const later = () => note(say.cards.queued(name, queueCard(name, script)));
+  const write = () => writeToCard(client, name, { text: script }, later);
+  return button(say.card, write, { "aria-label": say.writeCard(name) });
+}
+
+/** Shows what can be done with an item. */
+async function ask(shared: Shared, item: LibraryItem, { onGone, onFavourite }: ItemEvents): Promise<void> {
+  const { client } = shared;
+  const { name, path, address } = item;
+  const { favourites } = await client.call("media.favourites");
+  const isFavourite = favourites.some((one) => one.path === path);
+  const acts: HTMLElement[] = [];
+  if (address !== undefined) acts.push(playButton(shared, item));
+  if (shared.canWrite()) acts.push(cardButton(shared, item));
+  const choose = async () => {
+    await client.call("media.favourites.update", { path, favourite: !isFavourite });
+    note(isFavourite ? say.unfavoured(name) : say.favoured(name));
+    onFavourite?.();
+  };
+  // Played media have absolute paths; the same file would be two favourites.
+  if (!path.startsWith("/")) acts.push(button(isFavourite ? say.unfavour : say.favour, choose));
+  if (onGone !== undefined) acts.push(...(await fileActs(client, item, onGone)));
+  const list = el("div", { class: "acts own" }, ...acts);
+  const dialog = openDialog(name, say.cancel, list);
+  // An act may open a dialog of its own.
+  const close = ({ target }: Event) => target instanceof HTMLButtonElement && dialog.close();
+  list.addEventListener("click", close, { capture: true });
+}
+
+const hues = 6;
+
+/** Always the same one for a name. */
+function hueOf(name: string): number {
+  let sum = 0;
+  for (const char of name) sum += char.codePointAt(0) ?? 0;
+  return sum % hues;
+}
