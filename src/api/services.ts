@@ -15,7 +15,7 @@ import type {
 } from "../core/media.ts";
 import type { ControlAction, LaunchEntry } from "../core/playback.ts";
 import type { Grant, Requester, Role } from "../core/rights.ts";
-import type { ListedMapping, LoadedPlaylist, RefusedReader, ValueOf } from "../core/shapes.ts";
+import type { ListedMapping, LoadedPlaylist, RefusedReader, TappedCard, ValueOf } from "../core/shapes.ts";
 import type { MappingParams, Reader, Token, TokenParams } from "../core/token.ts";
 import type { MethodCaller } from "./connection.ts";
 import type * as deviceSchemas from "./device-schemas.ts";
@@ -68,6 +68,8 @@ export interface Services {
     readonly cursor: string | undefined;
     readonly uid: string;
   }): { readonly entries: readonly LaunchEntry[]; readonly nextCursor: string | undefined };
+  /** The cards of the history, the newest first. */
+  cards(limit: number): readonly TappedCard[];
   readers(): readonly Reader[];
   /** The readers that are not connected, and the ports that did not open as a reader. */
   refusedReaders(): readonly RefusedReader[];

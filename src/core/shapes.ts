@@ -216,6 +216,18 @@ export const launchEntry = v.object({
 });
 export type LaunchEntry = ValueOf<typeof launchEntry>;
 
+/** A card of the history. */
+export const tappedCard = v.object({
+  uid: text,
+  /** The text on the card at its last tap. */
+  text,
+  /** The text that this tap launched, after mapping. */
+  script: text,
+  lastTap: time,
+  taps: count,
+});
+export type TappedCard = ValueOf<typeof tappedCard>;
+
 /** The playlist that is loaded. `place` is the item that plays or is next, from 1. */
 export const loadedPlaylist = v.object({
   /** Empty for a list that is on the card. */

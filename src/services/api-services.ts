@@ -96,6 +96,7 @@ export function createServices(sources: ServiceSources): Services {
       const { entries, nextId } = store.history.page({ ...asked, belowId: idBelow(cursor) });
       return { entries, nextCursor: nextId === undefined ? undefined : String(nextId) };
     },
+    cards: (limit) => store.history.cards(limit),
     readers: () => readers().list(),
     refusedReaders: () => readers().refused(),
     write: (request, signal) => devices.write(request, signal),

@@ -8,7 +8,7 @@ import type { Database, Statement } from "bun:sqlite";
 import { rfc3339 } from "../core/clock.ts";
 import { historyPageCharsMax, historyRowsMax } from "../core/limits.ts";
 import type { LaunchEntry } from "../core/playback.ts";
-import type { LaunchFinished } from "../core/shapes.ts";
+import type { LaunchFinished, TappedCard } from "../core/shapes.ts";
 import type { DurableWrites } from "./durable-writes.ts";
 
 export interface LaunchRow {
@@ -29,6 +29,10 @@ const sql = {
   finish: "UPDATE history SET success = $success, error = $error, reason = $reason WHERE id = $id",
   list: `SELECT id, time_ms AS timeMs, type, uid, text, data, reader_id AS readerId, script, success, error, reason
          FROM history WHERE time_ms < $beforeMs AND id < $belowId AND ($uid = '' OR uid = $uid) ORDER BY id DESC LIMIT $limit`,
+  // The texts are read of the newest launches only.
+  cards: `WITH newest AS (SELECT max(id) AS id, count(*) AS taps FROM history WHERE uid <> '' GROUP BY uid
+                          ORDER BY max(id) DESC LIMIT $limit)
+          SELECT uid, text, script, time_ms AS timeMs, taps FROM newest JOIN history USING (id) ORDER BY id DESC`,
   lastId: "SELECT max(id) AS id FROM history",
   prune: `DELETE FROM history WHERE id IN
             (SELECT id FROM history WHERE id <= $id ORDER BY id LIMIT $rows)`,
@@ -57,6 +61,7 @@ export function createHistory(
   const insert = database.query(sql.insert);
   const finish = database.query(sql.finish);
   const list = database.query<Row, Page>(sql.list);
+  const cards = database.query<CardRow, { limit: number }>(sql.cards);
   const prune = database.query(sql.prune);
   /** Launches of this process without an end. Another row without an end was cut off by a power cut or a crash. */
   const running = new Set<number>();
@@ -129,6 +134,17 @@ export function createHistory(
       const nextId = hasMore ? rows.at(-1)?.id : undefined;
       return { entries, nextId };
     },
+    /** The cards of the launches, the newest first; fewer than `limit` if their texts exceed `historyPageCharsMax`. */
+    cards(limit: number): readonly TappedCard[] {
+      flush();
+      let chars = 0;
+      return ask(() => cards.all({ limit }))
+        .filter(({ uid, text, script }, at) => {
+          chars += uid.length + text.length + script.length;
+          return at === 0 || chars <= historyPageCharsMax;
+        })
+        .map(({ timeMs, ...card }) => ({ ...card, lastTap: rfc3339(timeMs) }));
+    },
     /** Throws the error of the last write, if it failed. */
     check(): void {
       flush();
@@ -142,6 +158,9 @@ export function createHistory(
   };
 }
 
+interface CardRow extends Omit<TappedCard, "lastTap"> {
+  readonly timeMs: number;
+}
 type Failed = Partial<Pick<LaunchFinished, "error" | "reason">>;
 type Page = {
   readonly beforeMs: number;

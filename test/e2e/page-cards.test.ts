@@ -268,6 +268,70 @@ remoteTest(
 );
 
 remoteTest(
+  "cards are tiles, which say what they do, get another meaning, forget it, and become labels on paper",
+  async () => {
+    const { client } = device.service;
+    await client.call("launch", { uid: "04c0ffee", text: "SNES/Super Game.sfc" });
+    await client.call("launch", { uid: "04deca", text: "**stop" });
+    await using visit = await openCards("Collector");
+    const { page, faults } = visit;
+    const cards = region(page, "Your cards");
+    const dialog = page.getByRole("dialog");
+    const tile = (name: string) => cards.getByRole("button", { name, exact: true }).first();
+    await cards.getByRole("searchbox").fill("04c0ffee");
+    await eventually(async () => expect(await cards.getByRole("listitem").count()).toBe(1));
+    await tile("Super Game").click();
+    await dialog.getByText("It starts Super Game.").waitFor();
+    await dialog.getByText("On the card: SNES/Super Game.sfc").waitFor();
+    await look(page, "card");
+    await dialog.getByRole("button", { name: "Change what it does" }).click();
+    await dialog.getByText("An action").click();
+    await look(page, "card-change");
+    await dialog.getByRole("button", { name: "Louder" }).click();
+    await page.getByText("The card now means: Louder").waitFor();
+    expect((await client.call("mappings")).mappings).toContainEqual(
+      expect.objectContaining({ pattern: "04c0ffee", override: "**volume:+10", label: "Louder" }),
+    );
+    await tile("Louder").click();
+    await dialog.getByText("This device remembers it").waitFor();
+    await dialog.getByRole("button", { name: "Change what it does" }).click();
+    await dialog.getByRole("searchbox").fill("super");
+    await dialog.getByRole("button", { name: "Put Super Game on the card" }).click();
+    await page.getByText("The card now means: Super Game").waitFor();
+    await tile("Super Game").click();
+    await dialog.getByRole("button", { name: "Forget" }).click();
+    await page.getByText("Super Game is forgotten.").waitFor();
+    expect((await client.call("mappings")).mappings.filter(({ pattern }) => pattern === "04c0ffee")).toEqual(
+      [],
+    );
+    await cards.getByRole("searchbox").fill("");
+    await tile("Stop").waitFor();
+    await look(page, "cards-tiles");
+    await page.evaluate(() => {
+      globalThis.print = () => {};
+    });
+    await cards.getByRole("button", { name: "Print labels" }).click();
+    await look(page, "labels");
+    await dialog.getByRole("combobox").selectOption("round");
+    await dialog.getByRole("button", { name: "Print", exact: true }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.emulateMedia({ media: "print" });
+    const label = page.locator(".sheet .label").filter({ hasText: "Super Game" }).first();
+    await label.waitFor();
+    const { width = 0, height = 0 } = (await label.boundingBox()) ?? {};
+    // 30 mm at 96 pixels to the inch.
+    expect([width, height].map(Math.round)).toEqual([113, 113]);
+    expect(await page.getByRole("navigation").count()).toBe(0);
+    await page.emulateMedia({ media: "screen" });
+    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    expect(await page.locator(".sheet").count()).toBe(0);
+    await client.call("stop");
+    expect(faults).toEqual([]);
+  },
+  60_000,
+);
+
+remoteTest(
   "a press of Show more was lost while the list was loaded again",
   async () => {
     const { client } = device.service;

@@ -141,7 +141,7 @@ const playCards = { Now: ["Now playing", "Play something", "Systems"], Library: 
 const changeCards = {
   Now: ["Now playing", "Play something", "Played lately", "Systems", "Last taps", "Readers"],
   Library: ["Browse", "Add media", "Library"],
-  Cards: ["Mappings", "Write many cards", "History"],
+  Cards: ["Your cards", "Mappings", "Write many cards", "History"],
   Device: ["State of the device", "All of the device"],
   sound: ["Sound"],
   readers: ["Readers", "Settings"],

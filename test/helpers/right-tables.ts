@@ -59,6 +59,7 @@ export const methodRows: Readonly<Record<string, MethodRow>> = {
   "sleep.update": { ...play, params: { minutes: 0 } },
   confirm: play,
   tokens: change,
+  "tokens.cards": change,
   "tokens.scan": { ...change, params: { ...script, duration: 1 } },
   "tokens.history": { ...change, params: { limit: 1 } },
   "media.history": change,

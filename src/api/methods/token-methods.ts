@@ -1,7 +1,13 @@
 /** Tokens on the readers, virtual ones, and the launch history: `tokens`, `tokens.scan`, `tokens.history`. */
 import * as v from "valibot";
-import { historyCursorCharsMax, historyPageMax, scanMsMax, scriptBytesMax } from "../../core/limits.ts";
-import { launchEntry, token } from "../../core/shapes.ts";
+import {
+  historyCursorCharsMax,
+  historyPageMax,
+  scanMsMax,
+  scriptBytesMax,
+  tappedCardsMax,
+} from "../../core/limits.ts";
+import { launchEntry, tappedCard, token } from "../../core/shapes.ts";
 import { method, requesterOf } from "../method.ts";
 import { hasContent, isoTime, pagination, tokenFields, toToken, upTo } from "../schemas.ts";
 
@@ -37,6 +43,14 @@ export const tokenMethods = [
     errors: ["not-found", "busy"],
     run: (services, { duration = durationMsDefault, readerId, ...params }, caller) =>
       services.scan(toToken(params), duration, readerId, requesterOf(caller)),
+  }),
+  method({
+    name: "tokens.cards",
+    right: "change",
+    docs: "The cards in the history, each once, the one that was tapped last first: the text on it, what its last tap launched, and the number of its taps that the history has. A list of long texts has fewer than `limit` cards.",
+    params: v.object({ limit: v.optional(upTo(tappedCardsMax), tappedCardsMax) }),
+    result: v.object({ cards: v.array(tappedCard) }),
+    run: (services, { limit }) => ({ cards: services.cards(limit) }),
   }),
   method({
     name: "tokens.history",

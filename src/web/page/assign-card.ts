@@ -1,10 +1,10 @@
 /** The card for a new card: it appears when a card without a meaning lies on a reader, and gives the card one. */
 import type { Calls } from "../../client/client.ts";
-import { button, el, named, note, section } from "./dom.ts";
+import { cardChoice } from "./card-choice.ts";
+import { button, el, note, section } from "./dom.ts";
 import { readerEvents } from "./page-status.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
-import { type Listed, searchBox } from "./search-box.ts";
 import { writeToCard } from "./write-card.ts";
 import { causeOf } from "./write-many.ts";
 
@@ -13,59 +13,22 @@ type Token = Calls["tokens"]["result"]["active"][number];
 /** Causes of `readers.write` after which another try on the same card fails again. */
 const unwritable = new Set(["locked", "too-small", "mismatch", "password", "foreign", "unsupported"]);
 
-export function assignCard({ client, pictures }: Shared): PageCard {
+export function assignCard(shared: Shared): PageCard {
+  const { client } = shared;
   let token: Token | undefined;
   /** The card that the visitor has dealt with; it may still lie there. */
   let handled = "";
-  const row = ({ name, path, systemName, zapScript }: Listed) => {
-    const what = [pictures.inRow(path), el("span", {}, ...named(name, systemName))];
-    const choose = button("", () => save(name, zapScript), {
-      class: "row",
-      "aria-label": say.chooseFor(name),
-    });
-    choose.replaceChildren(...what);
-    return el(
-      "li",
-      {},
-      choose,
-      tryButton(() => zapScript, { "aria-label": say.tryOf(name) }),
-    );
-  };
-  const tryButton = (text: () => string, props = {}) =>
-    button(say.tryIt, () => client.call("run", { text: text() }), props);
   const state = el("p", { role: "status" });
-  const { input, parts } = searchBox(client, row);
-  const own = el("input", {
-    "aria-label": say.ownText,
-    placeholder: say.ownTextExample,
-    autocomplete: "off",
-  });
-  const typed = () => {
-    const text = own.value.trim();
-    if (text === "") throw new Error(say.typeFirst);
-    return text;
-  };
-  const test = tryButton(typed);
-  const keep = button(say.saveText, async () => save(typed(), typed()), { class: "main" });
-  const ownText = el(
-    "details",
-    { class: "own" },
-    el("summary", {}, say.ownText),
-    own,
-    el("div", { class: "bar" }, keep, test),
-  );
+  const choice = cardChoice(shared, (name, text) => save(name, text));
   const notNow = button(say.notNow, async () => hide(), { class: "later" });
-  const card = section(say.newCard, state, ...parts, ownText, notNow);
+  const card = section(say.newCard, state, ...choice.parts, notNow);
   card.classList.add("new");
 
   const hide = () => {
     if (token !== undefined) handled = visitOf(token);
     token = undefined;
     card.hidden = true;
-    input.value = "";
-    own.value = "";
-    ownText.open = false;
-    input.dispatchEvent(new Event("input"));
+    choice.clear();
   };
   /** Writes the text to the card; a card that cannot be written gets a mapping of its UID. */
   const save = async (name: string, text: string) => {
@@ -104,8 +67,7 @@ export function assignCard({ client, pictures }: Shared): PageCard {
       const found = active.find((one) => hasNoMeaning(one) && visitOf(one) !== handled);
       if (found === undefined) {
         // The visitor may have begun to choose.
-        const isBusy =
-          input.value !== "" || own.value !== "" || document.querySelector("dialog[open]") !== null;
+        const isBusy = choice.isBegun() || document.querySelector("dialog[open]") !== null;
         if (token !== undefined && !isBusy) hide();
         return;
       }

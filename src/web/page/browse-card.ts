@@ -8,11 +8,17 @@ import { scriptOf } from "../../core/media.ts";
 import { button, el, icon, madeInSlices, replaceKeepingFocus, section, telling } from "./dom.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
-import { cardButton, folderAddress, itemRow, itemTile, type LibraryItem, playButton } from "./tiles.ts";
+import {
+  cardButton,
+  folderAddress,
+  itemRow,
+  itemTile,
+  type LibraryItem,
+  partsOf,
+  playButton,
+} from "./tiles.ts";
 
-/** A part is laid out at once when it comes near. It fills lines of 2, 3, 4, 6 or 8 tiles. */
-const partEntries = 24;
-const pageEntries = 2 * partEntries;
+const pageEntries = 48;
 /** As many are shown again after the way back to a folder. */
 const shownAgainMax = 1000;
 const viewKey = "tapdeck.library";
@@ -89,7 +95,7 @@ export function browseCard(shared: Shared): PageCard {
     for (const one of strip.children)
       one.setAttribute("aria-pressed", String(one.getAttribute("data-letter") === letter));
     place.textContent = count === 0 ? say.nothingHere : say.browsed(names.join(" › "), count);
-    const [first, ...further] = partsOf(entries);
+    const [first, ...further] = partsOf(entries, isWall());
     replaceKeepingFocus(list, first === undefined ? [] : [first]);
     await append(further, () => number === asked);
     watchEnd();
@@ -104,7 +110,7 @@ export function browseCard(shared: Shared): PageCard {
     asked += 1;
     following = page.pagination.nextCursor;
     depths.set(at, (depths.get(at) ?? 0) + entries.length);
-    await append(partsOf(entries), () => true);
+    await append(partsOf(entries, isWall()), () => true);
     watchEnd();
     return entries[0];
   };
@@ -206,13 +212,6 @@ export function browseCard(shared: Shared): PageCard {
     },
     refresh,
   };
-}
-
-function partsOf(entries: readonly HTMLElement[]): readonly HTMLElement[] {
-  const parts: HTMLElement[] = [];
-  for (let at = 0; at < entries.length; at += partEntries)
-    parts.push(el("ul", { class: isWall() ? "tiles wall" : "rows" }, ...entries.slice(at, at + partEntries)));
-  return parts;
 }
 
 /** Plays a folder as a list; a whole system is only opened. */

@@ -5,6 +5,7 @@ import { assignCard } from "./assign-card.ts";
 import { backupCard } from "./backup-card.ts";
 import { brokerCard } from "./broker-card.ts";
 import { browseCard } from "./browse-card.ts";
+import { cardsCard } from "./cards-card.ts";
 import { aboutCard, healthCard, logCard, networkCard, powerCard } from "./device-cards.ts";
 import { button, byId, drawn, note } from "./dom.ts";
 import { historyCard } from "./history-card.ts";
@@ -63,6 +64,7 @@ const screens: readonly PageScreen[] = [
     id: "cards",
     icon: "M3 6h18v12H3zM3 10h18",
     cards: [
+      { needs: "change", make: cardsCard },
       { needs: "change", make: mappingsCard },
       { needs: "change", make: writeManyCard },
     ],

@@ -66,6 +66,8 @@ export function createPictures(client: Client) {
   return {
     /** A small picture that loads once it is in view. */
     inRow: (path: string): HTMLElement => el("span", { class: "thumb" }, whenSeen(path, rowPx)),
+    /** The address of a large picture; empty without one. */
+    address: (path: string) => addressOf(path, coverPx).catch(() => ""),
     /** A larger one. */
     inTile: (path: string): HTMLElement => whenSeen(path, tilePx),
     /** Loads the picture into the element, which stays hidden without one. */

@@ -30,10 +30,23 @@ export function indexCard({ client, canChange }: Shared): PageCard {
   };
 }
 
+/** The path that a card's text starts, or the text. */
+function startedBy(script: string): string {
+  return /^\*\*(?:launch|playlist\.(?:play|open|load)):([^,?|]+)$/.exec(script)?.[1] ?? script;
+}
+
+const isPath = (text: string) => /^@?[^*:?|]+\/[^*:?|]+$/.test(text);
+
 /** The name of what a card's text starts, for people: `Super Game` for `SNES/Super Game.sfc`. */
 export function meaningOf(script: string): string {
-  const [, path = script] = /^\*\*(?:launch|playlist\.(?:play|open|load)):([^,?|]+)$/.exec(script) ?? [];
-  return /^@?[^*:?|]+\/[^*:?|]+$/.test(path) ? mediaNameOf(path) : path;
+  const path = startedBy(script);
+  return isPath(path) ? mediaNameOf(path) : path;
+}
+
+/** The file or folder whose picture shows what a card's text starts; empty for anything else. */
+export function pathShownFor(script: string): string {
+  const path = startedBy(script);
+  return isPath(path) && !path.startsWith("@") ? path : "";
 }
 
 const shownMax = 10;

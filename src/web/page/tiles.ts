@@ -35,14 +35,35 @@ export function folderAddress(path: string): string {
 
 /** A picture, or the first letters of the name, and the name below. */
 export const itemTile: ItemForm = (shared, item, events = {}) => {
-  const { name, facts, path } = item;
-  const press = pressable(shared, item, `tile hue${hueOf(name)}`, [shared.pictures.inTile(path)]);
+  return inTile(shared, item, pressable(shared, item, "", []), moreButton(shared, item, events));
+};
+
+/** Makes a tile of a control, with the picture of `path` if it is not empty. */
+export function inTile(
+  { pictures }: Shared,
+  { name, facts, path }: Pick<LibraryItem, "name" | "facts" | "path">,
+  press: HTMLElement,
+  corner?: HTMLElement,
+): HTMLLIElement {
+  press.classList.add("tile", `hue${hueOf(name)}`);
   press.setAttribute("aria-label", name);
   press.dataset.letters = [...name].slice(0, 2).join("");
+  if (path !== "") press.append(pictures.inTile(path));
   // The name is large to touch; the keyboard and screen readers have the picture.
   const caption = el("span", { class: "what", onclick: () => press.click() }, ...named(name, facts));
-  return el("li", {}, press, el("div", { class: "caption" }, caption, moreButton(shared, item, events)));
-};
+  return el("li", {}, press, el("div", { class: "caption" }, caption, corner));
+}
+
+/** A part is laid out at once when it comes near. It fills lines of 2, 3, 4, 6 or 8 tiles. */
+const partEntries = 24;
+
+/** Lists of some entries each, for a wall of tiles or for rows. */
+export function partsOf(entries: readonly HTMLElement[], isWall: boolean): readonly HTMLElement[] {
+  const parts: HTMLElement[] = [];
+  for (let at = 0; at < entries.length; at += partEntries)
+    parts.push(el("ul", { class: isWall ? "tiles wall" : "rows" }, ...entries.slice(at, at + partEntries)));
+  return parts;
+}
 
 /** A small picture, the name beside it, and the button for a card. */
 export const itemRow: ItemForm = (shared, item, events = {}) => {

@@ -102,6 +102,25 @@ test("the newest come first, a page at a time", async () => {
   expect(texts({ limit: 2, beforeMs: timeMs })).toEqual([]);
 });
 
+test("the cards of the history are those of its launches with a UID, each once, and few of long texts", async () => {
+  const { history } = open(await newFolder());
+  for (const [uid, text] of [
+    ["01", "old"],
+    ["02", "two"],
+    ["", "phone"],
+    ["01", "new"],
+  ] as const)
+    history.finish(history.open({ ...row(text, 1), uid }));
+  expect(history.cards(5).map(({ uid, text, taps }) => [uid, text, taps])).toEqual([
+    ["01", "new", 2],
+    ["02", "two", 1],
+  ]);
+  expect(history.cards(1)).toHaveLength(1);
+  const long = "x".repeat(historyPageCharsMax / 2);
+  for (const uid of ["03", "04", "05"]) history.open({ ...row(long, 2), uid });
+  expect(history.cards(5).length).toBeLessThan(3);
+});
+
 test("launches of one millisecond, and those before a clock was set back, were missing on the next page", async () => {
   const { history } = open(await newFolder());
   for (const [text, ms] of [

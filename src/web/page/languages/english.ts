@@ -3,6 +3,7 @@
  * compile.
  */
 import type { FaultTexts, LaunchReason } from "../../../core/faults.ts";
+import { englishCards } from "./english-cards.ts";
 import type { Numbers, Shape } from "./forms.ts";
 
 export const englishTexts = ({ number, counted, moment }: Numbers) => ({
@@ -197,116 +198,7 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
   digits: "The six digits",
   pair: "Pair",
 
-  cards: {
-    // Many cards in a row.
-    writeMany: "Write many cards",
-    writeManyHow: "Choose what the cards are to start. Then lay one card after another on the reader.",
-    add: "Add",
-    addOf: (name: string) => `Add ${name}`,
-    addText: "Add the text",
-    copiesOf: (name: string) => `Copies of ${name}`,
-    remove: "Remove",
-    removeOf: (name: string) => `Remove ${name}`,
-    startWriting: (count: number) => `Write ${counted(count, "card", "cards")}`,
-    later: "Later, with others",
-    queued: (name: string, count: number) =>
-      `${name} waits. ${counted(count, "card", "cards")} in all, on the screen Cards.`,
-    place: (at: number, count: number) => `${number(at)} of ${number(count)}`,
-    layNext: "Lay a card on the reader.",
-    layAnother: "Written. Take it off, and lay the next card on.",
-    skip: "Skip",
-    tryAgain: "Try again",
-    wroteMany: (written: number, left: number) =>
-      `${counted(written, "card", "cards")} written${left === 0 ? "." : `, ${number(left)} not.`}`,
-    causes: {
-      locked: "This card is locked. Take another one.",
-      "too-small": "The text does not fit on this card. Take one with more memory.",
-      gone: "The card was taken off too early. Lay it on again, and leave it there.",
-      mismatch: "This card does not keep what is written. Take another one.",
-      password: "A password protects this card. Take another one.",
-      foreign: "This card holds data of another kind. Take another one.",
-      unsupported: "Cards of this kind cannot be written. Take another one.",
-    },
-
-    // The mappings.
-    mappings: "Mappings",
-    mappingsHow: "A mapping gives a card another text, without writing to the card.",
-    noMappings: "There is no mapping yet.",
-    findMapping: "Find a mapping",
-    mappingCount: (count: number, idle: number) =>
-      counted(count, "mapping", "mappings") + (idle === 0 ? "" : `, ${number(idle)} without effect`),
-    newMapping: "New mapping",
-    editMapping: "Edit the mapping",
-    fields: { uid: "UID", text: "Text", data: "Data" },
-    ways: { exact: "is", partial: "contains", regex: "matches the expression" },
-    starts: (name: string) => `starts ${name}`,
-    runs: (text: string) => `runs ${text}`,
-    acts: { stop: "stops what plays", next: "plays the next one", previous: "plays the previous one" },
-    shadowed: (name: string) => `Has no effect: “${name}” comes first and matches the same.`,
-    inFile: (file: string) => `It is in the file ${file} on the device. Edit it there.`,
-    enabledOf: (name: string) => `${name} counts`,
-    delete: "Delete",
-    deleteOf: (name: string) => `Delete ${name}`,
-    deletedOf: (name: string) => `${name} is deleted.`,
-    undo: "Undo",
-    save: "Save",
-    label: "Name, if you like",
-    compare: "Compare",
-    how: "How",
-    pattern: "With",
-    instead: "Text to launch instead",
-    takeCard: "Take the last card",
-    noCard: "No card was laid on a reader yet.",
-    test: "Test",
-    testHow: "Lay a card on a reader, or type its value:",
-    thisMapping: "this mapping",
-    wouldStart: (what: string, by: string) => `It ${what}, because of ${by}.`,
-    wouldOwn: (what: string) => `No mapping matches. It ${what}.`,
-    wouldNothing: "No mapping matches, and the card has no text.",
-    idleToo: (names: string) => `Without effect: ${names}.`,
-
-    // Mappings as files.
-    files: "As a file",
-    saveAs: (format: string) => `Save as ${format}`,
-    readFile: "Read from a file",
-    readHow: (name: string, count: number) =>
-      `Add the mappings of ${name}, or replace all ${number(count)} by them?`,
-    replaceAll: "Replace",
-    imported: (added: number, removed: number) =>
-      `${counted(added, "mapping", "mappings")} added${removed === 0 ? "" : `, ${number(removed)} deleted`}.`,
-    notImported: "Nothing was changed.",
-    inLine: (line: number, sentence: string) => `Line ${number(line)}: ${sentence}`,
-    tooLong: "The file is too long. Divide it into several.",
-
-    // The history.
-    history: "History",
-    tapped: "Cards",
-    played: "Played",
-    noneYet: "Nothing yet.",
-    playAgain: "Play again",
-    onlyThis: "Only this card",
-    onlyOf: (uid: string) => `Only card ${uid}`,
-    allCards: "All cards",
-    playedFor: (minutes: number) =>
-      minutes < 1 ? "less than a minute" : counted(minutes, "minute", "minutes"),
-
-    // Play time and volume.
-    limits: "Limits",
-    today: "Today",
-    session: "This session",
-    usedOf: (used: number, left: number | undefined) =>
-      `${counted(used, "minute", "minutes")} played${left === undefined ? ", without a limit" : `, ${number(left)} left`}`,
-    noClock: "The device does not know the time yet, so that no new day begins.",
-    limitsCount: "The limits count",
-    perDay: "Minutes per day (0: no limit)",
-    perSession: "Minutes per session (0: no limit)",
-    newSession: "Minutes of pause until a new session",
-    warnings: "Warn this many minutes before the end",
-    timeLeft: (minutes: number) =>
-      minutes === 0
-        ? "The play time is used up."
-        : `${counted(minutes, "minute", "minutes")} of play time left.`,
-  },
+  cards: englishCards({ number, counted }),
   device: {
     health: "State of the device",
     allWell: "Everything works.",

@@ -1,6 +1,7 @@
 /** The page in French, with the formal address. */
 import type { PageTexts } from "./english.ts";
 import type { Numbers } from "./forms.ts";
+import { frenchCards } from "./french-cards.ts";
 import { frenchFaults } from "./french-faults.ts";
 
 export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
@@ -179,111 +180,7 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
   digits: "Les six chiffres",
   pair: "Associer",
 
-  cards: {
-    writeMany: "Écrire plusieurs cartes",
-    writeManyHow:
-      "Choisissez ce que les cartes doivent lancer. Posez ensuite une carte après l’autre sur le lecteur.",
-    add: "Ajouter",
-    addOf: (name) => `Ajouter ${name}`,
-    addText: "Ajouter le texte",
-    copiesOf: (name) => `Nombre de cartes pour ${name}`,
-    remove: "Retirer",
-    removeOf: (name) => `Retirer ${name}`,
-    startWriting: (count) => `Écrire ${counted(count, "carte", "cartes")}`,
-    later: "Plus tard, avec d’autres",
-    queued: (name, count) =>
-      `${name} est en attente. ${counted(count, "carte", "cartes")} en tout, sur l’écran Cartes.`,
-    place: (at, count) => `${number(at)} sur ${number(count)}`,
-    layNext: "Posez une carte sur le lecteur.",
-    layAnother: "Écrite. Retirez-la et posez la suivante.",
-    skip: "Passer",
-    tryAgain: "Réessayer",
-    wroteMany: (written, left) =>
-      `${counted(written, "carte écrite", "cartes écrites")}${left === 0 ? "." : `, ${number(left)} non.`}`,
-    causes: {
-      locked: "Cette carte est verrouillée. Prenez-en une autre.",
-      "too-small": "Le texte ne tient pas sur cette carte. Prenez-en une avec plus de mémoire.",
-      gone: "La carte a été retirée trop tôt. Reposez-la et laissez-la en place.",
-      mismatch: "Cette carte ne garde pas ce qui est écrit. Prenez-en une autre.",
-      password: "Un mot de passe protège cette carte. Prenez-en une autre.",
-      foreign: "Cette carte contient des données d’un autre type. Prenez-en une autre.",
-      unsupported: "Les cartes de ce type ne peuvent pas être écrites. Prenez-en une autre.",
-    },
-
-    mappings: "Associations",
-    mappingsHow: "Une association donne un autre texte à une carte, sans écrire dessus.",
-    noMappings: "Il n’y a pas encore d’association.",
-    findMapping: "Chercher une association",
-    mappingCount: (count, idle) =>
-      counted(count, "association", "associations") + (idle === 0 ? "" : `, ${number(idle)} sans effet`),
-    newMapping: "Nouvelle association",
-    editMapping: "Modifier l’association",
-    fields: { uid: "UID", text: "Texte", data: "Données" },
-    ways: { exact: "égal à", partial: "contient", regex: "correspond à l’expression" },
-    starts: (name) => `lance ${name}`,
-    runs: (text) => `exécute ${text}`,
-    acts: { stop: "arrête la lecture", next: "passe au suivant", previous: "revient au précédent" },
-    shadowed: (name) => `Sans effet : « ${name} » vient avant et correspond à la même chose.`,
-    inFile: (file) => `Elle se trouve dans le fichier ${file} de l’appareil. Modifiez-la là.`,
-    enabledOf: (name) => `${name} est active`,
-    delete: "Supprimer",
-    deleteOf: (name) => `Supprimer ${name}`,
-    deletedOf: (name) => `${name} est supprimée.`,
-    undo: "Annuler",
-    save: "Enregistrer",
-    label: "Nom, si vous voulez",
-    compare: "Comparer",
-    how: "Comment",
-    pattern: "Avec",
-    instead: "Texte à lancer à la place",
-    takeCard: "Reprendre la dernière carte",
-    noCard: "Aucune carte n’a encore été posée sur un lecteur.",
-    test: "Tester",
-    testHow: "Posez une carte sur un lecteur, ou tapez sa valeur :",
-    thisMapping: "cette association",
-    wouldStart: (what, by) => `La carte ${what}, à cause de : ${by}.`,
-    wouldOwn: (what) => `Aucune association ne correspond. La carte ${what}.`,
-    wouldNothing: "Aucune association ne correspond, et la carte n’a pas de texte.",
-    idleToo: (names) => `Sans effet : ${names}.`,
-
-    files: "En fichier",
-    saveAs: (format) => `Enregistrer en ${format}`,
-    readFile: "Lire un fichier",
-    readHow: (name, count) =>
-      `Ajouter les associations de ${name}, ou remplacer les ${number(count)} existantes ?`,
-    replaceAll: "Remplacer",
-    imported: (added, removed) =>
-      `${counted(added, "association ajoutée", "associations ajoutées")}${removed === 0 ? "" : `, ${counted(removed, "supprimée", "supprimées")}`}.`,
-    notImported: "Rien n’a été modifié.",
-    inLine: (line, sentence) => `Ligne ${number(line)} : ${sentence}`,
-    tooLong: "Le fichier est trop long. Divisez-le en plusieurs.",
-
-    history: "Historique",
-    tapped: "Cartes",
-    played: "Joués",
-    noneYet: "Rien pour l’instant.",
-    playAgain: "Relancer",
-    onlyThis: "Cette carte seule",
-    onlyOf: (uid) => `Seulement la carte ${uid}`,
-    allCards: "Toutes les cartes",
-    playedFor: (minutes) => (minutes < 1 ? "moins d’une minute" : counted(minutes, "minute", "minutes")),
-
-    limits: "Limites",
-    today: "Aujourd’hui",
-    session: "Cette session",
-    usedOf: (used, left) =>
-      `${counted(used, "minute jouée", "minutes jouées")}${left === undefined ? ", sans limite" : `, reste ${number(left)}`}`,
-    noClock: "L’appareil ne connaît pas encore l’heure, donc aucun nouveau jour ne commence.",
-    limitsCount: "Les limites sont actives",
-    perDay: "Minutes par jour (0 : sans limite)",
-    perSession: "Minutes par session (0 : sans limite)",
-    newSession: "Minutes de pause avant une nouvelle session",
-    warnings: "Avertir tant de minutes avant la fin",
-    timeLeft: (minutes) =>
-      minutes === 0
-        ? "Le temps de jeu est épuisé."
-        : `Encore ${counted(minutes, "minute", "minutes")} de temps de jeu.`,
-  },
+  cards: frenchCards({ number, counted }),
   device: {
     health: "État de l’appareil",
     allWell: "Tout fonctionne.",

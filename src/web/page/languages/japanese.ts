@@ -1,6 +1,7 @@
 /** The page in Japanese, in the polite form. */
 import type { PageTexts } from "./english.ts";
 import type { Numbers } from "./forms.ts";
+import { japaneseCards } from "./japanese-cards.ts";
 import { japaneseFaults } from "./japanese-faults.ts";
 
 export const japanese = ({ number, moment }: Numbers): PageTexts => ({
@@ -173,107 +174,7 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
   digits: "6 桁の数字",
   pair: "ペアリング",
 
-  cards: {
-    writeMany: "たくさんのカードに書き込む",
-    writeManyHow: "カードで始めるものを選んでから、カードを一枚ずつリーダーに置いてください。",
-    add: "追加",
-    addOf: (name) => `${name}を追加`,
-    addText: "テキストを追加",
-    copiesOf: (name) => `${name}の枚数`,
-    remove: "外す",
-    removeOf: (name) => `${name}を外す`,
-    startWriting: (count) => `${number(count)}枚のカードに書き込む`,
-    later: "あとでまとめて",
-    queued: (name, count) => `${name}を予約しました。「カード」画面に全部で${number(count)}枚あります。`,
-    place: (at, count) => `${number(count)}枚中${number(at)}枚目`,
-    layNext: "カードをリーダーに置いてください。",
-    layAnother: "書き込みました。カードを取り、次のカードを置いてください。",
-    skip: "とばす",
-    tryAgain: "もう一度",
-    wroteMany: (written, left) =>
-      `${number(written)}枚に書き込みました${left === 0 ? "。" : `。${number(left)}枚は残っています。`}`,
-    causes: {
-      locked: "このカードはロックされています。別のカードを使ってください。",
-      "too-small": "テキストがこのカードに入りません。容量の大きいカードを使ってください。",
-      gone: "カードが早く離れました。もう一度置き、そのままにしてください。",
-      mismatch: "このカードには正しく書き込めません。別のカードを使ってください。",
-      password: "このカードはパスワードで保護されています。別のカードを使ってください。",
-      foreign: "このカードには別の種類のデータがあります。別のカードを使ってください。",
-      unsupported: "この種類のカードには書き込めません。別のカードを使ってください。",
-    },
-
-    mappings: "割り当て",
-    mappingsHow: "割り当てを使うと、カードに書き込まずに別のテキストを付けられます。",
-    noMappings: "割り当てはまだありません。",
-    findMapping: "割り当てを探す",
-    mappingCount: (count, idle) =>
-      `割り当て${number(count)}件${idle === 0 ? "" : `、うち${number(idle)}件は無効果`}`,
-    newMapping: "新しい割り当て",
-    editMapping: "割り当てを編集",
-    fields: { uid: "UID", text: "テキスト", data: "データ" },
-    ways: { exact: "が一致", partial: "が含む", regex: "が正規表現に一致" },
-    starts: (name) => `${name}を始めます`,
-    runs: (text) => `${text}を実行します`,
-    acts: { stop: "再生を止めます", next: "次に進みます", previous: "前に戻ります" },
-    shadowed: (name) => `効果がありません。同じものに一致する「${name}」が先にあります。`,
-    inFile: (file) => `デバイスのファイル${file}にあります。そこで編集してください。`,
-    enabledOf: (name) => `${name}を使う`,
-    delete: "削除",
-    deleteOf: (name) => `${name}を削除`,
-    deletedOf: (name) => `${name}を削除しました。`,
-    undo: "元に戻す",
-    save: "保存",
-    label: "名前（任意）",
-    compare: "比べるもの",
-    how: "比べ方",
-    pattern: "比べる値",
-    instead: "代わりに起動するテキスト",
-    takeCard: "最後のカードを使う",
-    noCard: "まだカードがリーダーに置かれていません。",
-    test: "試す",
-    testHow: "カードをリーダーに置くか、値を入力してください：",
-    thisMapping: "この割り当て",
-    wouldStart: (what, by) => `${by}により、${what}。`,
-    wouldOwn: (what) => `一致する割り当てはありません。カードは${what}。`,
-    wouldNothing: "一致する割り当てはなく、カードにテキストがありません。",
-    idleToo: (names) => `効果がないもの：${names}。`,
-
-    files: "ファイルとして",
-    saveAs: (format) => `${format}で保存`,
-    readFile: "ファイルから読み込む",
-    readHow: (name, count) =>
-      `${name}の割り当てを追加しますか。それとも今の${number(count)}件と置き換えますか。`,
-    replaceAll: "置き換える",
-    imported: (added, removed) =>
-      `${number(added)}件を追加しました${removed === 0 ? "。" : `。${number(removed)}件を削除しました。`}`,
-    notImported: "何も変更していません。",
-    inLine: (line, sentence) => `${number(line)}行目：${sentence}`,
-    tooLong: "ファイルが長すぎます。いくつかに分けてください。",
-
-    history: "履歴",
-    tapped: "カード",
-    played: "再生したもの",
-    noneYet: "まだありません。",
-    playAgain: "もう一度始める",
-    onlyThis: "このカードだけ",
-    onlyOf: (uid) => `カード${uid}だけ`,
-    allCards: "すべてのカード",
-    playedFor: (minutes) => (minutes < 1 ? "1分未満" : `${number(minutes)}分`),
-
-    limits: "制限",
-    today: "今日",
-    session: "今回",
-    usedOf: (used, left) =>
-      `${number(used)}分使用${left === undefined ? "、制限なし" : `、残り${number(left)}分`}`,
-    noClock: "デバイスの時計がまだ合っていないため、日付が変わりません。",
-    limitsCount: "制限を使う",
-    perDay: "1日の分数（0：制限なし）",
-    perSession: "1回の分数（0：制限なし）",
-    newSession: "次の回になるまでの休みの分数",
-    warnings: "終わりの何分前に知らせるか",
-    timeLeft: (minutes) =>
-      minutes === 0 ? "遊べる時間が終わりました。" : `遊べる時間は残り${number(minutes)}分です。`,
-  },
+  cards: japaneseCards({ number }),
   device: {
     health: "機器の状態",
     allWell: "すべて正常です。",

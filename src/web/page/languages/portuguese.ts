@@ -1,6 +1,7 @@
 /** The page in Portuguese. */
 import type { PageTexts } from "./english.ts";
 import type { Numbers } from "./forms.ts";
+import { portugueseCards } from "./portuguese-cards.ts";
 import { portugueseFaults } from "./portuguese-faults.ts";
 
 export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => ({
@@ -177,110 +178,7 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
   digits: "Os seis dígitos",
   pair: "Parear",
 
-  cards: {
-    writeMany: "Gravar muitos cartões",
-    writeManyHow: "Escolha o que os cartões devem iniciar. Depois coloque um cartão após o outro no leitor.",
-    add: "Adicionar",
-    addOf: (name) => `Adicionar ${name}`,
-    addText: "Adicionar o texto",
-    copiesOf: (name) => `Cópias de ${name}`,
-    remove: "Remover",
-    removeOf: (name) => `Remover ${name}`,
-    startWriting: (count) => `Gravar ${counted(count, "cartão", "cartões")}`,
-    later: "Mais tarde, com outros",
-    queued: (name, count) =>
-      `${name} está em espera. ${counted(count, "cartão", "cartões")} no total, na tela Cartões.`,
-    place: (at, count) => `${number(at)} de ${number(count)}`,
-    layNext: "Coloque um cartão no leitor.",
-    layAnother: "Gravado. Retire-o e coloque o próximo.",
-    skip: "Pular",
-    tryAgain: "Tentar de novo",
-    wroteMany: (written, left) =>
-      `${counted(written, "cartão gravado", "cartões gravados")}${left === 0 ? "." : `, ${number(left)} não.`}`,
-    causes: {
-      locked: "Este cartão está bloqueado. Use outro.",
-      "too-small": "O texto não cabe neste cartão. Use um com mais memória.",
-      gone: "O cartão foi retirado cedo demais. Coloque-o de novo e deixe-o no lugar.",
-      mismatch: "Este cartão não guarda o que é gravado. Use outro.",
-      password: "Uma senha protege este cartão. Use outro.",
-      foreign: "Este cartão contém dados de outro tipo. Use outro.",
-      unsupported: "Cartões deste tipo não podem ser gravados. Use outro.",
-    },
-
-    mappings: "Associações",
-    mappingsHow: "Uma associação dá outro texto a um cartão, sem gravar nele.",
-    noMappings: "Ainda não há nenhuma associação.",
-    findMapping: "Procurar uma associação",
-    mappingCount: (count, idle) =>
-      counted(count, "associação", "associações") + (idle === 0 ? "" : `, ${number(idle)} sem efeito`),
-    newMapping: "Nova associação",
-    editMapping: "Alterar a associação",
-    fields: { uid: "UID", text: "Texto", data: "Dados" },
-    ways: { exact: "é", partial: "contém", regex: "corresponde à expressão" },
-    starts: (name) => `inicia ${name}`,
-    runs: (text) => `executa ${text}`,
-    acts: { stop: "para o que está tocando", next: "passa ao próximo", previous: "volta ao anterior" },
-    shadowed: (name) => `Sem efeito: “${name}” vem antes e corresponde ao mesmo.`,
-    inFile: (file) => `Está no arquivo ${file} do aparelho. Altere-a lá.`,
-    enabledOf: (name) => `${name} está ativa`,
-    delete: "Excluir",
-    deleteOf: (name) => `Excluir ${name}`,
-    deletedOf: (name) => `${name} foi excluída.`,
-    undo: "Desfazer",
-    save: "Salvar",
-    label: "Nome, se quiser",
-    compare: "Comparar",
-    how: "Como",
-    pattern: "Com",
-    instead: "Texto a iniciar em seu lugar",
-    takeCard: "Usar o último cartão",
-    noCard: "Nenhum cartão foi colocado em um leitor ainda.",
-    test: "Testar",
-    testHow: "Coloque um cartão em um leitor ou digite o valor dele:",
-    thisMapping: "esta associação",
-    wouldStart: (what, by) => `O cartão ${what}, por causa de: ${by}.`,
-    wouldOwn: (what) => `Nenhuma associação corresponde. O cartão ${what}.`,
-    wouldNothing: "Nenhuma associação corresponde, e o cartão não tem texto.",
-    idleToo: (names) => `Sem efeito: ${names}.`,
-
-    files: "Como arquivo",
-    saveAs: (format) => `Salvar como ${format}`,
-    readFile: "Ler de um arquivo",
-    readHow: (name, count) =>
-      `Adicionar as associações de ${name}, ou substituir por elas todas as ${number(count)}?`,
-    replaceAll: "Substituir",
-    imported: (added, removed) =>
-      `${counted(added, "associação adicionada", "associações adicionadas")}${removed === 0 ? "" : `, ${counted(removed, "excluída", "excluídas")}`}.`,
-    notImported: "Nada foi alterado.",
-    inLine: (line, sentence) => `Linha ${number(line)}: ${sentence}`,
-    tooLong: "O arquivo é longo demais. Divida-o em vários.",
-
-    history: "Histórico",
-    tapped: "Cartões",
-    played: "Reproduzidos",
-    noneYet: "Nada ainda.",
-    playAgain: "Iniciar de novo",
-    onlyThis: "Só este cartão",
-    onlyOf: (uid) => `Só o cartão ${uid}`,
-    allCards: "Todos os cartões",
-    playedFor: (minutes) => (minutes < 1 ? "menos de um minuto" : counted(minutes, "minuto", "minutos")),
-
-    limits: "Limites",
-    today: "Hoje",
-    session: "Esta sessão",
-    usedOf: (used, left) =>
-      `${counted(used, "minuto", "minutos")} de jogo${left === undefined ? ", sem limite" : `, restam ${number(left)}`}`,
-    noClock: "O aparelho ainda não sabe a hora, por isso nenhum novo dia começa.",
-    limitsCount: "Os limites estão ativos",
-    perDay: "Minutos por dia (0: sem limite)",
-    perSession: "Minutos por sessão (0: sem limite)",
-    newSession: "Minutos de pausa até uma nova sessão",
-    warnings: "Avisar tantos minutos antes do fim",
-    timeLeft: (minutes) =>
-      minutes === 0
-        ? "O tempo de jogo acabou."
-        : `Tempo de jogo restante: ${counted(minutes, "minuto", "minutos")}.`,
-  },
+  cards: portugueseCards({ number, counted }),
   device: {
     health: "Estado do aparelho",
     allWell: "Tudo funciona.",

@@ -1,6 +1,7 @@
 /** The page in Spanish, with the formal address. */
 import type { PageTexts } from "./english.ts";
 import type { Numbers } from "./forms.ts";
+import { spanishCards } from "./spanish-cards.ts";
 import { spanishFaults } from "./spanish-faults.ts";
 
 export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
@@ -177,111 +178,7 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
   digits: "Las seis cifras",
   pair: "Vincular",
 
-  cards: {
-    writeMany: "Escribir muchas tarjetas",
-    writeManyHow:
-      "Elija lo que deben iniciar las tarjetas. Después ponga una tarjeta tras otra en el lector.",
-    add: "Añadir",
-    addOf: (name) => `Añadir ${name}`,
-    addText: "Añadir el texto",
-    copiesOf: (name) => `Copias de ${name}`,
-    remove: "Quitar",
-    removeOf: (name) => `Quitar ${name}`,
-    startWriting: (count) => `Escribir ${counted(count, "tarjeta", "tarjetas")}`,
-    later: "Más tarde, con otras",
-    queued: (name, count) =>
-      `${name} está en espera. ${counted(count, "tarjeta", "tarjetas")} en total, en la pantalla Tarjetas.`,
-    place: (at, count) => `${number(at)} de ${number(count)}`,
-    layNext: "Ponga una tarjeta en el lector.",
-    layAnother: "Escrita. Retírela y ponga la siguiente.",
-    skip: "Saltar",
-    tryAgain: "Intentar de nuevo",
-    wroteMany: (written, left) =>
-      `${counted(written, "tarjeta escrita", "tarjetas escritas")}${left === 0 ? "." : `, ${number(left)} no.`}`,
-    causes: {
-      locked: "Esta tarjeta está bloqueada. Tome otra.",
-      "too-small": "El texto no cabe en esta tarjeta. Tome una con más memoria.",
-      gone: "La tarjeta se retiró demasiado pronto. Póngala otra vez y déjela ahí.",
-      mismatch: "Esta tarjeta no conserva lo que se escribe. Tome otra.",
-      password: "Una contraseña protege esta tarjeta. Tome otra.",
-      foreign: "Esta tarjeta contiene datos de otro tipo. Tome otra.",
-      unsupported: "Las tarjetas de este tipo no se pueden escribir. Tome otra.",
-    },
-
-    mappings: "Asignaciones",
-    mappingsHow: "Una asignación da otro texto a una tarjeta, sin escribir en ella.",
-    noMappings: "Todavía no hay ninguna asignación.",
-    findMapping: "Buscar una asignación",
-    mappingCount: (count, idle) =>
-      counted(count, "asignación", "asignaciones") + (idle === 0 ? "" : `, ${number(idle)} sin efecto`),
-    newMapping: "Nueva asignación",
-    editMapping: "Cambiar la asignación",
-    fields: { uid: "UID", text: "Texto", data: "Datos" },
-    ways: { exact: "es", partial: "contiene", regex: "coincide con la expresión" },
-    starts: (name) => `inicia ${name}`,
-    runs: (text) => `ejecuta ${text}`,
-    acts: { stop: "detiene lo que suena", next: "pasa al siguiente", previous: "vuelve al anterior" },
-    shadowed: (name) => `Sin efecto: «${name}» va antes y coincide con lo mismo.`,
-    inFile: (file) => `Está en el archivo ${file} del dispositivo. Cámbiela allí.`,
-    enabledOf: (name) => `${name} está activa`,
-    delete: "Eliminar",
-    deleteOf: (name) => `Eliminar ${name}`,
-    deletedOf: (name) => `${name} se ha eliminado.`,
-    undo: "Deshacer",
-    save: "Guardar",
-    label: "Nombre, si quiere",
-    compare: "Comparar",
-    how: "Cómo",
-    pattern: "Con",
-    instead: "Texto que se inicia en su lugar",
-    takeCard: "Tomar la última tarjeta",
-    noCard: "Todavía no se ha puesto ninguna tarjeta en un lector.",
-    test: "Probar",
-    testHow: "Ponga una tarjeta en un lector o escriba su valor:",
-    thisMapping: "esta asignación",
-    wouldStart: (what, by) => `La tarjeta ${what}, por ${by}.`,
-    wouldOwn: (what) => `No coincide ninguna asignación. La tarjeta ${what}.`,
-    wouldNothing: "No coincide ninguna asignación, y la tarjeta no tiene texto.",
-    idleToo: (names) => `Sin efecto: ${names}.`,
-
-    files: "Como archivo",
-    saveAs: (format) => `Guardar como ${format}`,
-    readFile: "Leer de un archivo",
-    readHow: (name, count) =>
-      `¿Añadir las asignaciones de ${name}, o sustituir por ellas las ${number(count)} que hay?`,
-    replaceAll: "Sustituir",
-    imported: (added, removed) =>
-      `${counted(added, "asignación añadida", "asignaciones añadidas")}${removed === 0 ? "" : `, ${counted(removed, "eliminada", "eliminadas")}`}.`,
-    notImported: "No se ha cambiado nada.",
-    inLine: (line, sentence) => `Línea ${number(line)}: ${sentence}`,
-    tooLong: "El archivo es demasiado largo. Divídalo en varios.",
-
-    history: "Historial",
-    tapped: "Tarjetas",
-    played: "Reproducido",
-    noneYet: "Todavía nada.",
-    playAgain: "Iniciar otra vez",
-    onlyThis: "Solo esta tarjeta",
-    onlyOf: (uid) => `Solo la tarjeta ${uid}`,
-    allCards: "Todas las tarjetas",
-    playedFor: (minutes) => (minutes < 1 ? "menos de un minuto" : counted(minutes, "minuto", "minutos")),
-
-    limits: "Límites",
-    today: "Hoy",
-    session: "Esta sesión",
-    usedOf: (used, left) =>
-      `${counted(used, "minuto", "minutos")} de juego${left === undefined ? ", sin límite" : `, quedan ${number(left)}`}`,
-    noClock: "El dispositivo aún no sabe la hora, así que no empieza un nuevo día.",
-    limitsCount: "Los límites están activos",
-    perDay: "Minutos por día (0: sin límite)",
-    perSession: "Minutos por sesión (0: sin límite)",
-    newSession: "Minutos de pausa hasta una nueva sesión",
-    warnings: "Avisar tantos minutos antes del final",
-    timeLeft: (minutes) =>
-      minutes === 0
-        ? "El tiempo de juego se ha agotado."
-        : `Tiempo de juego restante: ${counted(minutes, "minuto", "minutos")}.`,
-  },
+  cards: spanishCards({ number, counted }),
   device: {
     health: "Estado del dispositivo",
     allWell: "Todo funciona.",

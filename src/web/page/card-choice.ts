@@ -1,0 +1,54 @@
+/** The choice of what a card does: media of the library, an action, or an own text. */
+import { button, el, named } from "./dom.ts";
+import { say } from "./page-texts.ts";
+import type { Shared } from "./screens.ts";
+import { type Listed, searchBox } from "./search-box.ts";
+
+/** `save` gets the name of the choice and its text. */
+export function cardChoice(
+  { client, pictures }: Pick<Shared, "client" | "pictures">,
+  save: (name: string, text: string) => Promise<void>,
+) {
+  const tryButton = (text: () => string, props = {}) =>
+    button(say.tryIt, () => client.call("run", { text: text() }), props);
+  const row = ({ name, path, systemName, zapScript }: Listed) => {
+    const choose = button("", () => save(name, zapScript), {
+      class: "row",
+      "aria-label": say.chooseFor(name),
+    });
+    choose.append(pictures.inRow(path), el("span", {}, ...named(name, systemName)));
+    const test = tryButton(() => zapScript, { "aria-label": say.tryOf(name) });
+    return el("li", {}, choose, test);
+  };
+  const { input, parts } = searchBox(client, row);
+  const acts = Object.entries<string>(say.cards.actions).map(([text, name]) =>
+    button(name, () => save(name, text)),
+  );
+  const own = el("input", {
+    "aria-label": say.ownText,
+    placeholder: say.ownTextExample,
+    autocomplete: "off",
+  });
+  const typed = () => {
+    const text = own.value.trim();
+    if (text === "") throw new Error(say.typeFirst);
+    return text;
+  };
+  const keep = button(say.saveText, async () => save(typed(), typed()), { class: "main" });
+  const folded = (title: string, ...content: readonly HTMLElement[]) =>
+    el("details", { class: "own" }, el("summary", {}, title), ...content);
+  const actions = folded(say.cards.action, el("div", { class: "bar" }, ...acts));
+  const ownText = folded(say.ownText, own, el("div", { class: "bar" }, keep, tryButton(typed)));
+  return {
+    parts: [...parts, actions, ownText],
+    /** Somebody has begun to choose. */
+    isBegun: () => input.value !== "" || own.value !== "",
+    clear() {
+      input.value = "";
+      own.value = "";
+      actions.open = false;
+      ownText.open = false;
+      input.dispatchEvent(new Event("input"));
+    },
+  };
+}

@@ -1,0 +1,151 @@
+/** The screen of the cards in French. */
+import type { PageTexts } from "./english.ts";
+import type { Numbers } from "./forms.ts";
+
+export const frenchCards = ({
+  number,
+  counted,
+}: Pick<Numbers, "number" | "counted">): PageTexts["cards"] => ({
+  // The cards as tiles.
+  yours: "Vos cartes",
+  noCards: "Aucune carte n’a encore été posée. Posez-en une sur un lecteur.",
+  findCard: "Chercher une carte",
+  neverTapped: "pas encore posée",
+  itDoes: (words) => `Elle ${words}.`,
+  byDevice: (file) =>
+    file === ""
+      ? "L’appareil s’en souvient ; la carte elle-même est inchangée."
+      : `Le fichier ${file} de l’appareil le dit.`,
+  onCard: (text) => `Sur la carte : ${text}`,
+  tapsOf: (count, when) => `posée ${counted(count, "fois", "fois")}, la dernière ${when}`,
+  change: "Changer ce qu’elle fait",
+  changeHow: "L’appareil se souvient du choix ; la carte elle-même reste telle quelle.",
+  changed: (name) => `La carte signifie maintenant : ${name}`,
+  copy: "Copier sur une autre carte",
+  forget: "Oublier",
+  forgotten: (name) => `${name} est oublié. Ce qui est écrit sur la carte compte à nouveau.`,
+  action: "Une action",
+  actions: {
+    "**stop": "Arrêter",
+    "**control:toggle": "Pause ou reprise",
+    "**playlist.next": "Suivant",
+    "**playlist.previous": "Précédent",
+    "**volume:+10": "Plus fort",
+    "**volume:-10": "Moins fort",
+    "**sleep:30m": "Arrêter dans 30 minutes",
+    "**shutdown": "Éteindre",
+  },
+  labels: "Imprimer des étiquettes",
+  labelSize: "Taille",
+  sizes: {
+    id1: "Carte bancaire, 86 × 54 mm",
+    upright: "Carte bancaire, verticale",
+    round: "Ronde, 30 mm",
+    square: "Carrée, 40 mm",
+  },
+  print: "Imprimer",
+
+  writeMany: "Écrire plusieurs cartes",
+  writeManyHow:
+    "Choisissez ce que les cartes doivent lancer. Posez ensuite une carte après l’autre sur le lecteur.",
+  add: "Ajouter",
+  addOf: (name) => `Ajouter ${name}`,
+  addText: "Ajouter le texte",
+  copiesOf: (name) => `Nombre de cartes pour ${name}`,
+  remove: "Retirer",
+  removeOf: (name) => `Retirer ${name}`,
+  startWriting: (count) => `Écrire ${counted(count, "carte", "cartes")}`,
+  later: "Plus tard, avec d’autres",
+  queued: (name, count) =>
+    `${name} est en attente. ${counted(count, "carte", "cartes")} en tout, sur l’écran Cartes.`,
+  place: (at, count) => `${number(at)} sur ${number(count)}`,
+  layNext: "Posez une carte sur le lecteur.",
+  layAnother: "Écrite. Retirez-la et posez la suivante.",
+  skip: "Passer",
+  tryAgain: "Réessayer",
+  wroteMany: (written, left) =>
+    `${counted(written, "carte écrite", "cartes écrites")}${left === 0 ? "." : `, ${number(left)} non.`}`,
+  causes: {
+    locked: "Cette carte est verrouillée. Prenez-en une autre.",
+    "too-small": "Le texte ne tient pas sur cette carte. Prenez-en une avec plus de mémoire.",
+    gone: "La carte a été retirée trop tôt. Reposez-la et laissez-la en place.",
+    mismatch: "Cette carte ne garde pas ce qui est écrit. Prenez-en une autre.",
+    password: "Un mot de passe protège cette carte. Prenez-en une autre.",
+    foreign: "Cette carte contient des données d’un autre type. Prenez-en une autre.",
+    unsupported: "Les cartes de ce type ne peuvent pas être écrites. Prenez-en une autre.",
+  },
+
+  mappings: "Associations",
+  mappingsHow: "Une association donne un autre texte à une carte, sans écrire dessus.",
+  noMappings: "Il n’y a pas encore d’association.",
+  findMapping: "Chercher une association",
+  mappingCount: (count, idle) =>
+    counted(count, "association", "associations") + (idle === 0 ? "" : `, ${number(idle)} sans effet`),
+  newMapping: "Nouvelle association",
+  editMapping: "Modifier l’association",
+  fields: { uid: "UID", text: "Texte", data: "Données" },
+  ways: { exact: "égal à", partial: "contient", regex: "correspond à l’expression" },
+  starts: (name) => `lance ${name}`,
+  runs: (text) => `exécute ${text}`,
+  acts: { stop: "arrête la lecture", next: "passe au suivant", previous: "revient au précédent" },
+  shadowed: (name) => `Sans effet : « ${name} » vient avant et correspond à la même chose.`,
+  inFile: (file) => `Elle se trouve dans le fichier ${file} de l’appareil. Modifiez-la là.`,
+  enabledOf: (name) => `${name} est active`,
+  delete: "Supprimer",
+  deleteOf: (name) => `Supprimer ${name}`,
+  deletedOf: (name) => `${name} est supprimée.`,
+  undo: "Annuler",
+  save: "Enregistrer",
+  label: "Nom, si vous voulez",
+  compare: "Comparer",
+  how: "Comment",
+  pattern: "Avec",
+  instead: "Texte à lancer à la place",
+  takeCard: "Reprendre la dernière carte",
+  noCard: "Aucune carte n’a encore été posée sur un lecteur.",
+  test: "Tester",
+  testHow: "Posez une carte sur un lecteur, ou tapez sa valeur :",
+  thisMapping: "cette association",
+  wouldStart: (what, by) => `La carte ${what}, à cause de : ${by}.`,
+  wouldOwn: (what) => `Aucune association ne correspond. La carte ${what}.`,
+  wouldNothing: "Aucune association ne correspond, et la carte n’a pas de texte.",
+  idleToo: (names) => `Sans effet : ${names}.`,
+
+  files: "En fichier",
+  saveAs: (format) => `Enregistrer en ${format}`,
+  readFile: "Lire un fichier",
+  readHow: (name, count) =>
+    `Ajouter les associations de ${name}, ou remplacer les ${number(count)} existantes ?`,
+  replaceAll: "Remplacer",
+  imported: (added, removed) =>
+    `${counted(added, "association ajoutée", "associations ajoutées")}${removed === 0 ? "" : `, ${counted(removed, "supprimée", "supprimées")}`}.`,
+  notImported: "Rien n’a été modifié.",
+  inLine: (line, sentence) => `Ligne ${number(line)} : ${sentence}`,
+  tooLong: "Le fichier est trop long. Divisez-le en plusieurs.",
+
+  history: "Historique",
+  tapped: "Cartes",
+  played: "Joués",
+  noneYet: "Rien pour l’instant.",
+  playAgain: "Relancer",
+  onlyThis: "Cette carte seule",
+  onlyOf: (uid) => `Seulement la carte ${uid}`,
+  allCards: "Toutes les cartes",
+  playedFor: (minutes) => (minutes < 1 ? "moins d’une minute" : counted(minutes, "minute", "minutes")),
+
+  limits: "Limites",
+  today: "Aujourd’hui",
+  session: "Cette session",
+  usedOf: (used, left) =>
+    `${counted(used, "minute jouée", "minutes jouées")}${left === undefined ? ", sans limite" : `, reste ${number(left)}`}`,
+  noClock: "L’appareil ne connaît pas encore l’heure, donc aucun nouveau jour ne commence.",
+  limitsCount: "Les limites sont actives",
+  perDay: "Minutes par jour (0 : sans limite)",
+  perSession: "Minutes par session (0 : sans limite)",
+  newSession: "Minutes de pause avant une nouvelle session",
+  warnings: "Avertir tant de minutes avant la fin",
+  timeLeft: (minutes) =>
+    minutes === 0
+      ? "Le temps de jeu est épuisé."
+      : `Encore ${counted(minutes, "minute", "minutes")} de temps de jeu.`,
+});
