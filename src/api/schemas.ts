@@ -184,6 +184,20 @@ export const browsePage = v.object({
   pagination,
 });
 
+/** `path` is that of `media.browse`. */
+export const foundFolders = v.object({
+  folders: v.array(
+    v.object({
+      name: v.string(),
+      path: v.string(),
+      systemId: v.string(),
+      systemName: v.string(),
+      fileCount: count,
+    }),
+  ),
+  total: count,
+});
+
 /** Files and folders. */
 export const favourites = v.array(
   v.object({

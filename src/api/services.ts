@@ -189,6 +189,12 @@ export interface LibraryService {
   browse(query: BrowseQuery, caller: MethodCaller): Promise<ValueOf<typeof schemas.browsePage>>;
   /** The results of a search that meet the conditions of `BrowseQuery`. Rejects with `invalid-params` and `busy`. */
   taggedSearch(query: MediaQuery, tags: readonly string[], caller: MethodCaller): Promise<MediaAnswer>;
+  /** Folders whose own name has each word of the query. Rejects with `busy`. */
+  folders(
+    query: string,
+    maxResults: number,
+    caller: MethodCaller,
+  ): Promise<ValueOf<typeof schemas.foundFolders>>;
   /** Rejects with `not-found` if there is no picture, `failed` if it is too large, and `busy`. */
   image(
     request: {

@@ -250,6 +250,7 @@ export const titleCandidatesMax = 250; // Files of one title, or near it, that a
 export const titleCharsMax = 1024; // Of a wanted title with its tags: four times the longest name of a file.
 export const titleTagsMax = 32; // Of a wanted title: 3,000 take 0.7 s to compare with the tags of so many files.
 export const browseResultsMax = 1000; // Entries of one page of a folder.
+export const foundFoldersMax = 100; // Results of `media.folders`.
 export const tappedCardsMax = 500; // Of `tokens.cards`.
 export const historyCursorCharsMax = 32;
 export const browseCursorCharsMax = 8192; // It holds one name, twice, each byte of it in up to six characters.

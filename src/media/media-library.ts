@@ -25,7 +25,14 @@ import {
   mediaAt,
   systemOf,
 } from "./index/answers.ts";
-import { type FolderQuery, filesOfSystems, folderContent, tagsOfNames } from "./index/folder.ts";
+import { foldedWords } from "./index/fold.ts";
+import {
+  type FolderQuery,
+  filesOfSystems,
+  folderContent,
+  foldersNamed,
+  tagsOfNames,
+} from "./index/folder.ts";
 import { holdIndex, type IndexHolder, indexPath, type LoadedIndex } from "./index/index-file.ts";
 import { noSystemNamed, systemById, systemByName } from "./known-systems.ts";
 import type { JobLine } from "./scan/index-job.ts";
@@ -91,6 +98,9 @@ export function createMedia(options: MediaOptions) {
       },
     /** The content of a folder; undefined if there is no index. */
     folder: async (query: FolderQuery) => orIndexing(await holder.walk((held) => folderContent(held, query))),
+    /** The folders whose own name has each word of the query; undefined if there is no index. */
+    foldersNamed: async (query: string) =>
+      orIndexing(await holder.walk((held) => foldersNamed(held, foldedWords(query)))),
     /** The number of files of each system that has some; undefined if there is no index. */
     filesOfSystems: async () => orIndexing(await holder.walk(filesOfSystems)),
     /** How many files of these systems, or of all, have each tag; undefined if there is no index. */

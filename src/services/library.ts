@@ -50,6 +50,18 @@ export function createLibrary({
     browse: (query, caller) => fewPages(caller, () => browse(media, query)),
     taggedSearch: (query, tags, caller) =>
       fewPages(caller, async () => media.filteredSearch(query, tagFilter(tags))),
+    folders: (query, maxResults, caller) =>
+      fewPages(caller, async () => {
+        const found = (await media.foldersNamed(query)) ?? [];
+        const folders = found.slice(0, maxResults).map(({ systemId, path, files }) => ({
+          name: basename(path),
+          path: `${systemId}/${path}`,
+          systemId,
+          systemName: systemOf(systemId).name,
+          fileCount: files,
+        }));
+        return { folders, total: found.length };
+      }),
     image: createPictures({ folders, clock, find }),
     tags: (systems, caller) => fewPages(caller, () => tagsOf(media, systems)),
     lookup: (system, name) => lookUp(media, system, name),

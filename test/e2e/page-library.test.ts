@@ -326,6 +326,10 @@ remoteTest(
       );
     }
     await look(page, "search");
+    await type("album");
+    await search.getByRole("link", { name: /^Album/ }).waitFor();
+    expect(await rows.count()).toBe(1);
+    expect(await search.getByText("Nothing fits.").count()).toBe(0);
     await type("zzzzzz");
     await search.getByText("Nothing fits.", { exact: true }).waitFor();
     expect(faults).toEqual([]);

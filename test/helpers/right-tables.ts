@@ -50,6 +50,7 @@ export const methodRows: Readonly<Record<string, MethodRow>> = {
   "media.image": { ...look, params: { system: "SNES", path: "SNES/nothing.sfc" } },
   "media.tags": look,
   "media.favourites": look,
+  "media.folders": { ...look, params: { query: "long" } },
   "media.lookup": { ...look, params: { system: "SNES", name: "long" } },
   launch: { ...play, params: script },
   run: { ...play, params: script },

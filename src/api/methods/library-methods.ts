@@ -5,6 +5,7 @@ import {
   browseCursorCharsMax,
   browsePathCharsMax,
   browseResultsMax,
+  foundFoldersMax,
   pictureEdgeMax,
   playsPageMax,
   searchQueryCharsMax,
@@ -13,6 +14,7 @@ import { method } from "../method.ts";
 import {
   browsePage,
   favourites,
+  foundFolders,
   isoTime,
   lookedUp,
   mediaTagList,
@@ -28,6 +30,7 @@ import {
 
 const browseDefault = 100;
 const playsDefault = 25;
+const foldersDefault = 10;
 const path = v.pipe(v.string(), v.maxLength(browsePathCharsMax));
 const cursor = v.optional(v.nullable(v.pipe(v.string(), v.maxLength(browseCursorCharsMax))));
 const systems = v.optional(v.nullable(systemIds));
@@ -61,6 +64,18 @@ export const libraryMethods = [
         },
         caller,
       ),
+  }),
+  method({
+    name: "media.folders",
+    right: "look",
+    docs: "Searches folders: each word of `query` must occur in the folder's own name, in any case. A folder plays as a list, so this finds albums and series. `fileCount` counts the files in and below a folder, and `total` all folders that fit.",
+    params: v.object({
+      query: v.pipe(v.string(), v.minLength(1), v.maxLength(searchQueryCharsMax)),
+      maxResults: v.optional(upTo(foundFoldersMax), foldersDefault),
+    }),
+    result: foundFolders,
+    errors: ["busy", "failed"],
+    run: (services, { query, maxResults }, caller) => services.library.folders(query, maxResults, caller),
   }),
   method({
     name: "media.image",

@@ -133,6 +133,41 @@ function* listFiles(index: LoadedIndex, at: Holding & { readonly system: number 
   return { files, total };
 }
 
+export interface FoundFolder {
+  readonly systemId: string;
+  /** Below the folder of the system. */
+  readonly path: string;
+  /** The number of files in and below it. */
+  readonly files: number;
+}
+
+/** The folders whose own name has each of the folded words, in no order. */
+export function* foldersNamed(
+  index: LoadedIndex,
+  words: readonly string[],
+): Generator<void, readonly FoundFolder[], void> {
+  const found = new Map<string, FoundFolder>();
+  for (const [system, systemId] of index.systemIds.entries()) {
+    for (let after = -1, isMore = true; isMore; ) {
+      const some = index.holdings(system, after, holdingsAStep);
+      for (const { path: stored, files, folder } of some) {
+        after = folder;
+        const names = readable(stored).split("/");
+        for (const [at, name] of names.entries()) {
+          const folded = fold(name);
+          if (name === "" || !words.every((word) => folded.includes(word))) continue;
+          const path = names.slice(0, at + 1).join("/");
+          const key = `${systemId}/${path}`;
+          found.set(key, { systemId, path, files: files + (found.get(key)?.files ?? 0) });
+        }
+      }
+      isMore = some.length === holdingsAStep;
+      yield;
+    }
+  }
+  return [...found.values()];
+}
+
 /** The number of files of each system that has some. */
 export function* filesOfSystems(index: LoadedIndex): Generator<void, ReadonlyMap<string, number>, void> {
   const files = new Map<string, number>();

@@ -1,8 +1,17 @@
 /** Several media libraries as one: that of the media folders first, then one for each USB stick. */
+
+import { basename } from "node:path";
 import type { IndexStatus, Media, MediaAnswer, MediaQuery, System } from "../../core/media.ts";
 import type { FoundTitle, MediaSource } from "../index/answers.ts";
 import { endsWord, foldedWords } from "../index/fold.ts";
-import { compareKeys, type FolderContent, type FolderQuery, foldedKey, keyOfMedia } from "../index/folder.ts";
+import {
+  compareKeys,
+  type FolderContent,
+  type FolderQuery,
+  type FoundFolder,
+  foldedKey,
+  keyOfMedia,
+} from "../index/folder.ts";
 import { naturalKey } from "../index/natural-order.ts";
 import type { MediaLibrary } from "../media-library.ts";
 
@@ -110,6 +119,26 @@ export async function joinedAny(
   });
   // If there are no files, the first library throws or returns undefined.
   return (chosen ?? libraries[0])?.any(sources, random);
+}
+
+/** In the natural order of their names; the folders of one path count as one. Undefined if no library has an index. */
+export async function joinedFolders(
+  libraries: readonly Pick<MediaLibrary, "foldersNamed">[],
+  query: string,
+): Promise<readonly FoundFolder[] | undefined> {
+  const answers = await Promise.all(libraries.map((library) => library.foldersNamed(query)));
+  const found = answers.filter((answer) => answer !== undefined);
+  if (found.length === 0) return undefined;
+  const byPath = new Map<string, FoundFolder>();
+  for (const one of found.flat()) {
+    const path = `${one.systemId}/${one.path}`;
+    byPath.set(path, { ...one, files: one.files + (byPath.get(path)?.files ?? 0) });
+  }
+  const keyed = [...byPath].map(([path, one]) => ({
+    one,
+    key: foldedKey({ name: basename(path), tie: path }),
+  }));
+  return keyed.sort((a, b) => compareKeys(a.key, b.key)).map(({ one }) => one);
 }
 
 /** In the order of names. Of two files with one path only the first library's is listed; the total counts both. */

@@ -19,6 +19,7 @@ import {
   joinedCounts,
   joinedFilteredSearch,
   joinedFolder,
+  joinedFolders,
   joinedSearch,
   joinedStatus,
   joinedSystems,
@@ -108,6 +109,7 @@ export function createMediaWithSticks(options: MediaOptions): MediaWithSticks {
     search: (query) => (sticks.size === 0 ? main.search(query) : joinedSearch(ready(), query)),
     filteredSearch: (query, keeps) => joinedFilteredSearch(ready(), query, keeps),
     folder: (query) => joinedFolder(ready(), query),
+    foldersNamed: (query) => joinedFolders(ready(), query),
     filesOfSystems: () => joinedCounts(ready().map((library) => library.filesOfSystems())),
     tags: (systems) => joinedCounts(ready().map((library) => library.tags(systems))),
     any: (sources, random) =>

@@ -3,14 +3,21 @@ import { scriptOf } from "../../core/media.ts";
 import { el, madeInSlices, section, telling } from "./dom.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
-import { searchBox } from "./search-box.ts";
+import { type Listed, searchBox } from "./search-box.ts";
 import { folderAddress, itemRow, itemTile, type LibraryItem } from "./tiles.ts";
 
 const recentMax = 12;
 
 export function searchCard(shared: Shared): PageCard {
-  const { parts, search, forget } = searchBox(shared.client, ({ systemName, zapScript, ...found }) =>
-    itemRow(shared, { ...found, facts: systemName, script: zapScript }),
+  const item = ({ systemName, zapScript, ...found }: Listed): LibraryItem => ({
+    ...found,
+    facts: systemName,
+    script: zapScript,
+  });
+  const { parts, search, forget } = searchBox(
+    shared.client,
+    (found) => itemRow(shared, item(found)),
+    (found) => itemRow(shared, { ...item(found), address: folderAddress(found.path) }),
   );
   return {
     card: section(shared.canPlay ? say.play : say.search, ...parts),

@@ -1,12 +1,14 @@
 /** Search as you type, with pages. */
 import type { Calls, Client } from "../../client/client.ts";
 import { messageOf } from "../../core/errors.ts";
+import { scriptOf } from "../../core/media.ts";
 import { button, el, madeInSlices, replaceKeepingFocus } from "./dom.ts";
 import { findMedia, foundMax } from "./finding.ts";
 import { say } from "./page-texts.ts";
 
 const waitMs = 120;
 const pageRows = 40;
+const foldersMax = 6;
 
 /** A file of the library, in a row. */
 export interface Listed {
@@ -16,8 +18,12 @@ export interface Listed {
   readonly systemName: string;
 }
 
-/** A field with the rows of its results below, each made by `row`. */
-export function searchBox(client: Client, row: (found: Listed) => HTMLElement) {
+/** A field with the rows of its results below, each made by `row`; a few folders, which play as lists, come first. */
+export function searchBox(
+  client: Client,
+  row: (found: Listed) => HTMLElement,
+  folderRow: (found: Listed) => HTMLElement = row,
+) {
   const input = el("input", {
     type: "search",
     placeholder: say.find,
@@ -30,6 +36,7 @@ export function searchBox(client: Client, row: (found: Listed) => HTMLElement) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let asked = 0;
   let most = pageRows;
+  let foldersShown = 0;
   let systems: Promise<Calls["systems"]["result"]> | undefined;
 
   const search = async () => {
@@ -43,20 +50,36 @@ export function searchBox(client: Client, row: (found: Listed) => HTMLElement) {
       return;
     }
     systems ??= client.call("systems");
-    const found = await findMedia(client, query, (await systems).systems, most);
+    const isFirst = most === pageRows;
+    if (isFirst) foldersShown = 0;
+    const [found, { folders }] = await Promise.all([
+      findMedia(client, query, (await systems).systems, most),
+      isFirst ? client.call("media.folders", { query, maxResults: foldersMax }) : { folders: [] },
+    ]);
     if (number !== asked) return;
     const { results, total, instead } = found;
-    const isFirst = most === pageRows;
-    const before = isFirst ? 0 : list.childElementCount;
-    const rows = await madeInSlices(results.slice(before), ({ system, ...item }) =>
-      row({ ...item, systemName: system.name }),
-    );
+    const before = isFirst ? 0 : list.childElementCount - foldersShown;
+    foldersShown += folders.length;
+    const rows = [
+      ...folders.map(({ name, path, systemName, fileCount }) =>
+        folderRow({
+          name,
+          path,
+          zapScript: scriptOf(path),
+          systemName: `${systemName} · ${say.files(fileCount)}`,
+        }),
+      ),
+      ...(await madeInSlices(results.slice(before), ({ system, ...item }) =>
+        row({ ...item, systemName: system.name }),
+      )),
+    ];
     // A later query may have been answered first.
     if (number !== asked) return;
     if (isFirst) replaceKeepingFocus(list, rows);
     else list.append(...rows);
     more.hidden = results.length >= total || most >= foundMax;
-    const shown = total === 0 ? say.nothingFits : say.shownOf(results.length, total);
+    const isEmpty = total === 0 && foldersShown === 0;
+    const shown = isEmpty ? say.nothingFits : total === 0 ? "" : say.shownOf(results.length, total);
     count.textContent = instead === undefined ? shown : say.foundInstead(instead, shown);
   };
   const more = button(

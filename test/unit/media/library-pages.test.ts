@@ -12,7 +12,7 @@ import { type LoadedIndex, openIndex } from "../../../src/media/index/index-file
 import { browse, lookUp, tagsOf } from "../../../src/media/library-pages.ts";
 import type { MediaLibrary } from "../../../src/media/media-library.ts";
 import { ScanResult } from "../../../src/media/scan/scan-result.ts";
-import { joinedCounts, joinedFolder } from "../../../src/media/sticks/joined.ts";
+import { joinedCounts, joinedFolder, joinedFolders } from "../../../src/media/sticks/joined.ts";
 import { makeFiles } from "../../helpers/library.ts";
 import { mediaTrial, type Trial } from "../../helpers/media.ts";
 
@@ -395,3 +395,28 @@ function opened(path: string): LoadedIndex {
     return value;
   }
 }
+
+test("folders are found by each word of their own name, in any case, in natural order, and those of a stick count in", async () => {
+  await using one = await trialWith([
+    "Audio/Album 10/1.mp3",
+    "Audio/Album 2/1.mp3",
+    "Audio/Album 2/CD 1/1.mp3",
+    "Audio/Others/Élan Album/1.mp3",
+    "SNES/RPG/Game.sfc",
+  ]);
+  await using other = await trialWith(["Audio/Album 2/2.mp3", "Audio/Album 3/1.mp3"]);
+  const found = async (query: string) =>
+    (await joinedFolders([one.media, other.media], query))?.map(
+      ({ systemId, path, files }) => `${systemId}/${path} ${files}`,
+    );
+  expect(await found("ALBUM")).toEqual([
+    "Audio/Album 2 3",
+    "Audio/Album 3 1",
+    "Audio/Album 10 1",
+    "Audio/Others/Élan Album 1",
+  ]);
+  expect(await found("album elan")).toEqual(["Audio/Others/Élan Album 1"]);
+  // A folder above it has the word.
+  expect(await found("others album")).toEqual([]);
+  expect(await found("rpg")).toEqual(["SNES/RPG 1"]);
+});
