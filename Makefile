@@ -164,7 +164,7 @@ bench: node_modules/.ready dist/tapdeck-linux-$(ARCH) dist/tapdeck-confine ## Me
 hostile: node_modules/.ready dist/tapdeck-linux-$(ARCH) ## Attack the service for ten minutes from a network of its own (root)
 	@$(BUN) test/load/hostile.ts 600
 
-pictures: node_modules/.ready dist/tapdeck-linux-$(ARCH) ## Make the README's two pictures in docs/pictures again (root, chromium)
+pictures: node_modules/.ready dist/tapdeck-linux-$(ARCH) ## Make the README's pictures in docs/pictures again (root, chromium)
 	@$(BUN) tools/pictures.ts
 
 page-pictures: node_modules/.ready dist/tapdeck-linux-$(ARCH) dist/tapdeck-confine ## Store pictures of each screen of the page, in three widths, in build/page (root, chromium)

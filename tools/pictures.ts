@@ -1,7 +1,7 @@
 /**
- * `make pictures`: makes the two pictures of the README again, docs/pictures/phone.png and television.png. The phone is a
- * real Chromium, paired with a real service on a network of its own. The television shows the output of the service's
- * renderer.
+ * `make pictures`: makes the pictures of the README again, in docs/pictures. The phone is a real Chromium, paired with a real
+ * service on a network of its own, and shows three screens: phone.png, library.png and cards.png. The television shows the
+ * output of the service's renderer.
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,17 +9,17 @@ import { deflateSync } from "node:zlib";
 import { render } from "../src/screen/draw-job.ts";
 import { screenSvg } from "../src/screen/status-template.ts";
 import { english } from "../src/screen/texts.ts";
-import { startChromium } from "../test/helpers/chromium.ts";
+import { goTo, startChromium } from "../test/helpers/chromium.ts";
 import { startDevice } from "../test/helpers/device.ts";
 import { canMakeNetworks } from "../test/helpers/namespaces.ts";
-import { pngChunk } from "../test/image/picture.ts";
+import { pngChunk, pngOf } from "../test/image/picture.ts";
 
 const folder = join(import.meta.dir, "../docs/pictures");
+const names = ["Star Garden", "Moon Rally", "Paper Knight", "Deep Harbour", "Sky Orchard", "Robot Picnic"];
 const media = [
-  "SNES/Star Garden.sfc",
-  "SNES/Super Game.sfc",
-  "SNES/Super Game 2.sfc",
+  ...names.map((name) => `SNES/${name}.sfc`),
   "Video/Super Holiday.mkv",
+  "Audio/Rain Songs/1.mp3",
 ];
 // Ends only when it is stopped, so that the page shows something that plays.
 const player = `[[launchers]]\nid = "player"\ncommand = ["/bin/sh", "-c", "exec sleep 600", "{path}"]\n`;
@@ -37,13 +37,59 @@ async function television(): Promise<Pixels> {
   return { ...size, rgba: await render(screenSvg({ kind: "ready" }, place, size, english), size) };
 }
 
-/** The page of a paired phone, after a tap on the device and a search on the phone. */
-async function phone(): Promise<Pixels> {
+const coverColors = [
+  [0x1e, 0x3a, 0x5f],
+  [0xf2, 0xa5, 0x41],
+  [0xe4, 0x57, 0x2e],
+  [0x2e, 0x8b, 0x7a],
+  [0xf4, 0xe9, 0xcd],
+] as const;
+
+/** A cover of few colors: hills below a disc, different for each number. */
+function cover(number: number): Uint8Array {
+  const [width, height] = [300, 300];
+  const color = (place: number) => coverColors[(number + place) % coverColors.length] ?? coverColors[0];
+  const pixels = new Uint8Array(width * height * 3);
+  for (let at = 0; at < width * height; at++) {
+    const [x, y] = [at % width, Math.floor(at / width)];
+    const isDisc = Math.hypot(x - 90 - 25 * (number % 5), y - 100) < 46;
+    const isNear = y > 230 + 18 * Math.sin((x + 70 * number) / 40);
+    const isFar = y > 190 + 30 * Math.sin((x + 40 * number) / 55);
+    pixels.set(color(isNear ? 3 : isFar ? 2 : isDisc ? 1 : 0), at * 3);
+  }
+  return pngOf({ width, height, pixels });
+}
+
+/** Three screens of the page of a paired phone, after some taps on the device. */
+async function phone(): Promise<Readonly<Record<string, Pixels>>> {
   await using device = await startDevice(`[readers]\ndetect = false\nconnect = ["simulated:"]\n${player}`);
   const { network, service } = device;
   for (const path of media) await device.place.file(path);
+  const covers = [
+    ...names.map((name) => `SNES/covers/${name}.png`),
+    "Audio/Rain Songs/cover.png",
+    "Video/Super Holiday.png",
+  ];
+  for (const [number, path] of covers.entries()) {
+    await device.place.file(path);
+    await Bun.write(join(device.place.folder, "media", path), cover(number));
+  }
   await service.client.call("media.index", {});
-  await device.run("tap", media[0] ?? "");
+  await service.client.call("media.favourites.update", { path: "Audio/Rain Songs", favourite: true });
+  const taps = [
+    media[6],
+    "**playlist.next",
+    "Audio/Rain Songs",
+    media[3],
+    media[2],
+    "**stop",
+    media[1],
+    media[0],
+  ];
+  for (const [number, text = ""] of taps.entries()) {
+    await service.client.call("launch", { uid: `04a1b2c3d4e5f${number}`, text });
+    await Bun.sleep(300);
+  }
   const { out: link } = await device.run("pair", "Phone", "--host", network.deviceAddress);
   await using chromium = await startChromium({}, network.onNeighbour);
   const page = await chromium.browser.newPage({
@@ -53,14 +99,24 @@ async function phone(): Promise<Pixels> {
     locale: "en-GB",
   });
   await page.goto(link);
-  await page.getByRole("button", { name: "Stop" }).waitFor();
-  await page.getByRole("searchbox").fill("super");
-  await page.getByRole("button", { name: /^Super Holiday/ }).waitFor();
-  await page.getByRole("searchbox").blur();
-  const png = await page.screenshot({ animations: "disabled" });
+  await page.getByRole("button", { name: "Stop", exact: true }).waitFor();
   const blank = await chromium.browser.newPage();
-  const { width, height, bytes } = await blank.evaluate(pixelsOf, png.toString("base64"));
-  return { width, height, rgba: Buffer.from(bytes, "base64") };
+  const seen = async () => {
+    await page.waitForLoadState("networkidle");
+    // Pictures come three at a time.
+    await page.waitForTimeout(1500);
+    const png = await page.screenshot({ animations: "disabled" });
+    const { width, height, bytes } = await blank.evaluate(pixelsOf, png.toString("base64"));
+    return { width, height, rgba: Buffer.from(bytes, "base64") };
+  };
+  const now = await seen();
+  await goTo(page, "Library");
+  await page.getByRole("link", { name: /^Super Nintendo/ }).click();
+  await page.getByRole("button", { name: "Star Garden", exact: true }).waitFor();
+  const library = await seen();
+  await goTo(page, "Cards");
+  await page.getByRole("button", { name: "Star Garden", exact: true }).waitFor();
+  return { phone: now, library, cards: await seen() };
 }
 
 /** Runs in the browser, which reads PNG files. */
@@ -121,5 +177,5 @@ function partsOf(color: number): readonly number[] {
 
 if (!canMakeNetworks) throw new Error("make pictures needs root: it makes network namespaces");
 await mkdir(folder, { recursive: true });
-for (const [name, pixels] of Object.entries({ television: await television(), phone: await phone() }))
+for (const [name, pixels] of Object.entries({ television: await television(), ...(await phone()) }))
   await Bun.write(join(folder, `${name}.png`), palettePng(pixels));
