@@ -1,13 +1,18 @@
 /** Adds media: files and folders by drag and drop or a picker, with progress. The system follows from folder or extension. */
-import type { Calls } from "../../client/client.ts";
 import type { UploadSource } from "../../client/upload.ts";
 import { button, el, named, section, telling } from "./dom.ts";
 import { bytesOf } from "./local-forms.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
+import {
+  coverPlace,
+  endingOf,
+  isLoosePicture,
+  placeOf,
+  systemsFor,
+  type UploadSystem,
+} from "./upload-guess.ts";
 import { type UploadJob, uploadQueue } from "./upload-queue.ts";
-
-type System = Calls["uploads.systems"]["result"]["systems"][number];
 
 /** A chosen file, and its path from the chosen folder on. */
 interface Chosen {
@@ -16,16 +21,20 @@ interface Chosen {
 }
 
 const rowsMax = 20;
+const guessesMax = 3;
 const drawMs = 200;
 
 export function uploadCard({ client }: Shared): PageCard {
-  let systems: readonly System[] = [];
+  let systems: readonly UploadSystem[] = [];
+  /** Ids of systems with media in the library. */
+  let used: readonly string[] = [];
   /** Files of no known system. */
   let unknown: readonly Chosen[] = [];
   let isDrawing = false;
   const system = el("select", { "aria-label": say.upload.system });
   const free = el("p", { class: "more" });
   const status = el("p", { role: "status" });
+  const asked = el("div");
   const bar = el("progress", { "aria-label": say.upload.progress });
   const list = el("ul", { class: "rows" });
   const left = el("p", { class: "more" });
@@ -57,10 +66,33 @@ export function uploadCard({ client }: Shared): PageCard {
     if (sources.length > 0) uploadQueue.add(sources);
     draw();
   };
-  const choose = (chosen: readonly Chosen[]) => {
-    unknown = [...unknown, ...chosen.filter(({ path }) => !isJunk(path))];
+  const take = async (chosen: readonly Chosen[]) => {
+    const wanted = chosen.filter(({ path }) => !isJunk(path));
+    const isCover = ({ path }: Chosen) => system.value === "" && isLoosePicture(path, systems);
+    unknown = [...unknown, ...wanted.filter((one) => !isCover(one))];
+    const placed = unknown.flatMap(({ path }) => placeOf(path, systems, system.value) ?? []);
+    send();
+    for (const one of wanted.filter(isCover)) {
+      const at = await coverPlace(client, one.path, placed);
+      if (at === undefined) unknown = [...unknown, one];
+      else uploadQueue.add([{ ...at, file: one.file }]);
+    }
     send();
   };
+  const choose = (chosen: readonly Chosen[]) => telling(() => take(chosen))();
+  /** A line for each kind of file that no system is known for, with the likeliest systems. */
+  const questions = () =>
+    [...Map.groupBy(unknown, ({ path }) => endingOf(path))].map(([ending, files]) => {
+      const guesses = systemsFor(ending, systems, used).slice(0, guessesMax);
+      const answer = (id: string) => async () => {
+        unknown = unknown.filter((one) => !files.includes(one));
+        uploadQueue.add(files.map(({ path, file }) => ({ system: id, path, file })));
+        draw();
+      };
+      const buttons = guesses.map(({ id, name }) => button(name, answer(id)));
+      const what = el("span", { class: "more" }, `${files.length} × ${ending || files[0]?.path}`);
+      return el("div", { class: "bar later" }, what, ...buttons);
+    });
   system.addEventListener("change", send);
 
   const draw = () => {
@@ -83,6 +115,7 @@ export function uploadCard({ client }: Shared): PageCard {
       : jobs.length > 0
         ? say.upload.arrived(arrived)
         : "";
+    asked.replaceChildren(...questions());
     status.textContent = unknown.length > 0 ? `${facts} ${say.upload.unknown(unknown.length)}`.trim() : facts;
     const order = ["failed", "sending", "there"];
     const rows = jobs
@@ -102,6 +135,7 @@ export function uploadCard({ client }: Shared): PageCard {
     uploadQueue.attach(client, changed);
     if (systems.length === 0) {
       ({ systems } = await client.call("uploads.systems"));
+      used = (await client.call("systems")).systems.map(({ id }) => id);
       const byName = [...systems].sort((a, b) => a.name.localeCompare(b.name));
       system.replaceChildren(
         el("option", { value: "" }, say.upload.automatic),
@@ -127,7 +161,7 @@ export function uploadCard({ client }: Shared): PageCard {
     ),
     ...[files, folder],
     el("div", { class: "own" }, el("label", {}, say.upload.system, system)),
-    ...[status, bar, el("div", { class: "bar" }, stop, replace), list, left, discard, free],
+    ...[status, asked, bar, el("div", { class: "bar" }, stop, replace), list, left, discard, free],
   );
   for (const hidden of [bar, stop, replace, discard, files, folder]) hidden.hidden = true;
   takeDrops(card, choose);
@@ -158,38 +192,6 @@ function rowOf({ source, state, sentBytes, why }: UploadJob): HTMLElement {
     {},
     el("span", {}, ...named(`${source.system} · ${source.path}`, facts, state === "failed")),
   );
-}
-
-/** The system and the path below its folder; undefined if neither a folder nor the extension names one system. */
-export function placeOf(
-  path: string,
-  systems: readonly System[],
-  chosen: string,
-): Pick<UploadSource, "system" | "path"> | undefined {
-  const names = path.split("/");
-  for (const [at, name] of names.slice(0, -1).entries()) {
-    const key = keyOf(name);
-    const named = systems.find(
-      (one) => keyOf(one.id) === key || one.folders.includes(key) || keyOf(one.name) === key,
-    );
-    if (named !== undefined && (chosen === "" || named.id === chosen))
-      return { system: named.id, path: names.slice(at + 1).join("/") };
-  }
-  if (chosen !== "") return { system: chosen, path };
-  const extension = /\.[^.]+$/.exec(path)?.[0].toLowerCase() ?? "";
-  const fitting = systems.filter(({ extensions }) => extensions.includes(extension));
-  const media = fitting.find(({ id }) => ["Audio", "Video", "Image"].includes(id));
-  const [only] = media === undefined ? fitting : [media];
-  return only === undefined || (media === undefined && fitting.length > 1)
-    ? undefined
-    : { system: only.id, path };
-}
-
-function keyOf(name: string): string {
-  return name
-    .normalize("NFKD")
-    .replace(/[\s_\-\u0300-\u036f]/g, "")
-    .toLowerCase();
 }
 
 /** Files that systems of computers leave in folders. */
