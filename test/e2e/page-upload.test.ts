@@ -228,6 +228,7 @@ remoteTest("a file of the library is moved to another system, and deleted after 
   await page.getByRole("button", { name: say.upload.delete, exact: true }).click();
   await page.getByText(say.upload.deleted("Star Garden")).waitFor();
   expect(await names("SNES")).not.toContain("Star Garden.sfc");
+  await browse.getByRole("link", { name: /Back$/ }).click();
   await browse.getByText("MSU-1").waitFor();
   expect(faults).toEqual([]);
 });
