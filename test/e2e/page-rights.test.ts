@@ -139,7 +139,7 @@ const pairing = "Pair this phone to do more";
 const lookCards = { Now: ["Now playing", "Search", "Systems"], Library: library };
 const playCards = { Now: ["Now playing", "Play something", "Systems"], Library: library };
 const changeCards = {
-  Now: ["Now playing", "Play something", "Played lately", "Systems", "Last taps", "Readers"],
+  Now: ["First steps", "Now playing", "Play something", "Played lately", "Systems", "Last taps", "Readers"],
   Library: ["Browse", "Add media", "Library"],
   Cards: ["Your cards", "Mappings", "Write many cards", "History"],
   Device: ["State of the device", "All of the device"],
@@ -164,6 +164,7 @@ const withPairing = (cards: typeof lookCards) => ({ ...cards, Now: [...cards.Now
 const libraryButtons = ["Browse: Covers", "Browse: List"];
 const playButtons = ["Play something: Game"];
 const changeButtons = [
+  "First steps: Not now",
   "Last taps: Game",
   ...playButtons,
   "Play something: More about Game",

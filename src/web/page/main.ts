@@ -8,6 +8,7 @@ import { browseCard } from "./browse-card.ts";
 import { cardsCard } from "./cards-card.ts";
 import { aboutCard, healthCard, logCard, networkCard, powerCard } from "./device-cards.ts";
 import { button, byId, drawn, note } from "./dom.ts";
+import { firstStepsCard } from "./first-steps.ts";
 import { historyCard } from "./history-card.ts";
 import { favouritesCard, recentCard, searchCard, systemsCard } from "./home-cards.ts";
 import { limitsCard } from "./limits-card.ts";
@@ -44,6 +45,7 @@ const screens: readonly PageScreen[] = [
     id: "now",
     icon: "M5 4v16l14-8z",
     cards: [
+      { needs: "change", make: firstStepsCard },
       { needs: "change", make: assignCard },
       { make: playingCard },
       { make: playlistCard },

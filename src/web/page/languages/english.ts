@@ -334,6 +334,13 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
     deleteSure: (name: string) => `Delete ${name} from the device? This cannot be undone.`,
     deleted: (name: string) => `Deleted: ${name}`,
   },
+  steps: {
+    title: "First steps",
+    done: "done",
+    pair: { name: "Pair a phone", hint: "It is the remote control. Press “Pair a phone” there." },
+    media: { name: "Add games, music or films", hint: "Send them here, copy them, or plug in a stick." },
+    card: { name: "Make a card", hint: "Lay a card on the reader, and choose what it starts." },
+  },
   sleep: {
     title: "Sleep timer",
     off: "off",

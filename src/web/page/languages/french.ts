@@ -324,6 +324,19 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
     deleteSure: (name) => `Supprimer ${name} de l’appareil ? Cette action est irréversible.`,
     deleted: (name) => `Supprimé : ${name}`,
   },
+  steps: {
+    title: "Premiers pas",
+    done: "fait",
+    pair: {
+      name: "Associer un téléphone",
+      hint: "C’est la télécommande. Appuyez là-bas sur « Associer un téléphone ».",
+    },
+    media: {
+      name: "Ajouter des jeux, de la musique ou des films",
+      hint: "Envoyez-les ici, copiez-les ou branchez une clé USB.",
+    },
+    card: { name: "Faire une carte", hint: "Posez une carte sur le lecteur et choisissez ce qu’elle lance." },
+  },
   sleep: {
     title: "Minuterie de sommeil",
     off: "désactivée",

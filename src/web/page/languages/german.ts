@@ -313,6 +313,19 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
     deleteSure: (name) => `${name} vom Gerät löschen? Das lässt sich nicht rückgängig machen.`,
     deleted: (name) => `Gelöscht: ${name}`,
   },
+  steps: {
+    title: "Erste Schritte",
+    done: "erledigt",
+    pair: { name: "Ein Handy koppeln", hint: "Es ist die Fernbedienung. Drücken Sie dort „Handy koppeln“." },
+    media: {
+      name: "Spiele, Musik oder Filme hinzufügen",
+      hint: "Senden Sie sie hier, kopieren Sie sie, oder stecken Sie einen Stick ein.",
+    },
+    card: {
+      name: "Eine Karte machen",
+      hint: "Legen Sie eine Karte auf den Leser und wählen Sie, was sie startet.",
+    },
+  },
   sleep: {
     title: "Schlummertimer",
     off: "aus",

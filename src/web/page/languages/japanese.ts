@@ -308,6 +308,19 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
     deleteSure: (name) => `${name}をデバイスから削除しますか？元に戻せません。`,
     deleted: (name) => `削除しました：${name}`,
   },
+  steps: {
+    title: "はじめに",
+    done: "完了",
+    pair: {
+      name: "スマートフォンをペアリング",
+      hint: "リモコンになります。そこで「スマートフォンをペアリング」を押してください。",
+    },
+    media: {
+      name: "ゲーム、音楽、映画を追加",
+      hint: "ここから送るか、コピーするか、USB メモリーを挿してください。",
+    },
+    card: { name: "カードを作る", hint: "カードをリーダーに置き、何を開始するか選んでください。" },
+  },
   sleep: {
     title: "スリープタイマー",
     off: "オフ",

@@ -313,6 +313,19 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
     deleteSure: (name) => `Excluir ${name} do dispositivo? Não é possível desfazer.`,
     deleted: (name) => `Excluído: ${name}`,
   },
+  steps: {
+    title: "Primeiros passos",
+    done: "feito",
+    pair: {
+      name: "Parear um telefone",
+      hint: "Ele é o controle remoto. Toque lá em “Parear um telefone”.",
+    },
+    media: {
+      name: "Adicionar jogos, música ou filmes",
+      hint: "Envie-os por aqui, copie-os ou conecte um pendrive.",
+    },
+    card: { name: "Fazer um cartão", hint: "Coloque um cartão no leitor e escolha o que ele inicia." },
+  },
   sleep: {
     title: "Temporizador de sono",
     off: "desligado",

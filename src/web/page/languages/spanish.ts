@@ -314,6 +314,19 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
     deleteSure: (name) => `¿Borrar ${name} del dispositivo? No se puede deshacer.`,
     deleted: (name) => `Borrado: ${name}`,
   },
+  steps: {
+    title: "Primeros pasos",
+    done: "hecho",
+    pair: {
+      name: "Vincular un teléfono",
+      hint: "Es el mando a distancia. Pulse allí «Vincular un teléfono».",
+    },
+    media: {
+      name: "Añadir juegos, música o películas",
+      hint: "Envíelos aquí, cópielos o conecte una memoria USB.",
+    },
+    card: { name: "Hacer una tarjeta", hint: "Ponga una tarjeta en el lector y elija lo que inicia." },
+  },
   sleep: {
     title: "Temporizador de apagado",
     off: "desactivado",
