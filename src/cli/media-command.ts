@@ -1,6 +1,7 @@
 /** `tapdeck index` and `tapdeck search`: the media of the device at a terminal. */
 import { type Client, RpcError } from "../client/client.ts";
-import type { IndexStatus } from "../core/media.ts";
+import { findMedia } from "../client/finding.ts";
+import { type IndexStatus, scriptOf } from "../core/media.ts";
 import { nearest, printable } from "../core/text.ts";
 import { createStatusLine, type Terminal } from "./show.ts";
 
@@ -64,41 +65,25 @@ export function progressLine(status: IndexStatus, withBar: boolean): string {
 }
 
 const resultsShown = 50;
+const foldersShown = 5;
 
-/** The best matches, one for each line, in the form for a card. */
+/** Folders and the best matches, one for each line, in the form for a card; with one slip of the query, what is near. */
 export async function searchMedia(client: Client, query: string): Promise<string> {
-  const { results, total } = await client.call("media.search", { query, maxResults: resultsShown });
-  const lines = results.map(({ zapScript }) => printable(zapScript));
+  const [{ systems }, { folders }] = await Promise.all([
+    client.call("systems"),
+    client.call("media.folders", { query, maxResults: foldersShown }),
+  ]);
+  const { results, total, instead } = await findMedia(client, query, systems, resultsShown);
+  const texts = [...folders.map(({ path }) => scriptOf(path)), ...results.map(({ zapScript }) => zapScript)];
+  if (texts.length === 0) return "Nothing fits. (tapdeck index looks for new files.)";
+  const lines = texts.map(printable);
+  if (instead !== undefined) lines.unshift(`Nothing fits; this is for "${printable(instead)}":`);
   if (total > results.length) lines.push(`... and ${total - results.length} more: say more of the name`);
-  if (total > 0) return lines.join("\n");
-  const meant = await meantQuery(client, query);
-  return meant === undefined
-    ? "Nothing fits. (tapdeck index looks for new files.)"
-    : `Nothing fits; did you mean ${printable(meant)}?`;
+  return lines.join("\n");
 }
 
 // The first letters of a word are rarely wrong.
 const stemChars = 3;
-const correctedWordsMax = 4;
-
-/** The query with each unknown word replaced by the nearest word of a name; undefined if that finds nothing. */
-async function meantQuery(client: Client, query: string): Promise<string | undefined> {
-  const corrected: string[] = [];
-  for (const word of query.toLowerCase().split(/\s+/).slice(0, correctedWordsMax)) {
-    const { results } = await client.call("media.search", { query: word.slice(0, stemChars) });
-    const known = new Set(results.flatMap(({ name }) => name.toLowerCase().split(/[^\p{L}\p{N}]+/u)));
-    corrected.push(
-      nearest(
-        word,
-        [...known].filter((one) => one !== ""),
-      ) ?? word,
-    );
-  }
-  const meant = corrected.join(" ");
-  if (meant === query.toLowerCase()) return undefined;
-  const { total } = await client.call("media.search", { query: meant, maxResults: 1 });
-  return total > 0 ? meant : undefined;
-}
 
 /** `; did you mean SNES/Game.sfc?` for a path that no file has, or an empty string. */
 export async function meantInstead(client: Client, text: string): Promise<string> {

@@ -152,7 +152,8 @@ test("an owner sees, stops, maps, unmaps and sets without knowing the API", asyn
   expect(await out("tap", "SNES/Super Gmae.sfc")).toBe(
     "1 tapdeck: there is no file SNES/Super Gmae.sfc below the media folders; did you mean SNES/Super Game.sfc?",
   );
-  expect(await out("search", "supre")).toBe("Nothing fits; did you mean super?");
+  expect(await out("search", "supre")).toBe('Nothing fits; this is for "super":\nSNES/Super Game.sfc');
+  expect(await out("search", "snes", "game")).toBe("SNES/Super Game.sfc");
   expect(await out("tap", "SNES/Super Game.sfc", "--uid", "04a1b2c3d4e5f6")).toBe(
     "started Super Game (sleeper)",
   );

@@ -1,9 +1,9 @@
 /** Search as you type, with pages. */
 import type { Calls, Client } from "../../client/client.ts";
+import { findMedia, foundMax } from "../../client/finding.ts";
 import { messageOf } from "../../core/errors.ts";
 import { scriptOf } from "../../core/media.ts";
 import { button, el, madeInSlices, replaceKeepingFocus } from "./dom.ts";
-import { findMedia, foundMax } from "./finding.ts";
 import { say } from "./page-texts.ts";
 
 const waitMs = 120;

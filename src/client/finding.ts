@@ -2,7 +2,7 @@
  * Finds media for words that people type. `media.search` wants every word in the file name. Here a word may also name a
  * system, and one word may have one slip: a letter wrong, missing, added, or two letters exchanged.
  */
-import type { Calls, Client } from "../../client/client.ts";
+import type { Calls, Client } from "./client.ts";
 
 export type Found = Calls["media.search"]["result"]["results"][number];
 type KnownSystem = Calls["systems"]["result"]["systems"][number];

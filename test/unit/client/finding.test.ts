@@ -1,6 +1,6 @@
 /** The page's search: names of systems as words, slips, and pages. */
 import { expect, test } from "bun:test";
-import { findMedia, isOneSlip } from "../../../../src/web/page/finding.ts";
+import { findMedia, isOneSlip } from "../../../src/client/finding.ts";
 
 const systems = [
   { id: "SNES", name: "Super Nintendo Entertainment System", category: "Console" },
