@@ -56,6 +56,7 @@ export function parseArguments(argv: readonly string[]) {
     ...common,
     command: first,
     words,
+    host: hostOf(first, words, values),
     port: wholeNumber("port", values.port, 1, 65_535),
     uid: values.uid,
     durationMs: wholeNumber("for", values.for, 1, 3_600_000),
@@ -80,6 +81,18 @@ export function parseArguments(argv: readonly string[]) {
     /** The action of `update`; undefined for other commands. */
     update: first === "update" ? updateAction(words, values) : undefined,
   };
+}
+
+// They work with files of this machine, or need no service.
+const localOnly: readonly CommandName[] = ["join", "backup", "restore", "update", "config", "completions"];
+
+/** The deck on another machine; for `pair`, `--host` is a part of the link. */
+function hostOf(command: CommandName, words: readonly string[], { host, port }: Values): string | undefined {
+  if (host === undefined || command === "pair") return undefined;
+  if (localOnly.includes(command) || (command === "cards" && words[0] !== "status"))
+    throw usage(`tapdeck ${command} works on this machine only, without --host`);
+  if (port !== undefined) throw usage("with --host, write the port behind the host: --host deck.local:7498");
+  return host;
 }
 
 /** `map` takes a UID and a text, a text for the next card, or one file. */

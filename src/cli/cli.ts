@@ -18,6 +18,7 @@ import { deckCommands } from "./deck-commands.ts";
 import type { CommandName } from "./help.ts";
 import { helpText } from "./help-text.ts";
 import { indexMedia, meantInstead, searchMedia } from "./media-command.ts";
+import { joinDeck, reachDeck } from "./other-deck.ts";
 import { pairPhone } from "./pair-command.ts";
 import { auditText, notificationLine, readersText, type Terminal } from "./show.ts";
 import { runUpdate } from "./update-command.ts";
@@ -56,6 +57,8 @@ export async function runCommand(
   else if (asked.command === "config") await printConfig(asked, parts.placesOf(asked).configPath);
   else if (asked.command === "update") return await updateSystem(asked, parts);
   else if (asked.command === "backup" || asked.command === "restore") await backUp(asked, parts);
+  else if (asked.command === "join")
+    await joinDeck(asked, dirname(parts.placesOf(asked).configPath), connectMs, terminal);
   else if (asked.command === "cards" && !isCardsStatus(asked.words)) await makeSharedCards(asked, terminal);
   else await askService(commands[asked.command], asked, parts);
   return exitCodes.ok;
@@ -63,7 +66,7 @@ export async function runCommand(
 
 type Command = (client: Client, asked: CommandLine, screen: Terminal) => Promise<void>;
 
-type Alone = "backup" | "restore" | "completions" | "config" | "update" | "version" | "help";
+type Alone = "join" | "backup" | "restore" | "completions" | "config" | "update" | "version" | "help";
 
 /** The commands that need a service. */
 const commands: Readonly<Record<Exclude<CommandName, Alone>, Command>> = {
@@ -108,7 +111,8 @@ function completions(shell: string): string {
 }
 
 async function askService(command: Command, asked: CommandLine, parts: CliParts): Promise<void> {
-  const { client } = await reach(asked, parts);
+  const { client } =
+    asked.host === undefined ? await reach(asked, parts) : await reachOther(asked.host, asked, parts);
   try {
     await command(client, asked, terminal);
   } catch (error) {
@@ -118,6 +122,10 @@ async function askService(command: Command, asked: CommandLine, parts: CliParts)
     client.close();
   }
 }
+
+const reachOther = async (host: string, asked: CommandLine, { placesOf }: CliParts) => ({
+  client: await reachDeck(host, dirname(placesOf(asked).configPath), asked.timeoutMs ?? connectMs),
+});
 
 /** Works without the service, too, unless a port is named; a restore may repair the settings. */
 async function backUp(asked: CommandLine, parts: CliParts): Promise<void> {

@@ -195,6 +195,14 @@ Exit code 1 if nothing was paired.`,
     },
     words: [0, 1],
   },
+  join: {
+    usage: "join HOST CODE | join LINK",
+    summary: "pair this computer with a deck on another machine",
+    more: `CODE are the six digits that tapdeck pair --code shows there; LINK is that of tapdeck pair. With --role owner there, this
+computer administers the deck: tapdeck --host HOST settings get. Its credentials are kept beside the settings, in decks.`,
+    options: { json },
+    words: [1, 2],
+  },
   ping: { usage: "ping", summary: "exit with 0 if the service answers", more: "", options: { json } },
   audit: {
     usage: "audit [-n N] [--json]",
@@ -276,6 +284,7 @@ export const commandNames = Object.keys(help).filter(isCommand);
 export const commonOptions: { readonly [Name in OptionName]?: string } = {
   config: "settings (~/.config/tapdeck/config.toml)",
   data: "database and media (~/.local/share/tapdeck), and config.toml without --config",
+  host: "commands: the deck on another machine, which this computer has joined (tapdeck join)",
   port: "commands: the service's port, if it differs from the settings",
   timeout: "commands: how long to wait for the service (3000)",
   help: "this, or more on a command: tapdeck tap --help",
