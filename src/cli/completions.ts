@@ -1,4 +1,5 @@
 /** The completions of `tapdeck completions` for bash, zsh and fish, made from the table of commands. */
+import { changeableSettings } from "../config/settings-patch.ts";
 import { keptLevels } from "../core/log-ring.ts";
 import { roles } from "../core/rights.ts";
 import { type CommandName, commandHelp, commandNames } from "./help.ts";
@@ -20,7 +21,7 @@ function choicesOf(command: CommandName): readonly string[] {
   if (command === "help") return commandNames;
   if (command === "completions") return shells;
   if (command === "cards") return ["status", "key", "publish"];
-  return command === "settings" ? ["get", "set"] : [];
+  return command === "settings" ? ["get", "set", ...changeableSettings()] : [];
 }
 
 const takesFile = (command: CommandName) => ["update", "backup", "restore"].includes(command);

@@ -36,6 +36,12 @@ const fields: ReadonlyMap<string, Field> = new Map(
   ),
 );
 
+/** The names of `settings.update` and `playtime.limits.update`, without members of other fields. */
+export function changeableSettings(): readonly string[] {
+  const names = [...fields.values()].filter(({ section }) => section !== "mqtt").map(({ name }) => name);
+  return names.filter((name) => !name.includes("."));
+}
+
 /** Checks that depend on other parts of the service. Each returns why a text is invalid; undefined if it is valid. */
 interface PatchFaults {
   /** For connection strings of readers. */
