@@ -281,6 +281,13 @@ async function watch(client: Client, { json }: CommandLine): Promise<void> {
   );
   client.onNotification((notification) => {
     print(json ? JSON.stringify(notification) : notificationLine(notification, new Date()));
+    const { method, params } = notification;
+    if (json || method !== "launch.finished" || params.reason !== "media-not-found") return;
+    const tell = (meant: string) => {
+      if (meant !== "") print(printable(meant.replace("; ", "          ")));
+    };
+    // Without a connection there is nothing to add.
+    meantInstead(client, params.text).then(tell, () => {});
   });
   const end = await Promise.race([interrupted, client.closed]);
   if (end !== "interrupted") throw exitFailure("the service has ended");

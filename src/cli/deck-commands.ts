@@ -7,6 +7,7 @@ import type { CommandLine } from "./arguments.ts";
 import { commandHelp } from "./help.ts";
 import { printLog } from "./log-command.ts";
 import { exportMappings, importMappings } from "./mapping-files-command.ts";
+import { meantInstead } from "./media-command.ts";
 import { inColumns, type Terminal } from "./show.ts";
 
 type DeckCommand = (client: Client, asked: CommandLine, screen: Terminal) => Promise<void>;
@@ -67,11 +68,14 @@ export const deckCommands = {
     const inOrder = entries.toReversed();
     if (json) return print(JSON.stringify({ entries: inOrder }));
     if (inOrder.length === 0) return print("No card was tapped yet.");
+    const missing = inOrder.filter(({ reason }) => reason === "media-not-found").map(({ text }) => text);
+    const meant = new Map<string, string>();
+    for (const text of new Set(missing)) meant.set(text, await meantInstead(client, text));
     const rows = inOrder.map(({ time, uid, text, state, error = "" }) => [
       ago(time, Date.now()),
       uid === "" ? "-" : uid,
       state === "failed" ? "failed" : state === "running" ? "runs" : "done",
-      error === "" ? text : `${text}: ${error}`,
+      error === "" ? text : `${text}: ${error}${meant.get(text) ?? ""}`,
     ]);
     print(printableRows(rows));
   },

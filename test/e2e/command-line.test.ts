@@ -171,8 +171,19 @@ test("an owner sees, stops, maps, unmaps and sets without knowing the API", asyn
   expect(await out("pause")).toStartWith("1 tapdeck: ");
   const history = await out("history", "-n", "2");
   expect(history).toMatch(
-    /failed +SNES\/Super Gmae\.sfc: there is no file.*\n.*04a1b2c3d4e5f6 +done +SNES\/Super Game\.sfc$/,
+    /failed +SNES\/Super Gmae\.sfc: there is no file.*; did you mean SNES\/Super Game\.sfc\?\n.*04a1b2c3d4e5f6 +done +SNES\/Super Game\.sfc$/,
   );
+
+  const watching = Bun.spawn([program, "watch", `--data=${place.folder}`], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const seen = gather(watching.stdout).text;
+  // No event shows when it listens.
+  await eventually(async () => {
+    await out("tap", "SNES/Super Gmae.sfc");
+    expect(seen()).toContain("did you mean SNES/Super Game.sfc?");
+  });
+  watching.kill();
 
   expect(await out("map", "04:A1:B2:C3:D4:E5:F6", "SNES/Super Game.sfc")).toBe(
     "mapped 04a1b2c3d4e5f6 to SNES/Super Game.sfc",
