@@ -1,8 +1,8 @@
 /** `tapdeck index` and `tapdeck search`: the media of the device at a terminal. */
 import { type Client, RpcError } from "../client/client.ts";
-import { findMedia } from "../client/finding.ts";
+import { findMedia, meantMedia } from "../client/finding.ts";
 import { type IndexStatus, scriptOf } from "../core/media.ts";
-import { nearest, printable } from "../core/text.ts";
+import { printable } from "../core/text.ts";
 import { createStatusLine, type Terminal } from "./show.ts";
 
 /**
@@ -82,27 +82,8 @@ export async function searchMedia(client: Client, query: string): Promise<string
   return lines.join("\n");
 }
 
-// The first letters of a word are rarely wrong.
-const stemChars = 3;
-
 /** `; did you mean SNES/Game.sfc?` for a path that no file has, or an empty string. */
 export async function meantInstead(client: Client, text: string): Promise<string> {
-  const [, system, name] = /^([^/*@|]+)\/(?:.*\/)?([^/|]+?)(?:\.\w{1,8})?$/.exec(text) ?? [];
-  if (system === undefined || name === undefined) return "";
-  // An unknown system has no near title.
-  const { match } = await client.call("media.lookup", { system, name }).catch(() => ({ match: null }));
-  const meant = match?.zapScript ?? (await nearName(client, system, name));
-  return meant === undefined || meant === text ? "" : `; did you mean ${meant}?`;
-}
-
-async function nearName(client: Client, system: string, name: string): Promise<string | undefined> {
-  const query = name.slice(0, stemChars);
-  const { results } = await client
-    .call("media.search", { query, systems: [system] })
-    .catch(() => ({ results: [] }));
-  const best = nearest(
-    name,
-    results.map((media) => media.name),
-  );
-  return results.find((media) => media.name === best)?.zapScript;
+  const meant = await meantMedia(client, text);
+  return meant === undefined ? "" : `; did you mean ${meant.zapScript}?`;
 }

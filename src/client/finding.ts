@@ -1,7 +1,8 @@
 /**
- * Finds media for words that people type. `media.search` wants every word in the file name. Here a word may also name a
+ * Finds media for words that people type, and for a path that no file has. `media.search` wants every word in the file name. Here a word may also name a
  * system, and one word may have one slip: a letter wrong, missing, added, or two letters exchanged.
  */
+import { nearest } from "../core/text.ts";
 import type { Calls, Client } from "./client.ts";
 
 export type Found = Calls["media.search"]["result"]["results"][number];
@@ -126,4 +127,38 @@ export function isOneSlip(a: string, b: string): boolean {
     restA === restB.slice(1) ||
     (restA.slice(2) === restB.slice(2) && restA[0] === restB[1] && restA[1] === restB[0])
   );
+}
+
+// The first letters of a word are rarely wrong.
+const stemChars = 3;
+
+interface Meant {
+  readonly name: string;
+  readonly zapScript: string;
+}
+
+/** The media that a card's text may mean, if its path is `<System>/<path>` and no file has it. */
+export async function meantMedia(client: Pick<Client, "call">, text: string): Promise<Meant | undefined> {
+  const [, system, name] = /^([^/*@|]+)\/(?:.*\/)?([^/|]+?)(?:\.\w{1,8})?$/.exec(text) ?? [];
+  if (system === undefined || name === undefined) return undefined;
+  // An unknown system has no near title.
+  const { match } = await client.call("media.lookup", { system, name }).catch(() => ({ match: null }));
+  const meant = match ?? (await nearName(client, system, name));
+  return meant?.zapScript === text ? undefined : meant;
+}
+
+async function nearName(
+  client: Pick<Client, "call">,
+  system: string,
+  name: string,
+): Promise<Meant | undefined> {
+  const query = name.slice(0, stemChars);
+  const { results } = await client
+    .call("media.search", { query, systems: [system] })
+    .catch(() => ({ results: [] }));
+  const best = nearest(
+    name,
+    results.map((media) => media.name),
+  );
+  return results.find((media) => media.name === best);
 }

@@ -338,6 +338,26 @@ remoteTest(
 );
 
 remoteTest(
+  "a launch of a file that is not there is explained, and the file that was meant starts by a press",
+  async () => {
+    await using visit = await open("Speller");
+    const { page, faults } = visit;
+    await region(page, "Now playing").getByText("Nothing plays.").waitFor();
+    await device.service.client.call("launch", "SNES/Star Gardem.sfc");
+    await page
+      .getByText(/there is no file SNES\/Star Gardem\.sfc/)
+      .first()
+      .waitFor();
+    await page.getByRole("button", { name: "Did you mean Star Garden?" }).click();
+    await region(page, "Now playing").getByText("Star Garden", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
+    await page.getByText("Nothing plays.").waitFor();
+    expect(faults).toEqual([]);
+  },
+  60_000,
+);
+
+remoteTest(
   "arrow keys and Enter alone find the folder of a game, start it and stop it",
   async () => {
     await using visit = await open("Television");

@@ -1,5 +1,6 @@
 /** The page: connects, shows the cards that its rights allow, and updates them by notifications. */
 import type { Client, Identity, Notification } from "../../client/client.ts";
+import { meantMedia } from "../../client/finding.ts";
 import { moveFocusByArrows } from "./arrow-keys.ts";
 import { assignCard } from "./assign-card.ts";
 import { backupCard } from "./backup-card.ts";
@@ -230,6 +231,7 @@ function pairMore({ isPaired, canPlay, canChange }: Shared): PageCard | undefine
 }
 
 let guarded = "";
+type LaunchFailure = Extract<Notification, { method: "launch.finished" }>["params"];
 
 /** The notes that every screen shows. */
 function hear(client: Client, { method, params }: Notification): void {
@@ -240,7 +242,17 @@ function hear(client: Client, { method, params }: Notification): void {
   }
   if (method === "playtime.warning") note(say.cards.timeLeft(params.minutesLeft));
   // A launch that the guard holds back has its own note.
-  if (method === "launch.finished" && !params.success && params.time !== guarded) note(reasonOf(params));
+  if (method === "launch.finished" && !params.success && params.time !== guarded)
+    void tellFailure(client, params);
+}
+
+/** Says why a launch failed, with a button for the media that its path may mean. */
+async function tellFailure(client: Client, failure: LaunchFailure): Promise<void> {
+  const isMissing = failure.reason === "media-not-found";
+  const meant = isMissing ? await meantMedia(client, failure.text).catch(() => undefined) : undefined;
+  const start = async (text: string) => client.call("launch", text);
+  const act = meant === undefined ? undefined : button(say.meant(meant.name), () => start(meant.zapScript));
+  note(reasonOf(failure), act);
 }
 
 function state(name: "" | "on" | "off", text: string): void {

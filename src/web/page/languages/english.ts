@@ -58,6 +58,7 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
   guarded: (name: string) => `${name} plays.`,
   switchNow: "Switch all the same",
   notStarted: "It did not start.",
+  meant: (name: string) => `Did you mean ${name}?`,
 
   // The library.
   library: "Library",

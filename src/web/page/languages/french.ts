@@ -55,6 +55,7 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
   guarded: (name) => `${name} est en cours.`,
   switchNow: "Changer quand même",
   notStarted: "Le lancement a échoué.",
+  meant: (name) => `Vouliez-vous dire ${name} ?`,
 
   library: "Médiathèque",
   indexing: "Recherche de médias",

@@ -53,6 +53,7 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
   guarded: (name) => `${name} läuft.`,
   switchNow: "Trotzdem wechseln",
   notStarted: "Der Start ist fehlgeschlagen.",
+  meant: (name) => `Meinten Sie ${name}?`,
 
   library: "Mediensammlung",
   indexing: "Suche nach Medien",

@@ -53,6 +53,7 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
   guarded: (name) => `${name} を再生しています。`,
   switchNow: "それでも切り替える",
   notStarted: "起動できませんでした。",
+  meant: (name) => `もしかして: ${name}`,
 
   library: "メディアライブラリ",
   indexing: "メディアを検索中",

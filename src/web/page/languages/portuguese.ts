@@ -53,6 +53,7 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
   guarded: (name) => `${name} está em reprodução.`,
   switchNow: "Trocar mesmo assim",
   notStarted: "Não foi iniciado.",
+  meant: (name) => `Você quis dizer ${name}?`,
 
   library: "Coleção",
   indexing: "Procurando mídias",

@@ -53,6 +53,7 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
   guarded: (name) => `Se está reproduciendo ${name}.`,
   switchNow: "Cambiar de todos modos",
   notStarted: "No se ha iniciado.",
+  meant: (name) => `¿Quería decir ${name}?`,
 
   library: "Colección",
   indexing: "Buscando contenidos",
