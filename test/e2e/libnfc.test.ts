@@ -17,8 +17,21 @@ import { channelOn } from "../helpers/tag-channel.ts";
 const uid = Uint8Array.fromHex("04112233445566");
 const emulator = join(import.meta.dir, "../programs/pn532-main.ts");
 
-/** Runs one of libnfc's programs on the emulator, which is a process of its own, and returns its output. */
+const triesMax = 3;
+
+/**
+ * Runs one of libnfc's programs on the emulator, and returns its output. libnfc gives a reply little time; on a busy
+ * machine the reply to one command may come after the next one was sent. It then ends before it has seen a tag.
+ */
 async function libnfc(put: string, command: readonly string[], folder: string, answers = "") {
+  for (let tries = 1; ; tries++) {
+    const answer = await libnfcOnce(put, command, folder, answers);
+    if (tries === triesMax || !/nfc_initiator_init: Input/.test(answer.said)) return answer;
+  }
+}
+
+/** The emulator is a process of its own. */
+async function libnfcOnce(put: string, command: readonly string[], folder: string, answers: string) {
   const [program = ""] = command;
   if (Bun.which(program) === null)
     throw new Error(`${program} is missing: install Debian's package libnfc-bin, or run tools/test-setup`);

@@ -109,6 +109,7 @@ const own: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>
   },
   "media.history": { cursor: fc.constantFrom("", "12") },
   "media.search": { cursor: fc.constantFrom("", "0", "250") },
+  "tokens.history": { cursor: fc.constantFrom("", "12") },
   "settings.playtime.limits.update": {
     daily: fc.constantFrom("0", "0s", "90m", "1h30m0s"),
     session: fc.constantFrom("", "1h", "168h"),

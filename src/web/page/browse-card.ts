@@ -19,7 +19,7 @@ import {
 } from "./tiles.ts";
 
 const pageEntries = 48;
-/** As many are shown again after the way back to a folder. */
+/** As many are shown again after the way back to a folder, or a change of the index: the most of one answer. */
 const shownAgainMax = 1000;
 const viewKey = "tapdeck.library";
 const letters = ["", "0-9", ..."ABCDEFGHIJKLMNOPQRSTUVWXYZ", "#"];
@@ -80,13 +80,14 @@ export function browseCard(shared: Shared): PageCard {
     asked += 1;
     const number = asked;
     const at = pathInAddress();
-    const page = await ask(at, depth, undefined);
+    const page = await ask(at, Math.min(depth, shownAgainMax), undefined);
     const entries = await madeInSlices(page.entries, entryOf);
     const names = await namesOf(at);
     // A later press may have been answered first.
     if (number !== asked) return;
     for (const one of gone) if (!page.entries.some((entry) => entry.path === one)) gone.delete(one);
-    if (path !== at) showActs(at, names.at(-1) ?? "");
+    // A reader that writes may have come or gone.
+    if (path !== at || !acts.contains(document.activeElement)) showActs(at, names.at(-1) ?? "");
     path = at;
     following = page.pagination.nextCursor;
     depths.set(at, page.entries.length);
@@ -108,9 +109,10 @@ export function browseCard(shared: Shared): PageCard {
     const entries = await madeInSlices(page.entries, entryOf);
     if (number !== asked) return;
     asked += 1;
+    const mine = asked;
     following = page.pagination.nextCursor;
     depths.set(at, (depths.get(at) ?? 0) + entries.length);
-    await append(partsOf(entries, isWall()), () => true);
+    await append(partsOf(entries, isWall()), () => mine === asked);
     watchEnd();
     return entries[0];
   };
@@ -183,7 +185,7 @@ export function browseCard(shared: Shared): PageCard {
   const follow = async (left: string, at: string) => {
     letter = "";
     const isBack = left === at || left.startsWith(at === "" ? "" : `${at}/`);
-    await load(isBack ? Math.min(depths.get(at) ?? pageEntries, shownAgainMax) : pageEntries).catch(upwards);
+    await load(isBack ? depths.get(at) : pageEntries).catch(upwards);
     const next = isBack ? left.slice(at === "" ? 0 : at.length + 1).split("/")[0] : undefined;
     const wanted = at === "" ? next : `${at}/${next}`;
     const entries = shownEntries();

@@ -58,7 +58,7 @@ export function listCard(title: string, empty: string, ...below: readonly Child[
 
 /** Replaces the rows of a list. If a control in it had the focus, the control at its place gets it. */
 export function replaceKeepingFocus(list: HTMLElement, rows: readonly Node[]): void {
-  const controls = () => [...list.querySelectorAll<HTMLElement>("button, select")];
+  const controls = () => [...list.querySelectorAll<HTMLElement>("a, button, select")];
   const before: (Element | null)[] = controls();
   const place = before.indexOf(document.activeElement);
   list.replaceChildren(...rows);
