@@ -47,11 +47,13 @@ const coverColors = [
 
 /** A cover of few colors: hills below a disc, different for each number. */
 function cover(number: number): Uint8Array {
-  const [width, height] = [300, 300];
+  const width = 300;
+  const height = 300;
   const color = (place: number) => coverColors[(number + place) % coverColors.length] ?? coverColors[0];
   const pixels = new Uint8Array(width * height * 3);
   for (let at = 0; at < width * height; at++) {
-    const [x, y] = [at % width, Math.floor(at / width)];
+    const x = at % width;
+    const y = Math.floor(at / width);
     const isDisc = Math.hypot(x - 90 - 25 * (number % 5), y - 100) < 46;
     const isNear = y > 230 + 18 * Math.sin((x + 70 * number) / 40);
     const isFar = y > 190 + 30 * Math.sin((x + 40 * number) / 55);
@@ -76,16 +78,7 @@ async function phone(): Promise<Readonly<Record<string, Pixels>>> {
   }
   await service.client.call("media.index", {});
   await service.client.call("media.favourites.update", { path: "Audio/Rain Songs", favourite: true });
-  const taps = [
-    media[6],
-    "**playlist.next",
-    "Audio/Rain Songs",
-    media[3],
-    media[2],
-    "**stop",
-    media[1],
-    media[0],
-  ];
+  const taps = [media[6], "Audio/Rain Songs", media[3], media[2], "**stop", media[1], media[0]];
   for (const [number, text = ""] of taps.entries()) {
     await service.client.call("launch", { uid: `04a1b2c3d4e5f${number}`, text });
     await Bun.sleep(300);

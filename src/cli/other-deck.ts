@@ -23,12 +23,13 @@ interface OtherDeck {
 /** Reads a host with or without a port, or a link to the deck's page. */
 function deckAt(text: string): OtherDeck {
   const address = /^https?:\/\//i.test(text) ? text : `http://${text}`;
-  const { hostname: host, port, hash } = URL.canParse(address) ? new URL(address) : new URL("http://.");
-  if (!URL.canParse(address) || host === "")
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || url.hostname === "")
     throw new StartError(
       exitCodes.usage,
       `${printable(text)} is no host: use a name or an address, such as deck.local`,
     );
+  const { hostname: host, port, hash } = url;
   const name = `${host}:${port || usualPort}`;
   return { name, url: `ws://${name}/api/v0.1`, hash };
 }

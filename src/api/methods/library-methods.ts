@@ -1,4 +1,4 @@
-/** The screens of the library: folders, pictures, tags, lookups and played media. Shapes are those of known apps. */
+/** The screens of the library: folders, pictures, tags, lookups, favourites and played media. Shapes are those of known apps. */
 import * as v from "valibot";
 import { publicError } from "../../core/errors.ts";
 import {

@@ -1,4 +1,4 @@
-/** Tokens on the readers, virtual ones, and the launch history: `tokens`, `tokens.scan`, `tokens.history`. */
+/** Tokens on the readers, virtual ones, and the launch history: `tokens`, `tokens.scan`, `tokens.cards`, `tokens.history`. */
 import * as v from "valibot";
 import {
   historyCursorCharsMax,

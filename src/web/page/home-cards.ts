@@ -38,7 +38,6 @@ function shelf(title: string, shared: Shared, load: () => Promise<readonly Libra
   card.hidden = true;
   let shown = "";
   const refresh = async () => {
-    await shared.lookForWriters();
     const items = await load();
     card.hidden = items.length === 0;
     // Equal tiles stay: their pictures would flash, and the focus would be lost.
@@ -55,6 +54,8 @@ function shelf(title: string, shared: Shared, load: () => Promise<readonly Libra
 /** The newest plays, each file once. */
 export function recentCard(shared: Shared): PageCard {
   const load = async () => {
+    // Played media can only be written to a card, so without a writer their tiles have no further button.
+    await shared.lookForWriters();
     const { entries } = await shared.client.call("media.history", { limit: recentMax, distinctMedia: true });
     return entries
       .filter(({ mediaPath }) => mediaPath !== "")
