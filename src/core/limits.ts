@@ -309,3 +309,4 @@ export const holdersMsMax = 20_000; // A search for the processes that hold a ca
 export const portHolderEndMsMax = 2000; // The time for a killed player to leave a port; the start fails after it.
 export const provedCallersMax = 1024; // Callers over TCP on this device that are not checked again at each request.
 export const provedCallersMsMax = 60_000;
+export const ordinaryProcessMsMax = 100; // A process without the mark of players is taken for one without it for so long.

@@ -6,7 +6,7 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import { codeOf } from "../core/errors.ts";
-import { holdersMsMax } from "../core/limits.ts";
+import { holdersMsMax, ordinaryProcessMsMax } from "../core/limits.ts";
 
 const processes = "/proc";
 
@@ -44,25 +44,30 @@ export async function holdersOf(
   inodes: ReadonlySet<string>,
   uid: number,
   folder = processes,
+  nowMs = () => performance.now(),
 ): Promise<Holders> {
   const links = new Set([...inodes].map((inode) => `socket:[${inode}]`));
   const byPlayers = new Set<string>();
   const byOthers = new Set<string>();
-  const beganMs = performance.now();
+  const beganMs = nowMs();
   let sliceEndMs = beganMs + sliceMs;
   const rest = async () => {
-    if (performance.now() < sliceEndMs) return;
+    if (nowMs() < sliceEndMs) return;
     await setImmediate();
-    sliceEndMs = performance.now() + sliceMs;
+    sliceEndMs = nowMs() + sliceMs;
   };
   const found = (isComplete: boolean): Holders => ({ byPlayers, byOthers, isComplete });
+  const ordinary = ordinaryIn(folder, nowMs());
   for (const pid of likelyFirst(pidsOf(folder))) {
+    // A second holder changes nothing unless it is a player.
+    const isSecond = byOthers.size === links.size;
+    if (isSecond && ordinary.has(pid)) continue;
     await rest();
     const mark = markOf(pid, folder);
     if (mark === "hidden" && isOfUser(pid, uid, folder)) return found(false);
     if (mark === "ended" || mark === "hidden") continue;
-    // A second holder changes nothing unless it is a player.
-    if (mark === "other" && byOthers.size === links.size) continue;
+    if (mark === "other") ordinary.add(pid);
+    if (mark === "other" && isSecond) continue;
     const descriptors = descriptorsOf(pid, folder);
     const isHiding = descriptors === undefined && mark === "player";
     if (isHiding && isOfUser(pid, uid, folder) && isRunning(pid, folder)) return found(false);
@@ -75,7 +80,7 @@ export async function holdersOf(
       (isPlayer ? byPlayers : byOthers).add(link.slice("socket:[".length, -1));
       if (!isPlayer) recent = [pid, ...recent.filter((one) => one !== pid)].slice(0, recentMax);
     }
-    if (performance.now() - beganMs > holdersMsMax) return found(false);
+    if (nowMs() - beganMs > holdersMsMax) return found(false);
   }
   return found(true);
 }
@@ -83,6 +88,21 @@ export async function holdersOf(
 // Global state: the last callers. They only decide the order of the next search.
 let recent: readonly number[] = [];
 const recentMax = 8;
+
+// Global state: the processes that had no mark a moment ago, because a look into each one costs more than all else of a search.
+let ordinaryPids:
+  | { readonly folder: string; readonly untilMs: number; readonly pids: Set<number> }
+  | undefined;
+
+/**
+ * The processes without a mark. A process gets the mark at the start of a player, before it runs the player's code, and a number is
+ * used again only after thousands of others. So within `ordinaryProcessMsMax` none of them becomes a player that has connected.
+ */
+function ordinaryIn(folder: string, nowMs: number): Set<number> {
+  if (ordinaryPids?.folder !== folder || nowMs > ordinaryPids.untilMs)
+    ordinaryPids = { folder, untilMs: nowMs + ordinaryProcessMsMax, pids: new Set() };
+  return ordinaryPids.pids;
+}
 
 /** The last callers, then the newest processes: the descriptors of the others need not be listed once a caller is found. */
 function likelyFirst(pids: readonly number[]): readonly number[] {

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ordinaryProcessMsMax } from "../../../src/core/limits.ts";
 import { hasMark, holdersOf, markOf } from "../../../src/system/player-mark.ts";
 
 const isRoot = process.getuid?.() === 0;
@@ -104,6 +105,27 @@ test("a player that hides its descriptors may hold every socket, until it has en
     });
     expect(await processes.holders("81")).toMatchObject({ isComplete });
   }
+});
+
+test("a search right after another one looks into new processes only, and a moment later into all", async () => {
+  await using processes = await makeProcesses({ 7: { sockets: [] }, 8: { sockets: [81] } });
+  let nowMs = 0;
+  const look = async () => {
+    const { byPlayers, isComplete } = await holdersOf(new Set(["81"]), user, processes.folder, () => nowMs);
+    return { players: [...byPlayers], isComplete };
+  };
+  expect(await look()).toEqual({ players: [], isComplete: true });
+  // From now on a look at 7 makes the result incomplete.
+  await rm(join(processes.folder, "7/limits"));
+  await mkdir(join(processes.folder, "7/limits"));
+  nowMs = ordinaryProcessMsMax;
+  expect(await look()).toEqual({ players: [], isComplete: true });
+  await mkdir(join(processes.folder, "9/fd"), { recursive: true });
+  await writeFile(join(processes.folder, "9/limits"), ofPlayer);
+  await symlink("socket:[81]", join(processes.folder, "9/fd/1"));
+  expect(await look()).toEqual({ players: ["81"], isComplete: true });
+  nowMs++;
+  expect((await look()).isComplete).toBe(false);
 });
 
 test("a player of another user that hides its descriptors makes no caller uncertain", async () => {
