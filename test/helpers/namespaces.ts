@@ -32,8 +32,8 @@ export async function makeNetwork(): Promise<Network> {
   const [device, neighbour] = [`td-dev-${id}`, `td-lan-${id}`];
   const [wire, otherEnd] = [`tdd${id}`.slice(0, 15), `tdl${id}`.slice(0, 15)];
   const on = (name: string) => (command: readonly string[]) => ["ip", "netns", "exec", name, ...command];
-  ip("netns", "add", device);
-  ip("netns", "add", neighbour);
+  addNamespace(device);
+  addNamespace(neighbour);
   ip("-n", device, "link", "add", wire, "type", "veth", "peer", "name", otherEnd, "netns", neighbour);
   for (const [name, link, host] of [
     [device, wire, 1],
@@ -102,6 +102,17 @@ export async function visit(
   const { out, error, code } = await run(via([process.execPath, script, JSON.stringify(what)]));
   if (code !== 0) throw new Error(`the visitor failed: ${error}`);
   return JSON.parse(out);
+}
+
+/**
+ * The kernel walks its whole table of connections at each read of /proc/net/tcp, which the service reads for each caller on the
+ * device. On a PC that table has 262,144 rows, and on a board 4096. A namespace takes the number from the one that makes it
+ * (`ip-sysctl`, tcp_child_ehash_entries); older kernels have one table for all.
+ */
+function addNamespace(name: string): void {
+  const script = 'sysctl -q -w net.ipv4.tcp_child_ehash_entries=4096 2>/dev/null; exec ip netns add "$0"';
+  const { exitCode, stderr } = Bun.spawnSync(["unshare", "--net", "sh", "-c", script, name]);
+  if (exitCode !== 0) throw new Error(`ip netns add ${name}: ${stderr.toString()}`);
 }
 
 function ip(...words: readonly string[]): void {
