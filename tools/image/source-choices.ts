@@ -74,7 +74,6 @@ export const sourceChoices: Readonly<Record<string, SourceChoice>> = {
   },
   sdl2: { debian: "libsdl2" },
   squashfs: { debian: "squashfs-tools" },
-  "uboot-tools": { debian: "u-boot" },
   wpa_supplicant: { debian: "wpa" },
   // Servers lack its source. The kernel checks the signature, which is that of the upstream project.
   "wireless-regdb": {
