@@ -112,7 +112,7 @@ else
 endif
 	@mkdir -p build/image
 	@rm -f build/image/consoles-$(REPORT).log
-	@$(if $(IMAGE),IMAGE_FOLDER="$(CURDIR)/build/image-given") CONSOLES=consoles-$(REPORT).log $(BUN) test --timeout 300000 --reporter=junit --reporter-outfile=build/junit-$(REPORT).xml $(BOARDS:%=./test/image/%.suite.ts)
+	@$(if $(IMAGE),IMAGE_FOLDER="$(CURDIR)/build/image-given") CONSOLES=consoles-$(REPORT).log $(BUN) test --timeout 600000 --reporter=junit --reporter-outfile=build/junit-$(REPORT).xml $(BOARDS:%=./test/image/%.suite.ts)
 
 # By default the bundle has the stand-in image's system, built a second time as an update.
 BOARD ?= qemu

@@ -2,7 +2,7 @@
 import { patienceMs, until } from "./until.ts";
 
 export interface Shell {
-  /** The output of the command, on both streams. Rejects after an exit code other than 0, or after four minutes. */
+  /** The output of the command, on both streams. Rejects after an exit code other than 0, or after seven minutes. */
   run(command: string): Promise<string>;
   close(): void;
 }

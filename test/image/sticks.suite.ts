@@ -202,7 +202,10 @@ test(
       await until("the index", () =>
         heard.all
           .slice(from)
-          .some((one) => one.method === "media.indexing" && (one.params.totalMedia ?? 0) > count / 2),
+          .some(
+            ({ method, params }) =>
+              method === "media.indexing" && !params.indexing && (params.totalMedia ?? 0) > count / 2,
+          ),
       );
       const [mounted, searched] = [mountedMs - startedMs, performance.now() - mountedMs].map(Math.round);
       expect(await totalOf("e")).toBeGreaterThan(count / 2);
@@ -213,6 +216,8 @@ test(
       await port.unplug("big");
       await until("their end", async () => (await totalOf("e")) === before);
     }
+    // The figure beside it takes a minute, and decides nothing.
+    if (process.env.THOROUGH !== "1") return;
     await port.plug("big", join(folder, "big.img"));
     await until("the mount", async () => (await mounts()).includes("/media/usb/BIG"));
     const walk = await board.shell("echo 3 >/proc/sys/vm/drop_caches; time find /media/usb/BIG | wc -l");

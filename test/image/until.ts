@@ -1,9 +1,9 @@
 import { newestLines } from "../helpers/processes.ts";
 
 /** Waiting for emulated boards, which are slow on a busy machine. */
-export const patienceMs = 240_000;
+export const patienceMs = 420_000;
 
-/** Resolves with the first value of `holds` that is neither undefined nor false; rejects after four minutes. */
+/** Resolves with the first value of `holds` that is neither undefined nor false; rejects after seven minutes. */
 export async function until<Value>(
   what: string,
   holds: () => Promise<Value | undefined | false> | Value | undefined | false,

@@ -40,6 +40,8 @@ const faulty = [
   '[mqtt]\\nurl = "mqtt://127.0.0.1:1884"',
 ].join("\\n");
 const reader = "/dev/ttyS9";
+/** These cases restart the board up to four times, and each wait has its own end, which reports the console. */
+const restartsMs = 6 * patienceMs;
 
 const refusedRootBytes = 64 * 1024;
 let stranger: string;
@@ -162,7 +164,7 @@ test(
     ]);
     expect(await board.shell("wget -q -O - http://127.0.0.1:7497/health 2>&1; true")).toContain("503");
   },
-  2 * patienceMs,
+  restartsMs,
 );
 
 test(
@@ -214,7 +216,7 @@ test(
     expect(board.console()).not.toContain("Tapdeck: starting slot a");
     expect(await board.shell("cat /etc/tapdeck-release")).toBe("Tapdeck 0.1.2");
   },
-  2 * patienceMs,
+  restartsMs,
 );
 
 test(
@@ -230,7 +232,7 @@ test(
       `last: ${version} was tried and kept`,
     ]);
   },
-  2 * patienceMs,
+  restartsMs,
 );
 
 // Its installation, trial and return take minutes.
@@ -253,7 +255,7 @@ test.if(process.env.THOROUGH === "1")(
       "last: 0.1.3 was tried and not kept: it did not start, or was not healthy for a minute",
     ]);
   },
-  4 * patienceMs,
+  restartsMs,
 );
 
 /** The faults of the board once one has this code. The fault of the update before, which a restart ends, is left out. */
