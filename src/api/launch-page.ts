@@ -54,10 +54,10 @@ enableLater();
 `;
 
 const style = `
-:root { color-scheme: light dark; --ground: #f4f3f0; --card: #fff; --text: #1b1c1f; --quiet: #5d6168; --line: #e2e0da;
+:root { color-scheme: light dark; --ground: #f4f4fa; --card: #fff; --text: #14183a; --quiet: #565b7d; --line: #e0e1ee;
   --accent: #b93c0b; --on-accent: #fff; font: 100% / 1.45 system-ui, sans-serif; }
-@media (prefers-color-scheme: dark) { :root { --ground: #15171b; --card: #1f2228; --text: #eceae6; --quiet: #a3a7af;
-  --line: #33373f; --accent: #ff8a50; --on-accent: #2a0f02; } }
+@media (prefers-color-scheme: dark) { :root { --ground: #14183a; --card: #1f2450; --text: #eef0fb; --quiet: #b9c0e8;
+  --line: #363c74; --accent: #ff8a50; --on-accent: #2a0f02; } }
 * { box-sizing: border-box; }
 body { margin: 0; padding: 1.5rem 1rem; background: var(--ground); color: var(--text); }
 main { max-width: 32rem; margin: 0 auto; padding: 1.25rem; border: 1px solid var(--line); border-radius: 0.9rem;

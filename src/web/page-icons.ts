@@ -37,8 +37,8 @@ const manifest = {
   start_url: "/",
   display: "standalone",
   // The colours of the light page; `theme-color` in index.html also knows the dark one.
-  background_color: "#f4f3f0",
-  theme_color: "#f4f3f0",
+  background_color: "#f4f4fa",
+  theme_color: "#f4f4fa",
   icons: [
     entry(icon(svg, "icon", 192), 192, "any"),
     entry(icon(svg, "icon", 512), 512, "any"),
