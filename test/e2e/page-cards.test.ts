@@ -278,6 +278,12 @@ remoteTest(
     const cards = region(page, "Your cards");
     const dialog = page.getByRole("dialog");
     const tile = (name: string) => cards.getByRole("button", { name, exact: true }).first();
+    // The history calls an action by its name, as the tiles do.
+    await region(page, "History")
+      .getByRole("listitem")
+      .filter({ hasText: "04deca" })
+      .getByText("Stop", { exact: true })
+      .waitFor();
     await cards.getByRole("searchbox").fill("04c0ffee");
     await eventually(async () => expect(await cards.getByRole("listitem").count()).toBe(1));
     await tile("Super Game").click();

@@ -6,7 +6,7 @@ import { button, el, madeInSlices, note, openDialog, replaceKeepingFocus, sectio
 import { printLabels } from "./labels.ts";
 import { whenOf } from "./local-forms.ts";
 import { launchWords, type MappingRow } from "./mapping-editor.ts";
-import { meaningOf, pathShownFor } from "./page-status.ts";
+import { actionOf, nameOfText, pathShownFor } from "./page-status.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 import { inTile, partsOf } from "./tiles.ts";
@@ -82,14 +82,8 @@ function knownCards(tapped: readonly Tapped[], mappings: readonly MappingRow[]):
 function cardOf(uid: string, tapped: Tapped | undefined, mapping: MappingRow | undefined): KnownCard {
   // Another mapping may have changed the text.
   const text = mapping?.override ?? (tapped?.script || tapped?.text || "");
-  const name = mapping?.label || actionOf(text) || meaningOf(text) || say.cardOf(uid);
+  const name = mapping?.label || nameOfText(text) || say.cardOf(uid);
   return { uid, name, text, picture: pathShownFor(text), tapped, mapping };
-}
-
-/** The name of an action such as `**stop`. */
-function actionOf(text: string): string | undefined {
-  const actions: Readonly<Record<string, string>> = say.cards.actions;
-  return actions[text];
 }
 
 /** Shows what a card does, and what can be done with it. */

@@ -3,7 +3,7 @@ import type { Calls } from "../../client/client.ts";
 import { scriptOf } from "../../core/media.ts";
 import { button, el, listCard, named, note, telling } from "./dom.ts";
 import { whenOf } from "./local-forms.ts";
-import { meaningOf } from "./page-status.ts";
+import { nameOfText } from "./page-status.ts";
 import { reasonOf, say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 
@@ -63,7 +63,7 @@ export function historyCard({ client }: Shared): PageCard {
     return el("button", { type: "button", class: "row", title: texts.playAgain, onclick }, what);
   };
   const tappedRow = ({ time, text, data, success, script, ...entry }: Tapped) => {
-    const name = meaningOf(script || text) || say.cardOf(entry.uid);
+    const name = nameOfText(script || text) || say.cardOf(entry.uid);
     const facts = [whenOf(time), entry.uid, success ? "" : reasonOf(entry)];
     const launch = () => client.call("launch", { text, uid: entry.uid, data });
     const filter =

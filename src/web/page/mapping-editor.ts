@@ -2,7 +2,7 @@
 import type { Calls, Client, Notification } from "../../client/client.ts";
 import { messageOf } from "../../core/errors.ts";
 import { button, el, note, openDialog, telling } from "./dom.ts";
-import { meaningOf } from "./page-status.ts";
+import { meaningOf, nameOfText } from "./page-status.ts";
 import { say } from "./page-texts.ts";
 
 export type MappingRow = Calls["mappings"]["result"]["mappings"][number];
@@ -18,7 +18,7 @@ export function launchWords(script: string): string {
 }
 
 export function mappingName({ label, override }: Pick<MappingRow, "label" | "override">): string {
-  return label || meaningOf(override);
+  return label || nameOfText(override);
 }
 
 /** A name for a control, above it. */

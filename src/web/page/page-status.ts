@@ -43,6 +43,17 @@ export function meaningOf(script: string): string {
   return isPath(path) ? mediaNameOf(path) : path;
 }
 
+/** The name of an action such as `**stop`. */
+export function actionOf(text: string): string | undefined {
+  const actions: Readonly<Record<string, string>> = say.cards.actions;
+  return actions[text];
+}
+
+/** What a list calls a card with this text; empty for a card without one. */
+export function nameOfText(text: string): string {
+  return actionOf(text) ?? meaningOf(text);
+}
+
 /** The file or folder whose picture shows what a card's text starts; empty for anything else. */
 export function pathShownFor(script: string): string {
   const path = startedBy(script);
@@ -57,7 +68,7 @@ export function tapsCard({ client }: Shared): PageCard {
     const when = whenOf(time);
     const again = telling(() => client.call("launch", { text, uid, data }));
     const outcome = success ? when : say.failedAt(when, reasonOf(entry));
-    const name = meaningOf(script || text) || say.cardOf(uid);
+    const name = nameOfText(script || text) || say.cardOf(uid);
     const press = { type: "button", class: "row", title: say.again, onclick: again };
     return el("li", {}, el("button", press, el("span", {}, ...named(name, outcome, !success))));
   };
@@ -97,7 +108,7 @@ export function readersCard({ client }: Shared): PageCard {
 function tokensText(tokens: Tokens): string {
   const names = tokens.map(({ text, uid, problem }) => {
     const isEmpty = problem === "blank" || problem === "unformatted";
-    return meaningOf(text) || (isEmpty ? say.emptyCard(uid) : say.cardOf(uid));
+    return nameOfText(text) || (isEmpty ? say.emptyCard(uid) : say.cardOf(uid));
   });
   return names.length === 0 ? say.noToken : say.tokenHere(names.join(", "));
 }
