@@ -27,6 +27,10 @@ export interface LinkParts {
   readonly will?: { readonly topic: string; readonly payload: string };
   /** A topic to subscribe to. */
   readonly subscribe?: string;
+  /** A topic of which the retained message is wanted as well, unless the broker refuses it. */
+  readonly watch?: string;
+  /** Names this run of the service in its will and in what it publishes with `isSigned`. */
+  readonly instance?: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly onOpen: () => void;
@@ -37,12 +41,15 @@ export interface LinkParts {
 export interface Message {
   readonly payload: Uint8Array;
   readonly isRetained: boolean;
+  /** The run of a service that published it, if it says so. */
+  readonly instance?: string | undefined;
   readonly responseTopic?: string | undefined;
   readonly correlationData?: Buffer | undefined;
 }
 
 interface PublishOptions {
   readonly retain?: true;
+  readonly isSigned?: true;
   /** Seconds after which the broker delivers it to nobody (MQTT 5, 3.3.2.3.3). */
   readonly expirySeconds?: number;
   readonly correlationData?: Buffer | undefined;
@@ -62,7 +69,9 @@ const packetHeadBytesMax = 4096;
 // The most that a socket delivers at a time.
 const chunkBytesMax = 512 * 1024;
 
-export function createLink({ broker, will, subscribe, clock, log, onOpen, onClose, onMessage }: LinkParts) {
+export function createLink(parts: LinkParts) {
+  const { broker, will, subscribe, watch, instance, clock, log, onOpen, onClose, onMessage } = parts;
+  const signature = instance === undefined ? {} : { userProperties: { instance } };
   let current: MqttClient | undefined;
   let isOpen = false;
   let isClosed = false;
@@ -90,7 +99,7 @@ export function createLink({ broker, will, subscribe, clock, log, onOpen, onClos
   const attempt = async () => {
     try {
       const files = await readBrokerFiles(broker, log);
-      if (!isClosed) follow(open(broker, files, will));
+      if (!isClosed) follow(open(broker, files, will && { ...will, properties: signature }));
     } catch (error) {
       note(faultOf("mqtt-invalid", { why: messageOf(error) }));
       retry();
@@ -110,6 +119,7 @@ export function createLink({ broker, will, subscribe, clock, log, onOpen, onClos
           if (error !== null)
             note(faultOf("broker-refuses-subscription", { subject, topic: subscribe, why: error.message }));
         });
+      if (watch !== undefined) client.subscribe(watch, { qos: 1, nl: true, rh: 0 }, () => {});
       onOpen();
     });
     client.on("error", (error) => {
@@ -119,8 +129,15 @@ export function createLink({ broker, will, subscribe, clock, log, onOpen, onClos
       why = refusalOf(reasonCode ?? 0, broker);
     });
     client.on("message", (topic, payload, { retain, properties }) => {
-      const { responseTopic, correlationData } = properties ?? {};
-      onMessage?.(topic, { payload, isRetained: retain, responseTopic, correlationData });
+      const { responseTopic, correlationData, userProperties } = properties ?? {};
+      const signed = userProperties?.instance;
+      onMessage?.(topic, {
+        payload,
+        isRetained: retain,
+        instance: typeof signed === "string" ? signed : undefined,
+        responseTopic,
+        correlationData,
+      });
     });
     client.once("close", () => {
       client.end(true);
@@ -144,7 +161,7 @@ export function createLink({ broker, will, subscribe, clock, log, onOpen, onClos
     publish(
       topic: string,
       payload: string,
-      { retain, correlationData, expirySeconds }: PublishOptions = {},
+      { retain, isSigned, correlationData, expirySeconds }: PublishOptions = {},
     ): Promise<Published> {
       const client = current;
       if (client === undefined || !isOpen) return Promise.resolve("lost");
@@ -156,6 +173,7 @@ export function createLink({ broker, will, subscribe, clock, log, onOpen, onClos
       const properties = {
         ...(correlationData === undefined ? {} : { correlationData }),
         ...(expirySeconds === undefined ? {} : { messageExpiryInterval: expirySeconds }),
+        ...(isSigned === true ? signature : {}),
       };
       const options = { qos: 1, retain: retain === true, properties } as const;
       return new Promise((resolve) => {
@@ -193,7 +211,13 @@ export function createLink({ broker, will, subscribe, clock, log, onOpen, onClos
   };
 }
 
-function open(broker: Broker, files: BrokerFiles, will: LinkParts["will"]): MqttClient {
+interface Will {
+  readonly topic: string;
+  readonly payload: string;
+  readonly properties: { readonly userProperties?: { readonly instance: string } };
+}
+
+function open(broker: Broker, files: BrokerFiles, will: Will | undefined): MqttClient {
   const { user, clientId } = broker;
   const password = files.password_file?.toString().replace(/\r?\n$/, "");
   const options: IClientOptions = {

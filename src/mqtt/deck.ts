@@ -11,8 +11,14 @@
 import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
-import { type Fault, faultLine } from "../core/faults.ts";
-import { mqttEventMsMax, mqttFarewellMs, mqttLeftoversMsMax, mqttTapsKeptMax } from "../core/limits.ts";
+import { type Fault, faultLine, faultOf } from "../core/faults.ts";
+import {
+  mqttEventMsMax,
+  mqttFarewellMs,
+  mqttLeftoversMsMax,
+  mqttRivalMs,
+  mqttTapsKeptMax,
+} from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { Role } from "../core/rights.ts";
 import type { ActiveMedia, Reader } from "../core/shapes.ts";
@@ -75,6 +81,7 @@ export function startDeck(parts: DeckParts) {
   const at = (name: string) => `${broker.topic}/${name}`;
   const discovery = discoveryOf(broker, device);
   const retainedTopics = retainedTopicsOf(settings, device, parts.dataFolder);
+  const rival = createRivalWatch(clock);
   let update: UpdateFacts = {};
   let lastMedia: ActiveMedia | undefined;
 
@@ -114,10 +121,9 @@ export function startDeck(parts: DeckParts) {
     commands.open();
     shown.forget();
     await sendDescriptions(link, path, { settings, topics: retainedTopics }, discovery, log);
-    await Promise.all([
-      link.publish(at("availability"), online, { retain: true }),
-      ...Object.keys(contents).map(shown.refresh),
-    ]);
+    const announced = link.publish(at("availability"), online, { retain: true, isSigned: true });
+    await Promise.all(Object.keys(contents).map(shown.refresh));
+    if ((await announced) === "sent") rival.announced();
     await flush();
   };
   const link = createLink({
@@ -126,12 +132,19 @@ export function startDeck(parts: DeckParts) {
     log,
     will: { topic: at("availability"), payload: offline },
     subscribe: at("cmd/+"),
+    watch: at("availability"),
+    instance: rival.instance,
     onOpen: () => void opened().catch((error) => log.error("mqtt", messageOf(error))),
     onClose: () => commands.close(),
-    onMessage: commands.receive,
+    onMessage(topic, message) {
+      if (topic !== at("availability")) return commands.receive(topic, message);
+      if (rival.shows(message.instance))
+        log.warn("mqtt", "another device uses the id of this one", { broker: broker.address, id: broker.id });
+    },
   });
   const later = (name: string) => shown.refreshIn(clock, name);
   const following = new DisposableStack();
+  following.use(rival);
   following.use(
     bus.on(
       "tokens.added",
@@ -187,7 +200,8 @@ export function startDeck(parts: DeckParts) {
     settings,
     broker,
     isConnected: link.isOpen,
-    fault: link.fault,
+    /** Why there is no connection, what the broker refuses, or that another device has the same id. */
+    fault: () => (rival.isThere() ? faultOf("broker-same-name", { subject: broker.host }) : link.fault()),
     /** Shows another state of updates; without `latest` the installed version is the newest. */
     showUpdate(facts: Pick<UpdateFacts, "latest" | "summary">) {
       const { isInstalling = false } = update;
@@ -197,14 +211,23 @@ export function startDeck(parts: DeckParts) {
     /** Shows the faults, as they are now. */
     showFaults: () => later("state"),
     /** Says `offline` and disconnects, at once or after a third of a second. */
-    close: () => end(() => link.publish(at("availability"), offline, { retain: true })),
-    /** As `close`, and removes what the broker has of this device, except what is `kept`. */
-    leave: (kept: readonly string[]) =>
-      end(async () => {
-        const stale = retainedTopics.filter((topic) => !kept.includes(topic));
-        const topics = retainedTopics.filter((topic) => kept.includes(topic));
-        if (await removeTopics(link, stale)) await writeRetained(path, { settings, topics }, log);
-      }),
+    close: () => end(() => link.publish(at("availability"), offline, { retain: true, isSigned: true })),
+    /**
+     * As `close`, and removes what the broker has of this device, except what is `kept`. The topics of an id that another device
+     * uses are left to it.
+     */
+    async leave(kept: readonly string[]) {
+      const topics = retainedTopics.filter((topic) => kept.includes(topic));
+      const forget = () => writeRetained(path, { settings, topics }, log);
+      if (rival.isThere()) {
+        await forget();
+        return end(() => Promise.resolve());
+      }
+      const stale = retainedTopics.filter((topic) => !kept.includes(topic));
+      return end(async () => {
+        if (await removeTopics(link, stale)) await forget();
+      });
+    },
   };
 }
 
@@ -307,6 +330,34 @@ function createTapFlush(
       isRunning = false;
       if (taps.missed !== missedBefore) onMissed();
     }
+  };
+}
+
+/**
+ * Notices another device with the id of this one. A broker ends the older of two connections with one name, and publishes its
+ * will. So a run of the service that has announced itself finds its own signature at each later connection, or that of another one.
+ */
+function createRivalWatch(clock: Clock) {
+  const instance = crypto.randomUUID();
+  let isAnnounced = false;
+  let forgetting: Disposable | undefined;
+  return {
+    instance,
+    announced() {
+      isAnnounced = true;
+    },
+    /** True for the first sign of another device. */
+    shows(found: string | undefined): boolean {
+      if (found === undefined || found === instance || !isAnnounced) return false;
+      const isFirst = forgetting === undefined;
+      forgetting?.[Symbol.dispose]();
+      forgetting = clock.after(mqttRivalMs, () => {
+        forgetting = undefined;
+      });
+      return isFirst;
+    },
+    isThere: () => forgetting !== undefined,
+    [Symbol.dispose]: () => forgetting?.[Symbol.dispose](),
   };
 }
 

@@ -380,6 +380,32 @@ brokerTest(
 );
 
 brokerTest(
+  "two decks with one id say so while they are connected, and one that gets another id leaves the other its topics",
+  async () => {
+    await using place = await placeOf(byPassword("twin"));
+    await using otherPlace = await placeOf(byPassword("twin"));
+    await using one = await startTapdeck(place);
+    await connected(one);
+    await using other = await startTapdeck(otherPlace);
+    // Each returns up to half a minute after the other one has taken its place.
+    for (const { client } of [one, other])
+      await eventually(async () => {
+        const { mqtt, checks } = await client.call("health");
+        expect(mqtt?.connected).toBe(true);
+        const { faults } = checks.find(({ name }) => name === "mqtt") ?? {};
+        expect(faults).toMatchObject([{ code: "broker-same-name", of: "others", subject: "127.0.0.1" }]);
+      }, 120_000);
+    const heard = await broker.listen("tapdeck/twin/#", "tapdeck/single/#", "homeassistant/+/twin/#");
+    await place.config(byPassword("single"));
+    await heard.next("tapdeck/single/state/update");
+    await connected(one);
+    await eventually(async () => expect(await reasonOf(one)).toBe(""));
+    await connected(other);
+    expect(heard.heard.filter(({ payload }) => payload === "")).toEqual([]);
+  },
+);
+
+brokerTest(
   "the list of retained topics holds no secret, and a readable password file is reported",
   async () => {
     await using place = await placeOf(byPassword("den"));

@@ -204,7 +204,7 @@ acl_file ${file("people.acl")}
 }
 
 /** The access list that docs/FLEET.md shows. */
-const deviceAcl = `pattern write tapdeck/%u/availability
+const deviceAcl = `pattern readwrite tapdeck/%u/availability
 pattern write tapdeck/%u/state
 pattern write tapdeck/%u/state/#
 pattern write tapdeck/%u/media

@@ -49,7 +49,7 @@ export function actionOf(text: string): string | undefined {
   return actions[text];
 }
 
-/** What a list calls a card with this text; empty for a card without one. */
+/** The name of a card with this text in a list; empty for a card without a text. */
 export function nameOfText(text: string): string {
   return actionOf(text) ?? meaningOf(text);
 }
