@@ -33,6 +33,7 @@ interface CliParts {
 
 const auditLines = 20;
 const connectMs = 3000;
+const connectForBackupMs = 30_000; // An update keeps the processor of a board busy, and goes on without a backup.
 const queuedMs = 5000; // A tap joins the queue at once, unless its media is still playing in hold mode.
 const patienceMs = 10_000; // A script may wait for minutes; after this time a person gets a hint.
 
@@ -164,7 +165,10 @@ async function updateSystem(asked: CommandLine, parts: CliParts): Promise<number
     screen: terminal,
     json: asked.json,
     port: asked.port ?? (await parts.configOf(asked)).api.port,
-    keepBackup: async () => keepBeforeUpdate(await ifReached(asked, parts)),
+    async keepBackup() {
+      const { timeoutMs = connectForBackupMs } = asked;
+      return keepBeforeUpdate(await ifReached({ ...asked, timeoutMs }, parts));
+    },
   });
 }
 

@@ -286,7 +286,7 @@ export const commonOptions: { readonly [Name in OptionName]?: string } = {
   data: "database and media (~/.local/share/tapdeck), and config.toml without --config",
   host: "commands: the deck on another machine, which this computer has joined (tapdeck join)",
   port: "commands: the service's port, if it differs from the settings",
-  timeout: "commands: how long to wait for the service (3000)",
+  timeout: "commands: how long to wait for the service (3000; update: 30000)",
   help: "this, or more on a command: tapdeck tap --help",
   version: "the version",
 };

@@ -324,11 +324,10 @@ test(
       // A full card has no room for another client.
       (await filled.client()).close();
       // Nearly all blocks are only reserved for the file, because the emulated board writes 2 MB a second.
-      const free = `$(($(stat -f -c '%f * %S' /data) - 1048576))`;
-      await filled.shell(
-        `fallocate -l ${free} /data/full && cat /dev/zero >>/data/full 2>/dev/null; sync; true`,
-      );
-      expect(await filled.shell("stat -f -c %f /data")).toBe("0");
+      const free = "df -k /data | awk 'END { print $4 }'";
+      await filled.shell(`fallocate -l $(($(${free}) * 1024)) /data/full`);
+      await filled.shell("cat /dev/zero >>/data/full 2>/dev/null; sync; true");
+      expect(await filled.shell(free)).toBe("0");
     }
     await using again = await startAfterCut(own);
     const client = await again.client();
