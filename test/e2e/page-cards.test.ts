@@ -273,6 +273,8 @@ remoteTest(
     const { client } = device.service;
     await client.call("launch", { uid: "04c0ffee", text: "SNES/Super Game.sfc" });
     await client.call("launch", { uid: "04deca", text: "**stop" });
+    // A text is any word, also the name of something that each object has.
+    await client.call("launch", { uid: "04c0de", text: "constructor" }).catch(() => {});
     await using visit = await openCards("Collector");
     const { page, faults } = visit;
     const cards = region(page, "Your cards");
@@ -284,6 +286,7 @@ remoteTest(
       .filter({ hasText: "04deca" })
       .getByText("Stop", { exact: true })
       .waitFor();
+    await tile("constructor").waitFor();
     await cards.getByRole("searchbox").fill("04c0ffee");
     await eventually(async () => expect(await cards.getByRole("listitem").count()).toBe(1));
     await tile("Super Game").click();

@@ -46,7 +46,8 @@ export function meaningOf(script: string): string {
 /** The name of an action such as `**stop`. */
 export function actionOf(text: string): string | undefined {
   const actions: Readonly<Record<string, string>> = say.cards.actions;
-  return actions[text];
+  // A text of a card may be any word, such as "constructor".
+  return Object.hasOwn(actions, text) ? actions[text] : undefined;
 }
 
 /** The name of a card with this text in a list; empty for a card without a text. */
