@@ -135,7 +135,10 @@ export function startDeck(parts: DeckParts) {
     watch: at("availability"),
     instance: rival.instance,
     onOpen: () => void opened().catch((error) => log.error("mqtt", messageOf(error))),
-    onClose: () => commands.close(),
+    onClose() {
+      commands.close();
+      rival.closed();
+    },
     onMessage(topic, message) {
       if (topic !== at("availability")) return commands.receive(topic, message);
       if (rival.shows(message.instance))
@@ -340,15 +343,20 @@ function createTapFlush(
 function createRivalWatch(clock: Clock) {
   const instance = crypto.randomUUID();
   let isAnnounced = false;
+  let isReturning = false;
   let forgetting: Disposable | undefined;
   return {
     instance,
     announced() {
       isAnnounced = true;
     },
+    /** A broker may still deliver what it retained before the announcement, until this connection has ended. */
+    closed() {
+      isReturning = isAnnounced;
+    },
     /** True for the first sign of another device. */
     shows(found: string | undefined): boolean {
-      if (found === undefined || found === instance || !isAnnounced) return false;
+      if (found === undefined || found === instance || !isReturning) return false;
       const isFirst = forgetting === undefined;
       forgetting?.[Symbol.dispose]();
       forgetting = clock.after(mqttRivalMs, () => {

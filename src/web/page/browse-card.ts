@@ -238,6 +238,7 @@ const isWall = () => localStorage.getItem(viewKey) !== "list";
 /** The buttons that choose between wall and list, which this browser remembers. */
 function viewChoice(onChange: () => Promise<unknown>): HTMLElement {
   const choose = (view: "wall" | "list") => {
+    const title = view === "list" ? say.list : say.covers;
     const choice = button(
       "",
       () => {
@@ -245,7 +246,7 @@ function viewChoice(onChange: () => Promise<unknown>): HTMLElement {
         mark();
         return onChange();
       },
-      { "aria-label": view === "list" ? say.list : say.covers, "data-view": view },
+      { "aria-label": title, title, "data-view": view },
     );
     choice.append(icon(viewIcons[view]));
     return choice;
