@@ -33,6 +33,7 @@ import { type ClientAccess, createClientAccess } from "./services/clients-and-au
 import { createDevices } from "./services/devices.ts";
 import { countMetrics, openCards, staffSecret } from "./services/fleet.ts";
 import { followFolders, followSticks } from "./services/follow-media.ts";
+import { diskFaults } from "./services/health-report.ts";
 import { keepPlays } from "./services/library.ts";
 import { followMqtt, type Mqtt } from "./services/mqtt.ts";
 import { createPairing, pairingService, pairOnScreen } from "./services/pairing-service.ts";
@@ -190,7 +191,8 @@ async function startParts(base: Base): Promise<number> {
     refusal: playTime.refusal,
     place: offer.describe,
     readers: () => readers.list(),
-    faults: () => deviceCheck?.ask() ?? [],
+    brokenReader: () => readers.broken(),
+    faults: () => [...(deviceCheck?.ask() ?? []), ...diskFaults(base.dataFolder), ...playback.saves.faults()],
     hasGames: Bun.which("retroarch") !== null,
   });
   stops.add("screen", screen);

@@ -75,8 +75,10 @@ export interface Services {
   refusedReaders(): readonly RefusedReader[];
   /** Resolves after the tag is written. Rejects with `no-reader`, `write-failed` with `data.cause`, `conflict` or `failed`. */
   write(request: ValueOf<typeof schemas.writeRequest>, signal?: AbortSignal): Promise<void>;
-  /** Plays a macro, and resolves after its last key is up. Rejects with `invalid-params`, `busy` or `failed`. */
-  /** Presses no further key once `mayPress` returns false. */
+  /**
+   * Plays a macro, and resolves after its last key is up; presses no further key once `mayPress` returns false. Rejects with
+   * `invalid-params`, `busy` or `failed`.
+   */
   input(kind: "keyboard" | "gamepad", text: string, mayPress: () => boolean): Promise<void>;
   /** Ends the write that waits for a tag, on this reader or on all. Throws `not-found` for an unknown reader. */
   cancelWrite(readerId: string | undefined): void;

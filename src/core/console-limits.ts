@@ -49,6 +49,7 @@ export const orphanSaveMsMax = 5000; // The time for a RetroArch that outlived t
 // The device's own screen.
 export const screenNameCharsMax = 80; // Of a name: two lines, which can be read from a distance.
 export const screenReasonCharsMax = 120; // Of the reason of a failed start; the log has the rest.
+export const screenFaultsCharsMax = 240; // Of the faults of the machine together: four lines of its smallest screen.
 export const screenPixelsMax = 4096 * 2304; // Of a frame buffer: drawing takes 12 bytes for each.
 export const screenDrawMsMax = 120_000; // Of one drawing with the pictures packed after it, at the lowest priority; 0.2 s on a PC.
 export const screenRestoreMsMax = 1000; // For the return to the console's text mode, at the end of the service.

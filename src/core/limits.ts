@@ -35,7 +35,7 @@ export const unsentWhileAskingMax = 512 * 1024; // Of one remote connection: abo
 export const unsentOnDeviceWhileAskingMax = 2 * 1024 * 1024; // The same of a caller on the device, which may send a few long questions at once.
 export const anonymousBytesPerSecondMax = 1024 * 1024; // Sent to all anonymous TLS callers together; above it they must wait.
 export const anonymousBytesBurst = 4 * 1024 * 1024;
-export const shortMessageBytesMax = 4096; // A longer one of a caller without an identity counts by its bytes. A request of the known apps has a few hundred.
+export const shortMessageBytesMax = 4096; // A longer one of a caller without an identity counts by its bytes. Requests of the known apps have a few hundred bytes.
 export const anonymousMessagesPerSecondMax = 400; // Of all callers without an identity together, four times as many at once.
 export const anonymousMessagesPerConnectionMax = 64; // The same of one connection; above it the connection is closed.
 export const anonymousReceivedBytesPerSecondMax = 1024 * 1024; // Of their longer messages together, refused ones included.
@@ -52,7 +52,7 @@ export const unsentInAllBytesMax = 8 * 1024 * 1024; // Of all remote connections
 export const requestIdCharsMax = 1024; // An id is echoed back; a UUID has 36.
 
 // Scripts and tokens.
-export const scriptBytesMax = 16 * 1024; // Of a UID too: apps send a scanned code as both.
+export const scriptBytesMax = 16 * 1024; // A UID may be as long: apps send the text of a scanned code as UID and as text.
 export const scriptCommandsMax = 64;
 export const launchShownCharsMax = 600; // Of the text of a launch link, on the page that asks: one screen of a phone, so that nobody overlooks its end.
 export const tokenTypeCharsMax = 64;

@@ -46,9 +46,9 @@ export type Fields = Readonly<Record<MappingType, Field>>;
 
 interface Field {
   readonly whole: string;
-  /** As much of it as partial patterns read. */
+  /** Its beginning, up to the last character that partial patterns see. */
   readonly beginning: string;
-  /** As much of it as regular expressions read. */
+  /** Its beginning, up to the last character that regular expressions see. */
   readonly searched: string;
 }
 

@@ -1,4 +1,5 @@
 /** All readers: those of the config file, the detected ones, and the API's virtual one; and the tokens on them. */
+import { existsSync } from "node:fs";
 import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
@@ -43,6 +44,8 @@ export interface Readers extends Writing {
   faults(): readonly Fault[];
   /** The readers that are not connected, and the ports that did not open as a reader, each with the reason. */
   refused(): readonly RefusedReader[];
+  /** Why a reader that is plugged in does not work; undefined if none is. A port of the board itself is no sign of one. */
+  broken(): string | undefined;
   /**
    * Opens newly named readers and closes those that are no longer wanted. Every other device stays open, even if it was
    * detected and is now named, or the reverse. Resolves when the devices are closed. Calls run one after another.
@@ -160,6 +163,13 @@ export function startReaders(options: ReadersOptions): Readers {
       }),
       ...refusedPorts().map(({ driver, path, why }) => ({ driver, path, why })),
     ],
+    broken() {
+      const failed = attendance.all().find((one) => {
+        const isThere = () => one.isCertain || existsSync(one.supervisor.record().path);
+        return isReader(one) && one.supervisor.fault() !== undefined && isThere();
+      });
+      return failed?.supervisor.fault() ?? refusedPorts().find(({ isOnBoard }) => !isOnBoard)?.why;
+    },
     reconfigure(config) {
       const changed = lastChange.then(() => change(config));
       // The caller gets the error; the next change runs nevertheless.

@@ -15,6 +15,8 @@ export type DrawJob =
   | {
       readonly kind: "draw";
       readonly svg: string;
+      /** Whether it is also packed, to be shown again without a process. */
+      readonly isKept: boolean;
       /** Pictures that are packed after the drawing, and not shown. */
       readonly ahead: readonly string[];
       readonly frame: FrameBuffer;
@@ -29,6 +31,8 @@ export type DrawResult =
       readonly kind: "done";
       readonly isConsoleOff: boolean;
       readonly ms: number;
+      /** Empty unless it is kept. */
+      readonly shown: PackedFrame;
       readonly ahead: readonly PackedFrame[];
     }
   | { readonly kind: "failed"; readonly why: string }
@@ -47,16 +51,17 @@ export async function runDrawJob(setConsole: SetConsole): Promise<number> {
 async function runJob(setConsole: SetConsole): Promise<DrawResult> {
   const job: DrawJob = JSON.parse(readFileSync(0, "utf8"));
   if (job.kind === "text")
-    return { kind: "done", isConsoleOff: !setConsole(job.terminal, "text"), ms: 0, ahead: [] };
+    return { kind: "done", isConsoleOff: !setConsole(job.terminal, "text"), ms: 0, shown: [], ahead: [] };
   lowerPriority();
   const rgba = await render(job.svg, job.frame);
   // Before the pixels, because the kernel's text would be drawn over them.
   const isConsoleOff = setConsole(job.terminal, "graphics");
   await writeFrame(rgba, job.frame);
   const ms = Math.round(performance.now());
+  const shown = job.isKept ? packFrame(rgba, job.frame) : [];
   const ahead: PackedFrame[] = [];
   for (const svg of job.ahead) ahead.push(packFrame(await render(svg, job.frame), job.frame));
-  return { kind: "done", isConsoleOff, ms, ahead };
+  return { kind: "done", isConsoleOff, ms, shown, ahead };
 }
 
 /** Pixels of 4 bytes, R G B A. Rejects a text that is no SVG, or not of this size. */

@@ -7,6 +7,7 @@ export const colors = { background: "#14183a", shape: "#ffffff", text: "#ffffff"
 export const accents: Readonly<Record<Picture["kind"], string>> = {
   ready: "#5ee6b5",
   "no-reader": "#ffd45e",
+  "reader-broken": "#ffb35e",
   empty: "#ffd45e",
   "not-found": "#ffb35e",
   failed: "#ff9d94",
@@ -24,6 +25,7 @@ type Drawn = StatePicture["kind"];
 const extents: Readonly<Record<Drawn, readonly [top: number, bottom: number]>> = {
   ready: [0, 96],
   "no-reader": [10, 69],
+  "reader-broken": [12, 92],
   empty: [19, 81],
   "not-found": [9, 95],
   failed: [8, 90],
@@ -83,6 +85,12 @@ const drawings: Readonly<Record<Drawn, (accent: string) => string>> = {
     <path d="M70 34v32M70 34h24q4 0 4 4v24q0 4 -4 4h-24" stroke="${accent}" stroke-width="5" fill="none"/>
     <rect x="76" y="41" width="12" height="18" rx="1" fill="${accent}"/>
     <path d="M50 24v-10M40 26l-6 -8M60 26l6 -8" stroke="${accent}" stroke-width="4" fill="none"/>`,
+  // A reader on its cable, with a cross in the place of a card.
+  "reader-broken": (accent) => `
+    <path d="M50 12v22" stroke="${white}" stroke-width="6" fill="none"/>
+    <rect x="14" y="34" width="72" height="56" rx="9" fill="${white}"/>
+    <path d="M36 48l28 28M64 48l-28 28" stroke="${dark}" stroke-width="15" fill="none"/>
+    <path d="M36 48l28 28M64 48l-28 28" stroke="${accent}" stroke-width="8" fill="none"/>`,
   // The outline of a card.
   empty: (accent) => `
     <rect x="8" y="22" width="84" height="56" rx="8" fill="none" stroke="${accent}" stroke-width="5" stroke-dasharray="10 9"/>

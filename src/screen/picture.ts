@@ -10,6 +10,7 @@ export type Picture = StatePicture | PairingPicture;
 export type StatePicture =
   | Notice
   | { readonly kind: "ready" | "no-reader" }
+  | { readonly kind: "reader-broken"; readonly reason: string }
   | { readonly kind: "time-over"; readonly reason: string };
 
 /** A picture that disappears after a time. That of a start stays until the player draws. */
@@ -20,7 +21,8 @@ export type Notice =
   | Starting
   /** The items of a playlist, each with its place. */
   | { readonly kind: "playlist"; readonly name: string; readonly items: readonly string[] }
-  | { readonly kind: "failed"; readonly reason: string };
+  /** `cause` tells it in plain words, if the screen has some for it. */
+  | { readonly kind: "failed"; readonly reason: string; readonly cause?: LaunchReason };
 
 const ownerActs = ["backup", "restore", "device.update", "device.restart", "device.shutdown"] as const;
 /** The methods by which an owner over the network administers the device; the screen names them for a while. */
@@ -58,6 +60,8 @@ interface Starting {
 
 export interface ScreenFacts {
   readonly hasReader: boolean;
+  /** Why a reader that is plugged in does not work. */
+  readonly brokenReader: string | undefined;
   /** The first look for readers is over. */
   readonly isSettled: boolean;
   /** A player has the screen. */
@@ -70,13 +74,16 @@ export interface ScreenFacts {
 
 /** Undefined if nothing is to be drawn: the screen belongs to a player, or the facts are not known yet. */
 export function pictureOf(facts: ScreenFacts): Picture | undefined {
-  const { hasReader, isSettled, isPlaying, refusal, pairing, notice } = facts;
+  const { hasReader, brokenReader, isSettled, isPlaying, refusal, pairing, notice } = facts;
   if (isPlaying) return notice?.kind === "starting" ? notice : undefined;
   if (pairing !== undefined) return pairing;
   if (refusal !== undefined) return { kind: "time-over", reason: plainText(refusal, screenReasonCharsMax) };
   if (notice !== undefined) return notice;
   if (hasReader) return { kind: "ready" };
-  return isSettled ? { kind: "no-reader" } : undefined;
+  if (!isSettled) return undefined;
+  return brokenReader === undefined
+    ? { kind: "no-reader" }
+    : { kind: "reader-broken", reason: plainText(brokenReader, screenReasonCharsMax) };
 }
 
 type FailedLaunch = Pick<LaunchFinished, "text" | "error" | "reason" | "subject">;
@@ -95,7 +102,7 @@ export function noticeOf({
   if (empty.includes(reason)) return { kind: "empty" };
   if (reason === "stick-away") return { kind: "stick-away", name: plainText(subject, screenNameCharsMax) };
   if (reason === "media-not-found") return { kind: "not-found", name: nameIn(text) };
-  return { kind: "failed", reason: plainText(error, screenReasonCharsMax) };
+  return { kind: "failed", reason: plainText(error, screenReasonCharsMax), cause: reason };
 }
 
 /** For media that were stopped because this USB stick was removed. */

@@ -3,7 +3,7 @@
  * a distance of three metres, and the page's address as a QR code. Flat colors only, for screens of 16 bits.
  */
 import { encode } from "uqr";
-import { screenNameCharsMax, screenReasonCharsMax } from "../core/console-limits.ts";
+import { screenFaultsCharsMax, screenNameCharsMax, screenReasonCharsMax } from "../core/console-limits.ts";
 import { type Fault, faultSentence } from "../core/faults.ts";
 import { accents, colors, drawing, drawingHeight } from "./drawings.ts";
 import type { Picture, ShownAct, ShownPairing, StatePicture } from "./picture.ts";
@@ -60,7 +60,10 @@ function state(
   const { base } = place;
   const foot = footOf(picture, place, inside, texts);
   const footHeight = heightOf(foot, 0);
-  const above = { ...inside, height: inside.height - footHeight * 2 };
+  const above = {
+    ...inside,
+    height: inside.height - footHeight - Math.min(footHeight, 0.05 * inside.height),
+  };
   const words = textRows(foot, { ...inside, y: inside.y + inside.height - footHeight }, 0);
   // The picture of a start has no QR code, because the player soon covers the screen.
   return base === undefined || picture.kind === "starting"
@@ -68,7 +71,7 @@ function state(
     : [...besidePanel(picture, base, above, texts), ...words];
 }
 
-/** One line below the rest: an act of an owner, which stands before the faults of the machine and advice. */
+/** A few words below the rest: an act of an owner, which stands before the faults of the machine and advice. */
 function footOf(
   picture: StatePicture,
   { base, faults = [], hasGames = false, act }: ScreenPlace,
@@ -76,6 +79,7 @@ function footOf(
   texts: ScreenTexts,
 ): readonly Row[] {
   const room = { width, linesMax: 1, sizeMax: height * 0.045, sizeMin: height * 0.03 };
+  const wide = { width, linesMax: 4, sizeMax: height * 0.055, sizeMin: height * 0.036 };
   const endGame: Row = [texts.endGame, room, colors.quiet];
   if (picture.kind === "starting") return picture.isGame === true ? [endGame] : [];
   if (act !== undefined) {
@@ -83,10 +87,11 @@ function footOf(
     return [[plainText(said, screenReasonCharsMax), room, colors.text]];
   }
   if (faults.length > 0) {
-    const sentences = faults.map((fault) => faultSentence(fault, texts.faults)).join("; ");
-    return [[plainText(sentences, screenReasonCharsMax), room, accents.failed]];
+    const sentences = faults.map((fault) => sentence(faultSentence(fault, texts.faults)));
+    const together = sentences.map((said) => (said.endsWith(".") ? said : `${said}.`)).join(" ");
+    return [[plainText(together, screenFaultsCharsMax), wide, accents.failed]];
   }
-  if (base === undefined) return [[texts.noNetwork, room, colors.quiet]];
+  if (base === undefined) return [[texts.noNetwork, { ...room, linesMax: 2 }, colors.quiet]];
   return hasGames && picture.kind === "ready" ? [endGame] : [];
 }
 
@@ -138,7 +143,9 @@ function message(picture: StatePicture, box: Box, texts: ScreenTexts): readonly 
 }
 
 /** The text below the headline: a name unchanged, a reason as a sentence, or the words of the state. */
-function wordsOf(picture: StatePicture, { below }: ScreenTexts): string {
+function wordsOf(picture: StatePicture, { below, causes }: ScreenTexts): string {
+  const cause = picture.kind === "failed" && picture.cause !== undefined ? causes[picture.cause] : undefined;
+  if (cause !== undefined) return cause;
   const said = "name" in picture ? picture.name : "reason" in picture ? sentence(picture.reason) : "";
   return plainText(said, screenReasonCharsMax) || below[picture.kind];
 }

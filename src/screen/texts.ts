@@ -1,5 +1,5 @@
 /** Every text of the graphical screen. A translation is another table of the same shape. */
-import type { FaultTexts } from "../core/faults.ts";
+import { englishFaults, type FaultTexts, type LaunchReason } from "../core/faults.ts";
 import type { OwnerAct, Picture } from "./picture.ts";
 
 export interface ScreenTexts {
@@ -7,8 +7,10 @@ export interface ScreenTexts {
   readonly below: Readonly<Record<Picture["kind"], string>>;
   /** Above the QR code of the page. */
   readonly openPage: string;
-  /** The faults of the machine, by code; absent means those in English. */
-  readonly faults?: FaultTexts;
+  /** For failures whose own sentence is for people who know the player. */
+  readonly causes: Readonly<Partial<Record<LaunchReason, string>>>;
+  /** The faults of the machine, by code. */
+  readonly faults: FaultTexts;
   readonly noNetwork: string;
   /** Names the act of the phone with this name. */
   readonly acts: Readonly<Record<OwnerAct, (name: string) => string>>;
@@ -23,6 +25,7 @@ export const english: ScreenTexts = {
   headline: {
     ready: "Tap a card",
     "no-reader": "Plug in a reader",
+    "reader-broken": "The card reader does not work",
     empty: "This card is empty",
     "not-found": "Not found",
     failed: "That did not start",
@@ -37,6 +40,7 @@ export const english: ScreenTexts = {
   below: {
     ready: "and it starts here",
     "no-reader": "Cards need a card reader",
+    "reader-broken": "Unplug it, and plug it in again",
     empty: "Choose what it starts on your phone",
     "not-found": "What this card starts is not here",
     failed: "Try another card",
@@ -48,7 +52,19 @@ export const english: ScreenTexts = {
     pairing: "Point its camera at the code",
   },
   openPage: "Open on your phone",
-  noNetwork: "No network yet. Cards work without it.",
+  causes: {
+    "player-failed": "This file does not play. It may be damaged or incomplete.",
+    "player-not-ready": "This file took too long to start. Try it again.",
+  },
+  faults: {
+    ...englishFaults,
+    "disk-full":
+      "The memory card is full: what you play is not saved. Open the page on a phone, and delete something.",
+    "saves-not-kept": "Saves of games cannot be kept: {why}",
+    "saves-memory-full": "The memory for saves is full: end the game, and start it again.",
+  },
+  noNetwork:
+    "No network: plug in a cable, or write the Wi-Fi into tapdeck.conf on the memory card. Cards work without it.",
   acts: {
     backup: (name) => `${name} has made a backup.`,
     restore: (name) => `${name} restores a backup.`,

@@ -30,13 +30,15 @@ export interface FactParts {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly readers: () => readonly ShownReader[];
+  /** `Readers.broken`; absent means that none is. */
+  readonly brokenReader?: () => string | undefined;
   /** The reason why nothing may start now; undefined if starts are allowed. */
   readonly refusal: () => string | undefined;
 }
 
 /** Calls `changed` when the screen may have to show something else. A start shows its name after `nameAfterMs`. */
 export function followFacts(
-  { bus, clock, readers, refusal }: FactParts,
+  { bus, clock, readers, brokenReader, refusal }: FactParts,
   changed: () => void,
   nameAfterMs: () => number,
 ) {
@@ -90,6 +92,7 @@ export function followFacts(
   return {
     now: (): ScreenFacts => ({
       hasReader: readers().some(({ connected }) => connected),
+      brokenReader: brokenReader?.(),
       isPlaying,
       isSettled,
       refusal: isPlaying ? undefined : refusal(),

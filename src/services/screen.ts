@@ -186,12 +186,15 @@ function createDrawn(terminal: string, options: ScreenOptions) {
   let drawingMs = 0;
   /** The packed pictures, by `keyOf`. */
   const packed = new Map<string, PackedFrame>();
+  /** The last picture of a time without a player, for the frame buffer with this key. */
+  let idle: { readonly frameKey: string; readonly shown: PackedFrame } | undefined;
 
   const giveBack = async () => {
     if (!isConsoleOurs) return;
     isConsoleOurs = false;
     last = "";
     packed.clear();
+    idle = undefined;
     await painter.run({ kind: "text", terminal });
   };
   const draw = async (picture: Picture, place: ScreenPlace, frame: FrameBuffer): Promise<boolean> => {
@@ -200,7 +203,8 @@ function createDrawn(terminal: string, options: ScreenOptions) {
     const isAhead = (start: Picture) => picture.kind !== "starting" && !packed.has(keyOf(start, frame));
     const ahead = (hasGames ? [aStart, aGame] : [aStart]).filter(isAhead);
     const { device } = frame;
-    const svgs = { svg: svgOf(picture), ahead: ahead.map(svgOf) };
+    const isKept = picture.kind !== "starting" && picture.kind !== "pairing";
+    const svgs = { svg: svgOf(picture), isKept, ahead: ahead.map(svgOf) };
     const result = await painter.run({ kind: "draw", ...svgs, frame, terminal });
     if (isCancelled) return true;
     isLate = false;
@@ -219,6 +223,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
     }
     if (ahead.length > 0) packed.clear();
     for (const [at, start] of ahead.entries()) packed.set(keyOf(start, frame), result.ahead[at] ?? []);
+    if (isKept) idle = { frameKey: keyOf("idle", frame), shown: result.shown };
     drawingMs = result.ms;
     if (!result.isConsoleOff && !isTold) {
       isTold = true;
@@ -237,8 +242,12 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       const { hosts, port } = await place();
       const [host] = hosts;
       const picture = pictureOf(facts.now());
-      if (facts.hasPlayed()) last = "";
+      const hasPlayed = facts.hasPlayed();
+      if (hasPlayed) last = "";
       if (picture === undefined || isCancelled) return true;
+      // The frame buffer still has the picture of the start, and a drawing takes seconds on a busy board.
+      if (hasPlayed && idle?.frameKey === keyOf("idle", frame))
+        await writePacked(idle.shown, frame).catch(() => {});
       const base = host === undefined ? undefined : `http://${host}:${port}`;
       const faults = options.faults?.() ?? [];
       // The picture of a start has no address, so a changed address does not draw over the player.

@@ -223,7 +223,7 @@ async function sizeOf(path: string): Promise<number> {
   return (await stat(path).catch(() => undefined))?.size ?? 0;
 }
 
-/** Of what the file and its beginning are parts. */
+/** The download that a file, whole or in part, belongs to. */
 interface Source {
   readonly url: string;
   readonly sha256: string;

@@ -10,7 +10,7 @@ const clients = 64;
 const inFlight = 100;
 const deafClients = 16;
 const floodRequests = 2000; // Each answer has some 40 KiB: 1.3 GB if all were kept.
-const residentMbMax = 256; // 16 times what may be unsent, as text and as bytes; the same again as garbage; some 60 MB at rest.
+const residentMbMax = 256; // The unsent bytes of 16 clients, held as text and as bytes, the same amount as garbage, and 60 MB of the idle service.
 
 const flood = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "rpc.discover" });
 

@@ -55,7 +55,7 @@ export function keyboardReader(): EmulatedReader {
   };
 }
 
-/** A repeated key, toggled locks, a light, movement: none of these types a character. */
+/** Events that type no character: a repeated key, toggled locks, a light, a movement. */
 function otherEvents(): readonly Uint8Array[] {
   return [
     encodeEvent(1, 30, 2),

@@ -108,7 +108,7 @@ async function makeFiles(): Promise<void> {
   await Bun.write(join(folder, "Still.png"), pngOf({ ...size, pixels: still }));
 }
 
-/** Copies media and the controller's program to the guest; the controller is there from now on. */
+/** Copies media to the guest, and starts the program that emulates a controller. */
 async function fetchFiles(): Promise<void> {
   await board.shell("mkdir -p /data/tapdeck/media/NES /data/tapdeck/media/Video /data/tapdeck/media/Images");
   const fetched = [game, "Video/Film.avi", "Images/Still.png"].map((path) => `/data/tapdeck/media/${path}`);

@@ -12,9 +12,9 @@ export type Probes = Readonly<Record<ProbeName, number[]>>;
 export interface HostileReport {
   readonly idleMb: number;
   readonly peakMb: number;
-  /** Of the attacked service before the attack. */
+  /** The probes of the attacked service before the attack. */
   readonly before: Probes;
-  /** Of the service that nobody attacks, at the same time as `attacked`. */
+  /** Those of a second service that nobody attacks, made at the same time as `attacked`. */
   readonly quiet: Probes;
   readonly attacked: Probes;
   /** Why a probe of the attacked service failed. */

@@ -93,7 +93,7 @@ function startsWordIn(folded: Uint8Array, word: Uint8Array): boolean {
   return false;
 }
 
-/** The best by spelling; of equals the first library's. */
+/** The title whose spelling is nearest; among equals, that of the first library. */
 export async function joinedTitle(
   libraries: Libraries,
   system: string | undefined,

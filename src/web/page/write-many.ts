@@ -157,7 +157,7 @@ async function writeAll(client: Client, jobs: readonly Queued[]): Promise<Readon
       const known = Object.entries(texts.causes).find(([one]) => one === cause)?.[1];
       if (cause !== "timeout") state.textContent = known ?? messageOf(error);
       if (cause !== "") continue;
-      // Another card does not help: no reader, or no connection.
+      // There is no reader or no connection, so another card does not help.
       again.hidden = false;
       await new Promise<void>((resolve) => {
         wake = resolve;

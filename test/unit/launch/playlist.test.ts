@@ -321,7 +321,7 @@ test("a playlist goes on at its item after a stop and a restart, and at its firs
   }
   {
     await using deck = await makeDeck(parts);
-    // A new item before it moves its place.
+    // A new file that sorts before the item that plays moves that item by one place.
     await deck.files("A/0.sleep");
     await deck.tapAndWait("A");
     expect(deck.launchQueue.playlist()).toMatchObject({ place: 3, count: 4 });

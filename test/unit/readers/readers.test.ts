@@ -138,6 +138,32 @@ test("a reader that is not connected has its reason in the list of refused ones"
     );
   }));
 
+test("a reader that is plugged in and does not work was missed on the screen: it is told from one that is absent", async () => {
+  const found = (path: string, isOnBoard: boolean): Driver => ({
+    id: "silent",
+    capabilities: [],
+    detect: async () => [{ path, stamp: "1", stablePath: path, ...(isOnBoard ? { isOnBoard } : {}) }],
+    open: () => Promise.reject(new ServiceError("reader-gone", `${path}: no chip answers`)),
+  });
+  const brokenOf = async (connect: readonly string[], driver: Driver) => {
+    let seen: string | undefined;
+    await withReaders(
+      connect,
+      async ({ readers }) => {
+        await eventually(() => expect(readers.refused()).not.toEqual([]));
+        seen = readers.broken();
+      },
+      [driver],
+      connect.length === 0,
+    );
+    return seen;
+  };
+  expect(await brokenOf([], found("/no/ttyUSB0", false))).toBe("/no/ttyUSB0: no chip answers");
+  expect(await brokenOf([], found("/no/ttyAMA0", true))).toBeUndefined();
+  expect(await brokenOf(["silent:/no/such/port"], found("/no/such/port", false))).toBeUndefined();
+  expect(await brokenOf(["silent:/dev/null"], found("/dev/null", false))).toBe("/dev/null: no chip answers");
+});
+
 const silentPort: Driver = {
   id: "silent",
   capabilities: [],

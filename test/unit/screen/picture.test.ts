@@ -24,6 +24,7 @@ const long = "Wild Magnificent Adventures of WWWWWWWWWWWWWWWWWWWW and of the Mam
 const pictures: Readonly<Record<Picture["kind"], Picture>> = {
   ready: { kind: "ready" },
   "no-reader": { kind: "no-reader" },
+  "reader-broken": { kind: "reader-broken", reason: "no PN532 answers at /dev/ttyUSB0" },
   empty: { kind: "empty" },
   "not-found": { kind: "not-found", name: "Zelda" },
   failed: { kind: "failed", reason: "the player ended with code 1" },
@@ -45,12 +46,16 @@ const sizes = [
 ] as const;
 const facts: ScreenFacts = {
   hasReader: true,
+  brokenReader: undefined,
   isSettled: true,
   isPlaying: false,
   refusal: undefined,
   pairing: undefined,
   notice: undefined,
 };
+
+/** The words of a picture, with a space in the place of each line's end. */
+const wordsIn = (svg: string) => [...svg.matchAll(/>([^<>\n]+)<\/text>/g)].map(([, text]) => text).join(" ");
 
 for (const [kind, picture] of Object.entries(pictures)) {
   test(`the picture "${kind}" is sound XML, is not blank, and keeps clear of the edges`, async () => {
@@ -80,11 +85,50 @@ test("faults of the machine are shown below, with a network and without, and sta
       const well = await render(screenSvg(pictures.ready, place, size, english), size);
       const ill = await render(screenSvg(pictures.ready, { ...place, faults }, size, english), size);
       expect(Bun.SHA256.hash(ill, "hex")).not.toBe(Bun.SHA256.hash(well, "hex"));
-      expect(screenSvg(pictures.ready, { ...place, faults }, size, english)).toContain(
-        "in tapdeck.conf on the boot partition, line 4",
+      expect(wordsIn(screenSvg(pictures.ready, { ...place, faults }, size, english))).toContain(
+        "In tapdeck.conf on the boot partition, line 4",
       );
       for (const edge of edgesOf(size)) expect(colorsIn(ill, edge, size.width).size).toBe(1);
     }
+});
+
+test("a mistake in tapdeck.conf was cut off in small type: two of them can be read whole", () => {
+  const faults = [
+    faultOf("conf-invalid", { why: 'line 4: there is no key "wifi_pasword"; line 5: it is not key=value' }),
+    faultOf("boot-unreadable", {}),
+  ];
+  for (const size of sizes) {
+    const svg = screenSvg(pictures.ready, { base, faults }, size, english);
+    expect(wordsIn(svg)).toContain(
+      "it is not key=value. The boot partition cannot be read, so tapdeck.conf does not count.",
+    );
+    const [, fontSize] = /font-size="([\d.]+)"[^>]*>In tapdeck.conf/.exec(svg) ?? [];
+    expect(Number(fontSize)).toBeGreaterThanOrEqual(size.height * 0.03);
+  }
+});
+
+test("a full card, a damaged game and a missing network are told in words of a family", () => {
+  const svgOf = (picture: Picture, place: Parameters<typeof screenSvg>[1]) =>
+    wordsIn(screenSvg(picture, place, sizes[0], english));
+  const full = svgOf(pictures.ready, { base, faults: [faultOf("disk-full", { kib: "12" })] });
+  expect(full).toContain("The memory card is full: what you play is not saved.");
+  const launch = { text: "SNES/Mario.sfc", success: false, error: "the player retroarch ended with code 1" };
+  const broken = noticeOf({ ...launch, reason: "player-failed" });
+  expect(svgOf(broken ?? pictures.ready, { base })).toContain("It may be damaged or incomplete.");
+  expect(svgOf(broken ?? pictures.ready, { base })).not.toContain("code 1");
+  // Other reasons have sentences that name what to do.
+  const noBios = noticeOf({ ...launch, error: "it needs scph5501.bin", reason: "bios-missing" });
+  expect(svgOf(noBios ?? pictures.ready, { base })).toContain("It needs scph5501.bin");
+  expect(svgOf(pictures.ready, { base: undefined })).toContain("plug in a cable, or write the Wi-Fi into");
+});
+
+test("a reader that does not work is told from one that is not plugged in, once readers were looked for", () => {
+  const brokenReader = "/dev/ttyUSB0: no PN532 answers";
+  const absent = { ...facts, hasReader: false };
+  expect(pictureOf(absent)).toEqual({ kind: "no-reader" });
+  expect(pictureOf({ ...absent, brokenReader })).toEqual({ kind: "reader-broken", reason: brokenReader });
+  expect(pictureOf({ ...absent, brokenReader, isSettled: false })).toBeUndefined();
+  expect(pictureOf({ ...facts, brokenReader })).toEqual({ kind: "ready" });
 });
 
 test("the act of an owner stands below, before the faults of the machine, with any name of a phone", async () => {
@@ -199,6 +243,7 @@ test("the launcher's own refusals become the states of the screen", async () => 
   expect(noticeOf({ text: "", error: "it is locked", reason: "locked" })).toEqual({
     kind: "failed",
     reason: "it is locked",
+    cause: "locked",
   });
 });
 

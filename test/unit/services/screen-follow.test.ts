@@ -46,8 +46,10 @@ const doneIn =
   (ms: number) =>
   (job: DrawJob): DrawResult => ({
     ...{ kind: "done", isConsoleOff: true, ms },
-    ahead: job.kind === "text" ? [] : job.ahead.map((svg) => [Bun.zstdCompressSync(svg).toString("base64")]),
+    shown: job.kind === "draw" && job.isKept ? packed(job.svg) : [],
+    ahead: job.kind === "text" ? [] : job.ahead.map(packed),
   });
+const packed = (svg: string) => [Bun.zstdCompressSync(svg).toString("base64")];
 
 /** A screen with a painter that notes its jobs. */
 async function makeScreen(
@@ -250,6 +252,24 @@ test("a screen that a player had is drawn again though it shows the same", async
   clock.advance(200);
   await eventually(() => expect(jobs.length).toBeGreaterThan(before));
   expect(jobs.length).toBe(before + 1);
+});
+
+test('after a game "Starting" stood for as long as a drawing takes: the picture before the game is back without one', async () => {
+  let isSlow = false;
+  const late = Promise.withResolvers<DrawResult>();
+  const drawing = (job: DrawJob) => (isSlow ? late.promise : doneIn(1)(job));
+  const { bus, clock, shows, written, jobs } = await makeScreen([reader], drawing);
+  await shows("Tap a card");
+  bus.emit("media.started", media);
+  clock.advance(200);
+  await eventually(async () => expect(await written()).toBe("Starting"));
+  isSlow = true;
+  bus.emit("media.stopped", { ...media, elapsed: 60, exitCode: 0, reason: "ended" });
+  clock.advance(200);
+  await eventually(async () => expect(await written()).toContain("Tap a card"));
+  // The drawing follows, because a player may leave the console as text.
+  await eventually(() => expect(jobs).toHaveLength(2));
+  late.resolve({ kind: "late" });
 });
 
 test("a burst of events is one drawing, behind the launch, and without a change there is none", async () => {
