@@ -12,6 +12,7 @@ import { canMakeNetworks } from "../helpers/namespaces.ts";
 import { look, openPage, region, unnamed } from "../helpers/page-visit.ts";
 import { eventually } from "../helpers/processes.ts";
 import { indexMedia, noReaders } from "../helpers/tapdeck.ts";
+import { pngOf } from "../image/picture.ts";
 
 const remoteTest = test.skipIf(!canMakeNetworks);
 const device = deviceForAll(noReaders, async ({ place, service }) => {
@@ -210,6 +211,40 @@ remoteTest(
     expect(faults).toEqual([]);
   },
 );
+
+remoteTest("any picture of the phone becomes that of a game, which had another one", async () => {
+  await using visit = await openUploads("Photographer");
+  const { page, faults } = visit;
+  const browse = region(page, say.browse);
+  await browse.getByRole("link", { name: /Super Nintendo/ }).click();
+  const image = browse.getByRole("button", { name: "Star Garden", exact: true }).locator("img");
+  const [width, height] = [1600, 1200];
+  const pixels = new Uint8Array(width * height * 3).fill(200);
+  const picture = async (file: { name: string; mimeType: string; buffer: Buffer }) => {
+    await browse.getByRole("button", { name: say.moreOf("Star Garden") }).click();
+    const chooser = page.waitForEvent("filechooser");
+    await page.getByRole("dialog").getByRole("button", { name: say.upload.picture }).click();
+    await (await chooser).setFiles(file);
+  };
+  await picture({ name: "notes.png", mimeType: "image/png", buffer: Buffer.from("no picture") });
+  await page.getByText(say.upload.noPicture("notes.png")).waitFor();
+  expect(await names("SNES/images")).toEqual([]);
+  const before = await image.getAttribute("src");
+  const photo = Buffer.from(pngOf({ width, height, pixels }));
+  await picture({ name: "IMG_0815.png", mimeType: "image/png", buffer: photo });
+  await page.getByText(say.upload.pictured("Star Garden")).waitFor();
+  expect(await names("SNES/images")).toEqual(["Star Garden.png"]);
+  const stored = await readFile(media("SNES/images/Star Garden.png"));
+  // PNG 1.2, 11.2.2: the width and the height.
+  expect([stored.readUInt32BE(16), stored.readUInt32BE(20)]).toEqual([512, 384]);
+  await eventually(async () => {
+    const now = await image.getAttribute("src");
+    expect(now).toStartWith("data:image");
+    expect(now).not.toBe(before);
+  });
+  await look(page, "upload-picture");
+  expect(faults).toEqual([]);
+});
 
 remoteTest("a file of the library is moved to another system, and deleted after a question", async () => {
   await using visit = await openUploads("Mover");

@@ -70,6 +70,13 @@ export function createPictures(client: Client) {
     address: (path: string) => addressOf(path, coverPx).catch(() => ""),
     /** A larger one. */
     inTile: (path: string): HTMLElement => whenSeen(path, tilePx),
+    /** Loads the pictures of this path again, because it has another one. */
+    forget(path: string): void {
+      for (const key of kept.keys()) if (key.endsWith(` ${path}`)) kept.delete(key);
+      for (const image of document.querySelectorAll<HTMLImageElement>("img[data-path]"))
+        if (image.dataset.path === path)
+          queue(image, path, Number(image.dataset.size ?? coverPx), () => image.isConnected);
+    },
     /** Loads the picture into the element, which stays hidden without one. */
     show(image: HTMLImageElement, path: string): void {
       image.hidden = true;

@@ -1,6 +1,6 @@
 /** Media as tiles of a wall or as rows of a list. A press starts them; the last button has all else that can be done. */
 import { button, el, named, note, openDialog, telling } from "./dom.ts";
-import { fileActs } from "./file-actions.ts";
+import { fileActs, pictureAct } from "./file-actions.ts";
 import { say } from "./page-texts.ts";
 import type { Shared } from "./screens.ts";
 import { writeToCard } from "./write-card.ts";
@@ -129,6 +129,8 @@ async function ask(shared: Shared, item: LibraryItem, { onGone, onFavourite }: I
   };
   // Played media have absolute paths; the same file would be two favourites.
   if (!path.startsWith("/")) acts.push(button(isFavourite ? say.unfavour : say.favour, choose));
+  if (!path.startsWith("/") && path.includes("/") && !path.startsWith("Image/"))
+    acts.push(pictureAct(client, shared.pictures, item));
   if (onGone !== undefined) acts.push(...(await fileActs(client, item, onGone)));
   const list = el("div", { class: "acts own" }, ...acts);
   const dialog = openDialog(name, say.cancel, list);
