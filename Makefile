@@ -69,7 +69,9 @@ dist/tapdeck-confine: watchdog/tapdeck-confine.c watchdog/places.h watchdog/sock
 	else echo "no C compiler: players run unconfined, and health says so. Install gcc to change that."; fi
 
 # make hands the variables of its command to each make that it starts, and Buildroot and its packages have their own of these names.
-buildroot = env -u MAKEFLAGS -u MAKEOVERRIDES -u MAKELEVEL -u BOARD -u CONFIG -u WITH $(MAKE)
+# All files of an image have the time of the commit, so that two builds of it are equal.
+commit-time = $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null))
+buildroot = env -u MAKEFLAGS -u MAKEOVERRIDES -u MAKELEVEL -u BOARD -u CONFIG -u WITH $(commit-time:%=SOURCE_DATE_EPOCH=%) $(MAKE)
 
 image: BOARD = zero2w
 image: build ## Make the SD image with Buildroot: BUILDROOT_DIR=FOLDER, BOARD=zero2w, pi3, pi4 or qemu, WITH=an optional fragment, CONFIG=FILE
