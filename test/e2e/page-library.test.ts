@@ -177,7 +177,19 @@ remoteTest(
     await eventually(async () => expect(await advance.evaluate(hasFocus)).toBe(true));
     await page.goForward();
     await browse.getByRole("link", { name: "Long" }).click();
-    await browse.getByRole("button", { name: "B", exact: true }).click();
+    const letter = (name: string) => browse.getByRole("button", { name, exact: true });
+    const isHere = (name: string) => letter(name).and(page.locator("[aria-current=true]")).waitFor();
+    await letter("A").click();
+    await browse.getByText("60 files and folders").waitFor();
+    await isHere("A");
+    // The entries of the letters after it follow.
+    await eventually(async () => {
+      await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+      expect(await entries.count()).toBe(120);
+    }, 20_000);
+    await isHere("B");
+    await look(page, "letters");
+    await letter("B").click();
     await browse.getByText("60 files and folders").waitFor();
     expect(await names.first().textContent()).toBe("Boat 001");
     await browse.getByRole("button", { name: "Boat 001", exact: true }).click();
@@ -330,6 +342,18 @@ remoteTest(
     await search.getByRole("link", { name: /^Album/ }).waitFor();
     expect(await rows.count()).toBe(1);
     expect(await search.getByText("Nothing fits.").count()).toBe(0);
+    expect(page.url()).toEndWith("/#now/find/album");
+    // Back leads from a folder to the results that it was found in, and from those to the start.
+    await search.getByRole("link", { name: /^Album/ }).click();
+    await region(page, "Browse").getByText("Audio › Album · 2 files and folders").waitFor();
+    await page.goBack();
+    await search.getByRole("link", { name: /^Album/ }).waitFor();
+    expect(await search.getByRole("searchbox").inputValue()).toBe("album");
+    await page.reload();
+    await search.getByRole("link", { name: /^Album/ }).waitFor();
+    await page.goBack();
+    await eventually(async () => expect(await search.getByRole("searchbox").inputValue()).toBe(""));
+    await eventually(async () => expect(await rows.count()).toBe(0));
     await type("zzzzzz");
     await search.getByText("Nothing fits.", { exact: true }).waitFor();
     expect(faults).toEqual([]);

@@ -30,7 +30,10 @@ export function browseCard(shared: Shared): PageCard {
   const place = el("p", { class: "more", role: "status" });
   const list = el("div");
   const acts = el("div", { class: "bar" });
+  /** The entries in view begin with this letter, and go on with those after it. */
   let letter = "";
+  /** The letter of the entries that were loaded last. */
+  let reached = "";
   /** The path in view; undefined before the first one. */
   let path: string | undefined;
   /** The cursor of the entries after those in view. */
@@ -58,6 +61,7 @@ export function browseCard(shared: Shared): PageCard {
       : { name, path: at, facts: say.files(fileCount), script: folderScript(at), address: folderAddress(at) };
     const made = (isWall() ? itemTile : itemRow)(shared, item, isFile ? { onGone: remove } : {});
     made.dataset.path = at;
+    made.dataset.start = letterOf(name);
     return made;
   };
   const shownEntries = () => [...list.querySelectorAll<HTMLElement>("[data-path]:not(img)")];
@@ -72,14 +76,17 @@ export function browseCard(shared: Shared): PageCard {
     client.call("media.browse", {
       path: at,
       maxResults,
-      ...(letter === "" ? {} : { letter }),
+      ...(reached === "" ? {} : { letter: reached }),
       cursor: cursor ?? null,
     });
+  /** Whether entries of later letters follow those of the letter that was reached. */
+  const hasLater = () => reached !== "" && reached !== letters.at(-1);
   /** Shows the folder of the address. */
   const load = async (depth = pageEntries) => {
     asked += 1;
     const number = asked;
     const at = pathInAddress();
+    reached = letter;
     const page = await ask(at, Math.min(depth, shownAgainMax), undefined);
     const entries = await madeInSlices(page.entries, entryOf);
     const names = await namesOf(at);
@@ -98,13 +105,15 @@ export function browseCard(shared: Shared): PageCard {
     place.textContent = count === 0 ? say.nothingHere : say.browsed(names.join(" › "), count);
     const [first, ...further] = partsOf(entries, isWall());
     replaceKeepingFocus(list, first === undefined ? [] : [first]);
+    markPlace();
     await append(further, () => number === asked);
     watchEnd();
   };
   const loadMore = async () => {
     const number = asked;
     const at = path;
-    if (following === undefined || at === undefined) return;
+    if (at === undefined || (following === undefined && !hasLater())) return;
+    if (following === undefined) reached = letters[letters.indexOf(reached) + 1] ?? "";
     const page = await ask(at, pageEntries, following);
     const entries = await madeInSlices(page.entries, entryOf);
     if (number !== asked) return;
@@ -131,7 +140,7 @@ export function browseCard(shared: Shared): PageCard {
     { rootMargin: "0px 0px 600px" },
   );
   const watchEnd = () => {
-    more.hidden = following === undefined;
+    more.hidden = following === undefined && !hasLater();
     // Observed again, it also tells that it is still in view.
     end.unobserve(more);
     end.observe(more);
@@ -170,9 +179,39 @@ export function browseCard(shared: Shared): PageCard {
       ),
     ),
   );
+  /** Marks the letter of the entry at the upper edge of the view. */
+  const markPlace = () => {
+    if (strip.hidden) return;
+    const { left, bottom } = strip.getBoundingClientRect();
+    const under = document.elementFromPoint(left + placeInsetPx, Math.max(0, bottom) + placeInsetPx);
+    const isAbove = list.getBoundingClientRect().top > bottom;
+    const entry = isAbove ? list.querySelector("[data-start]") : under?.closest("[data-start]");
+    const here = entry?.getAttribute("data-start") ?? undefined;
+    if (here === undefined) return;
+    for (const one of strip.children) {
+      const isHere = one.getAttribute("data-letter") === here;
+      if (isHere === one.hasAttribute("aria-current")) continue;
+      if (isHere) one.setAttribute("aria-current", "true");
+      else one.removeAttribute("aria-current");
+      if (isHere && one instanceof HTMLElement)
+        strip.scrollTo({ left: one.offsetLeft - strip.offsetLeft - strip.clientWidth / 2 });
+    }
+  };
+  let isMarking = false;
+  const onScroll = () => {
+    // Another screen is in view, or the card is that of an earlier connection.
+    if (!card.isConnected) removeEventListener("scroll", onScroll);
+    if (isMarking) return;
+    isMarking = true;
+    requestAnimationFrame(() => {
+      isMarking = false;
+      markPlace();
+    });
+  };
   const views = viewChoice(() => load(depths.get(path ?? "")));
   /** Shows the folder of the address, or loads the one in view again. */
   const refresh = async () => {
+    addEventListener("scroll", onScroll, { passive: true });
     await shared.lookForWriters();
     const left = path;
     const at = pathInAddress();
@@ -214,6 +253,16 @@ export function browseCard(shared: Shared): PageCard {
     },
     refresh,
   };
+}
+
+const placeInsetPx = 24;
+
+/** The place of a name in the strip; nothing for a letter that is not there. */
+function letterOf(name: string): string {
+  const [first = ""] = name.normalize("NFD").toUpperCase();
+  if (/[A-Z]/.test(first)) return first;
+  if (/\p{N}/u.test(first)) return "0-9";
+  return /\p{L}/u.test(first) ? "" : "#";
 }
 
 /** Plays a folder as a list; a whole system is only opened. */

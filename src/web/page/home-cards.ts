@@ -14,10 +14,19 @@ export function searchCard(shared: Shared): PageCard {
     facts: systemName,
     script: zapScript,
   });
-  const { parts, search, forget } = searchBox(
+  let inAddress = "";
+  /** So that Back leads from an entry to the results, and a link to them can be shared. */
+  const intoAddress = (query: string) => {
+    const address = query === "" ? "#now" : `${found}${encodeURIComponent(query)}`;
+    if (inAddress === "" && query !== "") history.pushState(null, "", address);
+    else history.replaceState(null, "", address);
+    inAddress = query;
+  };
+  const { input, parts, search, forget } = searchBox(
     shared.client,
     (found) => itemRow(shared, item(found)),
     (found) => itemRow(shared, { ...item(found), address: folderAddress(found.path) }),
+    intoAddress,
   );
   return {
     card: section(shared.canPlay ? say.play : say.search, ...parts),
@@ -25,10 +34,24 @@ export function searchCard(shared: Shared): PageCard {
     hear: ({ method, params }) => method === "media.indexing" && !params.indexing && forget(),
     async refresh() {
       forget();
+      const query = queryInAddress();
+      if (query !== inAddress) input.value = query;
+      inAddress = query;
       await shared.lookForWriters();
       await search();
     },
   };
+}
+
+const found = "#now/find/";
+
+/** The search that the address names; empty for none. */
+function queryInAddress(): string {
+  try {
+    return location.hash.startsWith(found) ? decodeURIComponent(location.hash.slice(found.length)) : "";
+  } catch {
+    return "";
+  }
 }
 
 /** A card of tiles in one line, which scrolls sideways; hidden without tiles. */

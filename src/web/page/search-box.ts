@@ -23,6 +23,7 @@ export function searchBox(
   client: Client,
   row: (found: Listed) => HTMLElement,
   folderRow: (found: Listed) => HTMLElement = row,
+  onQuery: (query: string) => void = () => {},
 ) {
   const input = el("input", {
     type: "search",
@@ -97,6 +98,7 @@ export function searchBox(
     clearTimeout(timer);
     timer = setTimeout(() => {
       most = pageRows;
+      onQuery(input.value.trim());
       search().catch((error: unknown) => {
         count.textContent = messageOf(error);
       });
