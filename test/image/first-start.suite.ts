@@ -43,7 +43,7 @@ test(
       // QEMU's monitor answers a moment after its start.
       const picture = await board.picture().catch(() => undefined);
       // Until the guest has set a mode, QEMU draws a text of its own in another size.
-      if (picture?.width !== size.width) continue;
+      if (picture?.width !== size.width || picture.height !== size.height) continue;
       await Bun.write(join(strip, `${String(seen.length).padStart(3, "0")}.png`), pngOf(picture));
       const kind = isBlack(picture) ? "black" : isOurs(picture) ? "ours" : "strange";
       seen.push(kind);
