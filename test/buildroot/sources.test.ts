@@ -11,7 +11,13 @@ import {
   sameVersion,
   upstreamVersion,
 } from "../../tools/image/source-index.ts";
-import { readSums, replaceSums, versionInName, wantedArchives } from "../../tools/image/source-wanted.ts";
+import {
+  readSums,
+  replaceSums,
+  versionInName,
+  wantedArchives,
+  withoutLicenceSums,
+} from "../../tools/image/source-wanted.ts";
 
 const sum = (digit: string) => digit.repeat(64);
 const paragraph = (name: string, version: string, archive: string, sha256: string) =>
@@ -141,6 +147,17 @@ test("a replaced archive has its own sum alone, and the other lines of its hash 
   expect(replaceSums(replaced, "expat-2.7.2.tar.xz", sums)).toBe(replaced);
 });
 
+test("legal-info refused packages of another maker: the sums of their licences are left out, and those of downloads stay", () => {
+  const sum = "27f25514040a401b2ceb7057eae1f46cedb1666664b519b5be7e0960d1b35164";
+  const downloads = ["a-1.0.tar.xz", "a-1.0.tgz", "0001-fix.patch", "a-1234-git4.tar.gz"];
+  const line = (file: string) => `sha256  ${sum}  ${file}`;
+  const licences = ["README.licensing", "COPYING", "Documentation/licenses/COPYING.GPL-2.0", "LICENSE.txt"];
+  const text = ["# From the maker", ...downloads.map(line), "", ...licences.map(line), ""].join("\n");
+  const left = withoutLicenceSums(text);
+  expect(readSums(left).map(({ file }) => file)).toEqual(downloads);
+  expect(left).toStartWith("# From the maker\n");
+});
+
 test("a folder packed twice has the same bytes, whatever its name and times", async () => {
   const folder = await mkdtemp(join(tmpdir(), "sources-"));
   const sums: string[] = [];
@@ -168,5 +185,6 @@ test("the tree of a program of this machine installs a link to it", async () => 
   await run(["make"], { cwd: tree });
   await run(["make", "install"], { cwd: tree });
   expect(await readlink(join(folder, "host/bin/env"))).toBe("/usr/bin/env");
+  expect(await Bun.file(join(tree, "COPYING")).text()).not.toBe("");
   await rm(folder, { recursive: true });
 });

@@ -22,7 +22,14 @@ import * as archives from "./source-archives.ts";
 import { sourceChoices } from "./source-choices.ts";
 import { sameVersion } from "./source-index.ts";
 import { type ArchiveRow, countKinds, readTable, writeTable } from "./source-table.ts";
-import { replaceSums, type Sum, versionInName, type WantedArchive, wantedArchives } from "./source-wanted.ts";
+import {
+  replaceSums,
+  type Sum,
+  versionInName,
+  type WantedArchive,
+  wantedArchives,
+  withoutLicenceSums,
+} from "./source-wanted.ts";
 import { hasCommit, type SourceJob, takeAsWanted, takeNearest } from "./source-ways.ts";
 
 const { values, positionals: boards } = parseArgs({
@@ -126,7 +133,7 @@ async function rowOfEarlierRun(archive: WantedArchive): Promise<ArchiveRow | und
   if (row.kind === "as wanted") return (await archives.sumsMatch(target, sums)) ? row : undefined;
   if ((await archives.sumOf(target, "sha256")) !== row.sha256) return undefined;
   // The copy of Buildroot may be a new one.
-  await noteSums(archive, [{ algorithm: "sha256", sum: row.sha256 }]);
+  await noteReplacement(archive, row.sha256);
   await leaveOutOptions(archive);
   for (const patch of row.patchesLeftOut) await rm(join(copy, patch), { force: true });
   return row;
@@ -153,7 +160,7 @@ async function provide(archive: WantedArchive, debian: DebianSources): Promise<A
     return { file: archive.file, from: "", kind: "missing", sha256: "", patchesLeftOut: [] };
   }
   const sha256 = await archives.sumOf(target, "sha256");
-  await noteSums(archive, [{ algorithm: "sha256", sum: sha256 }]);
+  await noteReplacement(archive, sha256);
   await leaveOutOptions(archive);
   const patchesLeftOut = await leaveOutPatches(archive);
   const same = sameVersion(versionInName(archive.file), replaced.version);
@@ -174,21 +181,32 @@ async function override({ file, name, version }: WantedArchive, checkout?: strin
   return { file, from: `checkout ${tag}`, kind: "replaced", sha256: "", patchesLeftOut: [] };
 }
 
-/** States the sums of an archive in the copies of Buildroot and of our sums. */
-async function noteSums(archive: WantedArchive, sums: readonly Omit<Sum, "file">[]): Promise<void> {
+/** The files in the copies of Buildroot and of our sums that state the sum of an archive. */
+async function hashFilesOf(archive: WantedArchive): Promise<readonly string[]> {
   const stated = await archives.statedSums(hashFolders(archive), archive.file);
   const fallback = join(inBuildroot(archive.recipe), `${basename(archive.recipe)}.hash`);
   const paths = stated.length > 0 ? stated.map(({ path }) => path) : [fallback].filter(existsSync);
-  for (const path of paths) {
+  for (const path of paths)
     if (!path.startsWith(`${out}/`)) throw new Error(`${path} states a sum that no source here has`);
-    await writeFile(path, replaceSums(await Bun.file(path).text(), archive.file, sums));
+  return paths;
+}
+
+async function noteReplacement(archive: WantedArchive, sha256: string): Promise<void> {
+  const hashFiles = new Set([
+    ...(await hashFilesOf(archive)),
+    join(inBuildroot(archive.recipe), `${basename(archive.recipe)}.hash`),
+  ]);
+  for (const path of [...hashFiles].filter(existsSync)) {
+    const text = withoutLicenceSums(await Bun.file(path).text());
+    await writeFile(path, replaceSums(text, archive.file, [{ algorithm: "sha256", sum: sha256 }]));
   }
 }
 
-/** Takes back what an earlier run, which had no more than a replacement, changed in the copy of Buildroot. */
+/** Takes back what an earlier run, which had no more than a replacement, changed in the copy of Buildroot, but for sums of licences. */
 async function undoReplacement(archive: WantedArchive, sums: readonly Sum[]): Promise<void> {
   if (isAbsolute(archive.recipe)) return;
-  await noteSums(archive, sums);
+  for (const path of await hashFilesOf(archive))
+    await writeFile(path, replaceSums(await Bun.file(path).text(), archive.file, sums));
   for (const name of archive.patches) await copyFile(join(pristine, name), join(copy, name));
   if (sourceChoices[archive.name]?.unknownOptions === undefined) return;
   const recipe = recipeOf(archive);

@@ -80,6 +80,7 @@ export const sourceChoices: Readonly<Record<string, SourceChoice>> = {
     binaryFiles: {
       "regulatory.db": "usr/lib/firmware/regulatory.db-upstream",
       "regulatory.db.p7s": "usr/lib/firmware/regulatory.db.p7s-upstream",
+      LICENSE: "usr/share/doc/wireless-regdb/copyright",
     },
   },
   "wqy-zenhei": { debian: "fonts-wqy-zenhei" },

@@ -68,6 +68,20 @@ export function replaceSums(text: string, file: string, sums: readonly Omit<Sum,
   return [...sums.map(({ algorithm, sum }) => `${algorithm}  ${sum}  ${file}`), ...others].join("\n");
 }
 
+/**
+ * The text of a `.hash` file without the sums of files in archives, which are those of licences. In an archive of another version
+ * or another maker they may differ, and `make legal-info` then refuses the package.
+ */
+export function withoutLicenceSums(text: string): string {
+  const isOfLicence = (line: string) => readSums(line).some(({ file }) => !downloaded.test(file));
+  return text
+    .split("\n")
+    .filter((line) => !isOfLicence(line))
+    .join("\n");
+}
+
+const downloaded = /\.(tar|tar\.\w+|t[bgx]z2?|zip|cpio(\.\w+)?|bin|patch|diff)$/i;
+
 /** The version in the name of an archive, such as `0.22.4` of `gettext-0.22.4.tar.xz`. */
 export function versionInName(file: string): string {
   const [, version] = /[-_]v?(\d[^_]*?)(?:\.orig)?\.(?:tar|cpio)\.\w+$/.exec(file) ?? [];
