@@ -22,7 +22,7 @@ import { createAllowLaunch } from "./launch/rules/allow-patterns.ts";
 import { createPlayTime } from "./launch/rules/play-time.ts";
 import { createSleepTimer } from "./launch/rules/sleep-timer.ts";
 import { createTapRules } from "./launch/rules/tap-rules.ts";
-import { createSaveKeeper } from "./launch/saves/save-keeper.ts";
+import { createSaveKeeper, type SaveKeeper } from "./launch/saves/save-keeper.ts";
 import { createMapper } from "./mappings/mapper.ts";
 import { knownSystems, systemFault } from "./media/known-systems.ts";
 import { createMediaWithSticks } from "./media/sticks/stick-library.ts";
@@ -126,6 +126,12 @@ interface Base extends ServiceOptions, ServicePlaces {
   readonly stops: Stops;
 }
 
+/** The faults that the status screen shows: those of the start, and those that lose what is played. */
+function screenFaults({ clock, dataFolder }: Base, saves: Pick<SaveKeeper, "faults">) {
+  const start = machineChecks(process.env, clock).find(({ name }) => name === "device");
+  return () => [...(start?.ask() ?? []), ...diskFaults(dataFolder), ...saves.faults()];
+}
+
 /** Returns the port of the API. */
 async function startParts(base: Base): Promise<number> {
   const { config, clock, log, bus, stops, drivers } = base;
@@ -147,6 +153,7 @@ async function startParts(base: Base): Promise<number> {
     pairing: offer,
     fingerprint,
     audit: access.audit.read,
+    onEnding: (how) => screen.showEnding(how === "restart" ? "restarting" : "switching-off"),
     readers: () => readers,
     mqtt: () => mqtt,
   });
@@ -182,7 +189,6 @@ async function startParts(base: Base): Promise<number> {
   const feedback = () => config().audio.feedback;
   const readers = startReaders({ ...config().readers, drivers, bus, clock, log, feedback });
   stops.add("readers", readers);
-  const deviceCheck = machineChecks(process.env, clock).find(({ name }) => name === "device");
   const screen = followScreen({
     port: api.port,
     bus,
@@ -192,7 +198,7 @@ async function startParts(base: Base): Promise<number> {
     place: offer.describe,
     readers: () => readers.list(),
     brokenReader: () => readers.broken(),
-    faults: () => [...(deviceCheck?.ask() ?? []), ...diskFaults(base.dataFolder), ...playback.saves.faults()],
+    faults: screenFaults(base, playback.saves),
     hasGames: Bun.which("retroarch") !== null,
   });
   stops.add("screen", screen);

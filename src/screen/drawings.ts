@@ -16,6 +16,8 @@ export const accents: Readonly<Record<Picture["kind"], string>> = {
   "stick-away": "#ffb35e",
   "stick-gone": "#ffb35e",
   "time-over": "#c9b6ff",
+  "switching-off": "#c9b6ff",
+  restarting: "#7cd4ff",
   pairing: "#7cd4ff",
 };
 
@@ -34,6 +36,8 @@ const extents: Readonly<Record<Drawn, readonly [top: number, bottom: number]>> =
   "stick-away": [8, 92],
   "stick-gone": [8, 92],
   "time-over": [10, 90],
+  "switching-off": [6, 94],
+  restarting: [6, 94],
 };
 
 /** The height of a drawing of this width. */
@@ -113,6 +117,13 @@ const drawings: Readonly<Record<Drawn, (accent: string) => string>> = {
   playlist: (accent) => `
     <path d="M36 27h52M36 50h52M36 73h52" stroke="${white}" stroke-width="9" fill="none"/>
     <path d="M12 20v14l12 -7zM12 43v14l12 -7zM12 66v14l12 -7z" fill="${accent}" stroke="${accent}" stroke-width="2"/>`,
+  // The sign of a switch, and an arrow in a circle.
+  "switching-off": (accent) => `
+    <path d="M30 22a36 36 0 1 0 40 0" stroke="${accent}" stroke-width="10" fill="none"/>
+    <path d="M50 11v36" stroke="${white}" stroke-width="10" fill="none"/>`,
+  restarting: (accent) => `
+    <path d="M86 52a36 36 0 1 1 -12 -27" stroke="${accent}" stroke-width="10" fill="none"/>
+    <path d="M79 9v19h-19" stroke="${white}" stroke-width="10" fill="none"/>`,
   // The moon and stars.
   "time-over": (accent) => `
     <path d="M64 12a42 42 0 1 0 26 58a34 34 0 0 1 -26 -58z" fill="${accent}"/>

@@ -9,7 +9,7 @@ export type Picture = StatePicture | PairingPicture;
 /** A drawing and words. */
 export type StatePicture =
   | Notice
-  | { readonly kind: "ready" | "no-reader" }
+  | { readonly kind: "ready" | "no-reader" | Ending }
   | { readonly kind: "reader-broken"; readonly reason: string }
   | { readonly kind: "time-over"; readonly reason: string };
 
@@ -23,6 +23,9 @@ export type Notice =
   | { readonly kind: "playlist"; readonly name: string; readonly items: readonly string[] }
   /** `cause` tells it in plain words, if the screen has some for it. */
   | { readonly kind: "failed"; readonly reason: string; readonly cause?: LaunchReason };
+
+/** The machine is about to stop or to restart. */
+export type Ending = "switching-off" | "restarting";
 
 const ownerActs = ["backup", "restore", "device.update", "device.restart", "device.shutdown"] as const;
 /** The methods by which an owner over the network administers the device; the screen names them for a while. */
@@ -70,12 +73,14 @@ export interface ScreenFacts {
   readonly refusal: string | undefined;
   readonly pairing: PairingPicture | undefined;
   readonly notice: Notice | undefined;
+  readonly ending: Ending | undefined;
 }
 
 /** Undefined if nothing is to be drawn: the screen belongs to a player, or the facts are not known yet. */
 export function pictureOf(facts: ScreenFacts): Picture | undefined {
-  const { hasReader, brokenReader, isSettled, isPlaying, refusal, pairing, notice } = facts;
+  const { hasReader, brokenReader, isSettled, isPlaying, refusal, pairing, notice, ending } = facts;
   if (isPlaying) return notice?.kind === "starting" ? notice : undefined;
+  if (ending !== undefined) return { kind: ending };
   if (pairing !== undefined) return pairing;
   if (refusal !== undefined) return { kind: "time-over", reason: plainText(refusal, screenReasonCharsMax) };
   if (notice !== undefined) return notice;

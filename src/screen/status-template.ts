@@ -66,7 +66,7 @@ function state(
   };
   const words = textRows(foot, { ...inside, y: inside.y + inside.height - footHeight }, 0);
   // The picture of a start has no QR code, because the player soon covers the screen.
-  return base === undefined || picture.kind === "starting"
+  return base === undefined || picture.kind === "starting" || isEnding(picture)
     ? [...message(picture, above, texts), ...words]
     : [...besidePanel(picture, base, above, texts), ...words];
 }
@@ -82,6 +82,7 @@ function footOf(
   const wide = { width, linesMax: 4, sizeMax: height * 0.055, sizeMin: height * 0.036 };
   const endGame: Row = [texts.endGame, room, colors.quiet];
   if (picture.kind === "starting") return picture.isGame === true ? [endGame] : [];
+  if (isEnding(picture)) return [];
   if (act !== undefined) {
     const said = texts.acts[act.act](plainText(act.name, screenNameCharsMax));
     return [[plainText(said, screenReasonCharsMax), room, colors.text]];
@@ -93,6 +94,11 @@ function footOf(
   }
   if (base === undefined) return [[texts.noNetwork, { ...room, linesMax: 2 }, colors.quiet]];
   return hasGames && picture.kind === "ready" ? [endGame] : [];
+}
+
+/** Nobody opens the page of a device that ends. */
+function isEnding({ kind }: StatePicture): boolean {
+  return kind === "switching-off" || kind === "restarting";
 }
 
 function besidePanel(

@@ -34,6 +34,8 @@ export const english: ScreenTexts = {
     "stick-away": "Plug in the USB stick",
     "stick-gone": "The USB stick is gone",
     "time-over": "Play time is over",
+    "switching-off": "Switching off",
+    restarting: "Starting again",
     pairing: "Connect a phone",
   },
   // For states without words of their own, such as a name or a reason.
@@ -49,6 +51,8 @@ export const english: ScreenTexts = {
     "stick-away": "What this card starts is on it",
     "stick-gone": "Plug it in and tap the card again",
     "time-over": "See you next time",
+    "switching-off": "Pull the plug when the light on the board is off",
+    restarting: "This takes a moment",
     pairing: "Point its camera at the code",
   },
   openPage: "Open on your phone",

@@ -56,6 +56,7 @@ interface ServiceSources
   readonly overrides: Pick<Overrides, "fleet">;
   /** Stops the service and starts it again, soon. */
   readonly restart: () => void;
+  readonly onEnding: (how: "restart" | "shutdown") => Promise<void>;
   readonly cards: Pick<SharedCards, "faults" | "status"> | undefined;
   /** Why saves of games are not kept. */
   readonly saves: Pick<SaveKeeper, "faults">;

@@ -4,6 +4,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Reader } from "../core/token.ts";
 import type { LaunchFinished } from "../events.ts";
 import {
+  type Ending,
   type Notice,
   noticeOf,
   playlistOf,
@@ -50,6 +51,7 @@ export function followFacts(
   /** The notice, until it is drawn. */
   let undrawn: Notice | undefined;
   let ending: Disposable | undefined;
+  let machineEnding: Ending | undefined;
   let act: ShownAct | undefined;
   let actEnding: Disposable | undefined;
 
@@ -98,7 +100,13 @@ export function followFacts(
       refusal: isPlaying ? undefined : refusal(),
       pairing: pairing === undefined ? undefined : { kind: "pairing", ...pairing },
       notice,
+      ending: machineEnding,
     }),
+    /** Shows this from now on, once no player has the screen. */
+    setEnding(now: Ending) {
+      machineEnding = now;
+      changed();
+    },
     /** The screen shows this notice, or never will. */
     wasDrawn(drawn: Notice | undefined) {
       if (undrawn === undefined || undrawn !== drawn) return;

@@ -16,7 +16,14 @@ import {
   writePacked,
 } from "../screen/frame-buffer.ts";
 import { createPainter, type Painter } from "../screen/painter.ts";
-import { type Picture, pictureOf, type ShownAct, type ShownPairing, startingOf } from "../screen/picture.ts";
+import {
+  type Ending,
+  type Picture,
+  pictureOf,
+  type ShownAct,
+  type ShownPairing,
+  startingOf,
+} from "../screen/picture.ts";
 import { saveScreenshot } from "../screen/screenshot.ts";
 import { type ScreenPlace, screenSvg } from "../screen/status-template.ts";
 import { english } from "../screen/texts.ts";
@@ -58,7 +65,9 @@ export interface Screen {
   showPairing(pairing: ShownPairing): Disposable;
   /** Names what an owner over the network did, for a minute. */
   showAct(act: ShownAct): void;
-  /** Restores the console's text. */
+  /** Shows that the machine ends, also after `close`. Resolves once it is drawn, or does not have to be. */
+  showEnding(how: Ending): Promise<void>;
+  /** Restores the console's text, unless the machine ends. */
   close(): Promise<void>;
 }
 
@@ -66,6 +75,7 @@ const noScreen: Screen = {
   isThere: false,
   showPairing: () => new DisposableStack(),
   showAct() {},
+  async showEnding() {},
   async close() {},
 };
 
@@ -77,16 +87,20 @@ export function followScreen(options: ScreenOptions): Screen {
   const drawn = createDrawn(path, options);
   let isClosed = false;
   let isGraphical = false;
+  /** Resolves once the end of the machine is drawn. */
+  let ending: PromiseWithResolvers<void> | undefined;
   let showing: Promise<void> | undefined;
   let isStale = false;
   let timer: Disposable | undefined;
   let pending: Disposable | undefined;
 
   const showOnce = async () => {
-    const { notice } = facts.now();
+    const { notice, ending: shownEnding, isPlaying } = facts.now();
     isGraphical = await drawn.show(facts);
     if (!isGraphical && !isClosed) await writeText(facts);
-    if (!drawn.isLate()) facts.wasDrawn(notice);
+    if (drawn.isLate()) return;
+    facts.wasDrawn(notice);
+    if (!isGraphical || (shownEnding !== undefined && !isPlaying)) ending?.resolve();
   };
   const showAll = async () => {
     do {
@@ -135,6 +149,12 @@ export function followScreen(options: ScreenOptions): Screen {
       };
     },
     showAct: facts.showAct,
+    async showEnding(how) {
+      if (isClosed) return;
+      ending ??= Promise.withResolvers();
+      facts.setEnding(how);
+      await ending.promise;
+    },
     async close() {
       isClosed = true;
       timer?.[Symbol.dispose]();
@@ -143,7 +163,8 @@ export function followScreen(options: ScreenOptions): Screen {
       listening[Symbol.dispose]();
       drawn.cancel();
       await showing;
-      await drawn.giveBack();
+      ending?.resolve();
+      if (ending === undefined) await drawn.giveBack();
     },
   };
 }
@@ -246,7 +267,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       if (hasPlayed) last = "";
       if (picture === undefined || isCancelled) return true;
       // The frame buffer still has the picture of the start, and a drawing takes seconds on a busy board.
-      if (hasPlayed && idle?.frameKey === keyOf("idle", frame))
+      if (hasPlayed && facts.now().ending === undefined && idle?.frameKey === keyOf("idle", frame))
         await writePacked(idle.shown, frame).catch(() => {});
       const base = host === undefined ? undefined : `http://${host}:${port}`;
       const faults = options.faults?.() ?? [];

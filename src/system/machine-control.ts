@@ -21,6 +21,8 @@ interface MachineControlParts {
   readonly log: Log;
   /** The orderly end of the service also stops them, and waits for their saves. */
   readonly stopMedia: () => void;
+  /** Says on the screen that the machine ends, and resolves once it is seen, which takes as long as a player needs to save. */
+  readonly onEnding?: (how: "restart" | "shutdown") => Promise<void>;
   /** Called after each change of the state of an update. */
   readonly onUpdate: (state: UpdateState) => void;
 }
@@ -28,7 +30,7 @@ interface MachineControlParts {
 export type MachineControl = ReturnType<typeof createMachineControl>;
 
 export function createMachineControl(parts: MachineControlParts) {
-  const { environment, pipe, stopMedia } = parts;
+  const { environment, pipe, stopMedia, onEnding = async () => {}, clock } = parts;
   const folder = environment.TAPDECK_MACHINE ?? "";
   const actions: readonly DeviceAction[] =
     folder !== "" ? ["restart", "shutdown", "update"] : isRestarted(environment) ? ["restart"] : [];
@@ -37,8 +39,12 @@ export function createMachineControl(parts: MachineControlParts) {
     if (!actions.includes(action)) throw failed(refusals[action]);
     engine.refuseBusy();
   };
-  const stopAnd = (word: "restart" | "shutdown") => {
+  const stopAnd = async (word: "restart" | "shutdown") => {
     stopMedia();
+    // A screen that cannot be drawn keeps nobody from switching off.
+    const late = Promise.withResolvers<void>();
+    using _timer = clock.after(endingShownMsMax, late.resolve);
+    await Promise.race([onEnding(word).catch(() => {}), late.promise]);
     return ask(pipe, word);
   };
   return {
@@ -68,6 +74,7 @@ export function createMachineControl(parts: MachineControlParts) {
 }
 
 const restartMs = 200;
+const endingShownMsMax = 20_000; // A busy board takes 5 s to save a game, and as long to draw.
 
 const refusals: Readonly<Record<DeviceAction, string>> = {
   restart: "the service was started by hand or by another program: stop it there, and start it again",

@@ -84,6 +84,8 @@ export interface Board extends AsyncDisposable {
   client(): Promise<Client>;
   /** The present picture of its display. Needs `display`. */
   picture(): Promise<Picture>;
+  /** Resolves when the board has switched itself off, with the exit code of QEMU, 0. */
+  off(): Promise<number>;
   /** Cuts the power. */
   kill(): Promise<void>;
 }
@@ -171,6 +173,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
     origin: `http://127.0.0.1:${port}`,
     console: () => text,
     pong: () => until(() => answers(port), "it was waited for a pong").then(sinceStart),
+    off: () => child.exited,
     silence: async () => {
       await until(async () => !(await answers(port)), "it was waited for silence");
     },

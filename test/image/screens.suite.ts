@@ -31,10 +31,11 @@ import { createStickPort, type StickPort } from "./stick-port.ts";
 import { patienceMs, until } from "./until.ts";
 
 // Colors of src/screen/drawings.ts, of the game as its console has them, of the film, and of the kernel's text.
-const [ready, starting, stickGone]: readonly [Color, Color, Color] = [
+const [ready, starting, stickGone, goodbye]: readonly [Color, Color, Color, Color] = [
   [0x5e, 0xe6, 0xb5],
   [0x7c, 0xd4, 0xff],
   [0xff, 0xb3, 0x5e],
+  [0xc9, 0xb6, 0xff],
 ];
 const [red, green, blue]: readonly [Color, Color, Color] = [
   [212, 46, 3],
@@ -46,8 +47,11 @@ const [yellow, purple, turquoise]: readonly [Color, Color, Color] = [
   [200, 20, 200],
   [20, 200, 200],
 ];
+const background: Color = [0x14, 0x18, 0x3a];
+const black: Color = [0, 0, 0];
 const consoleText: Color = [0xaa, 0xaa, 0xaa];
 const left: Region = { left: 0, top: 0, right: 0.6, bottom: 1 };
+const lower: Region = { left: 0, top: 0.9, right: 1, bottom: 1 };
 const upper: Region = { left: 0, top: 0, right: 1, bottom: 0.4 };
 
 // Codes of the kernel's gamepad protocol (linux/input-event-codes.h).
@@ -311,4 +315,36 @@ test(
     await until("the end of the stick's media", async () => !(await found()));
   },
   2 * patienceMs,
+);
+
+test(
+  "a card switches the board off: its game ends, the television says when the plug may be pulled, and all is on the card",
+  async () => {
+    await client.call("run", { text: `${game}?resume=no` });
+    await shows("game-before-the-end", isFull(red), hasNoText);
+    put("**shutdown");
+    const isGoodbye = drawnWith(goodbye, undefined, "nothing below");
+    // The advice of the picture before it is gone.
+    const isWhole = (picture: Picture) => shareOf(picture, background, lower) > 0.99;
+    await shows("switching-off", (picture) => isGoodbye(picture) && isWhole(picture), hasNoText);
+    // Only black follows, which is a machine without a display.
+    const others = new Set<string>();
+    const watching = (async () => {
+      for (;;) {
+        const picture = await board.picture().catch(() => undefined);
+        if (picture === undefined) return;
+        hasNoText(picture);
+        const isKnown = shareOf(picture, goodbye) > 0.02 || shareOf(picture, black) > 0.9;
+        if (!isKnown) others.add(JSON.stringify(mainColor(picture)));
+      }
+    })();
+    expect(await board.off()).toBe(0);
+    await watching;
+    expect([...others]).toEqual([]);
+    const again = await startBoard({ card });
+    await again.pong();
+    expect(await again.shell("dmesg")).not.toContain("recovery complete");
+    await again[Symbol.asyncDispose]();
+  },
+  3 * patienceMs,
 );

@@ -167,7 +167,9 @@ export async function linkProgram(program: string, folder: string): Promise<void
   // `make legal-info` wants the licence under the name that it has in the real source.
   const name = basename(program);
   const licence = Bun.file(`/usr/share/doc/${name}/copyright`);
-  const text = (await licence.exists()) ? await licence.text() : `The licence of ${program} is not known here.\n`;
+  const text = (await licence.exists())
+    ? await licence.text()
+    : `The licence of ${program} is not known here.\n`;
   await writeFile(join(folder, "COPYING"), text);
 }
 

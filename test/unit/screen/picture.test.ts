@@ -36,6 +36,8 @@ const pictures: Readonly<Record<Picture["kind"], Picture>> = {
   },
   "stick-away": { kind: "stick-away", name: "GAMES" },
   "stick-gone": { kind: "stick-gone", name: "GAMES" },
+  "switching-off": { kind: "switching-off" },
+  restarting: { kind: "restarting" },
   "time-over": { kind: "time-over", reason: "there is more tomorrow" },
   pairing: { kind: "pairing", link: `${base}/#code=012345`, base, code: "012345" },
 };
@@ -52,6 +54,7 @@ const facts: ScreenFacts = {
   refusal: undefined,
   pairing: undefined,
   notice: undefined,
+  ending: undefined,
 };
 
 /** The words of a picture, with a space in the place of each line's end. */
@@ -73,8 +76,8 @@ test("no two states look alike, with and without a network", async () => {
   for (const place of [{ base }, { base: undefined }])
     for (const picture of Object.values(pictures))
       seen.add(Bun.SHA256.hash(await render(screenSvg(picture, place, size, english), size), "hex"));
-  // The pictures of a start and of pairing show no address.
-  expect(seen.size).toBe(2 * Object.keys(pictures).length - 2);
+  // The pictures of a start, of pairing and of the two ends show no address.
+  expect(seen.size).toBe(2 * Object.keys(pictures).length - 4);
 });
 
 test("faults of the machine are shown below, with a network and without, and stay within the screen", async () => {

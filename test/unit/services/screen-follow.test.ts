@@ -136,6 +136,26 @@ test("a notice whose drawing takes longer than it lasts can be read all the same
   await shows("Tap a card");
 });
 
+test("a machine that is switched off says when the plug may be pulled, once its game has ended, and keeps the picture", async () => {
+  const { screen, jobs, bus, clock, shows } = await makeScreen();
+  await shows("Tap a card");
+  bus.emit("media.started", media);
+  clock.advance(200);
+  let isSeen = false;
+  const seen = screen.showEnding("switching-off").then(() => {
+    isSeen = true;
+  });
+  clock.advance(1000);
+  await new Promise(setImmediate);
+  expect(isSeen).toBe(false);
+  bus.emit("media.stopped", { ...media, elapsed: 60, exitCode: 0, reason: "stopped" });
+  clock.advance(200);
+  await seen;
+  await shows("Pull the plug when the light on the board is off");
+  await screen.close();
+  expect(jobs.map(({ kind }) => kind)).not.toContain("text");
+});
+
 test("the act of an owner over the network is shown for a minute", async () => {
   const { screen, clock, shows, words } = await makeScreen();
   await shows("Tap a card");

@@ -10,7 +10,7 @@ import { stateIn } from "../../../src/system/update-engine.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 
 /** A device with the pipe of the image, which `read` reads, and a server that has an update. */
-async function image() {
+async function image(onEnding = async () => {}) {
   await using made = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-machine-"));
   made.defer(() => rm(folder, { recursive: true }));
@@ -45,6 +45,7 @@ async function image() {
       stopMedia: () => {
         stops += 1;
       },
+      onEnding,
       onUpdate: (state) => {
         states.push(state);
         heard();
@@ -67,6 +68,23 @@ async function image() {
     [Symbol.asyncDispose]: () => whole.disposeAsync(),
   };
 }
+
+test("the machine is switched off once the screen has said so, and after twenty seconds without that", async () => {
+  for (const isDrawn of [true, false]) {
+    const drawn = Promise.withResolvers<void>();
+    await using device = await image(() => drawn.promise);
+    let isAsked = false;
+    const asked = device.control.shutdown().then(() => {
+      isAsked = true;
+    });
+    await Bun.sleep(0);
+    expect([isAsked, device.stops()]).toEqual([false, 1]);
+    if (isDrawn) drawn.resolve();
+    else device.clock.advance(20_000);
+    await asked;
+    expect(await device.word()).toBe("shutdown\n");
+  }
+});
 
 test("on the image a restart and a shutdown stop the media and ask the root script", async () => {
   await using device = await image();
