@@ -101,6 +101,28 @@ test("a meta file that is not NAME=value, or lacks a value, is refused with its 
     expect(() => readMeta(path)).toThrow("TAPDECK_SLOT_MIB is no number");
   }));
 
+test("the light blinks during a start and an end, and is dark once the plug may be pulled, on a board that has one", () =>
+  inFolder(async (folder) => {
+    const led = join(folder, "sys/class/leds/ACT");
+    const light = (word: string) =>
+      run(["busybox", "ash", at("overlay/usr/lib/tapdeck/light"), word, folder]);
+    const shown = async () =>
+      Promise.all(
+        ["trigger", "brightness"].map(async (name) => (await readFile(join(led, name), "utf8")).trim()),
+      );
+    await light("timer");
+    await mkdir(led, { recursive: true });
+    await writeFile(join(led, "trigger"), "mmc0");
+    await writeFile(join(led, "brightness"), "1");
+    await light("timer");
+    expect(await shown()).toEqual(["timer", "1"]);
+    await light("none");
+    expect(await shown()).toEqual(["none", "0"]);
+    // The end of the machine: dark comes after the file systems are read-only.
+    const end = await text("overlay/etc/init.d/rcK");
+    expect(end.indexOf("light none")).toBeGreaterThan(end.indexOf("umount -a -r"));
+  }));
+
 test("the image keeps away the modules that the Debian package keeps away", async () => {
   expect(await text("overlay/etc/modprobe.d/tapdeck.conf")).toBe(
     await text("packaging/modprobe/tapdeck.conf"),
