@@ -6,7 +6,7 @@
 import { stat } from "node:fs/promises";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
-import type { Fault } from "../core/faults.ts";
+import { type Fault, faultSentence } from "../core/faults.ts";
 import type { Log } from "../core/log.ts";
 import {
   type FrameBuffer,
@@ -271,10 +271,12 @@ function createDrawn(terminal: string, options: ScreenOptions) {
         await writePacked(idle.shown, frame).catch(() => {});
       const base = host === undefined ? undefined : `http://${host}:${port}`;
       const faults = options.faults?.() ?? [];
+      // Facts that are not shown, such as the free bytes of a full card, cause no drawing.
+      const said = faults.map((fault) => faultSentence(fault, english.faults));
       // The picture of a start has no address, so a changed address does not draw over the player.
       const isStart = picture.kind === "starting";
       const act = facts.act();
-      const key = isStart ? keyOf(picture, frame) : keyOf([picture, base, faults, act], frame);
+      const key = isStart ? keyOf(picture, frame) : keyOf([picture, base, said, act], frame);
       if (key === last) return true;
       const start = packed.get(key);
       // Without a process only a packed picture is possible, and a player keeps the display that it has.

@@ -7,6 +7,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createBus } from "../../../src/bus.ts";
+import { type Fault, faultOf } from "../../../src/core/faults.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { DrawJob, DrawResult } from "../../../src/screen/draw-job.ts";
 import { followScreen } from "../../../src/services/screen.ts";
@@ -34,6 +35,7 @@ afterEach(async () => {
 interface World {
   readers: readonly ShownReader[];
   refusal: string | undefined;
+  faults: readonly Fault[];
   readonly warnings: string[];
   /** A player has the display. */
   isTaken: boolean;
@@ -65,12 +67,13 @@ async function makeScreen(
   const jobs: DrawJob[] = [];
   const clock = createManualClock();
   const bus = createBus(silentLog);
-  const world: World = { readers, refusal: undefined, warnings: [], isTaken: false, height: 480 };
+  const world: World = { readers, refusal: undefined, faults: [], warnings: [], isTaken: false, height: 480 };
   const screen = followScreen({
     ...{ path, port: 7497, bus, clock },
     log: { ...silentLog, warn: (area, text) => world.warnings.push(`${area}: ${text}`) },
     readers: () => world.readers,
     refusal: () => world.refusal,
+    faults: () => world.faults,
     place: async () => ({ hosts: ["deck.local"], port: 7497 }),
     findFrame: async () => ({ device, width: 640, height: world.height, stride: 2560, bitsPerPixel: 32 }),
     painter: {
@@ -290,6 +293,18 @@ test('after a game "Starting" stood for as long as a drawing takes: the picture 
   // The drawing follows, because a player may leave the console as text.
   await eventually(() => expect(jobs).toHaveLength(2));
   late.resolve({ kind: "late" });
+});
+
+test("a full card was drawn again each time that its free bytes changed", async () => {
+  const { clock, shows, jobs, world } = await makeScreen();
+  await shows("Tap a card");
+  for (const kib of ["12", "8", "4"]) {
+    world.faults = [faultOf("disk-full", { kib })];
+    clock.advance(5000);
+    await shows("The memory card is full");
+  }
+  await new Promise(setImmediate);
+  expect(jobs).toHaveLength(2);
 });
 
 test("a burst of events is one drawing, behind the launch, and without a change there is none", async () => {
