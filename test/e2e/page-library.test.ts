@@ -191,7 +191,7 @@ remoteTest(
     await look(page, "letters");
     await letter("B").click();
     await browse.getByText("60 files and folders").waitFor();
-    expect(await names.first().textContent()).toBe("Boat 001");
+    await eventually(async () => expect(await names.first().textContent()).toBe("Boat 001"));
     await browse.getByRole("button", { name: "Boat 001", exact: true }).click();
     await page.getByText("Starting Boat 001").waitFor();
     await goTo(page, "Now");

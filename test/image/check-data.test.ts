@@ -22,7 +22,7 @@ async function withData(
     const [path, file] = [join(folder, "data.ext4"), join(folder, "kept")];
     await writeFile(file, content);
     const config = await readFile(join(root, "buildroot/board/common/genimage.cfg"), "utf8");
-    const options = /extraargs = "(.*)"/.exec(config)?.[1]?.split(" ") ?? [];
+    const options = /extraargs = "(-m .*)"/.exec(config)?.[1]?.split(" ") ?? [];
     expect(options).toContain("-b");
     await run(["mke2fs", "-q", "-t", "ext4", ...options, path, "64M"]);
     await run(["debugfs", "-w", "-R", `write ${file} kept`, path]);

@@ -35,8 +35,14 @@ export function searchCard(shared: Shared): PageCard {
     async refresh() {
       forget();
       const query = queryInAddress();
-      if (query !== inAddress) input.value = query;
-      inAddress = query;
+      // The bar of screens leads to what was there, and Back leads from the results to the start.
+      if (query === "" && inAddress !== "" && !before.startsWith("#now"))
+        history.replaceState(null, "", `${found}${encodeURIComponent(inAddress)}`);
+      else {
+        if (query !== inAddress) input.value = query;
+        inAddress = query;
+      }
+      before = location.hash;
       await shared.lookForWriters();
       await search();
     },
@@ -44,6 +50,12 @@ export function searchCard(shared: Shared): PageCard {
 }
 
 const found = "#now/find/";
+
+/** The address before the present one. */
+let before = location.hash;
+addEventListener("hashchange", (event) => {
+  if (event instanceof HashChangeEvent) before = new URL(event.oldURL).hash;
+});
 
 /** The search that the address names; empty for none. */
 function queryInAddress(): string {
