@@ -69,7 +69,7 @@ dist/tapdeck-confine: watchdog/tapdeck-confine.c watchdog/places.h watchdog/sock
 	else echo "no C compiler: players run unconfined, and health says so. Install gcc to change that."; fi
 
 # make hands the variables of its command to each make that it starts, and Buildroot and its packages have their own of these names.
-# All files of an image have the time of the commit, so that two builds of it are equal.
+# All files of an image have the time of the commit, so that two builds of it can be equal.
 commit-time = $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null))
 buildroot = env -u MAKEFLAGS -u MAKEOVERRIDES -u MAKELEVEL -u BOARD -u CONFIG -u WITH $(commit-time:%=SOURCE_DATE_EPOCH=%) $(MAKE)
 

@@ -101,6 +101,12 @@ export function startReaders(options: ReadersOptions): Readers {
     const inUse = new Set(open().map(({ supervisor }) => supervisor.record().path));
     return detection.refused().filter(({ path }) => !inUse.has(path));
   };
+  const failing = () =>
+    attendance.all().flatMap((one) => {
+      const why = one.supervisor.fault();
+      const { driver, path } = one.supervisor.record();
+      return why !== undefined && isReader(one) ? [{ driver, path, why, isCertain: one.isCertain }] : [];
+    });
   const silentOnBoard = () => (open().length > 0 ? [] : refusedPorts().filter(({ isOnBoard }) => isOnBoard));
   const change = async ({ connect, detect }: ReadersConfig) => {
     changing = true;
@@ -148,27 +154,15 @@ export function startReaders(options: ReadersOptions): Readers {
     faults: () => [
       ...wrong,
       ...silentOnBoard().map(({ path: subject, why }) => faultOf("reader-silent", { subject, why })),
-      ...attendance.all().flatMap((one) => {
-        const why = one.supervisor.fault();
-        const subject = one.supervisor.record().path;
-        return why !== undefined && isReader(one) ? [faultOf("reader-failed", { subject, why })] : [];
-      }),
+      ...failing().map(({ path: subject, why }) => faultOf("reader-failed", { subject, why })),
     ],
     refused: () => [
       ...wrong.map(({ why = "" }) => ({ why })),
-      ...attendance.all().flatMap((one) => {
-        const why = one.supervisor.fault();
-        const { driver, path } = one.supervisor.record();
-        return why !== undefined && isReader(one) ? [{ driver, path, why }] : [];
-      }),
-      ...refusedPorts().map(({ driver, path, why }) => ({ driver, path, why })),
+      ...[...failing(), ...refusedPorts()].map(({ driver, path, why }) => ({ driver, path, why })),
     ],
     broken() {
-      const failed = attendance.all().find((one) => {
-        const isThere = () => one.isCertain || existsSync(one.supervisor.record().path);
-        return isReader(one) && one.supervisor.fault() !== undefined && isThere();
-      });
-      return failed?.supervisor.fault() ?? refusedPorts().find(({ isOnBoard }) => !isOnBoard)?.why;
+      const failed = failing().find(({ path, isCertain }) => isCertain || existsSync(path));
+      return (failed ?? refusedPorts().find(({ isOnBoard }) => !isOnBoard))?.why;
     },
     reconfigure(config) {
       const changed = lastChange.then(() => change(config));

@@ -27,6 +27,10 @@ export type Notice =
 /** The machine is about to stop or to restart. */
 export type Ending = "switching-off" | "restarting";
 
+export function isEnding({ kind }: Pick<Picture, "kind">): boolean {
+  return kind === "switching-off" || kind === "restarting";
+}
+
 const ownerActs = ["backup", "restore", "device.update", "device.restart", "device.shutdown"] as const;
 /** The methods by which an owner over the network administers the device; the screen names them for a while. */
 export type OwnerAct = (typeof ownerActs)[number];

@@ -6,7 +6,7 @@ import { encode } from "uqr";
 import { screenFaultsCharsMax, screenNameCharsMax, screenReasonCharsMax } from "../core/console-limits.ts";
 import { type Fault, faultSentence } from "../core/faults.ts";
 import { accents, colors, drawing, drawingHeight } from "./drawings.ts";
-import type { Picture, ShownAct, ShownPairing, StatePicture } from "./picture.ts";
+import { isEnding, type Picture, type ShownAct, type ShownPairing, type StatePicture } from "./picture.ts";
 import { escapeXml, fitText, plainText, type Room } from "./screen-lines.ts";
 import type { ScreenTexts } from "./texts.ts";
 
@@ -65,7 +65,7 @@ function state(
     height: inside.height - footHeight - Math.min(footHeight, 0.05 * inside.height),
   };
   const words = textRows(foot, { ...inside, y: inside.y + inside.height - footHeight }, 0);
-  // The picture of a start has no QR code, because the player soon covers the screen.
+  // The picture of a start has no QR code, because the player soon covers the screen, and that of an end leads nowhere.
   return base === undefined || picture.kind === "starting" || isEnding(picture)
     ? [...message(picture, above, texts), ...words]
     : [...besidePanel(picture, base, above, texts), ...words];
@@ -94,11 +94,6 @@ function footOf(
   }
   if (base === undefined) return [[texts.noNetwork, { ...room, linesMax: 2 }, colors.quiet]];
   return hasGames && picture.kind === "ready" ? [endGame] : [];
-}
-
-/** Nobody opens the page of a device that ends. */
-function isEnding({ kind }: StatePicture): boolean {
-  return kind === "switching-off" || kind === "restarting";
 }
 
 function besidePanel(

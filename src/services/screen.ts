@@ -18,6 +18,7 @@ import {
 import { createPainter, type Painter } from "../screen/painter.ts";
 import {
   type Ending,
+  isEnding,
   type Picture,
   pictureOf,
   type ShownAct,
@@ -221,10 +222,12 @@ function createDrawn(terminal: string, options: ScreenOptions) {
   const draw = async (picture: Picture, place: ScreenPlace, frame: FrameBuffer): Promise<boolean> => {
     isConsoleOurs = true;
     const svgOf = (shown: Picture) => screenSvg(shown, place, frame, english);
-    const isAhead = (start: Picture) => picture.kind !== "starting" && !packed.has(keyOf(start, frame));
+    // A player or the end of the machine waits for this picture alone.
+    const isAlone = picture.kind === "starting" || isEnding(picture);
+    const isAhead = (start: Picture) => !isAlone && !packed.has(keyOf(start, frame));
     const ahead = (hasGames ? [aStart, aGame] : [aStart]).filter(isAhead);
     const { device } = frame;
-    const isKept = picture.kind !== "starting" && picture.kind !== "pairing";
+    const isKept = !isAlone && picture.kind !== "pairing";
     const svgs = { svg: svgOf(picture), isKept, ahead: ahead.map(svgOf) };
     const result = await painter.run({ kind: "draw", ...svgs, frame, terminal });
     if (isCancelled) return true;

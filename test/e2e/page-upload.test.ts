@@ -218,7 +218,8 @@ remoteTest("any picture of the phone becomes that of a game, which had another o
   const browse = region(page, say.browse);
   await browse.getByRole("link", { name: /Super Nintendo/ }).click();
   const image = browse.getByRole("button", { name: "Star Garden", exact: true }).locator("img");
-  const [width, height] = [1600, 1200];
+  const width = 1600;
+  const height = 1200;
   const pixels = new Uint8Array(width * height * 3).fill(200);
   const picture = async (file: { name: string; mimeType: string; buffer: Buffer }) => {
     await browse.getByRole("button", { name: say.moreOf("Star Garden") }).click();

@@ -184,18 +184,14 @@ async function override({ file, name, version }: WantedArchive, checkout?: strin
 /** The files in the copies of Buildroot and of our sums that state the sum of an archive. */
 async function hashFilesOf(archive: WantedArchive): Promise<readonly string[]> {
   const stated = await archives.statedSums(hashFolders(archive), archive.file);
-  const fallback = join(inBuildroot(archive.recipe), `${basename(archive.recipe)}.hash`);
-  const paths = stated.length > 0 ? stated.map(({ path }) => path) : [fallback].filter(existsSync);
+  const paths = stated.length > 0 ? stated.map(({ path }) => path) : [hashOf(archive)].filter(existsSync);
   for (const path of paths)
     if (!path.startsWith(`${out}/`)) throw new Error(`${path} states a sum that no source here has`);
   return paths;
 }
 
 async function noteReplacement(archive: WantedArchive, sha256: string): Promise<void> {
-  const hashFiles = new Set([
-    ...(await hashFilesOf(archive)),
-    join(inBuildroot(archive.recipe), `${basename(archive.recipe)}.hash`),
-  ]);
+  const hashFiles = new Set([...(await hashFilesOf(archive)), hashOf(archive)]);
   for (const path of [...hashFiles].filter(existsSync)) {
     const text = withoutLicenceSums(await Bun.file(path).text());
     await writeFile(path, replaceSums(text, archive.file, [{ algorithm: "sha256", sum: sha256 }]));
@@ -224,6 +220,10 @@ async function leaveOutOptions(archive: WantedArchive): Promise<void> {
     recipe,
   );
   await writeFile(path, kept);
+}
+
+function hashOf({ recipe }: WantedArchive): string {
+  return join(inBuildroot(recipe), `${basename(recipe)}.hash`);
 }
 
 function recipeOf({ recipe }: WantedArchive): string {

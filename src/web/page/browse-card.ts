@@ -39,6 +39,8 @@ export function browseCard(shared: Shared): PageCard {
   /** The cursor of the entries after those in view. */
   let following: string | undefined;
   let asked = 0;
+  /** Loads under way. */
+  let loads = 0;
   /** The number of entries in view, by path. */
   const depths = new Map<string, number>();
   /** The index has changed while an entry had the focus. */
@@ -72,22 +74,32 @@ export function browseCard(shared: Shared): PageCard {
       if (isWanted()) list.append(part);
     }
   };
-  const ask = (at: string, maxResults: number, cursor: string | undefined) =>
+  const ask = (at: string, maxResults: number, start: string, cursor?: string) =>
     client.call("media.browse", {
       path: at,
       maxResults,
-      ...(reached === "" ? {} : { letter: reached }),
+      ...(start === "" ? {} : { letter: start }),
       cursor: cursor ?? null,
     });
   /** Whether entries of later letters follow those of the letter that was reached. */
   const hasLater = () => reached !== "" && reached !== letters.at(-1);
+  /** Further entries wait for it, because they would follow a list that is about to be replaced. */
+  const alone = async <Result>(work: () => Promise<Result>) => {
+    loads += 1;
+    const result = await work().finally(() => {
+      loads -= 1;
+    });
+    watchEnd();
+    return result;
+  };
   /** Shows the folder of the address. */
-  const load = async (depth = pageEntries) => {
+  const load = (depth = pageEntries) => alone(() => loadFirst(depth));
+  const loadFirst = async (depth: number) => {
     asked += 1;
     const number = asked;
     const at = pathInAddress();
-    reached = letter;
-    const page = await ask(at, Math.min(depth, shownAgainMax), undefined);
+    const start = letter;
+    const page = await ask(at, Math.min(depth, shownAgainMax), start);
     const entries = await madeInSlices(page.entries, entryOf);
     const names = await namesOf(at);
     // A later press may have been answered first.
@@ -96,6 +108,7 @@ export function browseCard(shared: Shared): PageCard {
     // A reader that writes may have come or gone.
     if (path !== at || !acts.contains(document.activeElement)) showActs(at, names.at(-1) ?? "");
     path = at;
+    reached = start;
     following = page.pagination.nextCursor;
     depths.set(at, page.entries.length);
     const count = page.totalDirs + page.totalFiles;
@@ -107,22 +120,23 @@ export function browseCard(shared: Shared): PageCard {
     replaceKeepingFocus(list, first === undefined ? [] : [first]);
     markPlace();
     await append(further, () => number === asked);
-    watchEnd();
   };
   const loadMore = async () => {
-    const number = asked;
     const at = path;
-    if (at === undefined || (following === undefined && !hasLater())) return;
-    if (following === undefined) reached = letters[letters.indexOf(reached) + 1] ?? "";
-    const page = await ask(at, pageEntries, following);
+    if (loads > 0 || at === undefined || (following === undefined && !hasLater())) return;
+    return alone(() => loadFollowing(at));
+  };
+  const loadFollowing = async (at: string) => {
+    const number = asked;
+    const start = following === undefined ? (letters[letters.indexOf(reached) + 1] ?? "") : reached;
+    const page = await ask(at, pageEntries, start, following);
     const entries = await madeInSlices(page.entries, entryOf);
+    // Another folder or letter was chosen meanwhile.
     if (number !== asked) return;
-    asked += 1;
-    const mine = asked;
+    reached = start;
     following = page.pagination.nextCursor;
     depths.set(at, (depths.get(at) ?? 0) + entries.length);
-    await append(partsOf(entries, isWall()), () => mine === asked);
-    watchEnd();
+    await append(partsOf(entries, isWall()), () => number === asked);
     return entries[0];
   };
   const more = button(
@@ -141,6 +155,7 @@ export function browseCard(shared: Shared): PageCard {
   );
   const watchEnd = () => {
     more.hidden = following === undefined && !hasLater();
+    markPlace();
     // Observed again, it also tells that it is still in view.
     end.unobserve(more);
     end.observe(more);
@@ -183,13 +198,18 @@ export function browseCard(shared: Shared): PageCard {
   const markPlace = () => {
     if (strip.hidden) return;
     const { left, bottom } = strip.getBoundingClientRect();
-    const under = document.elementFromPoint(left + placeInsetPx, Math.max(0, bottom) + placeInsetPx);
     const isAbove = list.getBoundingClientRect().top > bottom;
-    const entry = isAbove ? list.querySelector("[data-start]") : under?.closest("[data-start]");
-    const here = entry?.getAttribute("data-start") ?? undefined;
-    if (here === undefined) return;
+    // The first point may be between two entries.
+    const under = placeInsetsPx.map((down) =>
+      document.elementFromPoint(left + placeLeftPx, Math.max(0, bottom) + down)?.closest("[data-start]"),
+    );
+    const entry = isAbove
+      ? list.querySelector("[data-start]")
+      : under.find((one) => list.contains(one ?? null));
+    const here = entry?.getAttribute("data-start");
+    if (typeof here !== "string") return;
     for (const one of strip.children) {
-      const isHere = one.getAttribute("data-letter") === here;
+      const isHere = here !== "" && one.getAttribute("data-letter") === here;
       if (isHere === one.hasAttribute("aria-current")) continue;
       if (isHere) one.setAttribute("aria-current", "true");
       else one.removeAttribute("aria-current");
@@ -255,7 +275,8 @@ export function browseCard(shared: Shared): PageCard {
   };
 }
 
-const placeInsetPx = 24;
+const placeLeftPx = 24;
+const placeInsetsPx = [24, 56, 88, 120];
 
 /** The place of a name in the strip; nothing for a letter that is not there. */
 function letterOf(name: string): string {

@@ -138,7 +138,7 @@ test("a reader that is not connected has its reason in the list of refused ones"
     );
   }));
 
-test("a reader that is plugged in and does not work was missed on the screen: it is told from one that is absent", async () => {
+test("the screen asked for a reader although a broken one was plugged in: a broken reader is reported, an absent one is not", async () => {
   const found = (path: string, isOnBoard: boolean): Driver => ({
     id: "silent",
     capabilities: [],

@@ -110,7 +110,7 @@ test("a mistake in tapdeck.conf was cut off in small type: two of them can be re
   }
 });
 
-test("a full card, a damaged game and a missing network are told in words of a family", () => {
+test("the screen describes a full card, a damaged game and a missing network in plain words", () => {
   const svgOf = (picture: Picture, place: Parameters<typeof screenSvg>[1]) =>
     wordsIn(screenSvg(picture, place, sizes[0], english));
   const full = svgOf(pictures.ready, { base, faults: [faultOf("disk-full", { kib: "12" })] });
@@ -125,7 +125,7 @@ test("a full card, a damaged game and a missing network are told in words of a f
   expect(svgOf(pictures.ready, { base: undefined })).toContain("plug in a cable, or write the Wi-Fi into");
 });
 
-test("a reader that does not work is told from one that is not plugged in, once readers were looked for", () => {
+test("a broken reader has a picture of its own, which appears only after the first search for readers", () => {
   const brokenReader = "/dev/ttyUSB0: no PN532 answers";
   const absent = { ...facts, hasReader: false };
   expect(pictureOf(absent)).toEqual({ kind: "no-reader" });
