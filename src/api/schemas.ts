@@ -22,6 +22,7 @@ import { pictureTypes } from "../core/media.ts";
 import { holdActions, playerKinds, resumeModes } from "../core/playback.ts";
 import { allRights, roles } from "../core/rights.ts";
 import {
+  audioTags,
   count,
   integer,
   mappingMatch,
@@ -175,12 +176,14 @@ const browseEntry = v.object({
   systemName: v.exactOptional(v.string()),
   zapScript: v.exactOptional(v.string()),
   tags: v.exactOptional(mediaTagList),
+  audio: v.exactOptional(audioTags),
 });
 export const browsePage = v.object({
   path: v.string(),
   entries: v.array(browseEntry),
   totalFiles: count,
   totalDirs: count,
+  durationMs: v.exactOptional(count),
   pagination,
 });
 
@@ -227,6 +230,7 @@ const played = {
   mediaName: v.string(),
   /** Absolute; empty for a system that was started without a file. */
   mediaPath: v.string(),
+  audio: v.exactOptional(audioTags),
 };
 
 export const play = v.object({

@@ -1,6 +1,7 @@
 /** The commands of an owner: the state of the deck, its player, its taps, its mappings and its settings. */
 import { type Calls, type Client, RpcError } from "../client/client.ts";
 import { exitCodes, exitFailure, StartError } from "../core/errors.ts";
+import { type AudioTags, audioTitleOf, lengthText, performerOf } from "../core/media.ts";
 import { ago, didYouMean, isRecord, parseJson, printable } from "../core/text.ts";
 import { normalizeUid } from "../core/token.ts";
 import type { CommandLine } from "./arguments.ts";
@@ -238,30 +239,27 @@ function settingText(value: unknown): string {
 
 interface Playing {
   readonly mediaName: string;
+  readonly audio?: AudioTags;
   readonly systemName: string;
   readonly positionMs?: number;
   readonly durationMs?: number;
   readonly playbackState?: string;
 }
 
-/** `Doorbell (Audio), 0:12 of 3:20, paused`. */
+/** `Doorbell (Audio), 0:12 of 3:20, paused`; of a song its title, and who plays it. */
 export function playingText({
   mediaName,
+  audio,
   systemName,
   positionMs,
   durationMs,
   playbackState,
 }: Playing): string {
-  const length = durationMs === undefined ? "" : ` of ${minutesOf(durationMs)}`;
-  const parts = [`${mediaName} (${systemName})`];
-  if (positionMs !== undefined) parts.push(`${minutesOf(positionMs)}${length}`);
+  const length = durationMs === undefined ? "" : ` of ${lengthText(durationMs)}`;
+  const parts = [`${audioTitleOf(mediaName, audio)} (${performerOf(audio) || systemName})`];
+  if (positionMs !== undefined) parts.push(`${lengthText(positionMs)}${length}`);
   if (playbackState !== undefined) parts.push(playbackState);
   return parts.join(", ");
-}
-
-function minutesOf(ms: number): string {
-  const seconds = Math.floor(ms / 1000);
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
 /** `2 d 3 h`, `3 h 5 min`, `40 s`. */

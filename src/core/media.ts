@@ -1,7 +1,7 @@
 /** Media: what is playing, systems, files of the index, and media folders. Shapes are those of docs/API.md. */
-import type { Media } from "./shapes.ts";
+import type { AudioTags, Media } from "./shapes.ts";
 
-export type { ActiveMedia, IndexStatus, Media, MediaTag, System } from "./shapes.ts";
+export type { ActiveMedia, AudioTags, IndexStatus, Media, MediaTag, System } from "./shapes.ts";
 
 /** The data to start media again. */
 export interface StartedMedia {
@@ -106,6 +106,26 @@ export function mediaNameOf(path: string): string {
   const name = path.slice(path.lastIndexOf("/") + 1);
   const dot = name.lastIndexOf(".");
   return dot > 0 ? name.slice(0, dot) : name;
+}
+
+/** The title in an audio file, or else the name of the file, for people. */
+export function audioTitleOf(name: string, audio: AudioTags | undefined): string {
+  return audio?.title ?? name;
+}
+
+/** The artist and the album of an audio file, as far as they are known. */
+export function performerOf({ artist, album }: AudioTags = {}): string {
+  return [artist, album].filter((part) => part !== undefined).join(" · ");
+}
+
+/** A length of time: `3:07`, or `1:03:07`. */
+export function lengthText(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  const hours = Math.floor(seconds / 3600);
+  const minutes = Math.floor(seconds / 60) % 60;
+  const two = (value: number) => String(value).padStart(2, "0");
+  const last = `:${two(seconds % 60)}`;
+  return hours === 0 ? `${minutes}${last}` : `${hours}:${two(minutes)}${last}`;
 }
 
 /** A path as a launch script, with the special characters of docs/SCRIPT.md escaped. */

@@ -114,6 +114,17 @@ export const mediaTag = v.object({
 });
 export type MediaTag = ValueOf<typeof mediaTag>;
 
+/** The tags in an audio file, as far as they are there. */
+export const audioTags = v.object({
+  title: optionalText,
+  artist: optionalText,
+  album: optionalText,
+  track: v.exactOptional(count),
+  disc: v.exactOptional(count),
+  durationMs: v.exactOptional(count),
+});
+export type AudioTags = ValueOf<typeof audioTags>;
+
 /** A file of the index. */
 export const mediaItem = v.object({
   system,
@@ -124,6 +135,8 @@ export const mediaItem = v.object({
   tags: v.array(mediaTag),
   /** A script that launches it. */
   zapScript: text,
+  /** Of an audio file, once its tags were read. */
+  audio: v.exactOptional(audioTags),
 });
 export type Media = ValueOf<typeof mediaItem>;
 
@@ -163,6 +176,8 @@ export const activeMedia = v.object({
   ...startedMedia,
   /** The present title of a web radio, in the words of its station. */
   streamTitle: v.exactOptional(v.string()),
+  /** Of an audio file of the index. */
+  audio: v.exactOptional(audioTags),
   positionMs: v.exactOptional(count),
   durationMs: v.exactOptional(count),
   playbackState: v.exactOptional(v.picklist(playbackStates)),
@@ -196,6 +211,9 @@ export const indexStatus = v.object({
   currentStepDisplay: optionalText,
   totalFiles: v.exactOptional(count),
   totalMedia: v.exactOptional(count),
+  /** While the tags of audio files are read, after a run of the index: files read, and files to be read. */
+  tagsRead: v.exactOptional(count),
+  tagsTotal: v.exactOptional(count),
 });
 export type IndexStatus = ValueOf<typeof indexStatus>;
 

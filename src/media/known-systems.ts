@@ -148,6 +148,11 @@ export function kindOf(extension: string): System | undefined {
   return kindByExtension.get(extension);
 }
 
+/** True for an extension, in lower case with its dot, of sound and books. */
+export function isAudio(extension: string): boolean {
+  return extension === ".m4b" || kindOf(extension)?.id === "Audio";
+}
+
 /** The extensions of all kinds. */
 export const mediaExtensions: readonly string[] = [...kindByExtension.keys()];
 

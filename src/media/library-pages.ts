@@ -20,7 +20,7 @@ interface FolderEntry {
   readonly systemIds: readonly string[];
 }
 
-interface FileEntry extends Pick<Media, "name" | "path" | "tags" | "zapScript"> {
+interface FileEntry extends Pick<Media, "name" | "path" | "tags" | "zapScript" | "audio"> {
   readonly type: "media";
   readonly systemId: string;
   readonly systemName: string;
@@ -78,6 +78,7 @@ export async function browse(
     entries,
     totalFiles: content?.total ?? 0,
     totalDirs: fitting.length,
+    ...(content !== undefined && content.durationMs > 0 && { durationMs: content.durationMs }),
     pagination: {
       hasNextPage,
       pageSize: maxResults,
@@ -103,8 +104,8 @@ function folderEntry(
   return { type, name, path, fileCount, systemId, systemIds: [systemId] };
 }
 
-function fileEntry({ system, name, path, zapScript, tags }: Media): FileEntry {
-  return { type: "media", name, path, systemId: system.id, systemName: system.name, zapScript, tags };
+function fileEntry({ system, ...file }: Media): FileEntry {
+  return { type: "media", ...file, systemId: system.id, systemName: system.name };
 }
 
 const foldersAStep = 500;

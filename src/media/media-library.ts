@@ -7,6 +7,7 @@ import type { Clock } from "../core/clock.ts";
 import { messageOf, publicError, type ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type {
+  AudioTags,
   IndexStatus,
   MediaAnswer,
   MediaFolders,
@@ -114,6 +115,11 @@ export function createMedia(options: MediaOptions) {
           return file === undefined ? undefined : mediaAt(held, file);
         }),
       ),
+    /** The tags of an audio file by its absolute path. */
+    audioOf: (file: string): AudioTags | undefined => holder.use((held) => held.tags?.of(file)),
+    /** The picture in an audio file, or in the first such file of a folder and below it. */
+    embeddedPicture: (file: string): Uint8Array | undefined =>
+      holder.use(({ tags }) => tags?.picture(file) ?? tags?.pictureBelow(file)),
     /** The number of files that `any` chooses from. */
     count: async (sources: readonly MediaSource[]) =>
       (await holder.walk((held) => countAny(held, sources))) ?? 0,
@@ -134,31 +140,57 @@ export function createMedia(options: MediaOptions) {
   };
 }
 
-/** Runs of the index, one at a time, and their progress. */
+/** Runs of the index, one at a time, and their progress. The tags of audio files are read after each. */
 function createRuns(options: MediaOptions, path: string, holder: IndexHolder) {
   const { folder, folders, log, command } = options;
-  let running: { readonly run: Run; readonly ended: Promise<void> } | undefined;
+  let running: Underway | undefined;
   let progress: Progress | undefined;
   let closed = false;
 
-  const status = () => statusOf(holder.current(), progress);
+  const status = () => ({ ...statusOf(holder.current(), progress), ...tags.progress() });
   const tell = createTeller(options, status);
+  const tags = createTagRuns(options, path, async (changed) => {
+    if (changed && !closed) await holder.renew();
+    if (!closed) tell();
+  });
   const finish = async (run: Run) => {
+    let found = 0;
     try {
-      const { files, changed } = await run.done;
+      const { files, changed, songs } = await run.done;
       if (changed && !closed) await holder.renew();
       log.info("media", "indexed", { files, changed });
+      found = songs;
     } finally {
       // A killed run leaves an unfinished file.
       rmSync(`${path}.new`, { force: true });
       running = undefined;
       progress = undefined;
+      if (found > 0 && !closed) tags.start();
       if (!closed) tell();
     }
   };
   const onLine = (line: JobLine) => {
     progress = progressAfter(progress ?? {}, line);
     tell();
+  };
+  const index = async (systems: readonly string[]): Promise<void> => {
+    if (closed) throw publicError("failed", "the service is stopping");
+    const unknown = systems.find((id) => systemById(id) === undefined);
+    if (unknown !== undefined) throw unknownSystem(unknown);
+    if (running !== undefined) throw publicError("conflict", "the media are being indexed already");
+    if (tags.isRunning()) {
+      // A new game must not wait for the tags of a thousand songs.
+      await tags.end();
+      // Another caller may have begun meanwhile.
+      return index(systems);
+    }
+    mkdirSync(folder, { recursive: true });
+    const run = startRun({ path, folders: folders(), systems }, { command, log, onLine });
+    progress = { totalFiles: 0 };
+    const ended = finish(run);
+    running = { run, ended };
+    tell();
+    await ended;
   };
 
   return {
@@ -167,28 +199,72 @@ function createRuns(options: MediaOptions, path: string, holder: IndexHolder) {
      * Updates the index for these systems, or for all if the list is empty, and resolves when the new index is in use. Rejects
      * with `conflict` during another run, `not-found` for an unknown system, and `failed`, also after `cancel`.
      */
-    async index(systems: readonly string[]): Promise<void> {
-      if (closed) throw publicError("failed", "the service is stopping");
-      const unknown = systems.find((id) => systemById(id) === undefined);
-      if (unknown !== undefined) throw unknownSystem(unknown);
-      if (running !== undefined) throw publicError("conflict", "the media are being indexed already");
-      mkdirSync(folder, { recursive: true });
-      const run = startRun({ path, folders: folders(), systems }, { command, log, onLine });
-      progress = { totalFiles: 0 };
-      const ended = finish(run);
-      running = { run, ended };
-      tell();
-      await ended;
-    },
+    index,
     /** Ends the current run. */
-    cancel: () => running?.run.cancel(),
+    cancel() {
+      running?.run.cancel();
+      void tags.end();
+    },
     async close() {
       closed = true;
       running?.run.cancel();
       // The caller of `index` gets the error.
       await running?.ended.catch(() => {});
+      await tags.end();
     },
   };
+}
+
+/** Runs that read the tags of audio files. `onDone` gets true if the index was built again. */
+function createTagRuns(
+  { folders, log, command }: MediaOptions,
+  path: string,
+  onDone: (changed: boolean) => Promise<void>,
+) {
+  let running: Underway | undefined;
+  let progress: Pick<IndexStatus, "tagsRead" | "tagsTotal"> = {};
+  const onLine = (line: JobLine) => {
+    if (line.kind === "tags") progress = { tagsRead: line.read, tagsTotal: line.of };
+  };
+  const follow = async (run: Run) => {
+    const startedMs = performance.now();
+    try {
+      const { changed, songs } = await run.done;
+      const ms = Math.round(performance.now() - startedMs);
+      if (songs > 0) log.info("media", "the tags of audio files were read", { files: songs, ms });
+      return changed;
+    } catch (error) {
+      if (!run.isCancelled()) log.warn("media", "not all tags were read", { why: messageOf(error) });
+      return false;
+    } finally {
+      rmSync(`${path}.new`, { force: true });
+      running = undefined;
+      progress = {};
+    }
+  };
+  return {
+    progress: () => progress,
+    isRunning: () => running !== undefined,
+    start(): void {
+      try {
+        const job = { path, folders: folders(), systems: [], isForTags: true };
+        const run = startRun(job, { command, log, onLine });
+        running = { run, ended: follow(run).then(onDone) };
+      } catch (error) {
+        log.warn("media", messageOf(error));
+      }
+    },
+    /** Ends the run, which goes on with the next one. */
+    async end(): Promise<void> {
+      running?.run.cancel();
+      await running?.ended;
+    },
+  };
+}
+
+interface Underway {
+  readonly run: Run;
+  readonly ended: Promise<void>;
 }
 
 /** The part of a status that is known during a run. */
@@ -215,6 +291,7 @@ function progressAfter(before: Progress, line: JobLine): Progress {
       };
     case "complaint":
     case "complaints":
+    case "tags":
     case "done":
     case "failed":
       return before;

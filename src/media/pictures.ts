@@ -45,6 +45,7 @@ const endings: readonly (readonly [string, PictureType | undefined])[] = [
   ["-boxart", "boxart"],
   ["-marquee", "marquee"],
   ["-fanart", "fanart"],
+  ["-poster", "boxart"],
 ];
 const extensions = [".png", ".jpg", ".jpeg", ".webp"];
 
@@ -61,7 +62,7 @@ interface Candidate {
   readonly type: PictureType;
 }
 
-interface PictureRequest {
+export interface PictureRequest {
   /** The media file: absolute, links resolved. */
   readonly file: string;
   readonly folders: MediaFolders;
@@ -69,6 +70,8 @@ interface PictureRequest {
   readonly types: readonly PictureType[];
   /** The longest edge in pixels; absent for the picture as it is, if that is not too long. */
   readonly maxSize: number | undefined;
+  /** The picture inside an audio file, or of the first one with a picture in a folder. */
+  readonly embedded?: (file: string) => Uint8Array | undefined;
   /** A photo may be the picture: the file itself, or a file in a folder of photos. */
   readonly showsPhotos: boolean;
 }
@@ -82,6 +85,7 @@ export async function findPicture({
   folders,
   types,
   maxSize,
+  embedded,
   showsPhotos,
 }: PictureRequest): Promise<Picture | undefined> {
   const { top, allowed, isPhoto } = await placesOf(file, folders);
@@ -107,8 +111,18 @@ export async function findPicture({
       isTooLarge ||= contentTypeOf(bytes) !== undefined;
     }
   }
+  const inside = file !== top && types.includes(embeddedType) ? embedded?.(file) : undefined;
+  const picture = inside && (await fitted(Buffer.from(inside), maxSize));
+  if (picture !== undefined) return { ...picture, type: embeddedType };
   if (!isTooLarge) return undefined;
   throw publicError("failed", "media.image: image file too large or damaged: make it smaller");
+}
+
+const embeddedType: PictureType = "boxart";
+
+/** Makes a picture fit into a square of this edge, for keeping; undefined if it is none or too large to be sent. */
+export async function smallPicture(bytes: Uint8Array, edge: number): Promise<Uint8Array | undefined> {
+  return (await fitted(Buffer.from(bytes), edge))?.bytes;
 }
 
 /** Whether two paths open one file: a drive that ignores case takes it by several names. */

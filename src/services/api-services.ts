@@ -103,7 +103,11 @@ export function createServices(sources: ServiceSources): Services {
     write: (request, signal) => devices.write(request, signal),
     input: devices.inputText,
     cancelWrite: (readerId) => readers().cancel(readerId),
-    playback: () => launchQueue.playback(),
+    async playback() {
+      const active = await launchQueue.playback();
+      const audio = active && media.audioOf(active.mediaPath);
+      return active && { ...active, ...(audio && { audio }) };
+    },
     control: (action, caller) => launchQueue.control(action, requesterOf(caller)),
     launchers: () => describeLaunchers(settings.current().launchers, Bun.which, installedCores),
     health: createHealth({

@@ -21,7 +21,7 @@ import { systemIdsOf, systemOf } from "../media/index/answers.ts";
 import { systemByName } from "../media/known-systems.ts";
 import { browse, lookUp, tagFilter, tagsOf } from "../media/library-pages.ts";
 import type { MediaLibrary } from "../media/media-library.ts";
-import { extensionFor, findPicture } from "../media/pictures.ts";
+import { extensionFor, findPicture, type PictureRequest } from "../media/pictures.ts";
 import { parseScript } from "../script/parser.ts";
 import type { Favourite, Favourites } from "../store/favourites.ts";
 import type { Play, Plays } from "../store/plays.ts";
@@ -62,14 +62,15 @@ export function createLibrary({
         }));
         return { folders, total: found.length };
       }),
-    image: createPictures({ folders, clock, find }),
+    image: createPictures({ folders, clock, find, embedded: media.embeddedPicture }),
     tags: (systems, caller) => fewPages(caller, () => tagsOf(media, systems)),
     lookup: (system, name) => lookUp(media, system, name),
     top: ({ limit, systems, anySpelling, sinceMs }) =>
       plays
         .top({ limit, systems: systemIdsOf(systems, anySpelling), sinceMs })
-        .map(({ totalS, starts, startedMs, ...media }) => ({
-          ...mediaOfPlay(media),
+        .map(({ totalS, starts, startedMs, ...played }) => ({
+          ...mediaOfPlay(played),
+          ...audioOfPlay(media, played),
           totalPlayTime: totalS,
           sessionCount: starts,
           lastPlayedAt: rfc3339(startedMs),
@@ -90,7 +91,7 @@ export function createLibrary({
       const shown = found.slice(0, limit);
       const hasNextPage = found.length > limit;
       return {
-        entries: shown.map((play) => entryOf(play, clock.now())),
+        entries: shown.map((play) => ({ ...entryOf(play, clock.now()), ...audioOfPlay(media, play) })),
         pagination: {
           hasNextPage,
           pageSize: limit,
@@ -157,6 +158,11 @@ function mediaOfPlay({ path, systemId }: Pick<Play, "path" | "systemId">) {
   return { systemId, systemName, mediaName: path === "" ? systemName : mediaNameOf(path), mediaPath: path };
 }
 
+function audioOfPlay(media: Pick<MediaLibrary, "audioOf">, { path }: Pick<Play, "path">) {
+  const audio = path === "" ? undefined : media.audioOf(path);
+  return audio && { audio };
+}
+
 function entryOf({ launcherId, startedMs, playedS, ...media }: Play, nowMs: number) {
   return {
     ...mediaOfPlay(media),
@@ -183,12 +189,17 @@ function perConnection(limit: Parameters<typeof limitReached>[0], max: number) {
   };
 }
 
+interface PictureParts extends Pick<LibraryParts, "folders" | "clock" | "find"> {
+  readonly embedded: NonNullable<PictureRequest["embedded"]>;
+}
+
 /** Finds pictures one after another, because each may take 50 MB while it is made smaller. */
 function createPictures({
   folders,
   clock,
   find = findPicture,
-}: Pick<LibraryParts, "folders" | "clock" | "find">): LibraryService["image"] {
+  embedded,
+}: PictureParts): LibraryService["image"] {
   const inTurn = createSerialQueue();
   const few = perConnection("picturesPerConnectionMax", picturesPerConnectionMax);
   let waiting = 0;
@@ -203,6 +214,7 @@ function createPictures({
       });
     });
     const found = await find({
+      embedded,
       file: file.path,
       folders: now,
       types,

@@ -29,7 +29,7 @@ const filesInFolders = `FROM file WHERE id >= ?1 AND id < ?1 + ?2 AND system = ?
                         AND folder IN (SELECT value FROM json_each(?4))`;
 const countFilesIn = `SELECT count(*) AS count ${filesInFolders}`;
 const selectFileIn = `SELECT id ${filesInFolders} ORDER BY id LIMIT 1 OFFSET ?5`;
-const selectHoldings = `SELECT holding.folder, folder.path, holding.files FROM holding
+const selectHoldings = `SELECT holding.folder, folder.base, folder.path, holding.files FROM holding
                         CROSS JOIN folder ON folder.id = holding.folder
                         WHERE holding.system = ? AND holding.folder > ? ORDER BY holding.folder LIMIT ?`;
 const selectHeld = "SELECT coalesce(sum(files), 0) AS files FROM holding WHERE system = ?";
@@ -53,6 +53,8 @@ export class IndexDamage extends Error {
 
 export interface Holding {
   readonly folder: number;
+  /** Absolute: the folder of the system. */
+  readonly base: StoredName;
   /** Below the folder of the system. */
   readonly path: StoredName;
   /** Files of the system in it. */

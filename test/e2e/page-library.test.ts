@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { createClassicTag } from "../emulators/emulated-tags.ts";
+import { mp3 } from "../helpers/audio-files.ts";
 import { goTo, startChromium, type TestBrowser } from "../helpers/chromium.ts";
 import { deviceForAll } from "../helpers/device.ts";
 import { emulatedPn532, ntag213, textOn, unlessHeldUp } from "../helpers/emulated.ts";
@@ -18,9 +19,13 @@ const mpv = `
 [[launchers]]
 id = "mpv"
 kind = "mpv"
-extensions = [".wav"]
+extensions = [".wav", ".mp3"]
 command = ["mpv", "--no-terminal", "--no-config", "--ao=null", "--vo=null", "--", "{path}"]
 `;
+
+const songs = ["Der Mond", "Die Sterne", "Das Licht"];
+const song = (title: string, track: number) =>
+  mp3({ title, artist: "Zoë & Band", album: "Nachtlieder", track, disc: 1, picture: picture() }, 70);
 
 const reader = emulatedPn532("real");
 const device = deviceForAll(
@@ -29,6 +34,11 @@ const device = deviceForAll(
     for (const name of ["Star Garden", "Super Game"]) await place.file(`SNES/${name}.sfc`);
     for (const name of ["First Song", "Second Song"])
       await Bun.write(join(place.folder, `media/Audio/Album/${name}.wav`), makeSound(200));
+    for (const [number, title] of songs.entries())
+      await Bun.write(
+        join(place.folder, `media/Audio/Nachtlieder/0${number + 1}.mp3`),
+        song(title, number + 1),
+      );
     for (const path of ["SNES/images/Star Garden.png", "Audio/Album/images/First Song.png"])
       await Bun.write(join(place.folder, "media", path), picture());
     const numbers = Array.from({ length: 120 }, (_, number) => String(number).padStart(3, "0"));
@@ -244,6 +254,45 @@ remoteTest(
     await page.getByRole("dialog").getByRole("button", { name: "Remove from the favourites" }).click();
     await favourites.waitFor({ state: "hidden" });
     expect(await client.call("media.favourites")).toEqual({ favourites: [] });
+    expect(faults).toEqual([]);
+  },
+  60_000,
+);
+
+remoteTest(
+  "songs have the titles, artists and pictures in their files, and an album its length",
+  async () => {
+    await using visit = await open("Listener");
+    const { page, faults } = visit;
+    const browse = region(page, "Browse");
+    const { client } = device.service;
+    await eventually(async () =>
+      expect((await client.call("media.search", { query: "zoe nachtlieder" })).total).toBe(songs.length),
+    );
+    await goTo(page, "Library");
+    await browse.getByRole("link", { name: /^Audio/ }).click();
+    const album = browse.getByRole("listitem").filter({ hasText: "Nachtlieder" });
+    await album.locator("img[src^='data:image']").waitFor();
+    await album.getByRole("link").click();
+    await browse.getByText("Audio › Nachtlieder · 3 files and folders · 3:30").waitFor();
+    expect(await browse.locator(".name").allTextContents()).toEqual(songs);
+    await browse.getByText("Zoë & Band · Nachtlieder").first().waitFor();
+    await look(page, "album");
+    await browse.getByRole("button", { name: "Die Sterne", exact: true }).click();
+    await page.getByText("Starting Die Sterne").waitFor();
+    await goTo(page, "Now");
+    const now = region(page, "Now playing");
+    await now.getByText("Die Sterne", { exact: true }).waitFor();
+    await now.getByText("Zoë & Band · Nachtlieder", { exact: true }).waitFor();
+    await now.locator("img.cover[src^='data:image']").waitFor();
+    await region(page, "Played lately").getByRole("button", { name: "Die Sterne", exact: true }).waitFor();
+    const search = region(page, "Play something");
+    await search.getByRole("searchbox").fill("zoe licht");
+    await search.getByRole("button", { name: /^Das Licht/ }).waitFor();
+    await look(page, "song");
+    expect((await device.run("status")).out).toContain("Die Sterne (Zoë & Band · Nachtlieder), 0:");
+    await page.getByRole("button", { name: "Stop" }).click();
+    await now.getByText("Nothing plays.").waitFor();
     expect(faults).toEqual([]);
   },
   60_000,

@@ -98,7 +98,7 @@ export const mediaMethods = [
   method({
     name: "media",
     right: "look",
-    docs: "State and statistics of the media index, the media that plays, and the loaded playlist. After `**playlist.open` it has `items` to choose from: up to 100 from `place` on, or the last ones. `**playlist.goto` starts one. The names of a list that is on a card require `change`.",
+    docs: "State and statistics of the media index, the media that plays, and the loaded playlist. After a run of the index the tags of new and changed audio files are read: meanwhile `tagsRead` counts them, of `tagsTotal`. After `**playlist.open` it has `items` to choose from: up to 100 from `place` on, or the last ones. `**playlist.goto` starts one. The names of a list that is on a card require `change`.",
     result: v.object({
       database: indexStatus,
       active: v.array(activeMedia),
@@ -117,7 +117,7 @@ export const mediaMethods = [
   method({
     name: "media.active",
     right: "look",
-    docs: "The media that plays now, or null. `positionMs`, `durationMs`, `playbackState` (`loading`, `playing`, `paused`, `buffering`) and `volume` (percent) are there if the player reports them. Of a stream, `streamTitle` is what it plays now; without the right `change`, `mediaPath` has only its scheme and host.",
+    docs: "The media that plays now, or null. `positionMs`, `durationMs`, `playbackState` (`loading`, `playing`, `paused`, `buffering`) and `volume` (percent) are there if the player reports them. Of a stream, `streamTitle` is what it plays now; without the right `change`, `mediaPath` has only its scheme and host. `audio` has the tags of an audio file of the index.",
     result: v.nullable(activeMedia),
     async run(services, _params, { grant }) {
       const active = await services.playback();
@@ -162,7 +162,7 @@ export const mediaMethods = [
   method({
     name: "media.search",
     right: "look",
-    docs: "Searches file names: each word of `query` must occur, in any case. The best come first, equals in natural order (1, 2, 10). No `systems` means all; an unknown one has no files. With `fuzzySystem` they may be ids, names or folders, in any spelling. `tags` are conditions, as in `media.browse`. `total` counts all results; `results` has at most `maxResults` of them. With `maxResults` or `cursor` there is `pagination`; `cursor` is `nextCursor` of the page before, with the same other params. Pages reach the first 5,000 results.",
+    docs: "Searches file names, and the titles, artists and albums in audio files: each word of `query` must occur, in any case. `audio` has the tags of a file. The best come first, equals in natural order (1, 2, 10). No `systems` means all; an unknown one has no files. With `fuzzySystem` they may be ids, names or folders, in any spelling. `tags` are conditions, as in `media.browse`. `total` counts all results; `results` has at most `maxResults` of them. With `maxResults` or `cursor` there is `pagination`; `cursor` is `nextCursor` of the page before, with the same other params. Pages reach the first 5,000 results.",
     params: v.pipe(
       v.object({
         query: v.optional(v.pipe(v.string(), v.maxLength(searchQueryCharsMax))),

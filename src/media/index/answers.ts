@@ -1,6 +1,7 @@
 /** Queries of the index in the shapes of the API: searches, titles on cards, and random choices. */
 import { filteredSearchMax, titleCandidatesMax, titleCharsMax } from "../../core/limits.ts";
 import {
+  extensionOf,
   type Media,
   type MediaAnswer,
   type MediaQuery,
@@ -11,7 +12,7 @@ import {
 } from "../../core/media.ts";
 import type { StoredName, StoredPlace } from "../../store/media-index-write.ts";
 import { joinNames, readable } from "../file-names.ts";
-import { systemById, systemByName } from "../known-systems.ts";
+import { isAudio, systemById, systemByName } from "../known-systems.ts";
 import {
   chooseTitle,
   mediaTagOf,
@@ -136,11 +137,19 @@ function foundOf(
 }
 
 /** The media of a file in this folder. */
-export function mediaOf(index: LoadedIndex, place: Omit<StoredPlace, "base">): Media {
+export function mediaOf(index: LoadedIndex, place: StoredPlace): Media {
   const system = systemOf(index.systemIds[place.system] ?? "");
   const path = `${system.id}/${readable(joinNames(place.path, place.name))}`;
   const name = stemOf(place);
-  return { system, name, path, tags: splitTitle(name).tags.map(mediaTagOf), zapScript: scriptOf(path) };
+  const audio = isAudio(extensionOf(path))
+    ? index.tags?.of(joinNames(joinNames(place.base, place.path), place.name))
+    : undefined;
+  return {
+    ...{ system, name, path },
+    tags: splitTitle(name).tags.map(mediaTagOf),
+    zapScript: scriptOf(path),
+    ...(audio && { audio }),
+  };
 }
 
 function stemOf({ name }: Pick<StoredPlace, "name">): string {

@@ -22,14 +22,18 @@ export interface Dictionary {
 
 const space = 0x20;
 
-/** `order` holds the places of the names in the column, by number of file; `systemOf` the system of each file. */
+/**
+ * `order` holds the places of the names in the column, by number of file; `systemOf` the system of each file. `more` has
+ * further words at the same places.
+ */
 export function buildDictionary(
   folded: NameColumn,
+  more: NameColumn | undefined,
   order: Uint32Array,
   systemOf: Uint16Array,
   systems: number,
 ): Dictionary {
-  const { table, ends, wordOf } = splitNames(folded, order);
+  const { table, ends, wordOf } = splitNames(more === undefined ? [folded] : [folded, more], order);
   const { words, starts } = table.done();
   const parts = { words, starts, files: filesByWord(ends, wordOf, table.count) };
   return {
@@ -40,19 +44,21 @@ export function buildDictionary(
 }
 
 /** The words of the names in one list, `wordOf`, and the end of each name in it. */
-function splitNames(folded: NameColumn, order: Uint32Array) {
+function splitNames(columns: readonly NameColumn[], order: Uint32Array) {
   const table = new WordTable();
   const ends = new Uint32Array(order.length);
   const wordOf = new NumberColumn();
   for (let file = 0; file < order.length; file++) {
     const place = order[file] ?? 0;
-    const bytes = folded.chunkOf(place);
-    const end = folded.endOf(place);
     const first = wordOf.length;
-    for (let start = folded.startOf(place), at = start; at <= end; at++) {
-      if (at < end && bytes[at] !== space) continue;
-      if (at > start) addOnce(wordOf, first, table.place(bytes, start, at));
-      start = at + 1;
+    for (const folded of columns) {
+      const bytes = folded.chunkOf(place);
+      const end = folded.endOf(place);
+      for (let start = folded.startOf(place), at = start; at <= end; at++) {
+        if (at < end && bytes[at] !== space) continue;
+        if (at > start) addOnce(wordOf, first, table.place(bytes, start, at));
+        start = at + 1;
+      }
     }
     ends[file] = wordOf.length;
   }

@@ -2,7 +2,7 @@
 import { tagsPerSystemMax } from "../../core/limits.ts";
 import { type Media, mediaNameOf } from "../../core/media.ts";
 import type { Holding } from "../../store/media-index-file.ts";
-import { readable } from "../file-names.ts";
+import { joinNames, readable } from "../file-names.ts";
 import { splitTitle } from "../titles/titles.ts";
 import { mediaOf } from "./answers.ts";
 import { fold } from "./fold.ts";
@@ -39,6 +39,8 @@ export interface FolderContent {
   readonly files: readonly Media[];
   /** The number of files directly in it that `keeps` accepts. */
   readonly total: number;
+  /** The length of the audio files in and below it, on the first page; 0 if it is not known. */
+  readonly durationMs: number;
 }
 
 export interface FoldedKey extends NameKey {
@@ -73,10 +75,14 @@ export function* folderContent(index: LoadedIndex, query: FolderQuery): Generato
   const start = query.path === "" ? "" : `${query.path}/`;
   const folders = new Map<string, number>();
   const here: Holding[] = [];
+  /** Absolute paths of the folder, of which each media folder may have one. */
+  const places = new Set<string>();
   for (let after = -1, isMore = true; isMore; ) {
     const some = index.holdings(system, after, holdingsAStep);
     for (const one of some) {
       const path = readable(one.path);
+      if (path === query.path || path.startsWith(start))
+        places.add(readable(joinNames(one.base, query.path)));
       if (path === query.path) here.push(one);
       else if (path.startsWith(start)) {
         const end = path.indexOf("/", start.length);
@@ -95,11 +101,14 @@ export function* folderContent(index: LoadedIndex, query: FolderQuery): Generato
     const listed = yield* listFiles(index, { ...holding, system }, query);
     total += listed.total;
     for (const { id, name } of listed.files)
-      found.push({ id, media: mediaOf(index, { system, path: holding.path, name }) });
+      found.push({ id, media: mediaOf(index, { ...holding, system, name }) });
   }
   found.sort((a, b) => query.way * (a.id - b.id));
   const files = found.slice(0, query.most).map(({ media }) => media);
-  return { isThere: here.length + folders.size > 0, folders, files, total };
+  const isFirstPage = query.path !== "" && query.after === undefined;
+  const lengths = isFirstPage ? [...places].map((place) => index.tags?.length(place) ?? 0) : [];
+  const durationMs = lengths.reduce((sum, one) => sum + one, 0);
+  return { isThere: here.length + folders.size > 0, folders, files, total, durationMs };
 }
 
 function* listFiles(index: LoadedIndex, at: Holding & { readonly system: number }, query: FolderQuery) {

@@ -1,22 +1,26 @@
 /** Builds the index on the disk from the result of a scan: files in order, titles, and the search structure. */
+import { type AudioTags, extensionOf } from "../../core/media.ts";
 import {
   type StoredFile,
   type StoredTitles,
   uint32Bytes,
   writeMediaIndex,
 } from "../../store/media-index-write.ts";
-import { byReadable } from "../file-names.ts";
+import { openTags } from "../../store/tag-file.ts";
+import { byReadable, joinNames } from "../file-names.ts";
+import { isAudio } from "../known-systems.ts";
 import { noSystem, type ScanResult } from "../scan/scan-result.ts";
 import { keyBytesMax, keysOf, signatureOf } from "../titles/title-key.ts";
 import { groupMembers, NameColumn, NumberColumn } from "./columns.ts";
 import { buildDictionary, type Dictionary } from "./dictionary.ts";
-import { addFolded } from "./fold.ts";
+import { addFolded, fold } from "./fold.ts";
 import { addNaturalKey } from "./natural-order.ts";
 
 /** Writes the index by rename, and returns the number of files. Empties `found`. */
 export function buildMediaIndex(path: string, found: ScanResult): number {
   const folded = foldAll(found);
   const order = sortedFiles(found, folded);
+  const tagWords = foldTags(path, found);
   writeMediaIndex(path, {
     systems: found.systems,
     bases: found.bases,
@@ -28,7 +32,7 @@ export function buildMediaIndex(path: string, found: ScanResult): number {
       found.names.drop();
       Bun.gc(true);
       const systemOf = Uint16Array.from(order, (file) => found.systemOf.at(file));
-      return pieced(buildDictionary(folded, order, systemOf, found.systems.length));
+      return pieced(buildDictionary(folded, tagWords, order, systemOf, found.systems.length));
     },
   });
   return order.length;
@@ -38,6 +42,28 @@ function foldAll({ names }: ScanResult): NameColumn {
   const folded = new NameColumn();
   for (let file = 0; file < names.length; file++) addFolded(folded, names, file);
   return folded;
+}
+
+/** The folded words in the tags of each file, at its place; undefined if no tags are known. */
+function foldTags(path: string, { names, folderOf, folders }: ScanResult): NameColumn | undefined {
+  const tags = openTags(path);
+  if (tags === undefined) return undefined;
+  const folded = new NameColumn();
+  for (let file = 0; file < names.length; file++) {
+    const folder = folders[folderOf.at(file)];
+    const isSong = folder !== undefined && isAudio(extensionOf(names.text(file)));
+    const known = isSong
+      ? tags.of(joinNames(joinNames(folder.base, folder.path), names.name(file)))
+      : undefined;
+    folded.add(known === undefined ? "" : fold(wordsOf(known)));
+  }
+  tags.close();
+  return folded;
+}
+
+/** The words by which a search finds an audio file beside its name. */
+export function wordsOf({ title = "", artist = "", album = "" }: AudioTags = {}): string {
+  return `${title} ${artist} ${album}`;
 }
 
 /** Sorts in natural order, then by folded name, name, system and folder. Of two files with one name in the API, the first root's stays. */

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { nextTurn } from "../../core/long-lists.ts";
 import { IndexDamage, type MediaIndexFile, openMediaIndex } from "../../store/media-index-file.ts";
+import { openTags, type TagFile } from "../../store/tag-file.ts";
 import { foldedName } from "./fold.ts";
 import { createSearch, firstFrom, type IndexQuery, type SearchHits, type SearchSource } from "./search.ts";
 
@@ -13,6 +14,8 @@ export function indexPath(folder: string, name = "media.db"): string {
 export interface LoadedIndex extends MediaIndexFile {
   /** Ids, by place. */
   readonly systemIds: readonly string[];
+  /** The tags of audio files; undefined if none were read. */
+  readonly tags: TagFile | undefined;
   /** Ids of the systems with files. */
   readonly usedSystemIds: readonly string[];
   search(asked: IndexQuery): SearchHits;
@@ -26,7 +29,7 @@ export function* openIndex(path: string): Generator<void, LoadedIndex | undefine
   if (file === undefined) return undefined;
   let index: LoadedIndex | undefined;
   try {
-    index = yield* read(file);
+    index = yield* read(file, path);
     return index;
   } finally {
     // After a fault, or a caller that stopped before the end.
@@ -34,7 +37,7 @@ export function* openIndex(path: string): Generator<void, LoadedIndex | undefine
   }
 }
 
-function* read(file: MediaIndexFile): Generator<void, LoadedIndex, void> {
+function* read(file: MediaIndexFile, path: string): Generator<void, LoadedIndex, void> {
   const source: SearchSource = {
     count: file.count,
     words: yield* file.piece("words"),
@@ -47,8 +50,15 @@ function* read(file: MediaIndexFile): Generator<void, LoadedIndex, void> {
   const { starts } = source.systems;
   const systemIds = file.systems.map(({ id }) => id);
   const usedSystemIds = systemIds.filter((_, at) => (starts[at + 1] ?? 0) > (starts[at] ?? 0));
+  const tags = openTags(path);
+  const close = () => {
+    tags?.close();
+    file.close();
+  };
   return {
     ...file,
+    close,
+    tags,
     systemIds,
     usedSystemIds,
     search: createSearch(source),

@@ -10,8 +10,9 @@ import type { MediaFolders } from "../../core/media.ts";
 import { IndexDamage, type MediaIndexFile, openMediaIndex } from "../../store/media-index-file.ts";
 import { lowerPriority } from "../../system/own-program.ts";
 import { buildMediaIndex } from "../index/index-build.ts";
+import type { TagLine } from "../tags/tag-job.ts";
 import { type ScanStep, scan } from "./scan.ts";
-import { knownOf, nothingKnown, ScanResult } from "./scan-result.ts";
+import { knownOf, nothingKnown, ScanResult, takeOver } from "./scan-result.ts";
 
 export interface IndexJob {
   /** The path of the index. */
@@ -19,6 +20,8 @@ export interface IndexJob {
   readonly folders: MediaFolders;
   /** System ids; empty means all. */
   readonly systems: readonly string[];
+  /** Reads the tags in the audio files of the index, and walks through no folders. */
+  readonly isForTags?: boolean;
 }
 
 export type JobLine =
@@ -27,18 +30,19 @@ export type JobLine =
   | { readonly kind: "writing"; readonly files: number }
   | { readonly kind: "complaint"; readonly path: string; readonly why: string }
   | { readonly kind: "complaints"; readonly more: number }
-  | { readonly kind: "done"; readonly files: number; readonly changed: boolean }
+  | TagLine
   | { readonly kind: "failed"; readonly why: string };
 
 /** Time between two lines with the number of files. */
 const tellMs = 250;
 
 /** Runs the job of the standard input; returns the exit code. */
-export function runIndexJob(): number {
+export async function runIndexJob(): Promise<number> {
   lowerPriority();
   try {
     const job: IndexJob = JSON.parse(readFileSync(0, "utf8"));
-    runJob(job, write);
+    if (job.isForTags === true) await (await import("../tags/tag-job.ts")).runTagJob(job.path, write);
+    else runJob(job, write);
     return 0;
   } catch (error) {
     // Nobody reads the output, or the disk is full: the old index stays.
@@ -64,7 +68,7 @@ export function runJob(job: IndexJob, tell: (line: JobLine) => void): void {
   try {
     walkAll(job, found, old, tell);
     if (old !== undefined && isUnchanged(old, found, asked)) {
-      tell({ kind: "done", files: old.count, changed: false });
+      tell({ kind: "done", files: old.count, changed: false, songs: found.songs });
       return;
     }
     if (old !== undefined && asked.size > 0) takeOver(old, found, asked);
@@ -74,7 +78,8 @@ export function runJob(job: IndexJob, tell: (line: JobLine) => void): void {
   tell({ kind: "writing", files: found.files });
   // The scan left much garbage, and the next step needs the most memory.
   Bun.gc(true);
-  tell({ kind: "done", files: buildMediaIndex(path, found), changed: true });
+  const { songs } = found;
+  tell({ kind: "done", files: buildMediaIndex(path, found), changed: true, songs });
 }
 
 function walkAll(
@@ -125,25 +130,4 @@ function isUnchanged(old: MediaIndexFile, found: ScanResult, asked: ReadonlySet<
   const now = found.systems;
   const before = new Map(old.systems.filter(isAsked).map(({ id, fingerprint }) => [id, fingerprint]));
   return now.length === before.size && now.every(({ id, fingerprint }) => before.get(id) === fingerprint);
-}
-
-/** Adds the files of all other systems from the old index. */
-function takeOver(old: MediaIndexFile, found: ScanResult, asked: ReadonlySet<string>): void {
-  const folders = old.folders();
-  const systems = old.systems.map((system) =>
-    asked.has(system.id) ? undefined : found.system(system.id, system.fingerprint),
-  );
-  const taken = new Map<number, number>();
-  for (const { system, folder, name } of old.files()) {
-    const place = systems[system];
-    const from = folders[folder];
-    if (place === undefined || from === undefined) continue;
-    let to = taken.get(folder);
-    if (to === undefined) {
-      to = found.folder(from.base, from.path);
-      taken.set(folder, to);
-    }
-    found.file(name, to, place);
-  }
-  for (const base of old.bases()) found.base(base);
 }

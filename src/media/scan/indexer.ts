@@ -33,7 +33,7 @@ export function startRun(job: IndexJob, { command, log, onLine }: RunOptions) {
       onLine(line);
     }
     await child.exited;
-    if (last?.kind === "done") return { files: last.files, changed: last.changed };
+    if (last?.kind === "done") return last;
     if (cancelled) throw failed("the index was cancelled: the old index stays in use");
     const why =
       last?.kind === "failed" ? last.why : `its process ended with ${child.signalCode ?? child.exitCode}`;
@@ -42,6 +42,7 @@ export function startRun(job: IndexJob, { command, log, onLine }: RunOptions) {
   return {
     /** Resolves when the new index is in its place; rejects with `ServiceError("failed")`. */
     done: follow(),
+    isCancelled: () => cancelled,
     /** Ends the run at any moment; the old index stays. */
     cancel() {
       cancelled = true;

@@ -18,6 +18,8 @@ export class ScanResult {
   readonly names = new NameColumn();
   readonly folderOf = new NumberColumn();
   readonly systemOf = new NumberColumn();
+  /** The number of audio files that the walk found. */
+  songs = 0;
   readonly #systems = new Map<string, number>();
   /** Of each system: the marks of its folders, or the fingerprint of the old index. */
   readonly #marks: (Map<string, bigint | string> | string)[] = [];
@@ -132,6 +134,27 @@ export function knownOf(old: MediaIndexFile) {
       }
     },
   };
+}
+
+/** Adds the files of all other systems from the old index. */
+export function takeOver(old: MediaIndexFile, found: ScanResult, asked: ReadonlySet<string>): void {
+  const folders = old.folders();
+  const systems = old.systems.map((system) =>
+    asked.has(system.id) ? undefined : found.system(system.id, system.fingerprint),
+  );
+  const taken = new Map<number, number>();
+  for (const { system, folder, name } of old.files()) {
+    const place = systems[system];
+    const from = folders[folder];
+    if (place === undefined || from === undefined) continue;
+    let to = taken.get(folder);
+    if (to === undefined) {
+      to = found.folder(from.base, from.path);
+      taken.set(folder, to);
+    }
+    found.file(name, to, place);
+  }
+  for (const base of old.bases()) found.base(base);
 }
 
 /** The marks of a fingerprint, by folder. */

@@ -11,7 +11,7 @@ import { extensionOf, type MediaFolders } from "../../core/media.ts";
 import type { StoredBase } from "../../store/media-index-write.ts";
 import { type ClosedIndex, closedFor } from "../../system/closed-places.ts";
 import { byReadable, exactText, type FileName, fsPath, joinNames, readable } from "../file-names.ts";
-import { type KnownSystem, systemByFolder, systemById, systemOfFile } from "../known-systems.ts";
+import { isAudio, type KnownSystem, systemByFolder, systemById, systemOfFile } from "../known-systems.ts";
 import { isPlaylistOrSheet, type ListedParts, noteParts } from "../playlists.ts";
 import {
   assertStillThere,
@@ -197,6 +197,7 @@ function keepFiles(tree: Tree, path: FileName, names: readonly FileName[]): void
     if (system === undefined) continue;
     folder ??= found.folder(base, path);
     found.file(name, folder, system);
+    if (isAudio(extension)) found.songs += 1;
     texts.set(system, `${texts.get(system) ?? ""}\0${exactText(name)}`);
     if (isPlaylistOrSheet(extension)) noteList(tree, path, name, extension);
   }

@@ -20,7 +20,7 @@ type Libraries = readonly MediaLibrary[];
 /** Counts are sums; the step is that of the first running library. */
 export function joinedStatus(libraries: Libraries): IndexStatus {
   const all = libraries.map((library) => library.status());
-  const sum = (key: "totalFiles" | "totalMedia") => {
+  const sum = (key: "totalFiles" | "totalMedia" | "tagsRead" | "tagsTotal") => {
     const known = all.flatMap((status) => status[key] ?? []);
     return known.length === 0 ? {} : { [key]: known.reduce((total, one) => total + one, 0) };
   };
@@ -31,6 +31,8 @@ export function joinedStatus(libraries: Libraries): IndexStatus {
     optimizing: all.some(({ optimizing }) => optimizing),
     ...sum("totalFiles"),
     ...sum("totalMedia"),
+    ...sum("tagsRead"),
+    ...sum("tagsTotal"),
   };
 }
 
@@ -161,6 +163,7 @@ export async function joinedFolder(
     folders: addedUp(contents.map(({ folders }) => folders)),
     files: inOrder.slice(0, query.most),
     total: contents.reduce((sum, { total }) => sum + total, 0),
+    durationMs: contents.reduce((sum, { durationMs }) => sum + durationMs, 0),
   };
 }
 

@@ -9,6 +9,7 @@ import { stickIndexesMax } from "../../core/limits.ts";
 import { nextTurn } from "../../core/long-lists.ts";
 import { mediaNameOf, type TitlePreferences } from "../../core/media.ts";
 import { IndexDamage, openMediaIndex } from "../../store/media-index-file.ts";
+import { removeTags } from "../../store/tag-file.ts";
 import { answerOf, findTitle } from "../index/answers.ts";
 import { indexPath, type LoadedIndex, openIndex } from "../index/index-file.ts";
 import { systemByFolder, systemByName } from "../known-systems.ts";
@@ -51,6 +52,13 @@ export function createMediaWithSticks(options: MediaOptions): MediaWithSticks {
   const ready = () => {
     const indexed = all().filter((library) => library.status().exists);
     return indexed.length === 0 ? [main] : indexed;
+  };
+  const firstKnown = <T>(ask: (library: MediaLibrary) => T | undefined): T | undefined => {
+    for (const library of ready()) {
+      const known = ask(library);
+      if (known !== undefined) return known;
+    }
+    return undefined;
   };
   const status = () => joinedStatus(all());
   const tell = createTeller(options, status);
@@ -114,6 +122,8 @@ export function createMediaWithSticks(options: MediaOptions): MediaWithSticks {
     tags: (systems) => joinedCounts(ready().map((library) => library.tags(systems))),
     any: (sources, random) =>
       sticks.size === 0 ? main.any(sources, random) : joinedAny(ready(), sources, random),
+    audioOf: (file) => firstKnown((library) => library.audioOf(file)),
+    embeddedPicture: (file) => firstKnown((library) => library.embeddedPicture(file)),
     count: async (sources) => {
       const counts = await Promise.all(ready().map((library) => library.count(sources)));
       return counts.reduce((sum, count) => sum + count, 0);
@@ -162,7 +172,10 @@ function keepFew(dataFolder: string, name: string): void {
   try {
     if (statSync(path, { throwIfNoEntry: false })?.isFile()) utimesSync(path, new Date(), new Date());
     const others = stickIndexes(dataFolder).filter((one) => one !== path);
-    for (const old of others.slice(stickIndexesMax - 1)) rmSync(old, { force: true });
+    for (const old of others.slice(stickIndexesMax - 1)) {
+      rmSync(old, { force: true });
+      removeTags(old);
+    }
   } catch {
     // A read-only data folder stays as it is.
   }

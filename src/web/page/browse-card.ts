@@ -4,7 +4,7 @@
  */
 import { type Calls, RpcError } from "../../client/client.ts";
 import { nextTask } from "../../client/link.ts";
-import { scriptOf } from "../../core/media.ts";
+import { lengthText, scriptOf } from "../../core/media.ts";
 import { button, el, icon, madeInSlices, replaceKeepingFocus, section, telling } from "./dom.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
@@ -14,6 +14,7 @@ import {
   itemRow,
   itemTile,
   type LibraryItem,
+  namedBy,
   partsOf,
   playButton,
 } from "./tiles.ts";
@@ -50,7 +51,7 @@ export function browseCard(shared: Shared): PageCard {
   let systems: Promise<Calls["systems"]["result"]> | undefined;
 
   const entryOf = (entry: Entry): HTMLElement => {
-    const { type, name, path: at, zapScript = "", fileCount = 0 } = entry;
+    const { type, name, path: at, zapScript = "", fileCount = 0, audio } = entry;
     const remove = () => {
       gone.add(at);
       // An index that ended during the dialog has replaced the entry.
@@ -59,7 +60,7 @@ export function browseCard(shared: Shared): PageCard {
     };
     const isFile = type === "media";
     const item: LibraryItem = isFile
-      ? { name, path: at, facts: "", script: zapScript }
+      ? { ...namedBy(name, audio, ""), path: at, script: zapScript }
       : { name, path: at, facts: say.files(fileCount), script: folderScript(at), address: folderAddress(at) };
     const made = (isWall() ? itemTile : itemRow)(shared, item, isFile ? { onGone: remove } : {});
     made.dataset.path = at;
@@ -115,7 +116,8 @@ export function browseCard(shared: Shared): PageCard {
     strip.hidden = letter === "" && count <= pageEntries;
     for (const one of strip.children)
       one.setAttribute("aria-pressed", String(one.getAttribute("data-letter") === letter));
-    place.textContent = count === 0 ? say.nothingHere : say.browsed(names.join(" › "), count);
+    const length = page.durationMs === undefined ? "" : ` · ${lengthText(page.durationMs)}`;
+    place.textContent = count === 0 ? say.nothingHere : say.browsed(names.join(" › "), count) + length;
     const [first, ...further] = partsOf(entries, isWall());
     replaceKeepingFocus(list, first === undefined ? [] : [first]);
     markPlace();

@@ -1,6 +1,6 @@
 /** The history: cards and played media, page by page, each to be played again. */
 import type { Calls } from "../../client/client.ts";
-import { scriptOf } from "../../core/media.ts";
+import { audioTitleOf, scriptOf } from "../../core/media.ts";
 import { button, el, listCard, named, note, telling } from "./dom.ts";
 import { whenOf } from "./local-forms.ts";
 import { nameOfText } from "./page-status.ts";
@@ -72,10 +72,10 @@ export function historyCard({ client }: Shared): PageCard {
         : button(texts.onlyThis, () => only(entry.uid), { "aria-label": texts.onlyOf(entry.uid) });
     return el("li", {}, again(name, facts.filter(Boolean).join(" · "), !success, launch), filter);
   };
-  const playedRow = ({ systemName, mediaName, mediaPath, startedAt, playTime }: Played) => {
+  const playedRow = ({ systemName, mediaName, mediaPath, startedAt, playTime, audio }: Played) => {
     const facts = [whenOf(startedAt), systemName, texts.playedFor(Math.floor(playTime / 60))].join(" · ");
     const launch = mediaPath === "" ? undefined : () => client.call("launch", scriptOf(mediaPath));
-    return el("li", {}, again(mediaName, facts, false, launch));
+    return el("li", {}, again(audioTitleOf(mediaName, audio), facts, false, launch));
   };
   /** Loads the next page. */
   const load = async () => {

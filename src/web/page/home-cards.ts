@@ -4,14 +4,14 @@ import { el, madeInSlices, section, telling } from "./dom.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 import { type Listed, searchBox } from "./search-box.ts";
-import { folderAddress, itemRow, itemTile, type LibraryItem } from "./tiles.ts";
+import { folderAddress, itemRow, itemTile, type LibraryItem, namedBy } from "./tiles.ts";
 
 const recentMax = 12;
 
 export function searchCard(shared: Shared): PageCard {
-  const item = ({ systemName, zapScript, ...found }: Listed): LibraryItem => ({
-    ...found,
-    facts: systemName,
+  const item = ({ name, path, systemName, zapScript, audio }: Listed): LibraryItem => ({
+    ...namedBy(name, audio, systemName),
+    path,
     script: zapScript,
   });
   let inAddress = "";
@@ -94,9 +94,8 @@ export function recentCard(shared: Shared): PageCard {
     const { entries } = await shared.client.call("media.history", { limit: recentMax, distinctMedia: true });
     return entries
       .filter(({ mediaPath }) => mediaPath !== "")
-      .map(({ mediaName, systemName, mediaPath }) => ({
-        name: mediaName,
-        facts: systemName,
+      .map(({ mediaName, systemName, mediaPath, audio }) => ({
+        ...namedBy(mediaName, audio, systemName),
         path: mediaPath,
         script: scriptOf(mediaPath),
       }));

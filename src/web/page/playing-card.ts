@@ -1,6 +1,6 @@
 /** The card for playing media: cover, position, and the buttons that the player and the rights allow; and that of a playlist. */
 import type { Calls } from "../../client/client.ts";
-import type { ActiveMedia } from "../../core/media.ts";
+import { type ActiveMedia, audioTitleOf, lengthText, performerOf } from "../../core/media.ts";
 import { button, el, icon, replaceKeepingFocus, section, telling } from "./dom.ts";
 import { clockOf } from "./local-forms.ts";
 import { say } from "./page-texts.ts";
@@ -54,8 +54,8 @@ export function playingCard({ client, canPlay, pictures }: Shared): PageCard {
     const passed = playbackState === "playing" ? performance.now() - shownAt : 0;
     const now = Math.min(positionMs + passed, durationMs);
     seek.show(now, durationMs);
-    const position = timeText(now);
-    const duration = timeText(durationMs);
+    const position = lengthText(now);
+    const duration = lengthText(durationMs);
     seek.input.setAttribute("aria-valuetext", say.positionOf(position, duration));
     clock.textContent = `${position} / ${duration}`;
   };
@@ -82,11 +82,12 @@ export function playingCard({ client, canPlay, pictures }: Shared): PageCard {
     const isListed = playlist?.state === "playing" && playlist.count > 1;
     const item = isListed ? say.placeOf(playlist.place, playlist.count) : "";
     const label = [item, facts, state].filter(Boolean).join(" · ");
-    const { mediaName, streamTitle = "" } = media;
+    const { mediaName, audio, streamTitle = performerOf(audio) } = media;
+    const title = audioTitleOf(mediaName, audio);
     // An equal text is not announced again.
-    if (what.textContent !== mediaName + streamTitle + label)
+    if (what.textContent !== title + streamTitle + label)
       what.replaceChildren(
-        el("span", { class: "name" }, mediaName),
+        el("span", { class: "name" }, title),
         el("span", { class: "more here" }, streamTitle),
         el("span", { class: "more" }, label),
       );
@@ -180,16 +181,6 @@ function slider(label: string, isEnabled: boolean, change: (value: number) => Pr
       input.value = String(value);
     },
   };
-}
-
-/** `3:07`, or `1:03:07`. */
-function timeText(ms: number): string {
-  const seconds = Math.floor(ms / 1000);
-  const hours = Math.floor(seconds / 3600);
-  const minutes = Math.floor(seconds / 60) % 60;
-  const two = (value: number) => String(value).padStart(2, "0");
-  const last = `:${two(seconds % 60)}`;
-  return hours === 0 ? `${minutes}${last}` : `${hours}:${two(minutes)}${last}`;
 }
 
 // The items around the one that plays; a press shows a page of the API.

@@ -2,7 +2,7 @@
 import type { Calls, Client } from "../../client/client.ts";
 import { findMedia, foundMax } from "../../client/finding.ts";
 import { messageOf } from "../../core/errors.ts";
-import { scriptOf } from "../../core/media.ts";
+import { type AudioTags, scriptOf } from "../../core/media.ts";
 import { button, el, madeInSlices, replaceKeepingFocus } from "./dom.ts";
 import { say } from "./page-texts.ts";
 
@@ -16,6 +16,7 @@ export interface Listed {
   readonly path: string;
   readonly zapScript: string;
   readonly systemName: string;
+  readonly audio?: AudioTags;
 }
 
 /** A field with the rows of its results below, each made by `row`; a few folders, which play as lists, come first. */

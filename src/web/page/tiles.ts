@@ -1,4 +1,5 @@
 /** Media as tiles of a wall or as rows of a list. A press starts them; the last button has all else that can be done. */
+import { type AudioTags, audioTitleOf, performerOf } from "../../core/media.ts";
 import { button, el, named, note, openDialog, telling } from "./dom.ts";
 import { fileActs, pictureAct } from "./file-actions.ts";
 import { say } from "./page-texts.ts";
@@ -17,6 +18,11 @@ export interface LibraryItem {
   readonly script: string;
   /** The page of a folder, which a press opens. */
   readonly address?: string;
+}
+
+/** The name and the line below it: of a song its title and who plays it, of all else the file and `facts`. */
+export function namedBy(name: string, audio: AudioTags | undefined, facts: string) {
+  return { name: audioTitleOf(name, audio), facts: performerOf(audio) || facts };
 }
 
 export interface ItemEvents {

@@ -311,7 +311,7 @@ test("the name of each folder and file of a long list is folded once, not in eac
   const count = 2000;
   const names = Array.from({ length: count }, (_, at) => `Folder ${(at * 997) % count}`);
   const content: FolderContent = {
-    ...{ isThere: true, files: [], total: 0 },
+    ...{ durationMs: 0, isThere: true, files: [], total: 0 },
     folders: new Map(names.map((name) => [name, 1])),
   };
   const none = async () => new Map<string, number>();

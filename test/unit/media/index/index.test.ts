@@ -292,10 +292,10 @@ describe("a run", () => {
     makeFiles(trial.root, ["SNES/a.sfc", "NES/b.nes"]);
     const job = { path: indexPath(trial.data), folders: { roots: [trial.root], own: [] }, systems: [] };
     mkdirSync(trial.data);
-    expect(runHere(job).at(-1)).toEqual({ kind: "done", files: 2, changed: true });
-    expect(runHere(job).at(-1)).toEqual({ kind: "done", files: 2, changed: false });
+    expect(runHere(job).at(-1)).toEqual({ kind: "done", files: 2, changed: true, songs: 0 });
+    expect(runHere(job).at(-1)).toEqual({ kind: "done", files: 2, changed: false, songs: 0 });
     renameSync(join(trial.root, "SNES/a.sfc"), join(trial.root, "SNES/A.sfc"));
-    expect(runHere(job).at(-1)).toEqual({ kind: "done", files: 2, changed: true });
+    expect(runHere(job).at(-1)).toEqual({ kind: "done", files: 2, changed: true, songs: 0 });
   });
 
   test("after random changes gives what a fresh one gives", () => {

@@ -19,7 +19,7 @@ function sourceOf(names: readonly string[], systems: readonly number[] = names.m
     (a, b) => keys.compare(a, b) || folded.compare(a, b) || a - b,
   );
   const systemOf = Uint16Array.from(order, (place) => systems[place] ?? 0);
-  const dictionary = buildDictionary(folded, order, systemOf, Math.max(0, ...systems) + 1);
+  const dictionary = buildDictionary(folded, undefined, order, systemOf, Math.max(0, ...systems) + 1);
   const shortcuts = new Map([...dictionary.shortcuts].map((one) => [one.key, one]));
   return {
     ...dictionary,

@@ -1,0 +1,118 @@
+/**
+ * Reads the tags of the audio files of an index, of those that are new or have changed, and builds the index again if a
+ * search would find other words. It is a run of its own after that of the index, because it takes a millisecond a file
+ * where a name takes ten microseconds, and may be killed at any moment: the next run goes on where this one ended.
+ */
+import { statSync } from "node:fs";
+import { embeddedPicturesMax, pictureFileBytesMax, tagTriesMax } from "../../core/limits.ts";
+import { extensionOf } from "../../core/media.ts";
+import { openMediaIndex } from "../../store/media-index-file.ts";
+import { openTagWriter, type ReadFile, type TagWriter } from "../../store/tag-file.ts";
+import { exactText, type FileName, fsPath, joinNames, readable } from "../file-names.ts";
+import { buildMediaIndex, wordsOf } from "../index/index-build.ts";
+import { isAudio } from "../known-systems.ts";
+import { smallPicture } from "../pictures.ts";
+import { ScanResult, takeOver } from "../scan/scan-result.ts";
+import { type AudioContent, readAudio } from "./audio-reader.ts";
+
+/** The edge of a kept picture in pixels: that of the largest tile, twice for sharp screens. */
+const pictureEdge = 512;
+const tellMs = 250;
+
+export type TagLine =
+  | { readonly kind: "tags"; readonly read: number; readonly of: number }
+  /** `songs`: audio files that were found, or whose tags were read. */
+  | { readonly kind: "done"; readonly files: number; readonly changed: boolean; readonly songs: number };
+
+/** Updates the tags of the index at `path`; `tell` may throw to end it. */
+export async function runTagJob(path: string, tell: (line: TagLine) => void): Promise<void> {
+  const writer = openTagWriter(path);
+  try {
+    const { fresh, gone } = filesToRead(path, writer);
+    let isOther = false;
+    let toldMs = performance.now();
+    for (const [at, file] of fresh.entries()) {
+      if (await readOne(file, writer)) isOther = true;
+      if (performance.now() - toldMs < tellMs) continue;
+      toldMs = performance.now();
+      tell({ kind: "tags", read: at + 1, of: fresh.length });
+    }
+    if (gone.length > 0) writer.removeAll(gone);
+    const files = isOther ? buildAgain(path) : 0;
+    tell({ kind: "done", files, changed: isOther, songs: fresh.length });
+  } finally {
+    writer.close();
+  }
+}
+
+interface FreshFile extends ReadFile {
+  readonly path: FileName;
+}
+
+/** The files of the index that are not read as they are now, and the read ones that it has no more. */
+function filesToRead(path: string, writer: TagWriter) {
+  const before = new Map([...writer.all()].map((file) => [exactText(file.path), file]));
+  const fresh: FreshFile[] = [];
+  const index = openMediaIndex(path);
+  if (index === undefined) return { fresh, gone: [] };
+  try {
+    const folders = index.folders();
+    for (const { folder, name } of index.files()) {
+      const place = folders[folder];
+      if (place === undefined || !isAudio(extensionOf(readable(name)))) continue;
+      const file = joinNames(joinNames(place.base, place.path), name);
+      const known = before.get(exactText(file));
+      before.delete(exactText(file));
+      const stat = statSync(fsPath(file), { throwIfNoEntry: false });
+      // The drive of the file may be away: its tags stay.
+      if (stat?.isFile() !== true) continue;
+      const { size, mtimeMs } = stat;
+      const changedMs = Math.trunc(mtimeMs);
+      const isSame = known?.size === size && known.changedMs === changedMs;
+      const isDone = known?.tries === 0 || (known?.tries ?? 0) >= tagTriesMax;
+      if (!(isSame && isDone)) fresh.push({ path: file, size, changedMs });
+    }
+  } finally {
+    index.close();
+  }
+  return { fresh, gone: [...before.values()].map((file) => file.path) };
+}
+
+/** Reads a file; true if a search would find it by other words than before. */
+async function readOne(file: FreshFile, writer: TagWriter): Promise<boolean> {
+  const { path } = file;
+  const words = wordsOf(writer.of(path));
+  writer.begin(path, file);
+  const { tags, picture } = await contentOf(path);
+  writer.end(path, tags, picture && (await keepPicture(picture, writer)));
+  return words !== wordsOf(tags);
+}
+
+async function contentOf(path: FileName): Promise<AudioContent> {
+  const nothing: AudioContent = { tags: {}, picture: undefined };
+  // The library opens files by text alone.
+  if (typeof path !== "string") return nothing;
+  // A damaged file, or one of another form than its name says, has no tags.
+  return readAudio(path).catch(() => nothing);
+}
+
+async function keepPicture(bytes: Uint8Array, writer: TagWriter): Promise<number | undefined> {
+  if (bytes.length > pictureFileBytesMax) return undefined;
+  const sum = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+  const known = writer.pictureNumber(sum);
+  if (known !== undefined || writer.pictures() >= embeddedPicturesMax) return known;
+  const small = await smallPicture(bytes, pictureEdge);
+  return small && writer.addPicture(sum, small);
+}
+
+function buildAgain(path: string): number {
+  const found = new ScanResult();
+  const old = openMediaIndex(path);
+  if (old === undefined) return 0;
+  try {
+    takeOver(old, found, new Set());
+  } finally {
+    old.close();
+  }
+  return buildMediaIndex(path, found);
+}
