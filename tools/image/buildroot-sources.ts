@@ -7,8 +7,8 @@
  *   OUT/dl                 the downloads
  *   OUT/buildroot          a copy of Buildroot with the sums of the replacements, without the patches that do not fit them
  *   OUT/patches            a copy of our own sums, likewise
- *   OUT/local.mk           the sources of this project's own packages whose archive is missing, from the nearest tag of a checkout
- *   OUT/buildroot.config   the lines that a board's configuration needs for all this, and those of FILE
+ *   OUT/BOARD.mk           the sources of this project's own packages whose archive is missing, from the nearest tag of a checkout
+ *   OUT/BOARD.config       the lines that the board's configuration needs for all this, and those of FILE
  *   OUT/sources.tsv        the table: archive, its source, its sum, patches left out
  */
 import { existsSync } from "node:fs";
@@ -54,6 +54,8 @@ const external = resolve(values.external);
 const copy = join(out, "buildroot");
 const patches = join(out, "patches");
 const tablePath = join(out, "sources.tsv");
+/** Each board has its own, because the boards differ in the kernel and the firmware that is replaced. */
+const boardFile = (ending: string) => join(out, `${boards.join("-")}.${ending}`);
 const scratch = join(out, "scratch");
 
 await mkdir(out, { recursive: true });
@@ -83,15 +85,15 @@ const settings = [
   // Nothing comes from the internet unnoticed.
   'BR2_PRIMARY_SITE="file:///nonexistent"',
   "BR2_PRIMARY_SITE_ONLY=y",
-  `BR2_PACKAGE_OVERRIDE_FILE="${join(out, "local.mk")}"`,
+  `BR2_PACKAGE_OVERRIDE_FILE="${boardFile("mk")}"`,
   ...rows.flatMap(({ file, kind }) =>
     kind === "replaced" && hasCommit(file)
       ? (sourceChoices[wanted.get(file)?.name ?? ""]?.commitConfig ?? [])
       : [],
   ),
 ];
-await writeFile(join(out, "local.mk"), overrides.join(""));
-await writeFile(join(out, "buildroot.config"), `${settings.join("\n")}\n${await readConfig()}`);
+await writeFile(boardFile("mk"), overrides.join(""));
+await writeFile(boardFile("config"), `${settings.join("\n")}\n${await readConfig()}`);
 for (const line of countKinds(rows)) say(line);
 process.exit(rows.some(({ kind }) => kind === "missing") ? 1 : 0);
 
