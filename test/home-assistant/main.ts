@@ -1,21 +1,16 @@
 /**
  * `make test-home-assistant`: a real Home Assistant, mosquitto and the real service with its simulated reader, in a network
- * namespace of their own. It prints the entities, the event of a tag, and a launch by an automation; 1 if one is missing.
+ * namespace of their own. It prints the entities, the event of a tag, a launch by an automation, and what the custom integration
+ * shows and does; 1 if one is missing.
  */
-import { createHmac } from "node:crypto";
-import { mkdir, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { linesOf } from "../helpers/lines.ts";
 import { mosquitto } from "../helpers/mosquitto.ts";
 import { eventually, within } from "../helpers/processes.ts";
 import { firstReader, makePlace, noReaders, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
+import { ask, brokerPort, call, entities, listen, say, startHome, uid } from "./home.ts";
+import { useIntegration } from "./integration.ts";
 
-const root = join(import.meta.dir, "../..");
-const folder = join(root, "build/home-assistant/config");
-const [brokerPort, homePort] = [1883, 8123];
 const startMsMax = 180_000;
 const findMsMax = 30_000;
-const uid = "04a1b2c3d4e5f6";
 const wantedEntities = [
   "sensor.tapdeck_hall_now_playing",
   "sensor.tapdeck_hall_version",
@@ -28,17 +23,13 @@ const wantedEntities = [
   "update.tapdeck_hall_system",
 ];
 
-const jwtKey = "0123456789abcdef0123456789abcdef";
-const token = accessToken("token-1");
-await makeHome();
 const broker = Bun.spawn([mosquitto, "-p", `${brokerPort}`], { stdio: ["ignore", "ignore", "ignore"] });
-const home = Bun.spawn([join(root, "build/home-assistant/venv/bin/hass"), "--config", folder, "--skip-pip"], {
-  stdio: ["ignore", "ignore", Bun.file(join(folder, "output.log"))],
-});
+const home = await startHome();
 try {
   await eventually(async () => (await ask("states")).ok, startMsMax);
   say("Home Assistant answers");
   await useDeck();
+  await useIntegration();
 } finally {
   home.kill();
   broker.kill();
@@ -88,110 +79,4 @@ ${sleeper()}`);
   await using _off = await startTapdeck(place);
   await eventually(async () => (await entities()).size === 0);
   say("  after MQTT was switched off no entity is left");
-}
-
-/** A configuration without onboarding, with one long-lived token, and an automation that launches at a tag. */
-async function makeHome(): Promise<void> {
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(join(folder, ".storage"), { recursive: true });
-  await writeFile(
-    join(folder, "configuration.yaml"),
-    `homeassistant:
-  name: Test
-  latitude: 0
-  longitude: 0
-http:
-  server_host: 127.0.0.1
-  server_port: ${homePort}
-api:
-tag:
-logger:
-  default: warning
-automation:
-  - alias: launch
-    trigger:
-      - platform: tag
-        tag_id: ${uid}
-    action:
-      - service: text.set_value
-        target: { entity_id: text.tapdeck_hall_launch }
-        data: { value: "SNES/Sonic.sfc" }
-`,
-  );
-  const store = (key: string, data: object) =>
-    writeFile(join(folder, ".storage", key), JSON.stringify({ version: 1, minor_version: 1, key, data }));
-  await store("core.config_entries", {
-    entries: [
-      {
-        ...{ entry_id: "mqtt-1", version: 1, minor_version: 1, domain: "mqtt", title: "broker", options: {} },
-        data: { broker: "127.0.0.1", port: brokerPort, discovery: true, discovery_prefix: "homeassistant" },
-        ...{ pref_disable_new_entities: false, pref_disable_polling: false, source: "user" },
-        ...{ unique_id: null, disabled_by: null },
-      },
-    ],
-  });
-  await store("auth", {
-    users: [
-      {
-        ...{ id: "user-1", group_ids: ["system-admin"], is_owner: true, is_active: true, name: "test" },
-        ...{ system_generated: false, local_only: false },
-      },
-    ],
-    groups: [{ id: "system-admin", name: "Administrators" }],
-    credentials: [],
-    refresh_tokens: [
-      {
-        ...{ id: "token-1", user_id: "user-1", client_id: null, client_name: "test", client_icon: null },
-        ...{ token_type: "long_lived_access_token", created_at: "2024-01-01T00:00:00+00:00" },
-        ...{ access_token_expiration: 315_360_000, token: "unused", jwt_key: jwtKey },
-        ...{ last_used_at: null, last_used_ip: null, credential_id: null, version: "2024.3.3" },
-      },
-    ],
-  });
-}
-
-/** RFC 7519, signed by HMAC-SHA256. */
-function accessToken(issuer: string): string {
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
-  const now = Math.floor(Date.now() / 1000);
-  const head = `${part({ alg: "HS256", typ: "JWT" })}.${part({ iss: issuer, iat: now, exp: now + 86_400 })}`;
-  return `${head}.${createHmac("sha256", jwtKey).update(head).digest("base64url")}`;
-}
-
-function ask(path: string, body?: object): Promise<Response> {
-  return fetch(`http://127.0.0.1:${homePort}/api/${path}`, {
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
-  });
-}
-
-async function call(domain: string, service: string, data: object): Promise<void> {
-  const answer = await ask(`services/${domain}/${service}`, data);
-  if (!answer.ok) throw new Error(`${domain}.${service}: ${answer.status} ${await answer.text()}`);
-}
-
-/** States of the deck's entities by id. */
-async function entities(): Promise<ReadonlyMap<string, string>> {
-  const all: { entity_id: string; state: string }[] = await (await ask("states")).json();
-  return new Map(
-    all.filter(({ entity_id }) => entity_id.includes("tapdeck")).map((one) => [one.entity_id, one.state]),
-  );
-}
-
-/** Events of this type from now on (Server-Sent Events). */
-async function listen(type: string): Promise<AsyncIterator<unknown>> {
-  const answer = await ask(`stream?restrict=${type}`);
-  if (answer.body === null) throw new Error("no stream of events");
-  return eventsOf(answer.body);
-}
-
-async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<unknown> {
-  for await (const line of linesOf(body)) {
-    if (!line.startsWith("data: {")) continue;
-    yield JSON.parse(line.slice("data: ".length)).data;
-  }
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }
