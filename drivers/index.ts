@@ -1,6 +1,6 @@
 /**
  * Every driver, one line each; the conformance suite runs over this list. Also the kernel calls that only `main.ts`
- * may use: virtual devices, watches on folders, the console, core dumps, local sockets.
+ * may use: virtual devices, watches on folders, the television, the console, core dumps, local sockets.
  */
 import type { Driver } from "../src/readers/driver.ts";
 import { acr122uUsb } from "./acr122u-usb.ts";
@@ -21,6 +21,7 @@ export const drivers: readonly Driver[] = [
   simulated,
 ];
 
+export { openCec } from "./io/cec.ts";
 export { openInotify } from "./io/inotify.ts";
 export { forbidCoreDumps, setConsole } from "./io/kernel-controls.ts";
 export { localSockets } from "./io/local-sockets.ts";

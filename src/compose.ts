@@ -16,7 +16,12 @@ import { type Clock, systemClock as clock } from "./core/clock.ts";
 import { messageOf } from "./core/errors.ts";
 import { type ChangeableLog, createLog, type Log } from "./core/log.ts";
 import { createLogRing, type LogRing } from "./core/log-ring.ts";
-import type { LocalSockets, OpenFolderWatches, OpenInputDevice } from "./core/operating-system.ts";
+import type {
+  LocalSockets,
+  OpenFolderWatches,
+  OpenInputDevice,
+  OpenTelevision,
+} from "./core/operating-system.ts";
 import { createLaunchQueue } from "./launch/launch-queue.ts";
 import { createAllowLaunch } from "./launch/rules/allow-patterns.ts";
 import { createPlayTime } from "./launch/rules/play-time.ts";
@@ -40,6 +45,7 @@ import { createPairing, pairingService, pairOnScreen } from "./services/pairing-
 import { preparePorts, withHolder } from "./services/ports.ts";
 import { followScreen } from "./services/screen.ts";
 import { createStops, type Stops } from "./services/stop-order.ts";
+import { followTelevision } from "./services/television.ts";
 import { followCertificate, tlsOf } from "./services/tls.ts";
 import { createUploadService } from "./services/uploads/upload-service.ts";
 import { openStore, type Store } from "./store/open.ts";
@@ -62,6 +68,7 @@ interface ServiceOptions {
   readonly openInput: OpenInputDevice;
   readonly watchFolders: OpenFolderWatches;
   readonly localSockets: LocalSockets;
+  readonly openTelevision: OpenTelevision;
   /** Settings that replace those of the config file. */
   readonly overrides: Overrides;
   /** Stops the service and starts it again, soon: a restore is completed by a start. */
@@ -322,6 +329,18 @@ async function createPlayback(
   });
   stops.add("players", launchQueue);
   stops.add("play history", keepPlays(bus, store.plays));
+  stops.add(
+    "television",
+    followTelevision({
+      bus,
+      clock,
+      log,
+      open: base.openTelevision,
+      settings: () => config().television,
+      playing: launchQueue.activeMedia,
+      control: launchQueue.control,
+    }),
+  );
   return { cards, mapper, media, uploads, closed, playTime, sleepTimer, devices, saves, launchQueue };
 }
 

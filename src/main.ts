@@ -10,6 +10,7 @@ import {
   drivers,
   forbidCoreDumps,
   localSockets,
+  openCec,
   openInotify,
   openUinput,
   setConsole,
@@ -68,7 +69,7 @@ async function serve(options: PlaceOptions, write: (line: string) => void): Prom
   const overrides = overridesOf(process.env);
   const restarting = Promise.withResolvers<"restart">();
   const restart = () => restarting.resolve("restart");
-  const kernel = { openInput: openUinput, watchFolders: openInotify, localSockets };
+  const kernel = { openInput: openUinput, watchFolders: openInotify, openTelevision: openCec, localSockets };
   const parts = { places, drivers, ...kernel, overrides, restart, write };
   const service = await startService(parts);
   const asked = await Promise.race([stopped, restarting.promise]);

@@ -180,6 +180,14 @@ export const settingsTable = {
       "seconds old at most; RetroArch alone may leave a damaged one. Without it RetroArch's own settings decide.",
     ]),
   },
+  television: {
+    wake: setting({ check: boolean, default: true }, [
+      "Whether a start of media switches the television on and to this device (HDMI CEC), and whether its standby pauses them.",
+    ]),
+    standby_minutes: setting({ check: wholeNumber(0, 1440), default: 0 }, [
+      "Minutes after the last media until the television is sent to standby, if it still shows this device; 0 means never.",
+    ]),
+  },
   playtime: {
     limits_enabled: setting({ check: boolean, default: true, api: "limitsEnabled" }, [
       "Whether the limits below count; false suspends them.",

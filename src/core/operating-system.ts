@@ -92,3 +92,17 @@ export interface FolderWatches {
 
 /** Throws if the kernel gives no watches. */
 export type OpenFolderWatches = (onEvents: (events: readonly FolderEvent[]) => void) => FolderWatches;
+
+/** The line to a television over HDMI. Messages are those of CEC (HDMI 1.4b, supplement 1). */
+export interface TelevisionLine {
+  /** The socket of the television, such as 0x1000; undefined without a television. */
+  physicalAddress(): number | undefined;
+  /** Queues a message, its opcode first, for a logical address. False if the kernel refuses it. */
+  send(to: number, message: readonly number[]): boolean;
+  /** The messages since the last call, each with its header: sender and receiver in four bits each. */
+  receive(): readonly Uint8Array[];
+  close(): void;
+}
+
+/** Opens the adapter at `path`, which tells the television this name; undefined if there is none, or it cannot be had. */
+export type OpenTelevision = (path: string, name: string) => TelevisionLine | undefined;

@@ -72,6 +72,9 @@ const plainActions = {
 
 export type PlainAction = keyof typeof plainActions;
 
+/** The built-in RetroArch of src/launch/launchers.ts: the image has its hot keys. */
+export const gameLauncherId = "retroarch";
+
 export type ControlAction =
   | { readonly kind: PlainAction }
   | { readonly kind: "seek"; readonly to: SeekTarget }

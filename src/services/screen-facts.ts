@@ -1,6 +1,7 @@
 /** The facts for the screen, from the events: the media that plays, the last failure, and whether a reader is connected. */
 import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
+import { gameLauncherId } from "../core/playback.ts";
 import type { Reader } from "../core/token.ts";
 import type { LaunchFinished } from "../events.ts";
 import {
@@ -15,8 +16,6 @@ import {
   stickGone,
 } from "../screen/picture.ts";
 
-// The built-in RetroArch of src/launch/launchers.ts: the image has its hot keys.
-const gameLauncherId = "retroarch";
 // Long enough for a child to read it twice.
 const noticeMs = 8000;
 // Long enough to find the phone, and to choose.

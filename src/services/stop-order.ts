@@ -11,6 +11,7 @@ const stopOrder = [
   "devices",
   "play time",
   "sleep timer",
+  "television",
   "play history",
   "readers",
   "MQTT",

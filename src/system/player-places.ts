@@ -30,7 +30,7 @@ const systemFolders = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt"
  * Devices that the service's groups open, and that reach beyond a player: keys for any other program (Linux, Documentation/input/uinput.rst
  * and hid/uhid.rst), and orders to the firmware of a Raspberry Pi, which reads and writes all memory (Linux, drivers/char/broadcom/vcio.c).
  */
-const closedDevices = ["/dev/uinput", "/dev/uhid", "/dev/vcio"];
+const closedDevices = ["/dev/uinput", "/dev/uhid", "/dev/vcio", "/dev/cec0", "/dev/cec1"];
 /** Each process may write there about others of its user: `oom_score_adj` and `autogroup` (proc(5)). */
 const processes = "/proc";
 // `places_max` in watchdog/places.h.

@@ -102,6 +102,7 @@ async function checkTypes(): Promise<void> {
     "-m",
     "mypy",
     "--strict",
+    `--cache-dir=${join(root, "build/home-assistant/mypy")}`,
     ...lenient,
     "--explicit-package-bases",
     "custom_components/tapdeck",

@@ -40,7 +40,7 @@ const libraryFolder = "usr/lib/aarch64-linux-gnu";
 /** The kernel's driver for the chip claims an ACR122U before the service starts; a gamepad needs joydev. */
 const modules = [
   ...["virtio_pci", "virtio_console", "xhci-pci", "evdev", "joydev", "uinput", "uhid", "hid-generic"],
-  ...["ftdi_sio", "pn533_usb"],
+  ...["ftdi_sio", "pn533_usb", "vivid"],
 ];
 const pollMs = 20;
 const answerMsMax = 300_000; // The first answer comes when all is loaded, on a busy machine.
@@ -144,6 +144,10 @@ async function makeInitramfs(
   await putBusyBox(join(tree, "bin/busybox"), join(target, "usr/bin"));
   await copyModules(tree, kernel, { names: modules, target });
   await cp(program, join(target, "usr/bin/tapdeck"));
+  for (const name of ["cec-ctl", "cec-follower"]) {
+    await cp(join(tree, "usr/bin", name), join(target, "usr/bin", name));
+    await putLibrariesOf(join(target, "usr/bin", name), tree, target);
+  }
   const compiler = process.arch === "arm64" ? "gcc" : "aarch64-linux-gnu-gcc";
   const relay = join(target, "usr/bin/uhid-relay");
   await run([

@@ -7,6 +7,7 @@
  *   HID keyboard   /dev/uhid of the guest
  *   Toy Pad        /dev/uhid of the guest
  *   macros         /dev/uinput of the guest
+ *   television     the kernel's vivid, whose input is the television and whose output the deck's
  */
 import { afterAll, beforeAll } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -21,6 +22,7 @@ import { createMachinePort } from "./port.ts";
 import { testReaders } from "./readers.ts";
 import { createSerialPn532 } from "./serial-port.ts";
 import { cardConfig, cardFiles } from "./taps.ts";
+import { testTelevision } from "./television.ts";
 import { createUhidDevice, keyboardDescriptor, padDescriptor } from "./uhid.ts";
 import { createUsbPort } from "./usb-redir.ts";
 
@@ -76,4 +78,6 @@ afterAll(async () => {
 
 testAcr122u(deckOf, { reader, port }, testMs);
 testReaders(deckOf, { pn532, pad, padHid, keys }, testMs);
+testTelevision(deckOf, testMs);
+// Its last test ends the service.
 testInput(deckOf, testMs);

@@ -3,6 +3,8 @@ import { expect } from "bun:test";
 import { createType2Tag, type EmulatedTag } from "../emulators/emulated-tags.ts";
 import type { Deck } from "./deck.ts";
 
+/** It plays until it is stopped. */
+export const film = "film.card";
 /** Media for a player in the guest, which prints its arguments. */
 export const cards: readonly string[] = ["one.card", "two.card", "three.card"];
 export const cardConfig = `[script]
@@ -14,7 +16,8 @@ extensions = [".card"]
 command = ["player", "{path}"]
 `;
 export const cardFiles = {
-  "/usr/bin/player": '#!/bin/sh\necho "$1" >> /tmp/played\n',
+  "/usr/bin/player": `#!/bin/sh\necho "$1" >> /tmp/played\ncase "$1" in */${film}) exec sleep 600 ;; esac\n`,
+  [`/data/media/SNES/${film}`]: "",
   ...Object.fromEntries(cards.map((name) => [`/data/media/SNES/${name}`, ""])),
 };
 const plugs = 2;

@@ -27,6 +27,8 @@ export const packages: readonly string[] = [
   "libretro-mgba",
   "libretro-core-info",
   "alsa-utils",
+  // The television of the virtual machine, which answers over an emulated cable.
+  "v4l-utils",
   // Drawing on a machine without a graphics processor.
   "libgl1-mesa-dri",
   "libegl-mesa0",

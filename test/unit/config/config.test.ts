@@ -116,6 +116,9 @@ allow_input = true
 resume = false
 [playback]
 resume = "never"
+[television]
+wake = false
+standby_minutes = 90
 [hooks]
 on_scan = "**echo:a"
 on_remove = "**echo:b"
@@ -184,6 +187,7 @@ command = ["any", "--file={path}"]
     launch: { guard: true },
     retroarch: { resume: false },
     playback: { resume: "never" },
+    television: { wake: false, standbyMinutes: 90 },
     playtime: {
       limitsEnabled: false,
       dailyMinutes: 60,

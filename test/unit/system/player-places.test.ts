@@ -35,7 +35,10 @@ async function inFolder(
   }
 }
 
-const ofSystem = ["--keep=/proc", ...["uhid", "uinput", "vcio"].map((name) => `--hide=/dev/${name}`)];
+const ofSystem = [
+  "--keep=/proc",
+  ...["cec0", "cec1", "uhid", "uinput", "vcio"].map((name) => `--hide=/dev/${name}`),
+];
 const ofData = [
   "--home=data/tapdeck",
   ...["bios", "media", "saves", "screenshots", "states"].map((name) => `--open=data/tapdeck/${name}`),
@@ -103,8 +106,9 @@ test("programs are kept unless they belong to the system or lie among media", ()
     ]);
   }));
 
-test("players reach no device that types for other programs, and none that commands the firmware", () =>
+test("players reach no device that types for other programs, and none that commands the firmware or the television", () =>
   inFolder(async (_folder, options) => {
     const all = options({ open: ["/dev"], kept: ["/dev/uinput"] });
-    for (const path of ["/dev/uinput", "/dev/uhid", "/dev/vcio"]) expect(all).toContain(`--hide=${path}`);
+    for (const path of ["/dev/uinput", "/dev/uhid", "/dev/vcio", "/dev/cec0"])
+      expect(all).toContain(`--hide=${path}`);
   }));

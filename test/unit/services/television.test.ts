@@ -1,0 +1,175 @@
+/** The television over an emulated adapter: what wakes it, what it asks, and what its remote control does. */
+import { expect, test } from "bun:test";
+import { cecLine } from "../../../drivers/io/cec.ts";
+import { createBus } from "../../../src/bus.ts";
+import { silentLog } from "../../../src/core/log.ts";
+import { type ControlAction, gameLauncherId } from "../../../src/core/playback.ts";
+import { followLine, followTelevision } from "../../../src/services/television.ts";
+import { createCecAdapter } from "../../emulators/cec-adapter.ts";
+import { createManualClock } from "../../helpers/manual-clock.ts";
+
+const [tv, deck, everyone] = [0, 4, 15];
+const film = {
+  ...{ systemId: "Video", systemName: "Video", mediaPath: "/films/a.mkv", mediaName: "a" },
+  ...{ launcherId: "mpv", started: "2026-01-01T00:00:00.000Z" },
+};
+
+function follow({ wake = true, standbyMinutes = 0 } = {}) {
+  const adapter = createCecAdapter();
+  const line = cecLine(adapter.call, "Tapdeck");
+  if (line === undefined) throw new Error("the adapter is refused");
+  const bus = createBus(silentLog);
+  const clock = createManualClock();
+  const done: ControlAction[] = [];
+  let playing: typeof film | undefined;
+  let isClosed = false;
+  const following = followLine(
+    {
+      ...line,
+      close() {
+        isClosed = true;
+      },
+    },
+    {
+      ...{ bus, clock, log: silentLog, open: () => undefined },
+      settings: () => ({ wake, standbyMinutes }),
+      playing: () => playing,
+      async control(action) {
+        done.push(action);
+      },
+    },
+  );
+  return {
+    ...adapter,
+    done,
+    isClosed: () => isClosed,
+    close: () => following[Symbol.dispose](),
+    start(launcherId = "mpv") {
+      playing = { ...film, launcherId };
+      bus.emit("media.started", playing);
+    },
+    end() {
+      if (playing !== undefined) bus.emit("media.stopped", { ...playing, elapsed: 1, exitCode: 0 });
+      playing = undefined;
+    },
+    passMs: (ms: number) => clock.advance(ms),
+    /** Lets the messages of the television arrive. */
+    async hear(...messages: readonly (readonly number[])[]) {
+      for (const [from = 0, to = 0, ...message] of messages) adapter.say(from, to, ...message);
+      await clock.advance(250);
+    },
+  };
+}
+
+test("media that start switch the television on, and to the socket of the device", () => {
+  const home = follow();
+  home.start();
+  expect(home.television).toMatchObject({ isOn: true, shows: 0x1000 });
+  expect(home.sent).toEqual([
+    [0x40, 0x04],
+    [0x4f, 0x82, 0x10, 0x00],
+  ]);
+});
+
+test("with the setting off, it is left as it is", async () => {
+  const home = follow({ wake: false });
+  home.start();
+  await home.hear([tv, everyone, 0x36]);
+  expect([home.sent, home.done]).toEqual([[], []]);
+});
+
+test("its standby pauses a film, and keeps the state of a game before that", async () => {
+  const home = follow();
+  home.start();
+  await home.hear([tv, everyone, 0x36]);
+  expect(home.done).toEqual([{ kind: "pause" }]);
+  home.start(gameLauncherId);
+  await home.hear([tv, deck, 0x36]);
+  expect(home.done.slice(1)).toEqual([{ kind: "save-state" }, { kind: "pause" }]);
+});
+
+test("its remote control works on songs and films, and leaves games to the keys of the kernel", async () => {
+  const home = follow();
+  await home.hear([tv, deck, 0x44, 0x46]);
+  expect(home.done).toEqual([]);
+  home.start();
+  await home.hear([tv, deck, 0x44, 0x46], [tv, deck, 0x45], [tv, deck, 0x44, 0x4b], [tv, deck, 0x44, 0x49]);
+  await home.hear([tv, deck, 0x44, 0x0d], [tv, deck, 0x44, 0x7f]);
+  expect(home.done).toEqual([
+    { kind: "toggle" },
+    { kind: "next" },
+    { kind: "fast-forward", to: { kind: "by", ms: 10_000 } },
+    { kind: "stop" },
+  ]);
+  home.start(gameLauncherId);
+  await home.hear([tv, deck, 0x44, 0x46]);
+  expect(home.done).toHaveLength(4);
+});
+
+test("it is sent to standby some time after the last media, unless it shows another device or plays again", async () => {
+  const home = follow({ standbyMinutes: 60 });
+  home.start();
+  home.end();
+  await home.passMs(59 * 60_000);
+  home.start();
+  home.end();
+  await home.passMs(59 * 60_000);
+  expect(home.television.isOn).toBe(true);
+  await home.passMs(2 * 60_000);
+  expect(home.television.isOn).toBe(false);
+  home.start();
+  home.end();
+  await home.hear([5, everyone, 0x82, 0x20, 0x00]);
+  await home.passMs(61 * 60_000);
+  expect(home.television.isOn).toBe(true);
+});
+
+test.each([
+  ["its power", [0x8f], [0x40, 0x90, 0]],
+  ["its menu", [0x8d, 0x02], [0x40, 0x8e, 0]],
+  ["its deck without media", [0x1a, 0x03], [0x40, 0x1b, 0x1a]],
+  ["its socket", [0x86, 0x10, 0x00], [0x4f, 0x82, 0x10, 0x00]],
+  ["something unknown", [0xa5], [0x40, 0x00, 0xa5, 0]],
+])("the television that asks for %s is answered", async (_, question, answer) => {
+  const home = follow();
+  await home.hear([tv, question[0] === 0x86 ? everyone : deck, ...question]);
+  expect(home.sent).toEqual([answer]);
+});
+
+test("only the device that is shown says so when all are asked, and an unknown message for all is not refused", async () => {
+  const home = follow();
+  await home.hear([tv, everyone, 0x85], [tv, everyone, 0xa5], [tv, everyone, 0x86, 0x20, 0x00], [tv, deck]);
+  expect(home.sent).toEqual([]);
+  home.start();
+  await home.hear([tv, everyone, 0x85]);
+  expect(home.sent.at(-1)).toEqual([0x4f, 0x82, 0x10, 0x00]);
+  // The user chose another socket, and then this one again.
+  await home.hear([tv, everyone, 0x80, 0x10, 0x00, 0x20, 0x00], [tv, everyone, 0x85]);
+  expect(home.sent).toHaveLength(3);
+  await home.hear([tv, everyone, 0x80, 0x20, 0x00, 0x10, 0x00]);
+  expect(home.sent).toHaveLength(4);
+});
+
+test("without a television nothing is claimed, and its end closes the line", () => {
+  const home = follow();
+  home.television.isConnected = false;
+  home.start();
+  expect(home.sent).toEqual([[0xf0, 0x04]]);
+  home.close();
+  home.start();
+  expect([home.sent.length, home.isClosed()]).toEqual([1, true]);
+});
+
+test("a machine without an adapter opens nothing", () => {
+  const options = { bus: createBus(silentLog), clock: createManualClock(), log: silentLog };
+  const following = followTelevision({
+    ...options,
+    open: () => {
+      throw new Error("it was opened");
+    },
+    settings: () => ({ wake: true, standbyMinutes: 0 }),
+    playing: () => undefined,
+    control: async () => {},
+  });
+  following[Symbol.dispose]();
+});
