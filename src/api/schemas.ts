@@ -15,6 +15,7 @@ import {
   settingsListMax,
   settingsTextCharsMax,
   tagConditionsMax,
+  televisionStandbyMinutesMax,
   tokenDataCharsMax,
   tokenTypeCharsMax,
 } from "../core/limits.ts";
@@ -273,6 +274,8 @@ const settingsFields = {
   debug: v.boolean(),
   launchGuardEnabled: v.boolean(),
   playbackResume: v.picklist(resumeModes),
+  televisionWake: v.boolean(),
+  televisionStandbyMinutes: v.pipe(integer, v.minValue(0), v.maxValue(televisionStandbyMinutesMax)),
 };
 /** The other names of some settings, which later clients use, and `readers`. */
 export const laterSettings = {

@@ -2,7 +2,12 @@
  * Every setting of the config file, except `[[launchers]]` (`launcher-settings.ts`). One entry gives the key with its check
  * and default, its comment in the template, its field of `settings.update`, and its place in `Config`.
  */
-import { insertModeExitDelaySecondsMax, playTimeMinutesMax, playTimeWarningsMax } from "../core/limits.ts";
+import {
+  insertModeExitDelaySecondsMax,
+  playTimeMinutesMax,
+  playTimeWarningsMax,
+  televisionStandbyMinutesMax,
+} from "../core/limits.ts";
 import { holdActions, resumeModes } from "../core/playback.ts";
 import {
   allowLaunch,
@@ -181,12 +186,15 @@ export const settingsTable = {
     ]),
   },
   television: {
-    wake: setting({ check: boolean, default: true }, [
+    wake: setting({ check: boolean, default: true, api: "televisionWake" }, [
       "Whether a start of media switches the television on and to this device (HDMI CEC), and whether its standby pauses them.",
     ]),
-    standby_minutes: setting({ check: wholeNumber(0, 1440), default: 0 }, [
-      "Minutes after the last media until the television is sent to standby, if it still shows this device; 0 means never.",
-    ]),
+    standby_minutes: setting(
+      { check: wholeNumber(0, televisionStandbyMinutesMax), default: 0, api: "televisionStandbyMinutes" },
+      [
+        "Minutes after the last media until the television is sent to standby, if it still shows this device; 0 means never.",
+      ],
+    ),
   },
   playtime: {
     limits_enabled: setting({ check: boolean, default: true, api: "limitsEnabled" }, [

@@ -274,6 +274,7 @@ export const embeddedPicturesMax = 20_000; // Kept of audio files, small: one fo
 export const folderLengthFilesMax = 5000; // Audio files whose lengths are added up for a folder: 1 ms.
 export const tagCharsMax = 512; // Of a title, an artist or an album: longer than any on a cover.
 export const tagTriesMax = 3; // Readings of a file that did not end: after these it has no tags until it changes.
+export const televisionStandbyMinutesMax = 1440; // A day.
 export const playsRowsMax = 2000; // Kept in the history of played media.
 export const favouritesMax = 200; // The page shows all of them at once.
 export const positionsMax = 1000; // Kept, one for each sound or film: some 100 KB of memory.

@@ -225,7 +225,7 @@ function foldersToCheck(config: Config, media: Pick<MediaWithSticks, "bases">): 
 }
 
 function publicSettings(settings: Settings): ApiSettings {
-  const { readers, audio, log, systems, launch, playback } = settings.current();
+  const { readers, audio, log, systems, launch, playback, television } = settings.current();
   return {
     reader: readers.connect,
     audioFeedback: audio.feedback,
@@ -238,6 +238,8 @@ function publicSettings(settings: Settings): ApiSettings {
     debug: log.debug,
     launchGuardEnabled: launch.guard,
     playbackResume: playback.resume,
+    televisionWake: television.wake,
+    televisionStandbyMinutes: television.standbyMinutes,
     rootFolder: systems.statedRootFolders,
   };
 }

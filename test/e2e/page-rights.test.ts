@@ -143,7 +143,7 @@ const changeCards = {
   Library: ["Browse", "Add media", "Library"],
   Cards: ["Your cards", "Mappings", "Write many cards", "History"],
   Device: ["State of the device", "All of the device"],
-  sound: ["Sound"],
+  sound: ["Television and sound"],
   readers: ["Readers", "Settings"],
   media: ["Media"],
   network: ["Network"],

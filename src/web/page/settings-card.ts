@@ -13,7 +13,13 @@ export function isLimit({ key, name }: Pick<Setting, "key" | "name">): boolean {
   return key.startsWith("playtime.") || name === "volumeMax";
 }
 
-const places = { audio: "sound", log: "log", systems: "media", playback: "media" } as const;
+const places = {
+  audio: "sound",
+  television: "sound",
+  log: "log",
+  systems: "media",
+  playback: "media",
+} as const;
 export type SettingsPlace = (typeof places)[keyof typeof places] | "readers";
 
 /**

@@ -133,6 +133,8 @@ test("every field changes its own key, and nothing else", async () => {
     debug: true,
     launchGuardEnabled: true,
     playbackResume: "always",
+    televisionWake: false,
+    televisionStandbyMinutes: 60,
     limitsEnabled: false,
     warningMinutes: [30, 1],
     rootFolder: ["/media"],
@@ -151,6 +153,7 @@ test("every field changes its own key, and nothing else", async () => {
     log: { console: false, debug: true },
     launch: { guard: true },
     playback: { resume: "always" as const },
+    television: { wake: false, standbyMinutes: 60 },
     playtime: { ...before.playtime, limitsEnabled: false, warningMinutes: [30, 1] },
     systems: { ...defaultConfig.systems, rootFolders: ["/media"], statedRootFolders: ["/media"] },
   };

@@ -25,7 +25,7 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
   screens: { now: "Now", library: "Library", cards: "Cards", device: "Device" },
   allPlaces: "All of the device",
   places: {
-    sound: { name: "Sound", hint: "Sounds of cards, highest volume" },
+    sound: { name: "Television and sound", hint: "Wake the television, sounds of cards, highest volume" },
     readers: { name: "Readers", hint: "What is connected, and how cards act" },
     media: { name: "Media", hint: "Folders, and where media continue" },
     network: { name: "Network", hint: "Addresses, home automation" },
@@ -290,6 +290,8 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
       "systems.rootFolder": "Folders of media",
       launchGuardEnabled: "Ask before media change",
       playbackResume: "Continue where it ended",
+      televisionWake: "Switch the television on",
+      televisionStandbyMinutes: "Television to standby after",
     },
     /** The effect of each setting. */
     effects: {
@@ -306,6 +308,9 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
       "systems.rootFolder": "Each has one folder for a system, such as SNES and Audio.",
       launchGuardEnabled: "A card has to be put on twice before it ends what plays.",
       playbackResume: "For sounds and films. Long ones have more than 10 minutes.",
+      televisionWake:
+        "A card that starts something switches the television on and to this device, and its standby pauses. HDMI CEC must be allowed in its menu.",
+      televisionStandbyMinutes: "Minutes after the last media; 0 means never.",
     },
   },
   upload: {

@@ -21,7 +21,7 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
   screens: { now: "En cours", library: "Médias", cards: "Cartes", device: "Appareil" },
   allPlaces: "Tout l’appareil",
   places: {
-    sound: { name: "Son", hint: "Sons des cartes, volume maximal" },
+    sound: { name: "Téléviseur et son", hint: "Allumer le téléviseur, sons des cartes, volume maximal" },
     readers: { name: "Lecteurs", hint: "Ce qui est branché, et l’effet des cartes" },
     media: { name: "Médias", hint: "Dossiers et reprise des médias" },
     network: { name: "Réseau", hint: "Adresses, domotique" },
@@ -279,6 +279,8 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
       "systems.rootFolder": "Dossiers de médias",
       launchGuardEnabled: "Demander avant de changer de média",
       playbackResume: "Reprendre où la lecture s’est arrêtée",
+      televisionWake: "Allumer le téléviseur",
+      televisionStandbyMinutes: "Mettre le téléviseur en veille après",
     },
     effects: {
       reader:
@@ -296,6 +298,9 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
       "systems.rootFolder": "Chacun a un dossier par système, comme SNES et Audio.",
       launchGuardEnabled: "Une carte doit être posée deux fois avant de mettre fin à ce qui joue.",
       playbackResume: "Pour les sons et les films. Les longs durent plus de 10 minutes.",
+      televisionWake:
+        "Une carte qui lance quelque chose allume le téléviseur et le bascule sur cet appareil, et sa mise en veille met en pause. HDMI-CEC doit être autorisé dans son menu.",
+      televisionStandbyMinutes: "Minutes après la dernière lecture ; 0 signifie jamais.",
     },
   },
   upload: {

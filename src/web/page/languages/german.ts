@@ -21,7 +21,7 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
   screens: { now: "Jetzt", library: "Medien", cards: "Karten", device: "Gerät" },
   allPlaces: "Alles zum Gerät",
   places: {
-    sound: { name: "Ton", hint: "Töne der Karten, höchste Lautstärke" },
+    sound: { name: "Fernseher und Ton", hint: "Fernseher einschalten, Töne der Karten, höchste Lautstärke" },
     readers: { name: "Leser", hint: "Was angeschlossen ist und wie Karten wirken" },
     media: { name: "Medien", hint: "Ordner und wo Medien weitergehen" },
     network: { name: "Netzwerk", hint: "Adressen, Heimautomation" },
@@ -269,6 +269,8 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
       "systems.rootFolder": "Medienordner",
       launchGuardEnabled: "Vor dem Wechsel fragen",
       playbackResume: "An der letzten Stelle fortsetzen",
+      televisionWake: "Fernseher einschalten",
+      televisionStandbyMinutes: "Fernseher in Bereitschaft nach",
     },
     effects: {
       reader: "Leser, die das Gerät mit Namen öffnet, als Treiber:Pfad: pn532-uart:/dev/ttyUSB0.",
@@ -285,6 +287,9 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
       "systems.rootFolder": "Jeder hat einen Ordner je System, etwa SNES und Audio.",
       launchGuardEnabled: "Eine Karte muss zweimal aufgelegt werden, bevor sie beendet, was läuft.",
       playbackResume: "Für Töne und Filme. Lange dauern mehr als 10 Minuten.",
+      televisionWake:
+        "Eine Karte, die etwas startet, schaltet den Fernseher ein und auf dieses Gerät um, und seine Bereitschaft hält die Wiedergabe an. In seinem Menü muss HDMI-CEC erlaubt sein.",
+      televisionStandbyMinutes: "Minuten nach der letzten Wiedergabe; 0 heißt nie.",
     },
   },
   upload: {

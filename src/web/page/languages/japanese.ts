@@ -21,7 +21,7 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
   screens: { now: "再生中", library: "ライブラリ", cards: "カード", device: "デバイス" },
   allPlaces: "機器のすべて",
   places: {
-    sound: { name: "音", hint: "カードの音、最大音量" },
+    sound: { name: "テレビと音", hint: "テレビをつける、カードの音、最大音量" },
     readers: { name: "リーダー", hint: "接続中のもの、カードの働き" },
     media: { name: "メディア", hint: "フォルダー、続きから再生" },
     network: { name: "ネットワーク", hint: "アドレス、ホームオートメーション" },
@@ -265,6 +265,8 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
       "systems.rootFolder": "メディアフォルダー",
       launchGuardEnabled: "切り替える前に確認",
       playbackResume: "続きから再生",
+      televisionWake: "テレビをつける",
+      televisionStandbyMinutes: "テレビを待機状態にするまで",
     },
     effects: {
       reader: "名前で開くリーダー（ドライバー:パス）。例：pn532-uart:/dev/ttyUSB0",
@@ -281,6 +283,9 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
       "systems.rootFolder": "それぞれにSNESやAudioなどシステムごとのフォルダーがあります。",
       launchGuardEnabled: "再生中のものを終えるには、カードを2回置く必要があります。",
       playbackResume: "音と映画に適用されます。「長いもの」は10分を超えるものです。",
+      televisionWake:
+        "何かを始めるカードは、テレビの電源を入れてこのデバイスの画面にします。テレビが待機状態になると一時停止します。テレビのメニューでHDMI-CECを許可してください。",
+      televisionStandbyMinutes: "最後の再生からの分数。0は待機状態にしません。",
     },
   },
   upload: {

@@ -21,7 +21,7 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
   screens: { now: "Agora", library: "Biblioteca", cards: "Cartões", device: "Dispositivo" },
   allPlaces: "Tudo do aparelho",
   places: {
-    sound: { name: "Som", hint: "Sons dos cartões, volume máximo" },
+    sound: { name: "Televisor e som", hint: "Ligar o televisor, sons dos cartões, volume máximo" },
     readers: { name: "Leitores", hint: "O que está conectado e como agem os cartões" },
     media: { name: "Mídias", hint: "Pastas e onde as mídias continuam" },
     network: { name: "Rede", hint: "Endereços, automação residencial" },
@@ -270,6 +270,8 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
       "systems.rootFolder": "Pastas de mídias",
       launchGuardEnabled: "Perguntar antes de trocar",
       playbackResume: "Continuar onde terminou",
+      televisionWake: "Ligar o televisor",
+      televisionStandbyMinutes: "Televisor em repouso após",
     },
     effects: {
       reader: "Leitores que o aparelho abre pelo nome, como driver:caminho: pn532-uart:/dev/ttyUSB0.",
@@ -285,6 +287,9 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
       "systems.rootFolder": "Cada uma tem uma pasta por sistema, como SNES e Audio.",
       launchGuardEnabled: "Um cartão precisa ser posto duas vezes antes de encerrar o que toca.",
       playbackResume: "Para sons e filmes. Os longos têm mais de 10 minutos.",
+      televisionWake:
+        "Um cartão que inicia algo liga o televisor e o coloca neste dispositivo, e o repouso dele pausa a reprodução. HDMI-CEC deve estar permitido no menu dele.",
+      televisionStandbyMinutes: "Minutos após a última reprodução; 0 significa nunca.",
     },
   },
   upload: {

@@ -21,7 +21,10 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
   screens: { now: "Ahora", library: "Biblioteca", cards: "Tarjetas", device: "Dispositivo" },
   allPlaces: "Todo el dispositivo",
   places: {
-    sound: { name: "Sonido", hint: "Sonidos de las tarjetas, volumen máximo" },
+    sound: {
+      name: "Televisor y sonido",
+      hint: "Encender el televisor, sonidos de las tarjetas, volumen máximo",
+    },
     readers: { name: "Lectores", hint: "Qué está conectado y qué hacen las tarjetas" },
     media: { name: "Medios", hint: "Carpetas y dónde continúan los medios" },
     network: { name: "Red", hint: "Direcciones, domótica" },
@@ -270,6 +273,8 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
       "systems.rootFolder": "Carpetas de contenidos",
       launchGuardEnabled: "Preguntar antes de cambiar",
       playbackResume: "Continuar donde terminó",
+      televisionWake: "Encender el televisor",
+      televisionStandbyMinutes: "Televisor en reposo tras",
     },
     effects: {
       reader:
@@ -286,6 +291,9 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
       "systems.rootFolder": "Cada una tiene una carpeta por sistema, como SNES y Audio.",
       launchGuardEnabled: "Una tarjeta debe ponerse dos veces antes de terminar lo que suena.",
       playbackResume: "Para sonidos y películas. Los largos duran más de 10 minutos.",
+      televisionWake:
+        "Una tarjeta que inicia algo enciende el televisor y lo pone en este dispositivo, y su reposo pausa la reproducción. HDMI-CEC debe estar permitido en su menú.",
+      televisionStandbyMinutes: "Minutos tras la última reproducción; 0 significa nunca.",
     },
   },
   upload: {

@@ -25,6 +25,6 @@ test("each setting that the API changes is at one place of the page, but for lim
       ...["detectReaders", "insertMode", "insertModeAction", "insertModeBlocklist", "insertModeExitDelay"],
       ...["launchGuardEnabled", "reader"],
     ],
-    sound: ["audioFeedback", "volumeMax"],
+    sound: ["audioFeedback", "televisionStandbyMinutes", "televisionWake", "volumeMax"],
   });
 });
