@@ -18,6 +18,7 @@ import { type ChangeableLog, createLog, type Log } from "./core/log.ts";
 import { createLogRing, type LogRing } from "./core/log-ring.ts";
 import type {
   LocalSockets,
+  OpenButtons,
   OpenFolderWatches,
   OpenInputDevice,
   OpenTelevision,
@@ -34,6 +35,7 @@ import { createMediaWithSticks } from "./media/sticks/stick-library.ts";
 import { type Driver, parseConnection } from "./readers/driver.ts";
 import { type Readers, startReaders } from "./readers/readers.ts";
 import { createServices } from "./services/api-services.ts";
+import { followButtons } from "./services/buttons.ts";
 import { type ClientAccess, createClientAccess } from "./services/clients-and-audit.ts";
 import { createDevices } from "./services/devices.ts";
 import { countMetrics, openCards, staffSecret } from "./services/fleet.ts";
@@ -69,6 +71,7 @@ interface ServiceOptions {
   readonly watchFolders: OpenFolderWatches;
   readonly localSockets: LocalSockets;
   readonly openTelevision: OpenTelevision;
+  readonly openButtons: OpenButtons;
   /** Settings that replace those of the config file. */
   readonly overrides: Overrides;
   /** Stops the service and starts it again, soon: a restore is completed by a start. */
@@ -353,7 +356,7 @@ interface Running extends Awaited<ReturnType<typeof createPlayback>> {
 
 /** Applies changes of the settings, and of clients and their roles, to the running parts. */
 function followSettings(
-  { settings, log, clock, store, stops, watchFolders }: Base,
+  { settings, log, clock, store, stops, watchFolders, openButtons }: Base,
   { launchQueue, playTime, media, access, api, launching, readers }: Running,
 ): void {
   /** Ends all that a client has under way. */
@@ -363,6 +366,20 @@ function followSettings(
     launchQueue.revoke(id);
   };
   access.onChanged(expel);
+  const buttons = stops.add(
+    "buttons",
+    followButtons({
+      clock,
+      log,
+      open: openButtons,
+      launch: (text) =>
+        launchQueue.launch(
+          { type: "Button", uid: "", text, data: "" },
+          { isFromReader: true, isUnlisted: true },
+        ),
+    }),
+  );
+  buttons.configure(settings.current().buttons);
   stops.add("media folders", followFolders(media.main, settings, { clock, log, open: watchFolders }));
   stops.add("USB sticks", followSticks({ media, settings, launchQueue, clock }));
   settings.onChange((now, before) => {
@@ -373,6 +390,7 @@ function followSettings(
     if (before.api.allowV1Clients && !now.api.allowV1Clients)
       for (const { id } of store.v1Clients.list()) expel(id);
     launching.configure(now.readers);
+    buttons.configure(now.buttons);
     playTime.configure();
     if (now.audio.volumeMax < before.audio.volumeMax)
       launchQueue.holdVolume().catch((error) => log.warn("players", messageOf(error)));

@@ -10,6 +10,7 @@ import {
   drivers,
   forbidCoreDumps,
   localSockets,
+  openButtons,
   openCec,
   openInotify,
   openUinput,
@@ -69,7 +70,13 @@ async function serve(options: PlaceOptions, write: (line: string) => void): Prom
   const overrides = overridesOf(process.env);
   const restarting = Promise.withResolvers<"restart">();
   const restart = () => restarting.resolve("restart");
-  const kernel = { openInput: openUinput, watchFolders: openInotify, openTelevision: openCec, localSockets };
+  const kernel = {
+    openInput: openUinput,
+    watchFolders: openInotify,
+    openTelevision: openCec,
+    openButtons,
+    localSockets,
+  };
   const parts = { places, drivers, ...kernel, overrides, restart, write };
   const service = await startService(parts);
   const asked = await Promise.race([stopped, restarting.promise]);

@@ -9,6 +9,7 @@ import {
   televisionStandbyMinutesMax,
 } from "../core/limits.ts";
 import { holdActions, resumeModes } from "../core/playback.ts";
+import { buttonsHelp } from "./button-settings.ts";
 import {
   allowLaunch,
   boolean,
@@ -289,7 +290,7 @@ export function template(): string {
   const sections = Object.entries(settingsTable).map(
     ([name, settings]) => `[${name}]\n${Object.entries(settings).map(settingText).join("\n\n")}`,
   );
-  return [head, ...sections, launchersHelp].join("\n\n");
+  return [head, ...sections, buttonsHelp, launchersHelp].join("\n\n");
 }
 
 function settingText([key, setting]: readonly [string, Setting<unknown, string>]): string {

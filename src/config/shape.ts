@@ -1,7 +1,9 @@
 /** The config as the service holds it, and its making from the parsed file. */
+
 import { launchersMax } from "../core/limits.ts";
 import type { MediaFolders, TitlePreferences } from "../core/media.ts";
 import { isRecord } from "../core/text.ts";
+import { type ButtonConfig, buttonsOf } from "./button-settings.ts";
 import { known, type Table, tableOf } from "./checks.ts";
 import { type LauncherConfig, launchersOf } from "./launcher-settings.ts";
 import type { Setting } from "./setting.ts";
@@ -28,6 +30,7 @@ export interface Config extends Omit<Sections, "systems" | "retroarch" | "hooks"
   readonly retroarch: Omit<Sections["retroarch"], "saves"> & Partial<Pick<Sections["retroarch"], "saves">>;
   readonly hooks: Hooks;
   readonly launchers: readonly LauncherConfig[];
+  readonly buttons: readonly ButtonConfig[];
 }
 
 /** Limits of play time in minutes; 0 means none. */
@@ -60,7 +63,7 @@ export function configuredSystems({ launchers, systems }: Config): readonly stri
  */
 export function configOfTable(file: unknown, defaultRoots: readonly string[]): Config {
   const table = tableOf(file, "the file");
-  known(table, [...Object.keys(settingsTable), "launchers"], "");
+  known(table, [...Object.keys(settingsTable), "launchers", "buttons"], "");
   const { systems, retroarch, hooks, ...sections } = sectionsOf(table);
   const { rootFolders: stated, preferRegions, preferLanguages, ...folders } = systems;
   const { saves, ...ofRetroArch } = retroarch;
@@ -75,6 +78,7 @@ export function configOfTable(file: unknown, defaultRoots: readonly string[]): C
     retroarch: { ...ofRetroArch, ...(saves === "" ? {} : { saves }) },
     hooks: Object.fromEntries(Object.entries(hooks).filter(([, script]) => script !== "")),
     launchers: launchersOf(table.launchers),
+    buttons: buttonsOf(table.buttons),
   };
 }
 

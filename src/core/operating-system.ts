@@ -106,3 +106,29 @@ export interface TelevisionLine {
 
 /** Opens the adapter at `path`, which tells the television this name; undefined if there is none, or it cannot be had. */
 export type OpenTelevision = (path: string, name: string) => TelevisionLine | undefined;
+
+/** A press of a key or button, or a turn of a knob by so many steps, negative to the left. */
+export interface ButtonEvent {
+  readonly kind: "key" | "turn";
+  /** As in linux/input-event-codes.h. */
+  readonly code: number;
+  readonly steps: number;
+}
+
+/** The facts about an input device before it is heard. */
+export interface ButtonFacts {
+  readonly name: string;
+  has(button: Pick<ButtonEvent, "kind" | "code">): boolean;
+}
+
+export interface ButtonDevice {
+  readonly name: string;
+  close(): void;
+}
+
+/** Hears the device at `path` if it is wanted; undefined if it is not, or cannot be opened. */
+export type OpenButtons = (
+  path: string,
+  isWanted: (device: ButtonFacts) => boolean,
+  listener: { readonly event: (event: ButtonEvent) => void; readonly gone: () => void },
+) => ButtonDevice | undefined;

@@ -47,7 +47,8 @@ export interface LaunchQueueParts extends SessionParts {
 export type LaunchQueue = ReturnType<typeof createLaunchQueue>;
 
 interface Run extends QueuedScript {
-  readonly id: number;
+  /** Of its row in the history; undefined if it has none. */
+  readonly id: number | undefined;
   readonly time: string;
   readonly token: TokenParams;
   readonly script: string;
@@ -94,7 +95,7 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
     const { uid, text } = run.token;
     if (run.card !== undefined)
       logTap(log, run.token, run.readerId, { ...why, media, texts: [text, run.script] });
-    history.finish(run.id, why);
+    if (run.id !== undefined) history.finish(run.id, why);
     bus.emit("launch.finished", {
       time: run.time,
       uid,
@@ -172,7 +173,7 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
   };
   const enqueue = (token: TokenParams, from: LaunchSource, isConfirmed: boolean) => {
     if (closed) throw publicError("busy", "the service is stopping");
-    const { readerId = "", isTap = false, problem, requester } = from;
+    const { readerId = "", isTap = false, isUnlisted = false, problem, requester } = from;
     const origin = originOf(from);
     refuseBeyond(
       "launchQueueMax",
@@ -194,8 +195,8 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
     // A tap has no caller to answer, so its run ends with the refusal. So does the run of an untrusted caller's mapping,
     // because an answer would show that the mapping exists.
     if (!isTap && !(origin === "untrusted" && override !== undefined)) refuseForbidden(script, origin);
-    if (origin !== "untrusted") lastToken = token;
-    const id = history.open({ timeMs, type, uid, text, data, script, readerId });
+    if (origin !== "untrusted" && !isUnlisted) lastToken = token;
+    const id = isUnlisted ? undefined : history.open({ timeMs, type, uid, text, data, script, readerId });
     const time = rfc3339(timeMs);
     const card = isTap ? cardOf(token) : undefined;
     const ending = new AbortController();

@@ -17,6 +17,8 @@ export interface LaunchSource {
   readonly isFromReader?: boolean;
   /** True for a token on a reader: the launch guard may hold it back, and the media belong to its card. */
   readonly isTap?: boolean;
+  /** True for a button of the case: a knob would fill the history. */
+  readonly isUnlisted?: boolean;
 }
 
 /** The origin of the script of a launch, by the rights that its caller has now. */

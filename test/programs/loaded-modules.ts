@@ -1,5 +1,5 @@
 /** Starts the service with the data folder that it is given, stops it, and prints the paths of the modules that it loaded. */
-import { drivers, localSockets, openCec, openInotify } from "../../drivers/index.ts";
+import { drivers, localSockets, openButtons, openCec, openInotify } from "../../drivers/index.ts";
 import { startService } from "../../src/compose.ts";
 import { placesOf } from "../../src/system/folders.ts";
 
@@ -14,6 +14,7 @@ const service = await startService({
   watchFolders: openInotify,
   localSockets,
   openTelevision: openCec,
+  openButtons,
   overrides: {},
   restart() {},
   write(line) {

@@ -14,6 +14,10 @@ id = "player"
 systems = ["SNES"]
 extensions = [".card"]
 command = ["player", "{path}"]
+[[buttons]]
+device = "vivid*"
+key = "KEY_RED"
+script = "SNES/one.card"
 `;
 export const cardFiles = {
   "/usr/bin/player": `#!/bin/sh\necho "$1" >> /tmp/played\ncase "$1" in */${film}) exec sleep 600 ;; esac\n`,

@@ -152,6 +152,13 @@ ca_file = "/etc/ca.pem"
 interrupt = true
 [device]
 site = "hall"
+[[buttons]]
+device = "gpio*"
+key = "key_power"
+script = "**shutdown"
+[[buttons]]
+key = "REL_DIAL-"
+script = "**volume:-5"
 [[launchers]]
 id = "snes"
 systems = ["SNES"]
@@ -234,6 +241,10 @@ command = ["any", "--file={path}"]
       interrupt: true,
     },
     device: { site: "hall" },
+    buttons: [
+      { device: "gpio*", code: { kind: "key", code: 116, way: 1 }, script: "**shutdown" },
+      { code: { kind: "turn", code: 7, way: -1 }, script: "**volume:-5" },
+    ],
     launchers: [
       { id: "snes", systems: ["SNES"], extensions: [".sfc", ".smc"], command: ["snes9x", "--", "{path}"] },
       { id: "any", systems: [], extensions: [], command: ["any", "--file={path}"] },

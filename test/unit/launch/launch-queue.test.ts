@@ -84,6 +84,17 @@ test("a tap is reported in order: running, media.started, launch.finished", asyn
   expect(deck.launchQueue.activeMedia()).toMatchObject({ mediaName: "a" });
 });
 
+test("a button's script runs as a card's would, and has no row in the history", async () => {
+  const deck = await launchDeck();
+  deck.launchQueue.launch(
+    { type: "Button", uid: "", text: "**echo:pressed", data: "" },
+    { isFromReader: true, isUnlisted: true },
+  );
+  await eventually(() => expect(deck.count("launch.finished")).toBe(1));
+  expect(deck.heard.at(-1)?.payload).toMatchObject({ text: "**echo:pressed", success: true });
+  expect(deck.store.history.page({ limit: 5 }).entries).toEqual([]);
+});
+
 test("a launch from a reader is in the history with that reader, its script and its end", async () => {
   const deck = await launchDeck({ map: ({ uid }) => (uid === "04bb" ? "SNES/a.true" : undefined) });
   deck.launchQueue.launch({ type: "NTAG", uid: "04bb", text: "card", data: "" }, { readerId: "reader" });

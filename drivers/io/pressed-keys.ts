@@ -1,0 +1,73 @@
+/**
+ * Buttons, keys and knobs of an input device (linux/input.h), heard beside other programs: it is not taken from them. Layouts and
+ * numbers are equal on x86-64 and arm64.
+ */
+import { closeSync, constants, openSync } from "node:fs";
+import type { OpenButtons } from "../../src/core/operating-system.ts";
+import { streamFd } from "./fd-stream.ts";
+import { ioctl } from "./libc.ts";
+
+export const evdevRequests = {
+  name: 0x81004506, // EVIOCGNAME(256)
+  keyBits: 0x80604521, // EVIOCGBIT(EV_KEY, 96)
+  turnBits: 0x80024522, // EVIOCGBIT(EV_REL, 2)
+} as const;
+
+const nameBytes = 256;
+const keyBytes = 96;
+const turnBytes = 2;
+const eventBytes = 24; // struct input_event: time 16, type 2, code 2, value 4.
+const eventAt = { type: 16, code: 18, value: 20 };
+const keyType = 1; // EV_KEY
+const turnType = 2; // EV_REL
+const pressed = 1;
+
+export const openButtons: OpenButtons = (path, isWanted, listener) => {
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch {
+    // It is gone, or this user may not open it.
+    return undefined;
+  }
+  const name = new Uint8Array(nameBytes);
+  const keys = new Uint8Array(keyBytes);
+  const turns = new Uint8Array(turnBytes);
+  // A device without keys, or without knobs, has no bits of that kind.
+  const isInput = ioctl(fd, evdevRequests.name, name);
+  ioctl(fd, evdevRequests.keyBits, keys);
+  ioctl(fd, evdevRequests.turnBits, turns);
+  const device = {
+    name: textIn(name),
+    has: ({ kind, code }: { readonly kind: "key" | "turn"; readonly code: number }) =>
+      (((kind === "key" ? keys : turns)[code >> 3] ?? 0) & (1 << (code & 7))) !== 0,
+  };
+  if (!isInput || !isWanted(device)) {
+    closeSync(fd);
+    return undefined;
+  }
+  const stream = streamFd(fd, {
+    bytes: (bytes) => buttonEvents(bytes).forEach(listener.event),
+    gone: () => listener.gone(),
+  });
+  return { name: device.name, close: () => void stream.close() };
+};
+
+function textIn(bytes: Uint8Array): string {
+  const end = bytes.indexOf(0);
+  return new TextDecoder().decode(end < 0 ? bytes : bytes.subarray(0, end));
+}
+
+/** Presses, and steps of knobs; releases and repetitions are left out. The kernel gives whole events only. */
+export function buttonEvents(bytes: Uint8Array) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const events: { readonly kind: "key" | "turn"; readonly code: number; readonly steps: number }[] = [];
+  for (let at = 0; at + eventBytes <= bytes.length; at += eventBytes) {
+    const type = view.getUint16(at + eventAt.type, true);
+    const code = view.getUint16(at + eventAt.code, true);
+    const value = view.getInt32(at + eventAt.value, true);
+    if (type === keyType && value === pressed) events.push({ kind: "key", code, steps: 1 });
+    if (type === turnType && value !== 0) events.push({ kind: "turn", code, steps: value });
+  }
+  return events;
+}

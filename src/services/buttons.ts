@@ -1,0 +1,131 @@
+/**
+ * Buttons, keys and knobs of the case, which run scripts as a card on the device would. Without `[[buttons]]` no device is opened and
+ * no folder is watched.
+ */
+import { type FSWatcher, readdirSync, watch } from "node:fs";
+import { join } from "node:path";
+import type { ButtonConfig } from "../config/button-settings.ts";
+import type { Clock } from "../core/clock.ts";
+import { messageOf } from "../core/errors.ts";
+import { knobStepsMax } from "../core/limits.ts";
+import type { Log } from "../core/log.ts";
+import type { ButtonDevice, OpenButtons } from "../core/operating-system.ts";
+
+// Nodes appear one by one, and get their group a moment later.
+const settleMs = 300;
+/** Devices that the service makes itself: a macro must not press a button that runs a macro. */
+const ownDevices = /^Tapdeck (keyboard|gamepad)/;
+
+export interface ButtonsOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly open: OpenButtons;
+  readonly launch: (script: string) => void;
+  /** Folder of the device nodes. */
+  readonly folder?: string;
+}
+
+export interface Buttons extends Disposable {
+  /** Hears these buttons from now on. */
+  configure(buttons: readonly ButtonConfig[]): void;
+}
+
+export function followButtons({ clock, log, open, launch, folder = "/dev/input" }: ButtonsOptions): Buttons {
+  let wanted: readonly ButtonConfig[] = [];
+  const devices = new Map<string, ButtonDevice>();
+  let watcher: FSWatcher | undefined;
+  let settling: Disposable | undefined;
+
+  const press = (script: string) => {
+    try {
+      launch(script);
+    } catch (error) {
+      log.warn("buttons", messageOf(error), { script });
+    }
+  };
+  const openOne = (path: string) => {
+    let mine: readonly ButtonConfig[] = [];
+    const device = open(
+      path,
+      ({ name, has }) => {
+        if (ownDevices.test(name)) return false;
+        mine = wanted.filter(({ device: glob = "*", code }) => has(code) && fits(glob, name));
+        return mine.length > 0;
+      },
+      {
+        event({ kind, code, steps }) {
+          const way = Math.sign(steps);
+          const found = mine.find(
+            (one) => one.code.kind === kind && one.code.code === code && one.code.way === way,
+          );
+          const times = Math.min(Math.abs(steps), knobStepsMax);
+          if (found !== undefined) for (let time = 0; time < times; time++) press(found.script);
+        },
+        gone() {
+          devices.get(path)?.close();
+          devices.delete(path);
+        },
+      },
+    );
+    if (device === undefined) return;
+    devices.set(path, device);
+    log.info("buttons", "a device with buttons is heard", { path, name: device.name });
+  };
+  const look = () => {
+    let names: readonly string[] = [];
+    try {
+      names = readdirSync(folder).filter((name) => name.startsWith("event"));
+    } catch {
+      // There are no input devices.
+    }
+    for (const name of names) if (!devices.has(join(folder, name))) openOne(join(folder, name));
+  };
+  const follow = () => {
+    try {
+      watcher ??= watch(folder, () => {
+        settling?.[Symbol.dispose]();
+        settling = clock.after(settleMs, look);
+      });
+      watcher.on("error", () => {});
+    } catch {
+      log.warn("buttons", "new devices are not seen: the folder cannot be watched", { folder });
+    }
+  };
+  const close = () => {
+    for (const device of devices.values()) device.close();
+    devices.clear();
+  };
+  return {
+    configure(buttons) {
+      if (Bun.deepEquals(buttons, wanted)) return;
+      wanted = buttons;
+      close();
+      if (wanted.length === 0) return void watcher?.close();
+      follow();
+      look();
+    },
+    [Symbol.dispose]() {
+      wanted = [];
+      settling?.[Symbol.dispose]();
+      watcher?.close();
+      close();
+    },
+  };
+}
+
+/** `*` stands for any characters; case does not matter. */
+function fits(glob: string, name: string): boolean {
+  const parts = glob.toLowerCase().split("*");
+  const text = name.toLowerCase();
+  const first = parts[0] ?? "";
+  const last = parts.at(-1) ?? "";
+  if (parts.length === 1) return text === first;
+  if (!text.startsWith(first)) return false;
+  let at = first.length;
+  for (const part of parts.slice(1, -1)) {
+    const found = text.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return text.length - last.length >= at && text.endsWith(last);
+}
