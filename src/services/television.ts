@@ -44,6 +44,8 @@ const isOn = 0;
 const menuIsActive = 0;
 const unknownOpcode = 0;
 const stepMs = 10_000;
+/** The next item of a list starts at once; a person who lays on another card needs longer. */
+const nextMs = 2000;
 
 /** Keys of remote controls. The kernel gives them to games as keys of a keyboard; here are those for songs and films. */
 const keys: ReadonlyMap<number, ControlAction> = new Map<number, ControlAction>([
@@ -97,8 +99,12 @@ export function followLine(line: TelevisionLine, options: TelevisionOptions): Di
     if (address === undefined) return;
     isShown = line.send(everyone, [opcodes.activeSource, ...bytesOf(address)]);
   };
+  /** When media last ended by themselves. */
+  let endedMs = Number.NEGATIVE_INFINITY;
   const wake = () => {
-    if (!settings().wake) return;
+    // The next song of a list must not end the broadcast that the family watches meanwhile.
+    const isNext = clock.now() - endedMs < nextMs;
+    if (isNext || !settings().wake) return;
     line.send(television, [opcodes.imageViewOn]);
     claimScreen();
   };
@@ -140,7 +146,12 @@ export function followLine(line: TelevisionLine, options: TelevisionOptions): Di
       wake();
     }),
   );
-  following.use(bus.on("media.stopped", waitForStandby));
+  following.use(
+    bus.on("media.stopped", ({ reason }) => {
+      endedMs = reason === "ended" ? clock.now() : Number.NEGATIVE_INFINITY;
+      waitForStandby();
+    }),
+  );
   return following;
 }
 

@@ -48,8 +48,8 @@ function follow({ wake = true, standbyMinutes = 0 } = {}) {
       playing = { ...film, launcherId };
       bus.emit("media.started", playing);
     },
-    end() {
-      if (playing !== undefined) bus.emit("media.stopped", { ...playing, elapsed: 1, exitCode: 0 });
+    end(reason: "ended" | "stopped" = "stopped") {
+      if (playing !== undefined) bus.emit("media.stopped", { ...playing, elapsed: 1, exitCode: 0, reason });
       playing = undefined;
     },
     passMs: (ms: number) => clock.advance(ms),
@@ -122,6 +122,22 @@ test("it is sent to standby some time after the last media, unless it shows anot
   await home.hear([5, everyone, 0x82, 0x20, 0x00]);
   await home.passMs(61 * 60_000);
   expect(home.television.isOn).toBe(true);
+});
+
+test("the next song of a list does not take the picture from what the family watches meanwhile", async () => {
+  const home = follow();
+  home.start();
+  await home.hear([5, everyone, 0x82, 0x20, 0x00]);
+  home.end("ended");
+  home.start();
+  expect(home.sent).toHaveLength(2);
+  home.end("stopped");
+  home.start();
+  expect(home.sent).toHaveLength(4);
+  home.end("ended");
+  await home.passMs(3000);
+  home.start();
+  expect(home.sent).toHaveLength(6);
 });
 
 test.each([
