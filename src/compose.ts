@@ -35,7 +35,7 @@ import { createMediaWithSticks } from "./media/sticks/stick-library.ts";
 import { type Driver, parseConnection } from "./readers/driver.ts";
 import { type Readers, startReaders } from "./readers/readers.ts";
 import { createServices } from "./services/api-services.ts";
-import { followButtons } from "./services/buttons.ts";
+import { followButtons, withPowerKey } from "./services/buttons.ts";
 import { type ClientAccess, createClientAccess } from "./services/clients-and-audit.ts";
 import { createDevices } from "./services/devices.ts";
 import { countMetrics, openCards, staffSecret } from "./services/fleet.ts";
@@ -379,7 +379,8 @@ function followSettings(
         ),
     }),
   );
-  buttons.configure(settings.current().buttons);
+  const heard = (now: Config) => withPowerKey(now.buttons, process.env.TAPDECK_MACHINE !== undefined);
+  buttons.configure(heard(settings.current()));
   stops.add("media folders", followFolders(media.main, settings, { clock, log, open: watchFolders }));
   stops.add("USB sticks", followSticks({ media, settings, launchQueue, clock }));
   settings.onChange((now, before) => {
@@ -390,7 +391,7 @@ function followSettings(
     if (before.api.allowV1Clients && !now.api.allowV1Clients)
       for (const { id } of store.v1Clients.list()) expel(id);
     launching.configure(now.readers);
-    buttons.configure(now.buttons);
+    buttons.configure(heard(now));
     playTime.configure();
     if (now.audio.volumeMax < before.audio.volumeMax)
       launchQueue.holdVolume().catch((error) => log.warn("players", messageOf(error)));

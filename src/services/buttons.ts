@@ -5,6 +5,7 @@
 import { type FSWatcher, readdirSync, watch } from "node:fs";
 import { join } from "node:path";
 import type { ButtonConfig } from "../config/button-settings.ts";
+import { buttonCode } from "../core/button-codes.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import { knobStepsMax } from "../core/limits.ts";
@@ -15,6 +16,20 @@ import type { ButtonDevice, OpenButtons } from "../core/operating-system.ts";
 const settleMs = 300;
 /** Devices that the service makes itself: a macro must not press a button that runs a macro. */
 const ownDevices = /^Tapdeck (keyboard|gamepad)/;
+
+/** The names of power keys on pins and of cases, but not those of keyboards and remote controls. */
+const powerDevices = ["*button*", "gpio*"] as const;
+const power = buttonCode("KEY_POWER");
+
+/** On a machine that a card may switch off, the power key of its case does so too, unless the settings give it another script. */
+export function withPowerKey(
+  buttons: readonly ButtonConfig[],
+  canSwitchOff: boolean,
+): readonly ButtonConfig[] {
+  if (!canSwitchOff || power === undefined || buttons.some(({ code }) => code.code === power.code))
+    return buttons;
+  return [...buttons, ...powerDevices.map((device) => ({ device, code: power, script: "**shutdown" }))];
+}
 
 export interface ButtonsOptions {
   readonly clock: Clock;

@@ -8,7 +8,7 @@ import { SettingError } from "../../../src/config/checks.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { createLog } from "../../../src/core/log.ts";
 import type { ButtonEvent, OpenButtons } from "../../../src/core/operating-system.ts";
-import { type Buttons, followButtons } from "../../../src/services/buttons.ts";
+import { type Buttons, followButtons, withPowerKey } from "../../../src/services/buttons.ts";
 import { eventually } from "../../helpers/processes.ts";
 
 interface FakeDevice {
@@ -103,6 +103,17 @@ test("a device that is plugged in later is heard, and one that is gone is heard 
   expect(open.has(path)).toBe(false);
   await writeFile(join(folder, "event3.changed"), "");
   await eventually(() => expect(open.has(path)).toBe(true));
+});
+
+test("the power key of a case switches the machine off, unless the settings give it a script", () => {
+  const own = buttonsOf([{ key: "KEY_POWER", script: "**stop" }]);
+  expect(withPowerKey([], false)).toEqual([]);
+  expect(withPowerKey(own, true)).toBe(own);
+  const code = { kind: "key" as const, code: power, way: 1 };
+  expect(withPowerKey([], true)).toEqual([
+    { device: "*button*", code, script: "**shutdown" },
+    { device: "gpio*", code, script: "**shutdown" },
+  ]);
 });
 
 test("without buttons nothing is opened, and what was open is closed", async () => {
