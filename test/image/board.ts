@@ -13,7 +13,7 @@ import { run } from "../../tools/image/run.ts";
 import { freePort } from "../helpers/free-port.ts";
 import { showLog } from "../helpers/processes.ts";
 import type { Card } from "./card.ts";
-import { type Picture, takePicture } from "./picture.ts";
+import { command, type Picture, takePicture } from "./picture.ts";
 import { openShell, type Shell } from "./shell.ts";
 import { patienceMs } from "./until.ts";
 
@@ -84,6 +84,8 @@ export interface Board extends AsyncDisposable {
   client(): Promise<Client>;
   /** The present picture of its display. Needs `display`. */
   picture(): Promise<Picture>;
+  /** Presses the power key of its case. */
+  pressPower(): Promise<void>;
   /** Resolves when the board has switched itself off, with the exit code of QEMU, 0. */
   off(): Promise<number>;
   /** Cuts the power. */
@@ -204,6 +206,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
         return false;
       }, "it was waited for TLS");
     },
+    pressPower: () => command(controlPath, { execute: "system_powerdown" }),
     picture: () => takePicture(controlPath, join(folder, "picture.ppm")),
     kill,
     async [Symbol.asyncDispose]() {

@@ -248,7 +248,8 @@ test(
       });
       const played = await until("the player", async () =>
         board
-          .shell("cat /run/tapdeck/players/played && stat -c %U /run/tapdeck/players/played")
+          // Its shell makes the file empty before it writes.
+          .shell("cd /run/tapdeck/players && test -s played && cat played && stat -c %U played")
           .catch(() => undefined),
       );
       expect(played).toBe("/data/tapdeck/media/SNES/Game.sfc\ntapdeck");

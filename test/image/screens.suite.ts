@@ -318,7 +318,7 @@ test(
 );
 
 test(
-  "a card switches the board off: its game ends, the television says when the plug may be pulled, and all is on the card",
+  "a card, and the power key of the case, switch the board off: its game ends, the television says when the plug may be pulled, and all is on the card",
   async () => {
     await client.call("run", { text: `${game}?resume=no` });
     await shows("game-before-the-end", isFull(red), hasNoText);
@@ -344,7 +344,8 @@ test(
     const again = await startBoard({ card });
     await again.pong();
     expect(await again.shell("dmesg")).not.toContain("recovery complete");
-    await again[Symbol.asyncDispose]();
+    await again.pressPower();
+    expect(await again.off()).toBe(0);
   },
   3 * patienceMs,
 );

@@ -59,6 +59,7 @@ export const systemModules: readonly string[] = [
   "snd-aloop",
   // Controllers, keyboards, and sticks with the file systems of PCs.
   "evdev",
+  "gpio_keys",
   "joydev",
   "uinput",
   "uhid",
