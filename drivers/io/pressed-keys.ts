@@ -5,7 +5,7 @@
 import { closeSync, constants, openSync } from "node:fs";
 import type { OpenButtons } from "../../src/core/operating-system.ts";
 import { streamFd } from "./fd-stream.ts";
-import { ioctl } from "./libc.ts";
+import { ioctlFilled } from "./libc.ts";
 
 export const evdevRequests = {
   name: 0x81004506, // EVIOCGNAME(256)
@@ -34,9 +34,9 @@ export const openButtons: OpenButtons = (path, isWanted, listener) => {
   const keys = new Uint8Array(keyBytes);
   const turns = new Uint8Array(turnBytes);
   // A device without keys, or without knobs, has no bits of that kind.
-  const isInput = ioctl(fd, evdevRequests.name, name);
-  ioctl(fd, evdevRequests.keyBits, keys);
-  ioctl(fd, evdevRequests.turnBits, turns);
+  const isInput = ioctlFilled(fd, evdevRequests.name, name);
+  ioctlFilled(fd, evdevRequests.keyBits, keys);
+  ioctlFilled(fd, evdevRequests.turnBits, turns);
   const device = {
     name: textIn(name),
     has: ({ kind, code }: { readonly kind: "key" | "turn"; readonly code: number }) =>
