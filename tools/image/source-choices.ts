@@ -24,6 +24,13 @@ export interface SourceChoice {
   readonly program?: string;
 }
 
+/** Of the Foundation's boards, and without the other machines that Debian's kernel is for. */
+const fragments = [
+  "board/common/linux.fragment",
+  "board/raspberrypi/linux.fragment",
+  "../tools/image/replaced-kernel.fragment",
+];
+
 /** By the name of Buildroot's package. */
 export const sourceChoices: Readonly<Record<string, SourceChoice>> = {
   // Debian removed the manual, without which bison's own build stops.
@@ -59,6 +66,7 @@ export const sourceChoices: Readonly<Record<string, SourceChoice>> = {
     // The Foundation's kernel has a configuration for its boards, and other names for their device trees.
     commitConfig: [
       "BR2_LINUX_KERNEL_USE_ARCH_DEFAULT_CONFIG=y",
+      `BR2_LINUX_KERNEL_CONFIG_FRAGMENT_FILES="${fragments.map((path) => `$(BR2_EXTERNAL_TAPDECK_PATH)/${path}`).join(" ")}"`,
       'BR2_LINUX_KERNEL_INTREE_DTS_NAME="broadcom/bcm2837-rpi-zero-2-w broadcom/bcm2837-rpi-3-b broadcom/bcm2711-rpi-4-b"',
     ],
   },
