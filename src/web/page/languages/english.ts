@@ -309,7 +309,7 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
       launchGuardEnabled: "A card has to be put on twice before it ends what plays.",
       playbackResume: "For sounds and films. Long ones have more than 10 minutes.",
       televisionWake:
-        "A card that starts something switches the television on and to this device, and its standby pauses. HDMI CEC must be allowed in its menu.",
+        "A card that starts something switches the television on and to this device, and its standby pauses what plays. HDMI CEC must be allowed in its menu.",
       televisionStandbyMinutes: "Minutes after the last media; 0 means never.",
     },
   },
