@@ -176,6 +176,8 @@ test("Settings object: every field is there, by each of its names", async () => 
       "readersScanIgnoreSystems",
       "readersScanMode",
       "systems",
+      "televisionStandbyMinutes",
+      "televisionWake",
     ].toSorted(),
   );
   expect(settings.reader).toEqual([`pn532-uart:${device.path}`]);
