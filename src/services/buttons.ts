@@ -106,6 +106,10 @@ export function followButtons({ clock, log, open, launch, folder = "/dev/input" 
       log.warn("buttons", "new devices are not seen: the folder cannot be watched", { folder });
     }
   };
+  const unfollow = () => {
+    watcher?.close();
+    watcher = undefined;
+  };
   const close = () => {
     for (const device of devices.values()) device.close();
     devices.clear();
@@ -115,14 +119,14 @@ export function followButtons({ clock, log, open, launch, folder = "/dev/input" 
       if (Bun.deepEquals(buttons, wanted)) return;
       wanted = buttons;
       close();
-      if (wanted.length === 0) return void watcher?.close();
+      if (wanted.length === 0) return unfollow();
       follow();
       look();
     },
     [Symbol.dispose]() {
       wanted = [];
       settling?.[Symbol.dispose]();
-      watcher?.close();
+      unfollow();
       close();
     },
   };
