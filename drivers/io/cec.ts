@@ -7,7 +7,7 @@ import { closeSync, constants, openSync } from "node:fs";
 import type { OpenTelevision } from "../../src/core/operating-system.ts";
 import { ioctl } from "./libc.ts";
 
-export const cecRequests = {
+const cecRequests = {
   capabilities: 0xc04c6100, // CEC_ADAP_G_CAPS, struct cec_caps of 76 bytes.
   physicalAddress: 0x80026101, // CEC_ADAP_G_PHYS_ADDR
   logicalAddresses: 0x805c6103, // CEC_ADAP_G_LOG_ADDRS, struct cec_log_addrs of 92 bytes.

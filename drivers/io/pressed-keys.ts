@@ -7,7 +7,7 @@ import type { OpenButtons } from "../../src/core/operating-system.ts";
 import { streamFd } from "./fd-stream.ts";
 import { ioctlFilled } from "./libc.ts";
 
-export const evdevRequests = {
+const evdevRequests = {
   name: 0x81004506, // EVIOCGNAME(256)
   keyBits: 0x80604521, // EVIOCGBIT(EV_KEY, 96)
   turnBits: 0x80024522, // EVIOCGBIT(EV_REL, 2)

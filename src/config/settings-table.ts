@@ -1,5 +1,5 @@
 /**
- * Every setting of the config file, except `[[launchers]]` (`launcher-settings.ts`). One entry gives the key with its check
+ * Every setting of the config file, except `[[launchers]]` (`launcher-settings.ts`) and `[[buttons]]` (`button-settings.ts`). One entry gives the key with its check
  * and default, its comment in the template, its field of `settings.update`, and its place in `Config`.
  */
 import {

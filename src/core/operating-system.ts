@@ -1,6 +1,6 @@
 /**
- * The functions of the operating system that the service uses: console modes, descriptors, virtual input devices, the
- * watchdog.
+ * The functions of the operating system that the service uses: console modes, descriptors, virtual input devices,
+ * watches on folders, the television, buttons.
  */
 
 /** The contents of the console: the kernel's text, or only the drawing of a program. */

@@ -3,6 +3,7 @@
  * names. A job writes it row by row while the service reads it. It is made from the files alone: a damaged one is deleted.
  *
  *   audio     by path: size and time of the file when it was read, its tags, and the number of its picture
+ *   behind    one row while the index lacks words of these tags
  *   picture   embedded pictures, made small, each once; `sum` is a hash of the embedded bytes
  *
  * `tries` counts the starts of a reading that did not end, because a file may crash its reader; it is 0 after the end.
@@ -15,12 +16,14 @@ import { makePrivate } from "./database-files.ts";
 import type { StoredName } from "./media-index-write.ts";
 
 /** Raised with each change of the layout: a file of another layout is made again. */
-const layout = 1;
+const layout = 2;
 
 const schema = [
   `CREATE TABLE audio (path ANY PRIMARY KEY, size INTEGER NOT NULL, changed INTEGER NOT NULL, tries INTEGER NOT NULL,
                        title TEXT, artist TEXT, album TEXT, track INTEGER, disc INTEGER, duration INTEGER,
                        picture INTEGER) STRICT, WITHOUT ROWID`,
+  // One row while the index was built before the words of some tags were known.
+  "CREATE TABLE behind (id INTEGER PRIMARY KEY) STRICT",
   "CREATE TABLE picture (id INTEGER PRIMARY KEY, sum TEXT NOT NULL UNIQUE, bytes BLOB NOT NULL) STRICT",
 ];
 
@@ -191,6 +194,10 @@ function writeTags(database: Database) {
     addPicture: (sum: string, bytes: Uint8Array): number | undefined => addPicture.get(sum, bytes)?.id,
     pictures: () =>
       database.query<{ count: number }, []>("SELECT count(*) AS count FROM picture").get()?.count ?? 0,
+    /** Whether the index lacks words of these tags, also after a run that was killed. */
+    isIndexBehind: () => database.query("SELECT 1 FROM behind").get() !== null,
+    setIndexBehind: () => void database.run("INSERT OR IGNORE INTO behind VALUES (1)"),
+    setIndexDone: () => void database.run("DELETE FROM behind"),
     /** Removes files that are gone, and the pictures that no file has. */
     removeAll(paths: Iterable<StoredName>): void {
       database.transaction(() => {

@@ -28,7 +28,7 @@ export function soundsFolder({ socketPath }: Pick<ServicePlaces, "socketPath">):
 const systemFolders = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/dev", "/proc", "/sys"];
 /**
  * Devices that the service's groups open, and that reach beyond a player: keys for any other program (Linux, Documentation/input/uinput.rst
- * and hid/uhid.rst), and orders to the firmware of a Raspberry Pi, which reads and writes all memory (Linux, drivers/char/broadcom/vcio.c).
+ * and hid/uhid.rst), the television (HDMI CEC), and orders to the firmware of a Raspberry Pi, which reads and writes all memory (Linux, drivers/char/broadcom/vcio.c).
  */
 const closedDevices = ["/dev/uinput", "/dev/uhid", "/dev/vcio", "/dev/cec0", "/dev/cec1"];
 /** Each process may write there about others of its user: `oom_score_adj` and `autogroup` (proc(5)). */

@@ -145,7 +145,9 @@ export function mediaOf(index: LoadedIndex, place: StoredPlace): Media {
     ? index.tags?.of(joinNames(joinNames(place.base, place.path), place.name))
     : undefined;
   return {
-    ...{ system, name, path },
+    system,
+    name,
+    path,
     tags: splitTitle(name).tags.map(mediaTagOf),
     zapScript: scriptOf(path),
     ...(audio && { audio }),

@@ -29,17 +29,19 @@ export async function runTagJob(path: string, tell: (line: TagLine) => void): Pr
   const writer = openTagWriter(path);
   try {
     const { fresh, gone } = filesToRead(path, writer);
-    let isOther = false;
     let toldMs = performance.now();
     for (const [at, file] of fresh.entries()) {
-      if (await readOne(file, writer)) isOther = true;
+      await readOne(file, writer);
       if (performance.now() - toldMs < tellMs) continue;
       toldMs = performance.now();
       tell({ kind: "tags", read: at + 1, of: fresh.length });
     }
     if (gone.length > 0) writer.removeAll(gone);
-    const files = isOther ? buildAgain(path) : 0;
-    tell({ kind: "done", files, changed: isOther, songs: fresh.length });
+    const changed = writer.isIndexBehind();
+    const files = changed ? buildAgain(path) : 0;
+    tell({ kind: "done", files, changed, songs: fresh.length });
+    // A run that is killed before this builds the index once more.
+    writer.setIndexDone();
   } finally {
     writer.close();
   }
@@ -78,14 +80,15 @@ function filesToRead(path: string, writer: TagWriter) {
   return { fresh, gone: [...before.values()].map((file) => file.path) };
 }
 
-/** Reads a file; true if a search would find it by other words than before. */
-async function readOne(file: FreshFile, writer: TagWriter): Promise<boolean> {
+async function readOne(file: FreshFile, writer: TagWriter): Promise<void> {
   const { path } = file;
   const words = wordsOf(writer.of(path));
   writer.begin(path, file);
   const { tags, picture } = await contentOf(path);
-  writer.end(path, tags, picture && (await keepPicture(picture, writer)));
-  return words !== wordsOf(tags);
+  const number = picture && (await keepPicture(picture, writer));
+  // Before the tags, because a killed run must not leave words that no index gets.
+  if (words !== wordsOf(tags)) writer.setIndexBehind();
+  writer.end(path, tags, number);
 }
 
 async function contentOf(path: FileName): Promise<AudioContent> {

@@ -172,6 +172,20 @@ test.each(["no database at all", ""])("damaged tags (%p) are read again", async 
   expect(await run()).toMatchObject({ songs: 1, changed: true });
 });
 
+test("a run that was killed after its last file was read left a song that no search found by its tags", async () => {
+  const file = await put("audio/1.mp3", mp3(tags));
+  await run();
+  await put("audio/1.mp3", mp3({ ...tags, title: "Another" }));
+  await utimes(file, new Date(), new Date(Date.now() + 5000));
+  const ending = new Error("nobody reads the output");
+  const killed = runTagJob(indexPath(trial.data), () => {
+    throw ending;
+  });
+  await expect(killed).rejects.toBe(ending);
+  expect(await readTags()).toMatchObject({ songs: 0, changed: true });
+  expect(await readTags()).toMatchObject({ songs: 0, changed: false });
+});
+
 test("a new file does not wait for the tags of others", async () => {
   for (let song = 0; song < 400; song++)
     await put(`audio/${song}.mp3`, mp3({ ...tags, title: `Song ${song}` }));
