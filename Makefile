@@ -71,19 +71,19 @@ dist/tapdeck-confine: watchdog/tapdeck-confine.c watchdog/places.h watchdog/sock
 # make hands the variables of its command to each make that it starts, and Buildroot and its packages have their own of these names.
 # All files of an image have the time of the commit, so that two builds of it can be equal.
 commit-time = $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null))
-buildroot = env -u MAKEFLAGS -u MAKEOVERRIDES -u MAKELEVEL -u BOARD -u CONFIG -u WITH $(commit-time:%=SOURCE_DATE_EPOCH=%) $(MAKE)
+buildroot = env -u MAKEFLAGS -u MAKEOVERRIDES -u MAKELEVEL -u BOARD -u CONFIG -u WITH -u JOBS $(commit-time:%=SOURCE_DATE_EPOCH=%) $(MAKE)
 
 image: BOARD = zero2w
-image: build ## Make the SD image with Buildroot: BUILDROOT_DIR=FOLDER, BOARD=zero2w, pi3, pi4 or qemu, WITH=an optional fragment, CONFIG=FILE
+image: build ## Make the SD image with Buildroot: BUILDROOT_DIR=FOLDER, BOARD=zero2w, pi3, pi4 or qemu, WITH=an optional fragment, CONFIG=FILE, JOBS=packages at a time
 	@test -n "$(BUILDROOT_DIR)" || { echo "make image: say where Buildroot is, BUILDROOT_DIR=FOLDER" >&2; exit 2; }
 	@buildroot/board/common/check-version "$(BUILDROOT_DIR)"
 	@sh buildroot/package/tapdeck/collect dist/buildroot
 	@$(buildroot) -C "$(BUILDROOT_DIR)" BR2_EXTERNAL="$(CURDIR)/buildroot" O="$(CURDIR)/build/buildroot/$(BOARD)" tapdeck_$(BOARD)_defconfig
-ifneq ($(WITH)$(CONFIG),)
-	@cat $(WITH:%=buildroot/fragments/%.fragment) $(CONFIG) >>"build/buildroot/$(BOARD)/.config"
+ifneq ($(WITH)$(CONFIG)$(JOBS),)
+	@{ $(if $(WITH)$(CONFIG),cat $(WITH:%=buildroot/fragments/%.fragment) $(CONFIG);) $(if $(JOBS),echo BR2_PER_PACKAGE_DIRECTORIES=y;) } >>"build/buildroot/$(BOARD)/.config"
 	@$(buildroot) -C "$(CURDIR)/build/buildroot/$(BOARD)" olddefconfig
 endif
-	@$(buildroot) -C "$(CURDIR)/build/buildroot/$(BOARD)"
+	@$(buildroot) $(JOBS:%=-j%) -C "$(CURDIR)/build/buildroot/$(BOARD)"
 
 # Buildroot downloads from the internet by itself. This is for a machine that reaches the packages of Debian and PyPI only.
 image-sources: BOARD = zero2w
