@@ -50,6 +50,7 @@ import { createStops, type Stops } from "./services/stop-order.ts";
 import { followTelevision } from "./services/television.ts";
 import { followCertificate, tlsOf } from "./services/tls.ts";
 import { createUploadService } from "./services/uploads/upload-service.ts";
+import { followWifi, type Wifi } from "./services/wifi.ts";
 import { openStore, type Store } from "./store/open.ts";
 import { heldAddresses } from "./system/addresses.ts";
 import { withRealPaths } from "./system/closed-places.ts";
@@ -136,6 +137,9 @@ interface Base extends ServiceOptions, ServicePlaces {
   readonly stops: Stops;
 }
 
+/** The pipe and the folder of root's scripts on the image. */
+const ofMachine = { folder: process.env.TAPDECK_MACHINE ?? "", pipe: 0 } as const;
+
 /** The faults that the status screen shows: those of the start, and those that lose what is played. */
 function screenFaults({ clock, dataFolder }: Base, saves: Pick<SaveKeeper, "faults">) {
   const start = machineChecks(process.env, clock).find(({ name }) => name === "device");
@@ -154,8 +158,9 @@ async function startParts(base: Base): Promise<number> {
     pair: () => pairOnScreen({ pairing, screen, place: offer.describe, role: access.roleByScreen }),
     shutdown: () => services.machine.shutdown(),
   });
-  const { launchQueue, playTime, devices } = playback;
+  const { launchQueue, devices } = playback;
   let mqtt: Mqtt | undefined;
+  const wifi = stops.add("Wi-Fi", followWifi({ ...ofMachine, log, onChanged: () => screen.refresh() }));
   const services = createServices({
     ...base,
     ...playback,
@@ -166,6 +171,7 @@ async function startParts(base: Base): Promise<number> {
     onEnding: (how) => screen.showEnding(how === "restart" ? "restarting" : "switching-off"),
     readers: () => readers,
     mqtt: () => mqtt,
+    wifi,
   });
   const descriptors = createDescriptors();
   const metrics = await countMetrics(base, { services, descriptors, launchQueue });
@@ -199,19 +205,7 @@ async function startParts(base: Base): Promise<number> {
   const feedback = () => config().audio.feedback;
   const readers = startReaders({ ...config().readers, drivers, bus, clock, log, feedback });
   stops.add("readers", readers);
-  const screen = followScreen({
-    port: api.port,
-    bus,
-    clock,
-    log,
-    refusal: playTime.refusal,
-    place: offer.describe,
-    readers: () => readers.list(),
-    brokenReader: () => readers.broken(),
-    faults: screenFaults(base, playback.saves),
-    hasGames: Bun.which("retroarch") !== null,
-  });
-  stops.add("screen", screen);
+  const screen = startScreen(base, { ...playback, api, offer, readers, wifi });
   access.onOwnerAct(screen.showAct);
   followSettings(base, { ...playback, access, api, launching, readers });
   devices.startSounds();
@@ -222,6 +216,32 @@ async function startParts(base: Base): Promise<number> {
   // Read now, so that the first tap does not wait for it.
   knownSystems();
   return api.port;
+}
+
+interface ShownParts extends Pick<Awaited<ReturnType<typeof createPlayback>>, "playTime" | "saves"> {
+  readonly api: ApiServer;
+  readonly offer: ReturnType<typeof pairingService>;
+  readonly readers: Readers;
+  readonly wifi: Wifi;
+}
+
+/** The status screen. */
+function startScreen(base: Base, { api, offer, playTime, readers, saves, wifi }: ShownParts) {
+  const { bus, clock, log, stops } = base;
+  const screen = followScreen({
+    port: api.port,
+    bus,
+    clock,
+    log,
+    refusal: playTime.refusal,
+    place: offer.describe,
+    readers: () => readers.list(),
+    brokenReader: () => readers.broken(),
+    faults: screenFaults(base, saves),
+    wifi: wifi.state,
+    hasGames: Bun.which("retroarch") !== null,
+  });
+  return stops.add("screen", screen);
 }
 
 /** The certificate, the clients, and pairing. */

@@ -17,6 +17,7 @@ import type { ControlAction, LaunchEntry } from "../core/playback.ts";
 import type { Grant, Requester, Role } from "../core/rights.ts";
 import type { ListedMapping, LoadedPlaylist, RefusedReader, TappedCard, ValueOf } from "../core/shapes.ts";
 import type { MappingParams, Reader, Token, TokenParams } from "../core/token.ts";
+import type { WifiReport, WifiRequest } from "../core/wifi-shapes.ts";
 import type { MethodCaller } from "./connection.ts";
 import type * as deviceSchemas from "./device-schemas.ts";
 import type { PairByPin } from "./pin-pairing-endpoint.ts";
@@ -112,6 +113,7 @@ export interface Services {
   readonly pairing: PairingService;
   readonly backup: BackupService;
   readonly broker: BrokerService;
+  readonly wifi: WifiService;
   readonly pairByPin: Pick<PairByPin, "open" | "cancel">;
   /** The entries of the audit log, newest first. */
   audit(limit: number): Promise<readonly AuditEntry[]>;
@@ -167,6 +169,17 @@ export interface BrokerService {
   }): Promise<void>;
   /** Connects once beside the present connection. Rejects with `failed` if no broker is named. */
   test(): Promise<{ readonly connected: boolean } & BrokerFault>;
+}
+
+/** The Wi-Fi of the image. All but `report` reject with `failed` elsewhere. */
+interface WifiService {
+  report(): WifiReport;
+  scan(): Promise<void>;
+  join(request: WifiRequest): Promise<void>;
+  /** Reject with `not-found` if no network of this id was set up here. */
+  prefer(network: { readonly id: string }): Promise<void>;
+  forget(network: { readonly id: string }): Promise<void>;
+  open(): Promise<void>;
 }
 
 interface BrokerFault {

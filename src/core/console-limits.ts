@@ -54,3 +54,11 @@ export const screenPixelsMax = 4096 * 2304; // Of a frame buffer: drawing takes 
 export const screenDrawMsMax = 120_000; // Of one drawing with the pictures packed after it, at the lowest priority; 0.2 s on a PC.
 export const screenRestoreMsMax = 1000; // For the return to the console's text mode, at the end of the service.
 export const screenshotsMax = 500; // Files in the folder of screenshots: a full card would lose saves.
+
+// Wi-Fi.
+export const wifiNameBytesMax = 32; // IEEE 802.11, 9.4.2.2.
+export const wifiPasswordBytesMin = 8; // IEEE 802.11, J.4.1, as the next one.
+export const wifiPasswordBytesMax = 63;
+export const wifiNetworksMax = 50; // In reach, the strongest; a block of flats has 40.
+export const wifiReportBytesMax = 256 * 1024; // Of root's scripts: a scan has 100 bytes for each radio in reach.
+export const wifiFormBytesMax = 4096; // The form of the page by which a phone sets up the Wi-Fi has two fields.

@@ -5,6 +5,8 @@
 import { encode } from "uqr";
 import { screenFaultsCharsMax, screenNameCharsMax, screenReasonCharsMax } from "../core/console-limits.ts";
 import { type Fault, faultSentence } from "../core/faults.ts";
+import { filled } from "../core/text.ts";
+import type { WifiState } from "../core/wifi-shapes.ts";
 import { accents, colors, drawing, drawingHeight } from "./drawings.ts";
 import { isEnding, type Picture, type ShownAct, type ShownPairing, type StatePicture } from "./picture.ts";
 import { escapeXml, fitText, plainText, type Room } from "./screen-lines.ts";
@@ -19,6 +21,8 @@ export interface ScreenPlace {
   readonly hasGames?: boolean;
   /** The act of an owner over the network a moment ago. */
   readonly act?: ShownAct | undefined;
+  /** Absent means that the device has no Wi-Fi of its own. */
+  readonly wifi?: WifiState;
 }
 
 interface Box {
@@ -57,7 +61,6 @@ function state(
   inside: Box,
   texts: ScreenTexts,
 ): readonly string[] {
-  const { base } = place;
   const foot = footOf(picture, place, inside, texts);
   const footHeight = heightOf(foot, 0);
   const above = {
@@ -66,15 +69,16 @@ function state(
   };
   const words = textRows(foot, { ...inside, y: inside.y + inside.height - footHeight }, 0);
   // The picture of a start has no QR code, because the player soon covers the screen, and that of an end leads nowhere.
-  return base === undefined || picture.kind === "starting" || isEnding(picture)
+  const shown = picture.kind === "starting" || isEnding(picture) ? undefined : panelOf(place, texts);
+  return shown === undefined
     ? [...message(picture, above, texts), ...words]
-    : [...besidePanel(picture, base, above, texts), ...words];
+    : [...besidePanel(picture, shown, above, texts), ...words];
 }
 
 /** A few words below the rest: an act of an owner, which stands before the faults of the machine and advice. */
 function footOf(
   picture: StatePicture,
-  { base, faults = [], hasGames = false, act }: ScreenPlace,
+  { base, faults = [], hasGames = false, act, wifi }: ScreenPlace,
   { width, height }: Box,
   texts: ScreenTexts,
 ): readonly Row[] {
@@ -92,13 +96,43 @@ function footOf(
     const together = sentences.map((said) => (said.endsWith(".") ? said : `${said}.`)).join(" ");
     return [[plainText(together, screenFaultsCharsMax), wide, accents.failed]];
   }
-  if (base === undefined) return [[texts.noNetwork, { ...room, linesMax: 2 }, colors.quiet]];
+  if (base === undefined || wifi?.point !== undefined)
+    return networkFoot(wifi, { ...room, linesMax: 2 }, texts);
   return hasGames && picture.kind === "ready" ? [endGame] : [];
+}
+
+/** How to get a network, and why the Wi-Fi does not work. */
+function networkFoot(wifi: WifiState | undefined, room: Room, texts: ScreenTexts): readonly Row[] {
+  if (wifi?.state === "joining") {
+    const network = plainText(wifi.network ?? "", screenNameCharsMax);
+    return [[filled(texts.joiningWifi, { network }), room, colors.text]];
+  }
+  const advice: Row = [wifi?.point === undefined ? texts.noNetwork : texts.noWifi, room, colors.quiet];
+  if (wifi?.fault === undefined) return [advice];
+  return [[texts.wifiFaults[wifi.fault], { ...room, linesMax: 1 }, accents.failed], advice];
+}
+
+/** A QR code, with a line above and lines below. */
+interface Panel {
+  readonly link: string;
+  readonly above: string;
+  readonly below: readonly string[];
+}
+
+/** The way to a network while there is none, else the way to the page; undefined if there is neither. */
+function panelOf({ base, wifi }: ScreenPlace, texts: ScreenTexts): Panel | undefined {
+  if (wifi?.point !== undefined) {
+    const { name, password } = wifi.point;
+    // As cameras of phones read it; neither part has a character that would need a backslash.
+    const link = `WIFI:T:WPA;S:${name};P:${password};;`;
+    return { link, above: texts.joinWifi, below: [name, `${texts.wifiPassword} ${password}`] };
+  }
+  return base === undefined ? undefined : { link: base, above: texts.openPage, below: [shown(base)] };
 }
 
 function besidePanel(
   picture: StatePicture,
-  base: string,
+  beside: Panel,
   inside: Box,
   texts: ScreenTexts,
 ): readonly string[] {
@@ -106,7 +140,7 @@ function besidePanel(
   const gap = inside.width * 0.03;
   const left = { ...inside, width: inside.width - panelWidth - gap };
   const right = { ...inside, x: inside.x + inside.width - panelWidth, width: panelWidth };
-  return [...message(picture, left, texts), ...panel(base, right, texts)];
+  return [...message(picture, left, texts), ...panel(beside, right)];
 }
 
 /** The drawing, with one or two texts below it, in the middle of the box. */
@@ -155,17 +189,16 @@ function sentence(reason: string): string {
   return reason.charAt(0).toUpperCase() + reason.slice(1);
 }
 
-/** The QR code of the page between two lines. */
-function panel(base: string, box: Box, texts: ScreenTexts): readonly string[] {
+function panel({ link, ...words }: Panel, box: Box): readonly string[] {
   const size = box.width;
   const top = box.y + (box.height - size) / 2;
   const room = { width: size, linesMax: 1, sizeMax: box.height * 0.055, sizeMin: box.height * 0.025 };
-  const above: readonly Row[] = [[texts.openPage, room, colors.text]];
-  const below: readonly Row[] = [[shown(base), room, colors.quiet]];
+  const above: readonly Row[] = [[words.above, room, colors.text]];
+  const below = words.below.map((line): Row => [line, room, colors.quiet]);
   const gap = box.height * 0.025;
   return [
     ...textRows(above, { ...box, y: top - heightOf(above, 0) - gap }, 0),
-    qrCode(base, box.x, top, size),
+    qrCode(link, box.x, top, size),
     ...textRows(below, { ...box, y: top + size + gap }, 0),
   ];
 }

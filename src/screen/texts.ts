@@ -1,5 +1,6 @@
 /** Every text of the graphical screen. A translation is another table of the same shape. */
 import { englishFaults, type FaultTexts, type LaunchReason } from "../core/faults.ts";
+import type { WifiFault } from "../core/wifi-shapes.ts";
 import type { OwnerAct, Picture } from "./picture.ts";
 
 export interface ScreenTexts {
@@ -12,6 +13,13 @@ export interface ScreenTexts {
   /** The faults of the machine, by code. */
   readonly faults: FaultTexts;
   readonly noNetwork: string;
+  /** Above the QR code of the access point, and the words before its password. */
+  readonly joinWifi: string;
+  readonly wifiPassword: string;
+  /** While the access point is open. */
+  readonly noWifi: string;
+  readonly joiningWifi: string;
+  readonly wifiFaults: Readonly<Record<WifiFault, string>>;
   /** Names the act of the phone with this name. */
   readonly acts: Readonly<Record<OwnerAct, (name: string) => string>>;
   /** The keys that end a game, if games are played: the hot key of overlay/etc/retroarch.cfg. */
@@ -69,6 +77,17 @@ export const english: ScreenTexts = {
   },
   noNetwork:
     "No network: plug in a cable, or write the Wi-Fi into tapdeck.conf on the memory card. Cards work without it.",
+  joinWifi: "Join this Wi-Fi",
+  wifiPassword: "password",
+  noWifi:
+    "No network: join this Wi-Fi with your phone to set one up, or plug in a cable. Cards work without it.",
+  joiningWifi: "Connecting to “{network}”. This takes up to a minute.",
+  wifiFaults: {
+    "wrong-password": "The password of the Wi-Fi is wrong.",
+    "not-found": "The Wi-Fi is not in reach.",
+    refused: "The Wi-Fi does not let this device in, or its signal is too weak.",
+    "no-address": "The Wi-Fi gives no address: restart its router.",
+  },
   acts: {
     backup: (name) => `${name} has made a backup.`,
     restore: (name) => `${name} restores a backup.`,

@@ -39,7 +39,7 @@ import type { Stops } from "./stop-order.ts";
 import { followUpdateServer } from "./update-server.ts";
 
 interface ServiceSources
-  extends Pick<Services, "logs" | "clients" | "pairByPin" | "audit" | "pairing" | "uploads"> {
+  extends Pick<Services, "logs" | "clients" | "pairByPin" | "audit" | "pairing" | "uploads" | "wifi"> {
   readonly media: MediaWithSticks;
   /** Files and folders of the service. */
   readonly closed: ClosedPlaces;
@@ -153,6 +153,7 @@ export function createServices(sources: ServiceSources): Services {
     pairing: sources.pairing,
     backup: createBackupService({ ...sources, places: sources }),
     broker: createBrokerService(sources),
+    wifi: sources.wifi,
     describe: () => description ?? describe(),
   };
 }

@@ -8,6 +8,7 @@ import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import { type Fault, faultSentence } from "../core/faults.ts";
 import type { Log } from "../core/log.ts";
+import type { WifiState } from "../core/wifi-shapes.ts";
 import {
   type FrameBuffer,
   findFrameBuffer,
@@ -42,6 +43,8 @@ export interface ScreenOptions extends FactParts {
   readonly hasGames?: boolean;
   /** Names and addresses by which phones reach the page, the best first, and its port. */
   readonly place: () => Promise<{ readonly hosts: readonly string[]; readonly port: number }>;
+  /** Absent means that the device has no Wi-Fi of its own. */
+  readonly wifi?: () => WifiState;
   readonly log: Log;
   /** Absent means the machine's, if the terminal is the machine's console. */
   readonly findFrame?: () => Promise<FrameBuffer | undefined>;
@@ -66,6 +69,8 @@ export interface Screen {
   showPairing(pairing: ShownPairing): Disposable;
   /** Names what an owner over the network did, for a minute. */
   showAct(act: ShownAct): void;
+  /** Looks again at all that it shows. */
+  refresh(): void;
   /** Shows that the machine ends, also after `close`. Resolves once it is drawn, or does not have to be. */
   showEnding(how: Ending): Promise<void>;
   /** Restores the console's text, unless the machine ends. */
@@ -76,6 +81,7 @@ const noScreen: Screen = {
   isThere: false,
   showPairing: () => new DisposableStack(),
   showAct() {},
+  refresh() {},
   async showEnding() {},
   async close() {},
 };
@@ -150,6 +156,7 @@ export function followScreen(options: ScreenOptions): Screen {
       };
     },
     showAct: facts.showAct,
+    refresh: changed,
     async showEnding(how) {
       if (isClosed) return;
       ending ??= Promise.withResolvers();
@@ -279,13 +286,15 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       // The picture of a start has no address, so a changed address does not draw over the player.
       const isStart = picture.kind === "starting";
       const act = facts.act();
-      const key = isStart ? keyOf(picture, frame) : keyOf([picture, base, said, act], frame);
+      const wifi = options.wifi?.();
+      const key = isStart ? keyOf(picture, frame) : keyOf([picture, base, said, act, wifi], frame);
       if (key === last) return true;
       const start = packed.get(key);
       // Without a process only a packed picture is possible, and a player keeps the display that it has.
       if (isStart && start === undefined && (picture.name === "" || (await isTaken()))) return true;
       last = key;
-      if (start === undefined) return draw(picture, { base, faults, hasGames, act }, frame);
+      if (start === undefined)
+        return draw(picture, { base, faults, hasGames, act, ...(wifi && { wifi }) }, frame);
       // The next check detects a frame buffer that is gone.
       await writePacked(start, frame).catch(() => {});
       return true;

@@ -16,6 +16,7 @@ const stopOrder = [
   "play history",
   "readers",
   "MQTT",
+  "Wi-Fi",
   "screen",
   "certificates",
   "pairing",

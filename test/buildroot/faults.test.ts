@@ -30,11 +30,12 @@ test.each(names)(
 
 test.each(names)("the Wi-Fi of %s understands the options and the settings that it gets", async (name) => {
   const given = [
-    await text("overlay/etc/init.d/S41wifi"),
+    await text("overlay/usr/lib/tapdeck/wifi-connect"),
+    await text("overlay/usr/lib/tapdeck/wifi-conf"),
     await text("overlay/etc/wpa_supplicant.conf"),
   ].join("\n");
   const needs = [
-    [/-- -s -i wlan0/, "DEBUG_SYSLOG"],
+    [/-- -s -i "\$interface"/, "DEBUG_SYSLOG"],
     [/^ctrl_interface=/m, "CTRL_IFACE"],
     [/\bSAE\b/, "WPA3"],
   ] as const;

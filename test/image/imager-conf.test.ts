@@ -107,15 +107,17 @@ test("settings that the image cannot use are reported without numbers of lines, 
 });
 
 test("the key that Imager derives from a password is a key to wpa_supplicant, and a password stays one", async () => {
-  const script = await readFile(join(overlay, "etc/init.d/S41wifi"), "utf8");
   const written = async (password: string) => {
     const { values } = await read(firstRun(wifi(`'home' '${password}' 'DE'`)));
     for (const [name, value] of Object.entries(values)) await writeFile(join(folder, name), `${value}\n`);
-    // Only the function that writes the file, with its paths here.
-    const [text = ""] = /^write_conf\(\) \{\n[\s\S]*?^\}$/m.exec(script) ?? [];
-    const here = text.replaceAll("/run/conf/", `${folder}/`).replaceAll("/etc/wpa", `${overlay}/etc/wpa`);
-    await run(["busybox", "ash", "-euc", `CONF=${folder}/wpa.conf\n${here}\nwrite_conf`]);
-    return (await readFile(join(folder, "wpa.conf"), "utf8")).match(/^ {2}(?:psk|key_mgmt)=.*$/gm);
+    // The scripts of the image, with their paths here.
+    for (const name of ["wifi-conf", "wifi-common"]) {
+      const script = await readFile(join(overlay, "usr/lib/tapdeck", name), "utf8");
+      const here = script.replaceAll("/run/conf/", `${folder}/`).replaceAll("/etc/wpa", `${overlay}/etc/wpa`);
+      await writeFile(join(folder, name), here.replace("/data/state/wifi", `${folder}/none`));
+    }
+    const text = await run(["busybox", "ash", join(folder, "wifi-conf")]);
+    return text.match(/^ {2}(?:psk|key_mgmt)=.*$/gm);
   };
   expect(await written(key)).toEqual(["  key_mgmt=WPA-PSK", `  psk=${key}`]);
   expect(await written("a password")).toEqual(["  key_mgmt=WPA-PSK SAE", '  psk="a password"']);

@@ -24,6 +24,7 @@ import { testAuthority } from "./test-authority.ts";
 const programs = [
   ...["sbin/sfdisk", "usr/bin/partx", "sbin/e2fsck", "sbin/debugfs", "sbin/resize2fs"],
   ...["sbin/blkid", "usr/bin/flock", "bin/kmod", "usr/sbin/dropbear", "usr/sbin/avahi-daemon"],
+  ...["sbin/wpa_supplicant", "sbin/wpa_cli", "usr/sbin/hostapd", "usr/sbin/dnsmasq"],
 ];
 /** Links to kmod, which BusyBox's applets of these names do not replace. */
 const moduleTools = ["depmod", "insmod", "lsmod", "modinfo", "modprobe", "rmmod"];

@@ -45,6 +45,9 @@ export const systemModules: readonly string[] = [
   "leds-gpio",
   "ledtrig-timer",
   "ledtrig-default-on",
+  // Radios without hardware, for the suite of the Wi-Fi setup, and their encryption.
+  "mac80211_hwsim",
+  ...["ccm", "ctr", "cmac"],
   // Readers and pads.
   "ftdi_sio",
   "cp210x",

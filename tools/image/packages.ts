@@ -16,6 +16,10 @@ export const packages: readonly string[] = [
   "openssh-sftp-server",
   // The name in .local, and DNS-SD.
   "avahi-daemon",
+  // Wi-Fi, and the access point by which a phone sets it up.
+  "wpasupplicant",
+  "hostapd",
+  "dnsmasq-base",
   // The addon for HID readers.
   "libudev1",
   "libusb-1.0-0",

@@ -54,6 +54,7 @@ export const sourceChoices: Readonly<Record<string, SourceChoice>> = {
   },
   // Debian leaves out a file of 0.23 that its own build does not need.
   gettext: { aim: "0.21" },
+  hostapd: { debian: "wpa" },
   inih: { debian: "libinih" },
   libglib2: { debian: "glib2.0" },
   libnl: { debian: "libnl3" },

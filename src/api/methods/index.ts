@@ -15,6 +15,7 @@ import { readerMethods } from "./reader-methods.ts";
 import { settingsMethods } from "./settings-methods.ts";
 import { tokenMethods } from "./token-methods.ts";
 import { uploadMethods } from "./upload-methods.ts";
+import { wifiMethods } from "./wifi-methods.ts";
 
 export const methods = [
   ...launchMethods,
@@ -28,6 +29,7 @@ export const methods = [
   ...readerMethods,
   ...clientMethods,
   ...brokerMethods,
+  ...wifiMethods,
   ...backupMethods,
   ...deviceMethods,
 ] as const satisfies readonly Method[];

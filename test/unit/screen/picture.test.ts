@@ -80,6 +80,29 @@ test("no two states look alike, with and without a network", async () => {
   expect(seen.size).toBe(2 * Object.keys(pictures).length - 4);
 });
 
+test("an open access point is on the screen with its QR code, name and password, and with the reason of a failed try", async () => {
+  const point = { name: "Tapdeck-AB12", password: "u7u78ttm", address: "10.77.7.1" };
+  for (const size of sizes) {
+    const wifi = { state: "point", point, fault: "wrong-password", network: "Home" } as const;
+    const svg = screenSvg(pictures.ready, { base, wifi }, size, english);
+    const words = wordsIn(svg);
+    expect(words).toContain("Join this Wi-Fi Tapdeck-AB12 password u7u78ttm");
+    expect(words).toContain(
+      "The password of the Wi-Fi is wrong. No network: join this Wi-Fi with your phone",
+    );
+    expect(words).not.toContain(english.openPage);
+    const pixels = await render(svg, size);
+    for (const edge of edgesOf(size)) expect(colorsIn(pixels, edge, size.width).size).toBe(1);
+  }
+  const joining = { state: "joining", network: "Home & <Garden>" } as const;
+  expect(wordsIn(screenSvg(pictures.ready, { base: undefined, wifi: joining }, sizes[0], english))).toContain(
+    "Connecting to “Home &amp; &lt;Garden&gt;”.",
+  );
+  const away = { state: "away", fault: "not-found" } as const;
+  const words = wordsIn(screenSvg(pictures.ready, { base: undefined, wifi: away }, sizes[0], english));
+  expect(words).toContain("The Wi-Fi is not in reach. No network: plug in a cable");
+});
+
 test("faults of the machine are shown below, with a network and without, and stay within the screen", async () => {
   const why = "line 4: there is no such key; line 5: it is not key=value";
   const faults = [faultOf("conf-invalid", { why })];

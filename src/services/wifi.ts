@@ -1,0 +1,183 @@
+/**
+ * The Wi-Fi of the image. The service may not connect: root's scripts do (`overlay/usr/lib/tapdeck/wifi`), asked by the pipe of
+ * `machine`, and report in the folder that TAPDECK_MACHINE names:
+ *
+ *   wifi            lines of `key=value`: state, network and fault; of an access point also name, password and address
+ *   wifi-networks   the networks in reach, as `wpa_cli scan_results` prints them
+ *   wifi-known      the names of the networks that were set up here, as hex digits, the best first
+ *
+ * No password of a network is ever read back. While the access point is open, its page is served at its address.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as v from "valibot";
+import { watchFolder } from "../config/watch-files.ts";
+import { wifiNetworksMax, wifiReportBytesMax } from "../core/console-limits.ts";
+import { failed, messageOf, ServiceError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import {
+  isWifiPassword,
+  type WifiNetwork,
+  type WifiReport,
+  type WifiRequest,
+  type WifiState,
+  wifiState,
+} from "../core/wifi-shapes.ts";
+import { ask } from "../system/update-engine.ts";
+import { servePointPage } from "./wifi-point.ts";
+
+interface WifiParts {
+  /** The folder of the reports; empty if this is not the image. */
+  readonly folder: string;
+  /** The descriptor of the pipe. */
+  readonly pipe: number;
+  readonly log: Log;
+  readonly onChanged: () => void;
+  /** The port of the page of the access point. */
+  readonly pagePort?: number;
+}
+
+export type Wifi = ReturnType<typeof followWifi>;
+
+const httpPort = 80; // Phones look there for the page of an access point.
+
+/** Follows the reports until closed. A machine that is not the image has no Wi-Fi of ours. */
+export function followWifi({ folder, pipe, log, onChanged, pagePort = httpPort }: WifiParts) {
+  let seen = readReports(folder);
+  let page: ReturnType<typeof servePointPage> | undefined;
+  const order = async (...words: readonly string[]) => {
+    if (folder === "")
+      throw failed("only Tapdeck's own image sets up Wi-Fi: use the settings of this system");
+    await ask(pipe, ["wifi", ...words].join(" "));
+  };
+  const join = async ({ id, password }: WifiRequest) => {
+    // A password of 63 characters may have more bytes than its limit.
+    if (password !== "" && !isWifiPassword(password)) throw failed("a Wi-Fi password has 8 to 63 bytes");
+    await order("join", id, password === "" ? "-" : Buffer.from(password).toString("hex"));
+  };
+  const scan = () => order("scan");
+  const change = async (word: string, { id }: { readonly id: string }) => {
+    if (folder !== "" && !seen.known.some((one) => one.id === id))
+      throw new ServiceError("not-found", "no such network was set up here: `wifi` has the known ones");
+    await order(word, id);
+  };
+  const closePage = () => {
+    page?.close();
+    page = undefined;
+  };
+  const showPage = () => {
+    const address = seen.point?.address;
+    if (page?.address === address) return;
+    closePage();
+    if (address === undefined) return;
+    try {
+      page = servePointPage({ address, port: pagePort, report: () => seen, join, scan, log });
+    } catch (error) {
+      log.warn("wifi", "the page of the access point cannot be served", { address, error: messageOf(error) });
+    }
+  };
+  const look = () => {
+    const now = readReports(folder);
+    if (Bun.deepEquals(now, seen)) return;
+    seen = now;
+    if (isStarting) return;
+    showPage();
+    onChanged();
+  };
+  // The watch looks once at its beginning, when the other parts are not there yet.
+  let isStarting = true;
+  const watching = folder === "" ? undefined : watchFolder(folder, look);
+  isStarting = false;
+  showPage();
+  return {
+    report: () => seen,
+    /** The page of the access point, while that is open. */
+    page: () => page,
+    state(): WifiState {
+      const { networks: _, known: __, ...state } = seen;
+      return state;
+    },
+    join,
+    scan,
+    open: () => order("open"),
+    forget: (network: { readonly id: string }) => change("forget", network),
+    prefer: (network: { readonly id: string }) => change("prefer", network),
+    close() {
+      watching?.[Symbol.dispose]();
+      closePage();
+    },
+  };
+}
+
+function readReports(folder: string): WifiReport {
+  const text = (name: string) => {
+    const path = join(folder, name);
+    if (folder === "" || !existsSync(path)) return "";
+    try {
+      return readFileSync(path, "latin1").slice(0, wifiReportBytesMax);
+    } catch {
+      return ""; // The script replaces it at this moment, and the watch reports that.
+    }
+  };
+  return {
+    ...wifiStateIn(text("wifi")),
+    networks: networksIn(text("wifi-networks")),
+    known: text("wifi-known")
+      .split("\n")
+      .filter((id) => id !== "")
+      .map((id) => ({ id, name: nameOf(id) })),
+  };
+}
+
+/** The state by the lines of the script; `none` without them. */
+export function wifiStateIn(text: string): WifiState {
+  const facts = new Map(text.split("\n").map((line) => splitAt(line, "=")));
+  const { name, password, address, network, state, fault } = Object.fromEntries(facts);
+  const read = v.safeParse(wifiState, {
+    state,
+    ...(network === undefined ? {} : { network: nameOf(network) }),
+    ...(fault === undefined ? {} : { fault }),
+    ...(state === "point" ? { point: { name, password, address } } : {}),
+  });
+  return read.success ? read.output : { state: "none" };
+}
+
+/**
+ * The networks by `wpa_cli scan_results`: a heading, then a line for each radio with its address, frequency, signal level, flags
+ * and name, separated by tabs. Names have escapes (`printf_encode` of wpa_supplicant). Hidden ones have none.
+ */
+export function networksIn(text: string): readonly WifiNetwork[] {
+  const strongest = new Map<string, WifiNetwork>();
+  for (const line of text.split("\n")) {
+    const [address = "", , level = "", flags = "", escaped = ""] = line.split("\t");
+    const id = unescaped(escaped).toString("hex");
+    if (!/^[0-9a-f]{2}(:|$)/.test(address) || /^(00)*$/.test(id) || id.length > 64) continue;
+    const signal = Math.trunc(Number(level)) || 0;
+    const found = { id, name: nameOf(id), signal, security: securityOf(flags) };
+    if ((strongest.get(id)?.signal ?? Number.NEGATIVE_INFINITY) < signal) strongest.set(id, found);
+  }
+  return [...strongest.values()].toSorted((a, b) => b.signal - a.signal).slice(0, wifiNetworksMax);
+}
+
+/** Flags are such as `[WPA2-PSK-CCMP][ESS]`. */
+function securityOf(flags: string): WifiNetwork["security"] {
+  if (/PSK|SAE/.test(flags)) return "password";
+  return /WEP|EAP|OWE|RSN|WPA/.test(flags) ? "other" : "open";
+}
+
+function unescaped(text: string): Buffer {
+  const plain: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t", e: "\x1b" };
+  const decoded = text.replace(/\\(?:x([0-9a-f]{2})|(.))/g, (_all, hex?: string, letter = "") =>
+    hex === undefined ? (plain[letter] ?? letter) : String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+  return Buffer.from(decoded, "latin1");
+}
+
+function nameOf(id: string): string {
+  return Buffer.from(id, "hex").toString("utf8");
+}
+
+function splitAt(line: string, separator: string): [string, string] {
+  const at = line.indexOf(separator);
+  return at < 0 ? [line, ""] : [line.slice(0, at), line.slice(at + 1)];
+}

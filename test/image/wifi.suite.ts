@@ -1,0 +1,224 @@
+/**
+ * A phone sets up the Wi-Fi of a board that knows none: radios of the kernel's mac80211_hwsim, a router and a phone with networks
+ * of their own, and the image's own scripts and programs. Run by `make test-image`; `THOROUGH=1` keeps pictures of the
+ * screen, and `CUTS` is the number of power cuts.
+ */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { WifiReport } from "../../src/core/wifi-shapes.ts";
+import { root } from "../../tools/image/meta.ts";
+import { run } from "../../tools/image/run.ts";
+import { seededRandom } from "../emulators/emulated-line.ts";
+import { type Board, cardBytes, image, startBoard } from "./board.ts";
+import { type Card, makeCard } from "./card.ts";
+import { print } from "./figures.ts";
+import { pngOf } from "./picture.ts";
+import { patienceMs, until } from "./until.ts";
+import { files, home } from "./wifi-guest.ts";
+
+const shots = join(root, "build/image/wifi");
+const guests = Buffer.from("Guests").toString("hex");
+const homeId = Buffer.from(home.name).toString("hex");
+
+const isThorough = process.env.THOROUGH === "1";
+const cuts = Number(process.env.CUTS ?? 2);
+const seed = Number(process.env.SEED ?? 1);
+
+let folder: string;
+let server: ReturnType<typeof Bun.serve>;
+let card: Card;
+let board: Board;
+
+beforeAll(async () => {
+  await rm(shots, { recursive: true, force: true });
+  await mkdir(shots, { recursive: true });
+  folder = await mkdtemp(join(tmpdir(), "tapdeck-wifi-"));
+  await run([
+    ...["aarch64-linux-gnu-gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-static", "-s"],
+    ...[join(root, "test/image/radio.c"), "-o", join(folder, "radio")],
+  ]);
+  for (const [name, text] of Object.entries(files)) await Bun.write(join(folder, name), text);
+  server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: ({ url }) => new Response(Bun.file(join(folder, new URL(url).pathname))),
+  });
+  card = await makeCard(image, cardBytes);
+  await start();
+}, 2 * patienceMs);
+
+async function start(): Promise<void> {
+  board = await startBoard({ card, watchdog: false, ...(isThorough ? { display: "640x480" } : {}) });
+  await board.pong();
+  await plugOut();
+}
+
+afterAll(async () => {
+  await board[Symbol.asyncDispose]();
+  await server.stop(true);
+  await card[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+}, patienceMs);
+
+/** Fetches the test's files, takes the cable away, and brings the radios: phy0 is the board's. */
+async function plugOut(): Promise<void> {
+  for (const name of ["radio", ...Object.keys(files)])
+    await board.shell(
+      `wget -q -O /run/${name} http://10.0.2.2:${server.port}/${name} && chmod 755 /run/${name}`,
+    );
+  await board.shell("kill $(cat /run/udhcpc.eth0.pid); while pidof udhcpc; do sleep 1; done");
+  await board.shell("ip addr flush dev eth0; ip link set eth0 down");
+  await board.shell("modprobe mac80211_hwsim radios=3");
+  await board.shell("/run/radio 1 /run/router >/run/router.log 2>&1 &");
+}
+
+async function wifi(): Promise<WifiReport> {
+  return JSON.parse(await board.shell("tapdeck call wifi"));
+}
+
+async function reaches(what: string, holds: (wifi: WifiReport) => boolean): Promise<WifiReport> {
+  let last: WifiReport | undefined;
+  try {
+    return await until(what, async () => {
+      last = await wifi();
+      return holds(last) ? last : undefined;
+    });
+  } catch (error) {
+    const seen = await board.shell(
+      "mount | grep data; ls -la /data/state; logread | grep -v kern | tail -n 60; cat /run/router.log; ip addr",
+    );
+    throw new Error(`${JSON.stringify(last)}\n${seen}`, { cause: error });
+  }
+}
+
+/** With THOROUGH=1 the board has a display, and its pictures are kept to be looked at. */
+async function keepPicture(name: string): Promise<void> {
+  if (!isThorough) return;
+  await Bun.sleep(15_000); // The board draws for some seconds.
+  await Bun.write(join(shots, `${name}.png`), pngOf(await board.picture()));
+}
+
+/** The output of a command on a phone that has joined the access point. */
+async function onPhone({ point }: WifiReport, command: string): Promise<string> {
+  if (point === undefined) throw new Error("no access point is open");
+  return board.shell(`/run/radio 2 /run/phone '${point.name}' '${point.password}' '${command}'`);
+}
+
+const form = (fields: Readonly<Record<string, string>>) => new URLSearchParams(fields).toString();
+
+test(
+  "a phone sets up the Wi-Fi by the access point, and a wrong password is named on both",
+  async () => {
+    const open = await reaches("the access point", ({ state }) => state === "point");
+    expect(open.point?.name).toMatch(/^Tapdeck-[0-9A-F]{4}$/);
+    expect(open.networks.map(({ name, security }) => ({ name, security }))).toEqual(
+      expect.arrayContaining([
+        { name: home.name, security: "password" },
+        { name: "Guests", security: "open" },
+      ]),
+    );
+    await keepPicture("point");
+    // A phone asks for a page of its maker, and is led to ours.
+    const ask = 'wget -S -O /dev/null --header "Host: captive.apple.com" http://10.77.7.1/x 2>&1 | head -n 4';
+    const led = await onPhone(open, `nslookup captive.apple.com 10.77.7.1; ${ask}`);
+    expect(led).toMatch(/Address( 1)?: +10\.77\.7\.1/);
+    expect(led).toContain("Location: http://10.77.7.1/");
+    expect(await onPhone(open, "wget -q -O - http://10.77.7.1/")).toContain("Home &amp; &quot;Söhne&quot;");
+    const wrong = form({ network: homeId, name: "", password: "wrong horse" });
+    await onPhone(open, `wget -q -O - --post-data "${wrong}" http://10.77.7.1/join`);
+    const refused = await reaches(
+      "the wrong password",
+      ({ state, fault }) => state === "point" && fault !== undefined,
+    );
+    expect({ fault: refused.fault, network: refused.network }).toEqual({
+      fault: "wrong-password",
+      network: home.name,
+    });
+    // The phone joins again by itself.
+    expect(refused.point).toEqual(open.point as NonNullable<typeof open.point>);
+    await keepPicture("wrong-password");
+    expect(await onPhone(refused, "wget -q -O - http://10.77.7.1/")).toContain(
+      "The password of “Home &amp; &quot;Söhne&quot;” is wrong.",
+    );
+    const right = form({ network: homeId, name: "", password: home.password });
+    await onPhone(refused, `wget -q -O - --post-data "${right}" http://10.77.7.1/join`);
+    const joined = await reaches("the network", ({ state }) => state === "joined");
+    expect(joined).toEqual({ ...joined, network: home.name, known: [{ id: homeId, name: home.name }] });
+    expect(joined.point).toBeUndefined();
+    expect(await board.shell("ip -4 -o addr show dev wlan0")).toContain("192.168.50.");
+    expect(await board.shell("stat -c '%a %U' /data/state/wifi")).toBe("600 root");
+    await keepPicture("joined");
+  },
+  4 * patienceMs,
+);
+
+test(
+  "a network that was set up is there after a power cut, and an owner adds and forgets others",
+  async () => {
+    await board.kill();
+    card.powerCycle(1);
+    await start();
+    await reaches("the network after a power cut", ({ state }) => state === "joined");
+    expect(await board.shell("ls /run/wifi-point 2>/dev/null | wc -l")).toBe("0");
+    const ask = async (method: string, params: unknown) =>
+      board.shell(`tapdeck call ${method} '${JSON.stringify(params)}'`);
+    // A wrong password leads back to the network before.
+    await ask("wifi.join", { id: "4e6f6e65", password: "not in reach" });
+    const back = await reaches(
+      "the network before",
+      ({ state, fault }) => state === "joined" && fault !== undefined,
+    );
+    expect({ fault: back.fault, network: back.network }).toEqual({ fault: "not-found", network: "None" });
+    await ask("wifi.join", { id: guests });
+    const joined = await reaches(
+      "the open network",
+      ({ network, state }) => state === "joined" && network === "Guests",
+    );
+    expect(joined.known.map(({ name }) => name)).toEqual(["Guests", home.name]);
+    await ask("wifi.forget", { id: guests });
+    await reaches("the first network", ({ state, known }) => state === "joined" && known.length === 1);
+    expect(await board.shell("ip -4 -o addr show dev wlan0")).toContain("192.168.50.");
+    await ask("wifi.open", {});
+    await reaches("the access point", ({ state }) => state === "point");
+  },
+  4 * patienceMs,
+);
+
+test(
+  "a power cut while a network is stored leaves the list before it or the whole new one",
+  async () => {
+    await using stored = await makeCard(image, cardBytes);
+    const random = seededRandom(seed);
+    /** Those that the script had stored before the power was cut. */
+    let kept: readonly string[] = [];
+    for (let cut = 0; cut <= cuts; cut++) {
+      await using one = await startBoard({ card: stored, watchdog: false });
+      await one.pong();
+      const found = (await one.shell("cat /data/state/wifi 2>/dev/null || true"))
+        .split("\n")
+        .filter((line) => line !== "");
+      expect(found.filter((line) => !/^[0-9a-f]{8} [0-9a-f]{16}$/.test(line))).toEqual([]);
+      expect(found).toEqual(expect.arrayContaining([...kept]));
+      kept = found;
+      if (cut === cuts) break;
+      const network = (number: number) =>
+        `${(cut * 100 + number + 0x10000000).toString(16)} 4142434445464748`;
+      // Three are stored for sure, the others until the power is cut.
+      for (const number of [1, 2, 3]) {
+        await one.shell(`/usr/lib/tapdeck/wifi-known keep ${network(number)}`);
+        kept = [network(number), ...kept].slice(0, 20);
+      }
+      const more = [4, 5, 6, 7].map((number) => `/usr/lib/tapdeck/wifi-known keep ${network(number)}`);
+      void one.shell(more.join("; ")).catch(() => {});
+      await Bun.sleep(random() * 600);
+      await one.kill();
+      stored.powerCycle(seed * 31 + cut);
+      // Older ones may have made room for those of the last moment.
+      kept = kept.slice(0, 16);
+    }
+    print("power cuts while networks are stored", `${cuts}, and none lost`);
+  },
+  (cuts + 2) * patienceMs,
+);
