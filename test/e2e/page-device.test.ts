@@ -1,6 +1,6 @@
 /** The page's screen of the device in real Chromium: a paired phone reads and changes the compiled service, and its owner on the device. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { goTo, goToPlace, startChromium, type TestBrowser } from "../helpers/chromium.ts";
@@ -145,25 +145,31 @@ remoteTest(
   60_000,
 );
 
+/** A service that was started as on the image, the words that its root script gets, and the page on the device itself. */
+async function onImage(made: AsyncDisposableStack, place: string) {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-machine-"));
+  made.defer(() => rm(folder, { recursive: true }));
+  const pipe = join(folder, "requests");
+  expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
+  // In place of the root script of the image.
+  const script = made.use(
+    Bun.spawn(["sh", "-c", 'echo ready; exec cat <>"$1"', "sh", pipe], { stdin: "ignore", stdout: "pipe" }),
+  );
+  const words = script.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const word = async () => (await words.read()).value;
+  expect(await word()).toBe("ready\n");
+  const image = made.use(await startDevice(noReaders, imageCommand(folder)));
+  const { browser } = made.use(await startChromium({}, image.network.onDevice));
+  const page = await browser.newPage({ locale: "en-US" });
+  await page.goto(`http://127.0.0.1:${port}/#device/${place}`);
+  return { folder, word, page };
+}
+
 remoteTest(
   "on the image the page updates, restarts and switches off, each after a confirmation",
   async () => {
     await using made = new AsyncDisposableStack();
-    const folder = await mkdtemp(join(tmpdir(), "tapdeck-machine-"));
-    made.defer(() => rm(folder, { recursive: true }));
-    const pipe = join(folder, "requests");
-    expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
-    // In place of the root script of the image.
-    const script = made.use(
-      Bun.spawn(["sh", "-c", 'echo ready; exec cat <>"$1"', "sh", pipe], { stdin: "ignore", stdout: "pipe" }),
-    );
-    const words = script.stdout.pipeThrough(new TextDecoderStream()).getReader();
-    const word = async () => (await words.read()).value;
-    expect(await word()).toBe("ready\n");
-    const image = made.use(await startDevice(noReaders, imageCommand(folder)));
-    const { browser } = made.use(await startChromium({}, image.network.onDevice));
-    const page = await browser.newPage();
-    await page.goto(`http://127.0.0.1:${port}/#device/update`);
+    const { folder, word, page } = await onImage(made, "update");
     const power = region(page, "Restart and update");
 
     const update = async (url: string) => {
@@ -205,4 +211,49 @@ remoteTest(
     }
   },
   90_000,
+);
+
+remoteTest(
+  "on the image the page adds, prefers and forgets networks of the Wi-Fi, and names what is wrong",
+  async () => {
+    await using made = new AsyncDisposableStack();
+    const { folder, word, page } = await onImage(made, "network");
+    const hex = (text: string) => Buffer.from(text).toString("hex");
+    const report = async (name: string, text: string) => {
+      await writeFile(join(folder, `.${name}`), text);
+      await rename(join(folder, `.${name}`), join(folder, name));
+    };
+    const wifi = page.getByRole("region", { name: "Wi-Fi", exact: true });
+    await region(page, "Network").first().waitFor();
+    expect(await wifi.count()).toBe(0);
+    await report("wifi-known", `${hex("Home")}\n${hex("Grandma")}\n`);
+    await report(
+      "wifi-networks",
+      `bssid\n02:00:00:00:01:00\t2412\t-40\t[WPA2-PSK-CCMP][ESS]\tHome\n02:00:00:00:01:01\t2412\t-50\t[ESS]\tCafé\n`,
+    );
+    await report("wifi", `state=joined\nfault=wrong-password\nnetwork=${hex("Neighbour")}\n`);
+    await page.reload();
+    await wifi.getByText("Connected. The password of Neighbour is wrong.").waitFor();
+    await look(page, "device-wifi");
+    for (const scheme of ["light", "dark"] as const) expect(await violations(page, scheme)).toEqual([]);
+    await wifi.getByLabel("Network in reach").selectOption("Home");
+    await wifi.getByLabel("Password").fill("correct horse");
+    await wifi.getByRole("button", { name: "Connect" }).click();
+    expect(await word()).toBe(`wifi join ${hex("Home")} ${hex("correct horse")}\n`);
+    expect(await wifi.getByLabel("Password").inputValue()).toBe("");
+    await wifi.getByLabel("Network in reach").selectOption("Café");
+    expect(await wifi.getByLabel("Password").isVisible()).toBe(false);
+    await wifi.getByRole("button", { name: "Connect" }).click();
+    expect(await word()).toBe(`wifi join ${hex("Café")} -\n`);
+    await wifi.getByRole("button", { name: "Prefer: Grandma" }).click();
+    expect(await word()).toBe(`wifi prefer ${hex("Grandma")}\n`);
+    await wifi.getByRole("button", { name: "Forget: Home" }).click();
+    const dialog = page.getByRole("dialog", { name: "Forget Home?" });
+    for (const scheme of ["light", "dark"] as const) expect(await violations(page, scheme)).toEqual([]);
+    await dialog.getByRole("button", { name: "Forget" }).click();
+    expect(await word()).toBe(`wifi forget ${hex("Home")}\n`);
+    await wifi.getByRole("button", { name: "Search" }).click();
+    expect(await word()).toBe("wifi scan\n");
+  },
+  60_000,
 );

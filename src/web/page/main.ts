@@ -33,6 +33,7 @@ import { type CardEntry, type PageCard, type PageScreen, type Shared, showScreen
 import { fileSettingsCard, type SettingsPlace, settingsCard } from "./settings-card.ts";
 import { pairMoreCard, unpairedCard } from "./unpaired.ts";
 import { uploadCard } from "./upload-card.ts";
+import { wifiCard } from "./wifi-card.ts";
 import { writeManyCard } from "./write-many.ts";
 
 const settings = (place: SettingsPlace): CardEntry => ({
@@ -85,6 +86,7 @@ const screens: readonly PageScreen[] = [
         id: "network",
         cards: [
           { needs: "change", make: networkCard },
+          { needs: "own", make: wifiCard },
           { needs: "own", make: brokerCard },
         ],
       },
