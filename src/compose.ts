@@ -314,18 +314,19 @@ async function createPlayback(
     "uploads",
     createUploadService({ ...base, media, folders, favourites: base.store.favourites }),
   );
+  const stopMedia = (why: string) => launchQueue.stopMedia(why);
   const playTime = createPlayTime({
     bus,
     clock,
     log,
     store: store.playTimes,
     limits: () => config().playtime,
-    stopMedia: (why) => launchQueue.stopMedia(why),
+    stopMedia,
   });
   stops.add("play time", playTime);
   const sleepTimer = stops.add(
     "sleep timer",
-    createSleepTimer({ clock, log, stopMedia: (why) => launchQueue.stopMedia(why) }),
+    createSleepTimer({ clock, log, stopMedia, fade: (share) => launchQueue.fadeVolume(share) }),
   );
   const devices = stops.add("devices", createDevices({ ...base, ...later }));
   const saves = stops.add(

@@ -286,6 +286,7 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
     playback: session.playback,
     control: session.control,
     holdVolume: session.holdVolume,
+    fadeVolume: session.fadeVolume,
     playlist: session.playlist,
     /** The card whose script started the current media; undefined if no card did. */
     cardOfMedia: () => session.owner()?.card,

@@ -95,6 +95,7 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
       return portsOf({ card: undefined, origin, requester, isHook: false, signal }).control(action);
     },
     holdVolume: playing.volume.hold,
+    fadeVolume: playing.volume.fade,
     playlist: playlists.state,
     reviewPlaylist: playlists.review,
     isPlaylistOf: playlists.isOf,

@@ -12,6 +12,8 @@ const fullVolume = 100;
 export function createPlayerVolume(playing: () => ControlledPlayer | undefined, ceiling: () => number) {
   /** The volume without the ceiling, so that it counts again when the ceiling is raised. */
   let wanted: number | undefined;
+  /** The player that is turned down for a while, its volume before, and the volume that it has now. */
+  let fading: { readonly player: ControlledPlayer; readonly from: number; now: number } | undefined;
 
   /** Keeps the change for the next player. */
   const want = ({ kind, percent }: VolumeChange) => {
@@ -42,6 +44,20 @@ export function createPlayerVolume(playing: () => ControlledPlayer | undefined, 
     /** Turns the current player down to the owner's ceiling if it is louder. */
     async hold(): Promise<void> {
       await playing()?.changeVolume?.({ kind: "by", percent: 0 }, ceiling());
+    },
+    /**
+     * Turns the current player down to a share of its volume, from 0 to 1, which is its volume before. Later players are as
+     * loud as always. If somebody sets the volume meanwhile, it stays as they set it.
+     */
+    async fade(share: number): Promise<void> {
+      const player = playing();
+      if (player?.changeVolume === undefined || (share === 1 && fading?.player !== player)) return;
+      const now = await player.changeVolume({ kind: "by", percent: 0 }, ceiling());
+      if (fading?.player !== player) fading = { player, from: now, now };
+      const kept = fading;
+      if (share === 1) fading = undefined;
+      if (kept.now !== now) return;
+      kept.now = await player.changeVolume({ kind: "to", percent: Math.round(kept.from * share) }, ceiling());
     },
     /** The volume at a player's start, in percent; undefined for its default. */
     first(): number | undefined {

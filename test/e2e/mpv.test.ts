@@ -137,6 +137,11 @@ test("its volume is its own, and never beyond the owner's ceiling", async () => 
   setCeiling(80);
   await deck.launchQueue.control({ kind: "volume", change: { kind: "to", percent: 70 } });
   expect(await volume(deck)).toBe(70);
+  // The sleep timer turns it down for a while.
+  await deck.launchQueue.fadeVolume(0.1);
+  expect(await volume(deck)).toBe(7);
+  await deck.play("Audio/long.wav");
+  await eventually(async () => expect(await volume(deck)).toBe(70));
 });
 
 test("a volume that was wanted is not lost at the next item, nor at the next launch", async () => {

@@ -1,5 +1,6 @@
-/** Stops the media after a time that a card or a phone has set, so that somebody falls asleep to them. */
+/** Stops the media after a time that a card or a phone has set, so that somebody falls asleep to them. They fade out before. */
 import { type Clock, rfc3339 } from "../../core/clock.ts";
+import { messageOf } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 
 interface SleepTimerParts {
@@ -7,26 +8,48 @@ interface SleepTimerParts {
   readonly log: Log;
   /** Ends the player as at its own end: positions and states are kept. */
   readonly stopMedia: (why: string) => void;
+  /** Sets the player to a share of its volume, from 0 to 1, which is its volume before. */
+  readonly fade: (share: number) => Promise<void>;
 }
+
+const fadeMs = 20_000; // Long enough that nobody wakes up by the silence.
+const stepMs = 1000;
 
 export type SleepTimer = ReturnType<typeof createSleepTimer>;
 
 /** At most one time runs. It ends when it is disposed. */
-export function createSleepTimer({ clock, log, stopMedia }: SleepTimerParts) {
-  let running: { readonly ms: number; readonly endsMs: number; readonly timer: Disposable } | undefined;
+export function createSleepTimer({ clock, log, stopMedia, fade }: SleepTimerParts) {
+  let running: { readonly ms: number; readonly endsMs: number } | undefined;
+  let timer: Disposable | undefined;
+  let isFading = false;
+  const fadeTo = (share: number) => {
+    isFading = share < 1;
+    fade(share).catch((error) => log.debug("sleep", "the media do not fade", { error: messageOf(error) }));
+  };
   const cancel = () => {
-    running?.timer[Symbol.dispose]();
+    timer?.[Symbol.dispose]();
     running = undefined;
+    if (isFading) fadeTo(1);
   };
   const end = () => {
     running = undefined;
+    isFading = false;
     stopMedia("the sleep timer has ended");
+  };
+  /** The next step of the last `ofMs`, of which `leftMs` are left. */
+  const lower = (leftMs: number, ofMs: number) => {
+    if (leftMs < stepMs) return end();
+    fadeTo((leftMs - stepMs) / ofMs);
+    timer = clock.after(stepMs, () => lower(leftMs - stepMs, ofMs));
   };
   /** A new time takes the place of one that runs; 0 ends it. */
   const set = (ms: number) => {
     cancel();
     if (ms <= 0) return log.info("sleep", "no timer runs");
-    running = { ms, endsMs: clock.now() + ms, timer: clock.after(ms, end) };
+    running = { ms, endsMs: clock.now() + ms };
+    // A short time fades for a third of it, in whole steps.
+    const ofMs = Math.min(fadeMs, Math.floor(ms / 3 / stepMs) * stepMs);
+    timer = clock.after(ms - ofMs, () => lower(ofMs, ofMs));
     log.info("sleep", "the media stop", { at: rfc3339(running.endsMs) });
   };
   return {

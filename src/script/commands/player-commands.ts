@@ -71,7 +71,7 @@ export const playerCommands: readonly ScriptCommand[] = [
     ...common,
     names: ["sleep"],
     args: "time",
-    docs: "Sets the sleep timer: the media stop after this time, such as `30m` or `1h`, and keep their position. A second tap of the same card ends the timer, and so does `off`. The script ends at once, and other cards work as before; what they start is stopped at the same time.",
+    docs: "Sets the sleep timer: the media stop after this time, such as `30m` or `1h`, and keep their position. Songs and films fade out in the last 20 seconds. A second tap of the same card ends the timer, and so does `off`. The script ends at once, and other cards work as before; what they start is stopped at the same time.",
     example: "**sleep:30m",
     async run({ args: [text = ""] }, ports) {
       const ms = /^(off|0)$/i.test(text.trim()) ? 0 : durationMs(text);

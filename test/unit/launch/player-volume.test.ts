@@ -157,3 +157,51 @@ test("a lower ceiling turns down what plays, and what was wanted holds again onc
   ceiling = 90;
   expect(room.volume.first()).toBe(70);
 });
+
+/** The present volume of a player. */
+const volumeOf = (player: ControlledPlayer) => player.changeVolume?.({ kind: "by", percent: 0 }, 100);
+
+test("a fade turns the player down by shares of its volume, and back, and later players are as loud as always", async () => {
+  await using room = await makeRoom();
+  const player = loudPlayer(80);
+  room.plays(player);
+  await room.volume.fade(0.5);
+  expect(await volumeOf(player)).toBe(40);
+  await room.volume.fade(0.25);
+  expect(await volumeOf(player)).toBe(20);
+  expect(room.volume.first()).toBeUndefined();
+  await room.volume.fade(1);
+  expect(await volumeOf(player)).toBe(80);
+  await room.volume.fade(0.5);
+  const next = loudPlayer(100);
+  room.plays(next);
+  await room.volume.fade(1);
+  expect(await volumeOf(next)).toBe(100);
+  await room.volume.fade(0.1);
+  expect(await volumeOf(next)).toBe(10);
+});
+
+test("a volume that somebody sets during a fade stays, also when the fade goes on or is taken back", async () => {
+  await using room = await makeRoom();
+  const player = loudPlayer(80);
+  room.plays(player);
+  await room.volume.fade(0.5);
+  await room.change("70");
+  await room.volume.fade(0.25);
+  expect(await volumeOf(player)).toBe(70);
+  await room.volume.fade(1);
+  expect(await volumeOf(player)).toBe(70);
+  expect(room.volume.first()).toBe(70);
+  // The next fade begins at that volume.
+  await room.volume.fade(0.5);
+  expect(await volumeOf(player)).toBe(35);
+});
+
+test("media without a volume of their own do not fade, and neither does the device", async () => {
+  await using room = await makeRoom({ device: "exit 0" });
+  room.plays(plainPlayer());
+  await room.volume.fade(0.5);
+  room.plays(undefined);
+  await room.volume.fade(0.5);
+  expect(await room.said()).toBe("");
+});

@@ -8,8 +8,16 @@ const minuteMs = 60_000;
 function world() {
   const clock = createManualClock();
   const stopped: string[] = [];
-  const timer = createSleepTimer({ clock, log: silentLog, stopMedia: (why) => stopped.push(why) });
-  return { clock, stopped, timer };
+  const shares: number[] = [];
+  const timer = createSleepTimer({
+    clock,
+    log: silentLog,
+    stopMedia: (why) => stopped.push(why),
+    async fade(share) {
+      shares.push(share);
+    },
+  });
+  return { clock, stopped, timer, shares };
 }
 
 test("the media stop once the time is over, and not before", () => {
@@ -47,4 +55,39 @@ test("a timer that is disposed stops nothing", () => {
   timer[Symbol.dispose]();
   clock.advance(2 * minuteMs);
   expect(stopped).toEqual([]);
+});
+
+test("the media fade out in the last twenty seconds, and in a third of a short time", () => {
+  const { clock, stopped, timer, shares } = world();
+  timer.set(30 * minuteMs);
+  clock.advance(30 * minuteMs - 20_001);
+  expect(shares).toEqual([]);
+  clock.advance(1);
+  expect(shares).toEqual([0.95]);
+  clock.advance(10_000);
+  expect(shares.at(-1)).toBe(0.45);
+  clock.advance(9999);
+  expect([shares.length, shares.at(-1), stopped.length]).toEqual([20, 0, 0]);
+  clock.advance(1);
+  expect([shares.length, stopped.length]).toEqual([20, 1]);
+  timer.set(7000);
+  clock.advance(7000);
+  expect(shares.slice(20)).toEqual([0.5, 0]);
+  timer.set(2000);
+  clock.advance(2000);
+  expect([shares.length, stopped.length]).toEqual([22, 3]);
+});
+
+test("a timer that is taken back while the media fade makes them loud again", () => {
+  for (const takeBack of ["toggle", "set", "dispose"] as const) {
+    const { clock, stopped, timer, shares } = world();
+    timer.set(30 * minuteMs);
+    clock.advance(30 * minuteMs - 5000);
+    if (takeBack === "toggle") timer.toggle(30 * minuteMs);
+    if (takeBack === "set") timer.set(15 * minuteMs);
+    if (takeBack === "dispose") timer[Symbol.dispose]();
+    expect(shares.at(-1)).toBe(1);
+    clock.advance(minuteMs);
+    expect([shares.at(-1), stopped.length]).toEqual([1, 0]);
+  }
 });
