@@ -107,9 +107,14 @@ function networkFoot(wifi: WifiState | undefined, room: Room, texts: ScreenTexts
     const network = plainText(wifi.network ?? "", screenNameCharsMax);
     return [[filled(texts.joiningWifi, { network }), room, colors.text]];
   }
-  const advice: Row = [wifi?.point === undefined ? texts.noNetwork : texts.noWifi, room, colors.quiet];
+  const advice: Row = [adviceOf(wifi, texts), room, colors.quiet];
   if (wifi?.fault === undefined) return [advice];
   return [[texts.wifiFaults[wifi.fault], { ...room, linesMax: 1 }, accents.failed], advice];
+}
+
+function adviceOf(wifi: WifiState | undefined, texts: ScreenTexts): string {
+  if (wifi?.point !== undefined) return texts.noWifi;
+  return wifi === undefined || wifi.state === "none" ? texts.noNetwork : texts.wifiLater;
 }
 
 /** A QR code, with a line above and lines below. */

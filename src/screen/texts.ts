@@ -19,6 +19,8 @@ export interface ScreenTexts {
   /** While the access point is open. */
   readonly noWifi: string;
   readonly joiningWifi: string;
+  /** While the device has a radio, and neither a network nor an open access point. */
+  readonly wifiLater: string;
   readonly wifiFaults: Readonly<Record<WifiFault, string>>;
   /** Names the act of the phone with this name. */
   readonly acts: Readonly<Record<OwnerAct, (name: string) => string>>;
@@ -82,6 +84,8 @@ export const english: ScreenTexts = {
   noWifi:
     "No network: join this Wi-Fi with your phone to set one up, or plug in a cable. Cards work without it.",
   joiningWifi: "Connecting to “{network}”. This takes up to a minute.",
+  wifiLater:
+    "No network. Soon after a start your phone can set up the Wi-Fi here; a cable works, too. Cards need neither.",
   wifiFaults: {
     "wrong-password": "The password of the Wi-Fi is wrong.",
     "not-found": "The Wi-Fi is not in reach.",

@@ -35,14 +35,17 @@ interface WifiParts {
   readonly onChanged: () => void;
   /** The port of the page of the access point. */
   readonly pagePort?: number;
+  /** The interface in sysfs. */
+  readonly link?: string;
 }
 
 export type Wifi = ReturnType<typeof followWifi>;
 
+const ownLink = "/sys/class/net/wlan0"; // The scripts use this one.
 const httpPort = 80; // Phones look there for the page of an access point.
 
 /** Follows the reports until closed. A machine that is not the image has no Wi-Fi of ours. */
-export function followWifi({ folder, pipe, log, onChanged, pagePort = httpPort }: WifiParts) {
+export function followWifi({ folder, pipe, log, onChanged, pagePort = httpPort, link = ownLink }: WifiParts) {
   let seen = readReports(folder);
   let page: ReturnType<typeof servePointPage> | undefined;
   const order = async (...words: readonly string[]) => {
@@ -60,6 +63,14 @@ export function followWifi({ folder, pipe, log, onChanged, pagePort = httpPort }
     if (folder !== "" && !seen.known.some((one) => one.id === id))
       throw new ServiceError("not-found", "no such network was set up here: `wifi` has the known ones");
     await order(word, id);
+  };
+  /** The script reports what it did; later the connection comes and goes by itself. */
+  const now = (): WifiReport => {
+    if (seen.state !== "joined" && seen.state !== "away") return seen;
+    const isUp = isLinkUp(link);
+    if (isUp === undefined || isUp === (seen.state === "joined")) return seen;
+    const { fault: _, ...rest } = seen;
+    return { ...rest, state: isUp ? "joined" : "away" };
   };
   const closePage = () => {
     page?.close();
@@ -90,11 +101,11 @@ export function followWifi({ folder, pipe, log, onChanged, pagePort = httpPort }
   isStarting = false;
   showPage();
   return {
-    report: () => seen,
+    report: now,
     /** The page of the access point, while that is open. */
     page: () => page,
     state(): WifiState {
-      const { networks: _, known: __, ...state } = seen;
+      const { networks: _, known: __, ...state } = now();
       return state;
     },
     join,
@@ -107,6 +118,15 @@ export function followWifi({ folder, pipe, log, onChanged, pagePort = httpPort }
       closePage();
     },
   };
+}
+
+/** Whether the interface is connected (Documentation/networking/operstates.rst); undefined without one. */
+function isLinkUp(link: string): boolean | undefined {
+  try {
+    return readFileSync(join(link, "operstate"), "utf8").trim() === "up";
+  } catch {
+    return undefined; // The adapter was pulled out.
+  }
 }
 
 function readReports(folder: string): WifiReport {

@@ -18,11 +18,32 @@ ssid=Guests
 `,
   router: `#!/bin/sh
 for name in wlan1 wlan1g; do ip addr flush dev $name 2>/dev/null; done
+echo $$ >/run/serving.pid
 hostapd -B -P /run/router.pid /run/router.conf || exit 1
 ip addr add 192.168.50.1/24 dev wlan1
 ip addr add 192.168.51.1/24 dev wlan1g
 exec dnsmasq --keep-in-foreground --conf-file=/dev/null --port=0 --pid-file= --dhcp-leasefile=/run/router.leases \\
   --dhcp-range=192.168.50.10,192.168.50.99,1h --dhcp-range=192.168.51.10,192.168.51.99,1h
+`,
+  "three.conf": `interface=wlan1
+driver=nl80211
+ssid=Three
+wpa=2
+wpa_key_mgmt=SAE
+ieee80211w=2
+rsn_pairwise=CCMP
+sae_password=${home.password}
+hw_mode=g
+channel=1
+`,
+  // With WPA3, and without addresses for phones as long as /run/no-dhcp is there.
+  three: `#!/bin/sh
+hostapd -B -P /run/router.pid /run/three.conf || exit 1
+ip addr add 192.168.52.1/24 dev wlan1
+echo $$ >/run/serving.pid
+if [ -e /run/no-dhcp ]; then exec sleep 100000; fi
+exec dnsmasq --keep-in-foreground --conf-file=/dev/null --port=0 --pid-file= --dhcp-leasefile=/run/router.leases \\
+  --dhcp-range=192.168.52.10,192.168.52.99,1h
 `,
   phone: `#!/bin/sh
 # phone NAME PASSWORD COMMAND: joins the network, and runs the command with an address of it.

@@ -11,7 +11,7 @@ import type { WifiReport } from "../../src/core/wifi-shapes.ts";
 import { root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
 import { seededRandom } from "../emulators/emulated-line.ts";
-import { type Board, cardBytes, image, startBoard } from "./board.ts";
+import { type Board, cardBytes, image, isStandIn, startBoard } from "./board.ts";
 import { type Card, makeCard } from "./card.ts";
 import { print } from "./figures.ts";
 import { pngOf } from "./picture.ts";
@@ -182,6 +182,42 @@ test(
     expect(await board.shell("ip -4 -o addr show dev wlan0")).toContain("192.168.50.");
     await ask("wifi.open", {});
     await reaches("the access point", ({ state }) => state === "point");
+  },
+  4 * patienceMs,
+);
+
+// Buildroot's hostapd has no WPA3, which the access point does not use.
+test.skipIf(!isThorough || !isStandIn)(
+  "a network of WPA3 works, its wrong password and a router without addresses are named, and a router that comes back is found",
+  async () => {
+    const id = Buffer.from("Three").toString("hex");
+    const router = async (words: string) => {
+      // Its radio comes back to the board once all its programs have ended.
+      await board.shell("kill $(cat /run/router.pid /run/serving.pid) 2>/dev/null; sleep 3; true");
+      await board.shell(`${words}; /run/radio 1 /run/three >/run/router.log 2>&1 &`);
+      await until("the router", async () =>
+        (await board.shell("cat /run/router.log")).includes("AP-ENABLED"),
+      );
+    };
+    const fails = async (password: string, fault: WifiReport["fault"]) => {
+      await board.shell(`tapdeck call wifi.join '${JSON.stringify({ id, password })}'`);
+      await reaches("a try", ({ state }) => state === "joining");
+      await reaches(
+        `${fault}`,
+        (now) => now.state !== "joining" && now.fault === fault && now.network === "Three",
+      );
+    };
+    await router("touch /run/no-dhcp");
+    await fails("wrong horse", "wrong-password");
+    await fails(home.password, "no-address");
+    await router("rm /run/no-dhcp");
+    await board.shell(`tapdeck call wifi.join '${JSON.stringify({ id, password: home.password })}'`);
+    await reaches("WPA3", ({ state, network }) => state === "joined" && network === "Three");
+    expect(await board.shell("wpa_cli -i wlan0 status | grep key_mgmt")).toBe("key_mgmt=SAE");
+    await board.shell("kill $(cat /run/router.pid)");
+    await reaches("the loss", ({ state }) => state === "away");
+    await router("true");
+    await reaches("the return", ({ state }) => state === "joined");
   },
   4 * patienceMs,
 );

@@ -100,7 +100,9 @@ test("an open access point is on the screen with its QR code, name and password,
   );
   const away = { state: "away", fault: "not-found" } as const;
   const words = wordsIn(screenSvg(pictures.ready, { base: undefined, wifi: away }, sizes[0], english));
-  expect(words).toContain("The Wi-Fi is not in reach. No network: plug in a cable");
+  expect(words).toContain(
+    "The Wi-Fi is not in reach. No network. Soon after a start your phone can set up the Wi-Fi",
+  );
 });
 
 test("faults of the machine are shown below, with a network and without, and stay within the screen", async () => {

@@ -1,7 +1,7 @@
 /** The Wi-Fi by the reports of root's scripts, and the words that they are asked by. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { closeSync, constants, openSync, readSync } from "node:fs";
-import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLog } from "../../../src/core/log.ts";
@@ -100,6 +100,7 @@ async function follow() {
   await Bun.$`mkfifo ${pipePath}`;
   const pipe = openSync(pipePath, constants.O_RDWR | constants.O_NONBLOCK);
   let changes = 0;
+  const link = join(reports, "link");
   const wifi: Wifi = followWifi({
     folder: reports,
     pipe,
@@ -108,6 +109,7 @@ async function follow() {
       changes++;
     },
     pagePort: freePort(),
+    link,
   });
   const report = async (name: string, text: string) => {
     await writeFile(join(reports, `.${name}`), text);
@@ -119,6 +121,7 @@ async function follow() {
   };
   return {
     wifi,
+    link,
     report,
     asked,
     changes: () => changes,
@@ -144,6 +147,29 @@ test("a new report is seen, with the networks that are known", async () => {
   );
   expect(wifi.state()).toEqual({ state: "away", fault: "not-found" });
   expect(followed.changes()).toBeGreaterThan(0);
+});
+
+test("a network that went away, or came by itself, was still reported as the script had left it", async () => {
+  using followed = await follow();
+  const { wifi, report, link } = followed;
+  const network = hex("Home");
+  await mkdir(link);
+  await writeFile(join(link, "operstate"), "up\n");
+  await report("wifi", `state=joined\nnetwork=${network}\n`);
+  await eventually(() => expect(wifi.state()).toEqual({ state: "joined", network: "Home" }));
+  await writeFile(join(link, "operstate"), "dormant\n");
+  expect(wifi.state()).toEqual({ state: "away", network: "Home" });
+  await report("wifi", `state=away\nnetwork=${network}\nfault=not-found\n`);
+  await eventually(() =>
+    expect(wifi.state()).toEqual({ state: "away", network: "Home", fault: "not-found" }),
+  );
+  await writeFile(join(link, "operstate"), "up\n");
+  expect(wifi.state()).toEqual({ state: "joined", network: "Home" });
+  // The fault is that of another network, which was tried meanwhile.
+  await report("wifi", `state=joined\nnetwork=${network}\nfault=wrong-password\n`);
+  await eventually(() =>
+    expect(wifi.state()).toEqual({ state: "joined", network: "Home", fault: "wrong-password" }),
+  );
 });
 
 test("the script is asked by words of small letters and hex digits alone", async () => {
