@@ -93,22 +93,25 @@ export function createPn532Uart(list: () => Promise<readonly SerialPortInfo[]>) 
   } as const satisfies Driver;
 }
 
-/** A session on a link that is open; closes the link if no PN532 answers. `baudRate` keeps the line at this rate. */
+/**
+ * A session on a link that is open; closes the link if no PN532 answers. `baudRate` keeps the line at this rate. `advice` names what
+ * to check besides the power.
+ */
 export async function openPn532(
   link: ByteLink,
   context: DriverContext,
   signal: AbortSignal,
-  { baudRate }: { readonly baudRate?: number | undefined } = {},
+  {
+    baudRate,
+    advice = serialAdvice,
+  }: { readonly baudRate?: number | undefined; readonly advice?: string } = {},
 ): Promise<ReaderSession> {
   const { clock } = context;
   const chip = createChip(link, clock, context.log);
   try {
-    const firmware = await wake(
-      chip,
-      context,
-      baudRate === undefined ? [firstBaudRate, raisedBaudRate] : [baudRate],
-      signal,
-    );
+    const rates = baudRate === undefined ? [firstBaudRate, raisedBaudRate] : [baudRate];
+    const firmware = await wake(chip, context, rates, signal);
+    if (firmware === undefined) throw readerGone(link.path, `no PN532 answers: check its power, ${advice}`);
     const raised = baudRate === undefined && (await raiseBaudRate(chip, context, signal));
     await chip.call(setMaxRetries(recheckRetries), signal);
     return createFieldSession(
@@ -131,13 +134,15 @@ export async function openPn532(
   }
 }
 
-/** Finds the chip at one of these rates, wakes and configures it. */
+const serialAdvice = "its wiring (RX to TX) and that it is switched to HSU";
+
+/** Finds the chip at one of these rates, wakes and configures it; undefined if none answers. */
 async function wake(
   chip: Chip,
   { clock }: DriverContext,
   rates: readonly number[],
   signal: AbortSignal,
-): Promise<FirmwareVersion> {
+): Promise<FirmwareVersion | undefined> {
   const { link } = chip;
   for (const rate of rates) {
     await link.setBaudRate(rate);
@@ -151,10 +156,7 @@ async function wake(
     if (firmware?.ic !== 0x32) throw readerGone(link.path, "the device that answers there is not a PN532");
     return firmware;
   }
-  throw readerGone(
-    link.path,
-    "no PN532 answers: check its power, its wiring (RX to TX) and that it is switched to HSU",
-  );
+  return undefined;
 }
 
 /** True if the line now runs at the raised rate; false if chip or line refuse it, and the first rate is kept. */
@@ -169,7 +171,8 @@ async function raiseBaudRate(chip: Chip, context: DriverContext, signal: AbortSi
       error: String(error),
     });
   }
-  await wake(chip, context, [firstBaudRate, raisedBaudRate], signal);
+  if ((await wake(chip, context, [firstBaudRate, raisedBaudRate], signal)) === undefined)
+    throw readerGone(chip.link.path, `no PN532 answers: check its power, ${serialAdvice}`);
   return false;
 }
 

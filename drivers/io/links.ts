@@ -47,6 +47,21 @@ export interface HidOptions {
 /** Opens `path`, or throws `ServiceError("reader-gone")` with what was wrong and what to do. */
 export type OpenHid = (path: string, options: HidOptions) => Promise<HidLink>;
 
+/** One device on an I2C bus. Each call is one transfer, and throws if the device does not acknowledge its address. */
+export interface I2cDevice {
+  write(bytes: Uint8Array): void;
+  /** A short transfer, which blocks for it. */
+  readNow(count: number): Uint8Array;
+  read(count: number): Promise<Uint8Array>;
+  close(): void;
+}
+
+/** One device on an SPI bus. It sends bytes while as many come back, with the chip selected from the first to the last. */
+export interface SpiDevice {
+  transfer(bytes: Uint8Array): Uint8Array;
+  close(): void;
+}
+
 export type UsbFaultKind =
   /** Nothing was transferred in the time that was given. */
   | "timed-out"

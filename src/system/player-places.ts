@@ -28,9 +28,12 @@ export function soundsFolder({ socketPath }: Pick<ServicePlaces, "socketPath">):
 const systemFolders = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/dev", "/proc", "/sys"];
 /**
  * Devices that the service's groups open, and that reach beyond a player: keys for any other program (Linux, Documentation/input/uinput.rst
- * and hid/uhid.rst), the television (HDMI CEC), and orders to the firmware of a Raspberry Pi, which reads and writes all memory (Linux, drivers/char/broadcom/vcio.c).
+ * and hid/uhid.rst), the television (HDMI CEC), readers and other chips on the buses of the header, and orders to the firmware of a Raspberry Pi, which reads and writes all memory (Linux, drivers/char/broadcom/vcio.c).
  */
-const closedDevices = ["/dev/uinput", "/dev/uhid", "/dev/vcio", "/dev/cec0", "/dev/cec1"];
+const closedDevices = [
+  ...["/dev/uinput", "/dev/uhid", "/dev/vcio", "/dev/cec0", "/dev/cec1"],
+  ...["/dev/i2c-1", "/dev/spidev0.0", "/dev/spidev0.1"],
+];
 /** Each process may write there about others of its user: `oom_score_adj` and `autogroup` (proc(5)). */
 const processes = "/proc";
 // `places_max` in watchdog/places.h.

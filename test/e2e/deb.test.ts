@@ -207,7 +207,7 @@ skipUnless(canBoot(), "no systemd, or this machine gives us no name spaces and o
     expect(value("enabled")).toBe("enabled");
     // The unit's list of system calls lets players be confined.
     expect(value("players")).toBe('"name":"players","ok":true');
-    expect(value("user")).toMatch(/^tapdeck audio dialout input plugdev render tapdeck video$/);
+    expect(value("user")).toMatch(/^tapdeck audio dialout i2c input plugdev render spi tapdeck video$/);
     expect(value("hardened")).toBe("CapEff=0000000000000000 NoNewPrivs=1");
     // A player: the same user, the same control group.
     expect(value("player-says")).toBe("nothing");

@@ -1,6 +1,7 @@
 /** The emulated device of each driver, for the conformance suite, which fails for a driver without one. */
 import { acr122uOn } from "../../drivers/acr122u-usb.ts";
 import type { UsbBus, UsbLink } from "../../drivers/io/links.ts";
+import { createPn532I2c, createPn532Spi } from "../../drivers/pn532-bus.ts";
 import { createPn532Uart } from "../../drivers/pn532-uart.ts";
 import { ccidOut } from "../../drivers/protocol/ccid.ts";
 import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";
@@ -20,6 +21,7 @@ import {
 import { fileReader } from "./file-reader.ts";
 import { keyboardReader } from "./keyboard-reader.ts";
 import { linesOnPty } from "./line-reader.ts";
+import { createI2cPn532, createSpiPn532 } from "./pn532-bus.ts";
 import { createPn532Device, type Pn532Device } from "./pn532-device.ts";
 import { toypadReader } from "./toypad-reader.ts";
 import { createUsbBus } from "./usb-bus.ts";
@@ -88,6 +90,8 @@ export interface NoLine {
 
 export const emulatedReaders: Readonly<Record<string, () => EmulatedReader>> = {
   "pn532-uart": pn532OnPty,
+  "pn532-i2c": pn532OnI2c,
+  "pn532-spi": pn532OnSpi,
   "serial-line": linesOnPty,
   file: fileReader,
   "hid-keyboard": keyboardReader,
@@ -117,9 +121,25 @@ function pn532OnPty(): EmulatedReader {
   const device = createPn532Device({ timing: "none" });
   const list = async () => [{ path: device.path, driver: "uart-pl011", hasHid: false, stamp: "1" }];
   return {
-    path: device.path,
+    ...pn532Of(device),
     driver: createPn532Uart(list),
     found: { isCertain: false, fault: "reader-silent", deafen: device.kill, heal: device.revive },
+  };
+}
+
+function pn532OnI2c(): EmulatedReader {
+  const { device, open } = createI2cPn532("/dev/i2c-1");
+  return { ...pn532Of(device), driver: createPn532I2c(open) };
+}
+
+function pn532OnSpi(): EmulatedReader {
+  const { device, open } = createSpiPn532("/dev/spidev0.0");
+  return { ...pn532Of(device), driver: createPn532Spi(open) };
+}
+
+function pn532Of(device: Pn532Device): Omit<EmulatedReader, "driver" | "found"> {
+  return {
+    path: device.path,
     expected: sightingOfNtag,
     lay: (_session, { uid, text }) =>
       device.put(createType2Tag("ntag215", { uid: Uint8Array.fromHex(uid), text })),

@@ -37,7 +37,9 @@ async function inFolder(
 
 const ofSystem = [
   "--keep=/proc",
-  ...["cec0", "cec1", "uhid", "uinput", "vcio"].map((name) => `--hide=/dev/${name}`),
+  ...["cec0", "cec1", "i2c-1", "spidev0.0", "spidev0.1", "uhid", "uinput", "vcio"].map(
+    (name) => `--hide=/dev/${name}`,
+  ),
 ];
 const ofData = [
   "--home=data/tapdeck",
