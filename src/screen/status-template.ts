@@ -122,6 +122,8 @@ interface Panel {
   readonly link: string;
   readonly above: string;
   readonly below: readonly string[];
+  /** The lines below are to be typed, and not only to be recognized. */
+  readonly isTyped?: true;
 }
 
 /** The way to a network while there is none, else the way to the page; undefined if there is neither. */
@@ -130,7 +132,8 @@ function panelOf({ base, wifi }: ScreenPlace, texts: ScreenTexts): Panel | undef
     const { name, password } = wifi.point;
     // As cameras of phones read it; neither part has a character that would need a backslash.
     const link = `WIFI:T:WPA;S:${name};P:${password};;`;
-    return { link, above: texts.joinWifi, below: [name, `${texts.wifiPassword} ${password}`] };
+    const below = [name, `${texts.wifiPassword} ${password}`];
+    return { link, above: texts.joinWifi, below, isTyped: true };
   }
   return base === undefined ? undefined : { link: base, above: texts.openPage, below: [shown(base)] };
 }
@@ -199,7 +202,8 @@ function panel({ link, ...words }: Panel, box: Box): readonly string[] {
   const top = box.y + (box.height - size) / 2;
   const room = { width: size, linesMax: 1, sizeMax: box.height * 0.055, sizeMin: box.height * 0.025 };
   const above: readonly Row[] = [[words.above, room, colors.text]];
-  const below = words.below.map((line): Row => [line, room, colors.quiet]);
+  const color = words.isTyped ? colors.text : colors.quiet;
+  const below = words.below.map((line): Row => [line, room, color]);
   const gap = box.height * 0.025;
   return [
     ...textRows(above, { ...box, y: top - heightOf(above, 0) - gap }, 0),
