@@ -59,6 +59,7 @@ export const screenshotsMax = 500; // Files in the folder of screenshots: a full
 export const wifiNameBytesMax = 32; // IEEE 802.11, 9.4.2.2.
 export const wifiPasswordBytesMin = 8; // IEEE 802.11, J.4.1, as the next one.
 export const wifiPasswordBytesMax = 63;
+export const wifiKeyDigits = 64; // Of the key in the place of a password.
 export const wifiNetworksMax = 50; // In reach, the strongest; a block of flats has 40.
 export const wifiReportBytesMax = 256 * 1024; // Of root's scripts: a scan has 100 bytes for each radio in reach.
 export const wifiFormBytesMax = 4096; // The form of the page by which a phone sets up the Wi-Fi has two fields.

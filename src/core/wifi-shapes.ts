@@ -1,6 +1,6 @@
 /** The shapes of the Wi-Fi, as far as the service has a part in it: only root's scripts on the image connect. */
 import * as v from "valibot";
-import { wifiPasswordBytesMax, wifiPasswordBytesMin } from "./console-limits.ts";
+import { wifiKeyDigits, wifiPasswordBytesMax, wifiPasswordBytesMin } from "./console-limits.ts";
 import { integer, type ValueOf } from "./shapes.ts";
 
 /** Why a network does not work. */
@@ -53,15 +53,10 @@ export function isWifiPassword(text: string): boolean {
   return (bytes >= wifiPasswordBytesMin && bytes <= wifiPasswordBytesMax) || /^[0-9a-fA-F]{64}$/.test(text);
 }
 
-const password = v.pipe(
-  v.string(),
-  v.regex(
-    /^(?:[^\r\n]{8,63}|[0-9a-fA-F]{64})?$/,
-    "must have 8 to 63 characters, or be a key of 64 hex digits; an open network has none",
-  ),
-);
-
 /** A network to join; an open one has no password. */
-export const wifiRequest = v.object({ id: wifiId, password: v.optional(password, "") });
+export const wifiRequest = v.object({
+  id: wifiId,
+  password: v.optional(v.pipe(v.string(), v.maxLength(wifiKeyDigits)), ""),
+});
 export const wifiChoice = v.object({ id: wifiId });
 export type WifiRequest = v.InferOutput<typeof wifiRequest>;

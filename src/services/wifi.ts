@@ -54,8 +54,10 @@ export function followWifi({ folder, pipe, log, onChanged, pagePort = httpPort, 
     await ask(pipe, ["wifi", ...words].join(" "));
   };
   const join = async ({ id, password }: WifiRequest) => {
-    // A password of 63 characters may have more bytes than its limit.
-    if (password !== "" && !isWifiPassword(password)) throw failed("a Wi-Fi password has 8 to 63 bytes");
+    if (password !== "" && !isWifiPassword(password))
+      throw failed(
+        "a Wi-Fi password has 8 to 63 characters, or is a key of 64 hex digits; an open network has none",
+      );
     await order("join", id, password === "" ? "-" : Buffer.from(password).toString("hex"));
   };
   const scan = () => order("scan");

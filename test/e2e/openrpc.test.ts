@@ -125,6 +125,10 @@ const own: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>
   restore: { sha256: fc.constant("0".repeat(64)), passphrase: fc.constant(undefined) },
   "uploads.finish": { id: fc.constant("0".repeat(32)), sha256: fc.constant("0".repeat(64)) },
   "uploads.cancel": { id: fc.constant("0".repeat(32)) },
+  // The names of networks, as hex digits.
+  "wifi.join": { id: fc.constantFrom("486f6d65", "c3a9") },
+  "wifi.prefer": { id: fc.constantFrom("486f6d65", "c3a9") },
+  "wifi.forget": { id: fc.constantFrom("486f6d65", "c3a9") },
   // Virtual tokens that lie there for an hour would fill the reader.
   "tokens.scan": { duration: fc.integer({ min: 1, max: 5 }) },
 };

@@ -4,6 +4,7 @@
  */
 
 import { expect, test } from "bun:test";
+import { batchRequestsMax } from "../../src/core/limits.ts";
 import { localDay } from "../../src/launch/rules/play-time.ts";
 import { openStore } from "../../src/store/open.ts";
 import { asOtherUser, type Scene, startScene } from "../helpers/attack-scene.ts";
@@ -108,13 +109,19 @@ function cellOf(answer: Answer): string {
 /** This test is not about rate limits. */
 async function callPatiently(caller: MatrixCaller): Promise<readonly Answer[]> {
   const calls: readonly Call[] = names.map((method) => ({ method, params: methodRows[method]?.params }));
-  const answers = [...(await caller.callAll(calls))];
+  const callAll = async (all: readonly Call[]) => {
+    const parts: Answer[] = [];
+    for (let at = 0; at < all.length; at += batchRequestsMax)
+      parts.push(...(await caller.callAll(all.slice(at, at + batchRequestsMax))));
+    return parts;
+  };
+  const answers = await callAll(calls);
   const isFull = ({ error, status }: Answer) => error?.code === busy || status === 429 || status === 503;
   await eventually(async () => {
     const again = answers.flatMap((answer, index) => (isFull(answer) ? [index] : []));
     if (again.length === 0) return true;
     await Bun.sleep(retryMs);
-    const next = await caller.callAll(again.flatMap((index) => calls[index] ?? []));
+    const next = await callAll(again.flatMap((index) => calls[index] ?? []));
     again.forEach((index, at) => {
       answers[index] = next[at] ?? { closed: 0 };
     });
