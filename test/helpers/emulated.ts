@@ -12,7 +12,7 @@ export function emulatedPn532(timing: "real" | "none"): Pn532Device & AsyncDispo
 }
 
 const lateMs = 30; // A driver waits for an acknowledgement for 30, 60 and 120 ms, and each wait can be missed by its own pause.
-const triesMax = 3;
+const triesMax = 8; // On two processors with a dozen busy processes about every second try is held up.
 
 /**
  * Runs a test whose emulated chip is in this very process. It repeats a failed test if the process stood still for so long
