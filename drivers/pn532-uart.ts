@@ -111,7 +111,7 @@ export async function openPn532(
   try {
     const rates = baudRate === undefined ? [firstBaudRate, raisedBaudRate] : [baudRate];
     const firmware = await wake(chip, context, rates, signal);
-    if (firmware === undefined) throw readerGone(link.path, `no PN532 answers: check its power, ${advice}`);
+    if (firmware === undefined) throw noChip(link.path, advice);
     const raised = baudRate === undefined && (await raiseBaudRate(chip, context, signal));
     await chip.call(setMaxRetries(recheckRetries), signal);
     return createFieldSession(
@@ -135,6 +135,10 @@ export async function openPn532(
 }
 
 const serialAdvice = "its wiring (RX to TX) and that it is switched to HSU";
+
+function noChip(path: string, advice: string): Error {
+  return readerGone(path, `no PN532 answers: check its power, ${advice}`);
+}
 
 /** Finds the chip at one of these rates, wakes and configures it; undefined if none answers. */
 async function wake(
@@ -172,7 +176,7 @@ async function raiseBaudRate(chip: Chip, context: DriverContext, signal: AbortSi
     });
   }
   if ((await wake(chip, context, [firstBaudRate, raisedBaudRate], signal)) === undefined)
-    throw readerGone(chip.link.path, `no PN532 answers: check its power, ${serialAdvice}`);
+    throw noChip(chip.link.path, serialAdvice);
   return false;
 }
 

@@ -85,7 +85,7 @@ export const english: ScreenTexts = {
     "No network: join this Wi-Fi with your phone to set one up, or plug in a cable. Cards work without it.",
   joiningWifi: "Connecting to “{network}”. This takes up to a minute.",
   wifiLater:
-    "No network. Soon after a start your phone can set up the Wi-Fi here; a cable works, too. Cards need neither.",
+    "No network. Soon after a start your phone can set up the Wi-Fi here, or plug in a cable. Cards work without it.",
   wifiFaults: {
     "wrong-password": "The password of the Wi-Fi is wrong.",
     "not-found": "The Wi-Fi is not in reach.",

@@ -9,7 +9,10 @@ import { look, violations } from "../helpers/page-visit.ts";
 
 const hex = (text: string) => Buffer.from(text).toString("hex");
 const network = (name: string, signal: number, security: "open" | "password" | "other") => ({
-  ...{ id: hex(name), name, signal, security },
+  id: hex(name),
+  name,
+  signal,
+  security,
 });
 const report: WifiReport = {
   state: "point",
@@ -27,7 +30,9 @@ let browser: TestBrowser;
 let seen = report;
 const joined: WifiRequest[] = [];
 const served = servePointPage({
-  ...{ address: "127.0.0.1", port: 0, log: silentLog },
+  address: "127.0.0.1",
+  port: 0,
+  log: silentLog,
   report: () => seen,
   async join(request) {
     joined.push(request);

@@ -23,7 +23,9 @@ function serve(report: WifiReport = all) {
   const joined: WifiRequest[] = [];
   let scans = 0;
   const page = servePointPage({
-    ...{ address: "127.0.0.1", port: 0, log: silentLog },
+    address: "127.0.0.1",
+    port: 0,
+    log: silentLog,
     report: () => report,
     async join(request) {
       joined.push(request);
