@@ -177,6 +177,13 @@ test(
       ({ network, state }) => state === "joined" && network === "Guests",
     );
     expect(joined.known.map(({ name }) => name)).toEqual(["Guests", home.name]);
+    // The other one takes over if this one goes away.
+    await until("both networks in wpa_supplicant", async () =>
+      /Guests[\s\S]*Home/.test(await board.shell("wpa_cli -i wlan0 list_networks")),
+    );
+    await until("the connection to the better one", async () =>
+      /ssid=Guests[\s\S]*wpa_state=COMPLETED/.test(await board.shell("wpa_cli -i wlan0 status")),
+    );
     await ask("wifi.forget", { id: guests });
     await until("an address of the first network", async () =>
       (await board.shell("ip -4 -o addr show dev wlan0")).includes("192.168.50."),
