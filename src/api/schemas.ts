@@ -174,6 +174,8 @@ const browseEntry = v.object({
   systemId: v.string(),
   fileCount: v.exactOptional(count),
   systemIds: v.exactOptional(v.array(v.string())),
+  /** Of a system, as in `systems`. */
+  category: v.exactOptional(v.string()),
   systemName: v.exactOptional(v.string()),
   zapScript: v.exactOptional(v.string()),
   tags: v.exactOptional(mediaTagList),
@@ -223,6 +225,17 @@ export const picture = v.object({
   data: v.string(),
   /** `property:image-` and the type. */
   typeTag: v.string(),
+});
+
+/** A picture of what the device shows. */
+export const screenshot = v.object({
+  /** Of the file that stays on the device. */
+  path: v.string(),
+  contentType: v.string(),
+  /** Of the bytes in `data`. */
+  size: count,
+  /** In base64. */
+  data: v.string(),
 });
 
 const played = {

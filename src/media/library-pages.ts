@@ -18,6 +18,8 @@ interface FolderEntry {
   readonly fileCount: number;
   readonly systemId: string;
   readonly systemIds: readonly string[];
+  /** Of a system. */
+  readonly category?: string;
 }
 
 interface FileEntry extends Pick<Media, "name" | "path" | "tags" | "zapScript" | "audio"> {
@@ -90,7 +92,10 @@ export async function browse(
 function rootsOf(files: ReadonlyMap<string, number>, systems: readonly string[]): readonly FolderEntry[] {
   return [...files]
     .filter(([id]) => systems.length === 0 || systems.includes(id))
-    .map(([id, count]) => ({ ...folderEntry("root", id, "", count, id), name: systemOf(id).name }));
+    .map(([id, count]) => {
+      const { name, category } = systemOf(id);
+      return { ...folderEntry("root", id, "", count, id), name, category };
+    });
 }
 
 function folderEntry(

@@ -8,6 +8,7 @@ import { lengthText, scriptOf } from "../../core/media.ts";
 import { button, el, icon, madeInSlices, replaceKeepingFocus, section, telling } from "./dom.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
+import { symbolOf } from "./system-symbols.ts";
 import {
   cardButton,
   folderAddress,
@@ -51,7 +52,7 @@ export function browseCard(shared: Shared): PageCard {
   let systems: Promise<Calls["systems"]["result"]> | undefined;
 
   const entryOf = (entry: Entry): HTMLElement => {
-    const { type, name, path: at, zapScript = "", fileCount = 0, audio } = entry;
+    const { type, name, path: at, zapScript = "", fileCount = 0, audio, systemId, category } = entry;
     const remove = () => {
       gone.add(at);
       // An index that ended during the dialog has replaced the entry.
@@ -59,9 +60,17 @@ export function browseCard(shared: Shared): PageCard {
       catchUp();
     };
     const isFile = type === "media";
+    const symbol = type === "root" ? { symbol: symbolOf(systemId, category) } : {};
     const item: LibraryItem = isFile
       ? { ...namedBy(name, audio, ""), path: at, script: zapScript }
-      : { name, path: at, facts: say.files(fileCount), script: folderScript(at), address: folderAddress(at) };
+      : {
+          name,
+          path: at,
+          facts: say.files(fileCount),
+          script: folderScript(at),
+          address: folderAddress(at),
+          ...symbol,
+        };
     const made = (isWall() ? itemTile : itemRow)(shared, item, isFile ? { onGone: remove } : {});
     made.dataset.path = at;
     made.dataset.start = letterOf(name);

@@ -4,6 +4,7 @@ import { el, madeInSlices, section, telling } from "./dom.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 import { type Listed, searchBox } from "./search-box.ts";
+import { symbolOf } from "./system-symbols.ts";
 import { folderAddress, itemRow, itemTile, type LibraryItem, namedBy } from "./tiles.ts";
 
 const recentMax = 12;
@@ -120,9 +121,10 @@ export function favouritesCard(shared: Shared): PageCard {
 export function systemsCard(shared: Shared): PageCard {
   const load = async () => {
     const { entries } = await shared.client.call("media.browse", { path: "" });
-    return entries.map(({ name, path, fileCount = 0 }) => ({
+    return entries.map(({ name, path, fileCount = 0, systemId, category }) => ({
       name,
       facts: say.files(fileCount),
+      symbol: symbolOf(systemId, category),
       path,
       script: "",
       address: folderAddress(path),

@@ -1,6 +1,6 @@
 /** Media as tiles of a wall or as rows of a list. A press starts them; the last button has all else that can be done. */
 import { type AudioTags, audioTitleOf, performerOf } from "../../core/media.ts";
-import { button, el, named, note, openDialog, telling } from "./dom.ts";
+import { button, el, icon, named, note, openDialog, telling } from "./dom.ts";
 import { fileActs, pictureAct } from "./file-actions.ts";
 import { say } from "./page-texts.ts";
 import type { Shared } from "./screens.ts";
@@ -16,6 +16,8 @@ export interface LibraryItem {
   readonly path: string;
   /** The text that starts it; empty for a system, which is only opened. */
   readonly script: string;
+  /** Of a system, in the place of its first letters. */
+  readonly symbol?: string;
   /** The page of a folder, which a press opens. */
   readonly address?: string;
 }
@@ -47,13 +49,14 @@ export const itemTile: ItemForm = (shared, item, events = {}) => {
 /** Makes a tile of a control, with the picture of `path` if it is not empty. */
 export function inTile(
   { pictures }: Shared,
-  { name, facts, path }: Pick<LibraryItem, "name" | "facts" | "path">,
+  { name, facts, path, symbol }: Pick<LibraryItem, "name" | "facts" | "path" | "symbol">,
   press: HTMLElement,
   corner?: HTMLElement,
 ): HTMLLIElement {
   press.classList.add("tile", `hue${hueOf(name)}`);
   press.setAttribute("aria-label", name);
-  press.dataset.letters = [...name].slice(0, 2).join("");
+  if (symbol === undefined) press.dataset.letters = [...name].slice(0, 2).join("");
+  else press.append(icon(symbol));
   if (path !== "") press.append(pictures.inTile(path));
   // The name is large to touch; the keyboard and screen readers have the picture.
   const caption = el("span", { class: "what", onclick: () => press.click() }, ...named(name, facts));

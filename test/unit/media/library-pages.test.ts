@@ -66,13 +66,13 @@ const files = [
 
 test("the first level lists the systems with their files, by name, or those that are asked for", async () => {
   await using trial = await trialWith(files);
-  const root = (id: string, name: string, fileCount: number) => ({
-    ...{ type: "root", name, path: id, fileCount, systemId: id, systemIds: [id] },
+  const root = (id: string, name: string, fileCount: number, category: string) => ({
+    ...{ type: "root", name, path: id, fileCount, systemId: id, systemIds: [id], category },
   });
   const [boy, color, snes] = [
-    root("Gameboy", "Game Boy", 1),
-    root("GameboyColor", "Game Boy Color", 1),
-    root("SNES", "Super Nintendo Entertainment System", 8),
+    root("Gameboy", "Game Boy", 1, "Handheld"),
+    root("GameboyColor", "Game Boy Color", 1, "Handheld"),
+    root("SNES", "Super Nintendo Entertainment System", 8, "Console"),
   ] as const;
   const counts = { totalFiles: 0, totalDirs: 3 };
   const pagination = { hasNextPage: false, pageSize: 100 };
