@@ -87,6 +87,11 @@ export interface Services {
   playback(): Promise<ActiveMedia | undefined>;
   /** Controls the running player. Rejects with `failed` if nothing plays, or the player cannot do it. */
   control(action: ControlAction, caller: MethodCaller): Promise<void>;
+  /**
+   * Saves a picture of what the device shows; of its own screen with the right `own` only. `maxSize` is the longest edge in
+   * pixels. Rejects with `busy` while one is taken, and with `failed`.
+   */
+  screenshot(maxSize: number | undefined, caller: MethodCaller): Promise<ValueOf<typeof schemas.screenshot>>;
   launchers(): readonly ValueOf<typeof schemas.launcherEntry>[];
   /** Resolves within two seconds, even if a media folder does not answer. */
   health(): Promise<Health>;

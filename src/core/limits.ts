@@ -68,6 +68,7 @@ export const cardsGoneMax = 128; // Cards that were removed while their launch w
 export const mediaMsMax = 2 ** 48; // Of a position or length that a player reports: 8,900 years. Restored times are no later.
 export const launchErrorCharsMax = 8 * 1024; // The reason of a failed launch: a path and the end of a player's error output have 4 KiB each.
 export const hooksRunningMax = 16; // Scripts of hooks at one time; a card at the edge of the field must not pile them up.
+export const discsMax = 20; // Of one game: the longest has 12 floppies or 7 CDs.
 export const playlistItemsMax = 10_000; // Because of the memory for a shuffled list; nobody plays more.
 export const playlistShownMax = 100; // Items of a playlist that was opened, in one answer: a list to choose from.
 export const playlistFailuresMax = 100; // Items in a row that cannot be played, before a playlist ends.

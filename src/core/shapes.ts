@@ -182,6 +182,8 @@ export const activeMedia = v.object({
   durationMs: v.exactOptional(count),
   playbackState: v.exactOptional(v.picklist(playbackStates)),
   volume: v.exactOptional(count),
+  /** The disc in the drive, from 1, and the number of discs of the game. */
+  disc: v.exactOptional(v.object({ number: count, of: count })),
 });
 export type ActiveMedia = ValueOf<typeof activeMedia>;
 

@@ -285,6 +285,7 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
     activeMedia: session.active,
     playback: session.playback,
     control: session.control,
+    picture: session.picture,
     holdVolume: session.holdVolume,
     fadeVolume: session.fadeVolume,
     playlist: session.playlist,

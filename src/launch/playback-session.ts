@@ -94,6 +94,7 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
       const signal = stopping.signal;
       return portsOf({ card: undefined, origin, requester, isHook: false, signal }).control(action);
     },
+    picture: playing.picture,
     holdVolume: playing.volume.hold,
     fadeVolume: playing.volume.fade,
     playlist: playlists.state,

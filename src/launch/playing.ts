@@ -49,6 +49,7 @@ interface Current {
   readonly settled: PromiseWithResolvers<void>;
   readonly lasted: PromiseWithResolvers<void>;
   readonly kind: PlayerKind;
+  readonly discs: readonly string[];
   readonly stop: StopHow;
   isStopping: boolean;
   /** The name of the USB stick whose removal stops it. */
@@ -115,6 +116,7 @@ export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: Pla
         settled: Promise.withResolvers<void>(),
         lasted: Promise.withResolvers<void>(),
         kind: choice.kind,
+        discs: choice.discs?.paths ?? [],
         stop: choice.stop ?? usualStops[choice.kind],
         isStopping: false,
       };
@@ -154,6 +156,21 @@ export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: Pla
       throw failed(
         `the player ${media.launcherId} has no volume of its own: **volume changes that of the device`,
       );
+    },
+    /** Inserts this file into the running game, if it is another disc of it; resolves with false otherwise. */
+    async insertDisc(path: string): Promise<boolean> {
+      const place = current?.discs.indexOf(path) ?? -1;
+      if (current?.player.insertDisc === undefined || place < 0) return false;
+      const { disc } = await current.player.state();
+      if (disc?.number === place + 1) return false;
+      await current.player.insertDisc(place);
+      return true;
+    },
+    /** The path of a picture that the player saves of its media; rejects as `control` does. */
+    async picture(): Promise<string> {
+      const { player, media } = playingNow();
+      if (player.picture === undefined) throw failed(`the player ${media.launcherId} saves no pictures`);
+      return player.picture();
     },
     /** The volume of players, not of the device. */
     volume,

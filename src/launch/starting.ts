@@ -24,7 +24,8 @@ export function createStarting(
     if (why !== undefined) throw publicError("forbidden", why, "play-time-over");
   };
   const startWith = async (file: MediaFile, choice: PlayerChoice, run: RunContext) => {
-    const game = choice.kind === "retroarch" ? await saves?.prepare(file.path) : undefined;
+    const game =
+      choice.kind === "retroarch" ? await saves?.prepare(choice.discs?.content ?? file.path) : undefined;
     try {
       run.signal.throwIfAborted();
       return playing.start(file, choice, run, game);

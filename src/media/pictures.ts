@@ -125,6 +125,15 @@ export async function smallPicture(bytes: Uint8Array, edge: number): Promise<Uin
   return (await fitted(Buffer.from(bytes), edge))?.bytes;
 }
 
+/** Any picture file, as `findPicture` sends one; undefined if it is none, cannot be read, or is too large. */
+export async function readPicture(
+  path: string,
+  maxSize: number | undefined,
+): Promise<Omit<Picture, "type"> | undefined> {
+  const bytes = await readFile(path, pictureFileBytesMax);
+  return bytes === undefined || bytes === "too-large" ? undefined : fitted(bytes, maxSize);
+}
+
 /** Whether two paths open one file: a drive that ignores case takes it by several names. */
 async function isOneFile(path: string, other: string): Promise<boolean> {
   const [a, b] = await Promise.all([path, other].map((one) => stat(one).catch(() => undefined)));

@@ -2,9 +2,9 @@
  * BIOS files that a game needs, by the core's `.info` file (docs.libretro.com, "Core info files"). A table adds systems
  * whose games need a file that cores call optional. One of several files is enough; which one depends on the game's region.
  */
-import { basename, dirname, join } from "node:path";
-import { coreInfoBytesMax, firmwareFilesMax } from "../core/limits.ts";
-import { readStart, type ServiceEnvironment, statedFolders } from "./retroarch-cores.ts";
+import { basename } from "node:path";
+import { firmwareFilesMax } from "../core/limits.ts";
+import { coreInfo, coreNameOf } from "./retroarch-cores.ts";
 
 export interface Firmware {
   /** Below RetroArch's `system_directory`. */
@@ -43,8 +43,8 @@ export function neededFirmware(
   coreFile: string,
   infoFolders: readonly string[],
 ): readonly Firmware[] {
-  const core = basename(coreFile).replace(/_libretro\.so$/, "");
-  const listed = readListed(core, infoFolders);
+  const core = coreNameOf(coreFile);
+  const listed = firmwareIn(coreInfo(core, infoFolders));
   const isPlayStation = systemId === "PSX" && playStationCores.includes(core);
   const stated = isPlayStation ? playStation : neededBySystem[systemId];
   if (stated !== undefined) {
@@ -56,25 +56,10 @@ export function neededFirmware(
   return listed.filter(({ isOptional }) => !isOptional).slice(0, firmwareFilesMax);
 }
 
-/** The folders that may hold the `.info` file of a core. */
-export function infoFolders(coreFile: string, environment: ServiceEnvironment): readonly string[] {
-  const stated = statedFolders("libretro_info_path", environment);
-  const beside = [dirname(coreFile), join(dirname(coreFile), "../info")];
-  return [...stated, ...beside, "/usr/share/libretro/info", "/usr/share/libretro/core_info"];
-}
-
 /** True for another version of a file: syscard2.pce replaces syscard3.pce. */
 function isLike(path: string, names: readonly string[]): boolean {
   const stem = (name: string) => name.replace(/\d*\.[a-z]+$/i, "").toLowerCase();
   return names.some((name) => stem(name) === stem(path));
-}
-
-function readListed(core: string, folders: readonly string[]): readonly ListedFirmware[] {
-  for (const folder of folders) {
-    const text = readStart(join(folder, `${core}_libretro.info`), coreInfoBytesMax);
-    if (text !== undefined) return firmwareIn(text);
-  }
-  return [];
 }
 
 /** `firmware0_path = "x.bin"`, `firmware0_opt = "false"`, and `(!) x.bin (md5): ...` in the notes. */

@@ -1,4 +1,6 @@
 /** mpv: sound, film and pictures, controlled by its JSON IPC. */
+import { resolve } from "node:path";
+import { cwd } from "node:process";
 import { assert, failed, messageOf } from "../core/errors.ts";
 import { mediaMsMax } from "../core/limits.ts";
 import { clampVolume, type Progress, type SeekTarget } from "../core/playback.ts";
@@ -169,6 +171,15 @@ export function startMpv(
       using _late = clock.after(stateMsMax, () => begun.resolve(false));
       if (await begun.promise) await askPosition();
     },
+    async picture() {
+      const stated = await line.ask(["get_property", "screenshot-directory"]);
+      // Its folder may begin with `~`. Versions below 0.37 do not report the name of a picture, so they get one.
+      const into = await line.ask(["expand-path", typeof stated === "string" ? stated : ""]);
+      const name = `mpv-${new Date(clock.now()).toISOString().replace(/\D/g, "")}.png`;
+      const path = resolve(folder ?? cwd(), typeof into === "string" ? into : "", name);
+      await savePicture(line, ["screenshot-to-file", path]);
+      return path;
+    },
     async changeVolume({ kind, percent }, ceiling) {
       const before = kind === "to" ? 0 : await line.ask(["get_property", "volume"]);
       const wanted = (typeof before === "number" ? before : 0) + percent;
@@ -251,7 +262,6 @@ const commands: Partial<Readonly<Record<PlayerAction["kind"], readonly (string |
   mute: ["cycle", "mute"],
   next: ["playlist-next"],
   previous: ["playlist-prev"],
-  screenshot: ["screenshot"],
 };
 
 /** In milliseconds; NaN where it depends on something unknown. */
@@ -261,12 +271,21 @@ function targetOf(known: Known, to: SeekTarget): number {
 }
 
 async function control(line: MpvLine, action: Exclude<PlayerAction, { to: SeekTarget }>): Promise<void> {
+  if (action.kind === "screenshot") {
+    await savePicture(line);
+    return;
+  }
   const command = commands[action.kind];
   if (command === undefined) throw failed(`mpv has no ${action.kind.replace("-", " ")}`);
-  await line.ask(command).catch((cause: unknown) => {
-    if (action.kind !== "screenshot") throw cause;
+  await line.ask(command);
+}
+
+async function savePicture(line: MpvLine, command: readonly string[] = ["screenshot"]): Promise<void> {
+  try {
+    await line.ask(command);
+  } catch (cause) {
     throw failed(`mpv shows no picture that could be saved: ${messageOf(cause)}`, cause);
-  });
+  }
 }
 
 async function seek(line: MpvLine, to: SeekTarget): Promise<void> {

@@ -32,8 +32,19 @@ export interface PlayerOrder {
   readonly saves?: SavePlace;
   /** mpv only: plays these bytes from its standard input, and not its file. */
   readonly stream?: WebBody;
+  /** RetroArch only: the discs of a game that has several. */
+  readonly discs?: DiscSet;
   /** RetroArch only: the folder of BIOS files, if it is not RetroArch's own. */
   readonly systemFolder?: string;
+}
+
+export interface DiscSet {
+  /** The list that names the discs, or else the first disc: saves are named after it. */
+  readonly content: string;
+  /** In order, absolute. */
+  readonly paths: readonly string[];
+  /** The place in `paths` of the disc that is in the drive at the start. */
+  readonly inserted: number;
 }
 
 export interface SavePlace {
@@ -54,7 +65,7 @@ export interface PlayerParts {
 
 export type PlayerState = Pick<
   ActiveMedia,
-  "positionMs" | "durationMs" | "playbackState" | "volume" | "streamTitle"
+  "positionMs" | "durationMs" | "playbackState" | "volume" | "streamTitle" | "disc"
 >;
 
 /** A control of a player, without the volume (`changeVolume`). */
@@ -72,6 +83,10 @@ export interface ControlledPlayer {
   complaint(): string | undefined;
   /** Rejects with `ServiceError("failed")` and a sentence if the player cannot do it or does not answer. */
   control(action: PlayerAction): Promise<void>;
+  /** Changes the disc to the one of this place, from 0. Rejects as `control` does; absent for a game of one disc. */
+  insertDisc?(place: number): Promise<void>;
+  /** Saves a picture in the player's own folder, and resolves with its path. Rejects as `control` does; absent without pictures. */
+  picture?(): Promise<string>;
   /** Sends a command to quit, and resolves after the player ended or after `msMax`. Absent if it only knows signals. */
   quit?(msMax: number): Promise<void>;
   /** As `control`, never beyond `volumeMax`. Resolves with the new volume. Absent if the player has no volume of its own. */

@@ -4,8 +4,8 @@
  */
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from "node:fs";
 import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
-import { retroArchSettingsBytesMax } from "../core/limits.ts";
+import { basename, dirname, isAbsolute, join } from "node:path";
+import { coreInfoBytesMax, retroArchSettingsBytesMax } from "../core/limits.ts";
 
 /** By system id. Systems with the same cores share a row. */
 const rows: readonly (readonly [systems: string, cores: string])[] = [
@@ -101,6 +101,7 @@ export function coreNamesOf(systemId: string): readonly string[] {
 export type Cores = ReadonlyMap<string, string>;
 
 const ending = "_libretro.so";
+const infoEnding = "_libretro.info";
 
 /** The cores in these folders. Of two cores of one name, the earlier folder's counts. */
 export function findCores(folders: readonly string[]): Cores {
@@ -169,11 +170,36 @@ export function statedFolders(key: string, environment: ServiceEnvironment): rea
 }
 
 /** `libretro_directory = "/folder"` in a settings file of RetroArch. */
-function statedFolder(file: string, key: string): string | undefined {
+export function statedFolder(file: string, key: string): string | undefined {
   // `\s` would match all empty lines after each line's start, and take minutes for a file of them.
   const line = new RegExp(`^[ \\t]*${key}[ \\t]*=[ \\t]*"([^"\\n]+)"`, "m");
   const [, folder] = line.exec(readStart(file, retroArchSettingsBytesMax) ?? "") ?? [];
   return folder === "default" ? undefined : folder;
+}
+
+/** The folders that may hold the `.info` file of a core. */
+export function infoFolders(coreFile: string, environment: ServiceEnvironment): readonly string[] {
+  const stated = statedFolders("libretro_info_path", environment);
+  const beside = [dirname(coreFile), join(dirname(coreFile), "../info")];
+  return [...stated, ...beside, "/usr/share/libretro/info", "/usr/share/libretro/core_info"];
+}
+
+export const coreNameOf = (coreFile: string) => basename(coreFile).replace(/_libretro\.so$/, "");
+
+/** The text of a core's `.info` file (docs.libretro.com, "Core info files"); empty without one. */
+export function coreInfo(core: string, folders: readonly string[]): string {
+  for (const folder of folders) {
+    const text = readStart(join(folder, `${core}${infoEnding}`), coreInfoBytesMax);
+    if (text !== undefined) return text;
+  }
+  return "";
+}
+
+/** Whether the core takes a list of discs (`.m3u`), by its `.info` file: `supported_extensions = "cue|chd|m3u"`. */
+export function takesDiscLists(coreFile: string, environment: ServiceEnvironment): boolean {
+  const text = coreInfo(coreNameOf(coreFile), infoFolders(coreFile, environment));
+  const [, listed = ""] = /^[ \t]*supported_extensions[ \t]*=[ \t]*"([^"\n]*)"/m.exec(text) ?? [];
+  return listed.toLowerCase().split("|").includes("m3u");
 }
 
 /** The text of a plain file, up to this size; undefined without one. Players may write these files. */

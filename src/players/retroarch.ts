@@ -2,9 +2,10 @@
  * RetroArch: games, with a libretro core for each system, controlled over its standard input and output. A private settings
  * file for this start overrides the owner's settings, which stay unchanged.
  */
-import { existsSync, mkdtempSync, rm, writeFileSync } from "node:fs";
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { existsSync, mkdirSync, mkdtempSync, rm, writeFileSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { basename, dirname, extname, join } from "node:path";
+import { env } from "node:process";
 import { type Clock, sleep } from "../core/clock.ts";
 import { failed } from "../core/errors.ts";
 import { fileFault } from "../core/file-faults.ts";
@@ -14,12 +15,14 @@ import { playersFolder } from "../system/folders.ts";
 import { type Player, spawnPlayer } from "../system/process.ts";
 import type {
   ControlledPlayer,
+  DiscSet,
   PlayerAction,
   PlayerOrder,
   PlayerParts,
   PlayerState,
   SavePlace,
 } from "./player.ts";
+import { type ServiceEnvironment, settingsFolder, statedFolder, statedFolders } from "./retroarch-cores.ts";
 import { openRetroArchLine, type RetroArchLine, type RetroArchStatus } from "./retroarch-line.ts";
 
 // RetroArch answers in its next frame, but not while a core loads.
@@ -28,6 +31,11 @@ const answerMsMax = 2000;
 const askAgainMs = 50;
 const pauseMsMax = 5000;
 const pausedAskMs = 2000;
+// Commands of one frame count once, and a slow game has few frames.
+const discStepMs = 100;
+const driveOpenMs = 1000;
+// It writes a picture in a thread of its own.
+const pictureMsMax = 5000;
 const softest = -80; // dB
 const autosaveSeconds = 10;
 // Saves in memory are written to the disk a second or two later, so that battery RAM is safe within 10 s of a change.
@@ -39,7 +47,7 @@ export function startRetroArch(
   order: PlayerOrder,
   { clock, volume, onPause }: Pick<PlayerParts, "clock" | "volume" | "onPause">,
 ): ControlledPlayer {
-  const { argv, optionsAt, environment, folder, resuming = noResuming, saves, systemFolder } = order;
+  const { environment, folder, discs, resuming = noResuming, saves, systemFolder } = order;
   const settings = writeSettings(
     {
       ...usualSettings,
@@ -49,9 +57,11 @@ export function startRetroArch(
       ...(systemFolder === undefined ? {} : { system_directory: systemFolder }),
     },
     saves?.settings,
+    discs,
   );
+  const argv = settings.discList === undefined ? order.argv : withList(order, settings.discList);
   const process = startWith(settings, () =>
-    spawnPlayer(argv.toSpliced(optionsAt, 0, `--appendconfig=${settings.path}`), {
+    spawnPlayer(argv.toSpliced(order.optionsAt, 0, `--appendconfig=${settings.path}`), {
       ...(environment === undefined ? {} : { environment }),
       folder,
       hasTalk: true,
@@ -64,6 +74,7 @@ export function startRetroArch(
   const ended = new AbortController();
   let last: RetroArchStatus | undefined;
   let turn: Promise<unknown> = Promise.resolve();
+  const drive = discs === undefined ? undefined : createDrive(line, discs, clock);
   void process.exited.then(() => ended.abort());
   const ask = async (msMax: number) => {
     const status = await line.status(msMax);
@@ -81,16 +92,33 @@ export function startRetroArch(
       await ask(stateMsMax).catch(() => {});
     }
   };
+  // One after another, because two toggles of the pause at once would cancel each other.
+  const inTurn = (act: () => Promise<void>) => {
+    const mine = turn.then(act);
+    turn = mine.catch(() => {});
+    return mine;
+  };
+  const insert = async (place: number) => {
+    if ((await ask(answerMsMax)) === undefined) throw failed("RetroArch does not answer");
+    await drive?.insert(place);
+  };
   return {
     process,
     ready: untilPlaying(ask, clock, ended.signal),
-    state: async () => stateOf((await ask(stateMsMax)) ?? last),
+    state: async () => ({ ...stateOf((await ask(stateMsMax)) ?? last), ...drive?.state() }),
     complaint: () => undefined,
     control(action) {
-      // One after another, because two toggles of the pause at once would cancel each other.
-      const mine = turn.then(() => control(line, ask, action, clock));
-      turn = mine.catch(() => {});
-      return mine;
+      return inTurn(() => {
+        const way = action.kind === "next" ? 1 : action.kind === "previous" ? -1 : 0;
+        return drive === undefined || way === 0
+          ? control(line, ask, action, clock)
+          : insert(drive.place() + way);
+      });
+    },
+    ...(drive && { insertDisc: (place) => inTurn(() => insert(place)) }),
+    async picture() {
+      if ((await ask(answerMsMax)) === undefined) throw failed("RetroArch does not answer");
+      return savePicture(line, pictureFolders(argv, { ...env, ...environment }), clock);
     },
     async quit(msMax) {
       // A RetroArch that has not answered yet does not read commands.
@@ -108,7 +136,7 @@ type Ask = (msMax: number) => Promise<RetroArchStatus | undefined>;
  * Writes the settings into a folder of this user alone. RetroArch reads the file again when a core or a game changes. Throws
  * `ServiceError("failed")` if there is no room, because players may fill the folder.
  */
-function writeSettings(settings: RetroArchSettings, parent = playersFolder(process.env)) {
+function writeSettings(settings: RetroArchSettings, parent = playersFolder(process.env), discs?: DiscSet) {
   try {
     const folder = mkdtempSync(join(parent, `tapdeck-retroarch-${process.pid}-`));
     const path = join(folder, "settings.cfg");
@@ -116,10 +144,31 @@ function writeSettings(settings: RetroArchSettings, parent = playersFolder(proce
     const release = () => rm(folder, { recursive: true, force: true }, () => {});
     const lines = Object.entries(settings).map(([key, value]) => `${key} = "${value}"\n`);
     writeFileSync(path, lines.join(""), { mode: 0o600 });
-    return { path, release };
+    return { path, release, discList: discs && writeDiscList(folder, discs) };
   } catch (error) {
     throw failed(`the settings for RetroArch cannot be written: ${fileFault(error)}`, error);
   }
+}
+
+/**
+ * A list of the discs, with the one first that is in the drive; undefined if the game has a list of its own. RetroArch names saves
+ * after the list and its folder.
+ */
+function writeDiscList(folder: string, { content, paths, inserted }: DiscSet): string | undefined {
+  if (content === listOf(content)) return undefined;
+  const list = join(folder, basename(dirname(content)), basename(listOf(content)));
+  mkdirSync(dirname(list), { mode: 0o700 });
+  const inOrder = [...paths.slice(inserted), ...paths.slice(0, inserted)];
+  writeFileSync(list, inOrder.map((path) => `${path}\n`).join(""), { mode: 0o600 });
+  return list;
+}
+
+/** The path with the ending of a list. */
+const listOf = (path: string) => `${path.slice(0, path.length - extname(path).length)}.m3u`;
+
+function withList({ argv, discs }: PlayerOrder, list: string): readonly string[] {
+  const file = discs?.paths[discs.inserted] ?? "";
+  return argv.map((part) => part.replaceAll(file, () => list));
 }
 
 /** Removes the temporary settings of services that were killed. */
@@ -252,6 +301,74 @@ async function control(line: RetroArchLine, ask: Ask, action: PlayerAction, cloc
   const command = kind === "seek" || kind === "rewind" ? undefined : commands[kind];
   if (command === undefined) throw failed(`RetroArch has no ${kind.replace("-", " ")} command`);
   line.say(command);
+}
+
+/** The drive of a game with several discs, as RetroArch's disk control interface works it (1.14, `disk_control_interface.c`). */
+function createDrive(line: RetroArchLine, { content, paths, inserted }: DiscSet, clock: Clock) {
+  // The list of this start begins with the disc that was inserted; a list of the game does not.
+  const shift = content === listOf(content) ? 0 : inserted;
+  let place = inserted;
+  const say = async (command: string) => {
+    line.say(command);
+    await sleep(clock, discStepMs);
+  };
+  return {
+    place: () => place,
+    state: () => ({ disc: { number: place + 1, of: paths.length } }),
+    async insert(wanted: number): Promise<void> {
+      if (wanted < 0 || wanted >= paths.length)
+        throw failed(`the game has ${paths.length} discs, and disc ${place + 1} is in the drive`);
+      const steps = (wanted - shift + paths.length) % paths.length;
+      await say("DISK_EJECT_TOGGLE");
+      // Its keys stop at the first disc, whichever one a player chose in the menu.
+      for (let back = 1; back < paths.length; back++) await say("DISK_PREV");
+      for (let on = 0; on < steps; on++) await say("DISK_NEXT");
+      place = wanted;
+      // Games notice an open drive within a second.
+      await sleep(clock, driveOpenMs);
+      await say("DISK_EJECT_TOGGLE");
+    },
+  };
+}
+
+/** `screenshot_directory` of its settings, its own folder, and that of the game, in which it saves without a setting. */
+function pictureFolders(argv: readonly string[], environment: ServiceEnvironment): readonly string[] {
+  const key = "screenshot_directory";
+  const named = argv.flatMap((word) => (word.startsWith("--config=") ? word.slice("--config=".length) : []));
+  return [
+    ...named.flatMap((file) => statedFolder(file, key) ?? []),
+    ...statedFolders(key, environment),
+    join(settingsFolder(environment), "screenshots"),
+    dirname(argv.at(-1) ?? ""),
+  ];
+}
+
+/** RetroArch does not report the name of a picture, so this waits for a new one. */
+async function savePicture(line: RetroArchLine, folders: readonly string[], clock: Clock): Promise<string> {
+  const before = new Set(await picturesIn(folders));
+  line.say("SCREENSHOT");
+  for (const deadline = performance.now() + pictureMsMax; performance.now() < deadline; ) {
+    await sleep(clock, askAgainMs);
+    const saved = (await picturesIn(folders)).find((path) => !before.has(path));
+    if (saved !== undefined && (await isWholePng(saved))) return saved;
+  }
+  throw failed(`RetroArch saved no picture in ${folders[0]}`);
+}
+
+async function picturesIn(folders: readonly string[]): Promise<readonly string[]> {
+  const lists = await Promise.all(
+    folders.map(async (folder) => {
+      const names = await readdir(folder).catch(() => []);
+      return names.filter((name) => name.endsWith(".png")).map((name) => join(folder, name));
+    }),
+  );
+  return lists.flat();
+}
+
+/** Whether the file ends with the chunk IEND and its sum (W3C, PNG specification, 11.2.5). */
+async function isWholePng(path: string): Promise<boolean> {
+  const bytes = await readFile(path);
+  return bytes.subarray(-8, -4).toString("latin1") === "IEND";
 }
 
 /** Toggles once, and waits for the effect, because the next frame may be late. */

@@ -8,16 +8,17 @@ import { screenshotsMax } from "../core/console-limits.ts";
 import { failed, messageOf } from "../core/errors.ts";
 import { bandRows, type FrameBuffer, rgbOf } from "./frame-buffer.ts";
 
-/** Writes a new file, which is named after the time. Rejects with `ServiceError`, also if the folder is full. */
-export async function saveScreenshot(frame: FrameBuffer, folder: string, nowMs: number): Promise<void> {
+/** Writes a new file, which is named after the time, and resolves with its path. Rejects with `ServiceError`, also if the folder is full. */
+export async function saveScreenshot(frame: FrameBuffer, folder: string, nowMs: number): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await refuseFull(folder);
-  const name = `screen-${new Date(nowMs).toISOString().replace(/\D/g, "")}.png`;
+  const path = join(folder, `screen-${new Date(nowMs).toISOString().replace(/\D/g, "")}.png`);
   try {
-    await writeFile(join(folder, name), await pngOf(frame), { flag: "wx" });
+    await writeFile(path, await pngOf(frame), { flag: "wx" });
   } catch (error) {
     throw failed(`the picture of the screen cannot be saved: ${messageOf(error)}`, error);
   }
+  return path;
 }
 
 /** Rejects with `ServiceError` if the folder has too many files. It need not exist. */

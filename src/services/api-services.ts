@@ -35,6 +35,7 @@ import type { AllDevices } from "./devices.ts";
 import { createHealth, createMediaCheck, diskFaults, type FolderToCheck } from "./health-report.ts";
 import { createLibrary, createWarningOf, idBelow } from "./library.ts";
 import type { Mqtt } from "./mqtt.ts";
+import { createScreenshots } from "./screenshots.ts";
 import type { Stops } from "./stop-order.ts";
 import { followUpdateServer } from "./update-server.ts";
 
@@ -47,7 +48,7 @@ interface ServiceSources
   readonly playTime: PlayTimeLimiter;
   readonly sleepTimer: Pick<SleepTimer, "set" | "endsAt">;
   readonly mapper: Mapper;
-  readonly devices: Pick<AllDevices, "write" | "inputText">;
+  readonly devices: Pick<AllDevices, "write" | "inputText" | "captureScreen" | "refuseFullScreenshots">;
   readonly store: Store;
   readonly clock: Clock;
   readonly settings: Settings;
@@ -109,6 +110,7 @@ export function createServices(sources: ServiceSources): Services {
       return active && { ...active, ...(audio && { audio }) };
     },
     control: (action, caller) => launchQueue.control(action, requesterOf(caller)),
+    screenshot: createScreenshots({ devices, launchQueue }),
     launchers: () => describeLaunchers(settings.current().launchers, Bun.which, installedCores),
     health: createHealth({
       clock,

@@ -317,16 +317,15 @@ function keyOf(shown: unknown, frame: FrameBuffer): string {
   return JSON.stringify([shown, frame]);
 }
 
-/** Saves a picture of the machine's console; resolves with false if there is none, or a player uses the display. */
+/** The path of a new picture of the machine's console; undefined if there is no console, or a player uses the display. */
 export async function captureScreen(
   folder: string,
   { now }: Pick<Clock, "now">,
   terminal = process.env.TAPDECK_SCREEN ?? "",
-): Promise<boolean> {
+): Promise<string | undefined> {
   const frame = terminal === "" ? undefined : await ownFrame(terminal);
-  if (frame === undefined || (await isDisplayTaken())) return false;
-  await saveScreenshot(frame, folder, now());
-  return true;
+  if (frame === undefined || (await isDisplayTaken())) return undefined;
+  return saveScreenshot(frame, folder, now());
 }
 
 /** The machine's frame buffer, if the terminal is the machine's console, and no file or serial line. */

@@ -5,6 +5,7 @@ import { readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { LauncherConfig } from "../../src/config/launcher-settings.ts";
 import { proofMs } from "../../src/launch/playing.ts";
+import { readPicture } from "../../src/media/pictures.ts";
 import { saveScreenshot } from "../../src/screen/screenshot.ts";
 import { defaultConfig } from "../helpers/defaults.ts";
 import { type Deck, type DeckOptions, makeDeck } from "../helpers/launch-harness.ts";
@@ -79,6 +80,9 @@ test("**screenshot saves the picture in mpv's folder, and says that a sound has 
   await eventually(async () => expect(await deck.run("**screenshot")).toBe(true));
   const [shot = ""] = readdirSync(deck.folder).filter((name) => name.startsWith("mpv-shot"));
   expect((await Bun.file(join(deck.folder, shot)).text()).slice(1, 4)).toBe("PNG");
+  const path = await deck.launchQueue.picture();
+  expect(path).toStartWith(join(deck.folder, "mpv-2"));
+  expect((await readPicture(path, undefined))?.contentType).toBe("image/png");
 });
 
 test("a launch has gone well at the first position that mpv shows, without three seconds of waiting", async () => {

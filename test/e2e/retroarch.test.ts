@@ -1,11 +1,12 @@
 /** Debian's RetroArch with a free core, for real and without a screen: it starts, answers, pauses, and stops. */
 import { expect, test } from "bun:test";
 import { appendFile, mkdir, readdir, readFile, readlink, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { LauncherConfig } from "../../src/config/launcher-settings.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { availableLaunchers } from "../../src/launch/launchers.ts";
 import { proofMs } from "../../src/launch/playing.ts";
+import { readPicture } from "../../src/media/pictures.ts";
 import { coreFolders, findCores } from "../../src/players/retroarch-cores.ts";
 import { defaultConfig } from "../helpers/defaults.ts";
 import { type Deck, type DeckOptions, makeDeck } from "../helpers/launch-harness.ts";
@@ -99,6 +100,13 @@ test("**screenshot saves the picture of the game in RetroArch's folder", async (
     const [shot = ""] = await readdir(shots);
     expect(shot).toMatch(/^Game-\d{6}-\d{6}\.png$/);
     expect((await readFile(join(shots, shot))).subarray(-8, -4).toString("latin1")).toBe("IEND");
+  });
+  // The names are those of a second.
+  const before = await readdir(shots);
+  await eventually(async () => {
+    const path = await deck.launchQueue.picture();
+    expect(before).not.toContain(basename(path));
+    expect(await readPicture(path, 64)).toMatchObject({ contentType: "image/webp" });
   });
 });
 

@@ -98,6 +98,11 @@ command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
       const taken = rows.subarray(row * (size.width * 3 + 1) + 1, (row + 1) * (size.width * 3 + 1));
       expect(taken.equals(Uint8Array.from(drawn.filter((_, at) => at % 4 < 3)))).toBe(true);
     }
+    const answer = await service.client.call("screenshot", {});
+    expect(answer).toMatchObject({ contentType: "image/png", size: png.length });
+    expect(Buffer.from(answer.data, "base64").equals(png)).toBe(true);
+    expect(await readFile(answer.path)).toEqual(png);
+    expect(answer.path).not.toEndWith(name);
     await service.client.call("launch", "**playlist.goto:2");
     await shows(place.folder, startingOf("Owl"));
     expect((await service.client.call("media")).playlists[0]).not.toHaveProperty("items");

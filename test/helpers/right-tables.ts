@@ -63,6 +63,7 @@ export const methodRows: Readonly<Record<string, MethodRow>> = {
   "tokens.cards": change,
   "tokens.scan": { ...change, params: { ...script, duration: 1 } },
   "tokens.history": { ...change, params: { limit: 1 } },
+  screenshot: change,
   "media.history": change,
   "media.history.latest": change,
   "media.history.top": change,

@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { failed, ServiceError } from "../../core/errors.ts";
 import {
+  pictureEdgeMax,
   playlistItemsMax,
   searchPlacesMax,
   searchQueryCharsMax,
@@ -26,6 +27,7 @@ import {
   launcherEntry,
   pagination,
   ruleSchemas,
+  screenshot,
   systemIds,
   tagConditions,
   upTo,
@@ -117,7 +119,7 @@ export const mediaMethods = [
   method({
     name: "media.active",
     right: "look",
-    docs: "The media that plays now, or null. `positionMs`, `durationMs`, `playbackState` (`loading`, `playing`, `paused`, `buffering`) and `volume` (percent) are there if the player reports them. Of a stream, `streamTitle` is what it plays now; without the right `change`, `mediaPath` has only its scheme and host. `audio` has the tags of an audio file of the index.",
+    docs: "The media that plays now, or null. `positionMs`, `durationMs`, `playbackState` (`loading`, `playing`, `paused`, `buffering`) and `volume` (percent) are there if the player reports them. Of a stream, `streamTitle` is what it plays now; without the right `change`, `mediaPath` has only its scheme and host. `audio` has the tags of an audio file of the index, and `disc` the disc in the drive of a game that has several.",
     result: v.nullable(activeMedia),
     async run(services, _params, { grant }) {
       const active = await services.playback();
@@ -158,6 +160,16 @@ export const mediaMethods = [
       if (read.kind === "error") throw failed(read.message);
       await services.control(read.action, caller);
     },
+  }),
+  method({
+    name: "screenshot",
+    right: "change",
+    docs: "Saves a picture of what the device shows, as `**screenshot` does, and returns it in base64: that of the game or film, or of the device's own screen, which requires `own` because a pairing code may be on it. `path` is the file on the device. `maxSize` is the longest edge in pixels: a larger picture is sent smaller, as WebP. Without it, a picture above 512 KiB is sent with an edge of 1024, or half of it until it fits. A player that is not mpv or RetroArch saves none.",
+    params: v.object({ maxSize: v.optional(v.nullable(upTo(pictureEdgeMax))) }),
+    result: screenshot,
+    errors: ["busy", "failed"],
+    writes: () => true,
+    run: (services, { maxSize }, caller) => services.screenshot(maxSize ?? undefined, caller),
   }),
   method({
     name: "media.search",

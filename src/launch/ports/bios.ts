@@ -7,8 +7,13 @@ import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { launchFailed } from "../../core/errors.ts";
 import { systemByName } from "../../media/known-systems.ts";
-import { type Firmware, infoFolders, neededFirmware } from "../../players/firmware.ts";
-import { type ServiceEnvironment, settingsFolder, statedFolders } from "../../players/retroarch-cores.ts";
+import { type Firmware, neededFirmware } from "../../players/firmware.ts";
+import {
+  infoFolders,
+  type ServiceEnvironment,
+  settingsFolder,
+  statedFolders,
+} from "../../players/retroarch-cores.ts";
 import type { PlayerChoice } from "../launchers.ts";
 import type { MediaFile } from "../media-file.ts";
 

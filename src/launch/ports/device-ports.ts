@@ -8,8 +8,8 @@ export interface Devices {
   readonly input: ScriptPorts["input"];
   readonly pair: ScriptPorts["pair"];
   readonly shutdown?: ScriptPorts["shutdown"];
-  /** Saves a picture of the device's own screen; resolves with false if it has none, or a player uses it. */
-  captureScreen?(): Promise<boolean>;
+  /** The path of a new picture of the device's own screen; undefined if it has none, or a player uses it. */
+  captureScreen?(): Promise<string | undefined>;
   /** Rejects with `ServiceError` if the folder of screenshots is full, so that no player adds one. */
   refuseFullScreenshots?(): Promise<void>;
   /** Writes to the next tag, except the one with this UID; rejects as `readers.write` does, and with the signal's reason. */

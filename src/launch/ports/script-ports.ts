@@ -38,6 +38,7 @@ import type { HookEvent, RunContext } from "../run-context.ts";
 import type { Starting } from "../starting.ts";
 import { createBios } from "./bios.ts";
 import { createDevicePorts, type Devices } from "./device-ports.ts";
+import { createDiscs } from "./disc-lists.ts";
 import { createLastStarted } from "./last-started.ts";
 import { createMediaLookup, meantBy, type SearchedMedia, withStickName } from "./media-lookup.ts";
 import { createOutside } from "./network-and-programs.ts";
@@ -87,8 +88,10 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
   const last = createLastStarted({ folders, players, saved: parts.lastMedia, plays: parts.plays });
   const resuming = createResuming({ config, clock, positions: parts.positions });
   const withBios = createBios(process.env, () => folders().sticks ?? []);
+  const withDiscs = createDiscs(process.env);
   const start = async (file: MediaFile, chosen: PlayerChoice, run: RunContext, resume?: boolean) => {
-    const { choice, why } = resuming.of(file, await withBios(file, chosen), resume);
+    const ready = await withDiscs(file, await withBios(file, chosen));
+    const { choice, why } = resuming.of(file, ready, resume);
     if (why !== undefined) run.explain?.(why);
     const proof = await startReadably(file, choice, (...named) => starting.start(...named, run));
     resuming.note(file.path, choice, proof);
@@ -131,6 +134,7 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
         return find(meant.path);
       });
       if (how.why !== undefined) run.explain?.(how.why);
+      if (await playing.insertDisc(file.path)) return;
       // A folder or list that no player takes as a whole, such as an album, is played item by item.
       const isPlain =
         file.bytes === undefined &&
@@ -155,7 +159,7 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     stop,
     ...createControlPorts(control, run),
     async screenshot() {
-      if (await parts.devices?.captureScreen?.()) return;
+      if ((await parts.devices?.captureScreen?.()) !== undefined) return;
       if (playing.active() === undefined)
         throw launchFailed("nothing-plays", "nothing plays, and there is no screen to save");
       await createControlPorts(control, run).control({ kind: "screenshot" });

@@ -2,7 +2,7 @@
  * The scan of the media folders: `<root>/<system folder>/...`, and the folders of single systems. The table of systems gives
  * the system of a folder and its extensions. Hidden entries, trees with `.tapdeckignore` and folders of the service are left
  * out. Links are followed inside the media folders only, and into each folder at most once. Files that playlists list are
- * left out. An archive is one file.
+ * left out, and of a game on several discs all but the first. An archive is one file.
  */
 import { statSync } from "node:fs";
 import { messageOf } from "../../core/errors.ts";
@@ -10,6 +10,7 @@ import { folderDepthMax, indexedFilesMax } from "../../core/limits.ts";
 import { extensionOf, type MediaFolders } from "../../core/media.ts";
 import type { StoredBase } from "../../store/media-index-write.ts";
 import { type ClosedIndex, closedFor } from "../../system/closed-places.ts";
+import { laterDiscs } from "../discs.ts";
 import { byReadable, exactText, type FileName, fsPath, joinNames, readable } from "../file-names.ts";
 import { isAudio, type KnownSystem, systemByFolder, systemById, systemOfFile } from "../known-systems.ts";
 import { isPlaylistOrSheet, type ListedParts, noteParts } from "../playlists.ts";
@@ -133,6 +134,8 @@ interface Tree {
   /** The system of an extension in this tree; undefined if files with it are left out. */
   readonly systemOf: (extension: string) => number | undefined;
   readonly parts: ListedParts;
+  /** Its games may have several discs, of which the first one stands for all. */
+  readonly hasDiscs: boolean;
   /** Real paths of folders that a link led to. */
   readonly linked: Set<string>;
 }
@@ -144,6 +147,7 @@ function walkSystem(walk: Walk, host: KnownSystem, { path: base, root, isMount }
     place: walk.found.base({ path: base, root, isMount }),
     systemOf: extensionTable(walk, host),
     parts: new Map(),
+    hasDiscs: host.extensions.includes(".m3u") && host.category !== "Media",
     linked: new Set(),
   };
   const first = walk.found.names.length;
@@ -201,6 +205,7 @@ function keepFiles(tree: Tree, path: FileName, names: readonly FileName[]): void
     texts.set(system, `${texts.get(system) ?? ""}\0${exactText(name)}`);
     if (isPlaylistOrSheet(extension)) noteList(tree, path, name, extension);
   }
+  if (tree.hasDiscs) noteLaterDiscs(tree, path, names);
   if (found.names.length > indexedFilesMax) throw new Error(`there are more than ${indexedFilesMax} files`);
   for (const [system, text] of texts) found.mark(system, place, `${exactText(path)}${text}`);
 }
@@ -218,6 +223,15 @@ function hideParts({ walk: { found }, place, parts }: Tree, first: number): void
   }
   const text = [...parts].flatMap(([folder, names]) => [folder, ...names]).join("\0");
   for (const system of seen) if (system !== noSystem) found.mark(system, place, text);
+}
+
+function noteLaterDiscs({ parts }: Tree, path: FileName, names: readonly FileName[]): void {
+  const later = laterDiscs(names.map(readable));
+  if (later.length === 0) return;
+  const folder = readable(path).toLowerCase();
+  const hidden = parts.get(folder) ?? new Set();
+  for (const name of later) hidden.add(name.toLowerCase());
+  parts.set(folder, hidden);
 }
 
 function noteList({ walk, base, parts }: Tree, path: FileName, name: FileName, extension: string): void {

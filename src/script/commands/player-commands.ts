@@ -31,7 +31,7 @@ export const playerCommands: readonly ScriptCommand[] = [
       seconds: "The seconds of `fast_forward` and `rewind`; another form of the same.",
     },
     takesSlot: true,
-    docs: "Controls the player. Actions are `pause`, `resume`, `toggle`, `stop`, `seek`, `fast_forward`, `rewind`, `volume` and `mute`. mpv also knows `next` and `previous`. RetroArch also knows `save_state`, `load_state`, `reset`, `menu` and `screenshot`. A player refuses an action that it lacks. A place is `+10` or `-10` (seconds from here), `90`, `1:30` or `1m30s` (from the start), or `50%`. `volume` takes `50`, `+5` or `-5`, and changes the volume of the player (mpv); `**volume` can also change that of the device. `toggle_pause`, `play`, `ff`, `back`, `save` and `load` are other names of these.",
+    docs: "Controls the player. Actions are `pause`, `resume`, `toggle`, `stop`, `seek`, `fast_forward`, `rewind`, `volume` and `mute`. mpv also knows `next` and `previous`. RetroArch also knows `save_state`, `load_state`, `reset`, `menu` and `screenshot`, and `next` and `previous` for the discs of a game. A player refuses an action that it lacks. A place is `+10` or `-10` (seconds from here), `90`, `1:30` or `1m30s` (from the start), or `50%`. `volume` takes `50`, `+5` or `-5`, and changes the volume of the player (mpv); `**volume` can also change that of the device. `toggle_pause`, `play`, `ff`, `back`, `save` and `load` are other names of these.",
     example: "**control:seek,+30||**control:resume",
     async run({ args: [action = "", place], options }, ports) {
       const [first, ...others] = [place, options.get("to"), options.get("seconds")].filter(

@@ -70,8 +70,9 @@ export function playingCard({ client, canPlay, pictures }: Shared): PageCard {
     loudness.hidden = percent === undefined || !canPlay;
     if (percent !== undefined) volume.show(percent, 100);
     count();
-    showIf(previous, playlist !== undefined && playlist.count > 1);
-    showIf(next, playlist !== undefined && playlist.count > 1);
+    const isListed = playlist !== undefined && playlist.count > 1;
+    showIf(previous, isListed || (media?.disc?.number ?? 1) > 1);
+    showIf(next, isListed || (media?.disc !== undefined && media.disc.number < media.disc.of));
     // A player that reports no state cannot be paused.
     showIf(pause, playbackState === "playing" || playbackState === "buffering", resume);
     showIf(resume, playbackState === "paused", pause);
@@ -79,9 +80,9 @@ export function playingCard({ client, canPlay, pictures }: Shared): PageCard {
     const since = clockOf(media.started);
     const facts = say.playingSince(media.systemName, since);
     const state = media.playbackState === undefined ? "" : say.state[media.playbackState];
-    const isListed = playlist?.state === "playing" && playlist.count > 1;
-    const item = isListed ? say.placeOf(playlist.place, playlist.count) : "";
-    const label = [item, facts, state].filter(Boolean).join(" · ");
+    const item = isListed && playlist.state === "playing" ? say.placeOf(playlist.place, playlist.count) : "";
+    const disc = media.disc === undefined ? "" : say.discOf(media.disc.number, media.disc.of);
+    const label = [item, disc, facts, state].filter(Boolean).join(" · ");
     const { mediaName, audio, streamTitle = performerOf(audio) } = media;
     const title = audioTitleOf(mediaName, audio);
     // An equal text is not announced again.

@@ -193,7 +193,7 @@ test("a screenshot shows the screen of the device, or else the player, and is re
       ...{ input: none, pair: none, writeTag: none },
       async captureScreen() {
         taken += hasScreen ? 1 : 0;
-        return hasScreen;
+        return hasScreen ? "screen.png" : undefined;
       },
     },
   });
@@ -208,8 +208,8 @@ test("a screenshot shows the screen of the device, or else the player, and is re
   );
   expect(taken).toBe(1);
   // A terminal that is no console of this machine is no screen.
-  expect(await captureScreen(deck.folder, systemClock, "/dev/null")).toBe(false);
-  expect(await captureScreen(deck.folder, systemClock, "")).toBe(false);
+  expect(await captureScreen(deck.folder, systemClock, "/dev/null")).toBeUndefined();
+  expect(await captureScreen(deck.folder, systemClock, "")).toBeUndefined();
 });
 
 test("a player saves no picture if the folder of screenshots is full, whichever command asks", async () => {
@@ -217,7 +217,7 @@ test("a player saves no picture if the folder of screenshots is full, whichever 
   const full = failed("there are 500 files");
   await using deck = await makeDeck({
     devices: {
-      ...{ input: none, pair: none, writeTag: none, captureScreen: async () => false },
+      ...{ input: none, pair: none, writeTag: none, captureScreen: async () => undefined },
       refuseFullScreenshots: () => Promise.reject(full),
     },
   });

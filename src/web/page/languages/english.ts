@@ -55,6 +55,7 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
   playlistFacts: (name: string, count: number) => `${name} · ${number(count)} in all`,
   playingList: "The list",
   placeOf: (place: number, count: number) => `${number(place)} of ${number(count)}`,
+  discOf: (place: number, count: number) => `Disc ${number(place)} of ${number(count)}`,
   guarded: (name: string) => `${name} plays.`,
   switchNow: "Switch all the same",
   notStarted: "It did not start.",

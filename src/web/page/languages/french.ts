@@ -52,6 +52,7 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
   playlistFacts: (name, count) => `${name} · ${number(count)} au total`,
   playingList: "La liste",
   placeOf: (place, count) => `${number(place)} sur ${number(count)}`,
+  discOf: (place, count) => `Disque ${number(place)} sur ${number(count)}`,
   guarded: (name) => `${name} est en cours.`,
   switchNow: "Changer quand même",
   notStarted: "Le lancement a échoué.",

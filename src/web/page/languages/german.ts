@@ -50,6 +50,7 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
   playlistFacts: (name, count) => `${name} · ${number(count)} insgesamt`,
   playingList: "Die Liste",
   placeOf: (place, count) => `${number(place)} von ${number(count)}`,
+  discOf: (place, count) => `Disc ${number(place)} von ${number(count)}`,
   guarded: (name) => `${name} läuft.`,
   switchNow: "Trotzdem wechseln",
   notStarted: "Der Start ist fehlgeschlagen.",

@@ -50,6 +50,7 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
   playlistFacts: (name, count) => `${name} · 全 ${number(count)} 件`,
   playingList: "リスト",
   placeOf: (place, count) => `${number(count)} 件中 ${number(place)} 件目`,
+  discOf: (place, count) => `ディスク ${number(place)}／全 ${number(count)} 枚`,
   guarded: (name) => `${name} を再生しています。`,
   switchNow: "それでも切り替える",
   notStarted: "起動できませんでした。",

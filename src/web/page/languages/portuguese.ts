@@ -50,6 +50,7 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
   playlistFacts: (name, count) => `${name} · ${number(count)} no total`,
   playingList: "A lista",
   placeOf: (place, count) => `${number(place)} de ${number(count)}`,
+  discOf: (place, count) => `Disco ${number(place)} de ${number(count)}`,
   guarded: (name) => `${name} está em reprodução.`,
   switchNow: "Trocar mesmo assim",
   notStarted: "Não foi iniciado.",

@@ -53,6 +53,7 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
   playlistFacts: (name, count) => `${name} · ${number(count)} en total`,
   playingList: "La lista",
   placeOf: (place, count) => `${number(place)} de ${number(count)}`,
+  discOf: (place, count) => `Disco ${number(place)} de ${number(count)}`,
   guarded: (name) => `Se está reproduciendo ${name}.`,
   switchNow: "Cambiar de todos modos",
   notStarted: "No se ha iniciado.",

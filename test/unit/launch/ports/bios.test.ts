@@ -156,9 +156,10 @@ test.skipIf(!existsSync(debian)).each([
 
 /** The needs of a game, by a process of its own, which a test can end although it is blocked. */
 function needsIn(folder: string): string {
-  const module = join(import.meta.dir, "../../../../src/players/firmware.ts");
+  const players = join(import.meta.dir, "../../../../src/players");
   const script = `
-    const { infoFolders, neededFirmware } = await import(${JSON.stringify(module)});
+    const { neededFirmware } = await import(${JSON.stringify(join(players, "firmware.ts"))});
+    const { infoFolders } = await import(${JSON.stringify(join(players, "retroarch-cores.ts"))});
     const core = "/cores/swanstation_libretro.so";
     const environment = { HOME: ${JSON.stringify(folder)} };
     console.log(JSON.stringify(neededFirmware("NES", core, infoFolders(core, environment))));`;

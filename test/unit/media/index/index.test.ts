@@ -106,6 +106,40 @@ describe("the walk", () => {
     expect(pathsOf(trial.media, "disc")).toEqual(["PSX/discs/Quest (Disc 2).chd"]);
   });
 
+  test("the first disc of a game stands for the others, in systems whose games have discs", async () => {
+    await using trial = await mediaTrial();
+    makeFiles(trial.root, {
+      "PSX/Quest (USA) (Disc 1).chd": "",
+      "PSX/Quest (USA) (Disc 2).chd": "",
+      "PSX/Quest (Europe) (Disc 2).chd": "",
+      "PSX/deep/Race (CD 1).cue": 'FILE "Race (CD 1).bin" BINARY\n',
+      "PSX/deep/Race (CD 1).bin": "",
+      "PSX/deep/Race (CD 2).cue": 'FILE "Race (CD 2).bin" BINARY\n',
+      "PSX/deep/Race (CD 2).bin": "",
+      "Amiga/Island (Disk 1 of 2).adf": "",
+      "Amiga/Island (Disk 2 of 2).adf": "",
+      "SNES/Card (Disc 1).sfc": "",
+      "SNES/Card (Disc 2).sfc": "",
+      "Audio/Album (Disc 1).mp3": "",
+      "Audio/Album (Disc 2).mp3": "",
+    });
+    await trial.media.index([]);
+    const first = [
+      "Amiga/Island (Disk 1 of 2).adf",
+      "Audio/Album (Disc 1).mp3",
+      "Audio/Album (Disc 2).mp3",
+      "PSX/deep/Race (CD 1).cue",
+      "PSX/Quest (Europe) (Disc 2).chd",
+      "PSX/Quest (USA) (Disc 1).chd",
+      "SNES/Card (Disc 1).sfc",
+      "SNES/Card (Disc 2).sfc",
+    ];
+    expect([...pathsOf(trial.media)].sort()).toEqual(first.toSorted());
+    rmSync(join(trial.root, "PSX/Quest (USA) (Disc 1).chd"));
+    await trial.media.index([]);
+    expect(pathsOf(trial.media, "usa")).toEqual(["PSX/Quest (USA) (Disc 2).chd"]);
+  });
+
   test("follows links inside the media folders only, and ends where they go round", async () => {
     await using trial = await mediaTrial();
     const outside = join(trial.data, "../outside");
