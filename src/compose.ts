@@ -14,6 +14,7 @@ import { createSettings, type Settings } from "./config/settings.ts";
 import { type Config, configuredSystems, mediaFolders } from "./config/shape.ts";
 import { type Clock, systemClock as clock } from "./core/clock.ts";
 import { messageOf } from "./core/errors.ts";
+import { localDay } from "./core/local-time.ts";
 import { type ChangeableLog, createLog, type Log } from "./core/log.ts";
 import { createLogRing, type LogRing } from "./core/log-ring.ts";
 import type {
@@ -26,6 +27,7 @@ import type {
 import { createLaunchQueue } from "./launch/launch-queue.ts";
 import { createAllowLaunch } from "./launch/rules/allow-patterns.ts";
 import { createPlayTime } from "./launch/rules/play-time.ts";
+import { followQuietHours, volumeCeiling } from "./launch/rules/quiet-hours.ts";
 import { createSleepTimer } from "./launch/rules/sleep-timer.ts";
 import { createTapRules } from "./launch/rules/tap-rules.ts";
 import { createSaveKeeper, type SaveKeeper } from "./launch/saves/save-keeper.ts";
@@ -321,6 +323,7 @@ async function createPlayback(
     log,
     store: store.playTimes,
     limits: () => config().playtime,
+    dayOf: (wallMs) => localDay(wallMs, config().device.timeZone),
     stopMedia,
   });
   stops.add("play time", playTime);
@@ -387,6 +390,12 @@ function followSettings(
     launchQueue.revoke(id);
   };
   access.onChanged(expel);
+  const holdVolume = () =>
+    void launchQueue.holdVolume().catch((error) => log.warn("players", messageOf(error)));
+  const quietHours = stops.add(
+    "quiet hours",
+    followQuietHours({ config: settings.current, clock, hold: holdVolume }),
+  );
   const buttons = stops.add(
     "buttons",
     followButtons({
@@ -414,8 +423,8 @@ function followSettings(
     launching.configure(now.readers);
     buttons.configure(heard(now));
     playTime.configure();
-    if (now.audio.volumeMax < before.audio.volumeMax)
-      launchQueue.holdVolume().catch((error) => log.warn("players", messageOf(error)));
+    if (volumeCeiling(now, clock.now()) < volumeCeiling(before, clock.now())) holdVolume();
+    quietHours.configure();
     readers.reconfigure(now.readers).catch((error) => log.error("readers", messageOf(error)));
   });
 }

@@ -80,7 +80,7 @@ export const deviceReport = v.object({
 export const settingFacts = v.object({
   key: v.string(),
   name: v.exactOptional(v.string()),
-  kind: v.picklist(["switch", "number", "choice", "text", "list"]),
+  kind: v.picklist(["switch", "number", "choice", "text", "time", "list"]),
   min: v.exactOptional(v.number()),
   max: v.exactOptional(v.number()),
   isWhole: v.exactOptional(v.boolean()),

@@ -275,6 +275,11 @@ const settingList = v.pipe(v.array(setting), v.maxLength(settingsListMax));
 const readerStrings = v.pipe(v.array(setting), v.maxLength(readersMax));
 /** Seconds. */
 const exitDelay = v.pipe(v.number(), v.minValue(0), v.maxValue(insertModeExitDelaySecondsMax));
+const timeOfDay = v.pipe(
+  v.string(),
+  v.regex(/^(?:(?:[01]\d|2[0-3]):[0-5]\d)?$/, "must be a time such as 20:30, or empty"),
+);
+const percent = v.pipe(integer, v.minValue(0), v.maxValue(100));
 const settingsFields = {
   reader: readerStrings,
   audioFeedback: v.boolean(),
@@ -287,6 +292,11 @@ const settingsFields = {
   debug: v.boolean(),
   launchGuardEnabled: v.boolean(),
   playbackResume: v.picklist(resumeModes),
+  volumeStart: percent,
+  quietFrom: timeOfDay,
+  quietUntil: timeOfDay,
+  quietVolumeMax: percent,
+  timeZone: v.pipe(v.string(), v.maxLength(settingsTextCharsMax)),
   televisionWake: v.boolean(),
   televisionStandbyMinutes: v.pipe(integer, v.minValue(0), v.maxValue(televisionStandbyMinutesMax)),
 };
@@ -322,7 +332,7 @@ export const playTimeLimits = {
   dailyMinutes: minutes,
   sessionMinutes: minutes,
   sessionResetMinutes: minutes,
-  volumeMax: v.pipe(integer, v.minValue(0), v.maxValue(100)),
+  volumeMax: percent,
   warningMinutes: v.pipe(v.array(v.pipe(minutes, v.minValue(1))), v.maxLength(playTimeWarningsMax)),
 };
 export const playTimeState = v.object({

@@ -13,6 +13,7 @@ import {
   settingsListMax,
   settingsTextCharsMax,
 } from "../core/limits.ts";
+import { isTimeZone, minuteOf } from "../core/local-time.ts";
 import type { SystemFolder } from "../core/media.ts";
 import { didYouMean, isRecord } from "../core/text.ts";
 
@@ -36,6 +37,8 @@ interface Form {
   readonly max?: number;
   readonly isWhole?: true;
   readonly choices?: readonly string[];
+  /** A time of day, such as 20:30, or an empty text. */
+  readonly isTime?: true;
 }
 
 export interface Check<T> {
@@ -134,6 +137,22 @@ export const freeText: Check<string> = (value, key) => {
       `${key} must be a text of at most ${settingsTextCharsMax} characters, not ${shown(value)}`,
     );
   return value;
+};
+
+/** A time of day, such as `20:30`; an empty text means none. */
+export const timeOfDay: Check<string> = Object.assign(
+  (value: unknown, key: string) => {
+    if (typeof value === "string" && (value === "" || minuteOf(value) !== undefined)) return value;
+    throw new SettingError(key, `${key} must be a time such as "20:30", or "", not ${shown(value)}`);
+  },
+  { form: { isTime: true } } as const,
+);
+
+/** A name of the IANA time zone database; an empty text means the zone of the machine. */
+export const timeZone: Check<string> = (value, key) => {
+  const name = freeText(value, key);
+  if (isTimeZone(name)) return name;
+  throw new SettingError(key, `${key} must be a time zone such as "Europe/Berlin", not ${shown(value)}`);
 };
 
 /** A file in the data folder, or a full path; an empty text means none. Like `freeText`, it is judged where it is used. */

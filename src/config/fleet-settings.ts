@@ -10,6 +10,7 @@ import {
   SettingError,
   secureAddress,
   shown,
+  timeZone,
   webAddress,
 } from "./checks.ts";
 import { setting } from "./setting.ts";
@@ -107,6 +108,10 @@ export const fleetSettings = {
 } as const;
 
 export const deviceSettings = {
+  time_zone: setting({ check: timeZone, default: "", api: "timeZone" }, [
+    'The time zone of days of play time and of quiet hours, such as "Europe/Berlin"; empty means that of the machine. On the SD image',
+    "time_zone= in tapdeck.conf takes the place of an empty one.",
+  ]),
   site: setting({ check: freeText, default: "" }, [
     'The place of this device, such as "library-north"; metrics show it.',
   ]),

@@ -1,10 +1,11 @@
 /**
  * Settings from environment variables, for one run of the service; the config file is not changed. `anonymous` and
- * `removable` override the file. `saves` applies only if the file does not set it.
+ * `removable` override the file. `saves` and `time_zone` apply only if the file does not set them.
  *
  *   TAPDECK_ANONYMOUS   api.anonymous; the image sets it if `tapdeck.conf` has a line `anonymous=`
  *   TAPDECK_REMOVABLE   systems.removable_folders, joined by colons; the image sets it to the folder for USB sticks
  *   TAPDECK_SAVES       retroarch.saves; the image sets it to a folder of its data partition
+ *   TAPDECK_TIME_ZONE   device.time_zone; the image sets it if `tapdeck.conf` has a line `time_zone=`. An invalid one is reported.
  *   TAPDECK_SITE ...    `fleetWords`; the image sets those that `tapdeck.conf` has. They override the file, and an invalid one is
  *                       left out and reported, because a card with a mistake must still start.
  */
@@ -57,6 +58,7 @@ export interface Overrides {
   readonly anonymous?: Config["api"]["anonymous"];
   readonly removable?: readonly string[];
   readonly saves?: string;
+  readonly timeZone?: string;
 }
 
 const variables = {
@@ -70,8 +72,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const variableOf = (word: string) => `TAPDECK_${word.toUpperCase()}`;
 
 function fleetOverrides(environment: Environment): Overrides {
-  const { fleet, faults } = readFleetWords(environment);
+  const { fleet, faults, timeZone } = readFleetWords(environment);
   return {
+    ...(timeZone === "" ? {} : { timeZone }),
     ...(fleet.length === 0 ? {} : { fleet }),
     ...(faults.length === 0 ? {} : { faults: faults.map((why) => faultOf("override-invalid", { why })) }),
   };
@@ -101,7 +104,19 @@ function readFleetWords(environment: Environment) {
       }
     }
   }
-  return { fleet, faults };
+  return { fleet, faults, timeZone: timeZoneOf(environment, faults) };
+}
+
+/** Empty without a valid one; adds its fault. */
+function timeZoneOf(environment: Environment, faults: string[]): string {
+  const stated = environment[variableOf("time_zone")] ?? "";
+  try {
+    return settingsTable.device.time_zone.check(stated, "time_zone");
+  } catch (error) {
+    if (!(error instanceof SettingError)) throw error;
+    faults.push(error.message);
+    return "";
+  }
 }
 
 function yesOrNo(stated: string): unknown {
@@ -131,14 +146,16 @@ export function overridesOf(environment: Environment): Overrides {
 }
 
 export function withOverrides(config: Config, overrides: Overrides): Config {
-  const { anonymous, removable, saves, fleet = [] } = overrides;
+  const { anonymous, removable, saves, timeZone, fleet = [] } = overrides;
   const forced = Object.entries(config).map(([name, section]) => {
     const own = fleet.filter((one) => one.section === name).map(({ field, value }) => [field, value]);
     return [name, own.length === 0 ? section : { ...section, ...Object.fromEntries(own) }];
   });
   const sections: Config = { ...config, ...Object.fromEntries(forced) };
+  const { device } = sections;
   return {
     ...sections,
+    device: { ...device, timeZone: device.timeZone || (timeZone ?? "") },
     ...(anonymous === undefined ? {} : { api: { ...sections.api, anonymous } }),
     ...(removable === undefined ? {} : { systems: { ...config.systems, removableFolders: removable } }),
     ...(saves === undefined ? {} : { retroarch: { saves, ...config.retroarch } }),

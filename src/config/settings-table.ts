@@ -26,6 +26,7 @@ import {
   seconds,
   systemFolders,
   texts,
+  timeOfDay,
   wholeNumber,
 } from "./checks.ts";
 import {
@@ -112,6 +113,17 @@ export const settingsTable = {
     ]),
     volume_max: setting({ check: wholeNumber(0, 100), default: 100, api: "volumeMax" }, [
       "The highest volume that cards and programs may set for a player (mpv, RetroArch) or the device, in percent.",
+    ]),
+    volume_start: setting({ check: wholeNumber(0, 100), default: 100, api: "volumeStart" }, [
+      "The volume with which players start after a start of the device, in percent, until somebody sets another one.",
+    ]),
+    quiet_from: setting({ check: timeOfDay, default: "", api: "quietFrom" }, [
+      'The times of day between which quiet_volume_max is the highest volume, such as "20:00" and "07:00" in the zone of',
+      "device.time_zone; an empty one means no quiet hours.",
+    ]),
+    quiet_until: setting({ check: timeOfDay, default: "", api: "quietUntil" }, ["The end of quiet hours."]),
+    quiet_volume_max: setting({ check: wholeNumber(0, 100), default: 30, api: "quietVolumeMax" }, [
+      "The highest volume in quiet hours, in percent. What plays is turned down when they begin, if its player has a volume (mpv).",
     ]),
   },
   log: {
@@ -248,7 +260,7 @@ export interface SettingFacts {
   readonly key: string;
   /** The field of `SettingsPatch`; absent if only the file can change it. */
   readonly api?: string;
-  readonly kind: "switch" | "number" | "choice" | "text" | "list";
+  readonly kind: "switch" | "number" | "choice" | "text" | "time" | "list";
   readonly form: NonNullable<Check<unknown>["form"]>;
   /** In TOML. */
   readonly default: string;
@@ -270,6 +282,7 @@ export function describeSettings(): readonly SettingFacts[] {
 
 function kindOf({ check, default: value }: Setting<unknown, string>): SettingFacts["kind"] {
   if (check.form?.choices !== undefined) return "choice";
+  if (check.form?.isTime) return "time";
   if (Array.isArray(value)) return "list";
   return typeof value === "boolean" ? "switch" : typeof value === "number" ? "number" : "text";
 }

@@ -12,6 +12,7 @@ import { createPlaying } from "./playing.ts";
 import { createPlaylists } from "./playlist.ts";
 import { createScriptPorts, type PortParts } from "./ports/script-ports.ts";
 import { createHooks } from "./rules/hooks.ts";
+import { volumeCeiling } from "./rules/quiet-hours.ts";
 import { originNow } from "./run-context.ts";
 import type { SaveKeeper } from "./saves/save-keeper.ts";
 import { createStarting } from "./starting.ts";
@@ -41,7 +42,8 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
   const playing = createPlaying({
     bus,
     clock,
-    volumeMax: () => config().audio.volumeMax,
+    volumeMax: () => volumeCeiling(config(), clock.now()),
+    volumeStart: () => config().audio.volumeStart,
     onStarted(media, owner) {
       if (isClosed) return;
       hooks.started(media, owner);

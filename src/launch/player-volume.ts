@@ -7,9 +7,14 @@ const fullVolume = 100;
 
 /**
  * The volume of players that have one. A volume that was set for one player applies to later ones, until the device's volume
- * is set instead. `playing` returns the current player, `ceiling` the owner's ceiling in percent, which applies to all.
+ * is set instead. `playing` returns the current player, `ceiling` the owner's ceiling in percent, which applies to all, and
+ * `start` the volume of players for which none was set.
  */
-export function createPlayerVolume(playing: () => ControlledPlayer | undefined, ceiling: () => number) {
+export function createPlayerVolume(
+  playing: () => ControlledPlayer | undefined,
+  ceiling: () => number,
+  start: () => number,
+) {
   /** The volume without the ceiling, so that it counts again when the ceiling is raised. */
   let wanted: number | undefined;
   /** The player that is turned down for a while, its volume before, and the volume that it has now. */
@@ -17,7 +22,7 @@ export function createPlayerVolume(playing: () => ControlledPlayer | undefined, 
 
   /** Keeps the change for the next player. */
   const want = ({ kind, percent }: VolumeChange) => {
-    const before = kind === "to" ? 0 : Math.min(wanted ?? fullVolume, ceiling());
+    const before = kind === "to" ? 0 : Math.min(wanted ?? start(), ceiling());
     wanted = clampVolume(before + percent, fullVolume);
   };
   return {
@@ -61,9 +66,8 @@ export function createPlayerVolume(playing: () => ControlledPlayer | undefined, 
     },
     /** The volume at a player's start, in percent; undefined for its default. */
     first(): number | undefined {
-      const loudest = ceiling();
-      if (wanted !== undefined) return clampVolume(wanted, loudest);
-      return loudest < fullVolume ? clampVolume(fullVolume, loudest) : undefined;
+      const first = clampVolume(wanted ?? start(), ceiling());
+      return wanted === undefined && first === fullVolume ? undefined : first;
     },
   };
 }

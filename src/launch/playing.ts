@@ -31,6 +31,8 @@ interface PlayingParts {
   readonly clock: Clock;
   /** The owner's ceiling, in percent. */
   readonly volumeMax: () => number;
+  /** The volume of a player's start, in percent, unless one was set. */
+  readonly volumeStart: () => number;
   readonly onStarted: (media: ActiveMedia, owner: RunContext) => void;
   /** `exitCode` is null if a signal ended the player. */
   readonly onEnded: (
@@ -56,12 +58,12 @@ interface Current {
   stick?: string | undefined;
 }
 
-export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: PlayingParts) {
+export function createPlaying({ bus, clock, volumeMax, volumeStart, onStarted, onEnded }: PlayingParts) {
   let current: Current | undefined;
   // After a player has ended, processes of its group may still be ending.
   let lastGone: Promise<void> | undefined;
   let isHurrying = false;
-  const volume = createPlayerVolume(() => current?.player, volumeMax);
+  const volume = createPlayerVolume(() => current?.player, volumeMax, volumeStart);
 
   const ended = (which: Current, { exitCode }: Exit) => {
     if (current !== which) return;

@@ -228,7 +228,7 @@ function foldersToCheck(config: Config, media: Pick<MediaWithSticks, "bases">): 
 }
 
 function publicSettings(settings: Settings): ApiSettings {
-  const { readers, audio, log, systems, launch, playback, television } = settings.current();
+  const { readers, audio, log, systems, launch, playback, television, device } = settings.current();
   return {
     reader: readers.connect,
     audioFeedback: audio.feedback,
@@ -241,6 +241,11 @@ function publicSettings(settings: Settings): ApiSettings {
     debug: log.debug,
     launchGuardEnabled: launch.guard,
     playbackResume: playback.resume,
+    volumeStart: audio.volumeStart,
+    quietFrom: audio.quietFrom,
+    quietUntil: audio.quietUntil,
+    quietVolumeMax: audio.quietVolumeMax,
+    timeZone: device.timeZone,
     televisionWake: television.wake,
     televisionStandbyMinutes: television.standbyMinutes,
     rootFolder: systems.statedRootFolders,

@@ -11,6 +11,7 @@ const stopOrder = [
   "spare player",
   "devices",
   "play time",
+  "quiet hours",
   "sleep timer",
   "television",
   "play history",

@@ -169,6 +169,9 @@ test("Settings object: every field is there, by each of its names", async () => 
       "insertModeExitDelay",
       "launchGuardEnabled",
       "playbackResume",
+      "quietFrom",
+      "quietUntil",
+      "quietVolumeMax",
       "reader",
       "readers",
       "readersAutoDetect",
@@ -178,6 +181,8 @@ test("Settings object: every field is there, by each of its names", async () => 
       "systems",
       "televisionStandbyMinutes",
       "televisionWake",
+      "timeZone",
+      "volumeStart",
     ].toSorted(),
   );
   expect(settings.reader).toEqual([`pn532-uart:${device.path}`]);

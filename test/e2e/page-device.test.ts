@@ -160,9 +160,9 @@ async function onImage(made: AsyncDisposableStack, place: string) {
   expect(await word()).toBe("ready\n");
   const image = made.use(await startDevice(noReaders, imageCommand(folder)));
   const { browser } = made.use(await startChromium({}, image.network.onDevice));
-  const page = await browser.newPage({ locale: "en-US" });
+  const page = await browser.newPage({ locale: "en-US", timezoneId: "America/Los_Angeles" });
   await page.goto(`http://127.0.0.1:${port}/#device/${place}`);
-  return { folder, word, page };
+  return { folder, word, page, client: image.service.client };
 }
 
 remoteTest(
@@ -214,6 +214,42 @@ remoteTest(
 );
 
 remoteTest(
+  "on the image an owner sets quiet hours, and the device gets the time zone of the browser unless it has one",
+  async () => {
+    await using made = new AsyncDisposableStack();
+    const { page, client } = await onImage(made, "sound");
+    const settings = () => client.call("settings");
+    await page.getByLabel("Quiet hours from").fill("20:30");
+    await page.getByLabel("Quiet hours until").fill("07:00");
+    await page.getByLabel("Highest volume in quiet hours").fill("25");
+    await page.getByLabel("Volume at the start").fill("60");
+    await page.getByLabel("Volume at the start").blur();
+    const wanted = { quietFrom: "20:30", quietUntil: "07:00", quietVolumeMax: 25, volumeStart: 60 };
+    const zone = "America/Los_Angeles";
+    await eventually(async () => expect(await settings()).toMatchObject({ ...wanted, timeZone: zone }));
+    await look(page, "quiet-hours");
+    for (const scheme of ["light", "dark"] as const) expect(await violations(page, scheme)).toEqual([]);
+    await page.goto(`http://127.0.0.1:${port}/#device/time`);
+    const field = page.getByLabel("Time zone");
+    await field.waitFor();
+    expect(await field.inputValue()).toBe(zone);
+    await look(page, "time-zone");
+    await field.fill("Europe/Berlin");
+    await field.blur();
+    await eventually(async () => expect((await settings()).timeZone).toBe("Europe/Berlin"));
+    await page.reload();
+    await field.waitFor();
+    expect(await field.inputValue()).toBe("Europe/Berlin");
+    await field.fill("Mars/Base");
+    await field.blur();
+    await page.getByText('timeZone must be a time zone such as "Europe/Berlin"').waitFor();
+    expect((await settings()).timeZone).toBe("Europe/Berlin");
+    for (const scheme of ["light", "dark"] as const) expect(await violations(page, scheme)).toEqual([]);
+  },
+  90_000,
+);
+
+remoteTest(
   "on the image the page adds, prefers and forgets networks of the Wi-Fi, and names what is wrong",
   async () => {
     await using made = new AsyncDisposableStack();
@@ -240,7 +276,8 @@ remoteTest(
     await wifi.getByLabel("Password").fill("correct horse");
     await wifi.getByRole("button", { name: "Connect" }).click();
     expect(await word()).toBe(`wifi join ${hex("Home")} ${hex("correct horse")}\n`);
-    expect(await wifi.getByLabel("Password").inputValue()).toBe("");
+    // The answer comes after the word.
+    await eventually(async () => expect(await wifi.getByLabel("Password").inputValue()).toBe(""));
     await wifi.getByLabel("Network in reach").selectOption("Café");
     expect(await wifi.getByLabel("Password").isVisible()).toBe(false);
     await wifi.getByRole("button", { name: "Connect" }).click();

@@ -5,7 +5,7 @@
 
 import { expect, test } from "bun:test";
 import { batchRequestsMax } from "../../src/core/limits.ts";
-import { localDay } from "../../src/launch/rules/play-time.ts";
+import { localDay } from "../../src/core/local-time.ts";
 import { openStore } from "../../src/store/open.ts";
 import { asOtherUser, type Scene, startScene } from "../helpers/attack-scene.ts";
 import { pairByCode } from "../helpers/device.ts";
@@ -78,7 +78,7 @@ for (const anonymous of ["none", "look", "play", "change"] as const) {
 async function playedAMinute({ device }: Scene): Promise<void> {
   await device.stop();
   const store = openStore(device.place.folder, {});
-  const date = localDay(Date.now());
+  const date = localDay(Date.now(), "");
   store.playTimes.save({ day: date, days: new Map([[date, 60_000]]), sessionMs: 0, seenMs: Date.now() });
   store.close();
   await device.start();

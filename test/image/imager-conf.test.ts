@@ -52,15 +52,16 @@ async function read(script: string, conf: Readonly<Record<string, string>> = {})
   return { said: child.stdout.toString().trim(), values: found };
 }
 
-test("the host name, the SSH key and the Wi-Fi that Imager's user chose count, and its user and password do not", async () => {
+test("the host name, SSH key, Wi-Fi and time zone that Imager's user chose count, and its user and password do not", async () => {
   const words = firstRun(
     hostName("Living-Room"),
     ssh(` -k '${sshKey}' 'ssh-rsa AAAAB3 second'`),
     user,
     wifi(`'Café 東京' '${key}' 'DE'`),
-    step("set_keymap 'de'\n   imager_custom set_timezone 'Europe/Berlin'", "   true"),
+    step(`set_keymap 'de'\n   ${custom} set_timezone 'Europe/Berlin'`, "   true"),
   );
-  const values = { host_name: "living-room", ssh_key: sshKey, wifi_name: "Café 東京" };
+  const zone = { time_zone: "Europe/Berlin" };
+  const values = { host_name: "living-room", ssh_key: sshKey, wifi_name: "Café 東京", ...zone };
   expect(await read(words)).toEqual({
     said: "",
     values: { ...values, wifi_password: key, wifi_country: "DE" },

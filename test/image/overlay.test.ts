@@ -226,6 +226,7 @@ test("the tapdeck.conf of the image sets nothing, and each line of it is good on
     "site",
     "ssh_key",
     "staff_key",
+    "time_zone",
     "token_file",
     "update_url",
     "wifi_country",
@@ -357,7 +358,7 @@ test.skipIf(process.getuid?.() !== 0)(
   "the words of a fleet reach the service, with copies of their files, and a missing file affects its own line",
   async () => {
     const conf = [
-      "site=hall\nmqtt_url=mqtts://broker.example:8883\ncards_url=https://c.example/a?b=c&d",
+      "time_zone=Etc/GMT+5\nsite=hall\nmqtt_url=mqtts://broker.example:8883\ncards_url=https://c.example/a?b=c&d",
       "ca_file=ca.pem\nkey_file=client.key\ncertificate_file=away.pem\nupdate_url=x\n",
       `staff_key=${"5a".repeat(32)}`,
       "mqtt_user=deck\nmqtt_password= pass;word && $HOME \nmqtt_role=member\nmqtt_discovery=ha",
@@ -365,7 +366,7 @@ test.skipIf(process.getuid?.() !== 0)(
     const notes = await startedWith(conf, { "ca.pem": "CA", "client.key": "KEY" });
     const words = notes
       .split("\n")
-      .filter((line) => /^TAPDECK_(SITE|.*_URL|.*_FILE|CARDS_KEY|MQTT_.*)=/.test(line));
+      .filter((line) => /^TAPDECK_(SITE|TIME_ZONE|.*_URL|.*_FILE|CARDS_KEY|MQTT_.*)=/.test(line));
     expect(words.toSorted()).toEqual([
       "TAPDECK_CARDS_URL=https://c.example/a?b=c&d",
       "TAPDECK_CA_FILE=/run/tapdeck-fleet/ca_file",
@@ -377,6 +378,7 @@ test.skipIf(process.getuid?.() !== 0)(
       "TAPDECK_MQTT_USER=deck",
       "TAPDECK_SITE=hall",
       "TAPDECK_STAFF_KEY_FILE=/run/tapdeck-fleet/staff_key",
+      "TAPDECK_TIME_ZONE=Etc/GMT+5",
     ]);
     expect(notes).not.toContain("5a5a");
     expect(notes).not.toContain("pass;word");
@@ -553,6 +555,7 @@ for (const [line, said] of [
     "line 2: an SSH key begins with ssh-ed25519 AAAA, ssh-rsa AAAA or ecdsa-sha2-nistp256 AAAA",
   ],
   ["site=North hall", "line 2: a site has letters, digits and . _ - only, at most 63"],
+  ["time_zone=Berlin, Germany", "line 2: a time zone is a name such as Europe/Berlin"],
   ["metrics=on", "line 2: metrics takes yes or no; it is no now"],
   ["mqtt_url=broker.example", noBroker],
   ["mqtt_url=mqtts://", noBroker],

@@ -11,8 +11,11 @@ const settingsUpdate = v.object({
   systems: v.optional(v.partial(rootFolders)),
 });
 
-/** Each names a file, a device or a trace. */
-const localSettings: ReadonlySet<string> = new Set(["reader", "rootFolder", "consoleLogging", "debug"]);
+/** Each names a file, a device or a trace, or is a limit that a member could move otherwise. */
+const localSettings: ReadonlySet<string> = new Set([
+  ...["reader", "rootFolder", "consoleLogging", "debug"],
+  ...["quietFrom", "quietUntil", "quietVolumeMax", "timeZone"],
+]);
 
 /** Settings of later clients that this device does not have. */
 const missingSettings: ReadonlySet<string> = new Set([
@@ -66,7 +69,7 @@ export const settingsMethods = [
   method({
     name: "settings.update",
     right: "change",
-    docs: `Changes the given settings, at once and in the config file. The rest of the file stays as it is, with its comments. A setting can be given by any of its names, or by several with one value. \`reader\`, \`readers\`, \`systems\`, \`consoleLogging\`, \`debug\` and \`debugLogging\` name files, devices or traces, and require the right \`own\`. Settings that open the device to others can be changed in the file only. Unknown settings are ignored and logged. Settings of later clients that this device does not have are refused, and nothing changes: ${[...missingSettings].map((name) => `\`${name}\``).join(", ")}.`,
+    docs: `Changes the given settings, at once and in the config file. The rest of the file stays as it is, with its comments. A setting can be given by any of its names, or by several with one value. \`reader\`, \`readers\`, \`systems\`, \`consoleLogging\`, \`debug\` and \`debugLogging\` name files, devices or traces, and require the right \`own\`, as \`quietFrom\`, \`quietUntil\`, \`quietVolumeMax\` and \`timeZone\` do, which are limits. Settings that open the device to others can be changed in the file only. Unknown settings are ignored and logged. Settings of later clients that this device does not have are refused, and nothing changes: ${[...missingSettings].map((name) => `\`${name}\``).join(", ")}.`,
     changes: (params) =>
       Object.entries(params)
         .flatMap(([name, value]) => (value === undefined || isUnknown(name) ? [] : [name]))
@@ -85,7 +88,9 @@ export const settingsMethods = [
       const { systems = {}, ...settings } = others;
       const { reader, insertMode, insertModeBlocklist, insertModeExitDelay, consoleLogging, debug } =
         settings;
-      const local = { reader, readers, ...systems, consoleLogging, debug, debugLogging };
+      const { quietFrom, quietUntil, quietVolumeMax, timeZone } = settings;
+      const limits = { quietFrom, quietUntil, quietVolumeMax, timeZone };
+      const local = { reader, readers, ...systems, consoleLogging, debug, debugLogging, ...limits };
       for (const [name, value] of Object.entries(local))
         if (value !== undefined) requireRight(`settings.update of ${name}`, "own", caller);
       const scanMode = readersScanMode === undefined ? undefined : readersScanMode === "hold";

@@ -33,6 +33,7 @@ import type { Playing } from "../playing.ts";
 import type { Playlists } from "../playlist.ts";
 import { isFolderOrList } from "../playlist-items.ts";
 import { startReadably } from "../readable-start.ts";
+import { volumeCeiling } from "../rules/quiet-hours.ts";
 import type { SleepTimer } from "../rules/sleep-timer.ts";
 import type { HookEvent, RunContext } from "../run-context.ts";
 import type { Starting } from "../starting.ts";
@@ -82,7 +83,7 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     playing,
     playlists,
     stop,
-    volumeMax: () => config().audio.volumeMax,
+    volumeMax: () => volumeCeiling(config(), clock.now()),
     beforeScreenshot: async () => parts.devices?.refuseFullScreenshots?.(),
   };
   const last = createLastStarted({ folders, players, saved: parts.lastMedia, plays: parts.plays });

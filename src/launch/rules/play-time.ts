@@ -25,7 +25,7 @@ interface PlayTimeParts {
   readonly elapsedMs?: () => number;
   /** Milliseconds since the start of the machine, sleep included. */
   readonly uptimeMs?: () => number;
-  readonly dayOf?: DayOf;
+  readonly dayOf: DayOf;
 }
 
 type Limit = "day" | "session";
@@ -40,7 +40,7 @@ export function createPlayTime(parts: PlayTimeParts) {
   const { limits, bus, clock, log, store, stopMedia } = parts;
   const elapsedMs = parts.elapsedMs ?? (() => performance.now());
   const uptimeMs = parts.uptimeMs ?? (() => uptime() * 1000);
-  const dayOf = parts.dayOf ?? localDay;
+  const { dayOf } = parts;
   const read = () => ({ wallMs: clock.now(), uptimeMs: uptimeMs() });
   let ledger = openLedger(store.read(), read(), dayOf);
   /** The time up to which play is counted; undefined while nothing plays, or it is paused. */
@@ -192,10 +192,4 @@ function minutesOf(count: number): string {
 function accountOf(usedMs: number, leftMs: number | undefined) {
   const left = leftMs === undefined ? {} : { remainingMs: Math.max(0, Math.round(leftMs)) };
   return { usedMs: Math.round(usedMs), ...left };
-}
-
-export function localDay(wallMs: number): string {
-  const date = new Date(wallMs);
-  const two = (number: number) => String(number).padStart(2, "0");
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }

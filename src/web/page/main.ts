@@ -90,7 +90,7 @@ const screens: readonly PageScreen[] = [
           { needs: "own", make: brokerCard },
         ],
       },
-      { id: "time", cards: [{ needs: "change", make: limitsCard }] },
+      { id: "time", cards: [{ needs: "change", make: limitsCard }, settings("time")] },
       { id: "phones", cards: [{ needs: "own", make: phonesCard }] },
       { id: "backup", cards: [{ needs: "own", make: backupCard }] },
       { id: "update", cards: [{ needs: "own", make: powerCard }] },

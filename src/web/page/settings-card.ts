@@ -19,6 +19,7 @@ const places = {
   log: "log",
   systems: "media",
   playback: "media",
+  device: "time",
 } as const;
 export type SettingsPlace = (typeof places)[keyof typeof places] | "readers";
 
@@ -71,6 +72,8 @@ export function settingsCard({ client, rights }: Shared, place: SettingsPlace): 
   const refresh = async () => {
     // A control in use stays as it is.
     if (card.contains(document.activeElement)) return;
+    const hasTimes = rights.includes("own") && (place === "sound" || place === "time");
+    if (hasTimes) await giveTimeZone(client);
     const described = (await client.call("settings.describe")).settings;
     const settings = described.filter((one) => settingsPlace(one) === place);
     // An unchanged list keeps the place of the visitor.
@@ -113,6 +116,21 @@ export function fileSettingsCard({ client }: Shared): PageCard {
   return { card, refresh };
 }
 
+/** The names of the browser's time zones, to choose from while one is typed. */
+function zonesFor({ name }: Setting): HTMLElement | undefined {
+  if (name !== "timeZone") return undefined;
+  const zones = Intl.supportedValuesOf("timeZone").map((value) => el("option", { value }));
+  return el("datalist", { id: "zones" }, ...zones);
+}
+
+/** The SD image has no time zone at first, and gets that of the owner who looks at its times. */
+async function giveTimeZone(client: Shared["client"]): Promise<void> {
+  if ((await client.call("settings")).timeZone !== "") return;
+  if (!(await client.call("device")).actions.includes("shutdown")) return;
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  await client.call("settings.update", { timeZone });
+}
+
 type Save = (value: Value) => Promise<void>;
 
 function controlOf(setting: Setting, title: string, value: Value, save: Save): HTMLElement {
@@ -136,9 +154,18 @@ function controlOf(setting: Setting, title: string, value: Value, save: Save): H
     input.addEventListener("change", telling(onChange));
     return input;
   }
-  if (kind === "text") {
-    const input = el("input", label);
+  if (kind === "time") {
+    const input = el("input", { type: "time", ...label });
     return saving(input, `${value}`, () => save(input.value));
+  }
+  if (kind === "text") {
+    const input = el("input", { ...label, ...(setting.name === "timeZone" && { list: "zones" }) });
+    return el(
+      "span",
+      {},
+      saving(input, `${value}`, () => save(input.value)),
+      zonesFor(setting),
+    );
   }
   const range = { min: `${min ?? ""}`, max: `${max ?? ""}`, step: isWhole ? "1" : "any" };
   const input = el("input", { type: "number", required: "", ...range, ...label });

@@ -94,6 +94,10 @@ insert_mode_exit_delay = 2.5
 [audio]
 feedback = false
 volume_max = 60
+volume_start = 40
+quiet_from = "20:00"
+quiet_until = "07:30"
+quiet_volume_max = 20
 [launch]
 guard = true
 [playtime]
@@ -151,6 +155,7 @@ key_file = "/etc/deck.key"
 ca_file = "/etc/ca.pem"
 interrupt = true
 [device]
+time_zone = "Europe/Berlin"
 site = "hall"
 [[buttons]]
 device = "gpio*"
@@ -190,7 +195,14 @@ command = ["any", "--file={path}"]
       insertModeBlocklist: ["SNES"],
       insertModeExitDelay: 2.5,
     },
-    audio: { feedback: false, volumeMax: 60 },
+    audio: {
+      feedback: false,
+      volumeMax: 60,
+      volumeStart: 40,
+      quietFrom: "20:00",
+      quietUntil: "07:30",
+      quietVolumeMax: 20,
+    },
     launch: { guard: true },
     retroarch: { resume: false },
     playback: { resume: "never" },
@@ -240,7 +252,7 @@ command = ["any", "--file={path}"]
       caFile: "/etc/ca.pem",
       interrupt: true,
     },
-    device: { site: "hall" },
+    device: { site: "hall", timeZone: "Europe/Berlin" },
     buttons: [
       { device: "gpio*", code: { kind: "key", code: 116, way: 1 }, script: "**shutdown" },
       { code: { kind: "turn", code: 7, way: -1 }, script: "**volume:-5" },

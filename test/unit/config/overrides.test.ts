@@ -152,3 +152,14 @@ test("an invalid word of a fleet is left out, the others count, and the fault is
   await settings.reload();
   await settings.close();
 });
+
+test("a time zone of tapdeck.conf counts where the file states none, and a wrong one is a fault", async () => {
+  const environment = { TAPDECK_TIME_ZONE: "Europe/Berlin" };
+  const silent = await open("", environment);
+  expect(silent.settings.current().device.timeZone).toBe("Europe/Berlin");
+  const stated = await open('[device]\ntime_zone = "Asia/Tokyo"\n', environment);
+  expect(stated.settings.current().device.timeZone).toBe("Asia/Tokyo");
+  expect(overridesOf({ TAPDECK_TIME_ZONE: "Mars/Base" })).toMatchObject({
+    faults: [{ code: "override-invalid", why: expect.stringContaining("time_zone must be a time zone") }],
+  });
+});

@@ -10,7 +10,15 @@ import type { ControlledPlayer } from "../../../src/players/player.ts";
 import { startPlain } from "../../../src/players/start-player.ts";
 
 /** `device` is the script of the program that sets the device's volume; absent if there is none. */
-async function makeRoom({ device, ceiling = () => 100 }: { device?: string; ceiling?: () => number } = {}) {
+async function makeRoom({
+  device,
+  ceiling = () => 100,
+  start = () => 100,
+}: {
+  device?: string;
+  ceiling?: () => number;
+  start?: () => number;
+} = {}) {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-volume-"));
   const mixer = join(folder, "wpctl");
   const said = join(folder, "said");
@@ -18,7 +26,7 @@ async function makeRoom({ device, ceiling = () => 100 }: { device?: string; ceil
   if (device !== undefined) await chmod(mixer, 0o755);
   let player: ControlledPlayer | undefined;
   let listed: "playing" | undefined;
-  const volume = createPlayerVolume(() => player, ceiling);
+  const volume = createPlayerVolume(() => player, ceiling, start);
   const media = { systemId: "", systemName: "", mediaPath: "", mediaName: "", launcherId: "", started: "" };
   const none = (): never => {
     throw new Error("nobody is to ask for this");
@@ -204,4 +212,17 @@ test("media without a volume of their own do not fade, and neither does the devi
   room.plays(undefined);
   await room.volume.fade(0.5);
   expect(await room.said()).toBe("");
+});
+
+test("players begin with the owner's start volume, below the ceiling, until somebody sets another one", async () => {
+  await using room = await makeRoom({ start: () => 40, ceiling: () => 60 });
+  expect(room.volume.first()).toBe(40);
+  room.volume.want({ kind: "by", percent: 10 });
+  expect(room.volume.first()).toBe(50);
+  room.volume.want({ kind: "to", percent: 90 });
+  expect(room.volume.first()).toBe(60);
+  await using loud = await makeRoom({ start: () => 90, ceiling: () => 60 });
+  expect(loud.volume.first()).toBe(60);
+  await using whole = await makeRoom();
+  expect(whole.volume.first()).toBeUndefined();
 });

@@ -450,16 +450,6 @@ test("a millisecond of play is saved, and a limit that is set while nothing play
   expect(saves.map(({ days }) => days.get("2031-05-05"))).toEqual([1]);
 });
 
-test("a day is one of the device's own time zone", () => {
-  const clock = createManualClock(monday);
-  using keeper = createPlayTime({
-    ...{ limits: () => noLimits, bus: createBus(silentLog), clock, log: silentLog },
-    ...{ store: { read: () => undefined, save() {} }, stopMedia() {} },
-  });
-  // Swedish dates are those of ISO 8601.
-  expect(keeper.state().day.date).toBe(new Intl.DateTimeFormat("sv-SE").format(monday));
-});
-
 test("a paused player does not count, and is neither warned nor stopped", () => {
   const { clock, told, keeper, begin, pause, resume } = makeKeeper({ dailyMinutes: 30, sessionMinutes: 25 });
   begin();

@@ -25,6 +25,10 @@ test("each setting that the API changes is at one place of the page, but for lim
       ...["detectReaders", "insertMode", "insertModeAction", "insertModeBlocklist", "insertModeExitDelay"],
       ...["launchGuardEnabled", "reader"],
     ],
-    sound: ["audioFeedback", "televisionStandbyMinutes", "televisionWake", "volumeMax"],
+    sound: [
+      ...["audioFeedback", "quietFrom", "quietUntil", "quietVolumeMax", "televisionStandbyMinutes"],
+      ...["televisionWake", "volumeMax", "volumeStart"],
+    ],
+    time: ["timeZone"],
   });
 });

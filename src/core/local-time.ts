@@ -1,0 +1,57 @@
+/** Days and times of day in a time zone, by the names and rules of the IANA time zone database in the runtime. */
+
+/** The machine's own zone is an empty name. */
+export function isTimeZone(name: string): boolean {
+  try {
+    formOf(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The date, `2031-05-08`. */
+export function localDay(wallMs: number, zone: string): string {
+  const { year = "", month = "", day = "" } = partsOf(wallMs, zone);
+  return `${year}-${month}-${day}`;
+}
+
+/** Minutes since midnight. */
+export function minuteOfDay(wallMs: number, zone: string): number {
+  const { hour, minute } = partsOf(wallMs, zone);
+  return Number(hour) * 60 + Number(minute);
+}
+
+/** Minutes since midnight of a time such as `20:30`; undefined for any other text. */
+export function minuteOf(time: string): number | undefined {
+  const [, hour, minute] = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(time) ?? [];
+  return hour === undefined ? undefined : Number(hour) * 60 + Number(minute);
+}
+
+type Part = "year" | "month" | "day" | "hour" | "minute";
+
+function partsOf(wallMs: number, zone: string): Readonly<Partial<Record<Part, string>>> {
+  const parts = formOf(zone).formatToParts(wallMs);
+  return Object.fromEntries(parts.map(({ type, value }) => [type, value]));
+}
+
+/** The last one, because making it takes longer than using it. */
+let made: { readonly zone: string; readonly form: Intl.DateTimeFormat } | undefined;
+
+/** Throws `RangeError` for an unknown zone. */
+function formOf(zone: string): Intl.DateTimeFormat {
+  if (made?.zone === zone) return made.form;
+  const form = new Intl.DateTimeFormat("en-US", {
+    ...(zone === "" ? {} : { timeZone: zone }),
+    hourCycle: "h23",
+    calendar: "gregory",
+    numberingSystem: "latn",
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+  });
+  made = { zone, form };
+  return form;
+}
