@@ -229,7 +229,7 @@ interface ShownParts extends Pick<Awaited<ReturnType<typeof createPlayback>>, "p
 
 /** The status screen. */
 function startScreen(base: Base, { api, offer, playTime, readers, saves, wifi }: ShownParts) {
-  const { bus, clock, log, stops } = base;
+  const { bus, clock, log, settings, stops } = base;
   const screen = followScreen({
     port: api.port,
     bus,
@@ -242,6 +242,10 @@ function startScreen(base: Base, { api, offer, playTime, readers, saves, wifi }:
     faults: screenFaults(base, saves),
     wifi: wifi.state,
     hasGames: Bun.which("retroarch") !== null,
+    language: () => settings.current().television.language,
+  });
+  settings.onChange((now, before) => {
+    if (now.television.language !== before.television.language) screen.refresh();
   });
   return stops.add("screen", screen);
 }

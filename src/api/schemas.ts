@@ -20,7 +20,7 @@ import {
   tokenTypeCharsMax,
 } from "../core/limits.ts";
 import { pictureTypes } from "../core/media.ts";
-import { holdActions, playerKinds, resumeModes } from "../core/playback.ts";
+import { holdActions, playerKinds, resumeModes, televisionLanguages } from "../core/playback.ts";
 import { allRights, roles } from "../core/rights.ts";
 import {
   audioTags,
@@ -297,6 +297,7 @@ const settingsFields = {
   quietUntil: timeOfDay,
   quietVolumeMax: percent,
   timeZone: v.pipe(v.string(), v.maxLength(settingsTextCharsMax)),
+  televisionLanguage: v.picklist(televisionLanguages),
   televisionWake: v.boolean(),
   televisionStandbyMinutes: v.pipe(integer, v.minValue(0), v.maxValue(televisionStandbyMinutesMax)),
 };

@@ -8,7 +8,7 @@ import {
   playTimeWarningsMax,
   televisionStandbyMinutesMax,
 } from "../core/limits.ts";
-import { holdActions, resumeModes } from "../core/playback.ts";
+import { holdActions, resumeModes, televisionLanguages } from "../core/playback.ts";
 import { buttonsHelp } from "./button-settings.ts";
 import {
   allowLaunch,
@@ -200,6 +200,9 @@ export const settingsTable = {
     ]),
   },
   television: {
+    language: setting({ check: oneOf(televisionLanguages), default: "en", api: "televisionLanguage" }, [
+      'The language of the screen: "en", "de", "fr", "es", "pt" or "ja". "ja" needs a font with Japanese characters, which the SD image has.',
+    ]),
     wake: setting({ check: boolean, default: true, api: "televisionWake" }, [
       "Whether a start of media switches the television on and to this device (HDMI CEC), and whether its standby pauses them.",
     ]),

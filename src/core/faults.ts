@@ -194,3 +194,23 @@ export const launchReasonCodes: readonly LaunchReason[] = Object.keys(launchReas
 export function isLaunchReason(word: string): word is LaunchReason {
   return Object.hasOwn(launchReasons, word);
 }
+
+/** The reasons that say what is wrong with a card, and one more that the page shortens. */
+type CardReason = Extract<
+  LaunchReason,
+  | "blank"
+  | "unformatted"
+  | "half-written"
+  | "other-message"
+  | "locked"
+  | "unreadable"
+  | "no-text"
+  | "pairing-card"
+  | "taken-over"
+>;
+
+/** The texts of faults and of failed launches in a language, by their codes; each is a file of `languages`. */
+export interface FaultedTexts {
+  readonly reasons: Readonly<Record<CardReason, string>>;
+  readonly faults: FaultTexts;
+}

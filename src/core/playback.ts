@@ -46,6 +46,10 @@ export interface Progress {
 export const resumeModes = ["long", "always", "never"] as const;
 export const resumedMsMin = 10 * 60_000;
 
+/** Languages of the television, by their codes (ISO 639-1). */
+export const televisionLanguages = ["en", "de", "fr", "es", "pt", "ja"] as const;
+export type TelevisionLanguage = (typeof televisionLanguages)[number];
+
 /** The effects of hold mode on the media of a removed card. */
 export const holdActions = ["stop", "pause"] as const;
 

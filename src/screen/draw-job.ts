@@ -2,7 +2,7 @@
  * One drawing, as a process of its own, so that its 30 MB are free at its end. It reads the job as one line of JSON from
  * its standard input, and writes the result as one line of JSON. The program starts it (`painter.ts`).
  */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { initWasm, Resvg } from "@resvg/resvg-wasm";
 import renderer from "@resvg/resvg-wasm/index_bg.wasm" with { type: "file" };
 import font from "dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf" with { type: "file" };
@@ -67,11 +67,26 @@ async function runJob(setConsole: SetConsole): Promise<DrawResult> {
 /** Pixels of 4 bytes, R G B A. Rejects a text that is no SVG, or not of this size. */
 export async function render(svg: string, size: Pick<FrameBuffer, "width" | "height">): Promise<Uint8Array> {
   await startRenderer();
-  const fonts = { fontBuffers: [readFileSync(font)], defaultFontFamily: "DejaVu Sans" };
+  const fonts = { fontBuffers: fontsFor(svg), defaultFontFamily: "DejaVu Sans" };
   const image = new Resvg(svg, { font: fonts }).render();
   if (image.width !== size.width || image.height !== size.height)
     throw new Error(`the picture is ${image.width}x${image.height}, and not ${size.width}x${size.height}`);
   return image.pixels;
+}
+
+/** Fonts with Chinese and Japanese characters: that of the SD image, and those of Debian's packages. */
+const eastAsianFonts = [
+  "/usr/share/fonts/wqy-zenhei/wqy-zenhei.ttc",
+  "/usr/share/fonts/truetype/wqy/wqy-zenhei.ttc",
+  "/usr/share/fonts/opentype/noto/NotoSansCJK-Bold.ttc",
+];
+
+/** Another font is read only for characters that the first one lacks, because it has 16 MB. */
+function fontsFor(svg: string): readonly Uint8Array[] {
+  const own = readFileSync(font);
+  if (!/[\u3001-\u30ff\u4e00-\u9fff]/.test(svg)) return [own];
+  const more = eastAsianFonts.find((path) => existsSync(path));
+  return more === undefined ? [own] : [own, readFileSync(more)];
 }
 
 let started: Promise<void> | undefined;

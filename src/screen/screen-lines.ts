@@ -47,24 +47,31 @@ const smaller = 0.94; // One step, too fine to be noticed.
 /** The largest size at which the text fits; at the smallest, the rest is cut off. */
 export function fitText(text: string, { width, linesMax, sizeMax, sizeMin }: Room): FittedText {
   if (text === "") return { size: sizeMax, lines: [] };
-  const words = text.split(" ");
+  const words = text.split(breaks);
   for (let size = sizeMax; size > sizeMin; size *= smaller) {
     const lines = wrap(words, width / size);
-    const fits = lines.length <= linesMax && lines.every((line) => widthOf(line) <= width / size);
-    if (fits) return { size, lines: balance(words, width / size, lines) };
+    const fits = lines.length <= linesMax && lines.every((line) => widthOf(line.trimEnd()) <= width / size);
+    if (fits) return { size, lines: balance(words, width / size, lines).map(trimmed) };
   }
   const lines = wrap(words, width / sizeMin);
-  const last = lines.slice(linesMax - 1).join(" ");
-  const whole = [...lines.slice(0, linesMax - 1), ...(last === "" ? [] : [last])];
+  const last = lines.slice(linesMax - 1).join("");
+  const whole = [...lines.slice(0, linesMax - 1), ...(last === "" ? [] : [last])].map(trimmed);
   return { size: sizeMin, lines: whole.map((line) => cut(line, width / sizeMin)) };
 }
 
+/** After a blank, and after each Japanese or Chinese character that no closing mark or small kana follows (JIS X 4051). */
+const breaks =
+  /(?<= )|(?<=[\u3001\u3002\u3040-\u30ff\u4e00-\u9fff])(?![ 、。」』）：！？ー…ぁぃぅぇぉっゃゅょァィゥェォッャュョ])/u;
+
+const trimmed = (line: string) => line.trimEnd();
+
+/** The lines keep the blanks at their ends. */
 function wrap(words: readonly string[], widthEm: number): readonly string[] {
   const lines: string[] = [];
   let line = "";
   for (const word of words) {
-    const longer = line === "" ? word : `${line} ${word}`;
-    if (line === "" || widthOf(longer) <= widthEm) line = longer;
+    const longer = line + word;
+    if (line === "" || widthOf(longer.trimEnd()) <= widthEm) line = longer;
     else {
       lines.push(line);
       line = word;
@@ -78,7 +85,7 @@ function balance(words: readonly string[], widthEm: number, lines: readonly stri
   let best = lines;
   for (let narrower = widthEm * smaller; narrower > widthEm / 2; narrower *= smaller) {
     const tried = wrap(words, narrower);
-    if (tried.length > lines.length || tried.some((line) => widthOf(line) > widthEm)) break;
+    if (tried.length > lines.length || tried.some((line) => widthOf(line.trimEnd()) > widthEm)) break;
     best = tried;
   }
   return best;

@@ -5,12 +5,28 @@
 import { encode } from "uqr";
 import { screenFaultsCharsMax, screenNameCharsMax, screenReasonCharsMax } from "../core/console-limits.ts";
 import { type Fault, faultSentence } from "../core/faults.ts";
+import type { TelevisionLanguage } from "../core/playback.ts";
 import { filled } from "../core/text.ts";
 import type { WifiState } from "../core/wifi-shapes.ts";
 import { accents, colors, drawing, drawingHeight } from "./drawings.ts";
+import { frenchScreen } from "./languages/french-screen.ts";
+import { germanScreen } from "./languages/german-screen.ts";
+import { japaneseScreen } from "./languages/japanese-screen.ts";
+import { portugueseScreen } from "./languages/portuguese-screen.ts";
+import { spanishScreen } from "./languages/spanish-screen.ts";
 import { isEnding, type Picture, type ShownAct, type ShownPairing, type StatePicture } from "./picture.ts";
 import { escapeXml, fitText, plainText, type Room } from "./screen-lines.ts";
-import type { ScreenTexts } from "./texts.ts";
+import { english, type ScreenTexts } from "./texts.ts";
+
+/** By the codes of the setting `television.language`. */
+export const screenTexts: Readonly<Record<TelevisionLanguage, ScreenTexts>> = {
+  en: english,
+  de: germanScreen,
+  fr: frenchScreen,
+  es: spanishScreen,
+  pt: portugueseScreen,
+  ja: japaneseScreen,
+};
 
 export interface ScreenPlace {
   /** The address of the page: `http://deck.local:7497`. Undefined without a network. */
@@ -186,10 +202,11 @@ function message(picture: StatePicture, box: Box, texts: ScreenTexts): readonly 
 }
 
 /** The text below the headline: a name unchanged, a reason as a sentence, or the words of the state. */
-function wordsOf(picture: StatePicture, { below, causes }: ScreenTexts): string {
+function wordsOf(picture: StatePicture, { below, causes, hasReasons }: ScreenTexts): string {
   const cause = picture.kind === "failed" && picture.cause !== undefined ? causes[picture.cause] : undefined;
   if (cause !== undefined) return cause;
-  const said = "name" in picture ? picture.name : "reason" in picture ? sentence(picture.reason) : "";
+  const reason = "reason" in picture && hasReasons ? sentence(picture.reason) : "";
+  const said = "name" in picture ? picture.name : reason;
   return plainText(said, screenReasonCharsMax) || below[picture.kind];
 }
 

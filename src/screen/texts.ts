@@ -1,4 +1,4 @@
-/** Every text of the graphical screen. A translation is another table of the same shape. */
+/** Every text of the graphical screen. A translation is another table of the same shape, a file of `languages`. */
 import { englishFaults, type FaultTexts, type LaunchReason } from "../core/faults.ts";
 import type { WifiFault } from "../core/wifi-shapes.ts";
 import type { OwnerAct, Picture } from "./picture.ts";
@@ -8,7 +8,9 @@ export interface ScreenTexts {
   readonly below: Readonly<Record<Picture["kind"], string>>;
   /** Above the QR code of the page. */
   readonly openPage: string;
-  /** For failures whose own sentence is for people who know the player. */
+  /** The sentences of the service are in this language, and say why a launch failed. */
+  readonly hasReasons?: true;
+  /** For failures whose own sentence is for people who know the player, or is in another language. */
   readonly causes: Readonly<Partial<Record<LaunchReason, string>>>;
   /** The faults of the machine, by code. */
   readonly faults: FaultTexts;
@@ -66,6 +68,7 @@ export const english: ScreenTexts = {
     pairing: "Point its camera at the code",
   },
   openPage: "Open on your phone",
+  hasReasons: true,
   causes: {
     "player-failed": "This file does not play. It may be damaged or incomplete.",
     "player-not-ready": "This file took too long to start. Try it again.",

@@ -246,6 +246,7 @@ function publicSettings(settings: Settings): ApiSettings {
     quietUntil: audio.quietUntil,
     quietVolumeMax: audio.quietVolumeMax,
     timeZone: device.timeZone,
+    televisionLanguage: television.language,
     televisionWake: television.wake,
     televisionStandbyMinutes: television.standbyMinutes,
     rootFolder: systems.statedRootFolders,

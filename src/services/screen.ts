@@ -8,6 +8,7 @@ import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import { type Fault, faultSentence } from "../core/faults.ts";
 import type { Log } from "../core/log.ts";
+import type { TelevisionLanguage } from "../core/playback.ts";
 import type { WifiState } from "../core/wifi-shapes.ts";
 import {
   type FrameBuffer,
@@ -27,8 +28,7 @@ import {
   startingOf,
 } from "../screen/picture.ts";
 import { saveScreenshot } from "../screen/screenshot.ts";
-import { type ScreenPlace, screenSvg } from "../screen/status-template.ts";
-import { english } from "../screen/texts.ts";
+import { type ScreenPlace, screenSvg, screenTexts } from "../screen/status-template.ts";
 import { ownAddresses, ownNames, reachOf } from "../system/addresses.ts";
 import { pairingText, screenText, writeTerminal } from "./console-text.ts";
 import { type FactParts, followFacts } from "./screen-facts.ts";
@@ -39,6 +39,8 @@ export interface ScreenOptions extends FactParts {
   readonly port: number;
   /** The faults of the machine's start; absent means none. */
   readonly faults?: () => readonly Fault[];
+  /** Absent means English. */
+  readonly language?: () => TelevisionLanguage;
   /** Whether the device plays games; absent means no. */
   readonly hasGames?: boolean;
   /** Names and addresses by which phones reach the page, the best first, and its port. */
@@ -206,6 +208,8 @@ function createDrawn(terminal: string, options: ScreenOptions) {
   const { place, clock, log, hasGames = false, isTaken = isDisplayTaken } = options;
   const findFrame = options.findFrame ?? (() => ownFrame(terminal));
   const painter = options.painter ?? createPainter({ clock });
+  const language = () => options.language?.() ?? "en";
+  const keyIn = (shown: unknown, frame: FrameBuffer) => keyOf([language(), shown], frame);
   let last = "";
   let isBroken = false;
   let isConsoleOurs = false;
@@ -228,10 +232,10 @@ function createDrawn(terminal: string, options: ScreenOptions) {
   };
   const draw = async (picture: Picture, place: ScreenPlace, frame: FrameBuffer): Promise<boolean> => {
     isConsoleOurs = true;
-    const svgOf = (shown: Picture) => screenSvg(shown, place, frame, english);
+    const svgOf = (shown: Picture) => screenSvg(shown, place, frame, screenTexts[language()]);
     // A player or the end of the machine waits for this picture alone.
     const isAlone = picture.kind === "starting" || isEnding(picture);
-    const isAhead = (start: Picture) => !isAlone && !packed.has(keyOf(start, frame));
+    const isAhead = (start: Picture) => !isAlone && !packed.has(keyIn(start, frame));
     const ahead = (hasGames ? [aStart, aGame] : [aStart]).filter(isAhead);
     const { device } = frame;
     const isKept = !isAlone && picture.kind !== "pairing";
@@ -253,8 +257,8 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       return false;
     }
     if (ahead.length > 0) packed.clear();
-    for (const [at, start] of ahead.entries()) packed.set(keyOf(start, frame), result.ahead[at] ?? []);
-    if (isKept) idle = { frameKey: keyOf("idle", frame), shown: result.shown };
+    for (const [at, start] of ahead.entries()) packed.set(keyIn(start, frame), result.ahead[at] ?? []);
+    if (isKept) idle = { frameKey: keyIn("idle", frame), shown: result.shown };
     drawingMs = result.ms;
     if (!result.isConsoleOff && !isTold) {
       isTold = true;
@@ -277,17 +281,17 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       if (hasPlayed) last = "";
       if (picture === undefined || isCancelled) return true;
       // The frame buffer still has the picture of the start, and a drawing takes seconds on a busy board.
-      if (hasPlayed && facts.now().ending === undefined && idle?.frameKey === keyOf("idle", frame))
+      if (hasPlayed && facts.now().ending === undefined && idle?.frameKey === keyIn("idle", frame))
         await writePacked(idle.shown, frame).catch(() => {});
       const base = host === undefined ? undefined : `http://${host}:${port}`;
       const faults = options.faults?.() ?? [];
       // Facts that are not shown, such as the free bytes of a full card, cause no drawing.
-      const said = faults.map((fault) => faultSentence(fault, english.faults));
+      const said = faults.map((fault) => faultSentence(fault, screenTexts[language()].faults));
       // The picture of a start has no address, so a changed address does not draw over the player.
       const isStart = picture.kind === "starting";
       const act = facts.act();
       const wifi = options.wifi?.();
-      const key = isStart ? keyOf(picture, frame) : keyOf([picture, base, said, act, wifi], frame);
+      const key = isStart ? keyIn(picture, frame) : keyIn([picture, base, said, act, wifi], frame);
       if (key === last) return true;
       const start = packed.get(key);
       // Without a process only a packed picture is possible, and a player keeps the display that it has.

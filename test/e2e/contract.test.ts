@@ -179,6 +179,7 @@ test("Settings object: every field is there, by each of its names", async () => 
       "readersScanIgnoreSystems",
       "readersScanMode",
       "systems",
+      "televisionLanguage",
       "televisionStandbyMinutes",
       "televisionWake",
       "timeZone",

@@ -1,6 +1,7 @@
 /** Every setting with its explanation and the control that fits it. A change is saved at once. */
 import type { Calls } from "../../client/client.ts";
 import { button, el, madeInSlices, named, note, section, showInSlices, telling } from "./dom.ts";
+import { languages } from "./page-language.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 
@@ -138,7 +139,11 @@ function controlOf(setting: Setting, title: string, value: Value, save: Save): H
   if (Array.isArray(value)) return listOf(title, value, save);
   const label = { "aria-label": title };
   if (kind === "choice") {
-    const names: Readonly<Record<string, string>> = say.device.choices;
+    const isLanguage = setting.name === "televisionLanguage";
+    const named = Object.entries(languages).map(([code, { name }]) => [code, name]);
+    const names: Readonly<Record<string, string>> = isLanguage
+      ? Object.fromEntries(named)
+      : say.device.choices;
     const options = choices.map((one) => el("option", { value: one }, names[one] ?? one));
     const select = el("select", label, ...options);
     return saving(select, `${value}`, () => save(select.value));

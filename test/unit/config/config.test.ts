@@ -121,6 +121,7 @@ resume = false
 [playback]
 resume = "never"
 [television]
+language = "de"
 wake = false
 standby_minutes = 90
 [hooks]
@@ -206,7 +207,7 @@ command = ["any", "--file={path}"]
     launch: { guard: true },
     retroarch: { resume: false },
     playback: { resume: "never" },
-    television: { wake: false, standbyMinutes: 90 },
+    television: { language: "de", wake: false, standbyMinutes: 90 },
     playtime: {
       limitsEnabled: false,
       dailyMinutes: 60,

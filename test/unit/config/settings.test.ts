@@ -138,6 +138,7 @@ test("every field changes its own key, and nothing else", async () => {
     quietUntil: "07:30",
     quietVolumeMax: 20,
     timeZone: "America/Los_Angeles",
+    televisionLanguage: "ja",
     televisionWake: false,
     televisionStandbyMinutes: 60,
     limitsEnabled: false,
@@ -166,7 +167,7 @@ test("every field changes its own key, and nothing else", async () => {
     log: { console: false, debug: true },
     launch: { guard: true },
     playback: { resume: "always" as const },
-    television: { wake: false, standbyMinutes: 60 },
+    television: { language: "ja" as const, wake: false, standbyMinutes: 60 },
     playtime: { ...before.playtime, limitsEnabled: false, warningMinutes: [30, 1] },
     systems: { ...defaultConfig.systems, rootFolders: ["/media"], statedRootFolders: ["/media"] },
   };

@@ -16,7 +16,7 @@ import {
   stickGone,
 } from "../../../src/screen/picture.ts";
 import { escapeXml, fitText, plainText } from "../../../src/screen/screen-lines.ts";
-import { marginShare, screenSvg } from "../../../src/screen/status-template.ts";
+import { marginShare, screenSvg, screenTexts } from "../../../src/screen/status-template.ts";
 import { english } from "../../../src/screen/texts.ts";
 
 const base = "http://192.168.178.142:7497";
@@ -148,6 +148,46 @@ test("the screen describes a full card, a damaged game and a missing network in 
   const noBios = noticeOf({ ...launch, error: "it needs scph5501.bin", reason: "bios-missing" });
   expect(svgOf(noBios ?? pictures.ready, { base })).toContain("It needs scph5501.bin");
   expect(svgOf(pictures.ready, { base: undefined })).toContain("plug in a cable, or write the Wi-Fi into");
+});
+
+test.each(Object.entries(screenTexts))(
+  "in the language %p each text is whole on each screen, and no sentence of the service is among them",
+  (language, texts) => {
+    const wifi = { state: "away", fault: "refused" } as const;
+    const point = { name: "Tapdeck-0A1B", password: "k3m9x2pq", address: "http://10.77.7.1/" };
+    const places = [
+      { base },
+      { base, hasGames: true },
+      { base: undefined },
+      { base: undefined, wifi },
+      { base: undefined, wifi: { state: "joining", network: "Home" } as const },
+      { base: undefined, wifi: { state: "point", fault: "wrong-password", point } as const },
+      { base, act: { act: "device.update", name: "Mum" } as const },
+    ];
+    for (const size of sizes)
+      for (const picture of Object.values(pictures))
+        for (const place of places) {
+          const words = wordsIn(screenSvg(picture, place, size, texts));
+          expect([picture.kind, words.includes("…") ? words : ""]).toEqual([picture.kind, ""]);
+          if (language !== "en") expect(words).not.toContain("ended with code 1");
+        }
+  },
+);
+
+test("a reason that the language has words for is on the screen in them", () => {
+  const blank = { text: "", success: false, error: "the card is empty", reason: "locked" } as const;
+  const notice = noticeOf(blank) ?? pictures.ready;
+  const words = (texts: typeof english) => wordsIn(screenSvg(notice, { base }, sizes[0], texts));
+  expect(words(screenTexts.de)).toContain("Diese Karte ist gesperrt.");
+  expect(words(screenTexts.ja).replaceAll(" ", "")).toContain("このカードはロックされています。");
+  expect(words(english)).toContain("The card is empty");
+});
+
+test("a line of Japanese is broken between its characters, and no line begins with a closing mark", () => {
+  const { lines } = fitText(screenTexts.ja.noNetwork, { width: 400, linesMax: 8, sizeMax: 30, sizeMin: 20 });
+  expect(lines.length).toBeGreaterThan(3);
+  expect(lines.join("").replaceAll(" ", "")).toBe(screenTexts.ja.noNetwork.replaceAll(" ", ""));
+  for (const line of lines) expect(line).toMatch(/^[^、。」ー]/);
 });
 
 test("a broken reader has a picture of its own, which appears only after the first search for readers", () => {

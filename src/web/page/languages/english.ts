@@ -296,6 +296,7 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
       quietUntil: "Quiet hours until",
       quietVolumeMax: "Highest volume in quiet hours",
       timeZone: "Time zone",
+      televisionLanguage: "Language of the television",
       televisionWake: "Switch the television on",
       televisionStandbyMinutes: "Television to standby after",
     },
@@ -319,6 +320,7 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
       quietUntil: "At this time they end.",
       quietVolumeMax: "In percent. What plays is turned down when they begin.",
       timeZone: "Such as Europe/Berlin. A day of play time ends at its midnight, and quiet hours are in it.",
+      televisionLanguage: "The status screen speaks it.",
       televisionWake:
         "A card that starts something switches the television on and to this device, and its standby pauses what plays. HDMI CEC must be allowed in its menu.",
       televisionStandbyMinutes: "Minutes after the last media; 0 means never.",
@@ -432,6 +434,3 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
 
 /** Without `faults` the sentences of the service are shown, which are English. */
 export type PageTexts = Shape<ReturnType<typeof englishTexts>> & { readonly faults?: FaultTexts };
-
-/** The texts of faults and of failed launches, by their codes. */
-export type FaultedTexts = Required<Pick<PageTexts, "reasons" | "faults">>;

@@ -1,8 +1,9 @@
 /** The page in French, with the formal address. */
+
+import { frenchFaults } from "../../../core/languages/french-faults.ts";
 import type { PageTexts } from "./english.ts";
 import type { Numbers } from "./forms.ts";
 import { frenchCards } from "./french-cards.ts";
-import { frenchFaults } from "./french-faults.ts";
 
 export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
   language: "Langue",
@@ -285,6 +286,7 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
       quietUntil: "Heures calmes jusqu’à",
       quietVolumeMax: "Volume maximal des heures calmes",
       timeZone: "Fuseau horaire",
+      televisionLanguage: "Langue du téléviseur",
       televisionWake: "Allumer le téléviseur",
       televisionStandbyMinutes: "Mettre le téléviseur en veille après",
     },
@@ -310,6 +312,7 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
       quietVolumeMax: "En pour cent. Ce qui joue baisse quand elles commencent.",
       timeZone:
         "Par exemple Europe/Paris. Une journée de temps de jeu y finit à minuit, et les heures calmes y sont comptées.",
+      televisionLanguage: "L’écran d’état parle cette langue.",
       televisionWake:
         "Une carte qui lance quelque chose allume le téléviseur et le bascule sur cet appareil, et sa mise en veille met en pause. HDMI-CEC doit être autorisé dans son menu.",
       televisionStandbyMinutes: "Minutes après la dernière lecture ; 0 signifie jamais.",

@@ -1,8 +1,9 @@
 /** The page in German, with the formal address. */
+
+import { germanFaults } from "../../../core/languages/german-faults.ts";
 import type { PageTexts } from "./english.ts";
 import type { Numbers } from "./forms.ts";
 import { germanCards } from "./german-cards.ts";
-import { germanFaults } from "./german-faults.ts";
 
 export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
   language: "Sprache",
@@ -275,6 +276,7 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
       quietUntil: "Ruhezeit bis",
       quietVolumeMax: "Höchste Lautstärke in der Ruhezeit",
       timeZone: "Zeitzone",
+      televisionLanguage: "Sprache des Fernsehers",
       televisionWake: "Fernseher einschalten",
       televisionStandbyMinutes: "Fernseher in Bereitschaft nach",
     },
@@ -299,6 +301,7 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
       quietVolumeMax: "In Prozent. Was läuft, wird leiser, wenn sie beginnt.",
       timeZone:
         "Etwa Europe/Berlin. Um Mitternacht dieser Zone endet ein Tag der Spielzeit, und in ihr gilt die Ruhezeit.",
+      televisionLanguage: "In ihr zeigt der Bildschirm, was zu tun ist.",
       televisionWake:
         "Eine Karte, die etwas startet, schaltet den Fernseher ein und auf dieses Gerät um, und seine Bereitschaft hält die Wiedergabe an. In seinem Menü muss HDMI-CEC erlaubt sein.",
       televisionStandbyMinutes: "Minuten nach der letzten Wiedergabe; 0 heißt nie.",

@@ -1,8 +1,9 @@
 /** The page in Japanese, in the polite form. */
+
+import { japaneseFaults } from "../../../core/languages/japanese-faults.ts";
 import type { PageTexts } from "./english.ts";
 import type { Numbers } from "./forms.ts";
 import { japaneseCards } from "./japanese-cards.ts";
-import { japaneseFaults } from "./japanese-faults.ts";
 
 export const japanese = ({ number, moment }: Numbers): PageTexts => ({
   language: "言語",
@@ -271,6 +272,7 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
       quietUntil: "静かな時間の終了",
       quietVolumeMax: "静かな時間の最大音量",
       timeZone: "タイムゾーン",
+      televisionLanguage: "テレビの言語",
       televisionWake: "テレビをつける",
       televisionStandbyMinutes: "テレビを待機状態にするまで",
     },
@@ -294,6 +296,7 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
       quietUntil: "この時刻に終わります。",
       quietVolumeMax: "パーセント。始まると、再生中の音が小さくなります。",
       timeZone: "例：Asia/Tokyo。プレイ時間の一日はこのゾーンの午前 0 時に終わり、静かな時間もこの時刻です。",
+      televisionLanguage: "画面の案内がこの言語になります。",
       televisionWake:
         "何かを始めるカードは、テレビの電源を入れてこのデバイスの画面にします。テレビが待機状態になると一時停止します。テレビのメニューでHDMI-CECを許可してください。",
       televisionStandbyMinutes: "最後の再生からの分数。0は待機状態にしません。",

@@ -1,8 +1,9 @@
 /** The page in Portuguese. */
+
+import { portugueseFaults } from "../../../core/languages/portuguese-faults.ts";
 import type { PageTexts } from "./english.ts";
 import type { Numbers } from "./forms.ts";
 import { portugueseCards } from "./portuguese-cards.ts";
-import { portugueseFaults } from "./portuguese-faults.ts";
 
 export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => ({
   language: "Idioma",
@@ -276,6 +277,7 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
       quietUntil: "Horas de silêncio até",
       quietVolumeMax: "Volume máximo nas horas de silêncio",
       timeZone: "Fuso horário",
+      televisionLanguage: "Língua do televisor",
       televisionWake: "Ligar o televisor",
       televisionStandbyMinutes: "Televisor em repouso após",
     },
@@ -299,6 +301,7 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
       quietVolumeMax: "Em por cento. O que toca baixa quando começam.",
       timeZone:
         "Por exemplo Europe/Lisbon. Um dia de tempo de jogo termina à sua meia-noite, e as horas de silêncio são as suas.",
+      televisionLanguage: "O ecrã de estado fala nela.",
       televisionWake:
         "Um cartão que inicia algo liga o televisor e o coloca neste dispositivo, e o repouso dele pausa a reprodução. HDMI-CEC deve estar permitido no menu dele.",
       televisionStandbyMinutes: "Minutos após a última reprodução; 0 significa nunca.",

@@ -1,8 +1,9 @@
 /** The page in Spanish, with the formal address. */
+
+import { spanishFaults } from "../../../core/languages/spanish-faults.ts";
 import type { PageTexts } from "./english.ts";
 import type { Numbers } from "./forms.ts";
 import { spanishCards } from "./spanish-cards.ts";
-import { spanishFaults } from "./spanish-faults.ts";
 
 export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
   language: "Idioma",
@@ -279,6 +280,7 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
       quietUntil: "Horas de silencio hasta",
       quietVolumeMax: "Volumen máximo en horas de silencio",
       timeZone: "Zona horaria",
+      televisionLanguage: "Idioma del televisor",
       televisionWake: "Encender el televisor",
       televisionStandbyMinutes: "Televisor en reposo tras",
     },
@@ -303,6 +305,7 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
       quietVolumeMax: "En por ciento. Lo que suena baja cuando empiezan.",
       timeZone:
         "Por ejemplo Europe/Madrid. Un día de tiempo de juego termina a su medianoche, y las horas de silencio son las suyas.",
+      televisionLanguage: "En él habla la pantalla de estado.",
       televisionWake:
         "Una tarjeta que inicia algo enciende el televisor y lo pone en este dispositivo, y su reposo pausa la reproducción. HDMI-CEC debe estar permitido en su menú.",
       televisionStandbyMinutes: "Minutos tras la última reproducción; 0 significa nunca.",

@@ -26,8 +26,8 @@ test("each setting that the API changes is at one place of the page, but for lim
       ...["launchGuardEnabled", "reader"],
     ],
     sound: [
-      ...["audioFeedback", "quietFrom", "quietUntil", "quietVolumeMax", "televisionStandbyMinutes"],
-      ...["televisionWake", "volumeMax", "volumeStart"],
+      ...["audioFeedback", "quietFrom", "quietUntil", "quietVolumeMax", "televisionLanguage"],
+      ...["televisionStandbyMinutes", "televisionWake", "volumeMax", "volumeStart"],
     ],
     time: ["timeZone"],
   });

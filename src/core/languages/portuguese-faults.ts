@@ -1,5 +1,5 @@
 /** The Portuguese texts of faults and of failed launches. */
-import type { FaultedTexts } from "./english.ts";
+import type { FaultedTexts } from "../faults.ts";
 
 export const portugueseFaults: FaultedTexts = {
   reasons: {

@@ -1,5 +1,5 @@
 /** The Spanish texts of faults and of failed launches. */
-import type { FaultedTexts } from "./english.ts";
+import type { FaultedTexts } from "../faults.ts";
 
 export const spanishFaults: FaultedTexts = {
   reasons: {
