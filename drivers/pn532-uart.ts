@@ -216,7 +216,7 @@ export function likelyPorts(ports: readonly SerialPortInfo[]): readonly Candidat
 function ruledOut(port: SerialPortInfo): string | undefined {
   const { hasHid, isConsole, vendorId, productId, driver = "none" } = port;
   if (hasHid) return "its device is also a keyboard, a mouse or a light gun";
-  if (isConsole) return "the kernel's console is on it";
+  if (isConsole) return "the kernel's console is on it, or a shell";
   if (vendorId === undefined)
     return boardDrivers.includes(driver) ? undefined : `its driver, ${driver}, is that of no known board`;
   const id = `${vendorId}:${productId}`;

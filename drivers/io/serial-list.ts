@@ -5,6 +5,7 @@
  *   .../device/driver, .../subsystem     links whose last part is the name; since Linux 6.5 a UART has two devices of
  *                                        the subsystem serial-base between the tty and the device with the driver
  *   /sys/class/tty/console/active        the ports that the kernel's console is on, with spaces between
+ *   /proc/cmdline                        tapdeck.shell=<name>: the port of the maintainer's shell (overlay/etc/init.d/S95shell)
  *   <the USB device above it>            idVendor, idProduct, serial, manufacturer, product, and its interfaces
  */
 import { readdir, readFile, readlink, realpath, stat } from "node:fs/promises";
@@ -27,7 +28,7 @@ export interface SerialPortInfo {
   readonly byPath?: string;
   /** True if the same USB device also has a HID interface: a keyboard, mouse, pad or light gun. */
   readonly hasHid: boolean;
-  /** The kernel writes its messages there, so bytes sent to it appear on a terminal. */
+  /** The kernel writes its messages there, or it is the maintainer's shell: bytes sent to it appear on a terminal. */
   readonly isConsole?: boolean;
   /** Changes when the device was re-plugged: inode and change time of the node. */
   readonly stamp: string;
@@ -36,9 +37,11 @@ export interface SerialPortInfo {
 export interface SerialRoots {
   readonly sys: string;
   readonly dev: string;
+  /** Absent means that no port has a shell. */
+  readonly proc?: string;
 }
 
-const machine: SerialRoots = { sys: "/sys", dev: "/dev" };
+const machine: SerialRoots = { sys: "/sys", dev: "/dev", proc: "/proc" };
 const usbLevelsMax = 8; // From a tty up to its USB device there are three levels.
 const hidClass = "03"; // USB HID 1.11, section 4.1: bInterfaceClass.
 
@@ -46,7 +49,7 @@ const hidClass = "03"; // USB HID 1.11, section 4.1: bInterfaceClass.
 export async function listSerialPorts(roots: SerialRoots = machine): Promise<readonly SerialPortInfo[]> {
   const names = await readdir(join(roots.sys, "class/tty")).catch(() => []);
   const [byId, byPath] = await Promise.all([linksIn(roots, "by-id"), linksIn(roots, "by-path")]);
-  const consoles = ((await attribute(join(roots.sys, "class/tty/console"), "active")) ?? "").split(" ");
+  const consoles = await consolesOf(roots);
   const ports = await Promise.all(names.map((name) => portOf(roots, name)));
   return ports
     .filter((port) => port !== undefined)
@@ -57,6 +60,12 @@ export async function listSerialPorts(roots: SerialRoots = machine): Promise<rea
       ...optional("byPath", byPath.get(basename(port.path))),
     }))
     .sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+async function consolesOf({ sys, proc }: SerialRoots): Promise<readonly (string | undefined)[]> {
+  const ofKernel = ((await attribute(join(sys, "class/tty/console"), "active")) ?? "").split(" ");
+  const words = proc === undefined ? "" : await attribute(proc, "cmdline");
+  return [...ofKernel, /(?:^| )tapdeck\.shell=(tty[A-Za-z0-9]*)/.exec(words ?? "")?.[1]];
 }
 
 async function portOf(roots: SerialRoots, name: string): Promise<SerialPortInfo | undefined> {

@@ -51,8 +51,10 @@ export interface BoardOptions {
   readonly watchdog?: boolean;
   /** Starts U-Boot, which finds the kernel on the card, rather than the kernel itself. `virt` only. */
   readonly loader?: boolean;
-  /** Additional words for QEMU. `virt` only. */
+  /** Additional words for QEMU. */
   readonly more?: readonly string[];
+  /** `zero2w` only, whose one free line is either the kernel's console or a root shell: then `shell` works, too. */
+  readonly hasShell?: true;
   /** A display of this size, such as `320x240`, for `picture`. `virt` only. */
   readonly display?: `${number}x${number}`;
   /** Additional words for the kernel's command line, if no boot loader has one of its own. */
@@ -104,7 +106,8 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
   ].map(([from, to]) => `,hostfwd=tcp:127.0.0.1:${from}-:${to}`);
   const shellPath = join(folder, "shell.sock");
   const controlPath = join(folder, "control.sock");
-  const machine = options.machine === "zero2w" ? await zero2w(options, folder) : virt(options, shellPath);
+  const machine =
+    options.machine === "zero2w" ? await zero2w(options, folder, shellPath) : virt(options, shellPath);
   const started = performance.now();
   const child = Bun.spawn(
     [
@@ -191,7 +194,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
       const url = `wss://127.0.0.1:${tlsPort}/api/v0.1`;
       return until(async () => {
         const known = members.get(options.card.url);
-        if (options.machine === "zero2w" || known !== undefined) {
+        if ((options.machine === "zero2w" && !options.hasShell) || known !== undefined) {
           try {
             const client = await connect(url, { ...known, reconnect: true });
             // A slow board may still end a connection whose proof came late.
@@ -283,7 +286,11 @@ function displayDevices(size: string): readonly string[] {
  * The real device tree with two changes that a board's config.txt makes: USB as a host, and the PL011 for a reader instead
  * of Bluetooth. QEMU's model of its watchdog resets at once, and its power driver's registers are missing.
  */
-async function zero2w({ card, reader, append = "" }: BoardOptions, folder: string): Promise<string[]> {
+async function zero2w(
+  { card, reader, append = "", hasShell, more = [] }: BoardOptions,
+  folder: string,
+  shellPath: string,
+): Promise<string[]> {
   const tree = join(folder, "board.dtb");
   // The mainline kernel has another name for it than the kernel of the Raspberry Pi Foundation.
   const ofMainline = join(slot, "bcm2837-rpi-zero-2-w.dtb");
@@ -291,11 +298,23 @@ async function zero2w({ card, reader, append = "" }: BoardOptions, folder: strin
   await run(["fdtput", "-t", "s", tree, "/soc/usb@7e980000", "dr_mode", "host"]);
   await run(["fdtput", "-r", tree, "/soc/serial@7e201000/bluetooth"]);
   const missing = "initcall_blacklist=bcm2835_power_driver_init,bcm2835_wdt_driver_init";
+  const words = hasShell ? "console=ttynull tapdeck.shell=ttyS1" : "console=ttyS1,115200";
+  const line = hasShell ? `socket,id=shell,path=${shellPath},server=on,wait=off` : "null,id=shell";
   return [
-    ...["-M", "raspi3ap", "-dtb", tree, "-append", `${rootWords} console=ttyS1,115200 ${missing} ${append}`],
+    ...["-M", "raspi3ap", "-dtb", tree, "-append", `${rootWords} ${words} ${missing} ${append}`],
     ...["-drive", `if=sd,format=raw,cache=writeback,file=${card.url}`],
     ...["-chardev", reader === undefined ? "null,id=reader" : `serial,id=reader,path=${reader}`],
-    ...["-serial", "chardev:reader", "-serial", "chardev:console", "-device", "usb-net,netdev=net"],
+    ...[
+      "-chardev",
+      line,
+      "-serial",
+      "chardev:reader",
+      "-serial",
+      `chardev:${hasShell ? "shell" : "console"}`,
+    ],
+    // The board has one USB port.
+    ...["-device", "usb-hub,id=hub", "-device", "usb-net,netdev=net"],
+    ...more,
   ];
 }
 

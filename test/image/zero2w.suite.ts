@@ -1,10 +1,14 @@
 /** The image on the Raspberry Pi Zero 2 W as QEMU emulates it, with its real device tree. Run by `make test-image`. */
 import { expect, test } from "bun:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { baudRateCodes, commandCodes } from "../../drivers/protocol/pn532-commands.ts";
 import { createPn532Device } from "../emulators/pn532-device.ts";
-import { makePlainCard, startBoard } from "./board.ts";
+import { isStandIn, makePlainCard, service, startBoard } from "./board.ts";
 import { print, seconds } from "./figures.ts";
 import { writeConf } from "./owned.ts";
+import { fatStick, fill } from "./stick-images.ts";
 import { patienceMs, until } from "./until.ts";
 
 test(
@@ -48,4 +52,57 @@ test(
     }
   },
   2 * patienceMs,
+);
+
+// The stand-in has the same scripts and programs, which the suites of the other board judge.
+test.skipIf(isStandIn)(
+  "a game on a USB stick is found, and a service that was killed or hangs is replaced, each without a loss",
+  async () => {
+    await using made = new AsyncDisposableStack();
+    const folder = await mkdtemp(join(tmpdir(), "tapdeck-zero2w-"));
+    made.defer(() => rm(folder, { recursive: true }));
+    const games = await fill(join(folder, "games"), ["SNES/Stick Game.sfc"]);
+    const stick = await fatStick(join(folder, "stick.img"), "GAMES", games);
+    const card = made.use(await makePlainCard());
+    const more = [
+      ...["-blockdev", `driver=raw,node-name=stick,file.driver=file,file.filename=${stick}`],
+      ...["-device", "usb-storage,drive=stick"],
+    ];
+    const board = made.use(await startBoard({ card, machine: "zero2w", hasShell: true, more }));
+    print("first start with a USB stick, to the first pong", seconds(await board.pong()));
+    const client = await board.client();
+    made.defer(() => client.close());
+    const found = await until("the game on the stick", () =>
+      client.call("media.search", { query: "stick game" }).then(
+        ({ results }) => results[0]?.path,
+        () => undefined,
+      ),
+    );
+    expect(found).toBe("SNES/Stick Game.sfc");
+    // The service left the line of the shell alone.
+    expect(await board.shell("grep -c ' /media/usb/GAMES vfat ro' /proc/mounts")).toBe("1");
+    await client.call("mappings.new", {
+      ...{ type: "uid", match: "exact", pattern: "04aabbcc", override: "**delay:1" },
+      enabled: true,
+    });
+    for (const [signal, what] of [
+      ["KILL", "was killed"],
+      ["STOP", "hung"],
+    ]) {
+      const before = await board.shell(`echo ${service}`);
+      const from = performance.now();
+      await board.shell(`kill -${signal} ${before}`);
+      await until("another service", async () => {
+        const now = await board.shell(`echo ${service}`);
+        return now !== "" && now !== before;
+      });
+      await board.pong();
+      print(`the service ${what}, until it answers`, seconds(performance.now() - from));
+    }
+    const { mappings } = await until("the mapping", () => client.call("mappings").catch(() => undefined));
+    expect(mappings).toMatchObject([{ pattern: "04aabbcc" }]);
+    // Nothing was kept in a module that this kernel lacks.
+    expect(await board.shell("dmesg | grep -i 'unknown symbol' || true")).toBe("");
+  },
+  3 * patienceMs,
 );

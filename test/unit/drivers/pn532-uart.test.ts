@@ -84,7 +84,9 @@ test("a converter whose device is also a keyboard, mouse or light gun is none", 
 test("the port of the kernel's console is none", () => {
   const ports = [port({ driver: "uart-pl011", isConsole: true }), port({ ...ftdi, isConsole: true })];
   expect(chosen(ports)).toEqual([]);
-  expect(left(ports).map(([, why]) => why)).toEqual(Array(2).fill("the kernel's console is on it"));
+  expect(left(ports).map(([, why]) => why)).toEqual(
+    Array(2).fill("the kernel's console is on it, or a shell"),
+  );
 });
 
 test("a rate that the chip does not know is refused before the port is touched", async () => {

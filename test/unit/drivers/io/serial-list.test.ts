@@ -104,6 +104,16 @@ test("a port that the kernel's console is on is marked", () =>
     expect(ports.map(({ isConsole }) => isConsole)).toEqual([true, undefined]);
   }));
 
+test("a port with the maintainer's shell got the bytes of a search for readers", () =>
+  withTree(async (roots) => {
+    await plugIn(roots, ftdi);
+    await addUart(roots, "ttyAMA0", "direct");
+    const proc = join(roots.sys, "../proc");
+    await attribute(proc, "cmdline", "root=/dev/sda console=ttynull tapdeck.shell=ttyAMA0 quiet");
+    const ports = await listSerialPorts({ ...roots, proc });
+    expect(ports.map(({ isConsole }) => isConsole)).toEqual([true, undefined]);
+  }));
+
 test("the lasting names are found, the first of several, and dead links are passed over", () =>
   withTree(async (roots) => {
     await plugIn(roots, ftdi);
