@@ -1,6 +1,6 @@
 /**
- * Commands from the broker: `cmd/<method>` with the params of JSON-RPC. The answer goes to the response topic of the message,
- * with its correlation data (MQTT 5, 4.10).
+ * Commands from the broker: `cmd/<method>` with the params of JSON-RPC, to this device or to a group. The answer goes to the
+ * response topic of the message, with its correlation data (MQTT 5, 4.10).
  */
 import { messageOf, rpcCodes } from "../core/errors.ts";
 import type * as limits from "../core/limits.ts";
@@ -22,22 +22,40 @@ export interface MqttCaller {
 }
 
 interface CommandParts {
+  /** The topics of the groups to which this device belongs. */
+  readonly groups: readonly string[];
   readonly caller: (role: Role) => MqttCaller;
   readonly log: Log;
 }
 
+const tellAgainMs = 60_000;
+
 export function createCommands(
-  { caller: callerOf, log }: CommandParts,
+  { caller: callerOf, groups, log }: CommandParts,
   { topic: own, role }: Broker,
   answer: (topic: string, text: string, correlationData: Buffer | undefined) => Promise<unknown>,
 ) {
   let caller: MqttCaller | undefined;
-  const run = async (method: string, { payload, responseTopic, correlationData }: Message) => {
+  let dropped = 0;
+  let toldMs = Number.NEGATIVE_INFINITY;
+  /** A flood of commands is one line a minute. */
+  const drop = (method: string, why: string) => {
+    dropped += 1;
+    if (performance.now() - toldMs < tellAgainMs) return;
+    toldMs = performance.now();
+    log.warn("mqtt", "a command was dropped", { method, why, dropped });
+  };
+  const run = async (
+    from: string,
+    method: string,
+    { payload, responseTopic: asked, correlationData }: Message,
+  ) => {
+    const responseTopic = replyTopicOf(asked, from, own);
     // The answer must not become a message of another device, or a command.
-    if (responseTopic !== undefined && !isReplyTopic(responseTopic, own))
+    if (asked !== undefined && responseTopic === undefined)
       return log.warn("mqtt", "a command was ignored: its response topic must begin with", {
         method,
-        topic: `${own}/reply/`,
+        topic: `${from}/reply/`,
       });
     const text = (await caller?.call(requestOf(method, payload))) ?? "";
     const isTooLong = Buffer.byteLength(text) > messageBytesMax;
@@ -48,6 +66,8 @@ export function createCommands(
       log.info("mqtt", "a command failed", { method, error: String(result.error.message) });
   };
   return {
+    /** The number of commands since the start that did not run, because there were too many or they were too long. */
+    dropped: () => dropped,
     open() {
       caller = callerOf(role);
     },
@@ -58,17 +78,21 @@ export function createCommands(
     receive(topic: string, message: Message) {
       // A retained command is an old one.
       if (message.isRetained || caller === undefined) return;
-      const method = topic.slice(`${own}/cmd/`.length);
-      const refusal = !caller.take()
-        ? refusalAt("mqttCommandsPerSecondMax", "too many commands: wait a second")
+      const from = [own, ...groups].find((one) => topic.startsWith(`${one}/cmd/`)) ?? own;
+      const method = topic.slice(`${from}/cmd/`.length);
+      const refused = !caller.take()
+        ? ({ limit: "mqttCommandsPerSecondMax", why: "too many commands: wait a second" } as const)
         : message.payload.length > mqttCommandBytesMax
-          ? refusalAt("mqttCommandBytesMax", `params may have ${mqttCommandBytesMax} bytes`)
+          ? ({ limit: "mqttCommandBytesMax", why: `params may have ${mqttCommandBytesMax} bytes` } as const)
           : undefined;
-      if (refusal === undefined)
-        return void run(method, message).catch((error) => log.error("mqtt", messageOf(error)));
-      const { responseTopic, correlationData } = message;
-      if (responseTopic !== undefined && isReplyTopic(responseTopic, own))
-        void answer(responseTopic, refusal, correlationData);
+      if (refused === undefined)
+        return void run(from, method, message).catch((error) => log.error("mqtt", messageOf(error)));
+      drop(method, refused.why);
+      const responseTopic = replyTopicOf(message.responseTopic, from, own);
+      if (responseTopic !== undefined) {
+        const { limit, why } = refused;
+        void answer(responseTopic, refusalAt(limit, why), message.correlationData);
+      }
     },
   };
 }
@@ -77,8 +101,13 @@ function tooLong(): string {
   return refusalAt("messageBytesMax", "the answer is too long: ask for less");
 }
 
-function isReplyTopic(topic: string, own: string): boolean {
-  return topic.startsWith(`${own}/reply/`) && !/[+#\0]/.test(topic);
+/**
+ * The topic of an answer: what was asked for, which must be below `reply/` of the device or group that the command was sent to, but
+ * always below this device. Undefined if it is elsewhere, or nothing was asked for.
+ */
+function replyTopicOf(asked: string | undefined, from: string, own: string): string | undefined {
+  if (asked === undefined || !asked.startsWith(`${from}/reply/`) || /[+#\0]/.test(asked)) return undefined;
+  return `${own}${asked.slice(from.length)}`;
 }
 
 /** Parsed first, so that the payload cannot bring members of its own. */

@@ -27,6 +27,8 @@ export interface LinkParts {
   readonly will?: { readonly topic: string; readonly payload: string };
   /** A topic to subscribe to. */
   readonly subscribe?: string;
+  /** Topics to subscribe to as well, unless the broker refuses them. */
+  readonly more?: readonly string[];
   /** A topic of which the retained message is wanted as well, unless the broker refuses it. */
   readonly watch?: string;
   /** Names this run of the service in its will and in what it publishes with `isSigned`. */
@@ -70,7 +72,19 @@ const packetHeadBytesMax = 4096;
 const chunkBytesMax = 512 * 1024;
 
 export function createLink(parts: LinkParts) {
-  const { broker, will, subscribe, watch, instance, clock, log, onOpen, onClose, onMessage } = parts;
+  const {
+    broker,
+    will,
+    subscribe,
+    more = [],
+    watch,
+    instance,
+    clock,
+    log,
+    onOpen,
+    onClose,
+    onMessage,
+  } = parts;
   const signature = instance === undefined ? {} : { userProperties: { instance } };
   let current: MqttClient | undefined;
   let isOpen = false;
@@ -119,6 +133,7 @@ export function createLink(parts: LinkParts) {
           if (error !== null)
             note(faultOf("broker-refuses-subscription", { subject, topic: subscribe, why: error.message }));
         });
+      for (const topic of more) client.subscribe(topic, { qos: 1, rh: 2 }, () => {});
       if (watch !== undefined) client.subscribe(watch, { qos: 1, nl: true, rh: 0 }, () => {});
       onOpen();
     });

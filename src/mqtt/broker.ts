@@ -76,6 +76,15 @@ export function brokerOf(settings: MqttSettings, deviceName: string, dataFolder:
   };
 }
 
+/**
+ * The topics of the groups that a device belongs to: `<base>/@all`, and `<base>/@<site>` for a site that can be a part of a topic.
+ * No id of a device begins with `@`.
+ */
+export function groupsOf(base: string, site: string): readonly string[] {
+  const names = /^[\w.-]{1,64}$/.test(site) ? ["all", site] : ["all"];
+  return [...new Set(names)].map((name) => `${base}/@${name}`);
+}
+
 function addressOf(url: string) {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   const example = 'an address such as "mqtts://broker.lan:8883"';

@@ -7,6 +7,10 @@
  *   tap                        a card was put on; it waits for the broker, but not for long
  *   launch                     a launch has ended
  *   cmd/<method>               params of JSON-RPC from others; the answer goes to the response topic, below `reply/`
+ *
+ * Below `<base>/@all/` and `<base>/@<site>/`, for all devices and those of a site:
+ *
+ *   cmd/<method>               the same; the answer goes to `<base>/<id>/reply/...` of each device
  */
 import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
@@ -22,7 +26,7 @@ import {
 import type { Log } from "../core/log.ts";
 import type { Role } from "../core/rights.ts";
 import type { ActiveMedia, Reader } from "../core/shapes.ts";
-import { brokerOf, type MqttSettings } from "./broker.ts";
+import { brokerOf, groupsOf, type MqttSettings } from "./broker.ts";
 import { createCommands, type MqttCaller } from "./broker-commands.ts";
 import { type BrokerLink, createLink } from "./broker-link.ts";
 import {
@@ -43,6 +47,8 @@ export interface DeckParts {
   /** The file with the list of retained topics. */
   readonly retainedPath: string;
   readonly device: DeviceFacts;
+  /** The place of this device; empty for none. */
+  readonly site: () => string;
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
@@ -80,6 +86,7 @@ export function startDeck(parts: DeckParts) {
   const broker = brokerOf(settings, device.name, parts.dataFolder);
   const at = (name: string) => `${broker.topic}/${name}`;
   const discovery = discoveryOf(broker, device);
+  const groups = groupsOf(settings.base, parts.site());
   const retainedTopics = retainedTopicsOf(settings, device, parts.dataFolder);
   const rival = createRivalWatch(clock);
   let update: UpdateFacts = {};
@@ -96,6 +103,7 @@ export function startDeck(parts: DeckParts) {
         version: device.version,
         platform: device.platform,
         missedTaps: taps.missed,
+        droppedCommands: commands.dropped(),
       };
     },
     media: async () => mediaShown(await parts.media()),
@@ -114,7 +122,7 @@ export function startDeck(parts: DeckParts) {
     (text) => publishEvent("tap", text),
     () => later("state"),
   );
-  const commands = createCommands(parts, broker, (topic, text, correlationData) =>
+  const commands = createCommands({ ...parts, groups }, broker, (topic, text, correlationData) =>
     link.publish(topic, text, { correlationData }),
   );
   const opened = async () => {
@@ -132,6 +140,7 @@ export function startDeck(parts: DeckParts) {
     log,
     will: { topic: at("availability"), payload: offline },
     subscribe: at("cmd/+"),
+    more: groups.map((group) => `${group}/cmd/+`),
     watch: at("availability"),
     instance: rival.instance,
     onOpen: () => void opened().catch((error) => log.error("mqtt", messageOf(error))),

@@ -51,6 +51,7 @@ export function followMqtt(parts: MqttParts) {
       platform: services.platform,
       pageUrl: `http://${hostname()}.local:${api.port}/`,
     },
+    site: () => settings.current().device.site,
     readers: services.readers,
     media: services.playback,
     checks: async () => (await services.health()).checks,

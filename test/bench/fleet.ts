@@ -98,7 +98,7 @@ async function tapPath(broker: TestBroker): Promise<void> {
   };
   const without = await emit();
   const deck = startDeck({
-    ...{ settings, dataFolder, bus, clock, log: silentLog, taps: { waiting: [], missed: 0 } },
+    ...{ settings, dataFolder, site: () => "", bus, clock, log: silentLog, taps: { waiting: [], missed: 0 } },
     retainedPath: join(dataFolder, "mqtt-retained.json"),
     device: { name: "hall", version: "0.1.0", platform: "linux", pageUrl: "" },
     readers: () => [],

@@ -269,6 +269,42 @@ brokerTest(
   },
 );
 
+brokerTest(
+  "a command to all decks or to a site runs on each of them, which answers below its own name",
+  async () => {
+    const site = (name: string) => `[device]\nsite = "${name}"\n`;
+    await using onePlace = await placeOf(byPassword("east", site("museum")));
+    await using otherPlace = await placeOf(byPassword("west", site("library")));
+    await using one = await startTapdeck(onePlace);
+    await using other = await startTapdeck(otherPlace);
+    await connected(one);
+    await connected(other);
+    const heard = await broker.listen("tapdeck/+/reply/#");
+    const ask = (group: string, to: string) => [
+      ...[`tapdeck/${group}/cmd/version`, ""],
+      ...["-V", "5", "-D", "publish", "response-topic", `tapdeck/${group}/reply/${to}`],
+    ];
+    const send = (words: readonly string[]) =>
+      broker.publish(words[0] ?? "", words[1] ?? "", ...words.slice(2));
+    await send(ask("@all", "all"));
+    for (const deck of ["east", "west"])
+      await heard.next(`tapdeck/${deck}/reply/all`, (payload) => payload.includes('"version"'));
+    await send(ask("@museum", "museum"));
+    await heard.next("tapdeck/east/reply/museum");
+    // A response topic of another device or group is none of this command's.
+    await send([...ask("@all", "x").slice(0, -1), "tapdeck/west/reply/x"]);
+    await eventually(() => expect(one.log()).toContain("its response topic must begin with"));
+    await send(ask("@all", "end"));
+    for (const deck of ["east", "west"]) await heard.next(`tapdeck/${deck}/reply/end`);
+    heard.stop();
+    const replies = heard.heard.map(({ topic }) => topic).toSorted();
+    expect(replies).toEqual([
+      ...["tapdeck/east/reply/all", "tapdeck/east/reply/end", "tapdeck/east/reply/museum"],
+      ...["tapdeck/west/reply/all", "tapdeck/west/reply/end"],
+    ]);
+  },
+);
+
 brokerTest("bad commands are refused, and old ones do not run", async () => {
   await using place = await placeOf(byPassword("den", 'role = "member"\n'));
   await broker.publish("tapdeck/den/cmd/launch", '"SNES/Sonic.sfc"', "-r");
@@ -316,6 +352,7 @@ brokerTest("bad commands are refused, and old ones do not run", async () => {
   });
   expect(await flooding.exited).toBe(0);
   await heard.next("tapdeck/den/reply/flood", (payload) => payload.includes("mqttCommandsPerSecondMax"));
+  expect(service.log()).toContain("a command was dropped");
   heard.stop();
   expect(heard.heard.filter(({ topic }) => topic.startsWith("tapdeck/attic"))).toEqual([]);
   expect((await service.client.call("tokens.history")).entries).toEqual([]);

@@ -213,5 +213,6 @@ pattern write tapdeck/%u/tap
 pattern write tapdeck/%u/launch
 pattern write tapdeck/%u/reply/#
 pattern read tapdeck/%u/cmd/#
+pattern read tapdeck/@all/cmd/#
 pattern write homeassistant/+/%u/#
 `;
