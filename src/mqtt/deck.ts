@@ -26,6 +26,7 @@ import {
 import type { Log } from "../core/log.ts";
 import type { Role } from "../core/rights.ts";
 import type { ActiveMedia, Reader } from "../core/shapes.ts";
+import type { Token } from "../core/token.ts";
 import { brokerOf, groupsOf, type MqttSettings } from "./broker.ts";
 import { createCommands, type MqttCaller } from "./broker-commands.ts";
 import { type BrokerLink, createLink } from "./broker-link.ts";
@@ -157,27 +158,17 @@ export function startDeck(parts: DeckParts) {
   const later = (name: string) => shown.refreshIn(clock, name);
   const following = new DisposableStack();
   following.use(rival);
-  following.use(
-    bus.on(
-      "tokens.added",
-      (token) =>
-        void clock.after(behindTapMs, () => {
-          taps.waiting.push({ atMs: performance.now(), text: JSON.stringify(tapOf(token)) });
-          if (taps.waiting.length > mqttTapsKeptMax) {
-            taps.waiting.shift();
-            taps.missed += 1;
-          }
-          void flush();
-        }),
-    ),
-  );
+  const tapped = (token: Token) => {
+    keepTap(taps, JSON.stringify(tapOf(token)));
+    void flush();
+  };
+  following.use(bus.on("tokens.added", (token) => void clock.after(behindTapMs, () => tapped(token))));
   following.use(
     bus.on("media.started", (media) => {
       lastMedia = media;
-      later("media");
     }),
   );
-  for (const name of ["media.paused", "media.resumed", "media.stopped"] as const)
+  for (const name of ["media.started", "media.paused", "media.resumed", "media.stopped"] as const)
     following.use(bus.on(name, () => later("media")));
   for (const name of ["readers.added", "readers.removed"] as const)
     following.use(
@@ -314,6 +305,14 @@ async function removeTopics(link: BrokerLink, topics: readonly string[]): Promis
   const first = await remove(topics.filter(isDescription));
   const rest = await remove(topics.filter((topic) => !isDescription(topic)));
   return ![...first, ...rest].includes("lost");
+}
+
+/** With too many, the oldest one goes, and counts as missed. */
+function keepTap(taps: WaitingTaps, text: string): void {
+  taps.waiting.push({ atMs: performance.now(), text });
+  if (taps.waiting.length <= mqttTapsKeptMax) return;
+  taps.waiting.shift();
+  taps.missed += 1;
 }
 
 /**
