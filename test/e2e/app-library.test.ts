@@ -86,7 +86,7 @@ remoteTest.each(generations)(
     expect(top.entries).toEqual([
       {
         ...{ type: "root", name: "Super Nintendo Entertainment System", path: "SNES", fileCount: 6 },
-        ...{ systemId: "SNES", systemIds: ["SNES"] },
+        ...{ systemId: "SNES", systemIds: ["SNES"], category: "Console" },
       },
     ]);
     const system = await page(top.entries[0]?.path ?? "");

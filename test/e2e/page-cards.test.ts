@@ -379,7 +379,7 @@ remoteTest(
     await own.getByText("Saved.").waitFor();
     await look(own, "device-time");
     await goToPlace(own, "sound");
-    const loudest = own.getByRole("spinbutton", { name: "Highest volume" });
+    const loudest = own.getByRole("spinbutton", { name: "Highest volume", exact: true });
     await loudest.fill("60");
     await loudest.press("Enter");
     await eventually(async () =>
@@ -391,7 +391,9 @@ remoteTest(
     await page.reload();
     await limits.getByText(/^Today: \d+ minutes? played, \d+ left$/).waitFor();
     await goToPlace(page, "sound");
-    expect(await page.getByRole("spinbutton", { name: "Highest volume" }).inputValue()).toBe("60");
+    expect(await page.getByRole("spinbutton", { name: "Highest volume", exact: true }).inputValue()).toBe(
+      "60",
+    );
   },
   60_000,
 );

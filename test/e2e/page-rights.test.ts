@@ -147,7 +147,7 @@ const changeCards = {
   readers: ["Readers", "Settings"],
   media: ["Media"],
   network: ["Network"],
-  time: ["Limits"],
+  time: ["Limits", "Settings"],
   log: ["Log", "Settings"],
   about: ["About", "Settings in the file only"],
 };

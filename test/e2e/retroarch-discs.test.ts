@@ -86,6 +86,16 @@ test("a game starts with the disc of its card, and its drive knows the order of 
   await trial.drives([...first, ...changes]);
 });
 
+test("a card that names the player starts the game again, with its own disc", async () => {
+  await using trial = await discDeck(discs);
+  await trial.deck.play(`PSX/${discs[0]}`);
+  const list = "list Quest (USA) (Disc 1).m3u";
+  await trial.drives([list, `disc ${discs[0]}`]);
+  expect(await trial.deck.run(`PSX/${discs[1]}?launcher=games`)).toBe(true);
+  await trial.drives([list, `disc ${discs[0]}`, list, `disc ${discs[1]}`]);
+  expect(trial.deck.told("media.started")).toHaveLength(2);
+});
+
 test("a list of the game's own counts, and a game of one disc starts as it is", async () => {
   await using trial = await discDeck([...discs, "Single.chd"]);
   await trial.deck.file("PSX/Quest.m3u", `${discs[2]}\n${discs[0]}\n`);

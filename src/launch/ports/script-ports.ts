@@ -135,14 +135,11 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
         return find(meant.path);
       });
       if (how.why !== undefined) run.explain?.(how.why);
-      if (await playing.insertDisc(file.path)) return;
+      const isPlain = how.launcher === undefined && how.isItem !== true;
+      if (isPlain && how.system === undefined && (await playing.insertDisc(file.path))) return;
       // A folder or list that no player takes as a whole, such as an album, is played item by item.
-      const isPlain =
-        file.bytes === undefined &&
-        how.launcher === undefined &&
-        how.isItem !== true &&
-        !isPlayed(file, launchers);
-      if (isPlain && (await isFolderOrList(file.path)))
+      const mayBeList = isPlain && file.bytes === undefined && !isPlayed(file, launchers);
+      if (mayBeList && (await isFolderOrList(file.path)))
         return playlists.portsOf(run).play(path, { isShuffled: false, repeat: "no" });
       await start(file, chooseLauncher(file, launchers, how.launcher), run, how.resume);
     },

@@ -7,20 +7,24 @@ type QuietConfig = Pick<Config, "audio" | "device">;
 
 /** The highest volume at this time, in percent. */
 export function volumeCeiling({ audio, device }: QuietConfig, nowMs: number): number {
-  const isQuiet = minutesToQuiet({ audio, device }, nowMs) === 0;
-  return isQuiet ? Math.min(audio.volumeMax, audio.quietVolumeMax) : audio.volumeMax;
+  return quietNow({ audio, device }, nowMs)?.isQuiet === true
+    ? Math.min(audio.volumeMax, audio.quietVolumeMax)
+    : audio.volumeMax;
 }
 
 const dayMinutes = 24 * 60;
 
-/** 0 within quiet hours; undefined without any. */
-function minutesToQuiet({ audio, device }: QuietConfig, nowMs: number): number | undefined {
+/** Undefined without quiet hours. */
+function quietNow({ audio, device }: QuietConfig, nowMs: number) {
   const from = minuteOf(audio.quietFrom);
   const until = minuteOf(audio.quietUntil);
   if (from === undefined || until === undefined || from === until) return undefined;
   const now = minuteOfDay(nowMs, device.timeZone);
   const since = (now - from + dayMinutes) % dayMinutes;
-  return since < (until - from + dayMinutes) % dayMinutes ? 0 : dayMinutes - since;
+  const length = (until - from + dayMinutes) % dayMinutes;
+  const isQuiet = since < length;
+  /** Until they end, or begin. */
+  return { isQuiet, minutesLeft: isQuiet ? length - since : dayMinutes - since };
 }
 
 interface QuietHoursParts {
@@ -41,11 +45,11 @@ export function followQuietHours({ config, clock, hold }: QuietHoursParts) {
   const look = () => {
     timer?.[Symbol.dispose]();
     timer = undefined;
-    const minutes = minutesToQuiet(config(), clock.now());
-    if (minutes === 0 && !wasQuiet) hold();
-    wasQuiet = minutes === 0;
-    if (minutes !== undefined)
-      timer = clock.after(Math.max(1, Math.min(minutes || 1, lookAgainMinutes)) * minuteMs, look);
+    const now = quietNow(config(), clock.now());
+    const isQuiet = now?.isQuiet === true;
+    if (isQuiet && !wasQuiet) hold();
+    wasQuiet = isQuiet;
+    if (now !== undefined) timer = clock.after(Math.min(now.minutesLeft, lookAgainMinutes) * minuteMs, look);
   };
   look();
   return { configure: look, [Symbol.dispose]: () => timer?.[Symbol.dispose]() };

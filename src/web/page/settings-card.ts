@@ -120,7 +120,9 @@ export function fileSettingsCard({ client }: Shared): PageCard {
 /** The names of the browser's time zones, to choose from while one is typed. */
 function zonesFor({ name }: Setting): HTMLElement | undefined {
   if (name !== "timeZone") return undefined;
-  const zones = Intl.supportedValuesOf("timeZone").map((value) => el("option", { value }));
+  // Browsers before 2022 have no list.
+  const names = "supportedValuesOf" in Intl ? Intl.supportedValuesOf("timeZone") : [];
+  const zones = names.map((value) => el("option", { value }));
   return el("datalist", { id: "zones" }, ...zones);
 }
 
