@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startChromium, type TestBrowser } from "../helpers/chromium.ts";
 import { deviceForAll } from "../helpers/device.ts";
-import { makeDiscCore, soundlessRetroArch } from "../helpers/disc-core.ts";
+import { headlessRetroArch, makeDiscCore } from "../helpers/disc-core.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
 import { look, openPage, region, violations } from "../helpers/page-visit.ts";
 import { indexMedia, noReaders } from "../helpers/tapdeck.ts";
@@ -20,7 +20,7 @@ test.skipIf(!canMakeNetworks)(
   "a game on three discs is one entry, and next and previous change the disc",
   async () => {
     const { place, service } = device;
-    await writeFile(join(place.folder, "media/retroarch.cfg"), soundlessRetroArch);
+    await writeFile(join(place.folder, "media/retroarch.cfg"), headlessRetroArch);
     const core = makeDiscCore(join(place.folder, "media"));
     for (const number of [1, 2, 3]) await place.file(`PSX/Quest (Disc ${number}).chd`);
     const launcher = [

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "bun:test";
 import { mkdir, mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makeDiscCore, soundlessRetroArch } from "../helpers/disc-core.ts";
+import { headlessRetroArch, makeDiscCore } from "../helpers/disc-core.ts";
 import { makeDeck } from "../helpers/launch-harness.ts";
 import { eventually } from "../helpers/processes.ts";
 
@@ -27,7 +27,7 @@ async function discDeck(names: readonly string[]) {
       },
     ],
   });
-  await deck.file("retroarch.cfg", soundlessRetroArch);
+  await deck.file("retroarch.cfg", headlessRetroArch);
   await mkdir(join(deck.folder, "PSX"));
   for (const name of names) await deck.file(`PSX/${name}`, "");
   /** What the drive did, with the names of files for their paths. */

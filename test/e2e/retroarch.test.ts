@@ -9,18 +9,10 @@ import { proofMs } from "../../src/launch/playing.ts";
 import { readPicture } from "../../src/media/pictures.ts";
 import { coreFolders, findCores } from "../../src/players/retroarch-cores.ts";
 import { defaultConfig } from "../helpers/defaults.ts";
+import { headlessRetroArch as settings } from "../helpers/disc-core.ts";
 import { type Deck, type DeckOptions, makeDeck } from "../helpers/launch-harness.ts";
 import { makeNesGame } from "../helpers/nes-games.ts";
 import { eventually, liveMembers } from "../helpers/processes.ts";
-
-const settings = `
-video_driver = "null"
-audio_driver = "null"
-input_driver = "null"
-joypad_driver = "null"
-menu_driver = "null"
-video_vsync = "false"
-`;
 
 const launcher = (folder: string, more: Partial<LauncherConfig> = {}): LauncherConfig => ({
   id: "games",

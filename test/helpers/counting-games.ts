@@ -4,6 +4,7 @@ import { expect } from "bun:test";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { LauncherConfig } from "../../src/config/launcher-settings.ts";
+import { headlessRetroArch } from "./disc-core.ts";
 import { type Deck, type DeckOptions, makeDeck } from "./launch-harness.ts";
 import { makeCountingNesGame } from "./nes-games.ts";
 import { eventually } from "./processes.ts";
@@ -12,14 +13,7 @@ import { makePlace, type Running, readerConfig } from "./tapdeck.ts";
 const cores = `/usr/lib/${process.arch === "arm64" ? "aarch64" : "x86_64"}-linux-gnu/libretro`;
 
 /** The owner's settings of RetroArch. */
-export const retroArchSettings = `
-video_driver = "null"
-audio_driver = "null"
-input_driver = "null"
-joypad_driver = "null"
-menu_driver = "null"
-video_vsync = "false"
-libretro_directory = "${cores}"
+export const retroArchSettings = `${headlessRetroArch}libretro_directory = "${cores}"
 libretro_info_path = "/usr/share/libretro/info"
 `;
 

@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import { join } from "node:path";
 import { root } from "./source-tree.ts";
 
-export const soundlessRetroArch = `
+export const headlessRetroArch = `
 video_driver = "null"
 audio_driver = "null"
 input_driver = "null"
