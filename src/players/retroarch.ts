@@ -155,16 +155,15 @@ function writeSettings(settings: RetroArchSettings, parent = playersFolder(proce
  * after the list and its folder.
  */
 function writeDiscList(folder: string, { content, paths, inserted }: DiscSet): string | undefined {
-  if (content === listOf(content)) return undefined;
-  const list = join(folder, basename(dirname(content)), basename(listOf(content)));
+  if (isList(content)) return undefined;
+  const list = join(folder, basename(dirname(content)), `${basename(content, extname(content))}.m3u`);
   mkdirSync(dirname(list), { mode: 0o700 });
   const inOrder = [...paths.slice(inserted), ...paths.slice(0, inserted)];
   writeFileSync(list, inOrder.map((path) => `${path}\n`).join(""), { mode: 0o600 });
   return list;
 }
 
-/** The path with the ending of a list. */
-const listOf = (path: string) => `${path.slice(0, path.length - extname(path).length)}.m3u`;
+const isList = (path: string) => extname(path).toLowerCase() === ".m3u";
 
 function withList({ argv, discs }: PlayerOrder, list: string): readonly string[] {
   const file = discs?.paths[discs.inserted] ?? "";
@@ -306,7 +305,7 @@ async function control(line: RetroArchLine, ask: Ask, action: PlayerAction, cloc
 /** The drive of a game with several discs, as RetroArch's disk control interface works it (1.14, `disk_control_interface.c`). */
 function createDrive(line: RetroArchLine, { content, paths, inserted }: DiscSet, clock: Clock) {
   // The list of this start begins with the disc that was inserted; a list of the game does not.
-  const shift = content === listOf(content) ? 0 : inserted;
+  const shift = isList(content) ? 0 : inserted;
   let place = inserted;
   const say = async (command: string) => {
     line.say(command);

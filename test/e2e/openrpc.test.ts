@@ -87,7 +87,8 @@ const own: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>
     systems: fc.constant({ rootFolder: ["/srv/media"] }),
     insertModeBlocklist: fc.constantFrom([], ["SNES"], ["nes", "Mega Drive"]),
     timeZone: fc.constantFrom("", "UTC", "Europe/Berlin"),
-    ...{ quietFrom: fc.constantFrom("", "20:00"), quietUntil: fc.constantFrom("", "07:30") },
+    quietFrom: fc.constantFrom("", "20:00"),
+    quietUntil: fc.constantFrom("", "07:30"),
   },
   // Whole bytes in hexadecimal, which suit every type and match.
   "mappings.new": { pattern: fc.constantFrom("04", "a1b2") },

@@ -53,7 +53,7 @@ export interface BoardOptions {
   readonly loader?: boolean;
   /** Additional words for QEMU. */
   readonly more?: readonly string[];
-  /** `zero2w` only, whose one free line is either the kernel's console or a root shell: then `shell` works, too. */
+  /** `zero2w` only: its one free line is a root shell, for `shell`, instead of the kernel's console. */
   readonly hasShell?: true;
   /** A display of this size, such as `320x240`, for `picture`. `virt` only. */
   readonly display?: `${number}x${number}`;

@@ -82,8 +82,11 @@ test.skipIf(isStandIn)(
     // The service left the line of the shell alone.
     expect(await board.shell("grep -c ' /media/usb/GAMES vfat ro' /proc/mounts")).toBe("1");
     await client.call("mappings.new", {
-      ...{ type: "uid", match: "exact", pattern: "04aabbcc", override: "**delay:1" },
       enabled: true,
+      type: "uid",
+      match: "exact",
+      pattern: "04aabbcc",
+      override: "**delay:1",
     });
     for (const [signal, what] of [
       ["KILL", "was killed"],

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define PUBLIC __attribute__((visibility("default")))
 enum { set_pixel_format = 10, set_disk_control = 13, xrgb8888 = 1, width = 160, height = 120, discs_max = 20, path_max = 4096 };
@@ -105,7 +106,7 @@ PUBLIC bool retro_load_game(const struct game_info *game) {
   unsigned format = xrgb8888;
   environment(set_pixel_format, &format);
   const char *dot = strrchr(game->path, '.');
-  FILE *list = dot != NULL && strcmp(dot, ".m3u") == 0 ? fopen(game->path, "r") : NULL;
+  FILE *list = dot != NULL && strcasecmp(dot, ".m3u") == 0 ? fopen(game->path, "r") : NULL;
   if (list == NULL) {
     note("disc ", game->path);
     return true;

@@ -22,7 +22,7 @@ export const wifiMethods = [
   method({
     name: "wifi.join",
     right: "own",
-    docs: "Tries a network, and keeps it as the best one if it gives an address. Until the next start the device uses this one alone. It answers at once; `wifi` has the result within 90 seconds. Meanwhile the device has no other Wi-Fi. If it does not work, the device returns to the networks before.",
+    docs: "Tries a network, and keeps it as the best one if it gives an address. If it goes away later, another known one takes over. It answers at once; `wifi` has the result within 90 seconds. Meanwhile the device has no other Wi-Fi. If it does not work, the device returns to the networks before.",
     params: wifiRequest,
     changes,
     errors: ["failed"],
