@@ -93,6 +93,10 @@ async function cardsOf(page: Page): Promise<Readonly<Record<string, readonly (st
   return seen;
 }
 
+/** Cards appear one after the other, as their answers come. */
+const showsCards = (page: Page, cards: Readonly<Record<string, readonly string[]>>) =>
+  eventually(async () => expect(await cardsOf(page)).toEqual(cards));
+
 /** Each visible button, as `card: name`; rows of one name are one. */
 async function buttonsOf(page: Page): Promise<readonly string[]> {
   const names = await page.locator("button:visible").evaluateAll((buttons) =>
@@ -261,7 +265,7 @@ remoteTest(
     await using visit = await open(phone, https());
     const { page, faults } = visit;
     await page.getByText("Not paired").waitFor();
-    expect(await cardsOf(page)).toEqual({ "": ["Pair this phone"] });
+    await showsCards(page, { "": ["Pair this phone"] });
     expect(await buttonsOf(page)).toEqual(["Pair this phone: Pair"]);
     // The browser asks for the digits before any request.
     await page.getByRole("button", { name: "Pair" }).click();
@@ -302,7 +306,7 @@ for (const scheme of ["http", "https"] as const) {
       await using visit = await open(phone, (scheme === "http" ? http() : https()) + new URL(link).hash);
       const { page } = visit;
       await connected(page);
-      expect(await cardsOf(page)).toEqual(withPairing(playCards));
+      await showsCards(page, withPairing(playCards));
       await plays(visit);
       expect(visit.faults).toEqual([]);
       expect(await refusals()).toEqual(before);
@@ -313,7 +317,7 @@ for (const scheme of ["http", "https"] as const) {
       await page.getByLabel("The six digits").fill(code);
       await page.getByRole("button", { name: "Pair", exact: true }).click();
       await page.getByRole("region", { name: "Last taps" }).waitFor();
-      expect(await cardsOf(page)).toEqual(changeCards);
+      await showsCards(page, changeCards);
     },
     90_000,
   );
@@ -329,7 +333,7 @@ remoteTest(
     await using visit = await open(own, `http://127.0.0.1:${port}/`);
     const { page, notes, faults } = visit;
     await connected(page);
-    expect(await cardsOf(page)).toEqual(ownCards);
+    await showsCards(page, ownCards);
     await changes(visit);
     await goToPlace(page, "readers");
     await page.getByText("For experts").click();
@@ -381,7 +385,7 @@ remoteTest(
     await page.getByLabel("The six digits").fill(`${code.slice(0, 3)} ${code.slice(3)}`);
     await page.getByRole("button", { name: "Pair" }).click();
     await page.getByRole("region", { name: "Last taps" }).waitFor();
-    expect(await cardsOf(page)).toEqual(changeCards);
+    await showsCards(page, changeCards);
 
     const revoke = async () => {
       for (const { id } of (await client.call("clients")).clients)
@@ -391,7 +395,7 @@ remoteTest(
     await revoke();
     await page.reload();
     await connected(page);
-    expect(await cardsOf(page)).toEqual(withPairing(playCards));
+    await showsCards(page, withPairing(playCards));
 
     // By the link that the device's screen shows, in the open page.
     const { code: shown } = await client.call("pairing.open");
@@ -439,12 +443,12 @@ remoteTest(
     await using visit = await open(phone, https());
     const { page } = visit;
     await connected(page);
-    expect(await cardsOf(page)).toEqual(withPairing(lookCards));
+    await showsCards(page, withPairing(lookCards));
     await restartWith("play");
     await page.getByRole("region", { name: "Play something" }).waitFor();
     await restartWith("none");
     await page.getByText("Not paired").waitFor();
-    expect(await cardsOf(page)).toEqual({ "": ["Pair this phone"] });
+    await showsCards(page, { "": ["Pair this phone"] });
   },
   90_000,
 );

@@ -119,19 +119,22 @@ acl_file ${file("people.acl")}
       running?.kill();
       await running?.exited;
     },
-    /** All messages of these topics from now on, the retained ones first. Resolves once they have come. */
+    /** All messages of these topics from now on, the retained ones first. Resolves once the broker has subscribed it. */
     async listen(...topics: readonly string[]) {
       const heard: Heard[] = [];
       let wake = Promise.withResolvers<void>();
       const words = topics.flatMap((topic) => ["-t", topic]);
-      const options = ["-q", "1", "--retain-as-published", "-F", "%j"];
-      const child = Bun.spawn(["mosquitto_sub", ...asAdmin, ...options, ...words], {
+      // With `-d` it prints what it does, too, which `stdbuf` sends at once; a message is a line of JSON.
+      const options = ["-d", "-q", "1", "--retain-as-published", "-F", "%j"];
+      const child = Bun.spawn(["stdbuf", "-oL", "mosquitto_sub", ...asAdmin, ...options, ...words], {
         stdio: ["ignore", "pipe", "ignore"],
       });
       listening.add(child);
+      const subscribed = Promise.withResolvers<void>();
       const read = async () => {
         for await (const line of linesOf(child.stdout)) {
-          if (line === "") continue;
+          if (line.startsWith("Subscribed")) subscribed.resolve();
+          if (!line.startsWith("{")) continue;
           const { topic, payload, retain } = JSON.parse(line);
           heard.push({ topic, payload: payload ?? "", retain: retain === 1 });
           wake.resolve();
@@ -139,6 +142,7 @@ acl_file ${file("people.acl")}
         }
       };
       void read();
+      await within("the subscription of mosquitto_sub", subscribed.promise, { seen: () => topics });
       const taken = new Set<Heard>();
       return {
         heard,
