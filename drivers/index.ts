@@ -28,5 +28,6 @@ export { openCec } from "./io/cec.ts";
 export { openInotify } from "./io/inotify.ts";
 export { forbidCoreDumps, setConsole } from "./io/kernel-controls.ts";
 export { localSockets } from "./io/local-sockets.ts";
+export { openMenuKeys } from "./io/menu-keys.ts";
 export { openButtons } from "./io/pressed-keys.ts";
 export { openUinput } from "./io/uinput.ts";

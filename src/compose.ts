@@ -5,6 +5,7 @@
 import { dirname, join } from "node:path";
 import type { TlsOptions } from "./api/admission/listeners.ts";
 import { type ApiServer, serveApi } from "./api/server.ts";
+import type { Services } from "./api/services.ts";
 import { completeRestore } from "./backup/apply-restore.ts";
 import { type Bus, createBus } from "./bus.ts";
 import { createMappingFiles } from "./config/mapping-files.ts";
@@ -22,6 +23,7 @@ import type {
   OpenButtons,
   OpenFolderWatches,
   OpenInputDevice,
+  OpenMenuKeys,
   OpenTelevision,
 } from "./core/operating-system.ts";
 import { createLaunchQueue } from "./launch/launch-queue.ts";
@@ -30,12 +32,14 @@ import { createPlayTime } from "./launch/rules/play-time.ts";
 import { followQuietHours, volumeCeiling } from "./launch/rules/quiet-hours.ts";
 import { createSleepTimer } from "./launch/rules/sleep-timer.ts";
 import { createTapRules } from "./launch/rules/tap-rules.ts";
+import type { LaunchSource } from "./launch/run-context.ts";
 import { createSaveKeeper, type SaveKeeper } from "./launch/saves/save-keeper.ts";
 import { createMapper } from "./mappings/mapper.ts";
 import { knownSystems, systemFault } from "./media/known-systems.ts";
 import { createMediaWithSticks } from "./media/sticks/stick-library.ts";
 import { type Driver, parseConnection } from "./readers/driver.ts";
 import { type Readers, startReaders } from "./readers/readers.ts";
+import { screenTexts } from "./screen/status-template.ts";
 import { createServices } from "./services/api-services.ts";
 import { followButtons, withPowerKey } from "./services/buttons.ts";
 import { type ClientAccess, createClientAccess } from "./services/clients-and-audit.ts";
@@ -44,10 +48,11 @@ import { countMetrics, openCards, staffSecret } from "./services/fleet.ts";
 import { followFolders, followSticks } from "./services/follow-media.ts";
 import { diskFaults } from "./services/health-report.ts";
 import { keepPlays } from "./services/library.ts";
+import { followMenu } from "./services/menu.ts";
 import { followMqtt, type Mqtt } from "./services/mqtt.ts";
 import { createPairing, pairingService, pairOnScreen } from "./services/pairing-service.ts";
 import { preparePorts, withHolder } from "./services/ports.ts";
-import { followScreen } from "./services/screen.ts";
+import { followScreen, type Screen } from "./services/screen.ts";
 import { createStops, type Stops } from "./services/stop-order.ts";
 import { followTelevision } from "./services/television.ts";
 import { followCertificate, tlsOf } from "./services/tls.ts";
@@ -75,6 +80,7 @@ interface ServiceOptions {
   readonly localSockets: LocalSockets;
   readonly openTelevision: OpenTelevision;
   readonly openButtons: OpenButtons;
+  readonly openMenuKeys: OpenMenuKeys;
   /** Settings that replace those of the config file. */
   readonly overrides: Overrides;
   /** Stops the service and starts it again, soon: a restore is completed by a start. */
@@ -209,6 +215,7 @@ async function startParts(base: Base): Promise<number> {
   stops.add("readers", readers);
   const screen = startScreen(base, { ...playback, api, offer, readers, wifi });
   access.onOwnerAct(screen.showAct);
+  startMenu(base, { ...playback, screen, services, wifi });
   followSettings(base, { ...playback, access, api, launching, readers });
   devices.startSounds();
   mqtt = stops.add("MQTT", followMqtt({ ...base, services, api }));
@@ -248,6 +255,37 @@ function startScreen(base: Base, { api, offer, playTime, readers, saves, wifi }:
     if (now.television.language !== before.television.language) screen.refresh();
   });
   return stops.add("screen", screen);
+}
+
+interface MenuBase extends Pick<Awaited<ReturnType<typeof createPlayback>>, "launchQueue"> {
+  readonly screen: Screen;
+  readonly services: Services;
+  readonly wifi: Wifi;
+}
+
+/** The menu of the status screen; none without such a screen. */
+function startMenu(base: Base, { launchQueue, screen, services, wifi }: MenuBase): void {
+  const { bus, clock, log, openMenuKeys, settings, stops } = base;
+  if (!screen.isThere) return;
+  const menu = followMenu({
+    bus,
+    clock,
+    log,
+    screen,
+    open: openMenuKeys,
+    library: services.library,
+    launch: (text) => launchQueue.launch(...byHand("Menu", text)),
+    openWifi: wifi.state().state === "none" ? undefined : () => wifi.open(),
+    canSwitchOff: process.env.TAPDECK_MACHINE !== undefined,
+    texts: () => screenTexts[settings.current().television.language].menu,
+  });
+  stops.add("menu", menu);
+}
+
+/** A script of a button or the menu, with the rights of a card on the device. */
+function byHand(type: string, text: string) {
+  const source: LaunchSource = { isFromReader: true, isUnlisted: true };
+  return [{ type, uid: "", text, data: "" }, source] as const;
 }
 
 /** The certificate, the clients, and pairing. */
@@ -406,11 +444,7 @@ function followSettings(
       clock,
       log,
       open: openButtons,
-      launch: (text) =>
-        launchQueue.launch(
-          { type: "Button", uid: "", text, data: "" },
-          { isFromReader: true, isUnlisted: true },
-        ),
+      launch: (text) => launchQueue.launch(...byHand("Button", text)),
     }),
   );
   const heard = (now: Config) => withPowerKey(now.buttons, process.env.TAPDECK_MACHINE !== undefined);

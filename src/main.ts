@@ -13,6 +13,7 @@ import {
   openButtons,
   openCec,
   openInotify,
+  openMenuKeys,
   openUinput,
   setConsole,
 } from "../drivers/index.ts";
@@ -75,6 +76,7 @@ async function serve(options: PlaceOptions, write: (line: string) => void): Prom
     watchFolders: openInotify,
     openTelevision: openCec,
     openButtons,
+    openMenuKeys,
     localSockets,
   };
   const parts = { places, drivers, ...kernel, overrides, restart, write };

@@ -279,6 +279,7 @@ export const buttonsMax = 64; // Of `[[buttons]]`: a case has a dozen.
 export const knobStepsMax = 4; // Scripts of one event of a knob, which may report several steps.
 export const televisionStandbyMinutesMax = 1440; // A day.
 export const playsRowsMax = 2000; // Kept in the history of played media.
+export const menuEntriesMax = 5000; // Of one folder on the television; each is a tile, and 5,000 take 2 MB.
 export const favouritesMax = 200; // The page shows all of them at once.
 export const positionsMax = 1000; // Kept, one for each sound or film: some 100 KB of memory.
 export const playsPageMax = 100;

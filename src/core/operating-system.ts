@@ -132,3 +132,31 @@ export type OpenButtons = (
   isWanted: (device: ButtonFacts) => boolean,
   listener: { readonly event: (event: ButtonEvent) => void; readonly gone: () => void },
 ) => ButtonDevice | undefined;
+
+/**
+ * The act of a key of a controller, a keyboard or a remote control in a menu. `enter` is that of a keyboard, which card readers
+ * that type press, too.
+ */
+export type MenuKey =
+  | "up"
+  | "down"
+  | "left"
+  | "right"
+  | "ok"
+  | "enter"
+  | "back"
+  | "menu"
+  | "next-page"
+  | "previous-page";
+
+export interface MenuKeyEvent {
+  readonly key: MenuKey;
+  readonly isDown: boolean;
+}
+
+/** Hears the device at `path` if it has keys for a menu; undefined if it has none, or cannot be opened. */
+export type OpenMenuKeys = (
+  path: string,
+  isWanted: (device: Pick<ButtonFacts, "name">) => boolean,
+  listener: { readonly event: (event: MenuKeyEvent) => void; readonly gone: () => void },
+) => ButtonDevice | undefined;

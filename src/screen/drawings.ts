@@ -1,10 +1,17 @@
 /** The drawings of the graphical screen, each in a square of 100 by 100, and the colors of all. */
-import type { Picture, StatePicture } from "./picture.ts";
+import type { StatePicture } from "./picture.ts";
+import type { Headlined } from "./texts.ts";
 
-export const colors = { background: "#14183a", shape: "#ffffff", text: "#ffffff", quiet: "#b9c0e8" } as const;
+export const colors = {
+  background: "#14183a",
+  shape: "#ffffff",
+  text: "#ffffff",
+  quiet: "#b9c0e8",
+  tile: "#242a5c",
+} as const;
 
 /** Each state has a color of its own, for people who cannot read yet. All have a contrast of 7:1 to the background. */
-export const accents: Readonly<Record<Picture["kind"], string>> = {
+export const accents: Readonly<Record<Headlined, string>> = {
   ready: "#5ee6b5",
   "no-reader": "#ffd45e",
   "reader-broken": "#ffb35e",

@@ -88,6 +88,42 @@ async function writeBands(device: string, bands: Iterable<Uint8Array | Promise<U
   }
 }
 
+/** In whole pixels. */
+export interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Draws a border of this thickness and color (`#rrggbb`) just inside the box, and leaves all other pixels. */
+export function drawBorder(frame: FrameBuffer, box: Box, color: string, thickness: number): void {
+  const fd = openSync(frame.device, "r+");
+  try {
+    const across = pixelsOf(frame, color, box.width);
+    const side = across.subarray(0, (thickness * frame.bitsPerPixel) / 8);
+    const put = (pixels: Uint8Array, x: number, y: number) =>
+      writeSync(fd, pixels, 0, pixels.length, y * frame.stride + (x * frame.bitsPerPixel) / 8);
+    for (let row = 0; row < box.height; row++) {
+      const y = box.y + row;
+      if (row < thickness || row >= box.height - thickness) put(across, box.x, y);
+      else {
+        put(side, box.x, y);
+        put(side, box.x + box.width - thickness, y);
+      }
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** One row of pixels of this color. */
+function pixelsOf(frame: FrameBuffer, color: string, count: number): Uint8Array {
+  const rgba = Buffer.from(`${color.slice(1)}ff`.repeat(count), "hex");
+  const row = { ...frame, width: count, stride: (count * frame.bitsPerPixel) / 8 };
+  return framePixels(rgba, row, { first: 0, count: 1 });
+}
+
 const displays = /^\/dev\/(dri\/card|fb)\d+$/;
 
 /** Whether a process of this user has a display open. The kernel does not show that of other users' processes. */

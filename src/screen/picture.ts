@@ -4,7 +4,7 @@ import type { LaunchReason } from "../core/faults.ts";
 import type { LaunchFinished, LoadedPlaylist } from "../core/shapes.ts";
 import { plainText } from "./screen-lines.ts";
 
-export type Picture = StatePicture | PairingPicture;
+export type Picture = StatePicture | PairingPicture | MenuPicture;
 
 /** A drawing and words. */
 export type StatePicture =
@@ -57,6 +57,28 @@ interface PairingPicture extends ShownPairing {
   readonly kind: "pairing";
 }
 
+export interface MenuTile {
+  readonly name: string;
+  /** A line in a square of 24 units; not drawn if there is a picture. */
+  readonly symbol?: string;
+  /** A PNG file in base64. */
+  readonly picture?: string;
+}
+
+/** One page of the menu. */
+export interface ShownMenu {
+  readonly title: string;
+  /** At most `menuTilesMax`. */
+  readonly tiles: readonly MenuTile[];
+  /** The number of this page, from 1 on, and of all pages. */
+  readonly page: number;
+  readonly pages: number;
+}
+
+interface MenuPicture extends ShownMenu {
+  readonly kind: "menu";
+}
+
 interface Starting {
   readonly kind: "starting";
   /** Empty until the start proves slow. */
@@ -76,16 +98,18 @@ export interface ScreenFacts {
   /** The reason why nothing may start now. */
   readonly refusal: string | undefined;
   readonly pairing: PairingPicture | undefined;
+  readonly menu: ShownMenu | undefined;
   readonly notice: Notice | undefined;
   readonly ending: Ending | undefined;
 }
 
 /** Undefined if nothing is to be drawn: the screen belongs to a player, or the facts are not known yet. */
 export function pictureOf(facts: ScreenFacts): Picture | undefined {
-  const { hasReader, brokenReader, isSettled, isPlaying, refusal, pairing, notice, ending } = facts;
+  const { hasReader, brokenReader, isSettled, isPlaying, refusal, pairing, menu, notice, ending } = facts;
   if (isPlaying) return notice?.kind === "starting" ? notice : undefined;
   if (ending !== undefined) return { kind: ending };
   if (pairing !== undefined) return pairing;
+  if (menu !== undefined) return { kind: "menu", ...menu };
   if (refusal !== undefined) return { kind: "time-over", reason: plainText(refusal, screenReasonCharsMax) };
   if (notice !== undefined) return notice;
   if (hasReader) return { kind: "ready" };

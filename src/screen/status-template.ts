@@ -9,11 +9,13 @@ import type { TelevisionLanguage } from "../core/playback.ts";
 import { filled } from "../core/text.ts";
 import type { WifiState } from "../core/wifi-shapes.ts";
 import { accents, colors, drawing, drawingHeight } from "./drawings.ts";
+import type { Box } from "./frame-buffer.ts";
 import { frenchScreen } from "./languages/french-screen.ts";
 import { germanScreen } from "./languages/german-screen.ts";
 import { japaneseScreen } from "./languages/japanese-screen.ts";
 import { portugueseScreen } from "./languages/portuguese-screen.ts";
 import { spanishScreen } from "./languages/spanish-screen.ts";
+import { menuRows } from "./menu-template.ts";
 import { isEnding, type Picture, type ShownAct, type ShownPairing, type StatePicture } from "./picture.ts";
 import { escapeXml, fitText, plainText, type Room } from "./screen-lines.ts";
 import { english, type ScreenTexts } from "./texts.ts";
@@ -39,14 +41,19 @@ export interface ScreenPlace {
   readonly act?: ShownAct | undefined;
   /** Absent means that the device has no Wi-Fi of its own. */
   readonly wifi?: WifiState;
+  /** Nothing has happened for so many spells of rest: the picture is dim, and at another place in each. Absent means none. */
+  readonly rest?: number;
 }
 
-interface Box {
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly height: number;
-}
+/** In parts of the margin, so that nothing leaves the screen. */
+const restPlaces = [
+  [0, 0],
+  [0.6, 0.4],
+  [-0.6, 0.4],
+  [0.6, -0.4],
+  [-0.6, -0.4],
+] as const;
+const restOpacity = 0.3;
 
 /** Televisions cut the edges off, so the margin stays empty. */
 export const marginShare = 0.05;
@@ -65,9 +72,22 @@ export function screenSvg(
     `<rect width="${width}" height="${height}" fill="${colors.background}"/>`,
     ...(picture.kind === "pairing"
       ? pairing(picture, inside, texts)
-      : [...state(picture, place, inside, texts)]),
+      : picture.kind === "menu"
+        ? menuRows(picture, size, texts.menu)
+        : resting(state(picture, place, inside, texts), place, margin)),
     "</svg>",
   ].join("\n");
+}
+
+/** On a screen that shows one picture for hours, its lines would burn in. */
+function resting(rows: readonly string[], { rest = 0 }: ScreenPlace, margin: number): readonly string[] {
+  if (rest === 0) return rows;
+  const [x, y] = restPlaces[rest % restPlaces.length] ?? restPlaces[0];
+  return [
+    `<g opacity="${restOpacity}" transform="translate(${px(x * margin)} ${px(y * margin)})">`,
+    ...rows,
+    "</g>",
+  ];
 }
 
 /** The state's drawing and words; on the right, the address of the page if it can be opened. */

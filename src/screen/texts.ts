@@ -3,9 +3,35 @@ import { englishFaults, type FaultTexts, type LaunchReason } from "../core/fault
 import type { WifiFault } from "../core/wifi-shapes.ts";
 import type { OwnerAct, Picture } from "./picture.ts";
 
+/** The pictures that have a headline; the menu has titles of its own. */
+export type Headlined = Exclude<Picture["kind"], "menu">;
+
+/** The words of the menu. */
+export interface MenuTexts {
+  readonly title: string;
+  readonly continue: string;
+  readonly recent: string;
+  readonly favourites: string;
+  readonly library: string;
+  readonly playAll: string;
+  readonly volume: string;
+  readonly quieter: string;
+  readonly louder: string;
+  readonly wifi: string;
+  /** Opens the access point. */
+  readonly wifiByPhone: string;
+  readonly switchOff: string;
+  readonly stayOn: string;
+  /** A folder or list without entries. */
+  readonly empty: string;
+  /** The acts of the buttons. */
+  readonly hint: string;
+}
+
 export interface ScreenTexts {
-  readonly headline: Readonly<Record<Picture["kind"], string>>;
-  readonly below: Readonly<Record<Picture["kind"], string>>;
+  readonly headline: Readonly<Record<Headlined, string>>;
+  readonly below: Readonly<Record<Headlined, string>>;
+  readonly menu: MenuTexts;
   /** Above the QR code of the page. */
   readonly openPage: string;
   /** The sentences of the service are in this language, and say why a launch failed. */
@@ -66,6 +92,23 @@ export const english: ScreenTexts = {
     "switching-off": "Pull the plug when the light on the board is off",
     restarting: "This takes a moment",
     pairing: "Point its camera at the code",
+  },
+  menu: {
+    title: "Menu",
+    continue: "Play on",
+    recent: "Played lately",
+    favourites: "Favourites",
+    library: "Library",
+    playAll: "Play all",
+    volume: "Volume",
+    quieter: "Quieter",
+    louder: "Louder",
+    wifi: "Wi-Fi",
+    wifiByPhone: "Set up by phone",
+    switchOff: "Switch off",
+    stayOn: "Stay on",
+    empty: "Nothing is here yet",
+    hint: "A: choose · B: back",
   },
   openPage: "Open on your phone",
   hasReasons: true,

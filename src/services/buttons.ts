@@ -2,20 +2,14 @@
  * Buttons, keys and knobs of the case, which run scripts as a card on the device would. Without `[[buttons]]` no device is opened and
  * no folder is watched.
  */
-import { type FSWatcher, readdirSync, watch } from "node:fs";
-import { join } from "node:path";
 import type { ButtonConfig } from "../config/button-settings.ts";
 import { buttonCode } from "../core/button-codes.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import { knobStepsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
-import type { ButtonDevice, OpenButtons } from "../core/operating-system.ts";
-
-// Nodes appear one by one, and get their group a moment later.
-const settleMs = 300;
-/** Devices that the service makes itself: a macro must not press a button that runs a macro. */
-const ownDevices = /^Tapdeck (keyboard|gamepad)/;
+import type { OpenButtons } from "../core/operating-system.ts";
+import { followInputDevices, isOwnDevice } from "./input-devices.ts";
 
 /** The names of power keys on pins and of cases, but not those of keyboards and remote controls. */
 const powerDevices = ["*button*", "gpio*"] as const;
@@ -47,9 +41,6 @@ export interface Buttons extends Disposable {
 
 export function followButtons({ clock, log, open, launch, folder = "/dev/input" }: ButtonsOptions): Buttons {
   let wanted: readonly ButtonConfig[] = [];
-  const devices = new Map<string, ButtonDevice>();
-  let watcher: FSWatcher | undefined;
-  let settling: Disposable | undefined;
 
   const press = (script: string) => {
     try {
@@ -58,12 +49,12 @@ export function followButtons({ clock, log, open, launch, folder = "/dev/input" 
       log.warn("buttons", messageOf(error), { script });
     }
   };
-  const openOne = (path: string) => {
+  const openOne = (path: string, gone: () => void) => {
     let mine: readonly ButtonConfig[] = [];
-    const device = open(
+    return open(
       path,
       ({ name, has }) => {
-        if (ownDevices.test(name)) return false;
+        if (isOwnDevice(name)) return false;
         mine = wanted.filter(({ device: glob = "*", code }) => has(code) && fits(glob, name));
         return mine.length > 0;
       },
@@ -76,58 +67,21 @@ export function followButtons({ clock, log, open, launch, folder = "/dev/input" 
           const times = Math.min(Math.abs(steps), knobStepsMax);
           if (found !== undefined) for (let time = 0; time < times; time++) press(found.script);
         },
-        gone() {
-          devices.get(path)?.close();
-          devices.delete(path);
-        },
+        gone,
       },
     );
-    if (device === undefined) return;
-    devices.set(path, device);
-    log.info("buttons", "a device with buttons is heard", { path, name: device.name });
   };
-  const look = () => {
-    let names: readonly string[] = [];
-    try {
-      names = readdirSync(folder).filter((name) => name.startsWith("event"));
-    } catch {
-      // There are no input devices.
-    }
-    for (const name of names) if (!devices.has(join(folder, name))) openOne(join(folder, name));
-  };
-  const follow = () => {
-    try {
-      watcher ??= watch(folder, () => {
-        settling?.[Symbol.dispose]();
-        settling = clock.after(settleMs, look);
-      });
-      watcher.on("error", () => {});
-    } catch {
-      log.warn("buttons", "new devices are not seen: the folder cannot be watched", { folder });
-    }
-  };
-  const unfollow = () => {
-    watcher?.close();
-    watcher = undefined;
-  };
-  const close = () => {
-    for (const device of devices.values()) device.close();
-    devices.clear();
-  };
+  const devices = followInputDevices({ clock, log, part: "buttons", open: openOne, folder });
   return {
     configure(buttons) {
       if (Bun.deepEquals(buttons, wanted)) return;
       wanted = buttons;
-      close();
-      if (wanted.length === 0) return unfollow();
-      follow();
-      look();
+      devices.rest();
+      if (wanted.length > 0) devices.hear();
     },
     [Symbol.dispose]() {
       wanted = [];
-      settling?.[Symbol.dispose]();
-      unfollow();
-      close();
+      devices.rest();
     },
   };
 }

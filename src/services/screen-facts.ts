@@ -11,6 +11,7 @@ import {
   playlistOf,
   type ScreenFacts,
   type ShownAct,
+  type ShownMenu,
   type ShownPairing,
   startingOf,
   stickGone,
@@ -51,6 +52,7 @@ export function followFacts(
   let undrawn: Notice | undefined;
   let ending: Disposable | undefined;
   let machineEnding: Ending | undefined;
+  let menu: ShownMenu | undefined;
   let act: ShownAct | undefined;
   let actEnding: Disposable | undefined;
 
@@ -98,6 +100,7 @@ export function followFacts(
       isSettled,
       refusal: isPlaying ? undefined : refusal(),
       pairing: pairing === undefined ? undefined : { kind: "pairing", ...pairing },
+      menu,
       notice,
       ending: machineEnding,
     }),
@@ -127,6 +130,9 @@ export function followFacts(
     setPairing(now: ShownPairing | undefined) {
       pairing = now;
       changed();
+    },
+    setMenu(now: ShownMenu | undefined) {
+      menu = now;
     },
     /** From now on an absent reader counts as missing; at the start, readers are still being looked for. */
     settle() {

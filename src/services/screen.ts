@@ -10,13 +10,16 @@ import { type Fault, faultSentence } from "../core/faults.ts";
 import type { Log } from "../core/log.ts";
 import type { TelevisionLanguage } from "../core/playback.ts";
 import type { WifiState } from "../core/wifi-shapes.ts";
+import { accents, colors } from "../screen/drawings.ts";
 import {
+  drawBorder,
   type FrameBuffer,
   findFrameBuffer,
   isDisplayTaken,
   type PackedFrame,
   writePacked,
 } from "../screen/frame-buffer.ts";
+import { menuBorder, menuBox } from "../screen/menu-template.ts";
 import { createPainter, type Painter } from "../screen/painter.ts";
 import {
   type Ending,
@@ -24,6 +27,7 @@ import {
   type Picture,
   pictureOf,
   type ShownAct,
+  type ShownMenu,
   type ShownPairing,
   startingOf,
 } from "../screen/picture.ts";
@@ -57,6 +61,8 @@ export interface ScreenOptions extends FactParts {
 
 // This process gets no event for a new address, so it polls, about as often as a person would look.
 const lookMs = 5000;
+// Televisions switch themselves off after hours, and projectors never do.
+const restMs = 10 * 60_000;
 // A start has priority, and a burst of events is one drawing.
 const drawDelayMs = 150;
 // A name is drawn only if the start takes three times as long as a drawing, within these bounds. A drawing costs more than
@@ -71,6 +77,14 @@ export interface Screen {
   showPairing(pairing: ShownPairing): Disposable;
   /** Names what an owner over the network did, for a minute. */
   showAct(act: ShownAct): void;
+  /** Whether a menu would be drawn now: the screen has pictures, and nothing else needs it. */
+  canShowMenu(): boolean;
+  /** Replaces the status until the next call; the tile at `chosen` gets a border. Undefined ends the menu. */
+  showMenu(menu: ShownMenu | undefined, chosen?: number): void;
+  /** Moves the border of the menu that is drawn, without a drawing. */
+  chooseTile(place: number): void;
+  /** The menu that is drawn at present. */
+  drawnMenu(): ShownMenu | undefined;
   /** Looks again at all that it shows. */
   refresh(): void;
   /** Shows that the machine ends, also after `close`. Resolves once it is drawn, or does not have to be. */
@@ -83,6 +97,10 @@ const noScreen: Screen = {
   isThere: false,
   showPairing: () => new DisposableStack(),
   showAct() {},
+  canShowMenu: () => false,
+  showMenu() {},
+  chooseTile() {},
+  drawnMenu: () => undefined,
   refresh() {},
   async showEnding() {},
   async close() {},
@@ -100,12 +118,13 @@ export function followScreen(options: ScreenOptions): Screen {
   let ending: PromiseWithResolvers<void> | undefined;
   let showing: Promise<void> | undefined;
   let isStale = false;
+  let activeMs = clock.now();
   let timer: Disposable | undefined;
   let pending: Disposable | undefined;
 
   const showOnce = async () => {
     const { notice, ending: shownEnding, isPlaying } = facts.now();
-    isGraphical = await drawn.show(facts);
+    isGraphical = await drawn.show(facts, Math.floor((clock.now() - activeMs) / restMs));
     if (!isGraphical && !isClosed) await writeText(facts);
     if (drawn.isLate()) return;
     facts.wasDrawn(notice);
@@ -132,6 +151,7 @@ export function followScreen(options: ScreenOptions): Screen {
       });
   };
   const changed = () => {
+    activeMs = clock.now();
     if (isGraphical) pending ??= clock.after(drawDelayMs, show);
     else show();
   };
@@ -158,6 +178,18 @@ export function followScreen(options: ScreenOptions): Screen {
       };
     },
     showAct: facts.showAct,
+    canShowMenu() {
+      const { isPlaying, pairing, ending: machineEnds } = facts.now();
+      return isGraphical && !isClosed && !isPlaying && pairing === undefined && machineEnds === undefined;
+    },
+    showMenu(menu, chosen = 0) {
+      drawn.border.expect(chosen);
+      facts.setMenu(menu);
+      activeMs = clock.now();
+      show();
+    },
+    chooseTile: drawn.border.choose,
+    drawnMenu: drawn.border.menu,
     refresh: changed,
     async showEnding(how) {
       if (isClosed) return;
@@ -219,6 +251,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
   let drawingMs = 0;
   /** The packed pictures, by `keyOf`. */
   const packed = new Map<string, PackedFrame>();
+  const border = createBorder();
   /** The last picture of a time without a player, for the frame buffer with this key. */
   let idle: { readonly frameKey: string; readonly shown: PackedFrame } | undefined;
 
@@ -234,11 +267,11 @@ function createDrawn(terminal: string, options: ScreenOptions) {
     isConsoleOurs = true;
     const svgOf = (shown: Picture) => screenSvg(shown, place, frame, screenTexts[language()]);
     // A player or the end of the machine waits for this picture alone.
-    const isAlone = picture.kind === "starting" || isEnding(picture);
+    const isAlone = picture.kind === "starting" || picture.kind === "menu" || isEnding(picture);
     const isAhead = (start: Picture) => !isAlone && !packed.has(keyIn(start, frame));
     const ahead = (hasGames ? [aStart, aGame] : [aStart]).filter(isAhead);
     const { device } = frame;
-    const isKept = !isAlone && picture.kind !== "pairing";
+    const isKept = !isAlone && picture.kind !== "pairing" && place.rest === 0;
     const svgs = { svg: svgOf(picture), isKept, ahead: ahead.map(svgOf) };
     const result = await painter.run({ kind: "draw", ...svgs, frame, terminal });
     if (isCancelled) return true;
@@ -268,7 +301,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
   };
   return {
     /** Whether the screen has a drawing, which may stay. */
-    async show(facts: ReturnType<typeof followFacts>): Promise<boolean> {
+    async show(facts: ReturnType<typeof followFacts>, rest: number): Promise<boolean> {
       const frame = isBroken ? undefined : await findFrame();
       if (frame === undefined) {
         await giveBack();
@@ -280,8 +313,14 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       const hasPlayed = facts.hasPlayed();
       if (hasPlayed) last = "";
       if (picture === undefined || isCancelled) return true;
-      // The frame buffer still has the picture of the start, and a drawing takes seconds on a busy board.
-      if (hasPlayed && facts.now().ending === undefined && idle?.frameKey === keyIn("idle", frame))
+      const isMenuOver = border.isOver(picture);
+      if (isMenuOver) border.forget();
+      // The frame buffer still has the picture of the start or of the menu, and a drawing takes seconds on a busy board.
+      if (
+        (hasPlayed || isMenuOver) &&
+        facts.now().ending === undefined &&
+        idle?.frameKey === keyIn("idle", frame)
+      )
         await writePacked(idle.shown, frame).catch(() => {});
       const base = host === undefined ? undefined : `http://${host}:${port}`;
       const faults = options.faults?.() ?? [];
@@ -291,18 +330,30 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       const isStart = picture.kind === "starting";
       const act = facts.act();
       const wifi = options.wifi?.();
-      const key = isStart ? keyIn(picture, frame) : keyIn([picture, base, said, act, wifi], frame);
-      if (key === last) return true;
+      const key = isStart ? keyIn(picture, frame) : keyIn([picture, base, said, act, wifi, rest], frame);
+      if (key === last) {
+        if (picture.kind === "menu") border.drawn(facts.now().menu, frame, false);
+        return true;
+      }
       const start = packed.get(key);
       // Without a process only a packed picture is possible, and a player keeps the display that it has.
       if (isStart && start === undefined && (picture.name === "" || (await isTaken()))) return true;
       last = key;
-      if (start === undefined)
-        return draw(picture, { base, faults, hasGames, act, ...(wifi && { wifi }) }, frame);
+      if (start === undefined) {
+        const shownMenu = facts.now().menu;
+        const isDrawn = await draw(
+          picture,
+          { base, faults, hasGames, act, rest, ...(wifi && { wifi }) },
+          frame,
+        );
+        if (isDrawn && picture.kind === "menu" && last === key) border.drawn(shownMenu, frame, true);
+        return isDrawn;
+      }
       // The next check detects a frame buffer that is gone.
       await writePacked(start, frame).catch(() => {});
       return true;
     },
+    border,
     /** Whether the last drawing did not end in time. */
     isLate: () => isLate,
     /** The time of a start until its name is drawn. */
@@ -314,6 +365,57 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       painter.cancel();
     },
     giveBack,
+  };
+}
+
+/** The border of the chosen tile, which the service draws itself because a drawing takes too long for a press of a key. */
+function createBorder() {
+  /** The menu on the screen. */
+  let menu: ShownMenu | undefined;
+  let frame: FrameBuffer | undefined;
+  /** The tile with the border. */
+  let bordered: number | undefined;
+  let chosen = 0;
+  let isStale = false;
+  const paint = (place: number, color: string) => {
+    if (frame === undefined) return;
+    try {
+      drawBorder(frame, menuBox(place, frame), color, menuBorder(frame));
+    } catch {
+      // The frame buffer is gone, which the next check of the screen detects.
+    }
+  };
+  const move = () => {
+    if (menu === undefined || isStale || menu.tiles.length === 0) return;
+    if (bordered !== undefined) paint(bordered, colors.background);
+    paint(chosen, accents.ready);
+    bordered = chosen;
+  };
+  return {
+    /** Undefined while another one is about to be drawn, too. */
+    menu: () => (isStale ? undefined : menu),
+    isOver: (picture: Picture | undefined) => menu !== undefined && picture?.kind !== "menu",
+    choose(place: number) {
+      chosen = place;
+      move();
+    },
+    /** Another menu is about to be drawn. */
+    expect(place: number) {
+      chosen = place;
+      isStale = true;
+    },
+    /** This menu is on the screen; a fresh drawing has no border. */
+    drawn(now: ShownMenu | undefined, on: FrameBuffer, isFresh: boolean) {
+      menu = now;
+      frame = on;
+      isStale = false;
+      if (isFresh) bordered = undefined;
+      move();
+    },
+    forget() {
+      menu = undefined;
+      bordered = undefined;
+    },
   };
 }
 

@@ -4,6 +4,7 @@ import type { Log } from "../core/log.ts";
 
 /** The order of the stop: no part calls another that has stopped already. */
 const stopOrder = [
+  "menu",
   "buttons",
   "launching",
   "players",

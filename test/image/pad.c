@@ -3,6 +3,7 @@
  * protocol (Documentation/input/gamepad.rst). It presses the buttons of its standard input, one line each:
  *
  *   304 1     the button of this code, in decimal, is pressed; 0 releases it
+ *   16 -1     the axis of this code is at this value: no button of a controller has a code below 256
  *
  *   pad VENDOR PRODUCT NAME <COMMANDS     the ids in hex
  */
@@ -52,7 +53,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	while (scanf("%d %d", &code, &value) == 2) {
-		emit(pad, EV_KEY, code, value);
+		emit(pad, code < BTN_MISC ? EV_ABS : EV_KEY, code, value);
 		emit(pad, EV_SYN, SYN_REPORT, 0);
 	}
 	return 0;

@@ -7,6 +7,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Client } from "../../src/client/client.ts";
+import { menuBox } from "../../src/screen/menu-template.ts";
 import { root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
 import { createType2Tag } from "../emulators/emulated-tags.ts";
@@ -47,6 +48,8 @@ const [yellow, purple, turquoise]: readonly [Color, Color, Color] = [
   [200, 20, 200],
   [20, 200, 200],
 ];
+const tile: Color = [0x24, 0x2a, 0x5c];
+const screenSize = { width: 320, height: 240 } as const;
 const background: Color = [0x14, 0x18, 0x3a];
 const black: Color = [0, 0, 0];
 const consoleText: Color = [0xaa, 0xaa, 0xaa];
@@ -56,6 +59,7 @@ const upper: Region = { left: 0, top: 0, right: 1, bottom: 0.4 };
 
 // Codes of the kernel's gamepad protocol (linux/input-event-codes.h).
 const button = { south: 304, east: 305, select: 314, start: 315 } as const;
+const axis = { across: 16 } as const;
 const shots = join(root, "build/screens");
 const game = "NES/Color.nes";
 const uid = Uint8Array.fromHex("04a1b2c3d4e5f6");
@@ -81,7 +85,12 @@ beforeAll(async () => {
   card = await makeCard(image, cardBytes);
   reader = createPn532Device({ timing: "none" });
   port = createStickPort(join(folder, "qmp.sock"));
-  board = await startBoard({ card, reader: reader.path, display: "320x240", more: port.words });
+  board = await startBoard({
+    card,
+    reader: reader.path,
+    display: `${screenSize.width}x${screenSize.height}`,
+    more: port.words,
+  });
   await board.pong();
   await fetchFiles();
   client = await board.client();
@@ -176,6 +185,31 @@ const release = (...codes: readonly number[]) => tell(codes, 0);
 
 async function tell(codes: readonly number[], value: 0 | 1): Promise<void> {
   await board.shell(`(${codes.map((code) => `echo ${code} ${value}`).join("; ")}) >/run/buttons`);
+}
+
+const tap = async (code: number) => {
+  await press(code);
+  await release(code);
+};
+/** A pad that is moved, and let go. */
+const turn = async (code: number, way: -1 | 1) => {
+  await board.shell(`(echo ${code} ${way}; echo ${code} 0) >/run/buttons`);
+};
+
+/** The menu, whose border is around this tile alone. */
+const isMenuAt = (chosen: number) => (picture: Picture) =>
+  shareOf(picture, tile) > 0.1 &&
+  [0, 1, 2, 3].every((at) => shareOf(picture, ready, regionOf(at)) > 0.02 === (at === chosen));
+const hasSecondRow = (picture: Picture) => shareOf(picture, tile, regionOf(4)) > 0.1;
+
+function regionOf(at: number): Region {
+  const { x, y, width, height } = menuBox(at, screenSize);
+  return {
+    left: x / screenSize.width,
+    top: y / screenSize.height,
+    right: (x + width) / screenSize.width,
+    bottom: (y + height) / screenSize.height,
+  };
 }
 
 /** On a busy host the emulated board loses its reader for a moment, and no removal is seen then. */
@@ -296,6 +330,32 @@ test(
     await shows("film-after-still", isFull(yellow), hasNoText);
     await client.call("stop");
     await shows("ready-at-the-end", isReady(), hasNoText);
+  },
+  2 * patienceMs,
+);
+
+test(
+  "a controller opens the menu, its arrows choose at once, and a list of it starts what was played before",
+  async () => {
+    await tap(button.south);
+    await shows("menu", isMenuAt(0), hasNoText);
+    const from = performance.now();
+    await turn(axis.across, 1);
+    await shows("menu-second", isMenuAt(1), hasNoText);
+    print("from an arrow to the border of its tile", seconds(performance.now() - from));
+    await tap(button.south);
+    // The newest first: the film, the picture, the game.
+    await shows("menu-recent", (picture) => isMenuAt(0)(picture) && !hasSecondRow(picture), hasNoText);
+    await turn(axis.across, 1);
+    await shows("menu-recent-second", isMenuAt(1), hasNoText);
+    await tap(button.south);
+    await shows("still-by-menu", isFull(turquoise), hasNoText);
+    await client.call("stop");
+    await shows("ready-after-menu", isReady(), hasNoText);
+    await tap(button.south);
+    await shows("menu-again", isMenuAt(0), hasNoText);
+    await tap(button.east);
+    await shows("ready-without-menu", isReady(), hasNoText);
   },
   2 * patienceMs,
 );

@@ -1,5 +1,12 @@
 /** Starts the service with the data folder that it is given, stops it, and prints the paths of the modules that it loaded. */
-import { drivers, localSockets, openButtons, openCec, openInotify } from "../../drivers/index.ts";
+import {
+  drivers,
+  localSockets,
+  openButtons,
+  openCec,
+  openInotify,
+  openMenuKeys,
+} from "../../drivers/index.ts";
 import { startService } from "../../src/compose.ts";
 import { placesOf } from "../../src/system/folders.ts";
 
@@ -15,6 +22,7 @@ const service = await startService({
   localSockets,
   openTelevision: openCec,
   openButtons,
+  openMenuKeys,
   overrides: {},
   restart() {},
   write(line) {

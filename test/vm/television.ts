@@ -37,7 +37,7 @@ export function testTelevision(deckOf: () => Deck, testMs: number): void {
     "a key of the remote control that the settings name runs its script, as a button of the case",
     async () => {
       const deck = deckOf();
-      expect(deck.log()).toContain("a device with buttons is heard");
+      expect(deck.log()).toContain("an input device is heard");
       const from = deck.heard();
       await deck.guest.ask(`${tv} --to 4 --user-control-pressed ui-cmd=f2-red --user-control-released`);
       await deck.tells(from, "media.started", "one.card");

@@ -5,10 +5,10 @@
 import { type Calls, RpcError } from "../../client/client.ts";
 import { nextTask } from "../../client/link.ts";
 import { lengthText, scriptOf } from "../../core/media.ts";
+import { symbolOf } from "../../core/system-symbols.ts";
 import { button, el, icon, madeInSlices, replaceKeepingFocus, section, telling } from "./dom.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
-import { symbolOf } from "./system-symbols.ts";
 import {
   cardButton,
   folderAddress,

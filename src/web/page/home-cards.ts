@@ -1,10 +1,10 @@
 /** The start of the page below what plays: the search, what was played lately, favourites, and the systems. */
 import { scriptOf } from "../../core/media.ts";
+import { symbolOf } from "../../core/system-symbols.ts";
 import { el, madeInSlices, section, telling } from "./dom.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 import { type Listed, searchBox } from "./search-box.ts";
-import { symbolOf } from "./system-symbols.ts";
 import { folderAddress, itemRow, itemTile, type LibraryItem, namedBy } from "./tiles.ts";
 
 const recentMax = 12;

@@ -40,6 +40,7 @@ const pictures: Readonly<Record<Picture["kind"], Picture>> = {
   restarting: { kind: "restarting" },
   "time-over": { kind: "time-over", reason: "there is more tomorrow" },
   pairing: { kind: "pairing", link: `${base}/#code=012345`, base, code: "012345" },
+  menu: { kind: "menu", title: "Menu", tiles: [{ name: "Mario" }, { name: "Zelda" }], page: 1, pages: 2 },
 };
 const sizes = [
   { width: 1280, height: 720 },
@@ -53,6 +54,7 @@ const facts: ScreenFacts = {
   isPlaying: false,
   refusal: undefined,
   pairing: undefined,
+  menu: undefined,
   notice: undefined,
   ending: undefined,
 };
@@ -76,8 +78,8 @@ test("no two states look alike, with and without a network", async () => {
   for (const place of [{ base }, { base: undefined }])
     for (const picture of Object.values(pictures))
       seen.add(Bun.SHA256.hash(await render(screenSvg(picture, place, size, english), size), "hex"));
-  // The pictures of a start, of pairing and of the two ends show no address.
-  expect(seen.size).toBe(2 * Object.keys(pictures).length - 4);
+  // The pictures of a start, of pairing, of the menu and of the two ends show no address.
+  expect(seen.size).toBe(2 * Object.keys(pictures).length - 5);
 });
 
 test("an open access point is on the screen with its QR code, name and password, and with the reason of a failed try", async () => {

@@ -10,6 +10,7 @@ import { createBus } from "../../../src/bus.ts";
 import { type Fault, faultOf } from "../../../src/core/faults.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { DrawJob, DrawResult } from "../../../src/screen/draw-job.ts";
+import { menuBox } from "../../../src/screen/menu-template.ts";
 import { followScreen } from "../../../src/services/screen.ts";
 import type { ShownReader } from "../../../src/services/screen-facts.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
@@ -100,7 +101,7 @@ async function makeScreen(
   const written = async () => wordsIn(await readFile(device, "utf8"));
   /** Ends all begun work: a drawing here takes no time. */
   const shows = (text: string) => eventually(() => expect(words()).toContain(text));
-  return { screen, jobs, clock, bus, world, words, written, shows, path };
+  return { screen, jobs, clock, bus, world, words, written, shows, path, device };
 }
 
 test("a card that is empty says so for a while, and then the screen is ready again", async () => {
@@ -112,6 +113,65 @@ test("a card that is empty says so for a while, and then the screen is ready aga
   clock.advance(8000);
   clock.advance(200);
   await shows("Tap a card");
+});
+
+test("after ten minutes the picture is dim and moves, and something that happens makes it bright", async () => {
+  const { bus, clock, jobs, shows } = await makeScreen();
+  await shows("Tap a card");
+  const last = () => {
+    const job = jobs.findLast(({ kind }) => kind === "draw");
+    return job?.kind === "draw" ? job.svg : "";
+  };
+  expect(last()).not.toContain("opacity");
+  const places = new Set<string>();
+  for (let round = 1; round <= 3; round++) {
+    const before = jobs.length;
+    clock.advance(10 * 60_000);
+    await eventually(() => {
+      clock.advance(5000);
+      expect(jobs.length).toBe(before + 1);
+    });
+    places.add(/<g opacity="0.3" transform="([^"]+)">/.exec(last())?.[1] ?? "");
+  }
+  expect(places.size).toBe(3);
+  expect(places).not.toContain("");
+  bus.emit("readers.added", added);
+  clock.advance(200);
+  await eventually(() => expect(last()).not.toContain("opacity"));
+});
+
+test("the border of the chosen tile moves without a drawing, and the status is back without one", async () => {
+  const { screen, jobs, shows, written, device, clock, bus } = await makeScreen();
+  await shows("Tap a card");
+  await eventually(() => expect(screen.canShowMenu()).toBe(true));
+  const size = { width: 640, height: 480 };
+  const menu = { title: "Menu", tiles: [{ name: "One" }, { name: "Two" }], page: 1, pages: 1 };
+  const colorAt = async (tile: number) => {
+    const { x, y } = menuBox(tile, size);
+    const bytes = await readFile(device);
+    return bytes.subarray(y * 2560 + x * 4, y * 2560 + x * 4 + 3).toString("hex");
+  };
+  screen.showMenu(menu, 1);
+  await shows("One");
+  await eventually(() => expect(screen.drawnMenu()).toBe(menu));
+  // B G R of `accents.ready`.
+  expect(await colorAt(1)).toBe("b5e65e");
+  const drawings = jobs.length;
+  screen.chooseTile(0);
+  expect(await colorAt(0)).toBe("b5e65e");
+  expect(await colorAt(1)).toBe("3a1814");
+  expect(jobs.length).toBe(drawings);
+  // An equal page is not drawn again, and its border is where it is to be.
+  screen.showMenu({ ...menu }, 1);
+  await eventually(() => expect(screen.drawnMenu()).toEqual(menu));
+  expect(await colorAt(1)).toBe("b5e65e");
+  expect(await colorAt(0)).toBe("3a1814");
+  screen.showMenu(undefined);
+  await eventually(async () => expect(await written()).toContain("Tap a card"));
+  expect(screen.drawnMenu()).toBeUndefined();
+  bus.emit("media.started", media);
+  clock.advance(200);
+  expect(screen.canShowMenu()).toBe(false);
 });
 
 test("a notice whose drawing takes longer than it lasts can be read all the same", async () => {

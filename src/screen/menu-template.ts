@@ -1,0 +1,187 @@
+/** One page of the menu as an SVG: tiles with pictures, and names that are legible from three metres. */
+import { screenNameCharsMax } from "../core/console-limits.ts";
+import { colors } from "./drawings.ts";
+import type { Box, FrameBuffer } from "./frame-buffer.ts";
+import type { MenuTile, ShownMenu } from "./picture.ts";
+import { escapeXml, fitText, plainText } from "./screen-lines.ts";
+import type { MenuTexts } from "./texts.ts";
+
+const columns = 4;
+const rows = 2;
+export const menuTilesMax = columns * rows;
+
+type Size = Pick<FrameBuffer, "width" | "height">;
+
+/** Televisions cut the edges off, so the margin stays empty. */
+const marginShare = 0.05;
+
+function measures({ width, height }: Size) {
+  const margin = marginShare * Math.min(width, height);
+  const titleHeight = 0.1 * height;
+  const hintHeight = 0.07 * height;
+  const gap = 0.03 * height;
+  return {
+    margin,
+    gap,
+    titleHeight,
+    hintHeight,
+    tileWidth: (width - 2 * margin - (columns - 1) * gap) / columns,
+    tileHeight: (height - 2 * margin - titleHeight - hintHeight - (rows - 1) * gap) / rows,
+  };
+}
+
+/** The border of a tile that is chosen, which lies outside of it. */
+export function menuBorder(size: Size): number {
+  return Math.max(2, Math.round(measures(size).gap * 0.35));
+}
+
+/** The box of the border of the tile at this place. */
+export function menuBox(place: number, size: Size): Box {
+  const tile = tileAt(place, size);
+  const border = menuBorder(size);
+  return {
+    x: Math.round(tile.x) - border,
+    y: Math.round(tile.y) - border,
+    width: Math.round(tile.width) + 2 * border,
+    height: Math.round(tile.height) + 2 * border,
+  };
+}
+
+function tileAt(place: number, size: Size): Box {
+  const { margin, gap, titleHeight, tileWidth, tileHeight } = measures(size);
+  return {
+    x: margin + (place % columns) * (tileWidth + gap),
+    y: margin + titleHeight + Math.floor(place / columns) * (tileHeight + gap),
+    width: tileWidth,
+    height: tileHeight,
+  };
+}
+
+/** The tile that a press of an arrow leads to; undefined if there is none on this page. */
+export function menuNeighbour(
+  place: number,
+  key: "up" | "down" | "left" | "right",
+  count: number,
+): number | undefined {
+  const column = place % columns;
+  switch (key) {
+    case "left":
+      return column > 0 ? place - 1 : undefined;
+    case "right":
+      return column < columns - 1 && place + 1 < count ? place + 1 : undefined;
+    case "up":
+      return place >= columns ? place - columns : undefined;
+    case "down":
+      // A last row that is not full has a tile for each column of the row above.
+      return place < columns && count > columns ? Math.min(place + columns, count - 1) : undefined;
+  }
+}
+
+export function menuRows(menu: ShownMenu, size: Size, texts: MenuTexts): readonly string[] {
+  const { margin, titleHeight, hintHeight } = measures(size);
+  const { width, height } = size;
+  const title = plainText(menu.title, screenNameCharsMax);
+  const top = margin + titleHeight * 0.62;
+  const bottom = height - margin - hintHeight * 0.2;
+  const right = width - margin;
+  const hint = hintHeight * 0.55;
+  return [
+    words(title, { x: margin, y: top, size: titleHeight * 0.62, color: colors.text, anchor: "start" }),
+    ...(menu.pages < 2
+      ? []
+      : [
+          words(`${menu.page} / ${menu.pages}`, {
+            x: right,
+            y: top,
+            size: titleHeight * 0.5,
+            color: colors.quiet,
+            anchor: "end",
+          }),
+        ]),
+    ...menu.tiles.flatMap((tile, place) => drawnTile(tile, tileAt(place, size))),
+    ...(menu.tiles.length === 0
+      ? [
+          words(texts.empty, {
+            x: width / 2,
+            y: height / 2,
+            size: height * 0.06,
+            color: colors.quiet,
+            anchor: "middle",
+          }),
+        ]
+      : []),
+    words(texts.hint, { x: width / 2, y: bottom, size: hint, color: colors.quiet, anchor: "middle" }),
+  ];
+}
+
+const symbolUnits = 24;
+const picturePart = 0.68;
+
+function drawnTile({ name, symbol, picture }: MenuTile, box: Box): readonly string[] {
+  const pad = box.height * 0.05;
+  const room = {
+    x: box.x + pad,
+    y: box.y + pad,
+    width: box.width - 2 * pad,
+    height: box.height * picturePart - pad,
+  };
+  const hasPicture = picture !== undefined || symbol !== undefined;
+  const { x, y, width, height } = box;
+  return [
+    `<rect x="${px(x)}" y="${px(y)}" width="${px(width)}" height="${px(height)}" rx="${px(height * 0.04)}" fill="${colors.tile}"/>`,
+    ...(picture !== undefined
+      ? [
+          `<image x="${px(room.x)}" y="${px(room.y)}" width="${px(room.width)}" height="${px(room.height)}" href="data:image/png;base64,${picture}"/>`,
+        ]
+      : symbol !== undefined
+        ? [drawnSymbol(symbol, room)]
+        : []),
+    ...nameRows(name, box, pad, hasPicture ? picturePart : 0),
+  ];
+}
+
+function drawnSymbol(symbol: string, room: Box): string {
+  const side = Math.min(room.width, room.height) * 0.8;
+  const x = room.x + (room.width - side) / 2;
+  const y = room.y + (room.height - side) / 2;
+  return `<path transform="translate(${px(x)} ${px(y)}) scale(${(side / symbolUnits).toFixed(4)})" d="${symbol}" fill="none" stroke="${colors.quiet}" stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round"/>`;
+}
+
+/** In the middle of what is below the picture; without a picture, larger and in the middle of the tile. */
+function nameRows(name: string, box: Box, pad: number, from: number): readonly string[] {
+  const height = box.height * (1 - from) - pad;
+  const fitted = fitText(plainText(name, screenNameCharsMax), {
+    width: box.width - 2 * pad,
+    linesMax: from === 0 ? 4 : 2,
+    sizeMax: box.height * (from === 0 ? 0.14 : 0.115),
+    sizeMin: box.height * 0.075,
+  });
+  const line = fitted.size * 1.2;
+  const top = box.y + box.height * from + (height - fitted.lines.length * line) / 2;
+  return fitted.lines.map((text, at) =>
+    words(text, {
+      x: box.x + box.width / 2,
+      y: top + at * line + fitted.size * 0.95,
+      size: fitted.size,
+      color: colors.text,
+      anchor: "middle",
+    }),
+  );
+}
+
+interface Words {
+  readonly x: number;
+  /** The baseline. */
+  readonly y: number;
+  readonly size: number;
+  readonly color: string;
+  readonly anchor: "start" | "middle" | "end";
+}
+
+function words(text: string, { x, y, size, color, anchor }: Words): string {
+  return `<text x="${px(x)}" y="${px(y)}" font-size="${px(size)}" text-anchor="${anchor}" fill="${color}">${escapeXml(text)}</text>`;
+}
+
+function px(length: number): string {
+  return length.toFixed(1);
+}

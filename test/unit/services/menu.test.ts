@@ -1,0 +1,274 @@
+/**
+ * The menu by its keys, beside a screen that notes what it is to show.
+ * Covers: src/services/menu-lists.ts, src/services/input-devices.ts.
+ */
+import { afterEach, expect, test } from "bun:test";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { LibraryService } from "../../../src/api/services.ts";
+import { createBus } from "../../../src/bus.ts";
+import { silentLog } from "../../../src/core/log.ts";
+import type { MenuKey, MenuKeyEvent } from "../../../src/core/operating-system.ts";
+import type { ShownMenu } from "../../../src/screen/picture.ts";
+import { english } from "../../../src/screen/texts.ts";
+import { followMenu } from "../../../src/services/menu.ts";
+import { createManualClock } from "../../helpers/manual-clock.ts";
+import { eventually } from "../../helpers/processes.ts";
+
+type Browsed = Awaited<ReturnType<LibraryService["browse"]>>;
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+const media = {
+  systemId: "SNES",
+  systemName: "SNES",
+  mediaPath: "SNES/Mario.sfc",
+  mediaName: "Mario",
+  launcherId: "x",
+  started: "2026-01-01T00:00:00Z",
+};
+
+const game = (name: string) => ({
+  type: "media" as const,
+  name,
+  path: `SNES/${name}.sfc`,
+  systemId: "SNES",
+  systemName: "SNES",
+  zapScript: `SNES/${name}.sfc`,
+  tags: [],
+});
+
+const system = {
+  type: "root" as const,
+  name: "Super Nintendo",
+  path: "SNES",
+  systemId: "SNES",
+  systemIds: ["SNES"],
+  category: "Console",
+  fileCount: 1,
+};
+
+function pageOf(path: string, entries: Browsed["entries"]): Browsed {
+  const pagination = { hasNextPage: false, pageSize: 1000 };
+  return { path, entries, totalFiles: 0, totalDirs: 0, pagination };
+}
+
+interface Played {
+  readonly names?: readonly string[];
+  readonly folders?: Readonly<Record<string, Browsed["entries"]>>;
+}
+
+async function makeMenu({ names = [], folders = {} }: Played = {}) {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-menu-"));
+  await writeFile(join(folder, "event0"), "");
+  const bus = createBus(silentLog);
+  const clock = createManualClock();
+  const launched: string[] = [];
+  const seen: (ShownMenu | undefined)[] = [];
+  let chosen = 0;
+  let isFree = true;
+  let isOpen = false;
+  let hear: (event: MenuKeyEvent) => void = () => {};
+  const screen = {
+    canShowMenu: () => isFree,
+    showMenu(menu: ShownMenu | undefined, at = 0) {
+      seen.push(menu);
+      chosen = at;
+    },
+    chooseTile(at: number) {
+      chosen = at;
+    },
+    drawnMenu: () => seen.at(-1),
+  };
+  const library: Parameters<typeof followMenu>[0]["library"] = {
+    browse: async ({ path }) => pageOf(path, folders[path] ?? []),
+    favourites: () => [],
+    image: () => Promise.reject(new Error("no image")),
+    history: () => ({
+      entries: names.map((name) => ({
+        systemId: "SNES",
+        systemName: "SNES",
+        mediaName: name,
+        mediaPath: `SNES/${name}.sfc`,
+        launcherId: "x",
+        startedAt: "2026-01-01T00:00:00Z",
+        playTime: 1,
+      })),
+      pagination: { hasNextPage: false, pageSize: 24 },
+    }),
+  };
+  const menu = followMenu({
+    bus,
+    clock,
+    log: silentLog,
+    folder,
+    screen,
+    library,
+    launch: (script) => void launched.push(script),
+    openWifi: undefined,
+    canSwitchOff: true,
+    texts: () => english.menu,
+    open(_path, isWanted, { event }) {
+      if (!isWanted({ name: "Pad" })) return undefined;
+      isOpen = true;
+      hear = event;
+      return {
+        name: "Pad",
+        close() {
+          isOpen = false;
+        },
+      };
+    },
+  });
+  closing.push(
+    () => menu[Symbol.dispose](),
+    () => rm(folder, { recursive: true }),
+  );
+  const names_ = () => seen.at(-1)?.tiles.map(({ name }) => name) ?? [];
+  return {
+    bus,
+    clock,
+    launched,
+    seen,
+    names: names_,
+    /** The name of the chosen tile. */
+    at: () => names_()[chosen],
+    isOpen: () => isOpen,
+    occupy() {
+      isFree = false;
+    },
+    down: (key: MenuKey) => hear({ key, isDown: true }),
+    up: (key: MenuKey) => hear({ key, isDown: false }),
+    async press(...keys: readonly MenuKey[]) {
+      for (const key of keys) {
+        const before = seen.length;
+        hear({ key, isDown: true });
+        hear({ key, isDown: false });
+        // A page that is loaded comes with a later turn of the event loop.
+        await Bun.sleep(0);
+        if (key === "ok" || key === "back")
+          await eventually(() => expect(seen.length).toBeGreaterThan(before));
+      }
+    },
+  };
+}
+
+test("a button opens it, arrows choose, and what was played last is the first tile", async () => {
+  const menu = await makeMenu({ names: ["Mario", "Zelda"] });
+  await menu.press("down");
+  await eventually(() => expect(menu.names()[0]).toBe("Play on: Mario"));
+  expect(menu.names()).toEqual(["Play on: Mario", "Played lately", "Library", "Volume", "Switch off"]);
+  await menu.press("ok");
+  expect(menu.launched).toEqual(["SNES/Mario.sfc"]);
+  menu.bus.emit("media.started", media);
+  expect(menu.seen.at(-1)).toBeUndefined();
+  // The game has the controller alone.
+  expect(menu.isOpen()).toBe(false);
+  menu.bus.emit("media.stopped", { ...media, elapsed: 1, exitCode: 0, reason: "ended" });
+  expect(menu.isOpen()).toBe(true);
+});
+
+test("a card reader that types does not open it, nor does a key while something else needs the screen", async () => {
+  const menu = await makeMenu();
+  await menu.press("enter");
+  menu.down("back");
+  await Bun.sleep(5);
+  expect(menu.seen).toEqual([]);
+  menu.occupy();
+  await menu.press("down");
+  expect(menu.seen).toEqual([]);
+});
+
+test("the library leads through systems to games, and back to the tile that was chosen", async () => {
+  const menu = await makeMenu({ folders: { "": [system], SNES: [game("Mario"), game("Zelda")] } });
+  await menu.press("menu");
+  await eventually(() => expect(menu.at()).toBe("Library"));
+  await menu.press("ok");
+  expect(menu.names()).toEqual(["Super Nintendo"]);
+  await menu.press("ok", "right");
+  expect(menu.at()).toBe("Zelda");
+  await menu.press("ok");
+  expect(menu.launched).toEqual(["SNES/Zelda.sfc"]);
+  await menu.press("back");
+  expect(menu.at()).toBe("Super Nintendo");
+  await menu.press("back");
+  expect(menu.at()).toBe("Library");
+  await menu.press("back");
+  expect(menu.seen.at(-1)).toBeUndefined();
+});
+
+test("a long folder has letters, a list longer than a page has pages, and a held arrow goes on", async () => {
+  const letters = "ABCDEF".split("");
+  const entries = letters.flatMap((letter) => Array.from({ length: 10 }, (_, at) => game(`${letter}${at}`)));
+  const menu = await makeMenu({ folders: { "": [system], SNES: [...entries, game("7th Saga")] } });
+  await menu.press("menu");
+  await eventually(() => expect(menu.at()).toBe("Library"));
+  await menu.press("ok", "ok");
+  expect(menu.names()).toEqual(["A (10)", "B (10)", "C (10)", "D (10)", "E (10)", "F (10)", "0–9 (1)"]);
+  await menu.press("right", "ok");
+  expect(menu.seen.at(-1)).toMatchObject({ title: "Super Nintendo: B", page: 1, pages: 2 });
+  menu.down("right");
+  expect(menu.at()).toBe("B1");
+  menu.clock.advance(450);
+  expect(menu.at()).toBe("B2");
+  menu.clock.advance(160);
+  expect(menu.at()).toBe("B3");
+  menu.up("right");
+  menu.clock.advance(1000);
+  expect(menu.at()).toBe("B3");
+  await menu.press("right");
+  await eventually(() => expect(menu.names()).toEqual(["B8", "B9"]));
+  expect(menu.at()).toBe("B8");
+  await menu.press("left");
+  await eventually(() => expect(menu.at()).toBe("B7"));
+});
+
+test("albums play as a whole, and games do not", async () => {
+  const album = {
+    ...system,
+    name: "Album",
+    path: "Audio/Album",
+    type: "directory" as const,
+    systemId: "Audio",
+  };
+  const root = { ...system, name: "Music", path: "Audio", systemId: "Audio", category: "Media" };
+  const song = { ...game("Song"), path: "Audio/Album/Song.mp3", zapScript: "Audio/Album/Song.mp3" };
+  const menu = await makeMenu({ folders: { "": [root], Audio: [album], "Audio/Album": [song] } });
+  await menu.press("menu");
+  await eventually(() => expect(menu.at()).toBe("Library"));
+  await menu.press("ok", "ok");
+  expect(menu.names()).toEqual(["Album"]);
+  await menu.press("ok");
+  expect(menu.names()).toEqual(["Play all", "Song"]);
+  await menu.press("ok");
+  expect(menu.launched).toEqual(["Audio/Album"]);
+});
+
+test("switching off is asked for, and a failed start leaves the screen to its reason", async () => {
+  const menu = await makeMenu();
+  await menu.press("menu", "right", "right", "ok");
+  expect(menu.names()).toEqual(["Stay on", "Switch off"]);
+  await menu.press("right", "ok");
+  expect(menu.launched).toEqual(["**shutdown"]);
+  menu.bus.emit("launch.finished", {
+    time: "2026-01-01T00:00:00Z",
+    uid: "",
+    text: "**shutdown",
+    success: false,
+  });
+  expect(menu.seen.at(-1)).toBeUndefined();
+});
+
+test("a menu that nobody uses closes, and a tap closes it", async () => {
+  const menu = await makeMenu();
+  await menu.press("menu");
+  await eventually(() => expect(menu.at()).toBe("Library"));
+  menu.clock.advance(119_000);
+  expect(menu.seen.at(-1)).toBeDefined();
+  menu.clock.advance(1_000);
+  expect(menu.seen.at(-1)).toBeUndefined();
+});
