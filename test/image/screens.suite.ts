@@ -7,7 +7,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Client } from "../../src/client/client.ts";
-import { menuBox } from "../../src/screen/menu-template.ts";
+import { menuBorder, menuBox } from "../../src/screen/menu-template.ts";
 import { root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
 import { createType2Tag } from "../emulators/emulated-tags.ts";
@@ -196,10 +196,18 @@ const turn = async (code: number, way: -1 | 1) => {
   await board.shell(`(echo ${code} ${way}; echo ${code} 0) >/run/buttons`);
 };
 
-/** The menu, whose border is around this tile alone. */
+/** The menu, with a whole border around this tile, and none around the others. */
 const isMenuAt = (chosen: number) => (picture: Picture) =>
   shareOf(picture, tile) > 0.1 &&
-  [0, 1, 2, 3].every((at) => shareOf(picture, ready, regionOf(at)) > 0.02 === (at === chosen));
+  [0, 1, 2, 3].every((at) => {
+    const share = shareOf(picture, ready, regionOf(at));
+    return at === chosen ? share > 0.9 * borderShare(at) : share < 0.02;
+  });
+const borderShare = (at: number) => {
+  const { width, height } = menuBox(at, screenSize);
+  const border = menuBorder(screenSize);
+  return 1 - ((width - 2 * border) * (height - 2 * border)) / (width * height);
+};
 const hasSecondRow = (picture: Picture) => shareOf(picture, tile, regionOf(4)) > 0.1;
 
 function regionOf(at: number): Region {
