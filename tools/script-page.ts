@@ -43,8 +43,6 @@ SNES/Super Game.sfc
 - A part between two \`||\` that has \`#key=value\` or \`#key\` words only is the script's traits. They start nothing, and \`launch.finished\`
   carries them. \`**traits:{"key":"value"}\` is their long form. Values may be in quotes. \`#key\` alone is \`true\`. With any
   other word the part is a path, because file names contain \`#\`.
-- \`slot\` of the commands for media is \`primary\`, or \`background\` for music behind a game. One player runs at a time here. So with
-  \`background\`, media start only while nothing plays, and all other commands do nothing.
 - \`slot\` of the commands for media is \`primary\`, or \`background\` for music behind a game. One player runs at a time here. So
   with \`background\`, media start only while nothing plays, and all other commands do nothing.
 - Every command takes \`when\`. If its value is \`false\`, \`no\`, \`0\` or empty, the command is skipped.

@@ -6,7 +6,7 @@ export interface CcidOrder {
   readonly data?: Uint8Array;
   /** More than the usual 500 ms, for a card that computes. */
   readonly timeoutMs?: number;
-  /** False for an answer that shows a fault of the reader; absent accepts every answer. */
+  /** Returns false for an answer that shows a fault of the reader. Without this function every answer is accepted. */
   readonly accepts?: (answer: CcidAnswer) => boolean;
 }
 

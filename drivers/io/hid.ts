@@ -107,7 +107,7 @@ export function linkOfFd(fd: number, path: string, { reportBytes }: HidOptions):
   };
 }
 
-/** Reports of a device without numbers are preceded by a zero (Linux, Documentation/hid/hidraw.rst). */
+/** A zero precedes each report of a device that does not number its reports (Linux, Documentation/hid/hidraw.rst). */
 function withNumber(report: Uint8Array): Buffer {
   const numbered = Buffer.alloc(report.length + 1);
   numbered.set(report, 1);

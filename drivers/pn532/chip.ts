@@ -21,7 +21,7 @@ const doubledMs = 30;
 const sendsMax = 3;
 const nacksMax = 2;
 
-/** The part of a chip that tags are read through: on a line, or inside another reader. */
+/** The functions of a chip that reading tags needs. The chip is on a line, or inside another reader. */
 export type ChipCaller = Pick<Chip, "call" | "callFor" | "abort">;
 
 export type Chip = ReturnType<typeof createChip>;

@@ -1,5 +1,5 @@
 /**
- * Codes that a reader types as a keyboard, purely: input events of Linux become keys, then characters of a layout, then a
+ * Decodes the codes that a reader types as a keyboard, without I/O: input events of Linux become keys, then characters of a layout, then a
  * code. A code ends with Enter or Tab, or when the caller ends it. A code that cannot be read for certain is dropped as a
  * whole. Reasons are a key without a character on this layout, a key held with Ctrl, Alt or Meta, lost events, and too many
  * characters.
@@ -100,7 +100,7 @@ export function createEventCutter(): (bytes: Uint8Array) => readonly KeyEvent[] 
   return (bytes) => {
     const all = rest.length === 0 ? bytes : Uint8Array.of(...rest, ...bytes);
     const whole = all.length - (all.length % eventBytes);
-    // Less than one event is kept.
+    // The incomplete event at the end waits for its other bytes.
     rest = all.slice(whole);
     const view = new DataView(all.buffer, all.byteOffset, whole);
     const events: KeyEvent[] = [];

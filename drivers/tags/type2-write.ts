@@ -74,7 +74,7 @@ async function imageOf(asked: VersionedTag): Promise<Type2Image> {
   const { areaBytes } = containerOf(container, layout);
   const area = await readMemory(asked, headerPages, areaBytes / pageBytes);
   if (area === undefined) throw unreadable(asked);
-  // If these cannot be read, a password guards the pages after the data area, which does not matter.
+  // If these pages cannot be read, a password guards the pages after the data area. The message does not need them.
   const locks = layout.dynamicLock && (await readMemory(asked, layout.dynamicLock.page, 1));
   const config = layout.configPage === undefined ? undefined : await readMemory(asked, layout.configPage, 1);
   const auth0 = config?.[layout.auth0At ?? 3];

@@ -16,7 +16,7 @@ interface Waiting {
   readonly bytes: number;
 }
 
-// Two turns, the work of a tap, and the socket stay below the 5 ms that a heartbeat may take.
+// A heartbeat may wait for two turns, the work of a tap and the socket. Together they take less than the 5 ms that it may take.
 const turnMs = 1.5;
 const inOneGo = 64;
 

@@ -51,7 +51,7 @@ export interface Services {
   /** Launches the card that the launch guard holds back. Throws `not-found` if there is none. */
   confirm(): void;
   playTime(): PlayTimeState;
-  /** With items from this place on, if it is given. */
+  /** The loaded playlist. It includes items, from the place `from` on, only if `from` is given. */
   playlist(from?: number): LoadedPlaylist | undefined;
   /**
    * Puts a virtual token on a reader for `durationMs`: on the simulated reader with this id, or on the API's own virtual
@@ -88,7 +88,7 @@ export interface Services {
   /** Controls the running player. Rejects with `failed` if nothing plays, or the player cannot do it. */
   control(action: ControlAction, caller: MethodCaller): Promise<void>;
   /**
-   * Saves a picture of what the device shows; of its own screen with the right `own` only. `maxSize` is the longest edge in
+   * Saves a picture of what the device shows. Its own screen requires the right `own`. `maxSize` is the longest edge in
    * pixels. Rejects with `busy` while one is taken, and with `failed`.
    */
   screenshot(maxSize: number | undefined, caller: MethodCaller): Promise<ValueOf<typeof schemas.screenshot>>;
@@ -128,13 +128,13 @@ export interface Services {
 
 /** Rejects with `failed` and a sentence, and with `conflict` once a restore is decided. */
 export interface BackupService {
-  /** Makes a backup to download, or one that stays on the device as that before an update. */
+  /** Makes a backup to download. With `before` it stays on the device instead, as before an update. */
   make(passphrase: string | undefined, before: "update" | undefined): Promise<ValueOf<typeof backupFacts>>;
-  /** The backup that was made last, once. Rejects with `not-found`. */
+  /** Returns the backup that was made last, and deletes it. Rejects with `not-found` if there is none. */
   take(): Promise<{ readonly bytes: number; readonly stream: ReadableStream<Uint8Array> }>;
   /** A part of the backup that was made last; after the last part it is gone. Rejects with `not-found`. */
   read(offset: number): Promise<{ readonly bytes: number; readonly data: Uint8Array }>;
-  /** Keeps a backup for `restore`, and returns its content; checks all of it. With `isRemote` as `restore` would see it. */
+  /** Keeps a backup for `restore`, and returns its content; checks all of it. `isRemote` leaves out what it leaves out in `restore`. */
   give(body: ReadableStream<Uint8Array>, isRemote: boolean): Promise<ValueOf<typeof backupPreview>>;
   /** Keeps a part for `preview`; the first part, at 0, begins a new one. Rejects with `conflict` if parts are missing before it. */
   send(offset: number, part: Uint8Array): Promise<void>;
@@ -276,8 +276,8 @@ export interface UploadService {
   /** The paired client that started the upload last. */
   clientOf(id: string): string | undefined;
   /**
-   * Writes a body; `onBytes` is called for each part of it that is sound. Without `sealed` the caller has proved itself, and
-   * must be the one that sends the file.
+   * Writes a body; `onBytes` is called for each part of it that is sound. If `by` is `sealed`, the key of the upload
+   * has proved the sender. Otherwise the caller in `by` must be the one that sends the file.
    */
   write(
     at: { readonly id: string; readonly offset: number; readonly by: "sealed" | UploadCaller },
@@ -302,7 +302,7 @@ type WrittenUpload =
   | { readonly kind: "elsewhere"; readonly offset: number }
   /** There is no such upload, or the caller may not continue it. */
   | { readonly kind: "unknown" }
-  /** A frame does not open. */
+  /** A frame cannot be decrypted. */
   | { readonly kind: "forged" };
 
 /** Throws `not-found` for an unknown id, `forbidden` for a mapping in a file, `invalid-params` with the field. */

@@ -55,7 +55,7 @@ export async function openPart(part: unknown, passphrase: string): Promise<unkno
     const text = sodium.crypto_aead_xchacha20poly1305_ietf_decrypt(null, box, context, nonce, key);
     return parseJson(new TextDecoder().decode(text));
   } catch {
-    // The tag does not fit.
+    // The authentication tag does not match.
     return undefined;
   }
 }
@@ -83,7 +83,7 @@ function keyOf(
     passes,
   }: { readonly salt: Uint8Array; readonly memoryKib: number; readonly passes: number },
 ): Promise<Uint8Array> {
-  // One form for a text that can be typed in several.
+  // One form (Unicode NFC) for a passphrase that keyboards can encode in several.
   const message = new TextEncoder().encode(passphrase.normalize("NFC"));
   const params = { message, nonce: salt, parallelism: 1, tagLength: keyBytes, memory: memoryKib, passes };
   return new Promise((resolve, reject) => {

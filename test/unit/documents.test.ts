@@ -119,7 +119,7 @@ test("NETWORK states the limits of callers as they are", async () => {
     "callers that wait for new lines of the log": `${limits.logWaitersMax}`,
     "text of one import of mappings": `${limits.mappingImportCharsMax / 1024} Ki characters`,
     "PUTs of remote callers with bytes of uploads": `${limits.uploadBodiesMax}, of one address ${limits.uploadBodiesPerAddressMax}, ${limits.uploadChunkBytesMax / 1024 ** 2} MiB each`,
-    "unfinished uploads": `${limits.uploadsMax}, of one client ${limits.uploadsPerClientMax} and half of the room; one call declares ${limits.uploadsPerStartMax} of them, and counts as one disk write`,
+    "unfinished uploads": `${limits.uploadsMax}, of one client ${limits.uploadsPerClientMax}, in half of the free space; one call declares up to ${limits.uploadsPerStartMax} of them, and counts as one disk write`,
     "disk writes of a remote client": `${limits.writesPerMinuteMax} a minute, ${thousands.format(limits.writesPerDayMax)} a day`,
     "commands by MQTT": `${limits.mqttCommandsPerSecondMax} a second, of ${limits.mqttCommandBytesMax / 1024} KiB each`,
     "taps that wait for an MQTT broker": `${limits.mqttTapsKeptMax}`,
