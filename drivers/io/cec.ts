@@ -1,7 +1,7 @@
 /**
  * A television by the kernel's HDMI CEC API: /dev/cecN (linux/cec.h; docs.kernel.org, "CEC: Consumer Electronics Control"). The kernel
  * claims the logical address, tells name and version, and gives the keys of the remote control to programs that play; the rest
- * of the protocol is in `src/services/television.ts`. Layouts and numbers are equal on x86-64 and arm64.
+ * of the protocol is in `src/services/television-cec.ts`. Layouts and numbers are equal on x86-64 and arm64.
  */
 import { closeSync, constants, openSync } from "node:fs";
 import type { OpenTelevision } from "../../src/core/operating-system.ts";

@@ -20,7 +20,7 @@ import {
 import { nextTurn } from "../core/long-lists.ts";
 import { clipped } from "../core/text.ts";
 import type { MappingParams } from "../core/token.ts";
-import { backupPathOf } from "./backup.ts";
+import { backupPathOf } from "./database-copy.ts";
 import { syncPath } from "./database-files.ts";
 import { bringUpToDate, createTables, schemaVersion } from "./migrations.ts";
 

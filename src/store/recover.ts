@@ -13,7 +13,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { rfc3339 } from "../core/clock.ts";
 import { damagedFilesMax } from "../core/limits.ts";
-import { backupPathOf } from "./backup.ts";
+import { backupPathOf } from "./database-copy.ts";
 import { lengthOf, moveDurably, syncPath, writeDurably } from "./database-files.ts";
 import { bringUpToDate } from "./migrations.ts";
 

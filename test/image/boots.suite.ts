@@ -7,7 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Client } from "../../src/client/client.ts";
-import { copyDelayMs } from "../../src/store/backup.ts";
+import { copyDelayMs } from "../../src/store/database-copy.ts";
 import { readFacts } from "../../tools/image/facts.ts";
 import { readManifest } from "../../tools/image/manifest.ts";
 import { type CcidReader, createCcidReader } from "../emulators/ccid-reader.ts";

@@ -1,8 +1,8 @@
 /** Every table of the database is in a backup, or left out for a reason that is written here. */
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { copiedTables } from "../../../src/store/backup.ts";
 import { backupTables } from "../../../src/store/backup-rows.ts";
+import { copiedTables } from "../../../src/store/database-copy.ts";
 import { createTables } from "../../../src/store/migrations.ts";
 
 /** `tapdeck backup` leaves these out. docs/BACKUP.md says so. */

@@ -1,10 +1,10 @@
-// Covers: src/store/open.ts, src/store/backup.ts.
+// Covers: src/store/open.ts, src/store/database-copy.ts.
 import { Database } from "bun:sqlite";
 import { afterEach, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { verify } from "../../../src/store/backup.ts";
+import { verify } from "../../../src/store/database-copy.ts";
 import { createStores } from "../../helpers/stores.ts";
 
 const { newFolder, clean } = createStores();

@@ -4,7 +4,7 @@ import { cecLine } from "../../../drivers/io/cec.ts";
 import { createBus } from "../../../src/bus.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { type ControlAction, gameLauncherId } from "../../../src/core/playback.ts";
-import { followLine, followTelevision } from "../../../src/services/television.ts";
+import { followLine, followTelevision } from "../../../src/services/television-cec.ts";
 import { createCecAdapter } from "../../emulators/cec-adapter.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 
