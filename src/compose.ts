@@ -54,7 +54,7 @@ import { createPairing, pairingService, pairOnScreen } from "./services/pairing-
 import { preparePorts, withHolder } from "./services/ports.ts";
 import { followScreen, type Screen } from "./services/screen.ts";
 import { createStops, type Stops } from "./services/stop-order.ts";
-import { followTelevision } from "./services/television.ts";
+import { followTelevision } from "./services/television-cec.ts";
 import { followCertificate, tlsOf } from "./services/tls.ts";
 import { createUploadService } from "./services/uploads/upload-service.ts";
 import { followWifi, type Wifi } from "./services/wifi.ts";
@@ -275,7 +275,7 @@ function startMenu(base: Base, { launchQueue, screen, services, wifi }: MenuBase
     open: openMenuKeys,
     library: services.library,
     launch: (text) => launchQueue.launch(...byHand("Menu", text)),
-    openWifi: wifi.state().state === "none" ? undefined : () => wifi.open(),
+    wifi: wifi.state().state === "none" ? undefined : wifi,
     canSwitchOff: process.env.TAPDECK_MACHINE !== undefined,
     texts: () => screenTexts[settings.current().television.language].menu,
   });

@@ -134,8 +134,8 @@ export type OpenButtons = (
 ) => ButtonDevice | undefined;
 
 /**
- * The act of a key of a controller, a keyboard or a remote control in a menu. `enter` is that of a keyboard, which card readers
- * that type press, too.
+ * The act of a key of a controller, a keyboard or a remote control in a menu. `enter` is the Enter key of a keyboard. Card readers
+ * that type also press it.
  */
 export type MenuKey =
   | "up"

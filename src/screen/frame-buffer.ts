@@ -1,5 +1,5 @@
 /** The frame buffer of Linux (Documentation/fb/framebuffer.rst): its size from sysfs, and pixels in its layout. */
-import { closeSync, openSync, writeSync } from "node:fs";
+import { closeSync, openSync, readSync, writeSync } from "node:fs";
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { screenPixelsMax } from "../core/console-limits.ts";
@@ -111,6 +111,21 @@ export function drawBorder(frame: FrameBuffer, box: Box, color: string, thicknes
         put(side, box.x, y);
         put(side, box.x + box.width - thickness, y);
       }
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Copies the pixels of a box to another place of the screen. */
+export function copyBox(frame: FrameBuffer, from: Box, to: Pick<Box, "x" | "y">): void {
+  const fd = openSync(frame.device, "r+");
+  try {
+    const bytesPerPixel = frame.bitsPerPixel / 8;
+    const pixels = new Uint8Array(from.width * bytesPerPixel);
+    for (let row = 0; row < from.height; row++) {
+      readSync(fd, pixels, 0, pixels.length, (from.y + row) * frame.stride + from.x * bytesPerPixel);
+      writeSync(fd, pixels, 0, pixels.length, (to.y + row) * frame.stride + to.x * bytesPerPixel);
     }
   } finally {
     closeSync(fd);

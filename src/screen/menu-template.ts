@@ -2,42 +2,40 @@
 import { screenNameCharsMax } from "../core/console-limits.ts";
 import { colors } from "./drawings.ts";
 import type { Box, FrameBuffer } from "./frame-buffer.ts";
+import { keyAt, keyRows } from "./keyboard-template.ts";
+import { drawnSymbol, menuMeasures, px, words } from "./menu-parts.ts";
 import type { MenuTile, ShownMenu } from "./picture.ts";
-import { escapeXml, fitText, plainText } from "./screen-lines.ts";
+import { fitText, plainText } from "./screen-lines.ts";
 import type { MenuTexts } from "./texts.ts";
 
 const columns = 4;
 const rows = 2;
+const gapShare = 0.03;
 export const menuTilesMax = columns * rows;
 
 type Size = Pick<FrameBuffer, "width" | "height">;
 
-/** Televisions cut the edges off, so the margin stays empty. */
-const marginShare = 0.05;
-
-function measures({ width, height }: Size) {
-  const margin = marginShare * Math.min(width, height);
-  const titleHeight = 0.1 * height;
-  const hintHeight = 0.07 * height;
-  const gap = 0.03 * height;
+function measures(size: Size) {
+  const { margin, titleHeight, hintHeight } = menuMeasures(size);
+  const { width, height } = size;
+  const gap = gapShare * height;
   return {
     margin,
     gap,
     titleHeight,
-    hintHeight,
     tileWidth: (width - 2 * margin - (columns - 1) * gap) / columns,
     tileHeight: (height - 2 * margin - titleHeight - hintHeight - (rows - 1) * gap) / rows,
   };
 }
 
 /** The border of a tile that is chosen, which lies outside of it. */
-export function menuBorder(size: Size): number {
-  return Math.max(2, Math.round(measures(size).gap * 0.35));
+export function menuBorder({ height }: Size): number {
+  return Math.max(2, Math.round(gapShare * height * 0.35));
 }
 
-/** The box of the border of the tile at this place. */
-export function menuBox(place: number, size: Size): Box {
-  const tile = tileAt(place, size);
+/** The box of the border of the tile or key at this place. */
+export function menuBox(place: number, size: Size, hasKeys = false): Box {
+  const tile = hasKeys ? keyAt(place, size) : tileAt(place, size);
   const border = menuBorder(size);
   return {
     x: Math.round(tile.x) - border,
@@ -78,7 +76,7 @@ export function menuNeighbour(
 }
 
 export function menuRows(menu: ShownMenu, size: Size, texts: MenuTexts): readonly string[] {
-  const { margin, titleHeight, hintHeight } = measures(size);
+  const { margin, titleHeight, hintHeight } = menuMeasures(size);
   const { width, height } = size;
   const title = plainText(menu.title, screenNameCharsMax);
   const top = margin + titleHeight * 0.62;
@@ -98,10 +96,12 @@ export function menuRows(menu: ShownMenu, size: Size, texts: MenuTexts): readonl
             anchor: "end",
           }),
         ]),
-    ...menu.tiles.flatMap((tile, place) => drawnTile(tile, tileAt(place, size))),
+    ...(menu.typed === undefined
+      ? menu.tiles.flatMap((tile, place) => drawnTile(tile, tileAt(place, size)))
+      : keyRows(menu, size)),
     ...(menu.tiles.length === 0
       ? [
-          words(texts.empty, {
+          words(menu.note ?? texts.empty, {
             x: width / 2,
             y: height / 2,
             size: height * 0.06,
@@ -114,7 +114,6 @@ export function menuRows(menu: ShownMenu, size: Size, texts: MenuTexts): readonl
   ];
 }
 
-const symbolUnits = 24;
 const picturePart = 0.68;
 
 function drawnTile({ name, symbol, picture }: MenuTile, box: Box): readonly string[] {
@@ -140,13 +139,6 @@ function drawnTile({ name, symbol, picture }: MenuTile, box: Box): readonly stri
   ];
 }
 
-function drawnSymbol(symbol: string, room: Box): string {
-  const side = Math.min(room.width, room.height) * 0.8;
-  const x = room.x + (room.width - side) / 2;
-  const y = room.y + (room.height - side) / 2;
-  return `<path transform="translate(${px(x)} ${px(y)}) scale(${(side / symbolUnits).toFixed(4)})" d="${symbol}" fill="none" stroke="${colors.quiet}" stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round"/>`;
-}
-
 /** In the middle of what is below the picture; without a picture, larger and in the middle of the tile. */
 function nameRows(name: string, box: Box, pad: number, from: number): readonly string[] {
   const height = box.height * (1 - from) - pad;
@@ -167,21 +159,4 @@ function nameRows(name: string, box: Box, pad: number, from: number): readonly s
       anchor: "middle",
     }),
   );
-}
-
-interface Words {
-  readonly x: number;
-  /** The baseline. */
-  readonly y: number;
-  readonly size: number;
-  readonly color: string;
-  readonly anchor: "start" | "middle" | "end";
-}
-
-function words(text: string, { x, y, size, color, anchor }: Words): string {
-  return `<text x="${px(x)}" y="${px(y)}" font-size="${px(size)}" text-anchor="${anchor}" fill="${color}">${escapeXml(text)}</text>`;
-}
-
-function px(length: number): string {
-  return length.toFixed(1);
 }

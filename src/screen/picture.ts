@@ -68,8 +68,12 @@ export interface MenuTile {
 /** One page of the menu. */
 export interface ShownMenu {
   readonly title: string;
-  /** At most `menuTilesMax`. */
+  /** At most `menuTilesMax`, or the keys of a keyboard. */
   readonly tiles: readonly MenuTile[];
+  /** The text so far, if the tiles are keys. */
+  readonly typed?: string;
+  /** Says why there are no tiles; absent means the words of an empty list. */
+  readonly note?: string;
   /** The number of this page, from 1 on, and of all pages. */
   readonly page: number;
   readonly pages: number;

@@ -20,6 +20,10 @@ export interface MenuTexts {
   readonly wifi: string;
   /** Opens the access point. */
   readonly wifiByPhone: string;
+  /** The title of the keyboard. */
+  readonly wifiPassword: string;
+  readonly search: string;
+  readonly searching: string;
   readonly switchOff: string;
   readonly stayOn: string;
   /** A folder or list without entries. */
@@ -105,6 +109,9 @@ export const english: ScreenTexts = {
     louder: "Louder",
     wifi: "Wi-Fi",
     wifiByPhone: "Set up by phone",
+    wifiPassword: "Password of “{network}”",
+    search: "Search",
+    searching: "Searching…",
     switchOff: "Switch off",
     stayOn: "Stay on",
     empty: "Nothing is here yet",

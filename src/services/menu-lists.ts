@@ -10,6 +10,8 @@ import { symbolOf } from "../core/system-symbols.ts";
 import { menuTilesMax } from "../screen/menu-template.ts";
 import type { MenuTile } from "../screen/picture.ts";
 import type { MenuTexts } from "../screen/texts.ts";
+import { type MenuItem, type MenuList, menuSymbols } from "./menu-items.ts";
+import { type MenuWifi, wifiList } from "./menu-wifi.ts";
 
 export interface ListParts {
   readonly clock: Clock;
@@ -17,22 +19,10 @@ export interface ListParts {
   readonly library: Pick<LibraryService, "browse" | "favourites" | "history" | "image">;
   /** Runs a script as a card on a reader of the device would. */
   readonly launch: (script: string) => void;
-  /** Opens the access point; undefined without a Wi-Fi of the device's own. */
-  readonly openWifi: (() => Promise<void>) | undefined;
+  /** Undefined without a Wi-Fi of the device's own. */
+  readonly wifi: MenuWifi | undefined;
   readonly canSwitchOff: boolean;
   readonly texts: () => MenuTexts;
-}
-
-export interface MenuItem extends Omit<MenuTile, "picture"> {
-  /** Of the media or folder whose picture is shown. */
-  readonly path?: string;
-  /** The list that it leads to, if any. */
-  readonly choose: () => MenuList | undefined | Promise<MenuList | undefined>;
-}
-
-export interface MenuList {
-  readonly title: string;
-  readonly items: readonly MenuItem[];
 }
 
 const recentMax = 24;
@@ -41,7 +31,7 @@ const browsedMax = 1000;
 const withoutLettersMax = 6 * menuTilesMax;
 const lettersMax = 5 * menuTilesMax;
 
-export function createMenuLists({ library, launch, openWifi, canSwitchOff, texts }: ListParts) {
+export function createMenuLists({ clock, library, launch, wifi, canSwitchOff, texts }: ListParts) {
   const starting = (script: string) => () => {
     launch(script);
     return undefined;
@@ -49,7 +39,7 @@ export function createMenuLists({ library, launch, openWifi, canSwitchOff, texts
   const mediaItem = (name: string, path: string, script: string): MenuItem => ({
     name,
     path,
-    symbol: symbols.play,
+    symbol: menuSymbols.play,
     choose: starting(script),
   });
   const recent = () =>
@@ -70,41 +60,33 @@ export function createMenuLists({ library, launch, openWifi, canSwitchOff, texts
         );
       const { name, path: below, systemId } = entry;
       if (entry.type === "directory")
-        return { name, path: below, symbol: symbols.library, choose: () => folder(below, name, category) };
+        return {
+          name,
+          path: below,
+          symbol: menuSymbols.library,
+          choose: () => folder(below, name, category),
+        };
       const symbol = symbolOf(systemId ?? "", entry.category);
       return { name, symbol, choose: () => folder(below, name, entry.category) };
     });
     // A folder of songs or films plays as a list; one of games does not.
     const isAlbum = category === "Media" && entries.some(({ type }) => type === "media");
-    const all = { name: texts().playAll, symbol: symbols.play, choose: starting(scriptOf(path)) };
+    const all = { name: texts().playAll, symbol: menuSymbols.play, choose: starting(scriptOf(path)) };
     if (isAlbum) return { title, items: [all, ...items] };
     return { title, items: withLetters(title, items) };
   };
   const volume = (): MenuList => ({
     title: texts().volume,
     items: [
-      { name: texts().quieter, symbol: symbols.quieter, choose: starting("**volume:-10") },
-      { name: texts().louder, symbol: symbols.louder, choose: starting("**volume:+10") },
+      { name: texts().quieter, symbol: menuSymbols.quieter, choose: starting("**volume:-10") },
+      { name: texts().louder, symbol: menuSymbols.louder, choose: starting("**volume:+10") },
     ],
   });
   const leave = (): MenuList => ({
     title: texts().switchOff,
     items: [
-      { name: texts().stayOn, symbol: symbols.play, choose: first },
-      { name: texts().switchOff, symbol: symbols.power, choose: starting("**shutdown") },
-    ],
-  });
-  const wifi = (): MenuList => ({
-    title: texts().wifi,
-    items: [
-      {
-        name: texts().wifiByPhone,
-        symbol: symbols.wifi,
-        choose: async () => {
-          await openWifi?.();
-          return undefined;
-        },
-      },
+      { name: texts().stayOn, symbol: menuSymbols.play, choose: first },
+      { name: texts().switchOff, symbol: menuSymbols.power, choose: starting("**shutdown") },
     ],
   });
   const list = (name: string, symbol: string, items: readonly MenuItem[]): readonly MenuItem[] =>
@@ -117,12 +99,24 @@ export function createMenuLists({ library, launch, openWifi, canSwitchOff, texts
       title: words.title,
       items: [
         ...(last === undefined ? [] : [{ ...last, name: `${words.continue}: ${last.name}` }]),
-        ...list(words.recent, symbols.recent, played),
-        ...list(words.favourites, symbols.favourites, favourites()),
-        { name: words.library, symbol: symbols.library, choose: () => folder("", words.library, undefined) },
-        { name: words.volume, symbol: symbols.louder, choose: volume },
-        ...(openWifi === undefined ? [] : [{ name: words.wifi, symbol: symbols.wifi, choose: wifi }]),
-        ...(canSwitchOff ? [{ name: words.switchOff, symbol: symbols.power, choose: leave }] : []),
+        ...list(words.recent, menuSymbols.recent, played),
+        ...list(words.favourites, menuSymbols.favourites, favourites()),
+        {
+          name: words.library,
+          symbol: menuSymbols.library,
+          choose: () => folder("", words.library, undefined),
+        },
+        { name: words.volume, symbol: menuSymbols.louder, choose: volume },
+        ...(wifi === undefined
+          ? []
+          : [
+              {
+                name: words.wifi,
+                symbol: menuSymbols.wifi,
+                choose: () => wifiList({ wifi, clock, texts }),
+              },
+            ]),
+        ...(canSwitchOff ? [{ name: words.switchOff, symbol: menuSymbols.power, choose: leave }] : []),
       ],
     };
   };
@@ -214,15 +208,3 @@ function ownCaller() {
     () => {},
   );
 }
-
-/** Lines in a square of 24 units. */
-const symbols = {
-  play: "M7 4.5v15l12-7.5z",
-  recent: "M12 4a8 8 0 1 1-8 8M4 5v4h4M12 8v4.5l3 2",
-  favourites: "M12 4l2.5 5 5.5.8-4 3.9.9 5.5L12 16.6 7.1 19.2 8 13.7 4 9.8 9.5 9z",
-  library: "M5 5h5.5v5.5H5zM13.5 5H19v5.5h-5.5zM5 13.5h5.5V19H5zM13.5 13.5H19V19h-5.5z",
-  quieter: "M4 9.5v5h3.5l5 4v-13l-5 4zM16 12h4",
-  louder: "M4 9.5v5h3.5l5 4v-13l-5 4zM16 9a4 4 0 0 1 0 6M18.5 6.5a8 8 0 0 1 0 11",
-  wifi: "M3 9.500a13 13 0 0 1 18 0M6 13a8.500 8.500 0 0 1 12 0M9 16.200a4 4 0 0 1 6 0M12 19.500h.01",
-  power: "M8 6.500a7.500 7.500 0 1 0 8 0M12 3.500v8",
-} as const;

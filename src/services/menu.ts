@@ -6,10 +6,12 @@
 import type { Bus } from "../bus.ts";
 import { messageOf } from "../core/errors.ts";
 import type { MenuKey, MenuKeyEvent, OpenMenuKeys } from "../core/operating-system.ts";
+import { keyNeighbour, keysMax } from "../screen/keyboard-template.ts";
 import { menuNeighbour, menuTilesMax } from "../screen/menu-template.ts";
 import type { ShownMenu } from "../screen/picture.ts";
 import { followInputDevices, isOwnDevice } from "./input-devices.ts";
-import { createMenuLists, createMenuPictures, type ListParts, type MenuList } from "./menu-lists.ts";
+import type { MenuItem, MenuList } from "./menu-items.ts";
+import { createMenuLists, createMenuPictures, type ListParts } from "./menu-lists.ts";
 import type { Screen } from "./screen.ts";
 
 interface MenuParts extends ListParts {
@@ -17,7 +19,7 @@ interface MenuParts extends ListParts {
   readonly open: OpenMenuKeys;
   /** Folder of the device nodes. */
   readonly folder?: string;
-  readonly screen: Pick<Screen, "canShowMenu" | "showMenu" | "chooseTile" | "drawnMenu">;
+  readonly screen: Pick<Screen, "canShowMenu" | "showMenu" | "chooseTile" | "showTyped" | "drawnMenu">;
 }
 
 /** Somebody has gone away. */
@@ -43,6 +45,7 @@ export function followMenu(parts: MenuParts): Disposable {
   let places: readonly Place[] = [];
   let shown: ShownMenu | undefined;
   let isLoading = false;
+  let isOpening = false;
   let idle: Disposable | undefined;
   let repeating: Disposable | undefined;
 
@@ -60,46 +63,67 @@ export function followMenu(parts: MenuParts): Disposable {
     const place = now.at(-1);
     if (place === undefined) return;
     const { list, chosen } = place;
-    const first = firstOf(chosen);
-    const items = list.items.slice(first, first + menuTilesMax);
+    const first = firstOf(place);
+    const items = list.items.slice(first, first + tilesOf(list));
     const tiles = await Promise.all(items.map(pictures.tileOf));
     // Somebody went on meanwhile.
     if (places !== now) return;
-    const count = Math.max(1, Math.ceil(list.items.length / menuTilesMax));
-    shown = { title: list.title, tiles, page: 1 + first / menuTilesMax, pages: count };
+    const pages = Math.max(1, Math.ceil(list.items.length / tilesOf(list)));
+    shown = {
+      title: list.title,
+      tiles,
+      page: 1 + first / tilesOf(list),
+      pages,
+      ...(list.typed && { typed: list.typed() }),
+      ...(list.note && { note: list.note }),
+    };
     screen.showMenu(shown, chosen - first);
   };
   const load = async (next: () => readonly Place[] | Promise<readonly Place[]>) => {
     if (isLoading) return;
     isLoading = true;
     try {
-      places = await next();
+      const then = await next();
+      // Media have started, or somebody has closed it.
+      if (places.length === 0 && !isOpening) return;
+      places = then;
       await show();
     } catch (error) {
       log.warn("menu", messageOf(error));
       close();
     } finally {
       isLoading = false;
+      isOpening = false;
     }
+    const follow = places.at(-1)?.list.follow;
+    if (follow !== undefined) await load(async () => after(places, await follow()));
   };
-  const moveTo = (chosen: number) => {
-    const place = places.at(-1);
-    if (place === undefined) return;
-    const isSamePage = firstOf(place.chosen) === firstOf(chosen);
-    const moved = [...places.slice(0, -1), { list: place.list, chosen }];
-    if (!isSamePage) return void load(() => moved);
-    places = moved;
-    screen.chooseTile(chosen - firstOf(chosen));
+  const moveTo = (place: Place, chosen: number) => {
+    const moved = { list: place.list, chosen };
+    const all = [...places.slice(0, -1), moved];
+    if (firstOf(place) !== firstOf(moved)) return void load(() => all);
+    places = all;
+    screen.chooseTile(chosen - firstOf(moved));
   };
-  const choose = () => {
-    const place = places.at(-1);
-    const item = place?.list.items[place.chosen];
-    if (item === undefined) return;
-    void load(async () => {
-      const before = places;
-      const list = await item.choose();
-      return list === undefined ? before : [...before, { list, chosen: 0 }];
-    });
+  /** A letter is shown at once; other steps lead to a list. */
+  const choose = (list: MenuList, item: MenuItem) => {
+    const before = list.typed?.();
+    try {
+      const step = item.choose();
+      const typed = list.typed?.();
+      if (before !== undefined && typed !== undefined && before !== typed)
+        screen.showTyped(Math.min(before.length, typed.length), typed.length < before.length);
+      if (step === undefined) return;
+      if (step === "close") return close();
+      void load(async () => {
+        const next = await step;
+        if (next === "close") close();
+        return next === undefined || next === "close" ? places : after(places, next);
+      });
+    } catch (error) {
+      log.warn("menu", messageOf(error));
+      close();
+    }
   };
   const press = (key: MenuKey) => {
     idle?.[Symbol.dispose]();
@@ -110,9 +134,10 @@ export function followMenu(parts: MenuParts): Disposable {
     // The screen does not show yet what a key would choose.
     if (isLoading || shown === undefined || screen.drawnMenu() !== shown) return;
     if (key === "back") return void load(() => places.slice(0, -1));
-    if (key === "ok" || key === "enter") return choose();
+    const item = place.list.items[place.chosen];
+    if (key === "ok" || key === "enter") return item && choose(place.list, item);
     const next = isArrow(key) ? afterArrow(place, key) : afterPage(place, key);
-    if (next !== undefined && next !== place.chosen) moveTo(next);
+    if (next !== undefined && next !== place.chosen) moveTo(place, next);
   };
   const hold = (key: MenuKey) => {
     repeating?.[Symbol.dispose]();
@@ -132,6 +157,7 @@ export function followMenu(parts: MenuParts): Disposable {
     // A card reader that types presses Enter.
     if (!(isArrow(key) || key === "ok" || key === "menu") || !screen.canShowMenu()) return;
     idle = clock.after(idleMs, close);
+    isOpening = true;
     void load(() => [{ list: lists.first(), chosen: 0 }]);
   };
 
@@ -159,26 +185,39 @@ export function followMenu(parts: MenuParts): Disposable {
   return following;
 }
 
-function firstOf(chosen: number): number {
-  return Math.floor(chosen / menuTilesMax) * menuTilesMax;
+/** The number of tiles on one page. */
+function tilesOf({ typed }: MenuList): number {
+  return typed === undefined ? menuTilesMax : keysMax;
+}
+
+function firstOf({ list, chosen }: Place): number {
+  return Math.floor(chosen / tilesOf(list)) * tilesOf(list);
+}
+
+/** A list that replaces another one keeps the chosen item, if it has one there. */
+function after(places: readonly Place[], list: MenuList): readonly Place[] {
+  if (list.replaces === undefined) return [...places, { list, chosen: 0 }];
+  const kept = list.typed === undefined ? 0 : (places.at(-1)?.chosen ?? 0);
+  return [...places.slice(0, -1), { list, chosen: kept }];
 }
 
 /** From the last column to the first one of the next page, and back. */
-function afterArrow({ list, chosen }: Place, key: Arrow): number | undefined {
-  const first = firstOf(chosen);
+function afterArrow(place: Place, key: Arrow): number | undefined {
+  const { list, chosen } = place;
+  if (list.typed !== undefined) return keyNeighbour(chosen, key);
+  const first = firstOf(place);
   const count = Math.min(menuTilesMax, list.items.length - first);
   const next = menuNeighbour(chosen - first, key, count);
   if (next !== undefined) return first + next;
-  if (key === "right") return within(list, first + menuTilesMax);
+  if (key === "right" && first + menuTilesMax < list.items.length) return first + menuTilesMax;
   if (key === "left" && first > 0) return first - 1;
   return undefined;
 }
 
-function within({ items }: MenuList, place: number): number | undefined {
-  return place < items.length ? place : undefined;
-}
-
-function afterPage({ list, chosen }: Place, key: MenuKey): number {
-  const next = key === "next-page" ? firstOf(chosen) + menuTilesMax : firstOf(chosen) - menuTilesMax;
+function afterPage(place: Place, key: MenuKey): number {
+  const { list, chosen } = place;
+  if (list.typed !== undefined) return chosen;
+  const first = firstOf(place);
+  const next = key === "next-page" ? first + menuTilesMax : first - menuTilesMax;
   return next >= list.items.length ? list.items.length - 1 : Math.max(0, next);
 }

@@ -10,16 +10,13 @@ import { type Fault, faultSentence } from "../core/faults.ts";
 import type { Log } from "../core/log.ts";
 import type { TelevisionLanguage } from "../core/playback.ts";
 import type { WifiState } from "../core/wifi-shapes.ts";
-import { accents, colors } from "../screen/drawings.ts";
 import {
-  drawBorder,
   type FrameBuffer,
   findFrameBuffer,
   isDisplayTaken,
   type PackedFrame,
   writePacked,
 } from "../screen/frame-buffer.ts";
-import { menuBorder, menuBox } from "../screen/menu-template.ts";
 import { createPainter, type Painter } from "../screen/painter.ts";
 import {
   type Ending,
@@ -35,6 +32,7 @@ import { saveScreenshot } from "../screen/screenshot.ts";
 import { type ScreenPlace, screenSvg, screenTexts } from "../screen/status-template.ts";
 import { ownAddresses, ownNames, reachOf } from "../system/addresses.ts";
 import { pairingText, screenText, writeTerminal } from "./console-text.ts";
+import { createMenuPen } from "./menu-pen.ts";
 import { type FactParts, followFacts } from "./screen-facts.ts";
 
 export interface ScreenOptions extends FactParts {
@@ -83,6 +81,8 @@ export interface Screen {
   showMenu(menu: ShownMenu | undefined, chosen?: number): void;
   /** Moves the border of the menu that is drawn, without a drawing. */
   chooseTile(place: number): void;
+  /** Shows a letter of the chosen key at this index of the text, or none there, without a drawing. */
+  showTyped(index: number, isGone: boolean): void;
   /** The menu that is drawn at present. */
   drawnMenu(): ShownMenu | undefined;
   /** Looks again at all that it shows. */
@@ -100,6 +100,7 @@ const noScreen: Screen = {
   canShowMenu: () => false,
   showMenu() {},
   chooseTile() {},
+  showTyped() {},
   drawnMenu: () => undefined,
   refresh() {},
   async showEnding() {},
@@ -183,13 +184,14 @@ export function followScreen(options: ScreenOptions): Screen {
       return isGraphical && !isClosed && !isPlaying && pairing === undefined && machineEnds === undefined;
     },
     showMenu(menu, chosen = 0) {
-      drawn.border.expect(chosen);
+      drawn.pen.expect(chosen);
       facts.setMenu(menu);
       activeMs = clock.now();
       show();
     },
-    chooseTile: drawn.border.choose,
-    drawnMenu: drawn.border.menu,
+    chooseTile: drawn.pen.choose,
+    showTyped: drawn.pen.type,
+    drawnMenu: drawn.pen.menu,
     refresh: changed,
     async showEnding(how) {
       if (isClosed) return;
@@ -251,7 +253,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
   let drawingMs = 0;
   /** The packed pictures, by `keyOf`. */
   const packed = new Map<string, PackedFrame>();
-  const border = createBorder();
+  const pen = createMenuPen();
   /** The last picture of a time without a player, for the frame buffer with this key. */
   let idle: { readonly frameKey: string; readonly shown: PackedFrame } | undefined;
 
@@ -313,8 +315,8 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       const hasPlayed = facts.hasPlayed();
       if (hasPlayed) last = "";
       if (picture === undefined || isCancelled) return true;
-      const isMenuOver = border.isOver(picture);
-      if (isMenuOver) border.forget();
+      const isMenuOver = pen.isOver(picture);
+      if (isMenuOver) pen.forget();
       // The frame buffer still has the picture of the start or of the menu, and a drawing takes seconds on a busy board.
       if (
         (hasPlayed || isMenuOver) &&
@@ -332,7 +334,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       const wifi = options.wifi?.();
       const key = isStart ? keyIn(picture, frame) : keyIn([picture, base, said, act, wifi, rest], frame);
       if (key === last) {
-        if (picture.kind === "menu") border.drawn(facts.now().menu, frame, false);
+        if (picture.kind === "menu") pen.drawn(facts.now().menu, frame, false);
         return true;
       }
       const start = packed.get(key);
@@ -346,14 +348,14 @@ function createDrawn(terminal: string, options: ScreenOptions) {
           { base, faults, hasGames, act, rest, ...(wifi && { wifi }) },
           frame,
         );
-        if (isDrawn && picture.kind === "menu" && last === key) border.drawn(shownMenu, frame, true);
+        if (isDrawn && picture.kind === "menu" && last === key) pen.drawn(shownMenu, frame, true);
         return isDrawn;
       }
       // The next check detects a frame buffer that is gone.
       await writePacked(start, frame).catch(() => {});
       return true;
     },
-    border,
+    pen,
     /** Whether the last drawing did not end in time. */
     isLate: () => isLate,
     /** The time of a start until its name is drawn. */
@@ -365,57 +367,6 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       painter.cancel();
     },
     giveBack,
-  };
-}
-
-/** The border of the chosen tile, which the service draws itself because a drawing takes too long for a press of a key. */
-function createBorder() {
-  /** The menu on the screen. */
-  let menu: ShownMenu | undefined;
-  let frame: FrameBuffer | undefined;
-  /** The tile with the border. */
-  let bordered: number | undefined;
-  let chosen = 0;
-  let isStale = false;
-  const paint = (place: number, color: string) => {
-    if (frame === undefined) return;
-    try {
-      drawBorder(frame, menuBox(place, frame), color, menuBorder(frame));
-    } catch {
-      // The frame buffer is gone, which the next check of the screen detects.
-    }
-  };
-  const move = () => {
-    if (menu === undefined || isStale || menu.tiles.length === 0) return;
-    if (bordered !== undefined) paint(bordered, colors.background);
-    paint(chosen, accents.ready);
-    bordered = chosen;
-  };
-  return {
-    /** Undefined while another one is about to be drawn, too. */
-    menu: () => (isStale ? undefined : menu),
-    isOver: (picture: Picture | undefined) => menu !== undefined && picture?.kind !== "menu",
-    choose(place: number) {
-      chosen = place;
-      move();
-    },
-    /** Another menu is about to be drawn. */
-    expect(place: number) {
-      chosen = place;
-      isStale = true;
-    },
-    /** This menu is on the screen; a fresh drawing has no border. */
-    drawn(now: ShownMenu | undefined, on: FrameBuffer, isFresh: boolean) {
-      menu = now;
-      frame = on;
-      isStale = false;
-      if (isFresh) bordered = undefined;
-      move();
-    },
-    forget() {
-      menu = undefined;
-      bordered = undefined;
-    },
   };
 }
 

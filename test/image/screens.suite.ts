@@ -7,9 +7,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Client } from "../../src/client/client.ts";
-import { menuBorder, menuBox } from "../../src/screen/menu-template.ts";
 import { root } from "../../tools/image/meta.ts";
-import { run } from "../../tools/image/run.ts";
 import { createType2Tag } from "../emulators/emulated-tags.ts";
 import { createPn532Device, type Pn532Device } from "../emulators/pn532-device.ts";
 import { makeColorFilm } from "../helpers/color-film.ts";
@@ -17,6 +15,7 @@ import { makeColorNesGame } from "../helpers/nes-games.ts";
 import { type Board, cardBytes, image, startBoard } from "./board.ts";
 import { type Card, makeCard } from "./card.ts";
 import { print, printTogether, seconds } from "./figures.ts";
+import { button, hasSecondRow, isMenuAt, makePad, press, release, startPad, tap } from "./menu-on-screen.ts";
 import {
   type Color,
   differing,
@@ -48,8 +47,6 @@ const [yellow, purple, turquoise]: readonly [Color, Color, Color] = [
   [200, 20, 200],
   [20, 200, 200],
 ];
-const tile: Color = [0x24, 0x2a, 0x5c];
-const screenSize = { width: 320, height: 240 } as const;
 const background: Color = [0x14, 0x18, 0x3a];
 const black: Color = [0, 0, 0];
 const consoleText: Color = [0xaa, 0xaa, 0xaa];
@@ -57,9 +54,6 @@ const left: Region = { left: 0, top: 0, right: 0.6, bottom: 1 };
 const lower: Region = { left: 0, top: 0.9, right: 1, bottom: 1 };
 const upper: Region = { left: 0, top: 0, right: 1, bottom: 0.4 };
 
-// Codes of the kernel's gamepad protocol (linux/input-event-codes.h).
-const button = { south: 304, east: 305, select: 314, start: 315 } as const;
-const axis = { across: 16 } as const;
 const shots = join(root, "build/screens");
 const game = "NES/Color.nes";
 const uid = Uint8Array.fromHex("04a1b2c3d4e5f6");
@@ -88,7 +82,7 @@ beforeAll(async () => {
   board = await startBoard({
     card,
     reader: reader.path,
-    display: `${screenSize.width}x${screenSize.height}`,
+    display: "320x240",
     more: port.words,
   });
   await board.pong();
@@ -109,10 +103,7 @@ afterAll(async () => {
 }, patienceMs);
 
 async function makeFiles(): Promise<void> {
-  await run([
-    ...["aarch64-linux-gnu-gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-static", "-s"],
-    ...[join(root, "test/image/pad.c"), "-o", join(folder, "pad")],
-  ]);
+  await makePad(folder);
   const size = { width: 64, height: 48 };
   const still = Buffer.alloc(size.width * size.height * 3, Uint8Array.of(...turquoise));
   await Bun.write(join(folder, "Color.nes"), makeColorNesGame());
@@ -127,9 +118,7 @@ async function fetchFiles(): Promise<void> {
   const fetched = [game, "Video/Film.avi", "Images/Still.png"].map((path) => `/data/tapdeck/media/${path}`);
   for (const path of [...fetched, "/run/pad"])
     await board.shell(`wget -q -O ${path} http://10.0.2.2:${server.port}/${path.split("/").at(-1)}`);
-  await board.shell("chmod 755 /run/pad; modprobe uinput; mkfifo /run/buttons");
-  await board.shell('/run/pad 045e 028e "Xbox 360 Controller" 0<>/run/buttons >/run/pad.log 2>&1 &');
-  await until("the controller", async () => (await board.shell("ls /dev/input")).includes("event0"));
+  await startPad(board);
 }
 
 async function keep(picture: Picture, name: string): Promise<void> {
@@ -180,46 +169,6 @@ function hasNoText(picture: Picture): void {
 }
 
 const put = (text: string) => reader.put(createType2Tag("ntag215", { uid, text }));
-const press = (...codes: readonly number[]) => tell(codes, 1);
-const release = (...codes: readonly number[]) => tell(codes, 0);
-
-async function tell(codes: readonly number[], value: 0 | 1): Promise<void> {
-  await board.shell(`(${codes.map((code) => `echo ${code} ${value}`).join("; ")}) >/run/buttons`);
-}
-
-const tap = async (code: number) => {
-  await press(code);
-  await release(code);
-};
-/** A pad that is moved, and let go. */
-const turn = async (code: number, way: -1 | 1) => {
-  await board.shell(`(echo ${code} ${way}; echo ${code} 0) >/run/buttons`);
-};
-
-/** The menu, with a whole border around this tile, and none around the others. */
-const isMenuAt = (chosen: number) => (picture: Picture) =>
-  shareOf(picture, tile) > 0.1 &&
-  [0, 1, 2, 3].every((at) => {
-    const share = shareOf(picture, ready, regionOf(at));
-    return at === chosen ? share > 0.9 * borderShare(at) : share < 0.02;
-  });
-const borderShare = (at: number) => {
-  const { width, height } = menuBox(at, screenSize);
-  const border = menuBorder(screenSize);
-  return 1 - ((width - 2 * border) * (height - 2 * border)) / (width * height);
-};
-const hasSecondRow = (picture: Picture) => shareOf(picture, tile, regionOf(4)) > 0.1;
-
-function regionOf(at: number): Region {
-  const { x, y, width, height } = menuBox(at, screenSize);
-  return {
-    left: x / screenSize.width,
-    top: y / screenSize.height,
-    right: (x + width) / screenSize.width,
-    bottom: (y + height) / screenSize.height,
-  };
-}
-
 /** On a busy host the emulated board loses its reader for a moment, and no removal is seen then. */
 async function takeCard(): Promise<void> {
   await until("the reader", async () =>
@@ -264,13 +213,13 @@ test(
 test(
   "a button counts as long as it is held, by the profile of its controller",
   async () => {
-    await press(button.east);
+    await press(board, button.east);
     await shows("game-held", isFull(green));
-    await release(button.east);
+    await release(board, button.east);
     await shows("game-let-go", isFull(red));
-    await press(button.south);
+    await press(board, button.south);
     await shows("game-for-good", isFull(blue));
-    await release(button.south);
+    await release(board, button.south);
   },
   2 * patienceMs,
 );
@@ -293,9 +242,9 @@ test(
 test(
   "Select and Start together return to the deck, and the status screen says so",
   async () => {
-    await press(button.select, button.start);
+    await press(board, button.select, button.start);
     await shows("ready-after-buttons", isReady(), hasNoText);
-    await release(button.select, button.start);
+    await release(board, button.select, button.start);
     // RetroArch returns the screen, with the picture that was there before, and ends after it.
     await until(
       "the end of RetroArch",
@@ -345,24 +294,24 @@ test(
 test(
   "a controller opens the menu, its arrows choose at once, and a list of it starts what was played before",
   async () => {
-    await tap(button.south);
+    await tap(board, button.south);
     await shows("menu", isMenuAt(0), hasNoText);
     const from = performance.now();
-    await turn(axis.across, 1);
+    await tap(board, "right");
     await shows("menu-second", isMenuAt(1), hasNoText);
     print("from an arrow to the border of its tile", seconds(performance.now() - from));
-    await tap(button.south);
+    await tap(board, button.south);
     // The newest first: the film, the picture, the game.
     await shows("menu-recent", (picture) => isMenuAt(0)(picture) && !hasSecondRow(picture), hasNoText);
-    await turn(axis.across, 1);
+    await tap(board, "right");
     await shows("menu-recent-second", isMenuAt(1), hasNoText);
-    await tap(button.south);
+    await tap(board, button.south);
     await shows("still-by-menu", isFull(turquoise), hasNoText);
     await client.call("stop");
     await shows("ready-after-menu", isReady(), hasNoText);
-    await tap(button.south);
+    await tap(board, button.south);
     await shows("menu-again", isMenuAt(0), hasNoText);
-    await tap(button.east);
+    await tap(board, button.east);
     await shows("ready-without-menu", isReady(), hasNoText);
   },
   2 * patienceMs,

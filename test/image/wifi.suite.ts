@@ -8,13 +8,15 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { WifiReport } from "../../src/core/wifi-shapes.ts";
+import { keysMax } from "../../src/screen/keyboard-template.ts";
 import { root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
 import { seededRandom } from "../emulators/emulated-line.ts";
 import { type Board, cardBytes, image, isStandIn, startBoard } from "./board.ts";
 import { type Card, makeCard } from "./card.ts";
 import { print } from "./figures.ts";
-import { pngOf } from "./picture.ts";
+import { button, hasSecondRow, isMenuAt, makePad, startPad, tap, typing } from "./menu-on-screen.ts";
+import { type Picture, pngOf, shareOf } from "./picture.ts";
 import { patienceMs, until } from "./until.ts";
 import { files, home } from "./wifi-guest.ts";
 
@@ -39,6 +41,7 @@ beforeAll(async () => {
     ...["aarch64-linux-gnu-gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-static", "-s"],
     ...[join(root, "test/image/radio.c"), "-o", join(folder, "radio")],
   ]);
+  await makePad(folder);
   for (const [name, text] of Object.entries(files)) await Bun.write(join(folder, name), text);
   server = Bun.serve({
     hostname: "127.0.0.1",
@@ -50,7 +53,7 @@ beforeAll(async () => {
 }, 2 * patienceMs);
 
 async function start(): Promise<void> {
-  board = await startBoard({ card, watchdog: false, ...(isThorough ? { display: "640x480" } : {}) });
+  board = await startBoard({ card, watchdog: false, display: isThorough ? "640x480" : "320x240" });
   await board.pong();
   await plugOut();
 }
@@ -64,7 +67,7 @@ afterAll(async () => {
 
 /** Fetches the test's files, takes the cable away, and brings the radios: phy0 is the board's. */
 async function plugOut(): Promise<void> {
-  for (const name of ["radio", ...Object.keys(files)])
+  for (const name of ["radio", "pad", ...Object.keys(files)])
     await board.shell(
       `wget -q -O /run/${name} http://10.0.2.2:${server.port}/${name} && chmod 755 /run/${name}`,
     );
@@ -197,6 +200,43 @@ test(
     expect(await board.shell("pidof hostapd | wc -w")).toBe("1");
   },
   4 * patienceMs,
+);
+
+test(
+  "a controller joins a network by the menu and the keyboard of the television",
+  async () => {
+    await board.shell(`tapdeck call wifi.forget '{"id":"${homeId}"}'`);
+    await reaches("no network", ({ known, state }) => known.length === 0 && state !== "joined");
+    await startPad(board);
+    const shows = async (name: string, holds: (picture: Picture) => boolean) => {
+      let last: Picture | undefined;
+      try {
+        await until(`the picture ${name}`, async () => {
+          last = await board.picture();
+          return holds(last) || undefined;
+        });
+      } finally {
+        if (last !== undefined) await Bun.write(join(shots, `${name}.png`), pngOf(last));
+      }
+    };
+    // Library, volume, Wi-Fi: nothing has been played.
+    await shows("status", (picture) => shareOf(picture, [0x14, 0x18, 0x3a]) > 0.3);
+    await tap(board, button.south);
+    await shows("menu", isMenuAt(0));
+    await tap(board, "right", "right", button.south);
+    await shows("networks", (picture) => isMenuAt(0)(picture) && hasSecondRow(picture) === false);
+    const { networks } = await wifi();
+    const place = networks
+      .filter(({ security }) => security !== "other")
+      .findIndex(({ id }) => id === homeId);
+    expect(place).toBeGreaterThanOrEqual(0);
+    await tap(board, ...Array.from({ length: place }, () => "right" as const), button.south);
+    await shows("keyboard", isMenuAt(0, keysMax, true));
+    await tap(board, ...typing(home.password));
+    const joined = await reaches("the network by the menu", ({ state }) => state === "joined");
+    expect(joined.network).toBe(home.name);
+  },
+  3 * patienceMs,
 );
 
 // Buildroot's hostapd has no WPA3, which the access point does not use.

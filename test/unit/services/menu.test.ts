@@ -1,6 +1,6 @@
 /**
  * The menu by its keys, beside a screen that notes what it is to show.
- * Covers: src/services/menu-lists.ts, src/services/input-devices.ts.
+ * Covers: src/services/menu-lists.ts, src/services/menu-items.ts, src/services/menu-wifi.ts, src/services/input-devices.ts.
  */
 import { afterEach, expect, test } from "bun:test";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -10,9 +10,11 @@ import type { LibraryService } from "../../../src/api/services.ts";
 import { createBus } from "../../../src/bus.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { MenuKey, MenuKeyEvent } from "../../../src/core/operating-system.ts";
+import type { WifiReport, WifiRequest } from "../../../src/core/wifi-shapes.ts";
 import type { ShownMenu } from "../../../src/screen/picture.ts";
 import { english } from "../../../src/screen/texts.ts";
 import { followMenu } from "../../../src/services/menu.ts";
+import type { MenuWifi } from "../../../src/services/menu-wifi.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
 
@@ -59,16 +61,18 @@ function pageOf(path: string, entries: Browsed["entries"]): Browsed {
 
 interface Played {
   readonly names?: readonly string[];
+  readonly wifi?: MenuWifi;
   readonly folders?: Readonly<Record<string, Browsed["entries"]>>;
 }
 
-async function makeMenu({ names = [], folders = {} }: Played = {}) {
+async function makeMenu({ names = [], folders = {}, wifi }: Played = {}) {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-menu-"));
   await writeFile(join(folder, "event0"), "");
   const bus = createBus(silentLog);
   const clock = createManualClock();
   const launched: string[] = [];
   const seen: (ShownMenu | undefined)[] = [];
+  const typed: (readonly [number, boolean])[] = [];
   let chosen = 0;
   let isFree = true;
   let isOpen = false;
@@ -82,6 +86,7 @@ async function makeMenu({ names = [], folders = {} }: Played = {}) {
     chooseTile(at: number) {
       chosen = at;
     },
+    showTyped: (index: number, isGone: boolean) => void typed.push([index, isGone]),
     drawnMenu: () => seen.at(-1),
   };
   const library: Parameters<typeof followMenu>[0]["library"] = {
@@ -109,7 +114,7 @@ async function makeMenu({ names = [], folders = {} }: Played = {}) {
     screen,
     library,
     launch: (script) => void launched.push(script),
-    openWifi: undefined,
+    wifi,
     canSwitchOff: true,
     texts: () => english.menu,
     open(_path, isWanted, { event }) {
@@ -133,6 +138,7 @@ async function makeMenu({ names = [], folders = {} }: Played = {}) {
     bus,
     clock,
     launched,
+    typed,
     seen,
     names: names_,
     /** The name of the chosen tile. */
@@ -143,14 +149,18 @@ async function makeMenu({ names = [], folders = {} }: Played = {}) {
     },
     down: (key: MenuKey) => hear({ key, isDown: true }),
     up: (key: MenuKey) => hear({ key, isDown: false }),
+    /** Keys that lead to no other page. */
+    type(...keys: readonly MenuKey[]) {
+      for (const key of keys) {
+        hear({ key, isDown: true });
+        hear({ key, isDown: false });
+      }
+    },
     async press(...keys: readonly MenuKey[]) {
       for (const key of keys) {
         const before = seen.length;
-        hear({ key, isDown: true });
-        hear({ key, isDown: false });
-        // A page that is loaded comes with a later turn of the event loop.
-        await Bun.sleep(0);
-        if (key === "ok" || key === "back")
+        this.type(key);
+        if (key === "ok" || key === "back" || key === "menu")
           await eventually(() => expect(seen.length).toBeGreaterThan(before));
       }
     },
@@ -162,7 +172,7 @@ test("a button opens it, arrows choose, and what was played last is the first ti
   await menu.press("down");
   await eventually(() => expect(menu.names()[0]).toBe("Play on: Mario"));
   expect(menu.names()).toEqual(["Play on: Mario", "Played lately", "Library", "Volume", "Switch off"]);
-  await menu.press("ok");
+  menu.type("ok");
   expect(menu.launched).toEqual(["SNES/Mario.sfc"]);
   menu.bus.emit("media.started", media);
   expect(menu.seen.at(-1)).toBeUndefined();
@@ -191,7 +201,7 @@ test("the library leads through systems to games, and back to the tile that was 
   expect(menu.names()).toEqual(["Super Nintendo"]);
   await menu.press("ok", "right");
   expect(menu.at()).toBe("Zelda");
-  await menu.press("ok");
+  menu.type("ok");
   expect(menu.launched).toEqual(["SNES/Zelda.sfc"]);
   await menu.press("back");
   expect(menu.at()).toBe("Super Nintendo");
@@ -244,7 +254,7 @@ test("albums play as a whole, and games do not", async () => {
   expect(menu.names()).toEqual(["Album"]);
   await menu.press("ok");
   expect(menu.names()).toEqual(["Play all", "Song"]);
-  await menu.press("ok");
+  menu.type("ok");
   expect(menu.launched).toEqual(["Audio/Album"]);
 });
 
@@ -252,7 +262,7 @@ test("switching off is asked for, and a failed start leaves the screen to its re
   const menu = await makeMenu();
   await menu.press("menu", "right", "right", "ok");
   expect(menu.names()).toEqual(["Stay on", "Switch off"]);
-  await menu.press("right", "ok");
+  menu.type("right", "ok");
   expect(menu.launched).toEqual(["**shutdown"]);
   menu.bus.emit("launch.finished", {
     time: "2026-01-01T00:00:00Z",
@@ -271,4 +281,92 @@ test("a menu that nobody uses closes, and a tap closes it", async () => {
   expect(menu.seen.at(-1)).toBeDefined();
   menu.clock.advance(1_000);
   expect(menu.seen.at(-1)).toBeUndefined();
+});
+
+/** A radio that finds `after` by a search. */
+function makeWifi(after: WifiReport["networks"]) {
+  const joined: WifiRequest[] = [];
+  let networks: WifiReport["networks"] = [];
+  let opened = 0;
+  return {
+    joined,
+    opened: () => opened,
+    report: (): WifiReport => ({ state: "away", networks, known: [] }),
+    async scan() {
+      networks = after;
+    },
+    async join(request: WifiRequest) {
+      joined.push(request);
+    },
+    async open() {
+      opened += 1;
+    },
+  };
+}
+
+const home = { id: "486f6d65", name: "Home", signal: -40, security: "password" } as const;
+const cafe = { id: "43616665", name: "Cafe", signal: -50, security: "open" } as const;
+const office = { id: "4f6666", name: "Off", signal: -60, security: "other" } as const;
+
+async function atWifi(wifi: ReturnType<typeof makeWifi>) {
+  const menu = await makeMenu({ wifi });
+  await menu.press("menu");
+  menu.type("right", "right");
+  await menu.press("ok");
+  return menu;
+}
+
+test("a network is searched for, and joined with the password of the keyboard", async () => {
+  const wifi = makeWifi([home, cafe, office]);
+  const menu = await atWifi(wifi);
+  expect(menu.names()).toEqual(["Search", "Set up by phone"]);
+  await menu.press("ok");
+  expect(menu.seen.some((page) => page?.note === "Searching…")).toBe(true);
+  await eventually(() => expect(menu.names()).toEqual(["Home", "Cafe", "Search", "Set up by phone"]));
+  await menu.press("ok");
+  expect(menu.seen.at(-1)).toMatchObject({ title: "Password of “Home”", typed: "" });
+  expect(menu.at()).toBe("1");
+  menu.type("ok", "right", "ok", "left", "ok", "ok");
+  expect(menu.typed).toEqual([
+    [0, false],
+    [1, false],
+    [2, false],
+    [3, false],
+  ]);
+  // From the key 1 to the wide key below it.
+  menu.type("down", "down", "down", "down");
+  await menu.press("ok");
+  expect(menu.names()).toContain("Q");
+  // The text is still there, and so is the border of the key.
+  expect(menu.seen.at(-1)?.typed).toBe("1211");
+  expect(menu.at()).toBe("abc");
+  // Done comes too early, and then one letter is erased.
+  menu.type("left", "ok");
+  expect(menu.at()).toBe("done");
+  expect(wifi.joined).toEqual([]);
+  menu.type("left", "ok");
+  expect(menu.typed.at(-1)).toEqual([3, true]);
+  // A space, and four letters above it.
+  menu.type("left", "ok", "up", "ok", "ok", "ok", "ok");
+  menu.type("down", "right", "right", "ok");
+  await eventually(() => expect(wifi.joined).toEqual([{ id: home.id, password: "121 BBBB" }]));
+  await eventually(() => expect(menu.seen.at(-1)).toBeUndefined());
+});
+
+test("an open network needs no keyboard, and a phone can set it up instead", async () => {
+  const wifi = makeWifi([cafe]);
+  const menu = await atWifi(wifi);
+  await menu.press("ok");
+  await eventually(() => expect(menu.at()).toBe("Cafe"));
+  await menu.press("ok");
+  await eventually(() => expect(wifi.joined).toEqual([{ id: cafe.id, password: "" }]));
+  await eventually(() => expect(menu.seen.at(-1)).toBeUndefined());
+  await menu.press("menu");
+  menu.type("right", "right");
+  await menu.press("ok");
+  menu.type("right", "right");
+  expect(menu.at()).toBe("Set up by phone");
+  await menu.press("ok");
+  await eventually(() => expect(wifi.opened()).toBe(1));
+  await eventually(() => expect(menu.seen.at(-1)).toBeUndefined());
 });

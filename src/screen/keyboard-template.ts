@@ -1,0 +1,130 @@
+/**
+ * The keyboard on the television, and the field with the text that is typed on it. A letter in the field is as large as on its
+ * key, so the service shows it by copying the pixels of the key.
+ */
+import { colors } from "./drawings.ts";
+import type { Box, FrameBuffer } from "./frame-buffer.ts";
+import { drawnSymbol, menuMeasures, words } from "./menu-parts.ts";
+import type { ShownMenu } from "./picture.ts";
+
+type Size = Pick<FrameBuffer, "width" | "height">;
+
+const columns = 10;
+const rows = 4;
+/** Keys of one letter, row by row; further keys below them are twice as wide. */
+export const letterKeys = columns * rows;
+const actionKeys = columns / 2;
+export const keysMax = letterKeys + actionKeys;
+
+const fieldColumns = 24;
+const fieldRows = 3;
+/** Letters that the field has room for. */
+export const typedMax = fieldColumns * fieldRows;
+
+function measures(size: Size) {
+  const { margin, titleHeight, hintHeight } = menuMeasures(size);
+  const { width, height } = size;
+  const gap = 0.024 * height;
+  const cell = { width: (width - 2 * margin) / fieldColumns, height: 0.062 * height };
+  const top = margin + titleHeight + fieldRows * cell.height + 2 * gap;
+  return {
+    gap,
+    cell,
+    top,
+    field: { x: margin, y: margin + titleHeight },
+    letterSize: Math.min(cell.height * 0.72, cell.width * 0.8),
+    keyWidth: (width - 2 * margin - (columns - 1) * gap) / columns,
+    keyHeight: (height - margin - hintHeight - top - rows * gap) / (rows + 1),
+  };
+}
+
+export function keyAt(place: number, size: Size): Box {
+  const { field, gap, top, keyWidth, keyHeight } = measures(size);
+  if (place < letterKeys) {
+    const x = field.x + (place % columns) * (keyWidth + gap);
+    return {
+      x,
+      y: top + Math.floor(place / columns) * (keyHeight + gap),
+      width: keyWidth,
+      height: keyHeight,
+    };
+  }
+  const width = 2 * keyWidth + gap;
+  return {
+    x: field.x + (place - letterKeys) * (width + gap),
+    y: top + rows * (keyHeight + gap),
+    width,
+    height: keyHeight,
+  };
+}
+
+/** The letters of a key, in whole pixels. */
+export function letterOn(place: number, size: Size): Box {
+  const { cell } = measures(size);
+  const key = keyAt(place, size);
+  const width = Math.floor(cell.width);
+  const height = Math.floor(Math.min(cell.height, key.height));
+  return {
+    x: Math.round(key.x + (key.width - width) / 2),
+    y: Math.round(key.y + (key.height - height) / 2),
+    width,
+    height,
+  };
+}
+
+/** The place in the field of the letter with this index, from 0 on, in whole pixels. */
+export function letterIn(index: number, size: Size): Box {
+  const { cell, field } = measures(size);
+  const { width, height } = letterOn(0, size);
+  return {
+    x: Math.round(field.x + (index % fieldColumns) * cell.width + (cell.width - width) / 2),
+    y: Math.round(field.y + Math.floor(index / fieldColumns) * cell.height + (cell.height - height) / 2),
+    width,
+    height,
+  };
+}
+
+/** The key that an arrow leads to. A row has no end at its sides. */
+export function keyNeighbour(place: number, key: "up" | "down" | "left" | "right"): number | undefined {
+  const isAction = place >= letterKeys;
+  const width = isAction ? actionKeys : columns;
+  const column = isAction ? place - letterKeys : place % columns;
+  switch (key) {
+    case "left":
+      return place - column + ((column + width - 1) % width);
+    case "right":
+      return place - column + ((column + 1) % width);
+    case "up":
+      if (isAction) return letterKeys - columns + 2 * column;
+      return place >= columns ? place - columns : undefined;
+    case "down":
+      if (isAction) return undefined;
+      return place + columns < letterKeys ? place + columns : letterKeys + Math.floor(column / 2);
+  }
+}
+
+export function keyRows({ tiles, typed = "" }: ShownMenu, size: Size): readonly string[] {
+  const { cell, field, letterSize } = measures(size);
+  const letter = (text: string, { x, y, width, height }: Box, most = letterSize) =>
+    words(text, {
+      x: x + width / 2,
+      y: y + height / 2 + most * 0.36,
+      size: most,
+      color: colors.text,
+      anchor: "middle",
+    });
+  return [
+    rect({ ...field, width: fieldColumns * cell.width, height: fieldRows * cell.height }),
+    ...[...typed].map((text, at) => letter(text, letterIn(at, size))),
+    ...tiles.flatMap(({ name, symbol }, place) => {
+      const key = keyAt(place, size);
+      if (symbol !== undefined) return [rect(key), drawnSymbol(symbol, key)];
+      return [rect(key), letter(name, letterOn(place, size))];
+    }),
+  ];
+}
+
+function rect({ x, y, width, height }: Box): string {
+  const [left, top, wide, high] = [x, y, width, height].map((length) => length.toFixed(1));
+  return `<rect x="${left}" y="${top}" width="${wide}" height="${high}" rx="${(0.1 * height).toFixed(1)}" fill="${colors.tile}"/>`;
+}

@@ -1,0 +1,43 @@
+/** Parts of the pictures of the menu and of its keyboard. */
+import { colors } from "./drawings.ts";
+import type { Box, FrameBuffer } from "./frame-buffer.ts";
+import { escapeXml } from "./screen-lines.ts";
+
+/** Televisions cut the edges off, so the margin stays empty. */
+const marginShare = 0.05;
+
+/** The margin, the title above, and the line below, in pixels. */
+export function menuMeasures({ width, height }: Pick<FrameBuffer, "width" | "height">) {
+  return {
+    margin: marginShare * Math.min(width, height),
+    titleHeight: 0.1 * height,
+    hintHeight: 0.07 * height,
+  };
+}
+
+const symbolUnits = 24;
+
+/** A line in a square of 24 units, in the middle of its room. */
+export function drawnSymbol(symbol: string, room: Box): string {
+  const side = Math.min(room.width, room.height) * 0.8;
+  const x = room.x + (room.width - side) / 2;
+  const y = room.y + (room.height - side) / 2;
+  return `<path transform="translate(${px(x)} ${px(y)}) scale(${(side / symbolUnits).toFixed(4)})" d="${symbol}" fill="none" stroke="${colors.quiet}" stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round"/>`;
+}
+
+interface Words {
+  readonly x: number;
+  /** The baseline. */
+  readonly y: number;
+  readonly size: number;
+  readonly color: string;
+  readonly anchor: "start" | "middle" | "end";
+}
+
+export function words(text: string, { x, y, size, color, anchor }: Words): string {
+  return `<text x="${px(x)}" y="${px(y)}" font-size="${px(size)}" text-anchor="${anchor}" fill="${color}">${escapeXml(text)}</text>`;
+}
+
+export function px(length: number): string {
+  return length.toFixed(1);
+}

@@ -1,0 +1,67 @@
+/** The parts of the menu that the service draws itself, because a drawing takes too long for a press of a key. */
+import { accents, colors } from "../screen/drawings.ts";
+import { copyBox, drawBorder, type FrameBuffer } from "../screen/frame-buffer.ts";
+import { letterIn, letterOn } from "../screen/keyboard-template.ts";
+import { menuBorder, menuBox } from "../screen/menu-template.ts";
+import type { Picture, ShownMenu } from "../screen/picture.ts";
+
+export function createMenuPen() {
+  /** The menu on the screen. */
+  let menu: ShownMenu | undefined;
+  let frame: FrameBuffer | undefined;
+  /** The tile with the border. */
+  let bordered: number | undefined;
+  let chosen = 0;
+  let isStale = false;
+  const draw = (how: (on: FrameBuffer) => void) => {
+    if (frame === undefined) return;
+    try {
+      how(frame);
+    } catch {
+      // The frame buffer is gone, which the next check of the screen detects.
+    }
+  };
+  const paint = (place: number, color: string) =>
+    draw((on) => drawBorder(on, menuBox(place, on, menu?.typed !== undefined), color, menuBorder(on)));
+  const move = () => {
+    if (menu === undefined || isStale || menu.tiles.length === 0) return;
+    if (bordered !== undefined) paint(bordered, colors.background);
+    paint(chosen, accents.ready);
+    bordered = chosen;
+  };
+  return {
+    /** Undefined while another one is about to be drawn, too. */
+    menu: () => (isStale ? undefined : menu),
+    isOver: (picture: Picture | undefined) => menu !== undefined && picture?.kind !== "menu",
+    choose(place: number) {
+      chosen = place;
+      move();
+    },
+    /** Copies the letter of the chosen key into the field; a letter that is gone becomes a piece of its background. */
+    type(index: number, isGone: boolean) {
+      if (isStale) return;
+      draw((on) => {
+        const cell = letterIn(index, on);
+        if (isGone) drawBorder(on, cell, colors.tile, Math.ceil(cell.height / 2));
+        else copyBox(on, letterOn(chosen, on), cell);
+      });
+    },
+    /** Another menu is about to be drawn. */
+    expect(place: number) {
+      chosen = place;
+      isStale = true;
+    },
+    /** This menu is on the screen; a fresh drawing has no border. */
+    drawn(now: ShownMenu | undefined, on: FrameBuffer, isFresh: boolean) {
+      menu = now;
+      frame = on;
+      isStale = false;
+      if (isFresh) bordered = undefined;
+      move();
+    },
+    forget() {
+      menu = undefined;
+      bordered = undefined;
+    },
+  };
+}
