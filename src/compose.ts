@@ -48,7 +48,6 @@ import { countMetrics, openCards, staffSecret } from "./services/fleet.ts";
 import { followFolders, followSticks } from "./services/follow-media.ts";
 import { diskFaults } from "./services/health-report.ts";
 import { keepPlays } from "./services/library.ts";
-import { followMenu } from "./services/menu.ts";
 import { followMqtt, type Mqtt } from "./services/mqtt.ts";
 import { createPairing, pairingService, pairOnScreen } from "./services/pairing-service.ts";
 import { preparePorts, withHolder } from "./services/ports.ts";
@@ -263,23 +262,26 @@ interface MenuBase extends Pick<Awaited<ReturnType<typeof createPlayback>>, "lau
   readonly wifi: Wifi;
 }
 
-/** The menu of the status screen; none without such a screen. */
+/** The menu of the status screen; none without such a screen, whose code is then not loaded. */
 function startMenu(base: Base, { launchQueue, screen, services, wifi }: MenuBase): void {
   const { bus, clock, log, openMenuKeys, settings, stops } = base;
   if (!screen.isThere) return;
-  const menu = followMenu({
-    bus,
-    clock,
-    log,
-    screen,
-    open: openMenuKeys,
-    library: services.library,
-    launch: (text) => launchQueue.launch(...byHand("Menu", text)),
-    wifi: wifi.state().state === "none" ? undefined : wifi,
-    canSwitchOff: process.env.TAPDECK_MACHINE !== undefined,
-    texts: () => screenTexts[settings.current().television.language].menu,
-  });
-  stops.add("menu", menu);
+  const menu = import("./services/menu.ts").then(({ followMenu }) =>
+    followMenu({
+      bus,
+      clock,
+      log,
+      screen,
+      open: openMenuKeys,
+      library: services.library,
+      launch: (text) => launchQueue.launch(...byHand("Menu", text)),
+      wifi: () => (wifi.state().state === "none" ? undefined : wifi),
+      canSwitchOff: process.env.TAPDECK_MACHINE !== undefined,
+      texts: () => screenTexts[settings.current().television.language].menu,
+    }),
+  );
+  menu.catch((error: unknown) => log.error("menu", messageOf(error)));
+  stops.add("menu", { close: async () => (await menu)[Symbol.dispose]() });
 }
 
 /** A script of a button or the menu, with the rights of a card on the device. */

@@ -2,6 +2,7 @@
 
 /** The machine's own zone is an empty name. */
 export function isTimeZone(name: string): boolean {
+  if (name === "") return true;
   try {
     formOf(name);
     return true;
@@ -12,14 +13,14 @@ export function isTimeZone(name: string): boolean {
 
 /** The date, `2031-05-08`. */
 export function localDay(wallMs: number, zone: string): string {
-  const { year = "", month = "", day = "" } = partsOf(wallMs, zone);
-  return `${year}-${month}-${day}`;
+  const { year, month, day } = partsOf(wallMs, zone);
+  return [year, month, day].map((part) => String(part).padStart(2, "0")).join("-");
 }
 
 /** Minutes since midnight. */
 export function minuteOfDay(wallMs: number, zone: string): number {
   const { hour, minute } = partsOf(wallMs, zone);
-  return Number(hour) * 60 + Number(minute);
+  return hour * 60 + minute;
 }
 
 /** Minutes since midnight of a time such as `20:30`; undefined for any other text. */
@@ -30,9 +31,28 @@ export function minuteOf(time: string): number | undefined {
 
 type Part = "year" | "month" | "day" | "hour" | "minute";
 
-function partsOf(wallMs: number, zone: string): Readonly<Partial<Record<Part, string>>> {
+function partsOf(wallMs: number, zone: string): Readonly<Record<Part, number>> {
+  // The first formatter takes 100 million instructions of a Cortex-A53, a third of a start.
+  if (zone === "") {
+    const date = new Date(wallMs);
+    return {
+      year: date.getFullYear(),
+      month: date.getMonth() + 1,
+      day: date.getDate(),
+      hour: date.getHours(),
+      minute: date.getMinutes(),
+    };
+  }
   const parts = formOf(zone).formatToParts(wallMs);
-  return Object.fromEntries(parts.map(({ type, value }) => [type, value]));
+  const numbers = new Map(parts.map(({ type, value }) => [type, Number(value)]));
+  const numberOf = (part: Part) => numbers.get(part) ?? 0;
+  return {
+    year: numberOf("year"),
+    month: numberOf("month"),
+    day: numberOf("day"),
+    hour: numberOf("hour"),
+    minute: numberOf("minute"),
+  };
 }
 
 /** The last one, because making it takes longer than using it. */
@@ -42,7 +62,7 @@ let made: { readonly zone: string; readonly form: Intl.DateTimeFormat } | undefi
 function formOf(zone: string): Intl.DateTimeFormat {
   if (made?.zone === zone) return made.form;
   const form = new Intl.DateTimeFormat("en-US", {
-    ...(zone === "" ? {} : { timeZone: zone }),
+    timeZone: zone,
     hourCycle: "h23",
     calendar: "gregory",
     numberingSystem: "latn",

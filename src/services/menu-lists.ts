@@ -19,8 +19,8 @@ export interface ListParts {
   readonly library: Pick<LibraryService, "browse" | "favourites" | "history" | "image">;
   /** Runs a script as a card on a reader of the device would. */
   readonly launch: (script: string) => void;
-  /** Undefined without a Wi-Fi of the device's own. */
-  readonly wifi: MenuWifi | undefined;
+  /** Undefined without a Wi-Fi of the device's own, such as an adapter that was not plugged in yet. */
+  readonly wifi: () => MenuWifi | undefined;
   readonly canSwitchOff: boolean;
   readonly texts: () => MenuTexts;
 }
@@ -31,7 +31,7 @@ const browsedMax = 1000;
 const withoutLettersMax = 6 * menuTilesMax;
 const lettersMax = 5 * menuTilesMax;
 
-export function createMenuLists({ clock, library, launch, wifi, canSwitchOff, texts }: ListParts) {
+export function createMenuLists({ clock, library, launch, wifi: wifiNow, canSwitchOff, texts }: ListParts) {
   const starting = (script: string) => () => {
     launch(script);
     return undefined;
@@ -95,6 +95,7 @@ export function createMenuLists({ clock, library, launch, wifi, canSwitchOff, te
     const played = recent();
     const [last] = played;
     const words = texts();
+    const wifi = wifiNow();
     return {
       title: words.title,
       items: [

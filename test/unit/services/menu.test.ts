@@ -114,7 +114,7 @@ async function makeMenu({ names = [], folders = {}, wifi }: Played = {}) {
     screen,
     library,
     launch: (script) => void launched.push(script),
-    wifi,
+    wifi: () => wifi,
     canSwitchOff: true,
     texts: () => english.menu,
     open(_path, isWanted, { event }) {
