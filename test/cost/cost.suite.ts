@@ -23,9 +23,9 @@ const emulator = [
   ...(existsSync(libraries) ? ["-L", libraries] : []),
 ];
 
+/** To accept new figures; the gate needs one, unless a figure is too high: a busy machine may have disturbed all of a run. */
 const runs = 2;
-/** Further runs if a figure is too high, because a busy machine may have disturbed all of the first. */
-const moreRuns = 2;
+const moreRuns = 3;
 /** In each run. A start varies by 15 %, and an index by 20 %, but the least of many by 2 %. */
 const starts = 8;
 const indexes = 2;
@@ -160,7 +160,8 @@ test("no figure has risen by more than its margin", async () => {
   const all: Figures[] = [];
   const least = (name: Name) => Math.min(...all.map((one) => one[name]));
   const risen = () => keys.filter((name) => least(name) > limit(name));
-  while (all.length < runs || (reason === "" && risen().length > 0 && all.length < runs + moreRuns))
+  const fewest = reason === "" ? 1 : runs;
+  while (all.length < fewest || (reason === "" && risen().length > 0 && all.length < fewest + moreRuns))
     all.push(await measure(plugin));
   for (const name of keys) {
     const { instructions } = accepted[name];
