@@ -28,6 +28,15 @@ export function moveFocusByArrows(): void {
       event.preventDefault();
       return event.target.showPicker();
     }
+    // Browsers switch it by the space bar, which a remote control lacks.
+    if (
+      event.key === "Enter" &&
+      event.target instanceof HTMLInputElement &&
+      event.target.type === "checkbox"
+    ) {
+      event.preventDefault();
+      return event.target.click();
+    }
     const direction = directions[event.key];
     if (direction === undefined || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
     const from = document.activeElement;
