@@ -72,8 +72,8 @@ function isThere(element: Element): boolean {
 }
 
 /**
- * A text field and a slider need left and right; a field of several lines also needs up and down within its text, and a list
- * that scrolls needs them until its end.
+ * A text field needs left and right within its text, and a number, a time and a slider always. A field of several lines also needs
+ * up and down within its text, and a list that scrolls needs them until its end.
  */
 function usesItself(element: Element, { x, y }: Direction): boolean {
   if (element.matches("[tabindex='0']")) {
@@ -82,7 +82,11 @@ function usesItself(element: Element, { x, y }: Direction): boolean {
   }
   if (element instanceof HTMLTextAreaElement)
     return x !== 0 || (y < 0 ? element.selectionStart > 0 : element.selectionEnd < element.value.length);
-  return element instanceof HTMLInputElement && x !== 0 && !/^(checkbox|file|button)$/.test(element.type);
+  if (!(element instanceof HTMLInputElement) || x === 0 || /^(checkbox|file|button)$/.test(element.type))
+    return false;
+  // Numbers, times and sliders have no selection.
+  const { selectionStart, selectionEnd, value } = element;
+  return x < 0 ? selectionEnd !== 0 : selectionStart === null || selectionStart < value.length;
 }
 
 /** The controls in view that may be used, in the order of the page; those of a dialog while one is open. */
