@@ -133,14 +133,16 @@ function nextControl({ x, y }: Direction): HTMLElement | undefined {
   const others = all.filter((one) => one !== from);
   // The bar of screens lies over the page on a phone: it is left only where the page has no further control.
   const near = others.filter((one) => partOf(one) === partOf(from));
-  if (x !== 0) return nearest(near, distanceTo);
+  // The button of a note goes away after some seconds, so every edge of the page leads to it.
+  const note = others.find((one) => one.closest("#notes") !== null);
+  if (x !== 0) return nearest(near, distanceTo) ?? note;
   // Within a card no line is passed by, however far aside its controls are.
   const ofCard = near.filter((one) => cardOf(one) === cardOf(from));
   const first = nearest(ofCard, (one) => {
     const { along } = spacesTo(one);
     return along > 0 ? along : undefined;
   });
-  if (first === undefined) return nearest(near, distanceTo) ?? nearest(others, distanceTo);
+  if (first === undefined) return nearest(near, distanceTo) ?? nearest(others, distanceTo) ?? note;
   const { top, bottom } = first.getBoundingClientRect();
   const line = ofCard.filter((one) => {
     const place = one.getBoundingClientRect();
