@@ -168,10 +168,11 @@ function nearest(
   return best;
 }
 
-/** The space between two ranges, below 0 if the second one is before the first; 0 if they overlap. */
+/** The space between two ranges, below 0 if the second one is before the first; 0 if they overlap by a quarter or more. */
 function gap(start: number, end: number, otherStart: number, otherEnd: number): number {
-  // Neighbours touch, and are at least a pixel apart here.
-  if (otherStart >= end - 1) return otherStart - end + 2;
-  if (otherEnd <= start + 1) return otherEnd - start - 2;
+  // Neighbours touch, and the last button of a tile reaches into its picture. They are at least a pixel apart here.
+  const edge = Math.min(end - start, otherEnd - otherStart) / 4;
+  if (otherStart >= end - edge) return Math.max(otherStart - end + 2, 1);
+  if (otherEnd <= start + edge) return Math.min(otherEnd - start - 2, -1);
   return 0;
 }
