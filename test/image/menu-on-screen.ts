@@ -31,7 +31,9 @@ export async function makePad(folder: string): Promise<void> {
 export async function startPad(board: Board): Promise<void> {
   await board.shell("chmod 755 /run/pad; modprobe uinput; mkfifo /run/buttons");
   await board.shell('/run/pad 045e 028e "Xbox 360 Controller" 0<>/run/buttons >/run/pad.log 2>&1 &');
-  await until("the controller", async () => (await board.shell("ls /dev/input")).includes("event0"));
+  // The service hears it once its node has a group.
+  const heard = "logread | grep -c 'an input device is heard.*Xbox 360 Controller' || true";
+  await until("the controller", async () => Number(await board.shell(heard)) > 0);
 }
 
 async function tell(board: Board, lines: readonly string[]): Promise<void> {
