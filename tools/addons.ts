@@ -2,6 +2,9 @@
  * Native addons in the compiled binary. `node-hid` looks for its addon by a path of the machine that compiled it, and would find it
  * on no other machine. The runtime would unpack an addon to a folder that players can change. So plugins embed each addon as a plain
  * file, and a module in its place loads it from the service's own folder (src/system/addon-folder.ts).
+ *
+ * The paths of modules are in the binary, so those here are none of the machine that compiles: two builds have the same bytes in any
+ * folder.
  */
 import { join } from "node:path";
 import type { BunPlugin, PluginBuilder } from "bun";
@@ -19,10 +22,15 @@ export function hidAddon(root: string, target: "x64" | "arm64"): BunPlugin {
         namespace: "node-hid",
       }));
       build.onLoad({ filter: /^hid-addon$/, namespace: "node-hid" }, () => ({
-        contents: `${loading(addon, "node-hid")}\nmodule.exports = load;`,
+        contents: `${loading("node-hid")}\nmodule.exports = load;`,
         loader: "js",
       }));
-      embedFiles(build, "node-hid");
+      // Its own folder, where it would look for the addon.
+      build.onLoad({ filter: /node_modules\/node-hid\/nodehid\.js$/ }, async ({ path }) => ({
+        contents: (await Bun.file(path).text()).replaceAll("__dirname", '"node-hid"'),
+        loader: "js",
+      }));
+      embedFile(build, "node-hid", addon);
     },
   };
 }
@@ -37,11 +45,11 @@ export function usbAddon(name: string, folder: string): BunPlugin {
       );
       // It loads at the first look at the property, so that a failed load can be repeated.
       build.onLoad({ filter: /^usb-addon$/, namespace: "usb" }, () => ({
-        contents: `${loading(Bun.resolveSync(folder, import.meta.dir), "usb")}
+        contents: `${loading("usb")}
 Object.defineProperty(exports, "nativeGetDevices", { enumerable: true, get: () => load().nativeGetDevices });`,
         loader: "js",
       }));
-      embedFiles(build, "usb");
+      embedFile(build, "usb", Bun.resolveSync(folder, import.meta.dir));
     },
   };
 }
@@ -49,22 +57,19 @@ Object.defineProperty(exports, "nativeGetDevices", { enumerable: true, get: () =
 const addonFolder = join(import.meta.dir, "../src/system/addon-folder.ts");
 
 /** The lines of a module that define `load`, which returns the exports of the addon. */
-function loading(addon: string, name: string): string {
-  return `const file = require(${JSON.stringify(`${name}-file:${addon}`)});
+function loading(name: string): string {
+  return `const file = require("${name}-file");
 const { loadAddon } = require(${JSON.stringify(addonFolder)});
 let loaded;
 const load = () => (loaded ??= loadAddon(file.default ?? file));`;
 }
 
-/** Takes the path after `NAME-file:` as a file to embed; its module is its path in the binary. */
-function embedFiles(build: PluginBuilder, name: string): void {
+/** Takes `NAME-file` as this file; its module is its path in the binary. */
+function embedFile(build: PluginBuilder, name: string, file: string): void {
   const namespace = `${name}-file`;
-  build.onResolve({ filter: new RegExp(`^${namespace}:`) }, ({ path }) => ({
-    path: path.slice(namespace.length + 1),
-    namespace,
-  }));
-  build.onLoad({ filter: /./, namespace }, async ({ path }) => ({
-    contents: await Bun.file(path).bytes(),
+  build.onResolve({ filter: new RegExp(`^${namespace}$`) }, () => ({ path: `${name}.node`, namespace }));
+  build.onLoad({ filter: /./, namespace }, async () => ({
+    contents: await Bun.file(file).bytes(),
     loader: "file",
   }));
 }

@@ -37,3 +37,11 @@ test("without a HID reader no addon is unpacked or loaded", async () => {
   expect(await readdir(join(place.folder, "addons"))).toEqual([]);
   expect(await readFile(`/proc/${service.pid}/maps`, "utf8")).not.toContain(".node");
 });
+
+test.each(["x64", "arm64"])(
+  "the program for %p named folders of the machine that compiled it",
+  async (target) => {
+    const bytes = await readFile(join(root, `dist/tapdeck-linux-${target}`));
+    expect(bytes.indexOf(root)).toBe(-1);
+  },
+);
