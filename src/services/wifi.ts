@@ -2,7 +2,8 @@
  * The Wi-Fi of the image. The service may not connect: root's scripts do (`overlay/usr/lib/tapdeck/wifi`), asked by the pipe of
  * `machine`, and report in the folder that TAPDECK_MACHINE names:
  *
- *   wifi            lines of `key=value`: state, network and fault; of an access point also name, password and address
+ *   wifi            lines of `key=value`: state, network and fault; of an access point also name, password and address, and
+ *                   `opening` until it is open
  *   wifi-networks   the networks in reach, as `wpa_cli scan_results` prints them
  *   wifi-known      the names of the networks that were set up here, as hex digits, the best first
  *
@@ -68,10 +69,12 @@ export function followWifi({ folder, pipe, log, onChanged, pagePort = httpPort, 
   };
   /** The script reports what it did; later the connection comes and goes by itself. */
   const now = (): WifiReport => {
-    if (seen.state !== "joined" && seen.state !== "away") return seen;
+    const { isOpening, ...report } = seen;
+    // The link of the access point itself is none to a network.
+    if (isOpening || (report.state !== "joined" && report.state !== "away")) return report;
     const isUp = isLinkUp(link);
-    if (isUp === undefined || isUp === (seen.state === "joined")) return seen;
-    const { fault: _, ...rest } = seen;
+    if (isUp === undefined || isUp === (report.state === "joined")) return report;
+    const { fault: _, ...rest } = report;
     return { ...rest, state: isUp ? "joined" : "away" };
   };
   const closePage = () => {
@@ -131,7 +134,7 @@ function isLinkUp(link: string): boolean | undefined {
   }
 }
 
-function readReports(folder: string): WifiReport {
+function readReports(folder: string): WifiReport & { readonly isOpening: boolean } {
   const text = (name: string) => {
     const path = join(folder, name);
     if (folder === "" || !existsSync(path)) return "";
@@ -141,8 +144,10 @@ function readReports(folder: string): WifiReport {
       return ""; // The script replaces it at this moment, and the watch reports that.
     }
   };
+  const state = text("wifi");
   return {
-    ...wifiStateIn(text("wifi")),
+    ...wifiStateIn(state),
+    isOpening: /^opening=/m.test(state),
     networks: networksIn(text("wifi-networks")),
     known: text("wifi-known")
       .split("\n")

@@ -172,6 +172,18 @@ test("a network that went away, or came by itself, was still reported as the scr
   );
 });
 
+test("an access point that opens was a joined network for a moment, because its own link was up", async () => {
+  using followed = await follow();
+  const { wifi, report, link } = followed;
+  await mkdir(link, { recursive: true });
+  await writeFile(join(link, "operstate"), "up\n");
+  await report("wifi", "state=away\n");
+  await eventually(() => expect(wifi.state()).toEqual({ state: "joined" }));
+  await report("wifi", "state=away\nopening=yes\n");
+  await eventually(() => expect(wifi.state()).toEqual({ state: "away" }));
+  expect(wifi.report()).toEqual({ state: "away", networks: [], known: [] });
+});
+
 test("the script is asked by words of small letters and hex digits alone", async () => {
   using followed = await follow();
   const { wifi, report, asked } = followed;
