@@ -56,6 +56,8 @@ const joystick = 0x120; // BTN_JOYSTICK
 const arrowUp = 103;
 const arrowDown = 108;
 
+const syncType = 0; // EV_SYN
+const dropped = 3; // SYN_DROPPED: the kernel had no room for some events.
 const axisType = 3; // EV_ABS
 const repeated = 2;
 interface Axis {
@@ -116,6 +118,11 @@ export function menuKeyReader(
   };
   return (bytes) =>
     inputEvents(bytes).flatMap(({ type, code, value }): readonly MenuKeyEvent[] => {
+      // A release may be among them.
+      if (type === syncType && code === dropped) {
+        held.clear();
+        return [{ key: "back", isDown: false }];
+      }
       const key = type === keyType ? keys.get(code) : undefined;
       if (key !== undefined) return value === repeated ? [] : [{ key, isDown: value !== 0 }];
       const axis = type === axisType ? axes.get(code) : undefined;

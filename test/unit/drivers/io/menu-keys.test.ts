@@ -45,6 +45,13 @@ test("a stick counts as arrows from half of its way on, and never twice", () => 
   ]);
 });
 
+test("events that the kernel has dropped end what is held", () => {
+  const read = menuKeyReader(() => ({ min: -1, max: 1 }));
+  expect(read(eventBytes([axis, 16, 1]))).toEqual([{ key: "right", isDown: true }]);
+  expect(read(eventBytes([0, 3, 0]))).toEqual([{ key: "back", isDown: false }]);
+  expect(read(eventBytes([axis, 16, 1]))).toEqual([{ key: "right", isDown: true }]);
+});
+
 test("a mouse, a power key and a file have no keys for a menu", () => {
   const having = (...codes: readonly number[]) => hasMenuKeys((code) => codes.includes(code));
   expect(having(0x110, 0x111)).toBe(false);
