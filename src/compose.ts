@@ -266,6 +266,8 @@ interface MenuBase extends Pick<Awaited<ReturnType<typeof createPlayback>>, "lau
 function startMenu(base: Base, { launchQueue, screen, services, wifi }: MenuBase): void {
   const { bus, clock, log, openMenuKeys, settings, stops } = base;
   if (!screen.isThere) return;
+  // In public places, a controller in reach may play, and change nothing.
+  const isHome = process.env.TAPDECK_FIRST_OWNER === "yes";
   const menu = import("./services/menu.ts").then(({ followMenu }) =>
     followMenu({
       bus,
@@ -275,8 +277,8 @@ function startMenu(base: Base, { launchQueue, screen, services, wifi }: MenuBase
       open: openMenuKeys,
       library: services.library,
       launch: (text) => launchQueue.launch(...byHand("Menu", text)),
-      wifi: () => (wifi.state().state === "none" ? undefined : wifi),
-      canSwitchOff: process.env.TAPDECK_MACHINE !== undefined,
+      wifi: () => (isHome && wifi.state().state !== "none" ? wifi : undefined),
+      canSwitchOff: isHome && process.env.TAPDECK_MACHINE !== undefined,
       texts: () => screenTexts[settings.current().television.language].menu,
     }),
   );
