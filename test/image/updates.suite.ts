@@ -1,19 +1,21 @@
 /**
  * Updates on the emulated board, started by U-Boot from its card: a damaged, an interrupted, a hanging and a working one.
- * In all cases a whole system starts. Run by `make test-image`.
+ * In all cases a whole system starts. Run by `make test-image`; with `THOROUGH=1` the board has a display, and the strips of an
+ * update and of its undo stay in build/screens.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeAuthority } from "../../tools/image/authority.ts";
-import { readMeta } from "../../tools/image/meta.ts";
+import { readMeta, root } from "../../tools/image/meta.ts";
 import { eventually } from "../helpers/processes.ts";
 import { type Board, cardBytes, image, startBoard } from "./board.ts";
 import { lostSigner, serveUpdates, type Updates, version } from "./bundles.ts";
 import { type Card, makeCard } from "./card.ts";
 import { print, seconds } from "./figures.ts";
 import { dataFrom } from "./owned.ts";
+import { differing, type Picture, pngOf } from "./picture.ts";
 import { patienceMs, until } from "./until.ts";
 
 const meta = readMeta();
@@ -43,6 +45,39 @@ const reader = "/dev/ttyS9";
 /** These cases restart the board up to four times, and each wait has its own end, which reports the console. */
 const restartsMs = 6 * patienceMs;
 
+const isThorough = process.env.THOROUGH === "1";
+const television = isThorough ? ({ display: "640x360" } as const) : {};
+const filmMs = 1000;
+/** The share of pixels that makes a picture another one. */
+const otherShare = 0.01;
+
+/** Keeps each new picture of the display until disposed. */
+function filmed(name: string): AsyncDisposable {
+  let isOver = !isThorough;
+  const film = async () => {
+    let last: Picture | undefined;
+    for (let number = 0; !isOver; ) {
+      await Bun.sleep(filmMs);
+      // The board restarts, and has no display meanwhile.
+      const picture = await board.picture().catch(() => undefined);
+      if (picture === undefined) continue;
+      const isEqual = last?.width === picture.width && last.height === picture.height;
+      const pixels = picture.width * picture.height;
+      if (isEqual && last !== undefined && differing(last, picture) / pixels < otherShare) continue;
+      last = picture;
+      const path = join(root, "build/screens", name, `${String(number++).padStart(2, "0")}.png`);
+      await Bun.write(path, pngOf(picture));
+    }
+  };
+  const done = film();
+  return {
+    async [Symbol.asyncDispose]() {
+      isOver = true;
+      await done;
+    },
+  };
+}
+
 const refusedRootBytes = 64 * 1024;
 let stranger: string;
 let updates: Updates;
@@ -62,7 +97,7 @@ beforeAll(async () => {
   });
   await updates.makeStartless("revoked", "0.1.1", refusedRootBytes, { signer: lostSigner });
   card = await makeCard(image, cardBytes);
-  board = await startBoard({ card, loader: true });
+  board = await startBoard({ card, loader: true, ...television });
 }, patienceMs);
 
 afterAll(async () => {
@@ -130,7 +165,7 @@ test(
     const written = card.writtenBytes(slotFrom.b, dataFrom);
     print("the power was cut in an update", `${(written / 1e6).toFixed(1)} MB of it were written`);
     expect(written).toBeLessThan(smallRootBytes);
-    board = await startBoard({ card, loader: true });
+    board = await startBoard({ card, loader: true, ...television });
     await board.pong();
     expect(await board.shell("tapdeck update --status </dev/null")).toBe(
       `slot a: ${version}, runs, is kept\nslot b: no whole system`,
@@ -170,6 +205,7 @@ test(
 test(
   "an update that the API begins is tried, kept after a healthy minute although it words standing faults otherwise, and starts from then on",
   async () => {
+    await using _film = filmed("update");
     // The leftovers of the tests before.
     board.restarted();
     await board.pong();
@@ -211,7 +247,7 @@ test(
     // The plug is pulled during that start, and no system is tried any more.
     await board[Symbol.asyncDispose]();
     card.powerCycle(7);
-    board = await startBoard({ card, loader: true });
+    board = await startBoard({ card, loader: true, ...television });
     await board.pong();
     expect(board.console()).not.toContain("Tapdeck: starting slot a");
     expect(await board.shell("cat /etc/tapdeck-release")).toBe("Tapdeck 0.1.2");
@@ -222,6 +258,7 @@ test(
 test(
   "the system from before an update comes back by --undo, and is kept after a healthy minute of its own",
   async () => {
+    await using _film = filmed("update-undo");
     const tries = board.console().split("Tapdeck: starting slot a").length;
     await restarts("tapdeck update --undo", "Tapdeck: starting slot a", tries);
     await board.said(`tapdeck: update: ${version} was healthy for a minute, and is kept`);
@@ -236,7 +273,7 @@ test(
 );
 
 // Its installation, trial and return take minutes.
-test.if(process.env.THOROUGH === "1")(
+test.if(isThorough)(
   "an update whose service ends at once is given up, and the system before is back",
   async () => {
     await updates.make("dead", "0.1.3", { deadService: true });
