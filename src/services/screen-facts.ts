@@ -79,6 +79,13 @@ export function followFacts(
     bus.on("readers.removed", changed),
     bus.on("launch.finished", finished),
     bus.on("playtime.warning", changed),
+    // Root restarts the machine for an update, and does not ask the service.
+    bus.on("device.updating", ({ step }) => {
+      if (step === "restarting") machineEnding = "restarting";
+      else if (step === "failed" && machineEnding === "restarting") machineEnding = undefined;
+      else return;
+      changed();
+    }),
     bus.on("playlist.opened", (list) => note(playlistOf(list), choiceMs)),
     bus.on("media.started", ({ mediaName, launcherId }) => {
       isPlaying = true;

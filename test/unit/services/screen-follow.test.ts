@@ -115,6 +115,18 @@ test("a card that is empty says so for a while, and then the screen is ready aga
   await shows("Tap a card");
 });
 
+test("an update that restarts the machine left the last picture as it was", async () => {
+  const { bus, clock, shows } = await makeScreen();
+  await shows("Tap a card");
+  bus.emit("device.updating", { step: "writing", percent: 50 });
+  bus.emit("device.updating", { step: "restarting" });
+  clock.advance(200);
+  await shows("Starting again");
+  bus.emit("device.updating", { step: "failed", why: "it cannot restart" });
+  clock.advance(200);
+  await shows("Tap a card");
+});
+
 test("after ten minutes the picture is dim and moves, and something that happens makes it bright", async () => {
   const { bus, clock, jobs, shows } = await makeScreen();
   await shows("Tap a card");
