@@ -4,7 +4,9 @@
  * reason, the measured figures become the accepted ones.
  *
  * The runtime compiles and collects beside the main thread, so the same program does not always run the same instructions. The
- * least of several runs counts, and each figure has a margin above the spread that was seen, next to four busy loops too.
+ * least of several runs counts, and each figure has a margin above the spread that was seen, next to four busy loops too. An index
+ * took 660 to 960 million instructions next to other work. It is counted on one processor, where the threads take turns: there it
+ * took 685 to 707 million next to any work.
  */
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
@@ -26,7 +28,7 @@ const emulator = [
 /** To accept new figures; the gate needs one, unless a figure is too high: a busy machine may have disturbed all of a run. */
 const runs = 2;
 const moreRuns = 3;
-/** In each run. A start varies by 15 %, and an index by 20 %, but the least of many by 2 %. */
+/** In each run. A start varies by 15 %, but the least of many by 2 %. */
 const starts = 8;
 const indexes = 2;
 const files = 10_000;
@@ -129,7 +131,8 @@ async function measureIndex(plugin: string, place: Place, out: string): Promise<
     folders: { roots: [join(place.folder, "media")], own: [] },
     systems: [],
   };
-  const child = Bun.spawn([...counted(plugin, out), binary, "index-job"], {
+  const onOne = ["taskset", "--cpu-list", "0"];
+  const child = Bun.spawn([...onOne, ...counted(plugin, out), binary, "index-job"], {
     stdin: new Blob([JSON.stringify(job)]),
     stdout: "pipe",
     stderr: "inherit",

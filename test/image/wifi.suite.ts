@@ -223,14 +223,19 @@ test(
     await shows("status", (picture) => shareOf(picture, [0x14, 0x18, 0x3a]) > 0.3);
     await tap(board, button.south);
     await shows("menu", isMenuAt(0));
-    await tap(board, "right", "right", button.south);
+    await tap(board, "right", "right");
+    await shows("menu-wifi", isMenuAt(2));
+    // A key counts once the screen shows what it would choose.
+    await tap(board, button.south);
     await shows("networks", (picture) => isMenuAt(0)(picture) && hasSecondRow(picture) === false);
     const { networks } = await wifi();
     const place = networks
       .filter(({ security }) => security !== "other")
       .findIndex(({ id }) => id === homeId);
     expect(place).toBeGreaterThanOrEqual(0);
-    await tap(board, ...Array.from({ length: place }, () => "right" as const), button.south);
+    await tap(board, ...Array.from({ length: place }, () => "right" as const));
+    await shows("menu-network", isMenuAt(place));
+    await tap(board, button.south);
     await shows("keyboard", isMenuAt(0, keysMax, true));
     await tap(board, ...typing(home.password));
     await reaches(
