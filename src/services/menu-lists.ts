@@ -3,7 +3,7 @@ import { createConnection } from "../api/connection.ts";
 import type { LibraryService } from "../api/services.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
-import { menuEntriesMax } from "../core/limits.ts";
+import { menuEntriesMax, picturePixelsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { scriptOf } from "../core/media.ts";
 import { symbolOf } from "../core/system-symbols.ts";
@@ -85,7 +85,7 @@ export function createMenuLists({ clock, library, launch, wifi: wifiNow, canSwit
   const leave = (): MenuList => ({
     title: texts().switchOff,
     items: [
-      { name: texts().stayOn, symbol: menuSymbols.play, choose: first },
+      { name: texts().stayOn, symbol: menuSymbols.play, choose: () => "close" },
       { name: texts().switchOff, symbol: menuSymbols.power, choose: starting("**shutdown") },
     ],
   });
@@ -176,7 +176,11 @@ export function createMenuPictures({ library, clock, log }: Pick<ListParts, "lib
     try {
       const types = ["boxart", "image", "thumbnail", "screenshot"] as const;
       const { data } = await library.image({ path, system: "", types, maxSize: pictureEdge }, ownCaller());
-      const png = await new Bun.Image(Buffer.from(data, "base64")).png().bytes();
+      // A small file may have millions of pixels.
+      const png = await new Bun.Image(Buffer.from(data, "base64"), { maxPixels: picturePixelsMax })
+        .resize(pictureEdge, pictureEdge, { fit: "inside", withoutEnlargement: true })
+        .png()
+        .bytes();
       return Buffer.from(png).toString("base64");
     } catch (error) {
       log.debug("menu", messageOf(error), { path });

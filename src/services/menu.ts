@@ -39,7 +39,15 @@ const isArrow = (key: MenuKey): key is Arrow => arrows.some((arrow) => arrow ===
 
 export function followMenu(parts: MenuParts): Disposable {
   const { bus, clock, log, open, screen, folder = "/dev/input" } = parts;
-  const lists = createMenuLists(parts);
+  /** A script of the menu has not ended yet: a second press would start it again. */
+  let isLaunching = false;
+  const lists = createMenuLists({
+    ...parts,
+    launch(script) {
+      parts.launch(script);
+      isLaunching = true;
+    },
+  });
   const pictures = createMenuPictures(parts);
   /** From the first page to the present one; empty while there is no menu. */
   let places: readonly Place[] = [];
@@ -135,7 +143,7 @@ export function followMenu(parts: MenuParts): Disposable {
     if (isLoading || shown === undefined || screen.drawnMenu() !== shown) return;
     if (key === "back") return void load(() => places.slice(0, -1));
     const item = place.list.items[place.chosen];
-    if (key === "ok" || key === "enter") return item && choose(place.list, item);
+    if (key === "ok" || key === "enter") return item && !isLaunching && choose(place.list, item);
     const next = isArrow(key) ? afterArrow(place, key) : afterPage(place, key);
     if (next !== undefined && next !== place.chosen) moveTo(place, next);
   };
@@ -166,19 +174,31 @@ export function followMenu(parts: MenuParts): Disposable {
     log,
     part: "menu",
     folder,
-    open: (path, gone) => open(path, ({ name }) => !isOwnDevice(name), { event, gone }),
+    open(path, gone) {
+      const unplugged = () => {
+        repeating?.[Symbol.dispose]();
+        gone();
+      };
+      return open(path, ({ name }) => !isOwnDevice(name), { event, gone: unplugged });
+    },
   });
   devices.hear();
   const following = new DisposableStack();
   following.use(
     // A game needs the keys, and a controller sends hundreds of events in a second.
     bus.on("media.started", () => {
+      isLaunching = false;
       close();
       devices.rest();
     }),
   );
   following.use(bus.on("media.stopped", () => devices.hear()));
-  following.use(bus.on("launch.finished", ({ success }) => success || close()));
+  following.use(
+    bus.on("launch.finished", ({ success }) => {
+      isLaunching = false;
+      if (!success) close();
+    }),
+  );
   following.use(bus.on("playlist.opened", close));
   following.use(devices);
   following.defer(close);

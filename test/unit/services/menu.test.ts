@@ -77,6 +77,7 @@ async function makeMenu({ names = [], folders = {}, wifi }: Played = {}) {
   let isFree = true;
   let isOpen = false;
   let hear: (event: MenuKeyEvent) => void = () => {};
+  let unplug = () => {};
   const screen = {
     canShowMenu: () => isFree,
     showMenu(menu: ShownMenu | undefined, at = 0) {
@@ -117,10 +118,11 @@ async function makeMenu({ names = [], folders = {}, wifi }: Played = {}) {
     wifi: () => wifi,
     canSwitchOff: true,
     texts: () => english.menu,
-    open(_path, isWanted, { event }) {
+    open(_path, isWanted, { event, gone }) {
       if (!isWanted({ name: "Pad" })) return undefined;
       isOpen = true;
       hear = event;
+      unplug = gone;
       return {
         name: "Pad",
         close() {
@@ -144,6 +146,7 @@ async function makeMenu({ names = [], folders = {}, wifi }: Played = {}) {
     /** The name of the chosen tile. */
     at: () => names_()[chosen],
     isOpen: () => isOpen,
+    unplug: () => unplug(),
     occupy() {
       isFree = false;
     },
@@ -235,6 +238,25 @@ test("a long folder has letters, a list longer than a page has pages, and a held
   expect(menu.at()).toBe("B8");
   await menu.press("left");
   await eventually(() => expect(menu.at()).toBe("B7"));
+});
+
+test("a second press while a game starts was a second start, and an arrow of a pad that is pulled out stays held", async () => {
+  const menu = await makeMenu({ names: ["Mario", "Zelda", "Kirby"] });
+  await menu.press("menu");
+  await eventually(() => expect(menu.names()[0]).toBe("Play on: Mario"));
+  menu.type("ok", "ok");
+  expect(menu.launched).toEqual(["SNES/Mario.sfc"]);
+  const launch = { time: "2026-01-01T00:00:00Z", uid: "", text: "SNES/Mario.sfc", success: true };
+  menu.bus.emit("launch.finished", launch);
+  menu.type("ok");
+  expect(menu.launched.length).toBe(2);
+  menu.bus.emit("launch.finished", launch);
+  menu.down("right");
+  menu.clock.advance(450);
+  expect(menu.at()).toBe("Library");
+  menu.unplug();
+  menu.clock.advance(1000);
+  expect(menu.at()).toBe("Library");
 });
 
 test("albums play as a whole, and games do not", async () => {
