@@ -6,7 +6,10 @@ interface CommandHelp {
   readonly usage: string;
   readonly summary: string;
   readonly more: string;
-  /** The effect of each option of this command, except those that every command has. An option with an empty text is for scripts, and not shown. */
+  /**
+   * The effect of each option of this command, except those that every command has. An option with an empty text is for
+   * scripts, and not shown.
+   */
   readonly options?: { readonly [Name in OptionName]?: string };
   /** How many words follow the command; none if absent. */
   readonly words?: readonly [min: number, max: number];

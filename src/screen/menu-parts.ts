@@ -1,10 +1,10 @@
-/** Parts of the pictures of the menu and of its keyboard. */
+/** Parts that the pictures of the menu, of its keyboard and of the status have in common. */
 import { colors } from "./drawings.ts";
 import type { Box, FrameBuffer } from "./frame-buffer.ts";
 import { escapeXml } from "./screen-lines.ts";
 
 /** Televisions cut the edges off, so the margin stays empty. */
-const marginShare = 0.05;
+export const marginShare = 0.05;
 
 /** The margin, the title above, and the line below, in pixels. */
 export function menuMeasures({ width, height }: Pick<FrameBuffer, "width" | "height">) {

@@ -15,6 +15,7 @@ import { germanScreen } from "./languages/german-screen.ts";
 import { japaneseScreen } from "./languages/japanese-screen.ts";
 import { portugueseScreen } from "./languages/portuguese-screen.ts";
 import { spanishScreen } from "./languages/spanish-screen.ts";
+import { marginShare, px } from "./menu-parts.ts";
 import { menuRows } from "./menu-template.ts";
 import { isEnding, type Picture, type ShownAct, type ShownPairing, type StatePicture } from "./picture.ts";
 import { escapeXml, fitText, plainText, type Room } from "./screen-lines.ts";
@@ -54,9 +55,6 @@ const restPlaces = [
   [-0.6, -0.4],
 ] as const;
 const restOpacity = 0.3;
-
-/** Televisions cut the edges off, so the margin stays empty. */
-export const marginShare = 0.05;
 
 export function screenSvg(
   picture: Picture,
@@ -326,8 +324,4 @@ function qrCode(text: string, x: number, y: number, size: number): string {
     `<rect x="${px(x)}" y="${px(y)}" width="${px(size)}" height="${px(size)}" rx="${px(size * 0.05)}" fill="#ffffff"/>`,
     `<path shape-rendering="crispEdges" fill="#000000" d="${path}"/>`,
   ].join("\n");
-}
-
-function px(length: number): string {
-  return length.toFixed(1);
 }

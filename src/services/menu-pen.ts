@@ -30,7 +30,7 @@ export function createMenuPen() {
     bordered = chosen;
   };
   return {
-    /** Undefined while another one is about to be drawn, too. */
+    /** Also undefined while another menu is about to be drawn. */
     menu: () => (isStale ? undefined : menu),
     isOver: (picture: Picture | undefined) => menu !== undefined && picture?.kind !== "menu",
     choose(place: number) {

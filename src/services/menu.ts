@@ -26,6 +26,8 @@ interface MenuParts extends ListParts {
 const idleMs = 120_000;
 const repeatAfterMs = 450;
 const repeatMs = 160;
+/** Cards that change places stop one game and start the next, and opening devices in between would delay that. */
+const hearAgainMs = 1500;
 
 /** A list, and the item that is chosen in it. */
 interface Place {
@@ -183,16 +185,24 @@ export function followMenu(parts: MenuParts): Disposable {
     },
   });
   devices.hear();
+  let hearing: Disposable | undefined;
   const following = new DisposableStack();
   following.use(
     // A game needs the keys, and a controller sends hundreds of events in a second.
     bus.on("media.started", () => {
+      hearing?.[Symbol.dispose]();
       isLaunching = false;
       close();
       devices.rest();
     }),
   );
-  following.use(bus.on("media.stopped", () => devices.hear()));
+  following.use(
+    bus.on("media.stopped", () => {
+      hearing?.[Symbol.dispose]();
+      hearing = clock.after(hearAgainMs, devices.hear);
+    }),
+  );
+  following.defer(() => hearing?.[Symbol.dispose]());
   following.use(
     bus.on("launch.finished", ({ success }) => {
       isLaunching = false;

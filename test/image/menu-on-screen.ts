@@ -1,11 +1,12 @@
 /** The menu of the television in a picture of the board, and a controller inside the guest that works it. */
 import { join } from "node:path";
+import type { Box } from "../../src/screen/frame-buffer.ts";
 import { keyNeighbour, letterKeys } from "../../src/screen/keyboard-template.ts";
 import { menuBorder, menuBox } from "../../src/screen/menu-template.ts";
 import { root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
 import type { Board } from "./board.ts";
-import { type Color, type Picture, shareOf } from "./picture.ts";
+import { type Color, type Picture, type Region, shareOf } from "./picture.ts";
 import { until } from "./until.ts";
 
 // Colors of src/screen/drawings.ts.
@@ -67,15 +68,10 @@ export const isMenuAt = (chosen: number, count = 4, hasKeys = false) => {
   return (picture: Picture) => {
     if (shareOf(picture, tile) < 0.1) return false;
     return Array.from({ length: count }, (_, at) => at).every((at) => {
-      const { x, y, width, height } = menuBox(at, picture, hasKeys);
+      const box = menuBox(at, picture, hasKeys);
+      const { width, height } = box;
       const thickness = menuBorder(picture);
-      const region = {
-        left: x / picture.width,
-        top: y / picture.height,
-        right: (x + width) / picture.width,
-        bottom: (y + height) / picture.height,
-      };
-      const share = shareOf(picture, border, region);
+      const share = shareOf(picture, border, regionOf(box, picture));
       const whole = 1 - ((width - 2 * thickness) * (height - 2 * thickness)) / (width * height);
       return at === chosen ? share > 0.9 * whole : share < 0.05;
     });
@@ -83,16 +79,17 @@ export const isMenuAt = (chosen: number, count = 4, hasKeys = false) => {
 };
 
 /** The tile of the second row is there. */
-export const hasSecondRow = (picture: Picture) => {
-  const { x, y, width, height } = menuBox(4, picture);
-  const region = {
+export const hasSecondRow = (picture: Picture) =>
+  shareOf(picture, tile, regionOf(menuBox(4, picture), picture)) > 0.1;
+
+function regionOf({ x, y, width, height }: Box, picture: Picture): Region {
+  return {
     left: x / picture.width,
     top: y / picture.height,
     right: (x + width) / picture.width,
     bottom: (y + height) / picture.height,
   };
-  return shareOf(picture, tile, region) > 0.1;
-};
+}
 
 /** The arrows from one key of the keyboard to another, by the shortest way. */
 export function arrowsTo(from: number, to: number): readonly Arrow[] {

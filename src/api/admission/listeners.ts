@@ -23,8 +23,8 @@ const loopback: readonly string[] = ["127.0.0.1", "127.0.1.1", "::1"];
 export type RemotePort<Data> = ReturnType<typeof openPlainPort<Data>>;
 
 /**
- * Opens the port without TLS. Loopback has listeners of its own on the same port, which the kernel prefers for local connections. They
- * stay open while the port is shut, and a flood does not fill their queue. Throws `StartError` if it cannot listen.
+ * Opens the port without TLS. Loopback has listeners of its own on the same port, which the kernel prefers for local
+ * connections. They stay open while the port is shut, and a flood does not fill their queue. Throws `StartError` if it cannot listen.
  */
 export function openPlainPort<Data>(port: number, addresses: readonly string[], handlers: Handlers<Data>) {
   // A shared port does not report who else shares it, so it is first opened unshared.
@@ -176,8 +176,8 @@ function serveAtAny<Data>(port: number, handlers: Handlers<Data>, sharing: Shari
 
 const common = {
   development: false,
-  // Bun refuses a longer body without a message for the caller. Each endpoint has a lower limit of its own, and Bun reads no more from the
-  // network than the endpoint takes.
+  // Bun refuses a longer body without a message for the caller. Each endpoint has a lower limit of its own, and Bun reads no
+  // more from the network than the endpoint takes.
   maxRequestBodySize: 2 * backupFileBytesMax,
 } as const;
 

@@ -6,6 +6,7 @@ import { faultOf } from "../../../src/core/faults.ts";
 import { findMediaFile } from "../../../src/launch/media-file.ts";
 import { createMediaLookup } from "../../../src/launch/ports/media-lookup.ts";
 import { render } from "../../../src/screen/draw-job.ts";
+import { marginShare } from "../../../src/screen/menu-parts.ts";
 import {
   noticeOf,
   type Picture,
@@ -16,7 +17,7 @@ import {
   stickGone,
 } from "../../../src/screen/picture.ts";
 import { escapeXml, fitText, plainText } from "../../../src/screen/screen-lines.ts";
-import { marginShare, screenSvg, screenTexts } from "../../../src/screen/status-template.ts";
+import { screenSvg, screenTexts } from "../../../src/screen/status-template.ts";
 import { english } from "../../../src/screen/texts.ts";
 
 const base = "http://192.168.178.142:7497";

@@ -182,6 +182,9 @@ test("a button opens it, arrows choose, and what was played last is the first ti
   // The game has the controller alone.
   expect(menu.isOpen()).toBe(false);
   menu.bus.emit("media.stopped", { ...media, elapsed: 1, exitCode: 0, reason: "ended" });
+  // Another card may start the next one, which must not wait for devices.
+  expect(menu.isOpen()).toBe(false);
+  menu.clock.advance(1500);
   expect(menu.isOpen()).toBe(true);
 });
 
