@@ -37,6 +37,13 @@ export async function startPad(board: Board): Promise<void> {
   await until("the controller", async () => Number(await board.shell(heard)) > 0);
 }
 
+/** The menu closes its devices while media play, and opens them a moment after. */
+export async function untilMenuHears(board: Board): Promise<void> {
+  const node = "$(grep -A 4 Xbox /proc/bus/input/devices | grep -o 'event[0-9]*' | head -n 1)";
+  const holders = `for one in $(pidof tapdeck); do ls -l /proc/$one/fd | grep -c "/${node}$" || true; done`;
+  await until("the menu to hear the controller", async () => /[1-9]/.test(await board.shell(holders)));
+}
+
 async function tell(board: Board, lines: readonly string[]): Promise<void> {
   await board.shell(`(${lines.map((line) => `echo ${line}`).join("; ")}) >/run/buttons`);
 }

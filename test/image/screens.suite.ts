@@ -15,7 +15,17 @@ import { makeColorNesGame } from "../helpers/nes-games.ts";
 import { type Board, cardBytes, image, startBoard } from "./board.ts";
 import { type Card, makeCard } from "./card.ts";
 import { print, printTogether, seconds } from "./figures.ts";
-import { button, hasSecondRow, isMenuAt, makePad, press, release, startPad, tap } from "./menu-on-screen.ts";
+import {
+  button,
+  hasSecondRow,
+  isMenuAt,
+  makePad,
+  press,
+  release,
+  startPad,
+  tap,
+  untilMenuHears,
+} from "./menu-on-screen.ts";
 import {
   type Color,
   differing,
@@ -294,6 +304,7 @@ test(
 test(
   "a controller opens the menu, its arrows choose at once, and a list of it starts what was played before",
   async () => {
+    await untilMenuHears(board);
     await tap(board, button.south);
     await shows("menu", isMenuAt(0), hasNoText);
     const from = performance.now();
@@ -309,6 +320,7 @@ test(
     await shows("still-by-menu", isFull(turquoise), hasNoText);
     await client.call("stop");
     await shows("ready-after-menu", isReady(), hasNoText);
+    await untilMenuHears(board);
     await tap(board, button.south);
     await shows("menu-again", isMenuAt(0), hasNoText);
     await tap(board, button.east);
