@@ -94,6 +94,8 @@ export interface Board extends AsyncDisposable {
   kill(): Promise<void>;
 }
 
+const guestSaysMs = 20_000;
+
 /** The client of the host, by card: a card that is full, or about to lose its power, needs no second one. */
 const members = new Map<string, { readonly id: string; readonly secret: string }>();
 
@@ -149,7 +151,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
       if (value !== false) return value;
       const end = child.exitCode ?? child.signalCode;
       if (end !== null) throw fail(`the board ended (${end}) while ${what}`);
-      if (performance.now() > deadline) throw fail(`in vain: ${what}`);
+      if (performance.now() > deadline) throw fail(`in vain: ${what}${await guestSays()}`);
       // Each question for a pong is work for the emulated processor.
       await Bun.sleep(200);
     }
@@ -166,6 +168,16 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
   const inShell = async (command: string) => {
     shell ??= await openShell(shellPath);
     return shell.run(command);
+  };
+  /** What root reports of an update, the log and the processes of the guest, if its shell answers. */
+  const guestSays = async (): Promise<string> => {
+    if (shell === undefined) return "";
+    const said = inShell(
+      "tail -n 2 /run/tapdeck-machine/update; cat /data/state/update; logread | tail -n 15; ps",
+    );
+    const late = Bun.sleep(guestSaysMs).then(() => "its shell does not answer");
+    const words = await Promise.race([said, late]).catch((error: unknown) => String(error));
+    return `; the guest says:\n${words}\n`;
   };
   // On a busy machine the service may be replaced during the request.
   const newMember = () =>
