@@ -2,20 +2,18 @@
  * The composition root: creates all parts in the order of their dependencies, and stops them. `launchQueue`, `readers`, `api` and
  * `screen` are also used by parts that are created before them, in functions that run only after the start.
  */
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { TlsOptions } from "./api/admission/listeners.ts";
 import { type ApiServer, serveApi } from "./api/server.ts";
 import type { Services } from "./api/services.ts";
 import { completeRestore } from "./backup/apply-restore.ts";
 import { type Bus, createBus } from "./bus.ts";
-import { createMappingFiles } from "./config/mapping-files.ts";
 import { namedPlaces } from "./config/named-places.ts";
 import type { Overrides } from "./config/overrides.ts";
 import { createSettings, type Settings } from "./config/settings.ts";
-import { type Config, configuredSystems, mediaFolders } from "./config/shape.ts";
+import { type Config, configuredSystems } from "./config/shape.ts";
 import { type Clock, systemClock as clock } from "./core/clock.ts";
 import { messageOf } from "./core/errors.ts";
-import { localDay } from "./core/local-time.ts";
 import { type ChangeableLog, createLog, type Log } from "./core/log.ts";
 import { createLogRing, type LogRing } from "./core/log-ring.ts";
 import type {
@@ -26,43 +24,34 @@ import type {
   OpenMenuKeys,
   OpenTelevision,
 } from "./core/operating-system.ts";
-import { createLaunchQueue } from "./launch/launch-queue.ts";
 import { createAllowLaunch } from "./launch/rules/allow-patterns.ts";
-import { createPlayTime } from "./launch/rules/play-time.ts";
 import { followQuietHours, volumeCeiling } from "./launch/rules/quiet-hours.ts";
-import { createSleepTimer } from "./launch/rules/sleep-timer.ts";
 import { createTapRules } from "./launch/rules/tap-rules.ts";
 import type { LaunchSource } from "./launch/run-context.ts";
-import { createSaveKeeper, type SaveKeeper } from "./launch/saves/save-keeper.ts";
-import { createMapper } from "./mappings/mapper.ts";
+import type { SaveKeeper } from "./launch/saves/save-keeper.ts";
 import { knownSystems, systemFault } from "./media/known-systems.ts";
-import { createMediaWithSticks } from "./media/sticks/stick-library.ts";
 import { type Driver, parseConnection } from "./readers/driver.ts";
 import { type Readers, startReaders } from "./readers/readers.ts";
 import { screenTexts } from "./screen/status-template.ts";
 import { createServices } from "./services/api-services.ts";
+import { createPlayback, ofMachine } from "./services/build-playback.ts";
 import { followButtons, withPowerKey } from "./services/buttons.ts";
 import { type ClientAccess, createClientAccess } from "./services/clients-and-audit.ts";
-import { createDevices } from "./services/devices.ts";
-import { countMetrics, openCards, staffSecret } from "./services/fleet.ts";
+import { countMetrics, staffSecret } from "./services/fleet.ts";
 import { followFolders, followSticks } from "./services/follow-media.ts";
 import { diskFaults } from "./services/health-report.ts";
-import { keepPlays } from "./services/library.ts";
 import { followMqtt, type Mqtt } from "./services/mqtt.ts";
 import { createPairing, pairingService, pairOnScreen } from "./services/pairing-service.ts";
 import { preparePorts, withHolder } from "./services/ports.ts";
 import { followScreen, type Screen } from "./services/screen.ts";
 import { createStops, type Stops } from "./services/stop-order.ts";
-import { followTelevision } from "./services/television-cec.ts";
 import { followCertificate, tlsOf } from "./services/tls.ts";
-import { createUploadService } from "./services/uploads/upload-service.ts";
 import { followWifi, type Wifi } from "./services/wifi.ts";
 import { openStore, type Store } from "./store/open.ts";
 import { heldAddresses } from "./system/addresses.ts";
-import { withRealPaths } from "./system/closed-places.ts";
 import { confinePlayers } from "./system/confine.ts";
 import { createDescriptors } from "./system/descriptors.ts";
-import { closedPlaces, type ServicePlaces } from "./system/folders.ts";
+import type { ServicePlaces } from "./system/folders.ts";
 import { createLocalCallers } from "./system/local-callers.ts";
 import { machineChecks } from "./system/machine-checks.ts";
 import { regainAccess } from "./system/own-modes.ts";
@@ -143,9 +132,6 @@ interface Base extends ServiceOptions, ServicePlaces {
   readonly bus: Bus;
   readonly stops: Stops;
 }
-
-/** The pipe and the folder of root's scripts on the image. */
-const ofMachine = { folder: process.env.TAPDECK_MACHINE ?? "", pipe: 0 } as const;
 
 /** The faults that the status screen shows: those of the start, and those that lose what is played. */
 function screenFaults({ clock, dataFolder }: Base, saves: Pick<SaveKeeper, "faults">) {
@@ -329,94 +315,6 @@ async function createAccess(
   return { tls, fingerprint, access, pairing, offer };
 }
 
-/** The launch queue and what it plays from. */
-async function createPlayback(
-  base: Base,
-  later: {
-    readonly readers: () => Readers;
-    readonly pair: () => Promise<void>;
-    readonly shutdown: () => Promise<void>;
-  },
-) {
-  const { config, bus, clock, log, store, stops, dataFolder } = base;
-  const closed = withRealPaths(closedPlaces(base, process.env));
-  const cards = await openCards(base);
-  const files = createMappingFiles({
-    folder: join(dirname(base.configPath), "mappings"),
-    log,
-    clock,
-    ...(cards && { shared: cards.files }),
-  });
-  const mapper = stops.add("mappings", await createMapper({ store, files, log, clock }));
-  const media = createMediaWithSticks({
-    folder: dataFolder,
-    folders: () => ({ ...mediaFolders(config()), closed }),
-    prefer: () => config().systems.prefer,
-    emit: (status) => bus.emit("media.indexing", status),
-    clock,
-    log,
-  });
-  stops.add("media", media);
-  const folders = () => ({ ...mediaFolders(config()), closed, sticks: media.sticks() });
-  const uploads = stops.add(
-    "uploads",
-    createUploadService({ ...base, media, folders, favourites: base.store.favourites }),
-  );
-  const stopMedia = (why: string) => launchQueue.stopMedia(why);
-  const playTime = createPlayTime({
-    bus,
-    clock,
-    log,
-    store: store.playTimes,
-    limits: () => config().playtime,
-    dayOf: (wallMs) => localDay(wallMs, config().device.timeZone),
-    stopMedia,
-  });
-  stops.add("play time", playTime);
-  const sleepTimer = stops.add(
-    "sleep timer",
-    createSleepTimer({ clock, log, stopMedia, fade: (share) => launchQueue.fadeVolume(share) }),
-  );
-  const devices = stops.add("devices", createDevices({ ...base, ...later }));
-  const saves = stops.add(
-    "saves",
-    createSaveKeeper({ home: () => config().retroarch.saves, memory: base.savesMemory, clock, log }),
-  );
-  const launchQueue = createLaunchQueue({
-    config,
-    bus,
-    clock,
-    log,
-    saves,
-    closed,
-    media,
-    sticks: media.sticks,
-    devices,
-    sleepTimer,
-    history: store.history,
-    lastMedia: store.lastMedia,
-    plays: store.plays,
-    positions: store.positions,
-    map: mapper.map,
-    refusal: playTime.refusal,
-  });
-  stops.add("players", launchQueue);
-  stops.add("play history", keepPlays(bus, store.plays));
-  stops.add(
-    "television",
-    followTelevision({
-      bus,
-      clock,
-      log,
-      open: base.openTelevision,
-      settings: () => config().television,
-      playing: launchQueue.activeMedia,
-      control: launchQueue.control,
-    }),
-  );
-  return { cards, mapper, media, uploads, closed, playTime, sleepTimer, devices, saves, launchQueue };
-}
-
 interface Running extends Awaited<ReturnType<typeof createPlayback>> {
   readonly access: ClientAccess;
   readonly api: ApiServer;
@@ -427,7 +325,7 @@ interface Running extends Awaited<ReturnType<typeof createPlayback>> {
 /** Applies changes of the settings, and of clients and their roles, to the running parts. */
 function followSettings(
   { settings, log, clock, store, stops, watchFolders, openButtons }: Base,
-  { launchQueue, playTime, media, access, api, launching, readers }: Running,
+  { launchQueue, playTime, media, access, api, launching, readers, sound, holdVolume }: Running,
 ): void {
   /** Ends all that a client has under way. */
   const expel = (id: string) => {
@@ -436,8 +334,6 @@ function followSettings(
     launchQueue.revoke(id);
   };
   access.onChanged(expel);
-  const holdVolume = () =>
-    void launchQueue.holdVolume().catch((error) => log.warn("players", messageOf(error)));
   const quietHours = stops.add(
     "quiet hours",
     followQuietHours({ config: settings.current, clock, hold: holdVolume }),
@@ -465,7 +361,9 @@ function followSettings(
     launching.configure(now.readers);
     buttons.configure(heard(now));
     playTime.configure();
-    if (volumeCeiling(now, clock.now()) < volumeCeiling(before, clock.now())) holdVolume();
+    const ceiling = (config: Config) => volumeCeiling(config, clock.now(), sound.plays());
+    if (ceiling(now) < ceiling(before)) holdVolume();
+    sound.configure();
     quietHours.configure();
     readers.reconfigure(now.readers).catch((error) => log.error("readers", messageOf(error)));
   });

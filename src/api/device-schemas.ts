@@ -1,6 +1,6 @@
 /** Shapes of results on the device itself: its health, its log, its settings with explanations, and its API. */
 import * as v from "valibot";
-import { deviceActions, updateServer, updateState } from "../core/device-shapes.ts";
+import { deviceActions, soundReport, updateServer, updateState } from "../core/device-shapes.ts";
 import { faultCodes, faultOrigins } from "../core/faults.ts";
 import { keptLevels } from "../core/log-ring.ts";
 import { count, integer, time } from "../core/shapes.ts";
@@ -69,6 +69,7 @@ export const deviceReport = v.object({
       signalDbm: v.exactOptional(integer),
     }),
   ),
+  sound: v.exactOptional(soundReport),
   board: v.exactOptional(v.string()),
   slot: v.exactOptional(v.string()),
   actions: v.array(v.picklist(deviceActions)),

@@ -20,7 +20,13 @@ import {
   tokenTypeCharsMax,
 } from "../core/limits.ts";
 import { pictureTypes } from "../core/media.ts";
-import { holdActions, playerKinds, resumeModes, televisionLanguages } from "../core/playback.ts";
+import {
+  holdActions,
+  playerKinds,
+  resumeModes,
+  televisionLanguages,
+  wantedSoundPlaces,
+} from "../core/playback.ts";
 import { allRights, roles } from "../core/rights.ts";
 import {
   audioTags,
@@ -292,6 +298,10 @@ const settingsFields = {
   debug: v.boolean(),
   launchGuardEnabled: v.boolean(),
   playbackResume: v.picklist(resumeModes),
+  soundPlace: v.picklist(wantedSoundPlaces),
+  televisionVolumeMax: percent,
+  usbVolumeMax: percent,
+  jackVolumeMax: percent,
   volumeStart: percent,
   quietFrom: timeOfDay,
   quietUntil: timeOfDay,

@@ -8,7 +8,7 @@ import {
   playTimeWarningsMax,
   televisionStandbyMinutesMax,
 } from "../core/limits.ts";
-import { holdActions, resumeModes, televisionLanguages } from "../core/playback.ts";
+import { holdActions, resumeModes, televisionLanguages, wantedSoundPlaces } from "../core/playback.ts";
 import { buttonsHelp } from "./button-settings.ts";
 import {
   allowLaunch,
@@ -113,6 +113,19 @@ export const settingsTable = {
     ]),
     volume_max: setting({ check: wholeNumber(0, 100), default: 100, api: "volumeMax" }, [
       "The highest volume that cards and programs may set for a player (mpv, RetroArch) or the device, in percent.",
+    ]),
+    place: setting({ check: oneOf(wantedSoundPlaces), default: "auto", api: "soundPlace" }, [
+      'Where sound plays on the image: "television" (HDMI), "usb", or "jack", which is also the card of a HAT. "auto" is a card on',
+      "USB if there is one, else the television, else the jack; that also applies while the wanted place is not connected.",
+    ]),
+    television_volume_max: setting({ check: wholeNumber(0, 100), default: 100, api: "televisionVolumeMax" }, [
+      "The highest volume while sound plays on the television, in percent, on the image.",
+    ]),
+    usb_volume_max: setting({ check: wholeNumber(0, 100), default: 100, api: "usbVolumeMax" }, [
+      "The highest volume while sound plays on a card on USB, in percent, on the image.",
+    ]),
+    jack_volume_max: setting({ check: wholeNumber(0, 100), default: 100, api: "jackVolumeMax" }, [
+      "The highest volume while sound plays on the jack or the card of a HAT, in percent, on the image.",
     ]),
     volume_start: setting({ check: wholeNumber(0, 100), default: 100, api: "volumeStart" }, [
       "The volume with which players start after a start of the device, in percent, until somebody sets another one.",

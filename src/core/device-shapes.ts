@@ -1,5 +1,6 @@
 /** The shapes of what happens to the device itself: updates, restarts and backups. */
 import * as v from "valibot";
+import { soundPlaces } from "./playback.ts";
 import { count, time, type ValueOf } from "./shapes.ts";
 
 /** Requests about the device itself, which need the right `own`. */
@@ -28,6 +29,13 @@ export const updateServer = v.object({
   fault: v.exactOptional(v.string()),
 });
 export type UpdateServer = ValueOf<typeof updateServer>;
+
+/** Where the image plays its sound, and the places that are connected. */
+export const soundReport = v.object({
+  plays: v.exactOptional(v.picklist(soundPlaces)),
+  there: v.array(v.picklist(soundPlaces)),
+});
+export type SoundReport = ValueOf<typeof soundReport>;
 
 /** A backup that was made. */
 export const backupFacts = v.object({

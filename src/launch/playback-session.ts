@@ -3,7 +3,7 @@ import type { Bus } from "../bus.ts";
 import { mediaFolders } from "../config/shape.ts";
 import { publicError } from "../core/errors.ts";
 import type { ClosedPlaces } from "../core/media.ts";
-import type { ControlAction } from "../core/playback.ts";
+import type { ControlAction, SoundPlace } from "../core/playback.ts";
 import type { Requester } from "../core/rights.ts";
 import type { TokenParams } from "../core/token.ts";
 import { readyScript } from "../script/run-script.ts";
@@ -27,6 +27,8 @@ export interface SessionParts extends PortParts {
   /** The reason why nothing may start now, as a sentence, or undefined. */
   readonly refusal?: () => string | undefined;
   readonly elapsedMs?: () => number;
+  /** Where sound plays now, if that is known. */
+  readonly soundPlace?: () => SoundPlace | undefined;
 }
 
 /** `token` returns the token that was launched last. */
@@ -37,12 +39,13 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
     ...(parts.closed && { closed: parts.closed }),
     ...(parts.sticks && { sticks: parts.sticks() }),
   });
+  const volumeMax = () => volumeCeiling(config(), clock.now(), parts.soundPlace?.());
   let stopping = new AbortController();
   let isClosed = false;
   const playing = createPlaying({
     bus,
     clock,
-    volumeMax: () => volumeCeiling(config(), clock.now()),
+    volumeMax,
     volumeStart: () => config().audio.volumeStart,
     onStarted(media, owner) {
       if (isClosed) return;
@@ -75,7 +78,7 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
     positions: parts.positions,
     resumes: () => config().playback.resume !== "never",
   });
-  const portsOf = createScriptPorts({ ...parts, folders, playing, starting, playlists, token });
+  const portsOf = createScriptPorts({ ...parts, folders, playing, starting, playlists, token, volumeMax });
   const hooks = createHooks({
     hooks: () => config().hooks,
     bus,

@@ -8,7 +8,7 @@ import type { Settings } from "../config/settings.ts";
 import { describeSettings } from "../config/settings-table.ts";
 import { type Config, mediaFolders } from "../config/shape.ts";
 import type { Clock } from "../core/clock.ts";
-import type { UpdateServer } from "../core/device-shapes.ts";
+import type { SoundReport, UpdateServer } from "../core/device-shapes.ts";
 import { messageOf } from "../core/errors.ts";
 import { type Fault, faultOf } from "../core/faults.ts";
 import type { Log } from "../core/log.ts";
@@ -47,6 +47,7 @@ interface ServiceSources
   readonly launchQueue: LaunchQueue;
   readonly playTime: PlayTimeLimiter;
   readonly sleepTimer: Pick<SleepTimer, "set" | "endsAt">;
+  readonly sound: { readonly report: () => SoundReport };
   readonly mapper: Mapper;
   readonly devices: Pick<AllDevices, "write" | "inputText" | "captureScreen" | "refuseFullScreenshots">;
   readonly store: Store;
@@ -196,7 +197,7 @@ function createMachine(sources: ServiceSources) {
 const startedMs = performance.now();
 
 async function describeDevice(
-  { settings, dataFolder }: ServiceSources,
+  { settings, dataFolder, sound }: ServiceSources,
   machine: MachineControl,
   updates: UpdateServer | undefined,
 ) {
@@ -211,6 +212,7 @@ async function describeDevice(
     uptime: Math.floor((performance.now() - startedMs) / 1000),
     disks,
     actions: machine.actions,
+    ...(sound.report().there.length === 0 ? {} : { sound: sound.report() }),
     ...(updating === undefined ? {} : { updating }),
     ...(updates === undefined ? {} : { updates }),
   };
@@ -241,6 +243,10 @@ function publicSettings(settings: Settings): ApiSettings {
     debug: log.debug,
     launchGuardEnabled: launch.guard,
     playbackResume: playback.resume,
+    soundPlace: audio.place,
+    televisionVolumeMax: audio.televisionVolumeMax,
+    usbVolumeMax: audio.usbVolumeMax,
+    jackVolumeMax: audio.jackVolumeMax,
     volumeStart: audio.volumeStart,
     quietFrom: audio.quietFrom,
     quietUntil: audio.quietUntil,

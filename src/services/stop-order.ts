@@ -13,6 +13,7 @@ const stopOrder = [
   "devices",
   "play time",
   "quiet hours",
+  "sound places",
   "sleep timer",
   "television",
   "play history",

@@ -214,6 +214,36 @@ remoteTest(
 );
 
 remoteTest(
+  "on the image an owner chooses where sound plays, and limits only the places that are connected",
+  async () => {
+    await using made = new AsyncDisposableStack();
+    const { folder, word, page, client } = await onImage(made, "sound");
+    const place = page.getByRole("combobox", { name: "Sound plays on" });
+    await page.getByLabel("Volume at the start").waitFor();
+    expect(await place.count()).toBe(0);
+    const reports = (line: string) => Bun.write(join(folder, "sound"), `${line}\n`);
+    await reports("wanted=auto plays=television there=jack television");
+    await page.reload();
+    await page.getByText("Now: Television.").waitFor();
+    const limits = page.getByLabel(/^Highest volume on/);
+    expect(await limits.count()).toBe(2);
+    await place.selectOption("Jack or HAT");
+    expect(await word()).toBe("sound jack\n");
+    await page.getByLabel("Highest volume on the jack").fill("40");
+    await page.getByLabel("Highest volume on the jack").blur();
+    await eventually(async () =>
+      expect(await client.call("settings")).toMatchObject({ soundPlace: "jack", jackVolumeMax: 40 }),
+    );
+    await reports("wanted=jack plays=jack there=jack television");
+    await eventually(async () => expect((await client.call("device")).sound?.plays).toBe("jack"));
+    await page.reload();
+    await page.getByText("Now: Jack or HAT.").waitFor();
+    await look(page, "sound-place");
+    for (const scheme of ["light", "dark"] as const) expect(await violations(page, scheme)).toEqual([]);
+  },
+);
+
+remoteTest(
   "on the image an owner sets quiet hours, and the device gets the time zone of the browser unless it has one",
   async () => {
     await using made = new AsyncDisposableStack();

@@ -1,6 +1,7 @@
 /**
  * Sound on HDMI, on the emulated board: programs play on the loopback card and end, and the copying takes no processor from them.
- * A second loopback card has the name of the television's, and its frames go to a file. Run by `make test-image`.
+ * A second loopback card has the name of the television's, and its frames go to a file. A third one has the name of the jack's, and
+ * its other end is heard. Run by `make test-image`.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
@@ -17,7 +18,10 @@ const frames = "/run/television/frames";
 
 beforeAll(async () => {
   card = await makeCard(image, cardBytes);
-  board = await startBoard({ card });
+  board = await startBoard({
+    card,
+    append: "snd_aloop.enable=1,1,1 snd_aloop.id=Loopback,vc4hdmi,Headphones",
+  });
   await board.pong();
   const text = await readFile(join(root, "overlay/etc/asound.conf"), "utf8");
   const television = /type hw\s+card \{ @func refer name tapdeck\.television \}\s+device 0/;
@@ -28,7 +32,10 @@ beforeAll(async () => {
   await board.shell("mkdir /run/television && chown tapdeck /run/television");
   await board.shell(`echo ${bytes} | base64 -d >/run/asound.conf`);
   await board.shell("mount -o bind /run/asound.conf /etc/asound.conf");
-  await board.shell("modprobe snd-aloop enable=1,1 id=Loopback,vc4hdmi && /usr/lib/tapdeck/sound");
+  await board.shell("modprobe snd-aloop && ln -s /usr/bin/aplay /run/arecord");
+  await until("the jack, because no television is connected", () => playsOn("jack"));
+  await choose("television");
+  await until("the television", () => playsOn("television"));
 }, patienceMs);
 
 afterAll(async () => {
@@ -61,4 +68,39 @@ test(
     );
   },
   patienceMs,
+);
+
+/** The noise of a second out of the jack, as bytes after gzip; silence takes up nearly none. `aplay` records under the other name. */
+const jackBytes = async () => {
+  const record =
+    "timeout 60 /run/arecord -q -D hw:Headphones,1 -d 1 -t raw -f S16_LE -c 2 -r 48000 /run/jack";
+  return Number(await board.shell(`${record} && gzip -c /run/jack | wc -c`));
+};
+const choose = (place: string) =>
+  board.shell(`tapdeck call settings.update '{"soundPlace":"${place}"}' </dev/null`);
+const playsOn = async (place: string) => {
+  const { sound } = JSON.parse(await board.shell("tapdeck call device </dev/null")) as {
+    sound?: { plays?: string; there: readonly string[] };
+  };
+  expect(sound?.there).toEqual(["television", "jack"]);
+  return sound?.plays === place;
+};
+
+test(
+  "the owner moves the sound to the jack and back while a program plays, which goes on",
+  async () => {
+    await board.shell(`${noise(3600)} >/dev/null 2>&1 & echo $! >/run/noise.pid`);
+    expect(await jackBytes()).toBeLessThan(secondBytes / 4);
+    await choose("jack");
+    await until("the jack", () => playsOn("jack"));
+    await until("noise on the jack", async () => (await jackBytes()) > secondBytes / 2);
+    await choose("television");
+    await until("the television again", () => playsOn("television"));
+    await until("silence on the jack", async () => (await jackBytes()) < secondBytes / 4);
+    const before = await heardBytes();
+    await until("noise on the television", async () => (await heardBytes()) > before);
+    // The same program still plays.
+    await board.shell("kill $(cat /run/noise.pid)");
+  },
+  2 * patienceMs,
 );

@@ -43,15 +43,19 @@ async function putCards(folder: string, cards: readonly CardFacts[]): Promise<vo
   await put("proc/asound/pcm", lines.join(""));
   for (const [number, { id, usb }] of cards.entries()) {
     await put(`proc/asound/card${number}/id`, `${id}\n`);
+    // A link on a real system.
+    if (id === "Loopback") await put(`proc/asound/${id}`, "");
     if (usb !== undefined) await put(`proc/asound/card${number}/usbid`, `${usb}\n`);
   }
   await put("usr/share/libretro/autoconfig/sdl2/tapdeck-054c-09cc.cfg", "");
 }
 
 /** What `sound` writes for these cards, with a television at these sockets. */
-const chosen = (cards: readonly CardFacts[], televisions: readonly number[] = []) =>
+const chosen = (cards: readonly CardFacts[], televisions: readonly number[] = [], wanted?: string) =>
   inFolder(async (folder) => {
     await putCards(folder, cards);
+    await mkdir(join(folder, "run/sound"), { recursive: true });
+    if (wanted !== undefined) await writeFile(join(folder, "run/sound/wanted"), `${wanted}\n`);
     for (const socket of [1, 2]) {
       const connector = join(folder, `sys/class/drm/card0-HDMI-A-${socket}`);
       await mkdir(connector, { recursive: true });
@@ -62,13 +66,18 @@ const chosen = (cards: readonly CardFacts[], televisions: readonly number[] = []
     }
     await run(["busybox", "ash", join(overlay, "usr/lib/tapdeck/sound"), folder]);
     const text = await readFile(join(folder, "run/sound/card.conf"), "utf8");
-    return Object.fromEntries(
-      [...text.matchAll(/^tapdeck\.(\w+) "?(.*?)"?$/gm)].map(([, name, value]) => [name, value]),
-    );
+    const told = await readFile(join(folder, "run/tapdeck-machine/sound"), "utf8");
+    const facts = [...text.matchAll(/^tapdeck\.(\w+) "?(.*?)"?$/gm)].map(([, name, value]) => [name, value]);
+    return { ...Object.fromEntries(facts), told: told.trim() };
   });
 
+const loop = { id: "Loopback" };
 const plain = (card: string, device = "0") => ({ card, device });
 const looped = (television: string) => ({ card: "Loopback", device: "0", television });
+const onPlace = (place: string, device = "0") => ({
+  ...{ card: "Loopback", device: "0" },
+  ...{ place, place_device: device },
+});
 
 for (const [name, cards, televisions, expected] of [
   ["HDMI of a Zero 2 W, with a television or without", [hdmi], [], looped("vc4hdmi")],
@@ -84,6 +93,7 @@ for (const [name, cards, televisions, expected] of [
   ["a USB card, whichever number it has", [jack, hdmi, dongle], [1], plain("Device")],
   ["HDMI rather than a microphone", [hdmi, microphone], [1], looped("vc4hdmi")],
   ["HDMI rather than a game controller", [pad, hdmi], [1], looped("vc4hdmi")],
+  ["the loopback card, if there is one, for a USB card", [loop, dongle], [], onPlace("Device", "0")],
   [
     "the first device of a card that plays",
     [{ ...dongle, devices: ["capture 1", "playback 1"] }],
@@ -100,8 +110,25 @@ for (const [name, cards, televisions, expected] of [
   ["no card if there is none", [], [], {}],
 ] as const)
   test(`sound plays on ${name}`, async () => {
-    expect(await chosen(cards, televisions)).toEqual(expected);
+    const { told: _, ...choice } = await chosen(cards, televisions);
+    expect(choice).toEqual(expected);
   });
+
+test.each([
+  ["usb", onPlace("Device"), "wanted=usb plays=usb there=jack television usb"],
+  ["television", looped("vc4hdmi"), "wanted=television plays=television there=jack television usb"],
+  ["jack", onPlace("Headphones"), "wanted=jack plays=jack there=jack television usb"],
+  ["auto", onPlace("Device"), "wanted=auto plays=usb there=jack television usb"],
+  [".*", onPlace("Device"), "wanted=.* plays=usb there=jack television usb"],
+] as const)("sound plays where the owner wants it: %s", async (wanted, expected, told) => {
+  expect(await chosen([jack, loop, hdmi, dongle], [1], wanted)).toEqual({ ...expected, told });
+});
+
+test("without the wanted place, sound plays on the best one, and the report says so", async () => {
+  const told = "wanted=usb plays=television there=jack television";
+  expect(await chosen([jack, loop, hdmi], [1], "usb")).toEqual({ ...looped("vc4hdmi"), told });
+  expect(await chosen([loop], [], "usb")).toEqual({ told: "wanted=usb plays= there=" });
+});
 
 // A scan of all devices uses the short name, and an event of the kernel the path.
 test.each(["controlC1", "snd/controlC1"])("mdev chooses the card again at %s", async (name) => {
@@ -112,14 +139,14 @@ test.each(["controlC1", "snd/controlC1"])("mdev chooses the card again at %s", a
   expect(rule?.at(-1)).toBe("*/usr/lib/tapdeck/sound");
 });
 
-test("a card that comes and goes changes the choice, and the copying to HDMI starts again only then", () =>
+test("a card that comes and goes changes the choice, and the copying to it starts again only then", () =>
   inFolder(async (folder) => {
     await mkdir(join(folder, "run/sound"), { recursive: true });
     /** Whether the choice among these cards ended the process that copies. */
     const ends = async (cards: readonly CardFacts[]) => {
       // It ends by itself with its input, which is closed after a signal would have reached it.
       const copying = Bun.spawn(["cat"], { stdin: "pipe", stdout: "ignore" });
-      await writeFile(join(folder, "run/sound/hdmi-sound.pid"), `${copying.pid}\n`);
+      await writeFile(join(folder, "run/sound/sound-out.pid"), `${copying.pid}\n`);
       await putCards(folder, cards);
       await run(["busybox", "ash", join(overlay, "usr/lib/tapdeck/sound"), folder]);
       copying.stdin.end();
@@ -134,10 +161,10 @@ test("a card that comes and goes changes the choice, and the copying to HDMI sta
     expect(await ends([hdmi])).toBe(true);
   }));
 
-test("the copying to HDMI ends with its script, and runs only for a television", () =>
+test("the copying to a card ends with its script, and runs only for a card behind the loopback card", () =>
   inFolder(async (folder) => {
-    const text = await readFile(join(overlay, "usr/lib/tapdeck/hdmi-sound"), "utf8");
-    const script = join(folder, "hdmi-sound");
+    const text = await readFile(join(overlay, "usr/lib/tapdeck/sound-out"), "utf8");
+    const script = join(folder, "sound-out");
     await writeFile(script, text.replace("folder=/run/sound", `folder=${folder}`));
     await mkdir(join(folder, "bin"));
     const stub = async (name: string, lines: string) =>
@@ -151,7 +178,7 @@ test("the copying to HDMI ends with its script, and runs only for a television",
       Bun.spawn(["busybox", "ash", script], { env: { PATH: `${folder}/bin:${process.env.PATH}` } });
     const note = () => run(["head", "-n", "1", join(folder, "notes")]);
     const end = async (child: Bun.Subprocess) => {
-      process.kill(Number(await readFile(join(folder, "hdmi-sound.pid"), "utf8")));
+      process.kill(Number(await readFile(join(folder, "sound-out.pid"), "utf8")));
       await child.exited;
     };
 

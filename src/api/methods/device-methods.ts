@@ -31,7 +31,7 @@ export const deviceMethods = [
   method({
     name: "device",
     right: "change",
-    docs: "The machine: its name, free memory, disks and networks. `uptime` is that of the service and `systemUptime` that of the machine, in seconds; the temperature is in °C, if there is a sensor. A disk names the folders of Tapdeck on it. `board` and `slot` are those of the SD image. `actions` are what a caller with the right `own` may ask here, `updating` is the last update since the start, as in `device.updating`, and `updates` as in `health`.",
+    docs: "The machine: its name, free memory, disks and networks. `uptime` is that of the service and `systemUptime` that of the machine, in seconds; the temperature is in °C, if there is a sensor. A disk names the folders of Tapdeck on it. `sound`, on the SD image, is where sound plays and which places are connected. `board` and `slot` are those of the SD image. `actions` are what a caller with the right `own` may ask here, `updating` is the last update since the start, as in `device.updating`, and `updates` as in `health`.",
     result: deviceReport,
     run: (services) => services.device(),
   }),

@@ -15,6 +15,7 @@ const settingsUpdate = v.object({
 const localSettings: ReadonlySet<string> = new Set([
   ...["reader", "rootFolder", "consoleLogging", "debug"],
   ...["quietFrom", "quietUntil", "quietVolumeMax", "timeZone"],
+  ...["televisionVolumeMax", "usbVolumeMax", "jackVolumeMax"],
 ]);
 
 /** Settings of later clients that this device does not have. */
@@ -69,7 +70,7 @@ export const settingsMethods = [
   method({
     name: "settings.update",
     right: "change",
-    docs: `Changes the given settings, at once and in the config file. The rest of the file stays as it is, with its comments. A setting can be given by any of its names, or by several with one value. \`reader\`, \`readers\`, \`systems\`, \`consoleLogging\`, \`debug\` and \`debugLogging\` name files, devices or traces, and require the right \`own\`, as \`quietFrom\`, \`quietUntil\`, \`quietVolumeMax\` and \`timeZone\` do, which are limits. Settings that open the device to others can be changed in the file only. Unknown settings are ignored and logged. Settings of later clients that this device does not have are refused, and nothing changes: ${[...missingSettings].map((name) => `\`${name}\``).join(", ")}.`,
+    docs: `Changes the given settings, at once and in the config file. The rest of the file stays as it is, with its comments. A setting can be given by any of its names, or by several with one value. \`reader\`, \`readers\`, \`systems\`, \`consoleLogging\`, \`debug\` and \`debugLogging\` name files, devices or traces, and require the right \`own\`, as \`quietFrom\`, \`quietUntil\`, \`quietVolumeMax\`, \`timeZone\`, \`televisionVolumeMax\`, \`usbVolumeMax\` and \`jackVolumeMax\` do, which are limits. Settings that open the device to others can be changed in the file only. Unknown settings are ignored and logged. Settings of later clients that this device does not have are refused, and nothing changes: ${[...missingSettings].map((name) => `\`${name}\``).join(", ")}.`,
     changes: (params) =>
       Object.entries(params)
         .flatMap(([name, value]) => (value === undefined || isUnknown(name) ? [] : [name]))
@@ -89,7 +90,9 @@ export const settingsMethods = [
       const { reader, insertMode, insertModeBlocklist, insertModeExitDelay, consoleLogging, debug } =
         settings;
       const { quietFrom, quietUntil, quietVolumeMax, timeZone } = settings;
-      const limits = { quietFrom, quietUntil, quietVolumeMax, timeZone };
+      const { televisionVolumeMax, usbVolumeMax, jackVolumeMax } = settings;
+      const quiet = { quietFrom, quietUntil, quietVolumeMax, timeZone };
+      const limits = { ...quiet, televisionVolumeMax, usbVolumeMax, jackVolumeMax };
       const local = { reader, readers, ...systems, consoleLogging, debug, debugLogging, ...limits };
       for (const [name, value] of Object.entries(local))
         if (value !== undefined) requireRight(`settings.update of ${name}`, "own", caller);

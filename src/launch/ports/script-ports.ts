@@ -33,7 +33,6 @@ import type { Playing } from "../playing.ts";
 import type { Playlists } from "../playlist.ts";
 import { isFolderOrList } from "../playlist-items.ts";
 import { startReadably } from "../readable-start.ts";
-import { volumeCeiling } from "../rules/quiet-hours.ts";
 import type { SleepTimer } from "../rules/sleep-timer.ts";
 import type { HookEvent, RunContext } from "../run-context.ts";
 import type { Starting } from "../starting.ts";
@@ -69,6 +68,8 @@ interface ScriptPortsParts extends PortParts {
   readonly playlists: Playlists;
   /** The token that was launched last. */
   readonly token: () => TokenParams;
+  /** In percent. */
+  readonly volumeMax: () => number;
 }
 
 /** The result makes the ports of one script. */
@@ -83,7 +84,7 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     playing,
     playlists,
     stop,
-    volumeMax: () => volumeCeiling(config(), clock.now()),
+    volumeMax: parts.volumeMax,
     beforeScreenshot: async () => parts.devices?.refuseFullScreenshots?.(),
   };
   const last = createLastStarted({ folders, players, saved: parts.lastMedia, plays: parts.plays });

@@ -1,16 +1,29 @@
-/** Quiet hours: times of day in which the owner's ceiling of the volume is lower. */
+/** The owner's ceiling of the volume, which is lower in quiet hours, and can be lower where sound plays now. */
 import type { Config } from "../../config/shape.ts";
 import type { Clock } from "../../core/clock.ts";
 import { minuteOf, minuteOfDay } from "../../core/local-time.ts";
+import type { SoundPlace } from "../../core/playback.ts";
 
 type QuietConfig = Pick<Config, "audio" | "device">;
 
-/** The highest volume at this time, in percent. */
-export function volumeCeiling({ audio, device }: QuietConfig, nowMs: number): number {
-  return quietNow({ audio, device }, nowMs)?.isQuiet === true
-    ? Math.min(audio.volumeMax, audio.quietVolumeMax)
-    : audio.volumeMax;
+/** The highest volume at this time and at this place, in percent. */
+export function volumeCeiling(
+  { audio, device }: QuietConfig,
+  nowMs: number,
+  place: SoundPlace | undefined,
+): number {
+  const everywhere =
+    quietNow({ audio, device }, nowMs)?.isQuiet === true
+      ? Math.min(audio.volumeMax, audio.quietVolumeMax)
+      : audio.volumeMax;
+  return place === undefined ? everywhere : Math.min(everywhere, audio[ceilings[place]]);
 }
+
+const ceilings = {
+  television: "televisionVolumeMax",
+  usb: "usbVolumeMax",
+  jack: "jackVolumeMax",
+} as const satisfies Record<SoundPlace, keyof Config["audio"]>;
 
 const dayMinutes = 24 * 60;
 

@@ -8,6 +8,7 @@ import type { PageCard, Shared } from "./screens.ts";
 type Setting = Calls["settings.describe"]["result"]["settings"][number];
 type Value = NonNullable<Setting["value"]>;
 type Item = string | number;
+type Sound = Calls["device"]["result"]["sound"];
 
 /** True if `playtime.limits.update` changes the setting, and not `settings.update`. */
 export function isLimit({ key, name }: Pick<Setting, "key" | "name">): boolean {
@@ -34,12 +35,27 @@ export function settingsPlace({ key, name = "" }: Pick<Setting, "key" | "name">)
   return found?.[1] ?? "readers";
 }
 
+/** Whether the setting changes something on this device: places of sound are chosen on the image only. */
+export function hasEffect({ name = "" }: Pick<Setting, "name">, sound: Sound): boolean {
+  if (name === "soundPlace") return sound !== undefined;
+  const place = soundCeilings[name];
+  return place === undefined || sound?.there.some((there) => there === place) === true;
+}
+
+const soundCeilings: Readonly<Record<string, string>> = {
+  televisionVolumeMax: "television",
+  usbVolumeMax: "usb",
+  jackVolumeMax: "jack",
+};
+
 export function settingsCard({ client, rights }: Shared, place: SettingsPlace): PageCard {
   const list = el("ul", { class: "rows settings" });
   const experts = el("ul", { class: "rows settings" });
   const more = el("details", { class: "own", hidden: "" }, el("summary", {}, say.device.forExperts), experts);
   const isAlone = place === "sound" || place === "media";
   const card = section(isAlone ? say.places[place].name : say.device.settings, list, more);
+  /** Where sound plays, on the image. */
+  let sound: Sound;
   /** The settings in the list; empty after a change here. */
   let shown = "";
 
@@ -55,7 +71,13 @@ export function settingsCard({ client, rights }: Shared, place: SettingsPlace): 
     const names: Readonly<Record<string, string>> = say.device.names;
     const effects: Readonly<Record<string, string>> = say.device.effects;
     const title = names[name] ?? name;
-    const explanation = el("p", { class: "more" }, effects[name] ?? "");
+    const choices: Readonly<Record<string, string>> = say.device.choices;
+    const now = name === "soundPlace" && sound?.plays !== undefined ? choices[sound.plays] : undefined;
+    const explanation = el(
+      "p",
+      { class: "more" },
+      [effects[name] ?? "", ...(now === undefined ? [] : [say.device.soundNow(now)])].join(" "),
+    );
     const isLocked = !rights.includes(right);
     const control =
       isLocked && Array.isArray(value)
@@ -76,9 +98,10 @@ export function settingsCard({ client, rights }: Shared, place: SettingsPlace): 
     const hasTimes = rights.includes("own") && (place === "sound" || place === "time");
     if (hasTimes) await giveTimeZone(client);
     const described = (await client.call("settings.describe")).settings;
-    const settings = described.filter((one) => settingsPlace(one) === place);
+    if (place === "sound") ({ sound } = await client.call("device"));
+    const settings = described.filter((one) => settingsPlace(one) === place && hasEffect(one, sound));
     // An unchanged list keeps the place of the visitor.
-    const found = JSON.stringify(settings);
+    const found = JSON.stringify([settings, sound]);
     if (found === shown) return;
     shown = found;
     const rows = await madeInSlices(settings, rowOf);

@@ -95,6 +95,10 @@ insert_mode_exit_delay = 2.5
 feedback = false
 volume_max = 60
 volume_start = 40
+place = "usb"
+television_volume_max = 90
+usb_volume_max = 50
+jack_volume_max = 55
 quiet_from = "20:00"
 quiet_until = "07:30"
 quiet_volume_max = 20
@@ -199,6 +203,10 @@ command = ["any", "--file={path}"]
     audio: {
       feedback: false,
       volumeMax: 60,
+      place: "usb",
+      televisionVolumeMax: 90,
+      usbVolumeMax: 50,
+      jackVolumeMax: 55,
       volumeStart: 40,
       quietFrom: "20:00",
       quietUntil: "07:30",

@@ -29,13 +29,22 @@ test.each([
   ["with one time only", "11:00", "", 0, 80],
   ["with two equal times", "12:00", "12:00", 0, 80],
 ])("%s the ceiling is right", (_, from, until, laterMs, ceiling) => {
-  expect(volumeCeiling(configOf(from, until), noon + laterMs)).toBe(ceiling);
+  expect(volumeCeiling(configOf(from, until), noon + laterMs, undefined)).toBe(ceiling);
+});
+
+test("where sound plays has a ceiling of its own, which raises no other", () => {
+  const config = configOf("11:00", "", { volumeMax: 70 });
+  const places = { ...config, audio: { ...config.audio, usbVolumeMax: 40, jackVolumeMax: 90 } };
+  const ceilings = (["usb", "jack", "television", undefined] as const).map((place) =>
+    volumeCeiling(places, noon, place),
+  );
+  expect(ceilings).toEqual([40, 70, 70, 70]);
 });
 
 test("a lower ceiling of the owner counts in quiet hours, too, and times are those of the zone", () => {
-  expect(volumeCeiling(configOf("11:00", "13:00", { volumeMax: 20 }), noon)).toBe(20);
-  expect(volumeCeiling(configOf("11:00", "13:00", { timeZone: "Asia/Tokyo" }), noon)).toBe(80);
-  expect(volumeCeiling(configOf("21:00", "22:00", { timeZone: "Asia/Tokyo" }), noon)).toBe(30);
+  expect(volumeCeiling(configOf("11:00", "13:00", { volumeMax: 20 }), noon, undefined)).toBe(20);
+  expect(volumeCeiling(configOf("11:00", "13:00", { timeZone: "Asia/Tokyo" }), noon, undefined)).toBe(80);
+  expect(volumeCeiling(configOf("21:00", "22:00", { timeZone: "Asia/Tokyo" }), noon, undefined)).toBe(30);
 });
 
 function trial(first: ReturnType<typeof configOf>) {

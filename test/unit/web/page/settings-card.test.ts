@@ -26,8 +26,9 @@ test("each setting that the API changes is at one place of the page, but for lim
       ...["launchGuardEnabled", "reader"],
     ],
     sound: [
-      ...["audioFeedback", "quietFrom", "quietUntil", "quietVolumeMax", "televisionLanguage"],
-      ...["televisionStandbyMinutes", "televisionWake", "volumeMax", "volumeStart"],
+      ...["audioFeedback", "jackVolumeMax", "quietFrom", "quietUntil", "quietVolumeMax", "soundPlace"],
+      ...["televisionLanguage", "televisionStandbyMinutes", "televisionVolumeMax", "televisionWake"],
+      ...["usbVolumeMax", "volumeMax", "volumeStart"],
     ],
     time: ["timeZone"],
   });
