@@ -6,6 +6,7 @@ import type { Driver } from "../src/readers/driver.ts";
 import { acr122uUsb } from "./acr122u-usb.ts";
 import { file } from "./file.ts";
 import { hidKeyboard } from "./hid-keyboard.ts";
+import { mfrc522Spi } from "./mfrc522-spi.ts";
 import { pn532I2c, pn532Spi } from "./pn532-bus.ts";
 import { pn532Uart } from "./pn532-uart.ts";
 import { serialLine } from "./serial-line.ts";
@@ -16,6 +17,7 @@ export const drivers: readonly Driver[] = [
   pn532Uart,
   pn532I2c,
   pn532Spi,
+  mfrc522Spi,
   acr122uUsb,
   serialLine,
   hidKeyboard,

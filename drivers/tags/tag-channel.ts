@@ -38,6 +38,8 @@ export interface ClassicKey {
  */
 export interface TagChannel {
   readonly target: Target;
+  /** The longest answer that the reader can take, in bytes; absent if that is more than any command here asks for. */
+  readonly answerBytesMax?: number;
   /**
    * Sends the bytes unchanged, and returns the answer; the chip adds and checks the CRC. Absent if the reader cannot send
    * plain bytes, like a plain reader of PC/SC part 3. Then only `read` and `write` are there.
@@ -59,9 +61,10 @@ export interface TagChannel {
 export type Tag = ReturnType<typeof tagOn>;
 
 export function tagOn(channel: TagChannel, signal: AbortSignal) {
-  const { target, transceive } = channel;
+  const { target, transceive, answerBytesMax = Number.POSITIVE_INFINITY } = channel;
   return {
     target,
+    answerBytesMax,
     transceive: transceive && ((bytes: Uint8Array) => transceive(bytes, signal)),
     read: (block: number) => channel.read(block, signal),
     write: (block: number, bytes: Uint8Array) => channel.write(block, bytes, signal),

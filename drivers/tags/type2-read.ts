@@ -196,7 +196,7 @@ export async function readSome(
     const read = await tag.read(from);
     return read?.length === readBytes ? read.subarray(0, wanted * pageBytes) : undefined;
   }
-  const pages = Math.min(wanted, fastReadPagesMax);
+  const pages = Math.min(wanted, fastReadPagesMax, Math.floor(tag.answerBytesMax / pageBytes));
   const command = Uint8Array.of(tagCommands.fastRead, from, from + pages - 1);
   const read = await tag.transceive(command);
   return read?.length === pages * pageBytes ? read : undefined;

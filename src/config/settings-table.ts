@@ -83,7 +83,7 @@ export const settingsTable = {
   readers: {
     connect: setting({ check: connections, default: [], api: "reader", players: "kept" }, [
       'Readers that are always opened, as "driver:path": "pn532-uart:/dev/ttyUSB0", "pn532-i2c:/dev/i2c-1",',
-      '"pn532-spi:/dev/spidev0.0", "acr122u-usb:1-1.4", "toypad:/dev/hidraw0",',
+      '"pn532-spi:/dev/spidev0.0", "mfrc522-spi:/dev/spidev0.0", "acr122u-usb:1-1.4", "toypad:/dev/hidraw0",',
       '"file:/run/deck/card", "serial-line:/dev/ttyACM0?baud=115200", or a reader that types by its USB id,',
       '"hid-keyboard:08ff:0009?layout=us".',
     ]),

@@ -91,6 +91,7 @@ export const typedCharsMax = 4296; // The longest text of a QR code (ISO/IEC 180
 // Tags and frames.
 export const ndefBytesMax = 8 * 1024;
 export const chipFrameBytesMax = 264; // The longest payload of a frame that a reader chip sends (NXP UM0701-02, 6.2.1.2).
+export const fifoBytesMax = 64; // A frame in the buffer of an MFRC522 (NXP MFRC522, 8.3), CRC included.
 export const apduBytesMax = 4096; // An answer of a card to one command; we ask for no more than 255 bytes at a time.
 
 // USB.

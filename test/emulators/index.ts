@@ -1,6 +1,7 @@
 /** The emulated device of each driver, for the conformance suite, which fails for a driver without one. */
 import { acr122uOn } from "../../drivers/acr122u-usb.ts";
 import type { UsbBus, UsbLink } from "../../drivers/io/links.ts";
+import { createMfrc522Spi } from "../../drivers/mfrc522-spi.ts";
 import { createPn532I2c, createPn532Spi } from "../../drivers/pn532-bus.ts";
 import { createPn532Uart } from "../../drivers/pn532-uart.ts";
 import { ccidOut } from "../../drivers/protocol/ccid.ts";
@@ -11,6 +12,7 @@ import { toHex } from "../../src/core/hex.ts";
 import type { Sighting } from "../../src/core/token.ts";
 import type { Driver, ReaderSession } from "../../src/readers/driver.ts";
 import { createCcidReader } from "./ccid-reader.ts";
+import { seededRandom } from "./emulated-line.ts";
 import {
   createClassic,
   createFelicaTag,
@@ -21,6 +23,7 @@ import {
 import { fileReader } from "./file-reader.ts";
 import { keyboardReader } from "./keyboard-reader.ts";
 import { linesOnPty } from "./line-reader.ts";
+import { createMfrc522Device } from "./mfrc522-device.ts";
 import { createI2cPn532, createSpiPn532 } from "./pn532-bus.ts";
 import { createPn532Device, type Pn532Device } from "./pn532-device.ts";
 import { toypadReader } from "./toypad-reader.ts";
@@ -92,6 +95,7 @@ export const emulatedReaders: Readonly<Record<string, () => EmulatedReader>> = {
   "pn532-uart": pn532OnPty,
   "pn532-i2c": pn532OnI2c,
   "pn532-spi": pn532OnSpi,
+  "mfrc522-spi": mfrc522OnSpi,
   "serial-line": linesOnPty,
   file: fileReader,
   "hid-keyboard": keyboardReader,
@@ -115,6 +119,7 @@ const text = "SNES/Game.sfc";
 const longUid = Uint8Array.fromHex("04c1c2c3c4c5c6");
 const shortUid = Uint8Array.fromHex("de4a1b7c");
 const idm = Uint8Array.fromHex("0127006812345678");
+const noiseOfAir = 0.1;
 const noiseRate = 0.5; // The overhead of the frames.
 
 function pn532OnPty(): EmulatedReader {
@@ -135,6 +140,42 @@ function pn532OnI2c(): EmulatedReader {
 function pn532OnSpi(): EmulatedReader {
   const { device, open } = createSpiPn532("/dev/spidev0.0");
   return { ...pn532Of(device), driver: createPn532Spi(open) };
+}
+
+function mfrc522OnSpi(): EmulatedReader {
+  const device = createMfrc522Device({ path: "/dev/spidev0.0" });
+  const known = otherTags.filter(({ expected }) => expected.type !== "FeliCa");
+  let onceReading: (() => void) | undefined;
+  device.onFrame(([code]) => {
+    if (code !== tagCommands.fastRead && code !== tagCommands.read) return;
+    const run = onceReading;
+    onceReading = undefined;
+    run?.();
+  });
+  return {
+    path: device.path,
+    driver: createMfrc522Spi(device.open),
+    expected: sightingOfNtag,
+    lay: (_session, { uid, text }) =>
+      device.put(createType2Tag("ntag215", { uid: Uint8Array.fromHex(uid), text })),
+    lift: () => device.take(),
+    others: known.map(({ name, make, expected }) => ({ name, lay: () => device.put(make()), expected })),
+    line: {
+      kind: "line",
+      plug: device.plug,
+      unplug: async () => device.unplug(),
+      onCommand: device.onCommand,
+      onceReading: (run) => {
+        onceReading = run;
+      },
+      // Noise of the air: SPI has no frames that it could be between.
+      noise(seed) {
+        const random = seededRandom(seed);
+        device.disturb(() => seed !== 0 && random() < noiseOfAir);
+      },
+    },
+    close: async () => device.unplug(),
+  };
 }
 
 function pn532Of(device: Pn532Device): Omit<EmulatedReader, "driver" | "found"> {

@@ -8,15 +8,24 @@
  *   anything unexpected: back to the last state of IDLE and HALT
  */
 
-/** The answer of a tag: a frame, with or without CRC_A behind it, or four bits without anything. */
+/**
+ * The answer of a tag: a frame, with or without CRC_A behind it, or four bits without anything. The first `bitsLeftOut` bits of an
+ * answer at anticollision are those that the reader sent itself.
+ */
 export type TagAnswer =
-  | { readonly kind: "frame"; readonly bytes: Uint8Array; readonly hasCrc: boolean; readonly workMs?: number }
+  | {
+      readonly kind: "frame";
+      readonly bytes: Uint8Array;
+      readonly hasCrc: boolean;
+      readonly workMs?: number;
+      readonly bitsLeftOut?: number;
+    }
   | { readonly kind: "four-bits"; readonly value: number; readonly workMs?: number };
 
 type TagState = "idle" | "ready" | "active" | "halt";
 
 export interface TypeAIdentity {
-  /** 4 or 7 bytes. */
+  /** 4, 7 or 10 bytes. */
   readonly uid: Uint8Array;
   /** SENS_RES as the PN532 reports it, high byte first: 0x0044. */
   readonly atqa: number;
@@ -70,7 +79,8 @@ const wupa = 0x52;
 const shortFrameBits = 7;
 const hlta = 0x50;
 const sakUidNotComplete = 0x04;
-const levels: readonly number[] = [0x93, 0x95];
+const levels: readonly number[] = [0x93, 0x95, 0x97];
+const allBits = 40;
 
 export function createTypeATag(options: TypeAOptions): EmulatedTag {
   const { uid, atqa, sak, ats, memory, understand, forget = () => {} } = options;
@@ -101,8 +111,16 @@ export function createTypeATag(options: TypeAOptions): EmulatedTag {
   const hearSelection = (frame: Uint8Array): TagAnswer | undefined => {
     const part = parts[level];
     if (part === undefined || frame[0] !== levels[level]) return fall();
-    if (frame[1] === 0x20) return { kind: "frame", bytes: part, hasCrc: false };
-    if (frame[1] !== 0x70 || !frame.subarray(2).every((byte, index) => byte === part[index])) return fall();
+    const known = 8 * ((frame[1] ?? 0) >> 4) + ((frame[1] ?? 0) & 0x07) - 16;
+    if (known < 0 || known > allBits) return fall();
+    const agrees = Array.from({ length: known }, (_, at) => at).every(
+      (at) => bitAt(frame.subarray(2), at) === bitAt(part, at),
+    );
+    // Another tag is meant, and this one listens on, until a SELECT ends it.
+    if (known < allBits && !agrees) return undefined;
+    if (known === 0) return { kind: "frame", bytes: part, hasCrc: false };
+    if (known < allBits) return { kind: "frame", bytes: part, hasCrc: false, bitsLeftOut: known };
+    if (!agrees) return fall();
     level += 1;
     const isWhole = level === parts.length;
     if (isWhole) become("active");
@@ -149,7 +167,12 @@ function uidParts(uid: Uint8Array): readonly Uint8Array[] {
       part.reduce((sum, byte) => sum ^ byte, 0),
     );
   if (uid.length === 4) return [withCheck(uid)];
-  return [withCheck(Uint8Array.of(cascadeTag, ...uid.subarray(0, 3))), withCheck(uid.subarray(3))];
+  return [withCheck(Uint8Array.of(cascadeTag, ...uid.subarray(0, 3))), ...uidParts(uid.subarray(3))];
+}
+
+/** A bit of bytes, lowest first, as they go through the air. */
+function bitAt(bytes: Uint8Array, at: number): number {
+  return ((bytes[at >> 3] ?? 0) >> (at & 7)) & 1;
 }
 
 /** CRC_A, low byte first (ISO/IEC 14443-3, annex B): polynomial x^16 + x^12 + x^5 + 1 reflected, start 6363. */

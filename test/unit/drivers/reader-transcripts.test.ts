@@ -1,6 +1,6 @@
 /**
- * The readers that send lines, type, are files, or light up: test/transcripts, one file per behaviour.
- * Covers: drivers/file.ts, drivers/hid-keyboard.ts, drivers/serial-line.ts, drivers/toypad.ts.
+ * The readers that send lines, type, are files, light up, or leave the air to the host: test/transcripts, one file per behaviour.
+ * Covers: drivers/file.ts, drivers/hid-keyboard.ts, drivers/mfrc522-spi.ts, drivers/serial-line.ts, drivers/toypad.ts.
  */
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -8,11 +8,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { file } from "../../../drivers/file.ts";
 import { createHidKeyboard } from "../../../drivers/hid-keyboard.ts";
+import { createMfrc522Spi } from "../../../drivers/mfrc522-spi.ts";
 import { serialLine } from "../../../drivers/serial-line.ts";
 import { createToypad } from "../../../drivers/toypad.ts";
 import { fromHex, spacedHex } from "../../../src/core/hex.ts";
 import { createKeyboardCable, encodeEvent } from "../../emulators/keyboard-device.ts";
 import { createLineReader } from "../../emulators/line-reader.ts";
+import { createMfrc522Device } from "../../emulators/mfrc522-device.ts";
+import type { TagAnswer } from "../../emulators/type-a.ts";
 import { type CreateDevice, playReader } from "../../helpers/reader-transcript.ts";
 
 const folder = join(import.meta.dir, "../../transcripts");
@@ -81,6 +84,37 @@ const toypadDevice: CreateDevice = (sent) => {
   };
 };
 
+/**
+ * `> hex`: a frame through the air with its CRC, and `/ bits` if its last byte has not all; `< hex`: the answer of a tag, `< hex / 4`
+ * one of four bits, `< -` none.
+ */
+const airDevice =
+  (options: string): CreateDevice =>
+  (sent) => {
+    let answer: ((heard: TagAnswer | undefined) => void) | undefined;
+    const device = createMfrc522Device({
+      path: "/dev/spidev0.0",
+      looks: 0,
+      air(frame, lastBits, answered) {
+        answer = answered;
+        sent(spacedHex(frame) + (lastBits === 0 ? "" : ` / ${lastBits}`));
+      },
+    });
+    return {
+      open: (context, signal) =>
+        createMfrc522Spi(device.open).open(`${device.path}${options}`, context, signal),
+      say(text) {
+        const bytes = fromHex(text.replace(" / 4", "")) ?? new Uint8Array();
+        if (text === "-") answer?.(undefined);
+        else if (text.endsWith("/ 4")) answer?.({ kind: "four-bits", value: bytes[0] ?? 0 });
+        else answer?.({ kind: "frame", bytes, hasCrc: false });
+      },
+      unplug: device.unplug,
+      close: device.unplug,
+      timeMoves: true,
+    };
+  };
+
 /** `< "TEXT"`, in JSON: the file's content; `< gone` takes the file away. */
 const fileDevice: CreateDevice = () => {
   const place = mkdtempSync(join(tmpdir(), "tapdeck-file-"));
@@ -100,6 +134,7 @@ const devices: Readonly<Record<string, (options: string) => CreateDevice>> = {
     const [id = "", query = ""] = options.split("?");
     return keyboardDevice(id, query === "" ? "" : `?${query}`);
   },
+  "mfrc522-spi": airDevice,
   toypad: () => toypadDevice,
   file: () => fileDevice,
 };

@@ -1,0 +1,369 @@
+/**
+ * An MFRC522 on SPI, on the emulated chip; the conformance suite has what all readers do.
+ *
+ * Covers: drivers/mfrc522-spi.ts, drivers/mfrc522
+ */
+import { expect, test } from "bun:test";
+import { createMfrc522Spi, mfrc522Spi } from "../../../drivers/mfrc522-spi.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import { ServiceError } from "../../../src/core/errors.ts";
+import { silentLog } from "../../../src/core/log.ts";
+import type { Sighting, TagType } from "../../../src/core/token.ts";
+import {
+  createClassic,
+  createType2Tag,
+  createType4Tag,
+  type EmulatedTag,
+  type TearableTag,
+  type2Kinds,
+} from "../../emulators/emulated-tags.ts";
+import { createIsoDepCard } from "../../emulators/iso-dep-card.ts";
+import { createMfrc522Device, type Mfrc522Device } from "../../emulators/mfrc522-device.ts";
+import { createTypeATag } from "../../emulators/type-a.ts";
+import { eventually } from "../../helpers/processes.ts";
+
+const path = "/dev/spidev0.0";
+const context = { clock: systemClock, log: silentLog };
+const never = new AbortController().signal;
+const uid7 = Uint8Array.fromHex("04a1b2c3d4e5f6");
+const uid4 = Uint8Array.fromHex("de4a1b7c");
+const short = "SNES/Game.sfc";
+const long = "x".repeat(300);
+
+type Options = Omit<Parameters<typeof createMfrc522Device>[0], "path">;
+
+/** The reader with what it reports; `run` has it open. */
+async function withReader(
+  run: (bench: {
+    readonly device: Mfrc522Device;
+    readonly session: Awaited<ReturnType<typeof mfrc522Spi.open>>;
+    readonly seen: () => readonly Sighting[] | undefined;
+    readonly ended: Promise<unknown>;
+  }) => Promise<void>,
+  tags: readonly EmulatedTag[] = [],
+  options: Options = {},
+): Promise<void> {
+  const device = createMfrc522Device({ path, ...options });
+  for (const tag of tags) device.put(tag);
+  const ending = new AbortController();
+  const session = await createMfrc522Spi(device.open).open(path, context, never);
+  let present: readonly Sighting[] | undefined;
+  const ended = session
+    .watch((tokens) => {
+      present = tokens;
+    }, ending.signal)
+    .catch((error: unknown) => error);
+  try {
+    await run({ device, session, seen: () => present, ended });
+  } finally {
+    ending.abort(new Error("the test has ended"));
+    await session.close();
+    await ended;
+  }
+}
+
+const open = (device: Mfrc522Device, options = "") =>
+  createMfrc522Spi(device.open).open(`${path}${options}`, context, never);
+
+function causeOf(error: unknown): unknown {
+  return error instanceof ServiceError ? error.data : error;
+}
+
+test("the chip's version is reported, and that of a copy with its number", async () => {
+  for (const [version, info] of [
+    [0x91, "MFRC522 v1.0"],
+    [0x92, "MFRC522 v2.0"],
+    [0x88, "FM17522 (a copy of the MFRC522, version 88)"],
+    [0xb2, "FM17522 (a copy of the MFRC522, version b2)"],
+    [0x15, "MFRC522 (a copy of the MFRC522, version 15)"],
+  ] as const) {
+    const session = await open(createMfrc522Device({ path, version }));
+    expect(session.info).toBe(info);
+    await session.close();
+  }
+});
+
+test("lines that nothing drives, low or high, are no chip, and the sentence names the wires", async () => {
+  for (const level of [0x00, 0xff]) {
+    let isClosed = false;
+    const driver = createMfrc522Spi(() => ({
+      transfer: (bytes) => new Uint8Array(bytes.length).fill(level),
+      close() {
+        isClosed = true;
+      },
+    }));
+    await expect(driver.open(path, context, never)).rejects.toThrow(
+      "/dev/spidev0.0: no MFRC522 answers: check its power of 3.3 V, its wiring (SDA to CE0, pin 24), and that nothing holds RST low",
+    );
+    expect(isClosed).toBe(true);
+  }
+});
+
+test("a device that answers, and keeps no value in its registers, is refused with its version", async () => {
+  const driver = createMfrc522Spi(() => ({
+    // Another chip, or wires that pick each other up: what is sent comes back.
+    transfer: (bytes) => bytes.map((byte) => byte ^ 0x3c),
+    close() {},
+  }));
+  await expect(driver.open(path, context, never)).rejects.toThrow(
+    "the chip that answers there is not an MFRC522, or its wires are loose: its version reads as 3c, and its registers keep no value",
+  );
+});
+
+test("a bus that is not there, and a gain that the chip lacks, are refused in a sentence", async () => {
+  await expect(mfrc522Spi.open("/dev/spidev9.9", context, never)).rejects.toThrow("switch SPI on");
+  await expect(open(createMfrc522Device({ path }), "?gain=50")).rejects.toThrow(
+    'an MFRC522 has no gain of "50" dB: use one of 18, 23, 33, 38, 43, 48',
+  );
+});
+
+test("a bus that refuses a transfer is a reader that is gone", async () => {
+  const driver = createMfrc522Spi(() => ({
+    transfer() {
+      throw new Error("EIO");
+    },
+    close() {},
+  }));
+  await expect(driver.open(path, context, never)).rejects.toThrow("the bus refused a transfer");
+});
+
+test("the gain of the receiver is 43 dB, or that of the connection", async () => {
+  for (const [options, code] of [
+    ["", 0x60],
+    ["?gain=18", 0x00],
+    ["?gain=33", 0x40],
+    ["?gain=48", 0x70],
+  ] as const) {
+    const device = createMfrc522Device({ path });
+    const session = await open(device, options);
+    expect(device.register(0x26)).toBe(code);
+    await session.close();
+  }
+});
+
+test("the field is on while the reader is open, and off afterwards", async () => {
+  const device = createMfrc522Device({ path });
+  const session = await open(device);
+  expect(device.register(0x14) & 0x03).toBe(0x03);
+  await session.close();
+  expect(device.register(0x14) & 0x03).toBe(0);
+});
+
+test("a chip that lost its power for a moment is opened again by its supervisor, because its field is off", () =>
+  withReader(async ({ device, ended }) => {
+    device.unplug();
+    device.plug();
+    // It is noticed at the next look, or by the command that the pause ended.
+    expect(String(await ended)).toMatch(/the chip does not (answer any more|end a command)/);
+  }));
+
+test("a chip that never ends a command is a reader that is gone", async () => {
+  const device = createMfrc522Device({ path, looks: Number.POSITIVE_INFINITY });
+  const session = await open(device);
+  await expect(session.watch(() => {}, never)).rejects.toThrow("the chip does not end a command");
+  await session.close();
+});
+
+test("UIDs of one, two and three parts are read whole", async () => {
+  for (const hex of ["de4a1b7c", "04a1b2c3d4e5f6", "04a1b2c3d4e5f6070809"]) {
+    const uid = Uint8Array.fromHex(hex);
+    const understand = () => ({ answer: undefined, fall: true });
+    const ats = new Uint8Array();
+    const tag = createTypeATag({ uid, atqa: 0x0044, sak: 0x40, ats, memory: ats, understand });
+    await withReader(
+      ({ seen }) =>
+        eventually(() => expect(seen()).toEqual([{ type: "Unknown", uid: hex, text: "", data: "" }])),
+      [tag],
+    );
+  }
+});
+
+test("of tags whose answers collide one is read, and the next one after it was taken off", async () => {
+  // The first differ in one late bit; others share the first part, or nothing.
+  const groups = [
+    ["04a1b2c3d4e5f6", "04a1b2c3d4e5f7"],
+    ["04a1b2c3d4e5f6", "04a1b2c3d4e576", "04a1b2c3d4e566"],
+    ["de4a1b7c", "5e4a1b7c"],
+    ["00000001", "00000080", "80000001", "ff000000"],
+    ["04a1b2c3d4e5f6", "de4a1b7c"],
+  ];
+  for (const countsAlign of [true, false]) {
+    for (const group of groups) {
+      const tags = group.map((hex) => {
+        const uid = Uint8Array.fromHex(hex);
+        const make = () => createType2Tag("ntag213", { uid, text: hex });
+        return uid.length === 4 ? createClassic("classic-1k", { uid, text: hex }) : make();
+      });
+      await withReader(
+        async ({ device, seen }) => {
+          const left = new Set(group);
+          while (left.size > 0) {
+            await eventually(() => expect([...left]).toContain(seen()?.[0]?.uid ?? ""));
+            const [sighting] = seen() ?? [];
+            // It stays with this tag while others lie beside it.
+            expect(sighting?.text).toBe(sighting?.uid ?? "");
+            left.delete(sighting?.uid ?? "");
+            device.take(tags[group.indexOf(sighting?.uid ?? "")]);
+          }
+          await eventually(() => expect(seen()).toEqual([]));
+        },
+        tags,
+        { countsAlign },
+      );
+    }
+  }
+});
+
+test("a tag that is laid beside another one does not take its place", async () => {
+  const first = createType2Tag("ntag213", { uid: uid7, text: "first" });
+  await withReader(
+    async ({ device, seen }) => {
+      await eventually(() => expect(seen()?.[0]?.text).toBe("first"));
+      const states = new Set<string>();
+      let frames = 0;
+      device.onFrame(() => {
+        frames += 1;
+        states.add(JSON.stringify(seen()));
+      });
+      // Its bits go first at each collision.
+      device.put(createType2Tag("ntag213", { uid: Uint8Array.fromHex("04ffffffffffff"), text: "second" }));
+      await eventually(() => expect(frames).toBeGreaterThan(20));
+      expect(states.size).toBe(1);
+      expect(seen()?.[0]?.text).toBe("first");
+    },
+    [first],
+  );
+});
+
+interface Writable {
+  readonly name: string;
+  /** In its factory state, or ready for a message. */
+  readonly make: () => TearableTag;
+  readonly text: string;
+  readonly type: TagType;
+}
+
+const smallFrames = Uint8Array.fromHex("70778102"); // 16 bytes a frame: every command is a chain.
+const writable: readonly Writable[] = [
+  ...type2Kinds.map((kind) => ({
+    name: kind,
+    make: () => createType2Tag(kind, { uid: uid7 }),
+    text: kind === "ntag215" || kind === "ntag216" ? long : short,
+    type: kind.startsWith("ntag") ? ("NTAG" as const) : ("Ultralight" as const),
+  })),
+  ...(["classic-mini", "classic-1k", "classic-4k"] as const).flatMap((kind) =>
+    [uid4, uid7].map((uid) => ({
+      name: `${kind} with ${uid.length} bytes of UID`,
+      make: () => createClassic(kind, { uid }),
+      text: kind === "classic-mini" ? short : long,
+      type: "MIFARE" as const,
+    })),
+  ),
+  {
+    name: "a formatted DESFire",
+    make: () => createType4Tag({ uid: uid7, fileBytes: 512 }),
+    text: long,
+    type: "DESFire",
+  },
+  {
+    name: "a card of short blocks, whose commands are chains",
+    make: () => createType4Tag({ uid: uid7, fileBytes: 512, ats: smallFrames }),
+    text: long,
+    type: "ISO14443-4",
+  },
+];
+
+for (const { name, make, text, type } of writable) {
+  test(`${name} is written, read back, and reported`, async () => {
+    const tag = make();
+    await withReader(
+      async ({ session, seen }) => {
+        await session.write?.({ text, force: false, claim: () => true }, never);
+        await eventually(() => expect(seen()?.[0]?.text).toBe(text));
+        expect(seen()?.[0]?.type).toBe(type);
+      },
+      [tag],
+    );
+  });
+}
+
+test("a tag that is taken off during its write is reported to the order as gone", async () => {
+  for (const make of [
+    () => createType2Tag("ntag213", { uid: uid7, text: "old" }),
+    () => createClassic("classic-1k", { uid: uid4, text: "old" }),
+    () => createType4Tag({ uid: uid7, text: "old" }),
+  ]) {
+    const tag = make();
+    await withReader(
+      async ({ device, session }) => {
+        device.onFrame(([code = 0, , instruction]) => {
+          // WRITE, the first step of the older one, or UPDATE BINARY in a block.
+          const isUpdate = (code & 0xe2) === 0x02 && instruction === 0xd6;
+          if (code === 0xa2 || code === 0xa0 || isUpdate) device.take();
+        });
+        const failed = await session
+          .write?.({ text: short, force: false, claim: () => true }, never)
+          .catch((error: unknown) => error);
+        expect(causeOf(failed)).toEqual({ cause: "gone" });
+      },
+      [tag],
+    );
+  }
+});
+
+test("a Classic whose keys nobody knows is reported as locked", async () => {
+  const tag = createClassic("classic-1k", { uid: uid4, text: short });
+  for (let sector = 0; sector < 16; sector++) {
+    tag.memory.fill(0x11, sector * 64 + 48, sector * 64 + 54);
+    tag.memory.fill(0x22, sector * 64 + 58, sector * 64 + 64);
+  }
+  await withReader(
+    ({ seen }) =>
+      eventually(() =>
+        expect(seen()?.[0]).toEqual({
+          type: "MIFARE",
+          uid: "de4a1b7c",
+          text: "",
+          data: "",
+          problem: "locked",
+        }),
+      ),
+    [tag],
+  );
+});
+
+test("a card that asks for more time gets it, and answers in short blocks are put together", async () => {
+  const tag = createType4Tag({ uid: uid7, text: short });
+  const slowInstruction = 0xb0;
+  await withReader(({ seen }) => eventually(() => expect(seen()?.[0]?.text).toBe(short)), [tag], {
+    cardOf: (card) => createIsoDepCard(card, { slowInstruction, answerBytesMax: 16 }),
+  });
+});
+
+test("a card is read through answers that are broken on their way, whatever kind it is", async () => {
+  const makes: readonly (() => EmulatedTag)[] = [
+    () => createType2Tag("ntag215", { uid: uid7, text: short }),
+    () => createClassic("classic-1k", { uid: uid4, text: short }),
+    () => createType4Tag({ uid: uid7, text: short }),
+    () => createType4Tag({ uid: uid7, text: short, ats: smallFrames }),
+  ];
+  for (const make of makes) {
+    // Each answer in turn is the broken one, until a read has fewer answers.
+    let wasBroken = true;
+    for (let broken = 1; wasBroken && broken < 200; broken++) {
+      await withReader(
+        async ({ device, seen }) => {
+          await eventually(() => expect(seen()).toEqual([]));
+          let answers = 0;
+          device.disturb(() => ++answers === broken);
+          device.put(make());
+          await eventually(() => expect(seen()?.[0]?.text).toBe(short));
+          wasBroken = answers >= broken;
+        },
+        [],
+        { looks: 0 },
+      );
+    }
+    expect(wasBroken).toBe(false);
+  }
+});
