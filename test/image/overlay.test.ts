@@ -15,7 +15,9 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { knownReaderIds } from "../../drivers/ccid/detect.ts";
+import { drivers } from "../../drivers/index.ts";
 import { version } from "../../package.json";
+import { parseConnection } from "../../src/readers/driver.ts";
 import { readMeta, root } from "../../tools/image/meta.ts";
 import { neededBy } from "../../tools/image/programs.ts";
 import { run } from "../../tools/image/run.ts";
@@ -211,6 +213,7 @@ test("the tapdeck.conf of the image sets nothing, and each line of it is good on
     "cards_url",
     "certificate_file",
     "first_owner",
+    "hat",
     "hawkbit_url",
     "host_name",
     "key_file",
@@ -242,6 +245,26 @@ test("the marks that editors of PCs leave do not count", async () => {
     said: "",
     values: { host_name: "deck", wifi_name: "My net", reader: "file:/a=b" },
   });
+});
+
+test("the word of a hat names its reader, which is a driver that there is, and a line reader= overrides it", async () => {
+  const words = (await run([join(overlay, "usr/lib/tapdeck/hat")])).trim().split(", ");
+  expect(words.length).toBeGreaterThan(5);
+  for (const word of words) {
+    const { said, values } = await readConf(`hat=${word}\r\n`);
+    expect(said).toBe("");
+    expect(parseConnection(values.reader ?? "", drivers).kind).toBe("connection");
+    const own = { said: "", values: { hat: word, reader: "file:/a" } };
+    expect(await readConf(`reader=file:/a\nhat=${word}\n`)).toEqual(own);
+    expect(await readConf(`hat=${word}\nreader=file:/a\n`)).toEqual(own);
+  }
+  expect((await readConf("hat=rc522")).values.reader).toBe("mfrc522-spi:/dev/spidev0.0");
+});
+
+test("the documents have each word of a hat, and no other", async () => {
+  const words = (await run([join(overlay, "usr/lib/tapdeck/hat")])).trim().split(", ");
+  const rows = [...(await text("docs/IMAGE.md")).matchAll(/^\| `hat=([a-z0-9-]+)` \|/gm)];
+  expect(rows.map(([, word]) => word ?? "").sort()).toEqual(words.toSorted());
 });
 
 test("a name or password of any characters is kept as it is, and never run", async () => {
@@ -535,6 +558,8 @@ test("the kernel's switches against links, pipes and files of others in shared f
 
 const noBroker = "line 2: mqtt_url begins with mqtt:// or mqtts://, such as mqtts://broker.example:8883";
 const urlCharacters = "has letters, digits and . : / _ ~ % ? = & @ + - only, at most 1024";
+const noHat =
+  "line 2: hat takes one of rc522, rc522-ce1, pn532-i2c, pn532-spi, pn532-uart, waveshare-pn532-i2c, waveshare-pn532-uart";
 const noLogHost =
   "line 2: log_host takes an IPv4 address and, after a colon, a port, such as 192.168.1.5:514";
 
@@ -581,6 +606,9 @@ for (const [line, said] of [
   ["log_host=192.168.1.5 -O /boot/x", noLogHost],
   ["ntp=-p", "line 2: ntp is the name or address of a time server"],
   ["ntp=a b", "line 2: ntp is the name or address of a time server"],
+  ["hat=rc523", noHat],
+  ["hat=", noHat],
+  ["hat=.*", noHat],
   ["reader=/dev/ttyAMA0", "line 2: a reader is driver:path, such as pn532-uart:/dev/ttyAMA0"],
 ] as const) {
   test(`"${line.slice(0, 30)}" is told with its line, and the good lines around it count`, async () => {
