@@ -2,6 +2,7 @@
  * The block protocol of ISO/IEC 14443-4 (section 7), which the MFRC522 leaves to the host: APDUs in blocks, chains of blocks, and
  * blocks that are sent again.
  */
+import { type Clock, sleep } from "../../src/core/clock.ts";
 import { apduBytesMax } from "../../src/core/limits.ts";
 import { type AnswerToSelect, blockCode, type IsoBlock, parseIsoBlock } from "../protocol/type-a-frame.ts";
 
@@ -19,8 +20,13 @@ const repeatsMax = 2;
 const extensionsMax = 20;
 const blocksMax = 512;
 
-/** A card after its answer to select. */
-export function createIsoDep(send: SendBlock, { frameBytesMax, waitMs }: AnswerToSelect) {
+/** A card that has just sent its answer to select. */
+export function createIsoDep(
+  send: SendBlock,
+  { frameBytesMax, waitMs, guardMs }: AnswerToSelect,
+  clock: Clock,
+) {
+  const readyMs = clock.now() + guardMs;
   let number = 0;
 
   /** The card's answer to this block; undefined if it has none, after the repeats of 14443-4, 7.5.4. */
@@ -61,6 +67,7 @@ export function createIsoDep(send: SendBlock, { frameBytesMax, waitMs }: AnswerT
   return {
     /** The card's answer to an APDU; undefined if it failed. The card must be selected again then. */
     async apdu(command: Uint8Array, signal: AbortSignal): Promise<Uint8Array | undefined> {
+      if (clock.now() < readyMs) await sleep(clock, readyMs - clock.now(), signal);
       let whole: Uint8Array = new Uint8Array();
       let answer = await sendChain(command, signal);
       for (let blocks = 0; blocks < blocksMax; blocks++) {

@@ -21,8 +21,11 @@ const at = {
   control: 0x0c,
   bitFraming: 0x0d,
   collision: 0x0e,
+  txMode: 0x12,
+  rxMode: 0x13,
   txControl: 0x14,
   txAsk: 0x15,
+  modulationWidth: 0x24,
   receiverGain: 0x26,
   timerMode: 0x2a,
   timerPrescaler: 0x2b,
@@ -37,8 +40,8 @@ const command = { idle: 0x00, transceive: 0x0c, mifareAuthentication: 0x0e, soft
 const powerDown = 0x10; // CommandReg: the chip still wakes up (9.3.1.2).
 const allIrqs = 0x7f; // ComIrqReg: a 0 in bit 80 clears the bits that are 1 (9.3.1.5).
 const irq = { received: 0x20, idle: 0x10, error: 0x02, timer: 0x01 } as const;
-const collided = 0x08; // ErrorReg (9.3.1.7).
-const anyOtherError = 0xff & ~collided;
+const collided = 0x08; // ErrorReg (9.3.1.7). A collision may also break the parity of its byte.
+const overflowed = 0x10;
 const encrypted = 0x08; // Status2Reg: MFCrypto1On (9.3.1.9).
 const flush = 0x80; // FIFOLevelReg (9.3.1.11).
 const startSend = 0x80; // BitFramingReg (9.3.1.14).
@@ -47,6 +50,7 @@ const positionUnknown = 0x20; // CollReg: CollPosNotValid (9.3.1.15).
 const positionMask = 0x1f;
 const bothDrivers = 0x03; // TxControlReg: Tx1RFEn, Tx2RFEn (9.3.2.5).
 const fullModulation = 0x40; // TxASKReg: Force100ASK, as type A needs (9.3.2.6).
+const pauseWidth = 0x26; // ModWidthReg, its value after a reset (9.3.3.4).
 const timerAuto = 0x80; // TModeReg: the timer starts after each sending, and stops when an answer begins (9.3.3.10).
 // A tick of 25 us: 13.56 MHz / (2 * 169 + 1) (8.5).
 const prescaler = 169;
@@ -143,10 +147,13 @@ export function createMfrc522(device: SpiDevice, path: string, clock: Clock) {
     async reset(signal: AbortSignal): Promise<number> {
       signal.throwIfAborted();
       reload = undefined;
-      write(at.command, command.softReset);
-      for (let waitedMs = 0; waitedMs < resetMsMax; waitedMs += resetLookMs) {
-        await sleep(clock, resetLookMs, signal);
-        if ((readOne(at.command) & powerDown) === 0) break;
+      // Another program may have put it to sleep (8.6.2), and asleep it takes no reset.
+      for (const code of [command.idle, command.softReset]) {
+        write(at.command, code);
+        for (let waitedMs = 0; waitedMs < resetMsMax; waitedMs += resetLookMs) {
+          await sleep(clock, resetLookMs, signal);
+          if ((readOne(at.command) & powerDown) === 0) break;
+        }
       }
       return readOne(at.version);
     },
@@ -164,6 +171,11 @@ export function createMfrc522(device: SpiDevice, path: string, clock: Clock) {
     configure(gain: number): void {
       write(at.timerMode, timerAuto);
       write(at.timerPrescaler, prescaler);
+      // A copy may keep these over a reset: 106 kbit/s without CRC, pauses of 3 us, plain frames.
+      write(at.txMode, 0);
+      write(at.rxMode, 0);
+      write(at.modulationWidth, pauseWidth);
+      write(at.status2, 0);
       write(at.txAsk, fullModulation);
       write(at.receiverGain, gain);
     },
@@ -192,9 +204,10 @@ export function createMfrc522(device: SpiDevice, path: string, clock: Clock) {
       const told = read(at.error, at.fifoLevel, at.control, at.collision);
       const [errors = 0, level = 0, control = 0, collision = 0] = told;
       if ((requests & irq.received) === 0 && errors === 0) return { kind: "silence" };
-      if ((errors & anyOtherError) !== 0 || level > fifoBytesMax) return { kind: "broken" };
+      const hasCollided = (errors & (collided | overflowed)) === collided;
+      if ((errors !== 0 && !hasCollided) || level > fifoBytesMax) return { kind: "broken" };
       const bytes = level === 0 ? new Uint8Array() : read(...new Array<number>(level).fill(at.fifoData));
-      if ((errors & collided) !== 0) return { kind: "collision", bytes, at: positionOf(collision) };
+      if (hasCollided) return { kind: "collision", bytes, at: positionOf(collision) };
       return { kind: "frame", bytes, lastBits: control & lastBitsMask };
     },
     /**

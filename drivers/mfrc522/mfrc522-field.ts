@@ -95,7 +95,7 @@ export function mfrc522Field(chip: Mfrc522, version: number, clock: Clock): Fiel
     const answer = await send(ratsBytes, ratsWaitMs, signal);
     const ats = answer && parseAts(answer);
     if (ats === undefined) return target;
-    dep = createIsoDep(send, ats);
+    dep = createIsoDep(send, ats, clock);
     return { ...target, historicalBytes: ats.historicalBytes };
   };
   const find = async (signal: AbortSignal, like?: TypeATarget): Promise<TypeATarget | undefined> => {

@@ -93,18 +93,20 @@ export interface AnswerToSelect {
   readonly frameBytesMax: number;
   /** The time that it may take for an answer. */
   readonly waitMs: number;
+  /** The time that it needs before its first command. */
+  readonly guardMs: number;
   readonly historicalBytes: Uint8Array;
 }
 
 const frameSizes: readonly number[] = [16, 24, 32, 40, 48, 64, 96, 128, 256];
-const carrierKhz = 13_560;
-const unitsPerWait = 256 * 16;
-const waitCodeMax = 14;
+const unitMs = (256 * 16) / 13_560;
+const codeMax = 14; // 15 is not used, and counts as 14 for a wait, and as none for a guard time.
 const waitCodeDefault = 4;
 
 /**
  * ATS (14443-4, 5.2): TL, T0, and TA, TB and TC if the bits 10, 20 and 40 of T0 announce them, then the historical bytes. TB has the
- * frame waiting time in its upper half: 256 * 16 / fc * 2^FWI. Undefined if it is no ATS.
+ * frame waiting time in its upper half, 256 * 16 / fc * 2^FWI, and the guard time in its lower one, where 0 is none. Undefined if it
+ * is no ATS.
  */
 export function parseAts(answer: Uint8Array): AnswerToSelect | undefined {
   const [length = 0, format] = answer;
@@ -112,10 +114,12 @@ export function parseAts(answer: Uint8Array): AnswerToSelect | undefined {
   const announced = [0x10, 0x20, 0x40].map((bit) => format !== undefined && (format & bit) !== 0);
   const historicalAt = 2 + announced.filter(Boolean).length;
   const waitAt = announced[0] ? 3 : 2;
-  const waitCode = announced[1] ? (answer[waitAt] ?? 0) >> 4 : waitCodeDefault;
+  const times = announced[1] ? (answer[waitAt] ?? 0) : waitCodeDefault << 4;
+  const guardCode = times & 0x0f;
   return {
     frameBytesMax: Math.min(fifoBytesMax, frameSizes[(format ?? 2) & 0x0f] ?? fifoBytesMax),
-    waitMs: (unitsPerWait / carrierKhz) * 2 ** Math.min(waitCode, waitCodeMax),
+    waitMs: unitMs * 2 ** Math.min(times >> 4, codeMax),
+    guardMs: guardCode === 0 || guardCode > codeMax ? 0 : unitMs * 2 ** guardCode,
     historicalBytes: answer.slice(historicalAt),
   };
 }

@@ -131,7 +131,8 @@ export function createMfrc522Device({
   const receive = (answers: readonly TagAnswer[], align: number) => {
     const { bits, collisionAt } = merged(answers.map(bitsOfAnswer));
     if (collisionAt !== undefined) {
-      memory[r.error] = get(r.error) | 0x08;
+      // A tag's parity bit collides with its data.
+      memory[r.error] = get(r.error) | 0x0a;
       const position = collisionAt + 1 + (countsAlign ? align : 0);
       const isKnown = position <= 32;
       memory[r.collision] = (get(r.collision) & 0x80) | (isKnown ? position & 0x1f : 0x20);
@@ -210,9 +211,14 @@ export function createMfrc522Device({
   const write = (register: number, value: number) => {
     if (readOnly.includes(register)) return;
     switch (register) {
-      case r.command:
+      case r.command: {
+        const isAsleep = (get(register) & 0x10) !== 0;
         memory[register] = value & 0x3f;
-        return startCommand(value & 0x0f);
+        if (isAsleep) isWaking = true;
+        // It wakes up first (8.6.2).
+        else startCommand(value & 0x0f);
+        return;
+      }
       case r.comIrq:
         memory[register] = (value & 0x80) === 0 ? get(register) & ~value : get(register) | (value & 0x7f);
         return;
@@ -254,7 +260,7 @@ export function createMfrc522Device({
     if (register === r.level) return fifo.length;
     if (register === r.comIrq) look();
     const content = get(register);
-    if (register !== r.command || !isWaking) return content;
+    if (register !== r.command || !isWaking || (content & 0x10) !== 0) return content;
     isWaking = false;
     return content | 0x10;
   };

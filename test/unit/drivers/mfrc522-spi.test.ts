@@ -149,6 +149,43 @@ test("the field is on while the reader is open, and off afterwards", async () =>
   expect(device.register(0x14) & 0x03).toBe(0);
 });
 
+test("a chip that another program left asleep, with CRCs and a speed of its own, reads tags", async () => {
+  const device = createMfrc522Device({ path });
+  const { transfer } = device.open();
+  for (const [register, value] of [
+    [0x12, 0xb0],
+    [0x13, 0xb0],
+    [0x24, 0x15],
+    [0x01, 0x10],
+  ] as const)
+    transfer(Uint8Array.of(register << 1, value));
+  device.put(createType2Tag("ntag213", { uid: uid7, text: short }));
+  const session = await open(device);
+  expect([0x12, 0x13, 0x24].map(device.register)).toEqual([0x00, 0x00, 0x26]);
+  const ending = new AbortController();
+  const seen = Promise.withResolvers<readonly Sighting[]>();
+  const watching = session.watch((present) => present.length > 0 && seen.resolve(present), ending.signal);
+  expect((await seen.promise)[0]?.text).toBe(short);
+  ending.abort(new Error("seen"));
+  await watching;
+  await session.close();
+});
+
+test("a card gets the time that it needs before its first command", async () => {
+  const sent: number[] = [];
+  // TB with a guard time of 38.7 ms.
+  const tag = createType4Tag({ uid: uid7, text: short, ats: Uint8Array.fromHex("7577870280") });
+  await withReader(async ({ device, seen }) => {
+    device.onFrame(([code]) => {
+      if (code === 0xe0 || code === 0x02) sent.push(performance.now());
+    });
+    device.put(tag);
+    await eventually(() => expect(seen()?.[0]?.text).toBe(short));
+    const [rats = 0, command = 0] = sent;
+    expect(command - rats).toBeGreaterThanOrEqual(38);
+  }, []);
+});
+
 test("a chip that lost its power for a moment is opened again by its supervisor, because its field is off", () =>
   withReader(async ({ device, ended }) => {
     device.unplug();

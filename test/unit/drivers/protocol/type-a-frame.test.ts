@@ -66,17 +66,21 @@ test("an answer to select tells the size of a frame, the waiting time and the hi
   expect(desfire).toEqual({
     frameBytesMax: 64,
     waitMs: (4096 / 13_560) * 2 ** 8,
+    guardMs: (4096 / 13_560) * 2,
     historicalBytes: Uint8Array.of(0x80),
   });
   // TL alone, then T0 with none of the three.
   expect(parseAts(Uint8Array.of(1))).toEqual({
     frameBytesMax: 32,
     waitMs: (4096 / 13_560) * 2 ** 4,
+    guardMs: 0,
     historicalBytes: new Uint8Array(),
   });
   expect(parseAts(Uint8Array.of(3, 0x00, 0x41))?.frameBytesMax).toBe(16);
   // TB without TA. A code of 15 is not used, and counts as 14.
   expect(parseAts(Uint8Array.of(3, 0x28, 0xf0))?.waitMs).toBe((4096 / 13_560) * 2 ** 14);
+  expect(parseAts(Uint8Array.of(3, 0x28, 0x80))?.guardMs).toBe(0);
+  expect(parseAts(Uint8Array.of(3, 0x28, 0x8f))?.guardMs).toBe(0);
   for (const wrong of ["", "00", "0675", "0575778102 80".replace(" ", "")])
     expect(parseAts(Uint8Array.fromHex(wrong))).toBeUndefined();
 });
