@@ -130,7 +130,7 @@ release: BOARDS = zero2w pi3 pi4
 release: node_modules/.ready ## Make the files of a release, OUT=dist/release, of images in BUILDS=build/buildroot: AUTHORITY=FOLDER, URL=ADDRESS, BOARDS="zero2w pi3 pi4"
 	@$(BUN) tools/release/main.ts --authority "$(AUTHORITY)" --url "$(URL)" --builds "$(or $(BUILDS),build/buildroot)" --out "$(or $(OUT),dist/release)" $(BOARDS)
 
-test-vm: dist/tapdeck-linux-arm64 ## Drive real kernel drivers in a virtual machine: four readers, plugged and unplugged, macros, and a television
+test-vm: dist/tapdeck-linux-arm64 ## Drive real kernel drivers in a virtual machine: seven readers, plugged and unplugged, macros, and a television
 	@tools/image-setup
 	@mkdir -p build
 	@$(BUN) test --timeout 600000 --reporter=junit --reporter-outfile=build/junit-vm.xml ./test/vm/kernel.suite.ts

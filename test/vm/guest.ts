@@ -6,7 +6,7 @@
 import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { unpackPackages } from "../../tools/image/debs.ts";
+import { unpackHeaders, unpackPackages } from "../../tools/image/debs.ts";
 import { root } from "../../tools/image/meta.ts";
 import { copyModules } from "../../tools/image/modules.ts";
 import { addonLibraries, packages } from "../../tools/image/packages.ts";
@@ -40,7 +40,7 @@ const libraryFolder = "usr/lib/aarch64-linux-gnu";
 /** The kernel's driver for the chip claims an ACR122U before the service starts; a gamepad needs joydev. */
 const modules = [
   ...["virtio_pci", "virtio_console", "xhci-pci", "evdev", "joydev", "uinput", "uhid", "hid-generic"],
-  ...["ftdi_sio", "pn533_usb", "vivid"],
+  ...["ftdi_sio", "pn533_usb", "i2c-dev", "vivid"],
 ];
 const pollMs = 20;
 const answerMsMax = 300_000; // The first answer comes when all is loaded, on a busy machine.
@@ -154,6 +154,7 @@ async function makeInitramfs(
     ...[compiler, "-Wall", "-Wextra", "-Werror", "-O1", "-static", "-o", relay],
     join(import.meta.dir, "uhid-relay.c"),
   ]);
+  await putBusRelay(kernel, join(folder, "bus-relay"), target);
   for (const [path, text] of Object.entries({ ...files, "/init": initScript })) {
     await mkdir(join(target, path, ".."), { recursive: true });
     await writeFile(join(target, path), text);
@@ -167,6 +168,18 @@ async function makeInitramfs(
   return archive;
 }
 
+/** Compiles the module of the buses for this kernel. */
+async function putBusRelay(kernel: string, folder: string, target: string): Promise<void> {
+  await mkdir(folder);
+  await cp(join(import.meta.dir, "bus-relay.c"), join(folder, "bus-relay.c"));
+  await writeFile(join(folder, "Kbuild"), "obj-m := bus-relay.o\nccflags-y := -Wall -Werror\n");
+  const cross = process.arch === "arm64" ? [] : ["CROSS_COMPILE=aarch64-linux-gnu-"];
+  await run(["make", "-C", await unpackHeaders(kernel), `M=${folder}`, "ARCH=arm64", ...cross, "modules"]);
+  await cp(join(folder, "bus-relay.ko"), join(target, busRelay));
+}
+
+const busRelay = "/usr/lib/bus-relay.ko";
+
 const initScript = `#!/bin/sh
 export PATH=/usr/bin HOME=/data TMPDIR=/tmp
 mount -t proc none /proc
@@ -174,6 +187,7 @@ mount -t sysfs none /sys
 mount -t devtmpfs none /dev
 ifconfig lo up
 for module in ${modules.join(" ")}; do modprobe $module; done
+insmod ${busRelay}
 # Names for the ports of the machine, which udev would give.
 for port in /sys/class/virtio-ports/*; do ln -s "$(basename $port)" "/dev/$(cat $port/name)"; done
 # A port can be opened once at a time.

@@ -1,5 +1,6 @@
 /** Readers with device nodes of the kernel: each is found and read, and found again after each plugging. */
 import { expect, test } from "bun:test";
+import type { Mfrc522Device } from "../emulators/mfrc522-device.ts";
 import type { Pn532Device } from "../emulators/pn532-device.ts";
 import type { ToypadDevice } from "../emulators/toypad-device.ts";
 import type { Deck } from "./deck.ts";
@@ -13,13 +14,28 @@ const quietMs = 3000;
 
 export interface NodeReaders {
   readonly pn532: Pn532Device;
+  readonly pn532OnI2c: Pn532Device;
+  readonly pn532OnSpi: Pn532Device;
+  readonly mfrc522: Mfrc522Device;
   readonly pad: ToypadDevice;
   readonly padHid: UhidDevice;
   readonly keys: UhidDevice;
 }
 
+type Chip = Pick<Pn532Device, "plug" | "put" | "take"> & { unplug(): unknown };
+
+function benchOf(driver: string, chip: Chip): Bench {
+  return {
+    driver,
+    plug: () => chip.plug(),
+    unplug: () => chip.unplug(),
+    lay: (name) => chip.put(card(name)),
+    lift: () => chip.take(),
+  };
+}
+
 export function testReaders(deckOf: () => Deck, readers: NodeReaders, testMs: number): void {
-  const { pn532, pad, padHid, keys } = readers;
+  const { pn532, pn532OnI2c, pn532OnSpi, mfrc522, pad, padHid, keys } = readers;
   const comes = async (deck: Deck, bench: Bench, name: string) => {
     const from = deck.heard();
     bench.plug();
@@ -31,17 +47,26 @@ export function testReaders(deckOf: () => Deck, readers: NodeReaders, testMs: nu
   test(
     "a PN532 behind a USB-serial converter is found, read, and found again after each plugging",
     async () => {
-      const bench: Bench = {
-        driver: "pn532-uart",
-        plug: () => pn532.plug(),
-        unplug: () => pn532.unplug(),
-        lay: (name) => pn532.put(card(name)),
-        lift: () => pn532.take(),
-      };
-      await comes(deckOf(), bench, "one.card");
+      await comes(deckOf(), benchOf("pn532-uart", pn532), "one.card");
     },
     testMs,
   );
+
+  const onBuses: readonly (readonly [string, Bench])[] = [
+    ["a PN532 on the kernel's I2C bus", benchOf("pn532-i2c", pn532OnI2c)],
+    ["a PN532 on the kernel's SPI bus, at CE1", benchOf("pn532-spi", pn532OnSpi)],
+    ["an MFRC522 on the kernel's SPI bus, at CE0", benchOf("mfrc522-spi", mfrc522)],
+  ];
+  for (const [name, bench] of onBuses)
+    test(
+      `${name}, which the settings name, is opened, read, and opened again after each loss of its power`,
+      async () => {
+        await comes(deckOf(), bench, "two.card");
+        // The host looks at its status all the time, which slows the machine down.
+        await bench.unplug();
+      },
+      testMs,
+    );
 
   test(
     "a Toy Pad is found, woken, read, and found again after each plugging",

@@ -10,15 +10,15 @@ import { unusedPackages } from "./packages.ts";
 import { run } from "./run.ts";
 
 const folder = join(root, "build/image/debs");
-const state = join(root, "build/apt");
+const imageState = join(root, "build/apt");
 const suite = "bookworm";
-const sources = [
-  `deb [arch=arm64] http://deb.debian.org/debian ${suite} main`,
+const sourcesOf = (architecture: string): readonly string[] => [
+  `deb [arch=${architecture}] http://deb.debian.org/debian ${suite} main`,
   `deb-src http://deb.debian.org/debian ${suite} main`,
-  `deb [arch=arm64] http://deb.debian.org/debian-security ${suite}-security main`,
+  `deb [arch=${architecture}] http://deb.debian.org/debian-security ${suite}-security main`,
 ];
 /** The settings of apt, once `unpackPackages` has fetched. */
-const aptConfigPath = join(state, "apt.conf");
+const imageConfigPath = join(imageState, "apt.conf");
 /** The package that names its newest kernel in its dependencies. */
 const kernelPackage = "linux-image-arm64";
 
@@ -46,9 +46,42 @@ export async function unpackPackages(names: readonly string[]): Promise<Packages
   return { tree, kernel: fetched };
 }
 
+/**
+ * The folder in which a module for this kernel is compiled: its headers, and Kbuild's programs for this machine. Kept until
+ * `make clean`.
+ */
+export async function unpackHeaders(kernel: string): Promise<string> {
+  const tree = join(root, "build/image/headers", kernel);
+  const headers = join(tree, "usr/src", `linux-headers-${kernel}`);
+  if (existsSync(headers)) return headers;
+  const debs = `${tree}.debs`;
+  await rm(debs, { recursive: true, force: true });
+  await rm(`${tree}.partial`, { recursive: true, force: true });
+  await mkdir(debs, { recursive: true });
+  const common = kernel.replace(/-arm64$/, "-common");
+  const [series = ""] = /^\d+\.\d+/.exec(kernel) ?? [];
+  const host = process.arch === "arm64" ? "arm64" : "amd64";
+  for (const [architecture, names] of [
+    ["arm64", [`linux-headers-${kernel}`, `linux-headers-${common}`]],
+    [host, [`linux-kbuild-${series}`]],
+  ] as const) {
+    const environment = { APT_CONFIG: await writeAptConfig(architecture) };
+    await run(["apt-get", "-qq", "update"], { environment });
+    await run(["apt-get", "-qq", "download", ...names], { cwd: debs, environment });
+  }
+  for (const file of await readdir(debs))
+    await run(["dpkg-deb", "--extract", join(debs, file), `${tree}.partial`]);
+  // It names the place where the package would install it.
+  const makefile = join(`${tree}.partial`, "usr/src", `linux-headers-${kernel}`, "Makefile");
+  await writeFile(makefile, `include ${join(tree, "usr/src", `linux-headers-${common}`)}/Makefile\n`);
+  await rm(debs, { recursive: true });
+  await rename(`${tree}.partial`, tree);
+  return headers;
+}
+
 /** Unpacks the source of the package, as its authors published it, to a folder in `folder`. */
 export async function unpackSource(name: string, folder: string): Promise<string> {
-  const environment = { APT_CONFIG: aptConfigPath };
+  const environment = { APT_CONFIG: imageConfigPath };
   // apt checks the signature of the index, and the hash of the source.
   await run(["apt-get", "-qq", "update"], { environment });
   await run(["apt-get", "-qq", "source", "--download-only", name], { cwd: folder, environment });
@@ -86,11 +119,14 @@ async function dependenciesOf(
   return found.filter((name) => !unusedPackages.includes(name));
 }
 
-async function writeAptConfig(): Promise<string> {
+/** For packages of another processor than the image's, the state is another one. */
+async function writeAptConfig(architecture = "arm64"): Promise<string> {
+  const state = architecture === "arm64" ? imageState : `${imageState}-${architecture}`;
+  const aptConfigPath = join(state, "apt.conf");
   await mkdir(join(state, "lists/partial"), { recursive: true });
   await mkdir(join(state, "cache/archives/partial"), { recursive: true });
   await writeFile(join(state, "status"), "");
-  await writeFile(join(state, "sources.list"), `${sources.join("\n")}\n`);
+  await writeFile(join(state, "sources.list"), `${sourcesOf(architecture).join("\n")}\n`);
   const lines = [
     `Dir::State "${state}"`,
     `Dir::State::status "${join(state, "status")}"`,
@@ -98,8 +134,8 @@ async function writeAptConfig(): Promise<string> {
     `Dir::Etc::sourcelist "${join(state, "sources.list")}"`,
     `Dir::Etc::sourceparts "-"`,
     `Dir::Etc::preferencesparts "-"`,
-    `APT::Architecture "arm64"`,
-    `APT::Architectures { "arm64"; }`,
+    `APT::Architecture "${architecture}"`,
+    `APT::Architectures { "${architecture}"; }`,
     `Acquire::Languages "none"`,
     // apt's own user could not write here.
     `APT::Sandbox::User ""`,

@@ -9,6 +9,7 @@ import { systemClock } from "../../../src/core/clock.ts";
 import { ServiceError } from "../../../src/core/errors.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { Sighting, TagType } from "../../../src/core/token.ts";
+import { seededRandom } from "../../emulators/emulated-line.ts";
 import {
   createClassic,
   createType2Tag,
@@ -375,6 +376,61 @@ test("a card that asks for more time gets it, and answers in short blocks are pu
   await withReader(({ seen }) => eventually(() => expect(seen()?.[0]?.text).toBe(short)), [tag], {
     cardOf: (card) => createIsoDepCard(card, { slowInstruction, answerBytesMax: 16 }),
   });
+});
+
+test("a card that asks for time for ever, or never ends its answer, is given up as unreadable", async () => {
+  const ats = Uint8Array.fromHex("067577800280");
+  const frame = (...bytes: readonly number[]) =>
+    ({ kind: "frame", bytes: Uint8Array.from(bytes), hasCrc: true }) as const;
+  const hostile: readonly ((code: number) => readonly number[])[] = [
+    () => [0xf2, 0x01],
+    // A block that more blocks follow, with the number of the reader's block.
+    (code) => [0x12 | (code & 1), ...new Uint8Array(61)],
+    (code) => [0x12 | (code & 1)],
+    // Each block is acknowledged, and none answered.
+    (code) => [0xa2 | (code & 1)],
+  ];
+  for (const answerTo of hostile) {
+    let frames = 0;
+    const cardOf = () => ({
+      isOpen: false,
+      hear([code = 0]: Uint8Array) {
+        frames += 1;
+        return code === 0xe0 ? frame(...ats) : frame(...answerTo(code));
+      },
+    });
+    await withReader(
+      async ({ seen }) => {
+        await eventually(() => expect(seen()?.[0]?.problem).toBe("unreadable"));
+        // Three tries of 20 extensions, of 68 whole blocks or of 512 empty ones.
+        expect(frames).toBeLessThan(3 * 520);
+      },
+      [createType4Tag({ uid: uid7, text: short })],
+      { looks: 0, cardOf },
+    );
+  }
+});
+
+test("a chip whose answers are noise is a reader that is gone, or goes on, and nothing else", async () => {
+  for (let seed = 1; seed <= 10; seed++) {
+    const device = createMfrc522Device({ path, looks: 0 });
+    const random = seededRandom(seed);
+    let isNoisy = false;
+    const driver = createMfrc522Spi(() => ({
+      transfer(bytes) {
+        const answer = device.open().transfer(bytes);
+        return isNoisy && random() < 0.2 ? answer.map(() => Math.floor(random() * 256)) : answer;
+      },
+      close() {},
+    }));
+    device.put(createType2Tag("ntag215", { uid: uid7, text: short }));
+    const session = await driver.open(path, context, never);
+    isNoisy = true;
+    const failed = await session.watch(() => {}, never).catch((error: unknown) => error);
+    expect(failed).toBeInstanceOf(ServiceError);
+    if (failed instanceof ServiceError) expect(failed.code).toBe("reader-gone");
+    await session.close();
+  }
 });
 
 test("a card is read through answers that are broken on their way, whatever kind it is", async () => {
