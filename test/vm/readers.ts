@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import type { Mfrc522Device } from "../emulators/mfrc522-device.ts";
 import type { Pn532Device } from "../emulators/pn532-device.ts";
 import type { ToypadDevice } from "../emulators/toypad-device.ts";
-import type { Deck } from "./deck.ts";
+import { command, type Deck } from "./deck.ts";
 import { type Bench, card, launches, replugs } from "./taps.ts";
 import { typed, type UhidDevice } from "./uhid.ts";
 
@@ -52,18 +52,36 @@ export function testReaders(deckOf: () => Deck, readers: NodeReaders, testMs: nu
     testMs,
   );
 
-  const onBuses: readonly (readonly [string, Bench])[] = [
-    ["a PN532 on the kernel's I2C bus", benchOf("pn532-i2c", pn532OnI2c)],
-    ["a PN532 on the kernel's SPI bus, at CE1", benchOf("pn532-spi", pn532OnSpi)],
-    ["an MFRC522 on the kernel's SPI bus, at CE0", benchOf("mfrc522-spi", mfrc522)],
+  const onBuses = [
+    { name: "a PN532 on the kernel's I2C bus", path: "/dev/i2c-1", bench: benchOf("pn532-i2c", pn532OnI2c) },
+    {
+      name: "a PN532 at CE1 of its SPI bus",
+      path: "/dev/spidev0.1",
+      bench: benchOf("pn532-spi", pn532OnSpi),
+    },
+    {
+      name: "an MFRC522 at CE0 of its SPI bus",
+      path: "/dev/spidev0.0",
+      bench: benchOf("mfrc522-spi", mfrc522),
+    },
   ];
-  for (const [name, bench] of onBuses)
+  const connect = async (deck: Deck, ...connections: readonly string[]) => {
+    const settings = JSON.stringify({ readers: connections });
+    const said = await deck.guest.ask(
+      `${command} call settings.update '${settings}' < /dev/null 2>&1; echo "code $?"`,
+    );
+    expect(said).toEndWith("code 0");
+  };
+  for (const { name, path, bench } of onBuses)
     test(
       `${name}, which the settings name, is opened, read, and opened again after each loss of its power`,
       async () => {
-        await comes(deckOf(), bench, "two.card");
-        // The host looks at its status all the time, which slows the machine down.
+        const deck = deckOf();
+        await connect(deck, `${bench.driver}:${path}`);
+        await comes(deck, bench, "two.card");
+        // A reader that is named is looked for all the time, which would slow the other tests down.
         await bench.unplug();
+        await connect(deck);
       },
       testMs,
     );

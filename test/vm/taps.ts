@@ -9,8 +9,6 @@ export const film = "film.card";
 export const cards: readonly string[] = ["one.card", "two.card", "three.card"];
 export const cardConfig = `[script]
 allow_input = true
-[readers]
-connect = ["pn532-i2c:/dev/i2c-1", "pn532-spi:/dev/spidev0.1", "mfrc522-spi:/dev/spidev0.0"]
 [[launchers]]
 id = "player"
 systems = ["SNES"]
