@@ -48,6 +48,10 @@ const selectionWaitMs = 1;
 const commandWaitMs = 10;
 /** The answer to RATS comes after 4.8 ms at most (14443-4, 5.6.1.2). */
 const ratsWaitMs = 5;
+const ratsMax = 2;
+
+// Without a repeat, an NTAG whose version is lost once looks like a plain Ultralight. These commands change nothing on a tag.
+const readRepeats = 1;
 
 const checkBytes = 2;
 const uidBits = 32;
@@ -58,9 +62,14 @@ const roundsMax = 2 * uidBits;
 export function mfrc522Field(chip: Mfrc522, version: number, clock: Clock): Field {
   let dep: ReturnType<typeof createIsoDep> | undefined;
 
-  const send = async (bytes: readonly number[], waitMs: number, signal: AbortSignal) => {
-    const answer = await chip.exchange(withCheck(...bytes), waitMs, signal);
-    return answer.kind === "frame" && answer.lastBits === 0 ? checkedBytes(answer.bytes) : undefined;
+  const send: Send = async (bytes, waitMs, signal, repeats = 0) => {
+    for (let left = repeats; ; left--) {
+      const answer = await chip.exchange(withCheck(...bytes), waitMs, signal);
+      const isWhole = answer.kind === "frame" && answer.lastBits === 0;
+      const checked = isWhole ? checkedBytes(answer.bytes) : undefined;
+      const isBroken = isWhole ? checked === undefined : answer.kind === "broken";
+      if (!isBroken || left === 0) return checked;
+    }
   };
   const ready = (signal: AbortSignal) => {
     signal.throwIfAborted();
@@ -89,14 +98,22 @@ export function mfrc522Field(chip: Mfrc522, version: number, clock: Clock): Fiel
     const found = atqa === undefined ? undefined : await selectAny(chip, send, signal);
     return found && withAnswer(typeof atqa === "number" ? { ...found, atqa } : found, signal);
   };
-  /** Asks a card of 14443-4 for its answer to select. */
-  const withAnswer = async (target: TypeATarget, signal: AbortSignal): Promise<TypeATarget> => {
+  /** Asks a card of 14443-4 for its answer to select; undefined if it left. One that has none is a target all the same. */
+  const withAnswer = async (target: TypeATarget, signal: AbortSignal): Promise<TypeATarget | undefined> => {
     if (!isIsoDep(target)) return target;
-    const answer = await send(ratsBytes, ratsWaitMs, signal);
-    const ats = answer && parseAts(answer);
-    if (ats === undefined) return target;
-    dep = createIsoDep(send, ats, clock);
-    return { ...target, historicalBytes: ats.historicalBytes };
+    for (let tries = 1; ; tries++) {
+      const answer = await send(ratsBytes, ratsWaitMs, signal);
+      const ats = answer && parseAts(answer);
+      if (ats !== undefined) {
+        dep = createIsoDep(send, ats, clock);
+        return { ...target, historicalBytes: ats.historicalBytes };
+      }
+      if (tries === ratsMax) return target;
+      // If only the answer was lost, the card takes blocks now and hears no wake-up.
+      await pauseField(signal);
+      if ((await wake(chip, signal)) === undefined) return undefined;
+      if ((await selectKnown(send, target, signal)) === undefined) return undefined;
+    }
   };
   const find = async (signal: AbortSignal, like?: TypeATarget): Promise<TypeATarget | undefined> => {
     for (let tries = 1; tries <= activationsMax; tries++) {
@@ -137,10 +154,12 @@ function typeAOf(target: Target | undefined): TypeATarget | undefined {
   return target?.kind === "type-a" ? target : undefined;
 }
 
+/** The checked answer to a frame, which is sent again if its answer is broken; undefined if there is none, or one of four bits. */
 type Send = (
   bytes: readonly number[],
   waitMs: number,
   signal: AbortSignal,
+  repeats?: number,
 ) => Promise<Uint8Array | undefined>;
 
 /** The ATQA of the tags that woke up; undefined if none did. */
@@ -248,9 +267,9 @@ function channelOn(chip: Mfrc522, send: Send, target: TypeATarget): Omit<TagChan
   return {
     target,
     answerBytesMax: fifoBytesMax - checkBytes,
-    transceive: (bytes, signal) => send([...bytes], commandWaitMs, signal),
+    transceive: (bytes, signal) => send([...bytes], commandWaitMs, signal, readRepeats),
     async read(block, signal) {
-      const bytes = await send([tagCommands.read, block], commandWaitMs, signal);
+      const bytes = await send([tagCommands.read, block], commandWaitMs, signal, readRepeats);
       return bytes?.length === blockBytes ? bytes : undefined;
     },
     async write(block, bytes, signal) {

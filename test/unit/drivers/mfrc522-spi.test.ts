@@ -434,13 +434,13 @@ test("a chip whose answers are noise is a reader that is gone, or goes on, and n
 });
 
 test("a card is read through answers that are broken on their way, whatever kind it is", async () => {
-  const makes: readonly (() => EmulatedTag)[] = [
-    () => createType2Tag("ntag215", { uid: uid7, text: short }),
-    () => createClassic("classic-1k", { uid: uid4, text: short }),
-    () => createType4Tag({ uid: uid7, text: short }),
-    () => createType4Tag({ uid: uid7, text: short, ats: smallFrames }),
+  const makes: readonly (readonly [TagType, () => EmulatedTag])[] = [
+    ["NTAG", () => createType2Tag("ntag215", { uid: uid7, text: short })],
+    ["MIFARE", () => createClassic("classic-1k", { uid: uid4, text: short })],
+    ["DESFire", () => createType4Tag({ uid: uid7, text: short })],
+    ["ISO14443-4", () => createType4Tag({ uid: uid7, text: short, ats: smallFrames })],
   ];
-  for (const make of makes) {
+  for (const [type, make] of makes) {
     // Each answer in turn is the broken one, until a read has fewer answers.
     let wasBroken = true;
     for (let broken = 1; wasBroken && broken < 200; broken++) {
@@ -451,6 +451,7 @@ test("a card is read through answers that are broken on their way, whatever kind
           device.disturb(() => ++answers === broken);
           device.put(make());
           await eventually(() => expect(seen()?.[0]?.text).toBe(short));
+          expect(seen()?.[0]?.type).toBe(type);
           wasBroken = answers >= broken;
         },
         [],
