@@ -1,7 +1,19 @@
 /** The folder `fleet`: each configuration is read by its program, or as far as that is possible without its image. */
 import { expect, test } from "bun:test";
+import { X509Certificate } from "node:crypto";
 import { existsSync } from "node:fs";
-import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import {
+  copyFile,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isRecord } from "../../src/core/text.ts";
@@ -32,7 +44,8 @@ async function certify(folder: string): Promise<void> {
     join(folder, "out"),
   ]);
   await mkdir(join(folder, "fleet"));
-  for (const name of ["certify", "issue", "revoke"]) await copyFile(fleet(name), join(folder, "fleet", name));
+  for (const name of ["certify", "issue", "renew", "revoke"])
+    await copyFile(fleet(name), join(folder, "fleet", name));
   await printed(inside(folder, "fleet/certify out servers.example 127.0.0.1"));
 }
 
@@ -72,18 +85,25 @@ test("compose.yaml names pinned images, and files that are there or are made", a
   }
 });
 
-/** Debian's mosquitto with the configuration of the folder, and `hall-1` and `home` as its clients. */
-async function startBroker(folder: string) {
-  await certify(folder);
+/** The configuration of the folder with ports and paths of this test, and the password of `home`. */
+async function brokerFiles(folder: string) {
   await cp(fleet("mosquitto"), join(folder, "config"), { recursive: true });
   await mkdir(join(folder, "data"));
   await printed(["mosquitto_passwd", "-b", "-c", join(folder, "config/passwords"), "home", "word"]);
-  const [tlsPort, plainPort] = [freePort(), freePort()];
+  const tlsPort = freePort();
+  const plainPort = freePort();
   const conf = (await readFile(fleet("mosquitto/mosquitto.conf"), "utf8"))
     .replaceAll("/mosquitto/", `${folder}/`)
     .replaceAll("/certificates/", `${folder}/fleet/certificates/`)
     .replace("listener 8883", `user root\nlistener ${tlsPort}`)
     .replace("listener 1883", `listener ${plainPort} 127.0.0.1`);
+  return { conf, tlsPort, plainPort };
+}
+
+/** Debian's mosquitto with the configuration of the folder, and `hall-1` and `home` as its clients. */
+async function startBroker(folder: string) {
+  await certify(folder);
+  const { conf, tlsPort, plainPort } = await brokerFiles(folder);
   await writeFile(join(folder, "config/mosquitto.conf"), conf);
   const broker = Bun.spawn([mosquitto, "-c", join(folder, "config/mosquitto.conf")], {
     stdio: ["ignore", "ignore", "ignore"],
@@ -204,6 +224,256 @@ opensslTest("fleet/certify that fails leaves the certificate and its key, and no
       "there is no away/ca.pem: tools/provision.ts makes the authority in OUT",
     ]);
   }),
+);
+
+/** Puts a certificate of that many days, by that authority, in the place of one of a server or a deck. */
+async function shorten(
+  folder: string,
+  of: string,
+  name: string,
+  days: number,
+  authority = "out/ca",
+): Promise<void> {
+  const extensions = name === "servers.example" ? "subjectAltName=DNS:servers.example,IP:127.0.0.1" : "";
+  await writeFile(join(folder, "extensions"), `basicConstraints=critical,CA:FALSE\n${extensions}\n`);
+  const request = `openssl req -new -key ${of}.key -subj /O=Tapdeck/CN=${name}`;
+  const by = `-CA ${authority}.pem -CAkey ${authority}.key -CAserial serial -CAcreateserial`;
+  await printed(
+    inside(folder, `${request} | openssl x509 -req ${by} -days ${days} -extfile extensions -out ${of}.pem`),
+  );
+}
+
+const factsOf = async (folder: string, path: string) => {
+  const certificate = new X509Certificate(await readFile(join(folder, path)));
+  const { subject, validTo, serialNumber, subjectAltName, ca } = certificate;
+  const key = certificate.publicKey.export({ type: "spki", format: "pem" });
+  const days = Math.round((Date.parse(validTo) - Date.now()) / (24 * 60 * 60_000));
+  return { subject, subjectAltName, ca, key, days, serialNumber };
+};
+
+brokerTest(
+  "certificates that end soon are renewed with their keys and names, the broker takes them, and a revoked deck is refused with both",
+  () =>
+    inFolder(async (folder) => {
+      const { broker, own, publish } = await startBroker(folder);
+      await using _ = broker;
+      const [server, deck] = ["fleet/certificates/server", "out/cards/hall-1/client"];
+      await shorten(folder, server, "servers.example", 80);
+      await shorten(folder, deck, "hall-1", 20);
+      await copyFile(join(folder, `${deck}.pem`), join(folder, "card/client.pem"));
+      const paths = [`${server}.pem`, `${deck}.pem`, "out/cards/hall-2/client.pem"];
+      const read = () => Promise.all(paths.map((path) => factsOf(folder, path)));
+      const before = await read();
+      expect(before.map(({ days }) => days)).toEqual([80, 20, 3650]);
+      const day = (path: string) =>
+        printed(
+          inside(folder, `date -u -d "$(openssl x509 -noout -enddate -in ${path} | cut -d= -f2)" +%Y-%m-%d`),
+        );
+      const ended = [await day(paths[0] ?? ""), await day(paths[1] ?? "")];
+      const said = await printed(inside(folder, "fleet/certify out --renew"));
+      const ends = await day(paths[1] ?? "");
+      expect(said.split("\n")).toEqual([
+        `servers: ended on ${ended[0]}, ends on ${ends}`,
+        `hall-1: ended on ${ended[1]}, ends on ${ends}`,
+        "renewed 2 certificates; 1 last longer than 90 days",
+      ]);
+      const after = await read();
+      const same = ({ subject, subjectAltName, key, ca }: (typeof before)[number]) => [
+        subject,
+        subjectAltName,
+        key,
+        ca,
+      ];
+      expect(after.map(same)).toEqual(before.map(same));
+      expect(after.map(({ days }) => days)).toEqual([3650, 3650, 3650]);
+      expect(await printed(inside(folder, "fleet/certify out --renew"))).toBe(
+        "renewed 0 certificates; 3 last longer than 90 days",
+      );
+      expect((await readdir(join(folder, "out"))).toSorted()).toEqual([
+        "ca.key",
+        "ca.pem",
+        "cards",
+        "revoked",
+      ]);
+
+      // The deck is let in with its earlier certificate and with the new one, until both are revoked.
+      const renewed = ["--cert", join(folder, "renewed.pem"), ...own.slice(2)];
+      await copyFile(join(folder, `${deck}.pem`), join(folder, "renewed.pem"));
+      for (const tls of [own, renewed]) expect((await publish("tapdeck/hall-1/tap", ...tls)).error).toBe("");
+      await printed(inside(folder, "fleet/revoke out hall-1"));
+      for (const tls of [own, renewed])
+        await eventually(async () => {
+          await printed(inside(folder, "fleet/revoke out"));
+          broker.kill("SIGHUP");
+          expect((await publish("tapdeck/hall-1/tap", ...tls)).code).not.toBe(0);
+        });
+      broker.kill();
+    }),
+);
+
+opensslTest(
+  "a renewal names what it cannot renew, renews the rest, and refuses nonsense with a sentence",
+  () =>
+    inFolder(async (folder) => {
+      await certify(folder);
+      const renew = async (words: string) => {
+        const { code, out, error } = await run(inside(folder, `fleet/certify ${words}`));
+        return [code, out, error.replaceAll(folder, ".")];
+      };
+      for (const days of ['""', "0", "-1", "90d", "3601", "99999"])
+        expect(await renew(`out --renew ${days}`)).toEqual([
+          1,
+          "",
+          `DAYS must be a whole number from 1 to 3600, not "${days.replaceAll('"', "")}"`,
+        ]);
+      const usage = "use it as: fleet/certify OUT NAME..., or fleet/certify OUT --renew [DAYS]";
+      expect(await renew("out --renew 90 days")).toEqual([1, "", usage]);
+      expect(await renew("out --renw")).toEqual([1, "", `--renw is no option: ${usage}`]);
+      const [first, second] = ["out/cards/hall-1/client", "out/cards/hall-2/client"];
+      const own = `-keyout other.key -out other.pem -subj /CN=other -days 3650`;
+      await printed(
+        inside(folder, `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes ${own}`),
+      );
+      await shorten(folder, first, "hall-1", 20, "other");
+      await shorten(folder, second, "hall-2", 20);
+      const before = await readFile(join(folder, `${first}.pem`), "utf8");
+      expect(await renew("out --renew")).toEqual([
+        1,
+        expect.stringMatching(/^hall-2: ended on .*\nrenewed 1 certificates; 1 last longer than 90 days$/),
+        `./${first}.pem is no certificate by ./out/ca.pem, so it was not renewed`,
+      ]);
+      expect(await readFile(join(folder, `${first}.pem`), "utf8")).toBe(before);
+      // No certificate lasts longer than its authority.
+      await printed(
+        inside(
+          folder,
+          "openssl x509 -in out/ca.pem -signkey out/ca.key -days 400 -out ca.new && mv ca.new out/ca.pem",
+        ),
+      );
+      await shorten(folder, second, "hall-2", 20);
+      expect((await renew("out --renew 100"))[1]).toContain("hall-2: ended on ");
+      expect((await factsOf(folder, `${second}.pem`)).days).toBe(400);
+      expect(await renew("out --renew 500")).toEqual([
+        1,
+        "",
+        expect.stringMatching(
+          /^the authority \.\/out\/ca\.pem ends on \d{4}-\d\d-\d\d, and no certificate of it lasts longer/,
+        ),
+      ]);
+    }),
+);
+
+test.skipIf(!existsSync(mosquitto) || process.getuid?.() !== 0)(
+  "only the group of compose.yaml reads the key of the servers and the passwords, and mosquitto starts as a user of it",
+  () =>
+    inFolder(async (folder) => {
+      await certify(folder);
+      const key = join(folder, "fleet/certificates/server.key");
+      expect((await stat(key)).mode & 0o777).toBe(0o640);
+      const compose = Bun.YAML.parse(await readFile(fleet("compose.yaml"), "utf8"));
+      const group = { group_add: [expect.stringContaining("{FLEET_GROUP:?")] };
+      expect(compose).toMatchObject({
+        services: { mosquitto: { user: "1883:1883", ...group }, hawkbit: group },
+      });
+      const { conf, plainPort } = await brokerFiles(folder);
+      await writeFile(join(folder, "config/mosquitto.conf"), conf.replace("user root\n", ""));
+      await printed(
+        inside(
+          folder,
+          "chgrp 4242 fleet/certificates/server.key config/passwords && chmod 0640 config/passwords",
+        ),
+      );
+      await printed(inside(folder, "chmod 0755 . fleet fleet/certificates config && chown 1883 data"));
+      const as = (...groups: readonly string[]) => [
+        ...[
+          "setpriv",
+          "--reuid=1883",
+          "--regid=1883",
+          ...groups,
+          mosquitto,
+          "-c",
+          join(folder, "config/mosquitto.conf"),
+        ],
+      ];
+      expect((await run(as("--clear-groups"))).error).toContain("Unable to open pwfile");
+      await printed(inside(folder, "chmod 0644 config/passwords"));
+      expect((await run(as("--clear-groups"))).error).toContain("Unable to load server key file");
+      await printed(inside(folder, "chmod 0640 config/passwords"));
+      const broker = Bun.spawn(as("--groups=4242"), { stdio: ["ignore", "ignore", "ignore"] });
+      await using _ = broker;
+      const home = [
+        "-h",
+        "127.0.0.1",
+        "-p",
+        `${plainPort}`,
+        "-u",
+        "home",
+        "-P",
+        "word",
+        "-t",
+        "tapdeck/x/cmd/stop",
+        "-m",
+        "",
+      ];
+      await eventually(async () => expect((await run(["mosquitto_pub", ...home])).code).toBe(0));
+      broker.kill();
+    }),
+);
+
+/** The block of commands of docs/FLEET.md with these words. */
+async function commandsWith(words: string): Promise<string> {
+  const text = await readFile(join(root, "docs/FLEET.md"), "utf8");
+  const blocks = [...text.matchAll(/^```\w*\n(.*?)^```$/gms)].map(([, block = ""]) => block);
+  const found = blocks.filter((block) => block.includes(words));
+  expect([words, found.length]).toEqual([words, 1]);
+  return found[0] ?? "";
+}
+
+brokerTest(
+  "the commands of FLEET.md run one after another in one folder, and load the passwords that they made",
+  () =>
+    inFolder(async (folder) => {
+      await cp(join(root, "fleet"), join(folder, "fleet"), {
+        recursive: true,
+        filter: (path) => !/\/(certificates|\.env|passwords)$/.test(path),
+      });
+      for (const name of ["tools", "node_modules"]) await symlink(join(root, name), join(folder, name));
+      await writeFile(
+        join(folder, "fleet.csv"),
+        "host_name,hawkbit_url\nhall-1,https://fleet.museum.example:8443\n",
+      );
+      // Programs that are not here say what they were given.
+      await mkdir(join(folder, "bin"));
+      for (const name of ["docker", "curl", "make"]) {
+        const script = `#!/bin/sh\nprintf '%s ' ${name} "$@" >>"${folder}/said"\necho >>"${folder}/said"\n`;
+        await writeFile(join(folder, "bin", name), script, { mode: 0o755 });
+      }
+      const blocks = [
+        await commandsWith("up --detach"),
+        await commandsWith("hawkbit targets -d"),
+        await commandsWith("fleet/revoke OUT hall-1"),
+      ];
+      const shell = Bun.spawn(["bash", "-euc", `umask 077; PATH="$PWD/bin:$PATH"; ${blocks.join("\n")}`], {
+        cwd: folder,
+        stdio: [new Blob(["word\nword\n"]), "ignore", "pipe"],
+      });
+      const errors = await new Response(shell.stderr).text();
+      expect([await shell.exited, errors]).toEqual([0, expect.any(String)]);
+      const said = await readFile(join(folder, "said"), "utf8");
+      const env = await readFile(join(folder, "fleet/.env"), "utf8");
+      const [, hawkbit] =
+        /^HAWKBIT_PASSWORD=([0-9a-f]{32})\nGRAFANA_PASSWORD=[0-9a-f]{32}\nFLEET_GROUP=\d+\n$/.exec(env) ?? [];
+      expect(said).toContain("docker compose --file fleet/compose.yaml up --detach");
+      expect(said).toContain(`--user admin:${hawkbit} `);
+      expect(said).toContain("/rest/v1/targets -d @OUT/hawkbit-targets.json");
+      expect(said).toContain("docker compose --file fleet/compose.yaml restart mosquitto");
+      expect(said).toContain("/rest/v1/targets/hall-1 -X DELETE");
+      const mode = async (path: string) => (await stat(join(folder, path))).mode & 0o777;
+      expect(await mode("fleet/.env")).toBe(0o600);
+      expect(await mode("fleet/mosquitto/passwords")).toBe(0o640);
+      expect(await mode("fleet/certificates")).toBe(0o755);
+      expect(await readFile(join(folder, "fleet/mosquitto/passwords"), "utf8")).toMatch(/^home:\$/);
+    }),
 );
 
 test.skipIf(Bun.which("promtool") === null)("promtool accepts the configuration of Prometheus", () =>
