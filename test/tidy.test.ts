@@ -55,7 +55,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "src/core/",
     "src/api/ (types)",
   ],
-  "src/mqtt/": ["src/mqtt/", "src/system/tls-files.ts", "src/core/", "src/bus.ts", "src/config/ (types)"],
+  "src/mqtt/": [
+    "src/mqtt/",
+    "src/system/tls-files.ts",
+    "src/system/client-certificate.ts",
+    "src/core/",
+    "src/bus.ts",
+    "src/config/ (types)",
+  ],
   "src/update/": ["src/update/", "src/core/"],
   "src/api/": [
     "src/api/",

@@ -24,6 +24,7 @@ const healthCheck = v.object({
     "media",
     "players",
     "mqtt",
+    "certificates",
     "device",
     "watchdog",
   ]),
@@ -40,6 +41,7 @@ export const healthReport = v.object({
   tls: v.exactOptional(v.object({ fingerprint: v.string() })),
   mqtt: v.exactOptional(v.object({ broker: v.string(), id: v.string(), connected: v.boolean() })),
   updates: v.exactOptional(updateServer),
+  certificates: v.exactOptional(v.array(v.object({ of: v.string(), ends: time }))),
 });
 
 export const logLine = v.object({

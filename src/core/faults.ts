@@ -48,6 +48,8 @@ export const faultTable = {
     "media-silent": "no media are at {subject}: it did not answer within {seconds} s",
     "program-missing": "there is no program {subject}, which the launcher {launcher} needs for {systems}",
     "mqtt-invalid": "{why}",
+    "certificate-ends": "the certificate of {subject} ends soon (days left: {days}): renew it",
+    "certificate-ended": "the certificate of {subject} has ended: renew it",
   },
   others: {
     "cards-refused": "the shared cards of the server are not used: {why}",
@@ -67,6 +69,8 @@ export const faultTable = {
       "the certificate of the broker is for another host than {subject}: check mqtt.url",
     "broker-certificate-time":
       "the certificate of the broker is not valid now: check the clock of this device, or renew the certificate",
+    "broker-certificate-ends":
+      "the certificate of the broker {subject} ends soon (days left: {days}): renew it there",
     "broker-certificate-untrusted":
       "the certificate of the broker is not trusted ({why}): let mqtt.ca name the authority that signed it",
     "broker-version": "the broker does not know MQTT 5: it needs at least mosquitto 1.6",

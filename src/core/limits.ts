@@ -177,6 +177,7 @@ export const mqttReconnectMsMax = 30_000;
 export const mqttConnectMsMax = 10_000; // For TCP, TLS and the broker's answer.
 export const mqttLeftoversMsMax = 10 * 60_000; // For a try to remove what an earlier run left at a broker; the next start tries again.
 export const mqttRivalMs = 10 * 60_000; // For so long another device counts that was seen with the id of this one.
+export const certificateWarnDays = 30; // Before a certificate ends, `health` says so: time to send another one, or a card.
 export const mqttFarewellMs = 300; // At a stop, for the broker to take "offline".
 
 // Serial lines.

@@ -200,6 +200,12 @@ async function statesOf({ services, dataFolder, site }: MetricsParts): Promise<r
       "check",
       health.checks.map(({ name, ok }) => [name, Number(!ok)]),
     ),
+    family(
+      "tapdeck_certificate_end_time_seconds",
+      "When a certificate ends that somebody must renew, in seconds since 1970.",
+      "certificate",
+      (health.certificates ?? []).map(({ of, ends }) => [of, Date.parse(ends) / 1000]),
+    ),
     family("tapdeck_faults", "Faults of health with this code.", "code", codes),
     family(
       "tapdeck_disk_free_bytes",

@@ -5,6 +5,7 @@ import type { Config } from "../config/shape.ts";
 import { updateAnswerBytesMax, updateAnswerMsMax, updateFileBytesMax } from "../core/console-limits.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { newestCertificate, renewalPathIn } from "../system/client-certificate.ts";
 import { requested } from "../system/download.ts";
 import { checkTlsFiles, type TlsFiles } from "../system/tls-files.ts";
 
@@ -41,13 +42,15 @@ export function accountReader(files: Files, dataFolder: string, log: Log): () =>
     const { caFile, certificateFile, keyFile, tokenFile } = files;
     if ((certificateFile === "") !== (keyFile === ""))
       throw new Error("fleet.certificate_file and fleet.key_file need each other: set both or none");
-    const [ca, cert, key, token = ""] = await Promise.all([
+    const [ca, named, key, token = ""] = await Promise.all([
       read("ca_file", caFile, false),
       read("certificate_file", certificateFile, false),
       read("key_file", keyFile, true),
       read("token_file", tokenFile, true),
     ]);
-    checkTlsFiles({ ca, cert, key }, names);
+    checkTlsFiles({ ca, cert: named, key }, names);
+    const isPair = named !== undefined && key !== undefined;
+    const cert = isPair ? await newestCertificate({ cert: named, key }, renewalPathIn(dataFolder)) : named;
     if (tokenFile !== "" && !/^[\x21-\x7e]{1,1024}\s*$/.test(token))
       throw new Error("fleet.token_file must hold one line, the security token of this target");
     return {

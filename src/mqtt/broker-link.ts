@@ -2,7 +2,7 @@
  * The connection to the broker, MQTT 5. It is tried again after a random time, because all decks of a fleet lose their broker
  * at the same moment. Nothing waits for it.
  */
-import { connect as connectTcp, isIP } from "node:net";
+import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type MqttClient from "mqtt/lib/client";
 import type { IClientOptions } from "mqtt/lib/client";
@@ -29,8 +29,8 @@ export interface LinkParts {
   readonly subscribe?: string;
   /** Topics to subscribe to as well, unless the broker refuses them. */
   readonly more?: readonly string[];
-  /** A topic of which the retained message is wanted as well, unless the broker refuses it. */
-  readonly watch?: string;
+  /** Topics of which the retained message is wanted as well, unless the broker refuses them. */
+  readonly watches?: readonly string[];
   /** Names this run of the service in its will and in what it publishes with `isSigned`. */
   readonly instance?: string;
   readonly clock: Clock;
@@ -77,7 +77,7 @@ export function createLink(parts: LinkParts) {
     will,
     subscribe,
     more = [],
-    watch,
+    watches = [],
     instance,
     clock,
     log,
@@ -92,6 +92,7 @@ export function createLink(parts: LinkParts) {
   let isRefused = false;
   let fault: Fault | undefined;
   let waiting: Disposable | undefined;
+  let brokerEndMs: number | undefined;
   // The callbacks of a client that is closed may never be called.
   const pending = new Set<(published: Published) => void>();
   const lose = () => {
@@ -113,7 +114,11 @@ export function createLink(parts: LinkParts) {
   const attempt = async () => {
     try {
       const files = await readBrokerFiles(broker, log);
-      if (!isClosed) follow(open(broker, files, will && { ...will, properties: signature }));
+      const connect = () =>
+        openSocket(broker, files, (endMs) => {
+          brokerEndMs = endMs;
+        });
+      if (!isClosed) follow(open(broker, files, connect, will && { ...will, properties: signature }));
     } catch (error) {
       note(faultOf("mqtt-invalid", { why: messageOf(error) }));
       retry();
@@ -134,7 +139,7 @@ export function createLink(parts: LinkParts) {
             note(faultOf("broker-refuses-subscription", { subject, topic: subscribe, why: error.message }));
         });
       for (const topic of more) client.subscribe(topic, { qos: 1, rh: 2 }, () => {});
-      if (watch !== undefined) client.subscribe(watch, { qos: 1, nl: true, rh: 0 }, () => {});
+      for (const topic of watches) client.subscribe(topic, { qos: 1, nl: true, rh: 0 }, () => {});
       onOpen();
     });
     client.on("error", (error) => {
@@ -172,6 +177,8 @@ export function createLink(parts: LinkParts) {
     isOpen: () => isOpen,
     /** Why there is no connection, or what the broker refuses. */
     fault: () => fault,
+    /** When the certificate of the broker ends; undefined before the first connection with TLS. */
+    brokerEndMs: () => brokerEndMs,
     /** At QoS 1: resolves once the broker has the message. An empty payload with `retain` removes the retained one. */
     publish(
       topic: string,
@@ -232,7 +239,7 @@ interface Will {
   readonly properties: { readonly userProperties?: { readonly instance: string } };
 }
 
-function open(broker: Broker, files: BrokerFiles, will: Will | undefined): MqttClient {
+function open(broker: Broker, files: BrokerFiles, connect: () => Socket, will: Will | undefined): MqttClient {
   const { user, clientId } = broker;
   const password = files.password_file?.toString().replace(/\r?\n$/, "");
   const options: IClientOptions = {
@@ -254,12 +261,16 @@ function open(broker: Broker, files: BrokerFiles, will: Will | undefined): MqttC
       ? {}
       : { will: { ...will, payload: Buffer.from(will.payload), qos: 1, retain: true } }),
   };
-  const client = new Client(() => openSocket(broker, files), options);
+  const client = new Client(connect, options);
   limitPackets(client);
   return client;
 }
 
-function openSocket({ host, port, isTls }: Broker, { ca, certificate, key }: BrokerFiles) {
+function openSocket(
+  { host, port, isTls }: Broker,
+  { ca, certificate, key }: BrokerFiles,
+  onEnd: (endMs: number) => void,
+): Socket {
   // Small messages must not wait for each other.
   const noDelay = true;
   if (!isTls) return connectTcp({ host, port, noDelay });
@@ -271,6 +282,10 @@ function openSocket({ host, port, isTls }: Broker, { ca, certificate, key }: Bro
     servername,
     ...(ca === undefined ? {} : { ca }),
     ...(certificate === undefined || key === undefined ? {} : { cert: certificate, key }),
+  });
+  socket.once("secureConnect", () => {
+    const endMs = Date.parse(socket.getPeerCertificate().valid_to ?? "");
+    if (!Number.isNaN(endMs)) onEnd(endMs);
   });
   return socket.setNoDelay(noDelay);
 }

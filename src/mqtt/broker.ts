@@ -6,6 +6,7 @@ import { messageOf } from "../core/errors.ts";
 import { mqttFileBytesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { type Role, roles } from "../core/rights.ts";
+import { newestCertificate, renewalPathIn } from "../system/client-certificate.ts";
 import { checkTlsFiles } from "../system/tls-files.ts";
 
 export type MqttSettings = Config["mqtt"];
@@ -19,6 +20,8 @@ export interface Broker {
   readonly user: string;
   /** Paths by the key of their setting; empty for none. */
   readonly files: Readonly<Record<FileKey, string>>;
+  /** The certificate that takes the place of `files.certificate` if it ends later. */
+  readonly renewalPath: string;
   readonly id: string;
   readonly role: Role;
   /** `<base>/<id>`, the beginning of the topics of this device. */
@@ -71,6 +74,7 @@ export function brokerOf(settings: MqttSettings, deviceName: string, dataFolder:
       key: path(key),
       ca: path(ca),
     },
+    renewalPath: renewalPathIn(dataFolder),
     topic: `${base}/${id}`,
     clientId: `${base.replaceAll("/", "-")}-${id}`,
   };
@@ -117,7 +121,7 @@ function wrong(key: string, value: string, valid: string): Error {
 export type BrokerFiles = Readonly<Partial<Record<FileKey, Buffer>>>;
 
 /** Reads the files again for each connection, because a renewed certificate should count. Rejects with a sentence. */
-export async function readBrokerFiles({ files }: Broker, log: Log): Promise<BrokerFiles> {
+export async function readBrokerFiles({ files, renewalPath }: Broker, log: Log): Promise<BrokerFiles> {
   const read = async (key: FileKey) => {
     const path = files[key];
     if (path === "") return [];
@@ -134,5 +138,6 @@ export async function readBrokerFiles({ files }: Broker, log: Log): Promise<Brok
   const found: BrokerFiles = Object.fromEntries((await Promise.all(fileKeys.map(read))).flat());
   const [ca, cert, key] = [found.ca, found.certificate, found.key].map((bytes) => bytes?.toString());
   checkTlsFiles({ ca, cert, key }, { ca: "mqtt.ca", cert: "mqtt.certificate", key: "mqtt.key" });
-  return found;
+  if (cert === undefined || key === undefined) return found;
+  return { ...found, certificate: Buffer.from(await newestCertificate({ cert, key }, renewalPath)) };
 }

@@ -6,6 +6,7 @@
  *   state/update               for the update entity of Home Assistant; retained
  *   tap                        a card was put on; it waits for the broker, but not for long
  *   launch                     a launch has ended
+ *   certificate                retained, from others: a client certificate that takes the place of one that ends soon
  *   cmd/<method>               params of JSON-RPC from others; the answer goes to the response topic, below `reply/`
  *
  * Below `<base>/@all/` and `<base>/@<site>/`, for all devices and those of a site:
@@ -30,6 +31,7 @@ import type { Token } from "../core/token.ts";
 import { brokerOf, groupsOf, type MqttSettings } from "./broker.ts";
 import { createCommands, type MqttCaller } from "./broker-commands.ts";
 import { type BrokerLink, createLink } from "./broker-link.ts";
+import { canRenew, createRenewal } from "./certificate-renewal.ts";
 import {
   behindTapMs,
   createShown,
@@ -90,6 +92,7 @@ export function startDeck(parts: DeckParts) {
   const groups = groupsOf(settings.base, parts.site());
   const retainedTopics = retainedTopicsOf(settings, device, parts.dataFolder);
   const rival = createRivalWatch(clock);
+  const renewal = createRenewal({ broker, clock, log, onTaken: () => later("state") });
   let update: UpdateFacts = {};
   let lastMedia: ActiveMedia | undefined;
 
@@ -142,7 +145,7 @@ export function startDeck(parts: DeckParts) {
     will: { topic: at("availability"), payload: offline },
     subscribe: at("cmd/+"),
     more: groups.map((group) => `${group}/cmd/+`),
-    watch: at("availability"),
+    watches: [at("availability"), ...(canRenew(broker) ? [at("certificate")] : [])],
     instance: rival.instance,
     onOpen: () => void opened().catch((error) => log.error("mqtt", messageOf(error))),
     onClose() {
@@ -150,6 +153,7 @@ export function startDeck(parts: DeckParts) {
       rival.closed();
     },
     onMessage(topic, message) {
+      if (topic === at("certificate")) return renewal.offer(message.payload);
       if (topic !== at("availability")) return commands.receive(topic, message);
       if (rival.shows(message.instance))
         log.warn("mqtt", "another device uses the id of this one", { broker: broker.address, id: broker.id });
@@ -203,6 +207,7 @@ export function startDeck(parts: DeckParts) {
     settings,
     broker,
     isConnected: link.isOpen,
+    brokerEndMs: link.brokerEndMs,
     /** Why there is no connection, what the broker refuses, or that another device has the same id. */
     fault: () => (rival.isThere() ? faultOf("broker-same-name", { subject: broker.host }) : link.fault()),
     /** Shows another state of updates; without `latest` the installed version is the newest. */

@@ -31,6 +31,7 @@ import { createMachineControl, type MachineControl } from "../system/machine-con
 import { platform, tapdeckVersion } from "../system/own-program.ts";
 import { createBackupService } from "./backup-service.ts";
 import { createBrokerService } from "./broker-service.ts";
+import { createCertificateEnds } from "./certificates.ts";
 import type { AllDevices } from "./devices.ts";
 import { createHealth, createMediaCheck, diskFaults, type FolderToCheck } from "./health-report.ts";
 import { createLibrary, createWarningOf, idBelow } from "./library.ts";
@@ -125,6 +126,11 @@ export function createServices(sources: ServiceSources): Services {
       fingerprint,
       mqtt: () => mqtt()?.status(),
       updates,
+      certificates: createCertificateEnds({
+        config: settings.current,
+        dataFolder,
+        broker: () => mqtt()?.certificateEnd(),
+      }),
       checks: [
         { name: "readers", ask: () => readers().faults() },
         { name: "database", ask: () => databaseFaults(store) },

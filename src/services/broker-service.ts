@@ -12,8 +12,6 @@ import type { Settings } from "../config/settings.ts";
 import type { Clock } from "../core/clock.ts";
 import { failed, messageOf, ServiceError } from "../core/errors.ts";
 import { type Fault, faultOf, faultSentence } from "../core/faults.ts";
-import { mqttConnectMsMax } from "../core/limits.ts";
-import { silentLog } from "../core/log.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
 import type { Mqtt } from "./mqtt.ts";
 
@@ -27,7 +25,6 @@ interface BrokerParts {
 
 const passwordName = "mqtt-password";
 const authorityName = "mqtt-ca.pem";
-const testPollMs = 50;
 
 export function createBrokerService(parts: BrokerParts): BrokerService {
   const { settings, overrides, dataFolder, clock, mqtt } = parts;
@@ -98,7 +95,8 @@ export function createBrokerService(parts: BrokerParts): BrokerService {
         if (now.url === "") throw failed("no broker is named yet");
         let fault: Fault | undefined;
         try {
-          fault = await tried(await brokerWith(now), clock);
+          const { tryBroker } = await import("../mqtt/broker-trial.ts");
+          fault = await tryBroker(await brokerWith(now), clock);
         } catch (error) {
           fault = faultOf("mqtt-invalid", { why: messageOf(error) });
         }
@@ -106,30 +104,6 @@ export function createBrokerService(parts: BrokerParts): BrokerService {
         return { connected: false, fault, reason: faultSentence(fault) };
       }),
   };
-}
-
-/** Connects once beside the deck's own connection; resolves with the reason if that fails. */
-async function tried(
-  broker: ReturnType<typeof import("../mqtt/broker.ts").brokerOf>,
-  clock: Clock,
-): Promise<Fault | undefined> {
-  const { createLink } = await import("../mqtt/broker-link.ts");
-  const { silenceOf } = await import("../mqtt/broker-advice.ts");
-  const opened = Promise.withResolvers<void>();
-  const link = createLink({
-    broker: { ...broker, clientId: `${broker.clientId}-test` },
-    clock,
-    log: silentLog,
-    onOpen: opened.resolve,
-  });
-  const endMs = performance.now() + mqttConnectMsMax;
-  try {
-    while (!link.isOpen() && link.fault() === undefined && performance.now() < endMs)
-      await Promise.race([opened.promise, Bun.sleep(testPollMs)]);
-    return link.isOpen() ? undefined : (link.fault() ?? silenceOf(broker));
-  } finally {
-    await link.close();
-  }
 }
 
 function checkAuthority(pem: string): void {

@@ -5,10 +5,20 @@ import type { Health, HealthCheck } from "../api/services.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import { type Fault, faultLine, faultOf } from "../core/faults.ts";
-import { mediaFolderMsMax } from "../core/limits.ts";
+import { certificateWarnDays, mediaFolderMsMax } from "../core/limits.ts";
 
 // With less, the next checkpoint of the database may not fit.
 const freeBytesMin = 16 * 1024 * 1024;
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+export interface CertificateEnd {
+  /** The setting that names it, `tls/owner.pem`, or `broker`. */
+  readonly of: string;
+  readonly endMs: number;
+  /** The broker that showed it. */
+  readonly host?: string;
+}
 
 interface HealthParts {
   readonly clock: Clock;
@@ -20,10 +30,12 @@ interface HealthParts {
   readonly mqtt: () => Health["mqtt"];
   /** The server of updates; undefined without one in the settings. */
   readonly updates: () => Health["updates"];
+  /** Those that somebody must renew. */
+  readonly certificates: () => Promise<readonly CertificateEnd[]>;
   /** Each returns its faults; undefined if it does not apply. An error is also a fault. */
   readonly checks: readonly {
     readonly name: HealthCheck["name"];
-    readonly ask: () => readonly Fault[] | undefined | Promise<readonly Fault[]>;
+    readonly ask: () => readonly Fault[] | undefined | Promise<readonly Fault[] | undefined>;
   }[];
 }
 
@@ -34,10 +46,13 @@ export function createHealth({
   fingerprint,
   mqtt,
   updates,
+  certificates,
   checks: all,
 }: HealthParts): () => Promise<Health> {
   return async () => {
-    const checks = (await Promise.all(all.map(check))).filter((one) => one !== undefined);
+    const ends = await certificates();
+    const ofEnds = { name: "certificates", ask: () => certificateFaults(ends, clock.now()) } as const;
+    const checks = (await Promise.all([...all, ofEnds].map(check))).filter((one) => one !== undefined);
     const print = fingerprint();
     const broker = mqtt();
     const server = updates();
@@ -49,6 +64,9 @@ export function createHealth({
       ...(print === undefined ? {} : { tls: { fingerprint: print } }),
       ...(broker === undefined ? {} : { mqtt: broker }),
       ...(server === undefined ? {} : { updates: server }),
+      ...(ends.length === 0
+        ? {}
+        : { certificates: ends.map(({ of, endMs }) => ({ of, ends: new Date(endMs).toISOString() })) }),
     };
   };
 }
@@ -65,6 +83,26 @@ async function asked(name: HealthCheck["name"], ask: HealthParts["checks"][numbe
   } catch (error) {
     return [faultOf("check-failed", { subject: name, why: messageOf(error) })];
   }
+}
+
+/** The faults of certificates that end soon, or have ended; undefined if there is no certificate. */
+export function certificateFaults(
+  ends: readonly CertificateEnd[],
+  nowMs: number,
+): readonly Fault[] | undefined {
+  if (ends.length === 0) return undefined;
+  return ends.flatMap(({ of: subject, endMs, host }) => {
+    const days = Math.floor((endMs - nowMs) / dayMs);
+    if (days >= certificateWarnDays) return [];
+    // The connection to a broker whose certificate has ended fails, and has a fault of its own.
+    if (host !== undefined)
+      return days < 0 ? [] : [faultOf("broker-certificate-ends", { subject: host, days: String(days) })];
+    return [
+      days < 0
+        ? faultOf("certificate-ended", { subject })
+        : faultOf("certificate-ends", { subject, days: String(days) }),
+    ];
+  });
 }
 
 /** The fault of a full disk. */

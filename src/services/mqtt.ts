@@ -115,6 +115,13 @@ export function followMqtt(parts: MqttParts) {
       const found = deck?.fault() ?? fault;
       return found === undefined ? [] : [found];
     },
+    /** The certificate that the broker showed last. */
+    certificateEnd() {
+      const endMs = deck?.brokerEndMs();
+      return deck === undefined || endMs === undefined
+        ? undefined
+        : { of: "broker", endMs, host: deck.broker.host };
+    },
     /** Shows the newest version that is known now. */
     showUpdate,
     /** Connects again, with the files as they are now. */

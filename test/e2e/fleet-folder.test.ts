@@ -2,57 +2,16 @@
 import { expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
 import { existsSync } from "node:fs";
-import {
-  copyFile,
-  cp,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rm,
-  stat,
-  symlink,
-  writeFile,
-} from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { copyFile, cp, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isRecord } from "../../src/core/text.ts";
-import { freePort } from "../helpers/free-port.ts";
+import { brokerFiles, certify, inFolder, inside, shorten, startBroker } from "../helpers/fleet-copy.ts";
 import { mosquitto } from "../helpers/mosquitto.ts";
 import { eventually, printed, run } from "../helpers/processes.ts";
 
 const root = join(import.meta.dir, "../..");
 const fleet = (path: string) => join(root, "fleet", path);
 const opensslTest = test.skipIf(Bun.which("openssl") === null);
-
-async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), "tapdeck-fleet-"));
-  try {
-    await work(folder);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-}
-
-/** Certificates of the folder's own tools: of the server, and of the decks hall-1 and hall-2. */
-async function certify(folder: string): Promise<void> {
-  await writeFile(join(folder, "fleet.csv"), "host_name\nhall-1\nhall-2\n");
-  await printed([
-    process.execPath,
-    join(root, "tools/provision.ts"),
-    join(folder, "fleet.csv"),
-    join(folder, "out"),
-  ]);
-  await mkdir(join(folder, "fleet"));
-  for (const name of ["certify", "issue", "renew", "revoke"])
-    await copyFile(fleet(name), join(folder, "fleet", name));
-  await printed(inside(folder, "fleet/certify out servers.example 127.0.0.1"));
-}
-
-/** The command as docs/FLEET.md has it, with paths from that folder. */
-function inside(folder: string, command: string): readonly string[] {
-  return ["sh", "-c", `cd "$1" && ${command}`, "sh", folder];
-}
 
 test("git status offers no secret that a documented command leaves in the checkout", async () => {
   const secrets = [
@@ -84,47 +43,6 @@ test("compose.yaml names pinned images, and files that are there or are made", a
     }
   }
 });
-
-/** The configuration of the folder with ports and paths of this test, and the password of `home`. */
-async function brokerFiles(folder: string) {
-  await cp(fleet("mosquitto"), join(folder, "config"), { recursive: true });
-  await mkdir(join(folder, "data"));
-  await printed(["mosquitto_passwd", "-b", "-c", join(folder, "config/passwords"), "home", "word"]);
-  const tlsPort = freePort();
-  const plainPort = freePort();
-  const conf = (await readFile(fleet("mosquitto/mosquitto.conf"), "utf8"))
-    .replaceAll("/mosquitto/", `${folder}/`)
-    .replaceAll("/certificates/", `${folder}/fleet/certificates/`)
-    .replace("listener 8883", `user root\nlistener ${tlsPort}`)
-    .replace("listener 1883", `listener ${plainPort} 127.0.0.1`);
-  return { conf, tlsPort, plainPort };
-}
-
-/** Debian's mosquitto with the configuration of the folder, and `hall-1` and `home` as its clients. */
-async function startBroker(folder: string) {
-  await certify(folder);
-  const { conf, tlsPort, plainPort } = await brokerFiles(folder);
-  await writeFile(join(folder, "config/mosquitto.conf"), conf);
-  const broker = Bun.spawn([mosquitto, "-c", join(folder, "config/mosquitto.conf")], {
-    stdio: ["ignore", "ignore", "ignore"],
-  });
-  await eventually(async () => {
-    const socket = await Bun.connect({ hostname: "127.0.0.1", port: plainPort, socket: { data() {} } });
-    socket.end();
-  });
-  const card = join(folder, "card");
-  await cp(join(folder, "out/cards/hall-1"), card, { recursive: true });
-  return {
-    broker,
-    own: ["--cert", join(card, "client.pem"), "--key", join(card, "client.key")],
-    home: ["-h", "127.0.0.1", "-p", `${plainPort}`, "-u", "home", "-P", "word", "-V", "5"],
-    publish: (topic: string, ...tls: readonly string[]) =>
-      run([
-        ...["mosquitto_pub", "-h", "127.0.0.1", "-p", `${tlsPort}`, "-V", "5", "-q", "1", "-m", "x"],
-        ...["--cafile", join(card, "ca.pem"), ...tls, "-t", topic],
-      ]),
-  };
-}
 
 const brokerTest = test.skipIf(!existsSync(mosquitto) || Bun.which("openssl") === null);
 
@@ -225,23 +143,6 @@ opensslTest("fleet/certify that fails leaves the certificate and its key, and no
     ]);
   }),
 );
-
-/** Puts a certificate of that many days, by that authority, in the place of one of a server or a deck. */
-async function shorten(
-  folder: string,
-  of: string,
-  name: string,
-  days: number,
-  authority = "out/ca",
-): Promise<void> {
-  const extensions = name === "servers.example" ? "subjectAltName=DNS:servers.example,IP:127.0.0.1" : "";
-  await writeFile(join(folder, "extensions"), `basicConstraints=critical,CA:FALSE\n${extensions}\n`);
-  const request = `openssl req -new -key ${of}.key -subj /O=Tapdeck/CN=${name}`;
-  const by = `-CA ${authority}.pem -CAkey ${authority}.key -CAserial serial -CAcreateserial`;
-  await printed(
-    inside(folder, `${request} | openssl x509 -req ${by} -days ${days} -extfile extensions -out ${of}.pem`),
-  );
-}
 
 const factsOf = async (folder: string, path: string) => {
   const certificate = new X509Certificate(await readFile(join(folder, path)));
@@ -448,22 +349,26 @@ brokerTest(
         const script = `#!/bin/sh\nprintf '%s ' ${name} "$@" >>"${folder}/said"\necho >>"${folder}/said"\n`;
         await writeFile(join(folder, "bin", name), script, { mode: 0o755 });
       }
-      const blocks = [
-        await commandsWith("up --detach"),
+      const shell = async (typed: string, ...blocks: readonly string[]) => {
+        const script = `umask 077; PATH="$PWD/bin:$PATH"; ${blocks.join("\n")}`;
+        const stdio = [new Blob([typed]), "ignore", "pipe"] as const;
+        const child = Bun.spawn(["bash", "-euc", script], { cwd: folder, stdio: [...stdio] });
+        const errors = await new Response(child.stderr).text();
+        expect([await child.exited, errors]).toEqual([0, expect.any(String)]);
+      };
+      await shell("word\nword\n", await commandsWith("up --detach"));
+      await shell("word\n", await commandsWith("/certificate"));
+      await shell(
+        "",
         await commandsWith("hawkbit targets -d"),
         await commandsWith("fleet/revoke OUT hall-1"),
-      ];
-      const shell = Bun.spawn(["bash", "-euc", `umask 077; PATH="$PWD/bin:$PATH"; ${blocks.join("\n")}`], {
-        cwd: folder,
-        stdio: [new Blob(["word\nword\n"]), "ignore", "pipe"],
-      });
-      const errors = await new Response(shell.stderr).text();
-      expect([await shell.exited, errors]).toEqual([0, expect.any(String)]);
+      );
       const said = await readFile(join(folder, "said"), "utf8");
       const env = await readFile(join(folder, "fleet/.env"), "utf8");
       const [, hawkbit] =
         /^HAWKBIT_PASSWORD=([0-9a-f]{32})\nGRAFANA_PASSWORD=[0-9a-f]{32}\nFLEET_GROUP=\d+\n$/.exec(env) ?? [];
       expect(said).toContain("docker compose --file fleet/compose.yaml up --detach");
+      expect(said).toContain("mosquitto_pub -u home -P word -V 5 -q 1 -r -t tapdeck/hall-1/certificate -s");
       expect(said).toContain(`--user admin:${hawkbit} `);
       expect(said).toContain("/rest/v1/targets -d @OUT/hawkbit-targets.json");
       expect(said).toContain("docker compose --file fleet/compose.yaml restart mosquitto");

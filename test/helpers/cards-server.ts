@@ -21,7 +21,7 @@ export async function startCardsServer(): Promise<CardsServer> {
     names: ["localhost"],
     addresses: [],
     notBefore: new Date(Date.now() - 60_000),
-    notAfter: new Date(Date.now() + 3_600_000),
+    notAfter: new Date(Date.now() + 90 * 24 * 3_600_000),
   });
   const asked: (readonly string[])[] = [];
   let answer = (_lines: readonly string[]) => "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";

@@ -27,7 +27,7 @@ export function certificateOf(commonName: string) {
   return makeCertificate({
     ...{ commonName, names: ["localhost"], addresses: [] },
     notBefore: new Date(Date.now() - 60_000),
-    notAfter: new Date(Date.now() + 3_600_000),
+    notAfter: new Date(Date.now() + 90 * 24 * 3_600_000),
   });
 }
 

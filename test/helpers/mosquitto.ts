@@ -46,7 +46,7 @@ export async function makeBroker() {
       "-subj",
       `/CN=${name}`,
       "-days",
-      "30",
+      "300",
       "-out",
       file(`${name}.pem`),
     );
@@ -57,7 +57,7 @@ export async function makeBroker() {
     await writeFile(file(`${name}.ext`), "subjectAltName=IP:127.0.0.1\n");
     const csr = file(`${name}.csr`);
     await openssl("req", "-new", "-key", file(`${name}.key`), "-subj", `/CN=${name}`, "-out", csr);
-    const signed = ["-CA", file(`${by}.pem`), "-CAkey", file(`${by}.key`), "-CAcreateserial", "-days", "30"];
+    const signed = ["-CA", file(`${by}.pem`), "-CAkey", file(`${by}.key`), "-CAcreateserial", "-days", "300"];
     await openssl(
       "x509",
       "-req",
@@ -217,6 +217,7 @@ pattern write tapdeck/%u/tap
 pattern write tapdeck/%u/launch
 pattern write tapdeck/%u/reply/#
 pattern read tapdeck/%u/cmd/#
+pattern read tapdeck/%u/certificate
 pattern read tapdeck/@all/cmd/#
 pattern write homeassistant/+/%u/#
 `;

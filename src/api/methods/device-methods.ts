@@ -19,12 +19,12 @@ export const deviceMethods = [
   method({
     name: "health",
     right: "look",
-    docs: "Whether readers, database, disk, settings, media and players are well, with the `faults` of each and a sentence of them as `reason`. A media folder that is missing, or has lost all its media, is a fault, but an unplugged USB stick is none. A bundle of shared cards that is refused is a fault of the settings. Players that are not confined are a fault, and so is a program that is not installed and that media in the index need. `uptime` is in seconds; `tls.fingerprint` is the SHA-256 of the certificate for TLS. With a broker in the settings, `mqtt` is its connection. With a server of updates there, `updates` is its last answer: the newest version it offers, the time, and the reason of a failure, which is no fault of this device. The SD image also has `device`, the faults of its start, and `watchdog`, its actions within the last day. A caller without the right `change` gets no `reason`, no `faults`, no `mqtt` and no `updates`, because they may name files, readers and devices.",
+    docs: "Whether readers, database, disk, settings, media and players are well, with the `faults` of each and a sentence of them as `reason`. A media folder that is missing, or has lost all its media, is a fault, but an unplugged USB stick is none. A bundle of shared cards that is refused is a fault of the settings. Players that are not confined are a fault, and so is a program that is not installed and that media in the index need. `uptime` is in seconds; `tls.fingerprint` is the SHA-256 of the certificate for TLS. With a broker in the settings, `mqtt` is its connection. With a server of updates there, `updates` is its last answer: the newest version it offers, the time, and the reason of a failure, which is no fault of this device. `certificates` are those that somebody must renew: `of` is the setting that names the file, `tls/owner.pem`, or `broker` for that of the broker. One that ends within 30 days is a fault. The SD image also has `device`, the faults of its start, and `watchdog`, its actions within the last day. A caller without the right `change` gets no `reason`, no `faults`, no `mqtt`, no `certificates` and no `updates`, because they may name files, readers and devices.",
     result: healthReport,
     async run(services, _params, caller) {
       const health = await services.health();
       if (allows(caller.grant(), "change")) return health;
-      const { mqtt: _mqtt, updates: _updates, ...rest } = health;
+      const { mqtt: _mqtt, updates: _updates, certificates: _certificates, ...rest } = health;
       return { ...rest, checks: health.checks.map(({ name, ok }) => ({ name, ok })) };
     },
   }),

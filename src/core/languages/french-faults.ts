@@ -52,6 +52,9 @@ export const frenchFaults: FaultedTexts = {
     "program-missing":
       "Il manque le programme {subject}, dont le lanceur {launcher} a besoin pour {systems}.",
     "mqtt-invalid": "{why}",
+    "certificate-ends":
+      "Le certificat de {subject} expire bientôt (jours restants : {days}) : renouvelez-le.",
+    "certificate-ended": "Le certificat de {subject} a expiré : renouvelez-le.",
     "cards-refused": "Les cartes partagées du serveur ne sont pas utilisées : {why}",
     "broker-absent":
       "Aucun broker ne répond à {subject}, port {port} : vérifiez mqtt.url, et si le broker fonctionne.",
@@ -68,6 +71,8 @@ export const frenchFaults: FaultedTexts = {
       "Le certificat du broker est celui d’un autre hôte que {subject} : vérifiez mqtt.url.",
     "broker-certificate-time":
       "Le certificat du broker n’est pas valable maintenant : vérifiez l’horloge de cet appareil, ou renouvelez le certificat.",
+    "broker-certificate-ends":
+      "Le certificat du broker {subject} expire bientôt (jours restants : {days}) : renouvelez-le sur ce serveur.",
     "broker-certificate-untrusted":
       "Le certificat du broker n’est pas reconnu ({why}) : mqtt.ca doit nommer l’autorité qui l’a signé.",
     "broker-version": "Le broker ne connaît pas MQTT 5 : il faut au moins mosquitto 1.6.",

@@ -51,6 +51,8 @@ export const germanFaults: FaultedTexts = {
     "media-silent": "In {subject} sind keine Medien: Der Ordner antwortet nicht innerhalb von {seconds} s.",
     "program-missing": "Das Programm {subject} fehlt, das der Launcher {launcher} für {systems} braucht.",
     "mqtt-invalid": "{why}",
+    "certificate-ends": "Das Zertifikat von {subject} endet bald (Tage übrig: {days}): Erneuern Sie es.",
+    "certificate-ended": "Das Zertifikat von {subject} ist abgelaufen: Erneuern Sie es.",
     "cards-refused": "Die geteilten Karten des Servers werden nicht benutzt: {why}",
     "broker-absent":
       "An {subject}, Port {port}, antwortet kein Broker: Prüfen Sie mqtt.url, und ob der Broker läuft.",
@@ -68,6 +70,8 @@ export const germanFaults: FaultedTexts = {
       "Das Zertifikat des Brokers gehört zu einem anderen Rechner als {subject}: Prüfen Sie mqtt.url.",
     "broker-certificate-time":
       "Das Zertifikat des Brokers gilt jetzt nicht: Prüfen Sie die Uhr dieses Geräts, oder erneuern Sie das Zertifikat.",
+    "broker-certificate-ends":
+      "Das Zertifikat des Brokers {subject} endet bald (Tage übrig: {days}): Erneuern Sie es dort.",
     "broker-certificate-untrusted":
       "Dem Zertifikat des Brokers wird nicht vertraut ({why}): mqtt.ca muss die Stelle nennen, die es unterschrieben hat.",
     "broker-version": "Der Broker kennt MQTT 5 nicht: Er braucht mindestens mosquitto 1.6.",

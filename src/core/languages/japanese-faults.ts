@@ -52,6 +52,9 @@ export const japaneseFaults: FaultedTexts = {
     "program-missing":
       "プログラム {subject} がありません。ランチャー {launcher} が {systems} のために使います。",
     "mqtt-invalid": "{why}",
+    "certificate-ends":
+      "{subject} の証明書はまもなく期限切れになります（残り {days} 日）。更新してください。",
+    "certificate-ended": "{subject} の証明書は期限切れです。更新してください。",
     "cards-refused": "サーバーの共有カードは使われていません：{why}",
     "broker-absent":
       "{subject} のポート {port} でブローカーが応答しません。mqtt.url と、ブローカーが動いているかを確認してください。",
@@ -68,6 +71,8 @@ export const japaneseFaults: FaultedTexts = {
       "ブローカーの証明書は {subject} のものではありません。mqtt.url を確認してください。",
     "broker-certificate-time":
       "ブローカーの証明書は今は有効ではありません。この機器の時計を確認するか、証明書を更新してください。",
+    "broker-certificate-ends":
+      "ブローカー {subject} の証明書はまもなく期限切れになります（残り {days} 日）。ブローカー側で更新してください。",
     "broker-certificate-untrusted":
       "ブローカーの証明書は信頼されていません（{why}）。署名した認証局を mqtt.ca に指定してください。",
     "broker-version": "ブローカーは MQTT 5 に対応していません。mosquitto 1.6 以上が必要です。",

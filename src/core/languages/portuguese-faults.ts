@@ -51,6 +51,8 @@ export const portugueseFaults: FaultedTexts = {
     "media-silent": "Não há mídias em {subject}: sem resposta em {seconds} s.",
     "program-missing": "Falta o programa {subject}, que o lançador {launcher} precisa para {systems}.",
     "mqtt-invalid": "{why}",
+    "certificate-ends": "O certificado de {subject} expira em breve (dias restantes: {days}): renove-o.",
+    "certificate-ended": "O certificado de {subject} expirou: renove-o.",
     "cards-refused": "Os cartões compartilhados do servidor não são usados: {why}",
     "broker-absent":
       "Nenhum broker responde em {subject}, porta {port}: verifique mqtt.url e se o broker está rodando.",
@@ -67,6 +69,8 @@ export const portugueseFaults: FaultedTexts = {
       "O certificado do broker é de outro computador e não de {subject}: verifique mqtt.url.",
     "broker-certificate-time":
       "O certificado do broker não é válido agora: verifique o relógio deste aparelho ou renove o certificado.",
+    "broker-certificate-ends":
+      "O certificado do broker {subject} expira em breve (dias restantes: {days}): renove-o nesse servidor.",
     "broker-certificate-untrusted":
       "O certificado do broker não é confiável ({why}): mqtt.ca deve nomear a autoridade que o assinou.",
     "broker-version": "O broker não conhece MQTT 5: ele precisa de pelo menos mosquitto 1.6.",

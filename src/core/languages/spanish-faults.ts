@@ -51,6 +51,8 @@ export const spanishFaults: FaultedTexts = {
     "media-silent": "No hay medios en {subject}: no respondió en {seconds} s.",
     "program-missing": "Falta el programa {subject}, que el lanzador {launcher} necesita para {systems}.",
     "mqtt-invalid": "{why}",
+    "certificate-ends": "El certificado de {subject} caduca pronto (días restantes: {days}): renuévelo.",
+    "certificate-ended": "El certificado de {subject} ha caducado: renuévelo.",
     "cards-refused": "Las tarjetas compartidas del servidor no se usan: {why}",
     "broker-absent":
       "Ningún bróker responde en {subject}, puerto {port}: compruebe mqtt.url y si el bróker funciona.",
@@ -67,6 +69,8 @@ export const spanishFaults: FaultedTexts = {
       "El certificado del bróker es de otro equipo y no de {subject}: compruebe mqtt.url.",
     "broker-certificate-time":
       "El certificado del bróker no es válido ahora: compruebe el reloj de este dispositivo o renueve el certificado.",
+    "broker-certificate-ends":
+      "El certificado del bróker {subject} caduca pronto (días restantes: {days}): renuévelo en ese servidor.",
     "broker-certificate-untrusted":
       "El certificado del bróker no es de confianza ({why}): mqtt.ca debe nombrar la autoridad que lo firmó.",
     "broker-version": "El bróker no conoce MQTT 5: necesita al menos mosquitto 1.6.",
