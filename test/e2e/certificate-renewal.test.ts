@@ -108,12 +108,7 @@ id = "hall-1"
         await connected(service);
         expect(await checkOf(service, "mqtt")).toEqual({ name: "mqtt", ok: true });
         expect(await service.stop()).toBe(0);
-      } finally {
-        broker.kill();
-      }
-      // The next start uses it as well.
-      broker = await runBroker(folder, plainPort);
-      try {
+        // The next start uses it as well.
         await using again = await startTapdeck(place);
         await connected(again);
       } finally {
