@@ -4,7 +4,8 @@ import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { type Client, connect, type Identity, pair, RpcError } from "../client/client.ts";
 import { isStranger } from "../client/link.ts";
-import { codeOf, exitCodes, exitFailure, messageOf, StartError } from "../core/errors.ts";
+import { codeOf, exitCodes, exitFailure, StartError } from "../core/errors.ts";
+import { fileFault } from "../core/file-faults.ts";
 import { readPairingHash } from "../core/pairing-link.ts";
 import { isRecord, parseJson, printable } from "../core/text.ts";
 import type { CommandLine } from "./arguments.ts";
@@ -96,7 +97,7 @@ export async function reachDeck(host: string, folder: string, waitMs: number): P
 async function read(path: string): Promise<Identity | undefined> {
   const text = await readFile(path, "utf8").catch((error: unknown) => {
     if (codeOf(error) === "ENOENT") return "";
-    throw new StartError(exitCodes.cannotCreate, `cannot read ${path}: ${messageOf(error)}`, error);
+    throw new StartError(exitCodes.cannotCreate, `cannot read ${path}: ${fileFault(error)}`, error);
   });
   const found = parseJson(text);
   if (!isRecord(found) || typeof found.id !== "string" || typeof found.secret !== "string") return undefined;

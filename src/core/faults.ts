@@ -60,9 +60,11 @@ export const faultTable = {
     "broker-unreachable": "no connection to the broker: {why}",
     "broker-lost": "the connection to the broker ended",
     "broker-silent":
-      "the broker closed the connection without an answer: check whether the port is one without TLS",
+      "the broker closed the connection without an answer: if its port is one with TLS, let mqtt.url begin with mqtts://",
     "broker-silent-tls":
       "the broker closed the connection without an answer: check mqtt.certificate and mqtt.key, and whether the port is that for TLS",
+    "broker-not-mqtt":
+      "the answer at {subject} port {port} is no MQTT: check the port of mqtt.url; for one with TLS, let it begin with mqtts://",
     "broker-handshake":
       "the broker ended the TLS handshake ({why}): check mqtt.certificate, mqtt.key and the port",
     "broker-certificate-host":

@@ -3,7 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Config } from "../config/shape.ts";
 import { updateAnswerBytesMax, updateAnswerMsMax, updateFileBytesMax } from "../core/console-limits.ts";
-import { messageOf } from "../core/errors.ts";
+import { fileFault } from "../core/file-faults.ts";
 import type { Log } from "../core/log.ts";
 import { newestCertificate, renewalPathIn } from "../system/client-certificate.ts";
 import { requested } from "../system/download.ts";
@@ -35,7 +35,7 @@ export function accountReader(files: Files, dataFolder: string, log: Log): () =>
       }
       return await readFile(path, "utf8");
     } catch (error) {
-      throw new Error(`fleet.${key}: cannot read ${path}: ${messageOf(error)}`);
+      throw new Error(`fleet.${key}: cannot read ${path}: ${fileFault(error)}`);
     }
   };
   return async () => {

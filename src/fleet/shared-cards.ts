@@ -9,6 +9,7 @@ import { saveFile } from "../config/save.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
 import { codeOf, messageOf } from "../core/errors.ts";
 import { faultOf, faultSentence } from "../core/faults.ts";
+import { fileFault } from "../core/file-faults.ts";
 import { cardsBundleBytesMax, cardsFetchMsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { requested } from "../system/download.ts";
@@ -190,7 +191,7 @@ async function fetchBundle(
 
 async function authorityIn(path: string): Promise<string> {
   const ca = await readFile(path, "utf8").catch((error: unknown) => {
-    throw new Error(`cards.ca_file: cannot read ${path}: ${messageOf(error)}`, { cause: error });
+    throw new Error(`cards.ca_file: cannot read ${path}: ${fileFault(error)}`, { cause: error });
   });
   checkTlsFiles({ ca }, { ca: "cards.ca_file", cert: "", key: "" });
   return ca;

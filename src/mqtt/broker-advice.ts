@@ -36,12 +36,13 @@ export function isRefusal(error: Error): boolean {
 export function connectionFault(error: Error, broker: Broker): Fault {
   const why = codeOf(error);
   const { host: subject, port } = broker;
+  // mosquitto resets the connection if only one of the two speaks TLS.
+  if (["ECONNRESET", "EPIPE"].includes(why)) return silenceOf(broker);
   if ("code" in error && [...refusals.keys()].some((reason) => reason === error.code))
     return refusalOf(Number(error.code), broker);
   if (/ALTNAME/.test(why)) return faultOf("broker-certificate-host", { subject });
   if (/EXPIRED|NOT_YET_VALID/.test(why)) return faultOf("broker-certificate-time", { subject });
-  if (/ALERT|ERR_SSL|ECONNRESET|EPROTO/.test(why) && broker.isTls)
-    return faultOf("broker-handshake", { subject, why });
+  if (/ALERT|ERR_SSL|EPROTO/.test(why) && broker.isTls) return faultOf("broker-handshake", { subject, why });
   if (/CERT|ISSUER|SIGNATURE|VERIFY/.test(why))
     return faultOf("broker-certificate-untrusted", { subject, why });
   if (["ENOTFOUND", "EAI_AGAIN", "DNS_ENOTFOUND"].includes(why))
@@ -51,6 +52,8 @@ export function connectionFault(error: Error, broker: Broker): Fault {
     /timeout/.test(error.message)
   )
     return faultOf("broker-absent", { subject, port: String(port) });
+  // Only the parser's errors have no code: it refuses what it reads, such as the alert of a port with TLS.
+  if (why === "") return faultOf("broker-not-mqtt", { subject, port: String(port) });
   return faultOf("broker-unreachable", { subject, why: error.message });
 }
 

@@ -2,7 +2,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Config } from "../config/shape.ts";
-import { messageOf } from "../core/errors.ts";
+import { fileFault } from "../core/file-faults.ts";
 import { mqttFileBytesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { type Role, roles } from "../core/rights.ts";
@@ -132,7 +132,7 @@ export async function readBrokerFiles({ files, renewalPath }: Broker, log: Log):
         log.warn("mqtt", "other users can read this secret: chmod o-r", { file: path });
       return [[key, await readFile(path)] as const];
     } catch (error) {
-      throw new Error(`mqtt.${key}: cannot read ${path}: ${messageOf(error)}`);
+      throw new Error(`mqtt.${key}: cannot read ${path}: ${fileFault(error)}`);
     }
   };
   const found: BrokerFiles = Object.fromEntries((await Promise.all(fileKeys.map(read))).flat());

@@ -4,8 +4,8 @@
  */
 import { rename, rm, writeFile } from "node:fs/promises";
 import type { Clock } from "../core/clock.ts";
-import { messageOf } from "../core/errors.ts";
 import { faultSentence } from "../core/faults.ts";
+import { fileFault } from "../core/file-faults.ts";
 import { mqttFileBytesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { endOfCertificate, renewalFault } from "../system/client-certificate.ts";
@@ -63,7 +63,7 @@ export function createRenewal({ broker, clock, log, onTaken }: RenewalParts) {
     for (let text = offered; text !== undefined; text = offered) {
       offered = undefined;
       const given = text;
-      await take(given).catch((error) => refuse(given, messageOf(error)));
+      await take(given).catch((error) => refuse(given, fileFault(error)));
     }
     isRunning = false;
   };

@@ -4,7 +4,8 @@
  */
 import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ifThere, messageOf } from "../core/errors.ts";
+import { ifThere } from "../core/errors.ts";
+import { fileFault } from "../core/file-faults.ts";
 import { mqttFileBytesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { isRecord, parseJson } from "../core/text.ts";
@@ -35,7 +36,7 @@ export async function writeRetained(path: string, retained: Retained, log: Log):
     await writeFile(`${path}.new`, JSON.stringify(retained), { mode: 0o600 });
     await rename(`${path}.new`, path);
   } catch (error) {
-    log.warn("mqtt", "cannot note the retained topics", { error: messageOf(error) });
+    log.warn("mqtt", "cannot note the retained topics", { why: fileFault(error) });
   }
 }
 

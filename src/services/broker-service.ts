@@ -7,7 +7,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { BrokerService } from "../api/services.ts";
 import type { Overrides } from "../config/overrides.ts";
-import { saveFile, targetOf } from "../config/save.ts";
+import { saveFile, savingFault, targetOf } from "../config/save.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Clock } from "../core/clock.ts";
 import { failed, messageOf, ServiceError } from "../core/errors.ts";
@@ -122,6 +122,6 @@ async function keep(path: string, text: string | undefined): Promise<void> {
     if (text === "") await rm(path, { force: true });
     else await saveFile(await targetOf(path), `${text}\n`, async () => true);
   } catch (error) {
-    throw failed(`${path} could not be written: ${messageOf(error)}`, error);
+    throw failed(`${path} could not be saved: ${savingFault(error)}`, error);
   }
 }

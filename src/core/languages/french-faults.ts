@@ -62,9 +62,12 @@ export const frenchFaults: FaultedTexts = {
       "Aucun broker ne répond, car le nom {subject} est inconnu : vérifiez mqtt.url et le réseau.",
     "broker-unreachable": "Pas de connexion au broker : {why}",
     "broker-lost": "La connexion au broker a été coupée.",
-    "broker-silent": "Le broker a fermé la connexion sans réponse : vérifiez si le port est celui sans TLS.",
+    "broker-silent":
+      "Le broker a fermé la connexion sans réponse : si son port est celui avec TLS, mqtt.url doit commencer par mqtts://.",
     "broker-silent-tls":
       "Le broker a fermé la connexion sans réponse : vérifiez mqtt.certificate, mqtt.key, et si le port est celui du TLS.",
+    "broker-not-mqtt":
+      "La réponse de {subject}, port {port}, n’est pas du MQTT : vérifiez le port de mqtt.url ; s’il est avec TLS, elle commence par mqtts://.",
     "broker-handshake":
       "Le broker a interrompu l’échange TLS ({why}) : vérifiez mqtt.certificate, mqtt.key et le port.",
     "broker-certificate-host":

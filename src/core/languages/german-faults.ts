@@ -61,9 +61,11 @@ export const germanFaults: FaultedTexts = {
     "broker-unreachable": "Keine Verbindung zum Broker: {why}",
     "broker-lost": "Die Verbindung zum Broker ist abgebrochen.",
     "broker-silent":
-      "Der Broker hat die Verbindung ohne Antwort geschlossen: Prüfen Sie, ob der Port einer ohne TLS ist.",
+      "Der Broker hat die Verbindung ohne Antwort geschlossen: Ist sein Port einer mit TLS, muss mqtt.url mit mqtts:// beginnen.",
     "broker-silent-tls":
       "Der Broker hat die Verbindung ohne Antwort geschlossen: Prüfen Sie mqtt.certificate, mqtt.key, und ob der Port einer mit TLS ist.",
+    "broker-not-mqtt":
+      "Die Antwort von {subject}, Port {port}, ist kein MQTT: Prüfen Sie den Port von mqtt.url; bei einem mit TLS beginnt sie mit mqtts://.",
     "broker-handshake":
       "Der Broker hat den TLS-Aufbau abgebrochen ({why}): Prüfen Sie mqtt.certificate, mqtt.key und den Port.",
     "broker-certificate-host":

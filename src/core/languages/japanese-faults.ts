@@ -62,9 +62,12 @@ export const japaneseFaults: FaultedTexts = {
       "名前 {subject} が見つからず、ブローカーが応答しません。mqtt.url とネットワークを確認してください。",
     "broker-unreachable": "ブローカーに接続できません：{why}",
     "broker-lost": "ブローカーとの接続が切れました。",
-    "broker-silent": "ブローカーは応答せずに接続を閉じました。TLS なしのポートかどうかを確認してください。",
+    "broker-silent":
+      "ブローカーは応答せずに接続を閉じました。TLS のポートの場合は、mqtt.url を mqtts:// で始めてください。",
     "broker-silent-tls":
       "ブローカーは応答せずに接続を閉じました。mqtt.certificate と mqtt.key、TLS のポートかどうかを確認してください。",
+    "broker-not-mqtt":
+      "{subject} のポート {port} からの応答は MQTT ではありません。mqtt.url のポートを確認してください。TLS のポートの場合は mqtts:// で始めてください。",
     "broker-handshake":
       "ブローカーが TLS の開始を中断しました（{why}）。mqtt.certificate、mqtt.key、ポートを確認してください。",
     "broker-certificate-host":

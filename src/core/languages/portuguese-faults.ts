@@ -60,9 +60,12 @@ export const portugueseFaults: FaultedTexts = {
       "Nenhum broker responde, porque o nome {subject} não é conhecido: verifique mqtt.url e a rede.",
     "broker-unreachable": "Sem conexão com o broker: {why}",
     "broker-lost": "A conexão com o broker caiu.",
-    "broker-silent": "O broker fechou a conexão sem resposta: verifique se a porta é uma sem TLS.",
+    "broker-silent":
+      "O broker fechou a conexão sem resposta: se a porta dele é uma com TLS, mqtt.url deve começar com mqtts://.",
     "broker-silent-tls":
       "O broker fechou a conexão sem resposta: verifique mqtt.certificate, mqtt.key e se a porta é a do TLS.",
+    "broker-not-mqtt":
+      "A resposta de {subject}, porta {port}, não é MQTT: verifique a porta de mqtt.url; se for uma com TLS, ela começa com mqtts://.",
     "broker-handshake":
       "O broker interrompeu a negociação TLS ({why}): verifique mqtt.certificate, mqtt.key e a porta.",
     "broker-certificate-host":

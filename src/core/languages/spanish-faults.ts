@@ -60,9 +60,12 @@ export const spanishFaults: FaultedTexts = {
       "Ningún bróker responde, porque el nombre {subject} no se conoce: compruebe mqtt.url y la red.",
     "broker-unreachable": "Sin conexión con el bróker: {why}",
     "broker-lost": "La conexión con el bróker se cortó.",
-    "broker-silent": "El bróker cerró la conexión sin responder: compruebe si el puerto es uno sin TLS.",
+    "broker-silent":
+      "El bróker cerró la conexión sin responder: si su puerto es uno con TLS, mqtt.url debe empezar por mqtts://.",
     "broker-silent-tls":
       "El bróker cerró la conexión sin responder: compruebe mqtt.certificate, mqtt.key y si el puerto es el de TLS.",
+    "broker-not-mqtt":
+      "La respuesta de {subject}, puerto {port}, no es MQTT: compruebe el puerto de mqtt.url; si es uno con TLS, empieza por mqtts://.",
     "broker-handshake":
       "El bróker interrumpió la negociación TLS ({why}): compruebe mqtt.certificate, mqtt.key y el puerto.",
     "broker-certificate-host":
