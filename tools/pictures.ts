@@ -1,17 +1,19 @@
 /**
  * `make pictures`: makes the pictures of the README again, in docs/pictures. The phone is a real Chromium, paired with a real
- * service on a network of its own, and shows three screens: phone.png, library.png and cards.png. The television shows the
- * output of the service's renderer.
+ * service on a network of its own, and shows three screens: phone.png, library.png and cards.png. An owner's phone shows broker.png,
+ * the card of a broker that is Debian's mosquitto. The television shows the output of the service's renderer.
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
+import type { Page } from "playwright-core";
 import { render } from "../src/screen/draw-job.ts";
 import { screenSvg } from "../src/screen/status-template.ts";
 import { english } from "../src/screen/texts.ts";
-import { goTo, startChromium } from "../test/helpers/chromium.ts";
+import { goTo, goToPlace, startChromium } from "../test/helpers/chromium.ts";
 import { startDevice } from "../test/helpers/device.ts";
 import { canMakeNetworks } from "../test/helpers/namespaces.ts";
+import { printed } from "../test/helpers/processes.ts";
 import { pngChunk, pngOf } from "../test/image/picture.ts";
 
 const folder = join(import.meta.dir, "../docs/pictures");
@@ -98,9 +100,7 @@ async function phone(): Promise<Readonly<Record<string, Pixels>>> {
     await page.waitForLoadState("networkidle");
     // Pictures come three at a time.
     await page.waitForTimeout(1500);
-    const png = await page.screenshot({ animations: "disabled" });
-    const { width, height, bytes } = await blank.evaluate(pixelsOf, png.toString("base64"));
-    return { width, height, rgba: Buffer.from(bytes, "base64") };
+    return decoded(blank, await page.screenshot({ animations: "disabled" }));
   };
   const now = await seen();
   await goTo(page, "Library");
@@ -110,6 +110,43 @@ async function phone(): Promise<Readonly<Record<string, Pixels>>> {
   await goTo(page, "Cards");
   await page.getByRole("button", { name: "Star Garden", exact: true }).waitFor();
   return { phone: now, library, cards: await seen() };
+}
+
+/** The card of the broker on an owner's phone, after its test. */
+async function brokerCard(): Promise<Pixels> {
+  await using device = await startDevice("[readers]\ndetect = false\n");
+  const { network } = device;
+  const file = (name: string) => join(device.place.folder, name);
+  await printed(["mosquitto_passwd", "-b", "-c", file("passwords"), "deck", "secret"]);
+  await Bun.write(file("broker.conf"), `user root\nlistener 1883\npassword_file ${file("passwords")}\n`);
+  const words = network.onNeighbour(["/usr/sbin/mosquitto", "-c", file("broker.conf")]);
+  await using broker = Bun.spawn([...words], { stdio: ["ignore", "ignore", "ignore"] });
+  const { out: link } = await device.run("pair", "Phone", "--role", "owner", "--host", network.deviceAddress);
+  await using chromium = await startChromium({}, network.onNeighbour);
+  const page = await chromium.browser.newPage({
+    viewport: { width: 390, height: 785 },
+    deviceScaleFactor: 2,
+    colorScheme: "light",
+    locale: "en-GB",
+  });
+  await page.goto(link);
+  await goToPlace(page, "network");
+  const card = page.getByRole("region", { name: "MQTT broker" });
+  await card.getByLabel("Address").fill(`mqtt://${network.neighbourAddress}:1883`);
+  await card.getByLabel("Account").fill("deck");
+  await card.getByLabel("Password").fill("secret");
+  await card.getByRole("button", { name: "Save" }).click();
+  await card.getByRole("button", { name: "Test" }).click();
+  await card.getByText("Connected.").waitFor();
+  const png = await card.screenshot({ animations: "disabled" });
+  const pixels = await decoded(await chromium.browser.newPage(), png);
+  broker.kill();
+  return pixels;
+}
+
+async function decoded(blank: Page, png: Buffer): Promise<Pixels> {
+  const { width, height, bytes } = await blank.evaluate(pixelsOf, png.toString("base64"));
+  return { width, height, rgba: Buffer.from(bytes, "base64") };
 }
 
 /** Runs in the browser, which reads PNG files. */
@@ -170,5 +207,9 @@ function partsOf(color: number): readonly number[] {
 
 if (!canMakeNetworks) throw new Error("make pictures needs root: it makes network namespaces");
 await mkdir(folder, { recursive: true });
-for (const [name, pixels] of Object.entries({ television: await television(), ...(await phone()) }))
+for (const [name, pixels] of Object.entries({
+  television: await television(),
+  ...(await phone()),
+  broker: await brokerCard(),
+}))
   await Bun.write(join(folder, `${name}.png`), palettePng(pixels));

@@ -7,8 +7,10 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { tapMs } from "../../drivers/one-card-presence.ts";
+import { readMappingsToml } from "../../src/config/mapping-file.ts";
 import * as consoleLimits from "../../src/core/console-limits.ts";
 import * as limits from "../../src/core/limits.ts";
+import { checkMapping } from "../../src/mappings/check-mapping.ts";
 import { removalDebounceMs } from "../../src/readers/driver.ts";
 
 const root = join(import.meta.dir, "../..");
@@ -125,4 +127,13 @@ test("NETWORK states the limits of callers as they are", async () => {
     "taps that wait for an MQTT broker": `${limits.mqttTapsKeptMax}`,
     "output that an MQTT broker does not read": `${limits.mqttUnsentBytesMax / 1024 ** 2} MiB; then the connection is closed`,
   });
+});
+
+test("the mappings of FLEET are ones that a deck takes", async () => {
+  const text = await readFile(join(root, "docs/FLEET.md"), "utf8");
+  const blocks = [...text.matchAll(/^```toml\n(.*?)^```$/gms)].map(([, block = ""]) => block);
+  const files = blocks.filter((block) => block.includes("[[mapping]]"));
+  expect(files).toHaveLength(1);
+  const read = await readMappingsToml(files[0] ?? "", checkMapping, async () => {});
+  expect([read.mappings.length, read.faults]).toEqual([2, []]);
 });

@@ -11,7 +11,7 @@ type Facts = Calls["broker"]["result"];
 
 export function brokerCard({ client }: Shared): PageCard {
   const texts = say.broker;
-  const url = el("input", { type: "url", placeholder: "mqtts://homeassistant.local:8883" });
+  const url = el("input", { type: "url", placeholder: "mqtt://homeassistant.local:1883" });
   const user = el("input", { autocomplete: "off", maxlength: "255" });
   // A password manager may offer to store it.
   const password = el("input", { type: "password", autocomplete: "new-password", maxlength: "1024" });
