@@ -101,6 +101,7 @@ test("health and launchers give reasons only to callers that may change things",
       readers: { connected: 0, configured: 1 },
       uptime: 1,
       checks: [{ name: "readers", ok: false, reason: `file:${secretPath} is not there` }],
+      certificates: [{ of: "mqtt.certificate", ends: "2030-01-01T00:00:00.000Z" }],
     }),
     launchers: () => [
       {
@@ -114,6 +115,14 @@ test("health and launchers give reasons only to callers that may change things",
       },
     ],
   });
+  for (const [right, seen] of [
+    ["look", false],
+    ["change", true],
+  ] as const)
+    expect([right, JSON.stringify(await ask(remote(right), "health")).includes("mqtt.certificate")]).toEqual([
+      right,
+      seen,
+    ]);
   for (const name of ["health", "launchers"]) {
     const lesser = await ask(remote("look"), name);
     expect(lesser.result).toBeDefined();

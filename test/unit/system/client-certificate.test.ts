@@ -82,6 +82,9 @@ opensslTest("only a certificate of the same key and name, by a known authority, 
     ),
   ).toBeUndefined();
   expect(await fault("key.pem")).toBe("it is for another key");
+  expect(renewalFault(await read("renewed.pem"), { ...present, key: "garbage" }, Date.now())).toBe(
+    "it is for another key",
+  );
   expect(await fault("name.pem")).toBe("it is for another name");
   expect(await fault("stranger.pem")).toBe("no authority of mqtt.ca signed it");
   expect(await fault("authority.pem")).toBe("it is an authority");
