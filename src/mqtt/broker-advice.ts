@@ -32,12 +32,13 @@ export function isRefusal(error: Error): boolean {
   return "code" in error && error.code === notAuthorized;
 }
 
-/** The fault by the error of a connection that failed. */
-export function connectionFault(error: Error, broker: Broker): Fault {
+/** The fault by the error of a connection that failed, or that was open and ended. */
+export function connectionFault(error: Error, broker: Broker, wasOpen: boolean): Fault {
   const why = codeOf(error);
   const { host: subject, port } = broker;
   // mosquitto resets the connection if only one of the two speaks TLS.
-  if (["ECONNRESET", "EPIPE"].includes(why)) return silenceOf(broker);
+  if (["ECONNRESET", "EPIPE"].includes(why))
+    return wasOpen ? faultOf("broker-lost", { subject }) : silenceOf(broker);
   if ("code" in error && [...refusals.keys()].some((reason) => reason === error.code))
     return refusalOf(Number(error.code), broker);
   if (/ALTNAME/.test(why)) return faultOf("broker-certificate-host", { subject });
@@ -53,7 +54,7 @@ export function connectionFault(error: Error, broker: Broker): Fault {
   )
     return faultOf("broker-absent", { subject, port: String(port) });
   // Only the parser's errors have no code: it refuses what it reads, such as the alert of a port with TLS.
-  if (why === "") return faultOf("broker-not-mqtt", { subject, port: String(port) });
+  if (why === "" && !wasOpen) return faultOf("broker-not-mqtt", { subject, port: String(port) });
   return faultOf("broker-unreachable", { subject, why: error.message });
 }
 

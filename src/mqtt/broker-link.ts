@@ -143,7 +143,7 @@ export function createLink(parts: LinkParts) {
       onOpen();
     });
     client.on("error", (error) => {
-      why = connectionFault(error, broker);
+      why = connectionFault(error, broker, isOpen);
     });
     client.on("disconnect", ({ reasonCode }) => {
       why = refusalOf(reasonCode ?? 0, broker);

@@ -116,7 +116,7 @@ test("a broker whose name was not known during a trial undid a good update", () 
   const faults = [
     ...codes.flatMap((code) =>
       [broker, { ...broker, isTls: true }].map((one) =>
-        connectionFault(Object.assign(new Error("x"), { code }), one),
+        connectionFault(Object.assign(new Error("x"), { code }), one, false),
       ),
     ),
     ...[1, 4, 5, 132, 133, 134, 135, 137, 138, 139, 142, 143].map((reason) => refusalOf(reason, broker)),
@@ -124,4 +124,15 @@ test("a broker whose name was not known during a trial undid a good update", () 
   ];
   expect(faultsAgainst(faults, [])).toEqual([]);
   expect(faults.every(({ subject }) => subject === "127.0.0.1")).toBe(true);
+});
+
+test("a reset and an unreadable packet have advice on the port only before the connection was open", () => {
+  const broker = brokerAt(1);
+  const reset = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+  const unreadable = new Error("Invalid header flag bits");
+  const codes = (error: Error, one = broker) =>
+    [false, true].map((wasOpen) => connectionFault(error, one, wasOpen).code);
+  expect(codes(reset)).toEqual(["broker-silent", "broker-lost"]);
+  expect(codes(reset, { ...broker, isTls: true })).toEqual(["broker-silent-tls", "broker-lost"]);
+  expect(codes(unreadable)).toEqual(["broker-not-mqtt", "broker-unreachable"]);
 });
