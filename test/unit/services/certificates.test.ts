@@ -3,32 +3,12 @@ import { expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { certificateWarnDays } from "../../../src/core/limits.ts";
 import { createCertificateEnds } from "../../../src/services/certificates.ts";
-import { certificateFaults } from "../../../src/services/health-report.ts";
 import { makeCertificate } from "../../../src/system/certificate.ts";
 import { defaultConfig } from "../../helpers/defaults.ts";
 
 const dayMs = 24 * 60 * 60_000;
 const nowMs = Date.parse("2030-01-01T00:00:00Z");
-
-test("a certificate that ends within 30 days is a fault with the days left, and one that has ended is another", () => {
-  const faults = (endMs: number, host?: string) =>
-    certificateFaults([{ of: "mqtt.certificate", endMs, ...(host === undefined ? {} : { host }) }], nowMs);
-  expect(certificateFaults([], nowMs)).toBeUndefined();
-  expect(faults(nowMs + certificateWarnDays * dayMs)).toEqual([]);
-  const soon = { code: "certificate-ends", of: "owner", subject: "mqtt.certificate" } as const;
-  expect(faults(nowMs + certificateWarnDays * dayMs - 1)).toEqual([{ ...soon, days: "29" }]);
-  expect(faults(nowMs)).toEqual([{ ...soon, days: "0" }]);
-  expect(faults(nowMs - 1)).toEqual([
-    { code: "certificate-ended", of: "owner", subject: "mqtt.certificate" },
-  ]);
-  expect(faults(nowMs + dayMs, "broker.lan")).toEqual([
-    { code: "broker-certificate-ends", of: "others", subject: "broker.lan", days: "1" },
-  ]);
-  // The connection has that fault.
-  expect(faults(nowMs - 1, "broker.lan")).toEqual([]);
-});
 
 test("the certificates are those of the settings, the owner's own and the broker's; a file that is absent is left out", async () => {
   const dataFolder = await mkdtemp(join(tmpdir(), "tapdeck-certificates-"));

@@ -1,11 +1,16 @@
-/** The check of the media folders in `health`. */
+/** The checks of the media folders and of certificates in `health`. */
 
 import { expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Fault } from "../../../src/core/faults.ts";
-import { createMediaCheck, type FolderToCheck } from "../../../src/services/health-report.ts";
+import { certificateWarnDays } from "../../../src/core/limits.ts";
+import {
+  certificateFaults,
+  createMediaCheck,
+  type FolderToCheck,
+} from "../../../src/services/health-report.ts";
 
 test("a media folder that is missing, or lost all its media, is a fault; one that never had any is none", async () => {
   const top = await mkdtemp(join(tmpdir(), "tapdeck-health-"));
@@ -34,4 +39,26 @@ test("a media folder that is missing, or lost all its media, is a fault; one tha
   } finally {
     await rm(top, { recursive: true });
   }
+});
+
+const dayMs = 24 * 60 * 60_000;
+const nowMs = Date.parse("2030-01-01T00:00:00Z");
+
+test("a certificate that ends within 30 days is a fault with the days left, and one that has ended is another", () => {
+  const faults = (endMs: number, host?: string) =>
+    certificateFaults([{ of: "mqtt.certificate", endMs, ...(host === undefined ? {} : { host }) }], nowMs);
+  expect(certificateFaults([], nowMs)).toBeUndefined();
+  expect(faults(nowMs + certificateWarnDays * dayMs)).toEqual([]);
+  const soon = { code: "certificate-ends", of: "owner", subject: "mqtt.certificate" } as const;
+  expect(faults(nowMs + certificateWarnDays * dayMs - 1)).toEqual([{ ...soon, days: "29" }]);
+  expect(faults(nowMs)).toEqual([{ ...soon, days: "0" }]);
+  expect(faults(nowMs - 1)).toEqual([
+    { code: "certificate-ended", of: "owner", subject: "mqtt.certificate" },
+  ]);
+  expect(faults(nowMs + dayMs, "broker.lan")).toEqual([
+    { code: "broker-certificate-ends", of: "others", subject: "broker.lan", days: "1" },
+  ]);
+  expect(faults(nowMs, "broker.lan")).toMatchObject([{ code: "broker-certificate-ends", days: "0" }]);
+  // The connection has that fault.
+  expect(faults(nowMs - 1, "broker.lan")).toEqual([]);
 });
