@@ -25,7 +25,7 @@ export async function startHawkbit(
   names: readonly string[],
 ) {
   await mkdir(join(folder, "fleet"), { recursive: true });
-  for (const script of ["certify", "revoke"])
+  for (const script of ["certify", "issue", "revoke"])
     await copyFile(join(root, "fleet", script), join(folder, "fleet", script));
   await printed(["sh", join(folder, "fleet/certify"), out, ...names]);
   const ca = await readFile(join(out, "ca.pem"), "utf8");
