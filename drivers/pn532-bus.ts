@@ -1,6 +1,6 @@
 /**
- * NXP PN532 on the I2C or SPI bus of a board, as on many hats and modules: the chip of `pn532-uart.ts` on another way, with the
- * same tags. Such a bus tells nothing of what is on it, so that the config names the reader.
+ * NXP PN532 on the I2C or SPI bus of a board, as on many hats and modules: the chip of `pn532-uart.ts` on another link, with
+ * the same tags. Such a bus does not show what is on it, so the config names the reader.
  *
  *   pn532-i2c:/dev/i2c-1        switches of the module: I2C
  *   pn532-spi:/dev/spidev0.0    switches of the module: SPI; NSS at CE0
@@ -38,7 +38,7 @@ function onBus(id: string, open: (path: string) => PolledChip, switched: string)
     async open(path, context, signal) {
       signal.throwIfAborted();
       const link = polledLink(path, open(path), context.clock);
-      // The rate is that of a serial line, which this way does not have.
+      // This rate has no effect, because it is that of a serial line.
       return openPn532(link, context, signal, {
         baudRate: 115_200,
         advice: `its wiring, and that it is ${switched}`,

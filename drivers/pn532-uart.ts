@@ -46,7 +46,7 @@ import { createFieldSession } from "./tags/field-session.ts";
 const firstBaudRate = 115_200; // UM0701-02, 7.2.8: the rate after power-up.
 const raisedBaudRate = 460_800; // The highest that FTDI, CP210x, CH340 and the Pi's PL011 all make without error.
 // The host's ACK must have left the line before the rate changes: 6 bytes, perhaps in the converter's own buffer,
-// which USB empties every millisecond. The chip then needs some time, too.
+// which USB empties every millisecond. The chip also needs some time then.
 const rateChangeMs = 5;
 
 /** USB-serial converters that PN532 sticks are built with. */
@@ -196,7 +196,10 @@ async function changeBaudRate(
   await sleep(clock, rateChangeMs, signal);
 }
 
-/** The ports that may be a PN532. A board's own UART is for modules; a converter may belong to any device. */
+/**
+ * The ports that may be a PN532. A board's own UART most likely has a module on it, but a USB converter may belong to any
+ * device.
+ */
 export function likelyPorts(ports: readonly SerialPortInfo[]): readonly Candidate[] {
   return ports.map((port) => {
     const { path, stamp, byPath, vendorId } = port;
@@ -212,7 +215,7 @@ export function likelyPorts(ports: readonly SerialPortInfo[]): readonly Candidat
 }
 
 // Excluded are light guns with one of these converters, and devices that are also a keyboard or a mouse. A stray byte would
-// make them shoot or type. The kernel's console is excluded, too.
+// make them shoot or type. The kernel's console is also excluded.
 function ruledOut(port: SerialPortInfo): string | undefined {
   const { hasHid, isConsole, vendorId, productId, driver = "none" } = port;
   if (hasHid) return "its device is also a keyboard, a mouse or a light gun";

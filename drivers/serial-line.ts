@@ -34,7 +34,7 @@ import { createLineCutter, type LineCard, parseReaderLine } from "./protocol/car
 const usualBaudRate = 115_200;
 const silenceMs = 1000;
 const bootMs = 1000;
-// A reader that repeats its lines reports a card again within this time after re-plugging: the card was not taken off.
+// A card that is reported again within this time after re-plugging counts as not taken off.
 const firstMs = 900;
 // At the wrong rate every line is noise; a torn line causes noise once.
 const noisyLinesMax = 8;

@@ -77,7 +77,7 @@ test("comments cite what a reader can open", () => {
   expect(missing).toEqual([]);
 });
 
-/** The text of comments, a line for each of theirs, without what stands between backticks. */
+/** The text of the comments with their line breaks, without the code between backticks. */
 function commentsOf(text: string): string {
   const comments = text.replace(/"(?:[^"\\\n]|\\.)*"/g, '""').match(/\/\*[\s\S]*?\*\/|\/\/.*$/gm) ?? [];
   return comments

@@ -3,8 +3,8 @@
  * on no other machine. The runtime would unpack an addon to a folder that players can change. So plugins embed each addon as a plain
  * file, and a module in its place loads it from the service's own folder (src/system/addon-folder.ts).
  *
- * The paths of modules are in the binary, so those here are none of the machine that compiles: two builds have the same bytes in any
- * folder.
+ * The binary holds the paths of its modules. The paths here do not depend on the machine that compiles, so two builds have
+ * the same bytes in any folder.
  */
 import { join } from "node:path";
 import type { BunPlugin, PluginBuilder } from "bun";

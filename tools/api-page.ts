@@ -56,8 +56,8 @@ with \`forbidden\` and \`data.right\`.
 |---|---|---|
 | \`look\` | the state of the device and its media, and nothing about cards | all below; over TLS also unpaired callers, unless \`api.anonymous\` is \`none\` |
 | \`play\` | to start and stop media; scripts are not trusted | all below; over TLS also unpaired callers, by default |
-| \`change\` | to work with cards, mappings and settings; scripts are trusted | paired members, callers on the device, except players |
-| \`own\` | to administer the device | callers on the device, except players |
+| \`change\` | to work with cards, mappings and settings; scripts are trusted | paired members and owners; callers on the device, except players |
+| \`own\` | to administer the device | paired owners; callers on the device, except players; some methods refuse paired owners |
 
 ## Uploads
 
@@ -77,7 +77,7 @@ with \`forbidden\` and \`data.right\`.
 \`uploads.finish\` checks the hash, and makes the bytes a media file. After a lost connection or a restart of the service,
 \`uploads.start\` for the same file answers with the offset to continue from.
 
-Callers on the device, and paired members over TLS with a bearer token, send the bytes as they are. All others seal them and
+Callers on the device, and paired members and owners over TLS with a bearer token, send the bytes as they are. All others seal them and
 add \`&sealed=1\`. The body is then a row of frames: 16 KiB of the file each, less in the last one, sealed by ChaCha20-Poly1305
 (RFC 8439, the tag at the end). The key is \`key\`, 32 bytes in hex. The nonce is 4 bytes of zero and the frame's offset in the file
 as a 64-bit little-endian number. The associated data is the \`id\` in ASCII. Seal no offset twice with one key: each

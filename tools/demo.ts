@@ -34,7 +34,7 @@ const settleMs = 400;
 if (await answers()) process.stdout.write(hints());
 process.exit(await service.exited);
 
-/** Without the serial ports that are built in: most computers have some, and a reader at one of them is a rare thing. */
+/** Leaves out built-in serial ports: most computers have some, and a reader at one of them is rare. */
 async function pluggedReaders(): Promise<readonly string[]> {
   const found = await Promise.all(drivers.map((driver) => driver.detect?.(AbortSignal.timeout(5000)) ?? []));
   return found

@@ -1,6 +1,6 @@
 /**
- * The table of tools/provision.ts, and everything that a card made of it would report later: the script of the image, the settings
- * of the service and its code for the broker judge each value.
+ * Reads the table of tools/provision.ts, and finds every fault that a card made from it would report later. The script of the
+ * image, the settings of the service and its code for the broker judge each value.
  */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

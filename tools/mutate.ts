@@ -9,7 +9,7 @@ import { dirname, join, normalize, relative } from "node:path";
 
 const root = join(import.meta.dir, "..");
 const scoreMin = 0.9;
-const slowerMax = 5; // Times the duration of the unchanged file's tests: a mutant that loops for ever is noticed, too.
+const slowerMax = 5; // Times the duration of the unchanged file's tests: a mutant that loops for ever is also noticed.
 const leastMs = 10_000;
 
 /** The replacements. A space beside an operator keeps arrows, generics and comments apart from comparisons. */
@@ -111,7 +111,7 @@ async function copyTree(): Promise<string> {
   for (const path of list.stdout.toString().split("\0")) {
     if (path === "" || !(await exists(join(root, path)))) continue;
     await mkdir(join(folder, dirname(path)), { recursive: true });
-    await copyFile(join(root, path), join(folder, path)); // With its mode: some tests run programs of the tree.
+    await copyFile(join(root, path), join(folder, path)); // The copy keeps the mode, because some tests run programs of the tree.
   }
   await symlink(join(root, "node_modules"), join(folder, "node_modules"));
   return folder;
@@ -157,7 +157,8 @@ async function main(): Promise<number> {
       return 1;
     }
     const msMax = Math.round(leastMs + slowerMax * (performance.now() - startedMs));
-    // Repeated with that limit: a run that fails for another reason than a mutant would count as a kill.
+    // The unchanged tests run once more with that limit, because a failure for another reason would count as a noticed
+    // mutant.
     if (!(await passes(tree, tests, msMax))) throw new Error("the tests fail within the time of a mutant");
     process.stdout.write(`${file}: ${sample} of ${all.length} mutants, ${tests.join(" ")}\n`);
     let killed = 0;

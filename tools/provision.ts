@@ -49,7 +49,7 @@ async function makeTarget(name: string, folder: string) {
   return { controllerId: name, name, securityToken: (await readFile(path, "utf8")).trim() };
 }
 
-/** Returns the target of the card at hawkBit, if it shall have one. */
+/** Returns the target of the card at hawkBit, if its row has a `hawkbit_url`. */
 async function makeCard({ name, values }: Card, out: string) {
   const folder = join(out, "cards", name);
   await mkdir(folder, { recursive: true, mode: 0o700 });

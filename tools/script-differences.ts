@@ -284,7 +284,7 @@ export const scriptDifferences: readonly ScriptDifference[] = [
     name: "no-save-ram",
     documented: "`control` has the action `save_ram`.",
     here: "It is refused.",
-    why: "RetroArch has no such command; it writes battery RAM at its end.",
+    why: "RetroArch has no such command; it writes battery RAM within ten seconds of a change.",
   },
   {
     name: "media-ready",
@@ -314,7 +314,7 @@ export const scriptDifferences: readonly ScriptDifference[] = [
     name: "program-time",
     documented: "A program may run for 2 s.",
     here: `It may run for ${executeMsMax / 1000} s.`,
-    why: "Backups and lamps are slower.",
+    why: "A program that makes a backup or switches a lamp may need longer.",
   },
   {
     name: "execute-arguments",
@@ -325,13 +325,13 @@ export const scriptDifferences: readonly ScriptDifference[] = [
   {
     name: "write-time",
     documented: "The next tag may come within 60 s.",
-    here: "It may come within 30 s.",
-    why: "Known apps give up at 30 s, and both ways share one rule.",
+    here: "It may come within 28 s.",
+    why: "Known apps give up after 30 s, and cards and the API have the same limit.",
   },
   {
     name: "link-commands",
     documented: "A script from a link cannot type or run programs.",
-    here: "It also cannot send requests and write tags.",
+    here: "It cannot type, run programs, send requests or write tags.",
     why: "Anybody can make a link.",
   },
   {

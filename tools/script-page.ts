@@ -125,7 +125,9 @@ ${lines.filter((line) => line !== "").join("\n")}
 /** The options that other devices use. */
 function ignored(options: ScriptCommand["ignores"] = {}): string {
   const listed = Object.entries(options).map(([name, only]) => `\`${name}=${only}\``);
-  return listed.length === 0 ? "" : `- taken without effect, for cards of other devices: ${listed.join(" ")}`;
+  return listed.length === 0
+    ? ""
+    : `- accepted without effect, because cards of other devices have them: ${listed.join(" ")}`;
 }
 
 function operators(): string {

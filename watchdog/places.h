@@ -46,7 +46,10 @@ static bool has_places_below(const char *path) {
   return false;
 }
 
-/* The reach into an entry, with its option or NULL, of a folder with this option or NULL, and with the reach `above`. */
+/*
+ * The reach into an entry of a folder. `entry` and `folder` are their options, or NULL, and `above` is the reach into the
+ * folder.
+ */
 static enum reach reach_of(const struct place *entry, const struct place *folder, enum reach above, const char *name, bool is_folder) {
   if (entry != NULL) return entry->kind == hide ? no_reach : entry->kind == keep ? reach_to_read : whole_reach;
   if (folder == NULL || (folder->kind != own && folder->kind != home)) return above;

@@ -95,7 +95,10 @@ int main(int count, char **words) {
     allow_within(ruleset, open("/", O_RDONLY | O_CLOEXEC), "", whole_reach);
   } while (program == NULL && ((program = receive(from)) == NULL || !is_unchanged()));
   yield_to_service();
-  /* With the first two root reads environments in spite of Landlock (kernel/fork.c, mm_access), and with the third it removes the mark. */
+  /*
+   * These capabilities are dropped: with the first two root could read environments in spite of Landlock (kernel/fork.c,
+   * mm_access), and with the third it could remove the mark.
+   */
   for (const int *cap = (int[]){cap_sys_admin, cap_perfmon, cap_sys_resource, 0}; *cap != 0; cap++) prctl(PR_CAPBSET_DROP, *cap, 0, 0, 0);
   if (syscall(SYS_prlimit64, 0, limit_locks, (uint64_t[]){0, 0}, NULL) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
       syscall(restrict_self, ruleset, 0) || !(is_offline ? go_offline() : share_no_port()))

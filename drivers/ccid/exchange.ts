@@ -23,7 +23,7 @@ import { createRecovery } from "./recovery.ts";
 const sendTimeoutMs = 250;
 // The slowest exchange has three RF time-outs of 51 ms (PN532 UM0701-02, 7.3.1); the rest is for a busy machine.
 const answerTimeoutMs = 500;
-const straysMax = 16; // The limit of answers to earlier commands. A reader that sends only these does not work.
+const straysMax = 16; // Answers to earlier commands that are skipped; a reader that sends more of them in a row does not work.
 
 export type Ccid = ReturnType<typeof createCcid>;
 

@@ -44,7 +44,7 @@ export function watchSlot(link: UsbLink, slot: number, clock: Clock, log: Log) {
         if (error.kind === "timed-out") continue;
         if (error.kind === "gone") break;
         failures += 1;
-        // An error here is ignored, because the next transfer fails then, too.
+        // An error here is ignored, because the next transfer then also fails.
         if (error.kind === "stalled") await link.clearHalt("interrupt-in").catch(() => {});
       }
     }

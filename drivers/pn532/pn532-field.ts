@@ -24,7 +24,7 @@ import type { Field } from "../tags/field-session.ts";
 import { isSameTarget, type TagChannel, type Target, uidOf } from "../tags/tag-channel.ts";
 import type { Chip, ChipCaller } from "./chip.ts";
 
-// The longest time until a dead chip is noticed. Also until a FeliCa is found, because the chip waits for type A only.
+// The longest time until a dead chip is noticed, and until a FeliCa is found, because the chip itself waits for type A only.
 const waitMs = 500;
 const refusedMs = 100; // The pause between two tries of a chip that does not wait.
 const foreverRetries = 0xff;

@@ -10,9 +10,9 @@ import { chipFrameBytesMax } from "../../src/core/limits.ts";
 import type { ByteLink, I2cDevice, SpiDevice } from "../io/links.ts";
 
 export const i2cAddress = 0x24;
-export const spiHertz = 1_000_000; // The chip takes up to 5 MHz; wires of a hat do not.
+export const spiHertz = 1_000_000; // The chip takes up to 5 MHz, but the wires of a hat may not.
 
-/** Ways to the chip. Each throws if the bus has a fault, or nothing is there. */
+/** The bus access to the chip. Each method throws if the bus has a fault, or no chip answers. */
 export interface PolledChip {
   write(frame: Uint8Array): void;
   isReady(): boolean;

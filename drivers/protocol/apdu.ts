@@ -1,5 +1,5 @@
 /**
- * Commands that a contactless reader runs itself, in the form of APDUs, purely. Sources: PC/SC part 3, 3.2.2; ACR122U
+ * Commands that a contactless reader runs itself, in the form of APDUs, without I/O. Sources: PC/SC part 3, 3.2.2; ACR122U
  * Application Programming Interface 2.04, sections 4 to 6.
  *
  *   FF CA 00 00 00             UID                       FF CA 01 00 00   historical bytes

@@ -1,5 +1,5 @@
 /**
- * Cards that are given as text, purely: the lines of home-made readers (Arduino, ESP32), and the content of a file.
+ * Cards that are given as text, without I/O: the lines of home-made readers (Arduino, ESP32), and the content of a file.
  *
  *   SCAN <TAB> name=value <TAB> ...   a card lies there; names are uid, text and removable (yes or no), in any order
  *   SCAN <TAB> text                   the same as text=...

@@ -1,5 +1,5 @@
 /**
- * Messages of CCID readers (CCID 1.1, section 6), purely: transfers in, messages and noise out.
+ * Messages of CCID readers (CCID 1.1, section 6), without I/O: transfers in, messages and noise out.
  *
  *   offset 0        1..4        5     6    7..9
  *          type     length      slot  seq  out: of the message's own; in: status, error, chain or clock

@@ -1,5 +1,5 @@
 /**
- * MIFARE Classic memory (NXP MF1S50YYX, MF1S70YYX) and what makes an NDEF tag of it (NXP AN1304 and AN10787), purely.
+ * MIFARE Classic memory (NXP MF1S50YYX, MF1S70YYX) and what makes an NDEF tag of it (NXP AN1304 and AN10787), without I/O.
  *
  *   sector 0..31   4 blocks of 16 bytes; sector 32..39 (4K) 16 blocks; the last block of each is its trailer
  *   trailer        key A (6)  access bits (3)  general purpose byte  key B (6)
@@ -116,7 +116,10 @@ function crc8(bytes: Uint8Array): number {
   return crc;
 }
 
-/** General purpose byte of sector 0: 80 it has a directory, 40 for several applications, low two bits the version. */
+/**
+ * The general purpose byte of sector 0. Bit 0x80: the tag has a directory. Bit 0x40: for several applications. The low two
+ * bits: the version of the directory.
+ */
 export const directoryByte = { first: 0xc1, second: 0xc2 } as const;
 const ndefByte = 0x40; // Mapping version 1.0, free to read and write (AN1304, 3.3).
 

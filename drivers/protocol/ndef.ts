@@ -1,6 +1,6 @@
 /**
- * NDEF messages and the records in them that hold text (NFC Forum: NDEF 1.0, Text RTD 1.0, URI RTD 1.0, Smart Poster RTD
- * 1.1; RFC 2046, 4.1.3), purely.
+ * NDEF messages and the records in them that hold text (NFC Forum: NDEF 1.0, Text RTD 1.0, URI RTD 1.0, Smart Poster RTD 1.1;
+ * RFC 2046, 4.1.3), without I/O.
  *
  *   record:  flags  typeLength  payloadLength(1 or 4, big-endian)  [idLength]  type  [id]  payload
  *   flags:   80 MB first  40 ME last  20 CF chunk follows  10 SR one-byte length  08 IL id length present  07 TNF

@@ -1,5 +1,5 @@
 /**
- * Frames of the PN532 (UM0701-02, section 6.2.1), purely: bytes in, frames and noise out.
+ * Frames of the PN532 (UM0701-02, section 6.2.1), without I/O: bytes in, frames and noise out.
  *
  *   normal     00  00 FF  LEN LCS             TFI PD0..PDn  DCS  00
  *   extended   00  00 FF  FF FF  LENM LENL LCS  TFI PD0..PDn  DCS  00

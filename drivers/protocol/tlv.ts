@@ -1,5 +1,5 @@
 /**
- * The TLV blocks that carry a message on Type 2 tags and on MIFARE Classic, purely (NFC Forum Type 2 Tag 1.1, 2.3; NXP
+ * The TLV blocks that carry a message on Type 2 tags and on MIFARE Classic, without I/O (NFC Forum Type 2 Tag 1.1, 2.3; NXP
  * AN1304, 2.4). They give the place of a message, the place for a new one, and the order of the writes.
  *
  *   00 null, 01 lock control, 02 memory control, 03 NDEF message, FD proprietary, FE end

@@ -1,5 +1,5 @@
 /**
- * Reports of the LEGO Dimensions Toy Pad, purely. The protocol comes from public reverse engineering.
+ * Reports of the LEGO Dimensions Toy Pad, without I/O. The protocol comes from public reverse engineering.
  *
  *   32 bytes each way, padded with zeros:
  *   offset 0       1        2...             2 + length

@@ -1,6 +1,6 @@
 /**
- * Toys with tags in them, identified by their memory, purely: amiibo (NTAG215) and LEGO Dimensions (NTAG213). The layouts
- * come from public reverse engineering, not from the makers.
+ * Toys with tags in them, identified by their memory, without I/O: amiibo (NTAG215) and LEGO Dimensions (NTAG213). The
+ * layouts come from public reverse engineering, not from the makers.
  *
  *   amiibo    page 3           F1 10 FF EE
  *             page 21, 22      figure: character (2), variant, form, number (2), series, 02

@@ -1,6 +1,6 @@
 /**
- * The memory of Type 2 tags, purely (NFC Forum Type 2 Tag 1.1; NXP NTAG21x 8.5, MF0ULx1 8.5, MF0ICU1 7.5, MF0ICU2 7.5). It
- * says which bytes to read next, and finds the message, the data area, lock bits and password.
+ * The memory of Type 2 tags, without I/O (NFC Forum Type 2 Tag 1.1; NXP NTAG21x 8.5, MF0ULx1 8.5, MF0ICU1 7.5, MF0ICU2 7.5).
+ * It says which bytes to read next, and finds the message, the data area, lock bits and password.
  *
  *   page 0..2  UID, check bytes, lock bytes (4 bytes a page)
  *   page 3     capability container: E1, version, data bytes / 8, access

@@ -1,6 +1,6 @@
 /**
- * The plan for writing a message into a Type 2 tag, purely: the content of its memory becomes the pages to write, in their
- * order. Sources: NFC Forum Type 2 Tag 1.1; NXP NTAG21x, MF0ULx1 and MF0ICU1 data sheets.
+ * The plan for writing a message into a Type 2 tag, without I/O: the content of its memory becomes the pages to write, in
+ * their order. Sources: NFC Forum Type 2 Tag 1.1; NXP NTAG21x, MF0ULx1 and MF0ICU1 data sheets.
  *
  *   ..  03  length  message  FE          the block's length is one byte, or FF and two bytes big-endian
  *           ^ the switch: 00 means that there is no message, whatever bytes follow
@@ -32,9 +32,9 @@ export interface PageWrite {
 export type WritePlan =
   | {
       readonly kind: "plan";
-      /** Makes the tag blank and writes the message, except the switch. */
+      /** The writes that make the tag blank and then store the message, all but the last write of the switch. */
       readonly draft: readonly PageWrite[];
-      /** The memory once that is done. */
+      /** The memory after these writes. */
       readonly drafted: Uint8Array;
       /** The switch; absent if the tag has this message already. */
       readonly last?: PageWrite;
@@ -102,7 +102,7 @@ function wantedMemory(
   if (!containerOf(container, layout).isFormatted)
     wanted.set(Uint8Array.of(0xe1, 0x10, areaBytes / 8, 0x00), containerPage * pageBytes);
   wanted.set(ndef, areaAt + at);
-  // An end block needs no room: the end of the area is one, too.
+  // An end block is optional, because the end of the area also ends the blocks.
   if (ndef.length < room) wanted[areaAt + at + ndef.length] = tlvTag.end;
   return wanted;
 }

@@ -1,5 +1,5 @@
 /**
- * Type 3 tags, FeliCa Lite-S among them (NFC Forum Type 3 Tag 1.1; JIS X 6319-4; FeliCa Lite-S user's manual), purely.
+ * Type 3 tags, FeliCa Lite-S among them (NFC Forum Type 3 Tag 1.1; JIS X 6319-4; FeliCa Lite-S user's manual), without I/O.
  * A frame's first byte is its length, itself included.
  *
  *   00  system code(2) request code, time slots     01  IDm(8) PMm(8) [system code(2)]

@@ -1,6 +1,6 @@
 /**
- * Type 4 tags (NFC Forum Type 4 Tag 2.0 and 3.0; ISO/IEC 7816-4), purely: the commands, and the content of the capability
- * container.
+ * Type 4 tags (NFC Forum Type 4 Tag 2.0 and 3.0; ISO/IEC 7816-4), without I/O: the commands, and the content of the
+ * capability container.
  *
  *   command   CLA INS P1 P2 [Lc data] [Le]        answer   data SW1 SW2; 90 00 is success
  *

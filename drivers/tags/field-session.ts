@@ -58,7 +58,7 @@ const recheckMs = removalDebounceMs / 3;
 
 /** A reader's field. Both functions reject with `reader-gone` if the reader fails. */
 export interface Field {
-  /** The present tag, selected; undefined if there is none. With `like`, only its kind needs to be listed. */
+  /** The present tag, selected; undefined if there is none. With `like`, only targets of the same kind need to be listed. */
   list(signal: AbortSignal, like?: Target): Promise<TagChannel | undefined>;
   /** The next tag, selected. Waits without a limit, but detects a reader that died. */
   wait(signal: AbortSignal): Promise<TagChannel>;
@@ -115,7 +115,7 @@ async function stayWith(
   }
 }
 
-/** Writes, and settles the order; rejects if the watch must end, too. */
+/** Writes, and settles the order; rejects if the watch must also end. */
 async function carryOut(tag: TagChannel, order: ClaimedOrder, signal: AbortSignal): Promise<void> {
   try {
     await writeTag(tag, order, signal);

@@ -82,7 +82,9 @@ export function isIsoDep({ sak }: TypeATarget): boolean {
   return (sak & 0x20) !== 0;
 }
 
-/** SAK 08 (1K), 09 (Mini), 18 (4K), 01 and 19. Other makers also set bit 80. A MIFARE Plus has one of these, too. */
+/**
+ * SAK 08 (1K), 09 (Mini), 18 (4K), 01 and 19. Other makers also set the bit 0x80. A MIFARE Plus also has one of these values.
+ */
 export function isClassic({ sak }: TypeATarget): boolean {
   return (sak & 0x09) !== 0 || sak === 0x18;
 }
@@ -91,7 +93,7 @@ const desfireAtqa = 0x0344;
 const desfireHistorical = 0x80; // The one historical byte of a DESFire's ATS (MF3ICDx, 9.4).
 
 export function isoDepType({ uid, atqa, historicalBytes }: TypeATarget): TagType {
-  // Other cards with seven bytes of UID have this ATQA, too, so the historical byte must agree.
+  // Other cards with seven bytes of UID also have this ATQA, so the historical byte must agree.
   const isDesfire =
     historicalBytes?.length === 1 &&
     historicalBytes[0] === desfireHistorical &&

@@ -173,7 +173,7 @@ async function guessVersion(tag: Tag): Promise<TagVersion | undefined> {
 }
 
 const ndefMagic = 0xe1;
-/** NTAG213, 215 and 216; the fourth of the 213's dynamic lock bytes is BD, and an Ultralight C's is not. */
+/** NTAG213, 215 and 216. The fourth dynamic lock byte of an NTAG213 is BD, and that of an Ultralight C is not. */
 const ntagsBySize: ReadonlyMap<
   number,
   {

@@ -1,4 +1,4 @@
-/** JSON-RPC 2.0 (jsonrpc.org/specification), purely: a payload's text to requests, and answers to text. */
+/** JSON-RPC 2.0 (jsonrpc.org/specification), without I/O: a payload's text to requests, and answers to text. */
 import { type ErrorCode, rpcCodes, ServiceError } from "../core/errors.ts";
 import { jsonExcess } from "../core/json-excess.ts";
 import { batchRequestsMax, jsonDepthMax, requestIdCharsMax } from "../core/limits.ts";

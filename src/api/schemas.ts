@@ -324,7 +324,7 @@ export const laterSettings = {
 };
 export const allSettings = { ...settingsFields, ...laterSettings };
 export const rootFolders = v.object({ rootFolder: settingList, rootFolders: settingList });
-/** The settings that the API reads and changes, without the second spellings. */
+/** The settings that the API reads and changes. Settings with two names are in it once. */
 export const apiSettings = v.object({ ...settingsFields, rootFolder: settingList });
 
 export const writeRequest = v.object({

@@ -73,7 +73,10 @@ export async function completeRestore(places: BackupPlaces, log: Log): Promise<v
   }
 }
 
-/** Undefined if there is no restore, or its folder is not whole, which a rename rules out. */
+/**
+ * The plan of a decided restore; undefined if there is none. A folder that is not whole also gives undefined, but a rename
+ * never leaves one.
+ */
 async function planOf(decided: string): Promise<RestorePlan | undefined> {
   const text = await ifThere(readFile(join(decided, "plan.json"), "utf8"));
   const plan = text === undefined ? undefined : parseJson(text);

@@ -63,8 +63,8 @@ export async function stageRestore(
 }
 
 /**
- * Opens the encrypted part of a backup that was checked before; nothing happens for one without. Throws `failed` if the
- * passphrase is wrong.
+ * Opens the encrypted part of a backup that was checked before; it does nothing for a backup without one. Throws `failed` if
+ * the passphrase is wrong.
  */
 export async function checkPassphrase(file: string, passphrase: string): Promise<void> {
   for await (const value of backupLines(file)) {

@@ -83,7 +83,7 @@ export function parseArguments(argv: readonly string[]) {
   };
 }
 
-// They work with files of this machine, or need no service.
+// The commands that work with files of this machine, or that need no service.
 const localOnly: readonly CommandName[] = ["join", "backup", "restore", "update", "config", "completions"];
 
 /** The deck on another machine; for `pair`, `--host` is a part of the link. */

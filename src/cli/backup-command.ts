@@ -63,7 +63,9 @@ export async function runBackup(
   }
 }
 
-/** Throws `StartError` unless a backup may be written there: before the passphrase is asked, and with nothing made. */
+/**
+ * Throws `StartError` unless a backup may be written there. It runs before the passphrase is asked for, and makes no file.
+ */
 async function checkTarget(file: string, force: boolean): Promise<void> {
   const folder = dirname(file);
   const isFolder = await ifThere(stat(folder)).then(

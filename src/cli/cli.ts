@@ -191,7 +191,7 @@ async function printConfig({ write, json }: CommandLine, path: string): Promise<
 async function reach(asked: CommandLine, { configOf, placesOf }: CliParts): Promise<ServiceDoor> {
   const signal = AbortSignal.timeout(asked.timeoutMs ?? connectMs);
   if (asked.port === undefined) {
-    // The service may be absent or another user's; the port decides.
+    // If the socket does not answer, the service may be absent or may belong to another user; the port below decides.
     const unix = placesOf(asked).socketPath;
     const address = `ws+unix://${unix}:/api/v0.1`;
     const client = await connect(address, { signal }).catch(() => undefined);

@@ -148,7 +148,7 @@ function uidWarning(uid: string): string | undefined {
   return `${uid} is not hexadecimal, so no card has this UID: it fits only a code that an app sends as one`;
 }
 
-/** Makes a mapping of a UID, or gives the one that there is the text. */
+/** Makes a mapping of a UID, or changes the text of the mapping that exists for it. */
 async function mapUid(client: Client, uid: string, override: string) {
   const fields = { enabled: true, type: "uid", match: "exact", pattern: uid, override } as const;
   try {
@@ -186,7 +186,7 @@ async function nextUid(client: Client, prompt: Terminal["prompt"]): Promise<stri
   return uid;
 }
 
-/** In the playlist if there is one, and else in the player. */
+/** Moves to the next or previous item of the playlist if there is one, and otherwise of the player. */
 async function move(
   client: Client,
   { json }: CommandLine,
@@ -246,7 +246,7 @@ interface Playing {
   readonly playbackState?: string;
 }
 
-/** `Doorbell (Audio), 0:12 of 3:20, paused`; of a song its title, and who plays it. */
+/** `Doorbell (Audio), 0:12 of 3:20, paused`; a song is shown by its title and its artist. */
 export function playingText({
   mediaName,
   audio,

@@ -67,7 +67,10 @@ export function progressLine(status: IndexStatus, withBar: boolean): string {
 const resultsShown = 50;
 const foldersShown = 5;
 
-/** Folders and the best matches, one for each line, in the form for a card; with one slip of the query, what is near. */
+/**
+ * Folders and the best matches, one a line, as texts for a card. If nothing matches, one wrong letter in the query is
+ * tolerated.
+ */
 export async function searchMedia(client: Client, query: string): Promise<string> {
   const [{ systems }, { folders }] = await Promise.all([
     client.call("systems"),

@@ -4,12 +4,12 @@ import { didYouMean } from "../core/text.ts";
 import { type CommandName, commandHelp, commonOptions, isOption } from "./help.ts";
 import { optionForms } from "./option-forms.ts";
 
-/** The sentence for an error of `parseArgs`. Without a command, the options of all commands are near ones. */
+/** The sentence for an error of `parseArgs`. Without a command, the options of all commands are suggested. */
 export function optionFault(error: unknown, command: CommandName | undefined): string {
   const [text = ""] = messageOf(error).split("\n");
   if (codeOf(error) === "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
     const [, typed = ""] = /'([^']*)'/.exec(text) ?? [];
-    // Letters behind a first one come without their dash.
+    // In a group such as `-ab`, the error names every letter but the first without its dash.
     const name = typed.startsWith("-") ? typed : `-${typed}`;
     return `there is no option ${name}${didYouMean(name, flagsOf(command))}`;
   }

@@ -22,9 +22,9 @@ interface Reading {
 }
 
 export const foundMax = 1000; // As `media.search` allows.
-/** Words of a query that are tried with another letter; each costs up to three searches. */
+/** At most this many words of a query are tried with another letter, because each costs up to three searches. */
 const slipWordsMax = 4;
-/** No system's name has more. */
+/** No system's name has more words. */
 const nameWordsMax = 8;
 const slipLettersMin = 4;
 const slipResultsMax = 120; // With six-fold throttling, 250 results block Chromium for 160 ms.

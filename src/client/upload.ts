@@ -45,10 +45,10 @@ export class UploadRefused extends Error {
 /** Calls methods of the device. A call that fails without an answer is made again. */
 type Caller = Pick<Client, "call">;
 
-const failuresMax = 3; // Of one file that arrives damaged, or that the disk does not take.
+const failuresMax = 3; // Attempts for one file that arrives damaged, or that the disk refuses.
 const retryMs = 1000;
 const putMsMax = 30_000; // A lost network does not always end a connection.
-// A hash of as many takes some milliseconds, so that a page stays responsive.
+// Hashing this many bytes takes some milliseconds, so a page stays responsive.
 const hashBytes = 128 * 1024;
 const busy = -32000;
 

@@ -53,7 +53,7 @@ interface FleetOverride {
 
 export interface Overrides {
   readonly fleet?: readonly FleetOverride[];
-  /** Why each of some is left out. */
+  /** The reasons why some variables are left out. */
   readonly faults?: readonly Fault[];
   readonly anonymous?: Config["api"]["anonymous"];
   readonly removable?: readonly string[];

@@ -270,7 +270,7 @@ export const settingsTable = {
 
 export type SettingsTable = typeof settingsTable;
 
-/** A setting in words, without its value. */
+/** The documentation of a setting, without its value. */
 export interface SettingFacts {
   /** Its place in the config file: `readers.insert_mode`. */
   readonly key: string;

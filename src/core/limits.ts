@@ -135,7 +135,7 @@ export const revocationUndoMs = 10_000; // The time in which a revoked client ca
 export const pairingLinkMs = 10 * 60 * 1000; // For the first use of a pairing link; an unused one is deleted.
 export const searchQueryCharsMax = 1024;
 export const searchResultsMax = 1000;
-export const searchPlacesMax = 5000; // Results that pages reach. With USB sticks each page merges all results before it, which takes a PC 50 ms at the end.
+export const searchPlacesMax = 5000; // Results that pages reach. With USB sticks a page merges its results with all before it, which takes a PC 50 ms for the last page.
 export const searchSystemsMax = 512;
 export const settingsListMax = 256;
 export const settingsTextCharsMax = 4096; // A path: PATH_MAX of Linux.
@@ -159,7 +159,7 @@ export const requestBurstMax = 20;
 export const requestsPerSecondMax = 200; // Of all remote addresses together.
 export const turnedAwayPerSecondMax = 500; // Refusals without encryption; each costs 0.1 ms, 1 on a board. Above it the service accepts nothing for a second.
 export const turnedAwayByTlsPerSecondMax = 100; // The same over TLS, because each has cost a handshake.
-export const ratedAddressesMax = 4096; // Of each, a few bytes are kept until its allowance is full again.
+export const ratedAddressesMax = 4096; // A few bytes are kept for each address until its allowance is full again.
 export const eventsKeptMax = 256; // Events of each right that are kept for listeners that reconnect.
 export const eventsKeptBytesMax = 256 * 1024; // The same in bytes: an event with a long card's text has 64 KiB.
 
@@ -176,7 +176,7 @@ export const mqttReconnectMsMin = 1000; // Before the next try, chosen at random
 export const mqttReconnectMsMax = 30_000;
 export const mqttConnectMsMax = 10_000; // For TCP, TLS and the broker's answer.
 export const mqttLeftoversMsMax = 10 * 60_000; // For a try to remove what an earlier run left at a broker; the next start tries again.
-export const mqttRivalMs = 10 * 60_000; // For so long another device counts that was seen with the id of this one.
+export const mqttRivalMs = 10 * 60_000; // Another device that used this device's id is reported for this long after it was last seen.
 export const certificateWarnDays = 30; // Before a certificate ends, `health` says so: time to send another one, or a card.
 export const mqttFarewellMs = 300; // At a stop, for the broker to take "offline".
 
@@ -205,7 +205,7 @@ export const regexWrittenOutMax = 20_000; // Steps, estimated before the engine 
 export const regexPropertiesMax = 32; // `\p{...}` in one pattern: each adds up to 1,300 ranges of characters.
 export const regexStepsMax = 5000; // Of a compiled pattern; 4 KiB of plain text has as many.
 export const mappingRegexStepsMax = 250; // Beyond its memory the engine backtracks, if 1,024 characters times the steps are at most 262,144. Otherwise it takes ten times as long.
-export const regexMemoryBytesMax = 64 * 1024; // Of what a compiled pattern remembers, in a few MB for all that are ready.
+export const regexMemoryBytesMax = 64 * 1024; // Of the states that a compiled pattern keeps: a few MB for all patterns that are ready.
 
 // Patterns of the config file, which match whole texts.
 export const patternsReadyMax = 512;
@@ -321,4 +321,4 @@ export const holdersMsMax = 20_000; // A search for the processes that hold a ca
 export const portHolderEndMsMax = 2000; // The time for a killed player to leave a port; the start fails after it.
 export const provedCallersMax = 1024; // Callers over TCP on this device that are not checked again at each request.
 export const provedCallersMsMax = 60_000;
-export const ordinaryProcessMsMax = 100; // A process without the mark of players is taken for one without it for so long.
+export const ordinaryProcessMsMax = 100; // For this long a process that had no mark of players is not looked at again.

@@ -40,7 +40,7 @@ export interface ClosedPlaces {
   readonly folders: readonly string[];
   /** Absolute. */
   readonly files: readonly string[];
-  /** A folder below one of `folders` that holds media. A link at this path counts as closed. */
+  /** The one folder with media below `folders` that is not closed. A link at this path is closed as well. */
   readonly open: string;
 }
 

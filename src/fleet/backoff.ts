@@ -1,6 +1,9 @@
 /** Pauses between tries, so that the devices of a fleet do not ask together. */
 
-/** Of this many failures in a row, at least one: each pause is twice the last one, and varies by a fifth. `random` is 0 to 1. */
+/**
+ * The pause after this many failures in a row, at least one: each pause is twice the last one, and varies by a fifth.
+ * `random` is 0 to 1.
+ */
 export function backoffMs(
   failures: number,
   { first, longest }: { readonly first: number; readonly longest: number },

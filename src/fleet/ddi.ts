@@ -6,7 +6,7 @@ const link = v.object({ href: v.pipe(v.string(), v.maxLength(2048), v.url()) });
 const actionId = v.pipe(v.union([v.string(), v.number()]), v.transform(String), v.regex(/^\d{1,19}$/));
 const handling = v.picklist(["skip", "attempt", "forced"]);
 
-/** The answer to a poll: what there is to do. `_links` is absent if that is nothing. */
+/** The answer to a poll: the actions that wait for the deck. `_links` is absent if there are none. */
 const poll = v.object({
   config: v.object({ polling: v.object({ sleep: v.pipe(v.string(), v.regex(/^\d{2}:[0-5]\d:[0-5]\d$/)) }) }),
   _links: v.optional(
@@ -103,7 +103,7 @@ export function readDeployment(
   return { id, download, update, version, url, bytes, sha256: hashes.sha256 };
 }
 
-/** The id of the action that shall end. */
+/** The id of the action that the server cancels. */
 export function readCancel(value: unknown): string {
   return parsed(cancel, value, "a cancellation").cancelAction.stopId;
 }

@@ -51,7 +51,8 @@ const index = v.object({
   boards: v.record(v.string(), file),
 });
 
-// A device that is on for an hour a day looks, too, and not while its owner waits for it.
+// The first look comes within this time, so that a device that is on for an hour a day also looks, but not while its owner
+// waits for the start.
 const firstMs = 10 * 60_000;
 const dayMs = 24 * 60 * 60_000;
 

@@ -92,13 +92,14 @@ export async function openUpdateJob({ engine, idle, path, clock, log }: JobParts
       await engine.install(what, begun, signal);
     } catch (error) {
       if (error instanceof InstallFailed) throw error;
-      // The request was not made. At the end of the service it may have been.
+      // The request for the installation was not made, so this try does not count. If the service is ending, the request may
+      // have been made.
       if (!signal.aborted && job?.before !== undefined) await save({ id, tries: tries - 1 });
       throw error;
     }
     return undefined;
   };
-  /** Undefined while it cannot be seen. */
+  /** The outcome of the update; undefined while the image has not reported it. */
   const seenOutcome = ({ before }: Job, { progress, last }: Seen): Outcome | "nothing" | undefined => {
     if (before === undefined) return "nothing";
     if (last === undefined) return undefined;

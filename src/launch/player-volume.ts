@@ -51,8 +51,8 @@ export function createPlayerVolume(
       await playing()?.changeVolume?.({ kind: "by", percent: 0 }, ceiling());
     },
     /**
-     * Turns the current player down to a share of its volume, from 0 to 1, which is its volume before. Later players are as
-     * loud as always. If somebody sets the volume meanwhile, it stays as they set it.
+     * Turns the current player down to a share of the volume that it had before, from 0 to 1. Later players start with their
+     * usual volume. If somebody sets the volume meanwhile, it stays as they set it.
      */
     async fade(share: number): Promise<void> {
       const player = playing();

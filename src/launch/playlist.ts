@@ -84,7 +84,7 @@ export function createPlaylists(parts: PlaylistParts) {
       how,
       owner,
       by: owner,
-      // An item that has left the list is not looked for further.
+      // If the list no longer has the kept item, playback begins at the first item.
       at: Math.max(0, at),
       isPlaying: false,
       isOpen: false,
@@ -101,8 +101,9 @@ export function createPlaylists(parts: PlaylistParts) {
       await ("path" in item ? launch(item.path, how, run) : runScript(item.script, run));
   };
   /**
-   * Starts the item at `from`, or the next in this direction that can be played. The item may do what both the maker of the list
-   * and the caller that asked for an item last may do now. That caller is `by`, which is absent if the list goes on by itself.
+   * Starts the item at `from`, or the next in this direction that can be played. The item has the lower rights of two
+   * callers: the maker of the list, and the caller that last chose an item. That caller is `by`, which is absent if the list
+   * goes on by itself.
    */
   const playFrom = async (list: Loaded, from: number, direction: 1 | -1, by?: RunContext) => {
     list.step.abort(publicError("failed", "another item of the playlist was asked for", "taken-over"));

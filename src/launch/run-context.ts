@@ -120,14 +120,17 @@ export interface Proof {
    * `ServiceError` if it failed before.
    */
   readonly settled: Promise<void>;
-  /** As `settled`, but only after `proofMs` of `playing.ts`: a player that shows its media and fails soon after is not started again. */
+  /**
+   * As `settled`, but never before `proofMs` of `playing.ts`, so that media whose player fails soon after it showed them are
+   * not started again.
+   */
   readonly lasted: Promise<void>;
 }
 
 export interface HookEvent {
   readonly token?: Token;
   readonly media?: ActiveMedia;
-  /** Media before their start. */
+  /** The media that is about to start, in the hook `before_start`. */
   readonly launching?: StartedMedia;
 }
 

@@ -1,4 +1,6 @@
-/** Scripts run one at a time, in order. While one waits, the script of a tap may run, so that a sleep timer blocks no reader. */
+/**
+ * Scripts run one at a time, in order. While one waits, the script of a tap may run, so that a `**delay` blocks no reader.
+ */
 
 /** Lets other scripts run during `wait`. Resolves or rejects as `wait` did, once the script has its turn again. */
 export type Aside = <T>(wait: () => Promise<T>) => Promise<T>;

@@ -32,7 +32,7 @@ interface MapperParts {
   readonly clock: Clock;
 }
 
-/** Resolves when every mapping counts, because a card may lie on a reader at the start. */
+/** Resolves when every mapping is loaded, because a card may lie on a reader at the start. */
 export async function createMapper({ store, files, log, clock }: MapperParts) {
   const { mappings } = store;
   const regexes = createRegexes();
@@ -57,7 +57,7 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
     checkMapping(params, regexes);
     refuseTwin(lookup.twinOf(params, before));
     const grown = charsOf(params) - (before === undefined ? 0 : charsOf(before));
-    // The size is read only if it grows, because that reads all mappings.
+    // The size of all mappings is read only for a change that makes it grow, because it takes a read of all of them.
     const size = before === undefined || grown > 0 ? mappings.size() : { mappings: 0, chars: 0 };
     if (before === undefined && size.mappings >= mappingsMax)
       throw busy(`there are ${mappingsMax} mappings already: delete some that are not used`, "mappingsMax");
@@ -199,7 +199,7 @@ async function keptOf(
   return kept;
 }
 
-/** The first mapping of a UID applies, so that a second one would have no effect. */
+/** Throws if the UID has a mapping already. The first mapping of a UID applies, so a second one would have no effect. */
 function refuseTwin(id: number | undefined): void {
   if (id === undefined) return;
   const sentence = `pattern: the mapping ${id} is for this UID already: change that one, delete it or switch it off`;

@@ -8,7 +8,7 @@ import { type Compared, comparedOf } from "./check-mapping.ts";
 import { fieldsOf, isOfUid, matches, patternOf, type Rule, ruleOf } from "./mapping-rules.ts";
 import type { Regexes } from "./regex.ts";
 
-// More would not help a person.
+// `test` lists at most this many matches, because a person reads no more.
 const testedMax = 8;
 
 /** A mapping that is not stored; `id` is that of the mapping that it would change. */
@@ -133,7 +133,7 @@ export function createMappingLookup(regexes: Regexes) {
 
 const mappingTypes: readonly MappingType[] = ["uid", "text", "data"];
 
-/** The second one if it matches and has a lower rank. */
+/** The rule with the lower rank; the other one if only that matches. */
 function earlier(best: Rule | undefined, other: Rule | undefined): Rule | undefined {
   return other === undefined || (best !== undefined && best.rank < other.rank) ? best : other;
 }

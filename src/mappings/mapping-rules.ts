@@ -59,7 +59,8 @@ export function fieldsOf({ uid, text, data }: Pick<TokenParams, MappingType>): F
 function fieldOf(whole: string): Field {
   if (whole.length <= patternFieldCharsMax) return { whole, beginning: whole, searched: whole };
   const beginning = whole.slice(0, patternFieldCharsMax);
-  // A cut is not the end of the field: a noncharacter (Unicode 23.7) after it keeps `$` from matching there.
+  // The place where a long field is cut is not its end: a noncharacter (Unicode 23.7) after the cut keeps `$` from matching
+  // there.
   return { whole, beginning, searched: `${beginning}\uffff` };
 }
 

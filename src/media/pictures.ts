@@ -72,7 +72,7 @@ export interface PictureRequest {
   readonly maxSize: number | undefined;
   /** The picture inside an audio file, or of the first one with a picture in a folder. */
   readonly embedded?: (file: string) => Uint8Array | undefined;
-  /** A photo may be the picture: the file itself, or a file in a folder of photos. */
+  /** True if a photo may be the picture: the media file itself, or a file in a folder of photos. */
   readonly showsPhotos: boolean;
 }
 

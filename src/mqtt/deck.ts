@@ -250,7 +250,9 @@ export function retainedTopicsOf(
   return [...own.map((name) => `${broker.topic}/${name}`), ...discoveryOf(broker, device).keys()];
 }
 
-/** Removes what an earlier run left at another broker, or at the same one without MQTT since. Ends by itself. */
+/**
+ * Removes what an earlier run retained at another broker, or at the same one if MQTT was switched off since. Ends by itself.
+ */
 export async function removeLeftovers(
   { dataFolder, retainedPath: path, device, clock, log }: Omit<DeckParts, "settings">,
   settings: MqttSettings,

@@ -31,7 +31,7 @@ const answerMsMax = 2000;
 const askAgainMs = 50;
 const pauseMsMax = 5000;
 const pausedAskMs = 2000;
-// Commands of one frame count once, and a slow game has few frames.
+// RetroArch runs equal commands that arrive within one frame only once, and a slow game has few frames.
 const discStepMs = 100;
 const driveOpenMs = 1000;
 // It writes a picture in a thread of its own.

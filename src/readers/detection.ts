@@ -67,7 +67,7 @@ export function createDetection(options: DetectionOptions) {
   const { drivers, clock, log } = options;
   const ending = new AbortController();
   const refusals = createRefusals(clock);
-  /** The ports of the last look that were tried and refused, by the keys of `refusals`. */
+  /** The ports that were tried and refused at the last look. The map has the same keys as `refusals`. */
   const refused = new Map<string, RefusedPort>();
   /** The reasons in the log. Bounded as `refusals`. */
   const logged = new Map<string, string>();

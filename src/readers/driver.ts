@@ -41,9 +41,14 @@ export interface Candidate {
   readonly stamp: string;
   /** A name of the port that survives restarts and re-plugging, such as the by-path name; else the path. */
   readonly stablePath: string;
-  /** The USB ids are those of this device only. A failed open is then reported to people, and tried again without end. */
+  /**
+   * True if the USB ids are those of this device only. A failed open is then reported to people, and tried again without end.
+   */
   readonly isCertain?: true;
-  /** Other devices have the same USB ids, and an opening may disturb them. It is tried a few times only (detection.ts). */
+  /**
+   * True if other devices have the same USB ids, and opening one may disturb it. The port is then tried a few times only
+   * (detection.ts).
+   */
   readonly isShared?: true;
   /** A port of the board itself, which is there without a reader on it. */
   readonly isOnBoard?: true;

@@ -1,6 +1,7 @@
 /**
- * Presence: the tags on one reader, from the reports of its driver; and the tokens on all readers. A debounce keeps a tag at
- * the edge of the field. A fault of a reader removes no tag: its tags stay until the reader is back and reports.
+ * Presence: the tags on one reader, from the reports of its driver; and the tokens on all readers. Because of a debounce, a
+ * tag at the edge of the field does not count as removed. A fault of a reader removes no tag: its tags stay until the reader
+ * is back and reports.
  *
  *   report with a new tag        added at once; tags that were leaving are removed at once
  *   report without a known tag   it is leaving: removed after `removalDebounceMs`, unless it is seen again
@@ -45,7 +46,7 @@ export function createPresence({ clock, added, removed }: PresenceEvents) {
   };
 
   return {
-    /** Takes all present tags of the reader. */
+    /** Takes a report of all tags on the reader, and compares them with those known before. */
     see(reported: readonly Sighting[]) {
       const fresh = reported
         .slice(0, tokensPerReaderMax)

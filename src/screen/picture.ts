@@ -152,7 +152,7 @@ export function startingOf(mediaName: string, isGame = false): Notice {
   return { kind: "starting", name, ...(isGame ? { isGame } : {}) };
 }
 
-// As many as are legible.
+// The screen shows at most this many items of a playlist, because more would be too small to read.
 const playlistRowsMax = 6;
 
 export function playlistOf({ name, place, items = [] }: LoadedPlaylist): Notice {

@@ -42,7 +42,10 @@ export interface ScreenPlace {
   readonly act?: ShownAct | undefined;
   /** Absent means that the device has no Wi-Fi of its own. */
   readonly wifi?: WifiState;
-  /** Nothing has happened for so many spells of rest: the picture is dim, and at another place in each. Absent means none. */
+  /**
+   * The number of rest intervals without an event. From the first one on the picture is dim, and it moves in each. Absent
+   * means none.
+   */
   readonly rest?: number;
 }
 
@@ -194,7 +197,7 @@ function message(picture: StatePicture, box: Box, texts: ScreenTexts): readonly 
   const headline: Row = [texts.headline[picture.kind], large, colors.text];
   const said: Row = [wordsOf(picture, texts), small, accent];
   const line: Room = { ...small, linesMax: 1 };
-  // The name identifies the media that starts; the word above is small.
+  // The name of the media that starts is large, and the word above it is small.
   const rows: readonly Row[] =
     picture.kind === "playlist"
       ? [

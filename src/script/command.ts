@@ -147,14 +147,17 @@ export interface ScriptCommand {
   readonly ignores?: Readonly<Record<string, string>>;
   /**
    * It starts media. A script with such a command ends the scripts of other cards that still run, and the launch guard holds
-   * it back while something plays; `goesOn` is the exception from both. An item of a playlist that is a script needs one.
+   * it back while something plays; `goesOn` is the exception from both. A script that is an item of a playlist must have such
+   * a command.
    */
   readonly startsMedia: boolean;
   /** It acts on media, so that it takes the option `slot`. */
   readonly takesSlot?: true;
   /** It continues the current media, so the launch guard does not hold it back. */
   readonly goesOn?: true;
-  /** It stops the current media. Its script ends those of other cards that still run. The launch guard does not mind it. */
+  /**
+   * It stops the current media. Its script ends those of other cards that still run. The launch guard does not hold it back.
+   */
   readonly endsMedia?: true;
   /** It may take long; another card may take over meanwhile. */
   readonly waits?: true;

@@ -26,7 +26,7 @@ export const variables = {
     docs: "The id of the player; empty if nothing plays. In the hook `on_stop`, all members of `active_media` are those of the media that has ended.",
   },
   "active_media.system_id": { type: "text", docs: "Its system, such as `SNES`." },
-  "active_media.system_name": { type: "text", docs: "The same in words." },
+  "active_media.system_name": { type: "text", docs: "The full name of that system." },
   "active_media.path": { type: "text", docs: "Its file." },
   "active_media.name": { type: "text", docs: "Its name." },
   "launching.path": {

@@ -8,8 +8,8 @@
  *   ISK  = SHA-512(lv_cat("CPace255_ISK", sid, K) || lv_cat(Ya, ADa) || lv_cat(Yb, ADb))
  *   tags = HMAC-SHA512(SHA-512("CPaceMac" || sid || ISK), lv_cat(Y, AD)), one per side     section "Key confirmation"
  *
- * X25519 is of the primitives. The map from hash to point computes with BigInts, whose time depends on the code a little.
- * A device does it once for each code, a client once for each exchange.
+ * X25519 comes from `primitives.ts`. The map from hash to point computes with BigInts, whose time depends on the code a
+ * little. A device does it once for each code, a client once for each exchange.
  */
 import { invert, mod, pow } from "@noble/curves/abstract/modular.js";
 import { bytesToNumberLE, numberToBytesLE } from "@noble/curves/utils.js";

@@ -38,5 +38,5 @@ function fromNoble(): Primitives {
   };
 }
 
-/** The name under which `#primitives` has it. */
+/** Both files of the import `#primitives` (package.json) export this name. */
 export { fromNoble as createPrimitives };

@@ -29,5 +29,5 @@ async function fromSodium(): Promise<Primitives> {
   };
 }
 
-/** The name under which `#primitives` has it. */
+/** Both files of the import `#primitives` (package.json) export this name. */
 export { fromSodium as createPrimitives };

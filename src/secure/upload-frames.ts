@@ -16,7 +16,7 @@ import { type Primitives, tagBytes } from "./primitives.ts";
 
 const frameBytes = 16 * 1024;
 const sealedBytes = frameBytes + tagBytes;
-/** Opened at a time: a disk takes few long writes sooner than many short ones. */
+/** The number of frames that are opened and written together, because a disk is faster with few long writes. */
 const blockFrames = 8;
 
 export interface UploadSeal {

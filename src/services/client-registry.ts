@@ -30,7 +30,7 @@ interface ClientParts {
 export function createClientRegistry({ store, clock, log, audit, onRevoked, onRole }: ClientParts) {
   const { clients, v1Clients } = store;
   let timer: Disposable | undefined;
-  /** Clients that were removed, and end to be restorable when their timer runs out. */
+  /** Removed clients that can still be restored; each is dropped when its timer ends. */
   const removed = new Map<string, { readonly client: StoredClient; readonly forgetting: Disposable }>();
   const list = (): readonly ClientEntry[] => [
     ...clients.list(),
@@ -51,7 +51,7 @@ export function createClientRegistry({ store, clock, log, audit, onRevoked, onRo
       if (nextMs !== undefined) timer = clock.after(Math.max(0, nextMs - clock.now()), expire);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      // The store returns no expired client, so a full disk admits nobody.
+      // The store never returns an expired client, so a link that a full disk keeps from being deleted still admits nobody.
       log.warn("clients", "expired pairing links could not be deleted", { error: messageOf(error) });
       timer = clock.after(pairingLinkMs, expire);
     }
@@ -140,8 +140,8 @@ export function createClientRegistry({ store, clock, log, audit, onRevoked, onRo
     /** Whether a client is an owner; a link that nobody has used is no client yet. */
     hasOwner: () => list().some(isOwner),
     /**
-     * Has one client `staff` with this secret, a member; without a secret, none. For the start, before any session: a client that
-     * was revoked since the last start is there again.
+     * Makes the client `staff` with this secret, a member, or deletes it if there is no secret. Call it at the start, before
+     * any session: a `staff` that was revoked during the last run exists again.
      */
     keepStaff(secret: string | undefined): void {
       try {

@@ -114,7 +114,10 @@ interface ReaderSignalParts {
   readonly readers: () => Pick<Readers, "tokens" | "signal">;
 }
 
-/** Shows on the lights of readers that a card was read, and that its launch failed. The readers heed the settings. */
+/**
+ * Shows on the lights of readers that a card was read, and that its launch failed. The readers themselves apply the settings
+ * for lights and buzzers.
+ */
 export function showOnReaders({ bus, clock, behindTapMs, readers }: ReaderSignalParts): Disposable {
   const later = (show: () => void) => void clock.after(behindTapMs, show);
   /** The reader that has this card, or had it last; undefined if no reader saw it. */

@@ -124,7 +124,7 @@ export interface FolderToCheck {
 
 /** The faults of media folders that are missing, or have lost all that the index has of them. */
 export function createMediaCheck(folders: () => readonly FolderToCheck[]): () => Promise<readonly Fault[]> {
-  // A drive of the network that does not answer holds one look, and not one for each question.
+  // While a network drive does not answer, at most one check of it is under way, however many callers ask.
   const looks = new Map<string, Promise<readonly Fault[]>>();
   const look = (one: FolderToCheck): Promise<readonly Fault[]> => {
     const under = looks.get(one.folder) ?? mediaFaults(one).finally(() => looks.delete(one.folder));

@@ -2,7 +2,7 @@
 import type { MenuTile } from "../screen/picture.ts";
 
 export interface MenuItem extends Omit<MenuTile, "picture"> {
-  /** Of the media or folder whose picture is shown. */
+  /** The path of the media or folder whose picture is shown. */
   readonly path?: string;
   /** The list that it leads to, if any; `close` ends the menu. */
   readonly choose: () => MenuStep | Promise<MenuStep>;
@@ -13,9 +13,9 @@ type MenuStep = MenuList | "close" | undefined;
 export interface MenuList {
   readonly title: string;
   readonly items: readonly MenuItem[];
-  /** It takes the place of the list before it, and keeps the chosen item. */
+  /** True if it replaces the list before it, and keeps the chosen item. */
   readonly replaces?: true;
-  /** Of a list whose items are the keys of a keyboard. */
+  /** The typed text, of a list whose items are the keys of a keyboard. */
   readonly typed?: () => string;
   /** Of a list without items. */
   readonly note?: string;

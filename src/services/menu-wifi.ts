@@ -21,7 +21,7 @@ const pollMs = 500;
 export function wifiList({ wifi, clock, texts }: WifiParts): MenuList {
   const join = (id: string, password: string) => async () => {
     await wifi.join({ id, password });
-    // The status screen says how it goes.
+    // The status screen shows whether the device joins the network.
     return "close" as const;
   };
   const item = ({ id, name, security }: WifiNetwork): MenuItem =>

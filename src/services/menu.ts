@@ -76,7 +76,7 @@ export function followMenu(parts: MenuParts): Disposable {
     const first = firstOf(place);
     const items = list.items.slice(first, first + tilesOf(list));
     const tiles = await Promise.all(items.map(pictures.tileOf));
-    // Somebody went on meanwhile.
+    // A person has pressed a further key meanwhile.
     if (places !== now) return;
     const pages = Math.max(1, Math.ceil(list.items.length / tilesOf(list)));
     shown = {

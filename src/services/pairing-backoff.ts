@@ -1,7 +1,7 @@
 /**
  * Counts wrong pairing codes over all openings and restarts. After the free ones, each wrong code delays the next proof
- * (`core/limits.ts`, `pairingDelayMsMax`, has the arithmetic). A guess is on the disk before it is checked, so that neither a
- * pulled plug nor many proofs at once win one.
+ * (`core/limits.ts`, `pairingDelayMsMax`, has the arithmetic). A guess is on the disk before it is checked, so neither a
+ * pulled plug nor many proofs at once give an additional guess.
  */
 import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";

@@ -185,7 +185,7 @@ function mappingOf({ enabled, ...row }: StoredMapping): MappingParams {
 }
 
 const idMax = 2 ** 48; // Below the ranks of mappings in files.
-const playedSecondsMax = 2 ** 40; // Such a play ends before the last time of a Date, whenever it began.
+const playedSecondsMax = 2 ** 40; // So that the end of a play is always a valid Date, whenever the play began.
 
 const boundsOf: Readonly<Record<string, readonly [number, number]>> = {
   id: [1, idMax],

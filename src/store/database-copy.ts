@@ -81,7 +81,7 @@ export function createBackup({ path, clock, log, writes }: BackupParts) {
     stale = false;
     urgent = false;
     try {
-      // A copy by `close` in the meantime is the newer one.
+      // If `close` has made a copy meanwhile, that copy is the newer one.
       await copyInTurns(path, writes, () => closed || !sound());
       ended();
     } catch (error) {

@@ -22,7 +22,7 @@ const schema = [
   `CREATE TABLE audio (path ANY PRIMARY KEY, size INTEGER NOT NULL, changed INTEGER NOT NULL, tries INTEGER NOT NULL,
                        title TEXT, artist TEXT, album TEXT, track INTEGER, disc INTEGER, duration INTEGER,
                        picture INTEGER) STRICT, WITHOUT ROWID`,
-  // One row while the index was built before the words of some tags were known.
+  // One row while the index lacks words of the tags, because it was built before they were read.
   "CREATE TABLE behind (id INTEGER PRIMARY KEY) STRICT",
   "CREATE TABLE picture (id INTEGER PRIMARY KEY, sum TEXT NOT NULL UNIQUE, bytes BLOB NOT NULL) STRICT",
 ];

@@ -46,7 +46,7 @@ export async function machineFacts() {
 
 type FolderFacts = Omit<Disk, "folders"> & { readonly folder: string; readonly device: number };
 
-// A drive of the network that does not answer holds one look, and not one for each question.
+// While a network drive does not answer, at most one check of it is under way, however many callers ask.
 const looks = new Map<string, Promise<FolderFacts | undefined>>();
 
 /** Folders of one file system are one disk. A folder that is missing or does not answer in time is left out. */

@@ -55,7 +55,7 @@ export async function download(what: Download, place: DownloadPlace, signal: Abo
     const why = await faultOf(what, `${place.path}.part`);
     if (why === undefined) break;
     await removeDownload(place.path);
-    // The beginning was perhaps of another file.
+    // The kept beginning may have been that of another file.
     if (!resumed) throw new DownloadRefused(`${what.url}: ${why}`);
     resumed = false;
   }

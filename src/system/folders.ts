@@ -60,8 +60,8 @@ export function closedPlaces(places: ServicePlaces, environment: Environment): C
 }
 
 /**
- * The run folder that is the service's alone; undefined if it has none. A person's folder of the login is for all programs of that
- * person.
+ * The run folder that is the service's alone; undefined if it has none. The run folder that a login makes is for all programs
+ * of that person, so it is not meant.
  */
 export function ownRunFolder(environment: Environment): string | undefined {
   return runFoldersOf(environment)[0];

@@ -21,7 +21,10 @@ interface MachineControlParts {
   readonly log: Log;
   /** The orderly end of the service also stops them, and waits for their saves. */
   readonly stopMedia: () => void;
-  /** Says on the screen that the machine ends, and resolves once it is seen, which takes as long as a player needs to save. */
+  /**
+   * Shows on the screen that the machine ends, and resolves once that is visible, which may take as long as a player needs to
+   * save.
+   */
   readonly onEnding?: (how: "restart" | "shutdown") => Promise<void>;
   /** Called after each change of the state of an update. */
   readonly onUpdate: (state: UpdateState) => void;

@@ -37,7 +37,7 @@ export async function regainAccess(places: ServicePlaces, environment: Environme
   if (run !== undefined) await regain(run, all, 1, log);
 }
 
-/** Goes so many folders deep. */
+/** Adds the missing permissions to the file or folder at the path, and to all within it up to `depth` folders deep. */
 async function regain(path: string, access: typeof all, depth: number, log: Log): Promise<void> {
   const found = await lstat(path).catch(() => undefined);
   if (found === undefined || found.uid !== process.geteuid?.()) return;

@@ -59,7 +59,7 @@ export async function holdersOf(
   const found = (isComplete: boolean): Holders => ({ byPlayers, byOthers, isComplete });
   const ordinary = ordinaryIn(folder, nowMs());
   for (const pid of likelyFirst(pidsOf(folder))) {
-    // A second holder changes nothing unless it is a player.
+    // Once all sockets have a holder, a further one changes the result only if it is a player.
     const isSecond = byOthers.size === links.size;
     if (isSecond && ordinary.has(pid)) continue;
     await rest();

@@ -96,7 +96,7 @@ function isBelowOneOf(places: readonly string[]): (path: string) => boolean {
 // As the kernel's limit (path_resolution(7)).
 const linksMax = 40;
 
-/** Resolves paths, and reads each link once. A path that does not exist is resolved as far as it does. */
+/** Resolves paths, and reads each link once. For a path that does not exist, the part that exists is resolved. */
 function linkFollower() {
   const known = new Map<string, string | undefined>();
   const targetOf = (path: string): string | undefined => {

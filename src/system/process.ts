@@ -159,7 +159,7 @@ interface Ending {
   readonly leader: Promise<Exit>;
   readonly leaderRuns: () => boolean;
   readonly signal: `SIG${StopSignal}`;
-  /** By `performance.now`. A later call of `stop` may bring it forward. */
+  /** In the time of `performance.now`. A later call of `stop` may make it earlier. */
   readonly deadlineMs: () => number;
 }
 

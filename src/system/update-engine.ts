@@ -155,7 +155,7 @@ export function createUpdateEngine({ folder, pipe, dataFolder, clock, log, onUpd
     if (!existsSync(`${bundle}.source`)) await removeDownload(bundle);
   };
   const started = folder === "" ? undefined : begin();
-  // By then the root script has read a word that was written right before the service was restarted.
+  // After this time the root script has read even a word that was written right before the service was restarted.
   const cleaning = folder === "" ? undefined : clock.after(cleanAfterMs, () => void clean().catch(() => {}));
   const refuseBusy = () => {
     if (isBusy || isFollowing) throw busy();

@@ -15,7 +15,7 @@ export type Resolve = (host: string) => Promise<readonly string[]>;
 interface WebClientParts {
   /** The entries of the owner's list that match the URL. */
   readonly listed: (url: URL) => readonly string[];
-  /** The remedy for an URL that is not listed, as the end of a sentence. */
+  /** The remedy for a URL that is not listed, as the end of a sentence. */
   readonly how: string;
   /** The name of one entry of the list. */
   readonly entry: string;

@@ -176,7 +176,7 @@ export function refusalIn(complaints: string): StartError {
 
 interface Ended {
   readonly said: string;
-  /** Of both outputs: RAUC writes the reasons of an installation to the first. */
+  /** The complaints from both outputs, because RAUC writes the reasons of a failed installation to its standard output. */
   readonly complaints: string;
   readonly code: number;
 }

@@ -29,8 +29,8 @@ export type NotedFault = Readonly<{ code: string; subject?: string }>;
 const pastCodes: readonly string[] = ["service-restarted"] satisfies readonly FaultCode[];
 
 /**
- * The faults that may be those of the new system: not those of the owner or of others, those that stood before the update, and
- * those that report what is over.
+ * The faults that the new system may have caused. Left out are faults of the owner and of others, faults from before the
+ * update, and reports of past events.
  */
 export function faultsAgainst(faults: readonly Fault[], before: readonly NotedFault[]): readonly Fault[] {
   const isKnown = ({ code, subject }: Fault) =>

@@ -91,7 +91,7 @@ async function tapPath(broker: TestBroker): Promise<void> {
       const startedMs = performance.now();
       bus.emit("tokens.added", token);
       samples.push(performance.now() - startedMs);
-      // A hand is slower.
+      // A person taps more slowly than this.
       await Bun.sleep(2);
     }
     return samples;

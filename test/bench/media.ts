@@ -202,7 +202,7 @@ async function measureTitles(media: MediaLibrary): Promise<void> {
       const started = performance.now();
       await media.findTitle("SNES", spelt(name));
       samples.push(performance.now() - started);
-      // Others have a turn between two of them.
+      // Other work has a turn of the event loop between two look-ups.
       await new Promise((resolve) => setImmediate(resolve));
     }
     isOver = true;

@@ -11,7 +11,7 @@ import { root } from "../helpers/buildroot.ts";
 
 const made = await readManifest();
 const text = (path: string) => readFile(join(root, path), "utf8");
-/** What the last build lacks and the next one brings, by kind: words of buildroot/pending. */
+/** The parts that the last build lacks and the next one will have, by kind (buildroot/pending). */
 const pending = new Map<string, string[]>();
 for (const line of (await text("buildroot/pending")).split("\n")) {
   const [, kind, words] = /^(program|option|file): (.+)$/.exec(line) ?? [];
@@ -63,7 +63,7 @@ test("each program that buildroot/facts promises was made", () => {
 });
 
 test("each file of the overlay is in the system, and no other start script", async () => {
-  // A wrapper goes if its player is missing.
+  // The build removes the wrapper of a player that the image lacks.
   const missing = (await overlayFiles())
     .map(([path]) => path)
     .filter((path) => !paths.has(path) && !isPending("file", path));

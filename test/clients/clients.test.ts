@@ -13,7 +13,10 @@ import { pythonSetUpMs } from "../helpers/python.ts";
 import { firstReader, readerConfig, sleeper } from "../helpers/tapdeck.ts";
 import { goProgram, nodeDriver, pythonDriver } from "./drivers.ts";
 
-/** In the table, the id of the mapping that its calls make: sent as a string of digits, and answered as a number. */
+/**
+ * Stands in the table for the id of the mapping that its calls make, which is sent as a string of digits and answered as a
+ * number.
+ */
 const theMapping = "the mapping";
 const notification = v.object({ method: v.string(), params: v.record(v.string(), v.unknown()) });
 const calls = v.parse(
@@ -96,7 +99,7 @@ async function compare({ command, isHttp = false }: Library): Promise<void> {
   expect(lines.map(({ call }) => call)).toEqual(calls.map(({ call }) => call));
   for (const [at, { call, hears, order, bytesMin, ...wanted }] of calls.entries()) {
     const made = lines[at] ?? { answers: [], order: [], heard: [] };
-    // Before the next line, which puts its matchers into what it compares.
+    // This check comes before `toMatchObject`, which puts its matchers into the compared value.
     expect(JSON.stringify(made.answers).length).toBeGreaterThanOrEqual(bytesMin);
     expect({ call, answers: made.answers }).toMatchObject({
       call,

@@ -25,7 +25,10 @@ const emulator = [
   ...(existsSync(libraries) ? ["-L", libraries] : []),
 ];
 
-/** To accept new figures; the gate needs one, unless a figure is too high: a busy machine may have disturbed all of a run. */
+/**
+ * The number of runs to accept new figures. The gate needs one run; if a figure is too high, it makes more, because a busy
+ * machine may have disturbed the whole run.
+ */
 const runs = 2;
 const moreRuns = 3;
 /** In each run. A start varies by 15 %, but the least of many by 2 %. */

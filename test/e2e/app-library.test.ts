@@ -46,7 +46,7 @@ const device = deviceForAll(
     symlinkSync(made.place.folder, join(root, "SNES/way out"));
     await Bun.write(join(root, "SNES/media/covers/Fruit/Apple (USA).png"), Buffer.from(dot, "base64"));
     await Bun.write(join(root, "Pictures/Family.png"), Buffer.from(dot, "base64"));
-    // As long as a picture may be, because a damaged one is sent as it is.
+    // A damaged picture of the largest size, because it is sent as it is.
     const large = Buffer.alloc(pictureBytesMax, Buffer.from(dot, "base64"));
     await Bun.write(join(root, "SNES/images/Fruit/Elder.png"), large);
     await indexMedia(made.service.client);
@@ -169,7 +169,7 @@ remoteTest.each(generations)(
     const refused = answers.filter(({ error }) => error !== undefined);
     expect(answers.length - refused.length).toBeGreaterThanOrEqual(picturesPerConnectionMax);
     expect(refused.length).toBeGreaterThan(0);
-    // The second one is reached first if the caller reads its answers late.
+    // The second limit is reached first if the caller reads its answers late.
     const reached: readonly unknown[] = ["picturesPerConnectionMax", "unsentWhileAskingMax"].map((limit) => ({
       reason: "busy",
       limit,

@@ -1,4 +1,4 @@
-/** Attacks that outsiders found on the compiled program. Each is carried as far as the service lets it. */
+/** Attacks that outsiders found on the compiled program. Each goes on until the service stops it. */
 import { expect } from "bun:test";
 import { join } from "node:path";
 import { asOtherUser, attackTest, startScene } from "../helpers/attack-scene.ts";
@@ -121,7 +121,7 @@ attackTest("strangers fill the queue with scripts that wait, and no card is laun
     success: true,
   });
   await owner.call("stop");
-  // And no script waits for long.
+  // A stranger's script may not wait for long either.
   const stranger = await scene.stranger();
   expect(await scene.launchOver(stranger, "**delay:6s||**delay:6s")).toBe("failed");
 });

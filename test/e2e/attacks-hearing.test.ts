@@ -18,7 +18,7 @@ async function sealedOf(scene: Scene, role: "member" | "player"): Promise<Line> 
 
 const uid = "04feedfacecafe";
 
-/** Lays a card on, changes the readers, and stops the player; `media.stopped` is the last event of these. */
+/** Puts a card on, changes the readers, and stops the player; `media.stopped` is the last of these events. */
 async function live({ device }: Scene): Promise<void> {
   const { client, heard } = device.service;
   await client.call("tokens.scan", { text: "SNES/Game.sfc", uid, duration: 10 });

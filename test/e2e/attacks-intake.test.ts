@@ -16,7 +16,7 @@ import { eventually, printed } from "../helpers/processes.ts";
 import { noReaders } from "../helpers/tapdeck.ts";
 import { bounds } from "../load/hostile-probes.ts";
 
-const burst = 4; // Seconds of a rate that may come at once.
+const burst = 4; // A token bucket holds this many seconds of its rate.
 
 /** A valid request of almost 1 MiB, with few values. */
 const large = (id: number) =>
@@ -43,10 +43,10 @@ attackTest("a stranger sends messages of 1 MiB one after another, and all are pa
   const line = await scene.stranger();
   for (let id = 0; id < 10; id++) line.send(large(id));
   await over(line);
-  // Another address is not touched by it.
+  // The block does not apply to another address.
   expect(wordOf(await (await scene.stranger()).call("version"))).toBe("result");
   const { answered = 0, ...refused } = counted(line);
-  // The second one begins with the bytes that the first one has left.
+  // The second message begins with the allowance that the first one has left.
   expect(answered).toBeWithin(1, 3);
   expect(refused).toEqual({ anonymousBytesPerConnectionMax: 1 });
 });
@@ -60,7 +60,7 @@ attackTest("sixteen strangers send 1 MiB each, and all of it is parsed", async (
   await eventually(() => expect(lines.filter(({ texts }) => texts.length > 0).length).toBe(anonymousMax));
   const seconds = burst + (Date.now() - startMs) / 1000;
   const { answered = 0, ...refused } = counted(...lines);
-  // The last one may have been begun with a byte left.
+  // The last message may have been accepted with one byte of allowance left.
   expect(answered).toBeWithin(1, (seconds * anonymousParsedBytesPerSecondMax) / messageBytesMax + 2);
   expect(Object.keys(refused).filter((limit) => !limit.startsWith("anonymous"))).toEqual([]);
   expect(Object.keys(refused).length).toBeGreaterThan(0);
@@ -103,13 +103,13 @@ attackTest("sixteen strangers send short messages, and everybody else waits for 
   const lines: Line[] = [];
   for (let nth = 0; nth < anonymousMax - 1; nth++) lines.push(await scene.stranger());
   const each = burst * anonymousMessagesPerConnectionMax - 10;
-  // Fewer than make a flood of one, and more than all of them may send.
+  // Each connection sends fewer messages than its own limit allows, but all together send more than the common limit.
   expect(each * lines.length).toBeGreaterThan(2 * burst * anonymousMessagesPerSecondMax);
   for (const line of lines) for (let times = 0; times < each; times++) line.send(small);
   expect(wordOf(await member.call("mappings"))).toBe("result");
   await Promise.all(lines.map((line) => line.fence()));
   expect(counted(...lines).anonymousMessagesPerSecondMax).toBeGreaterThan(0);
-  // The first message of another stranger is not refused for theirs.
+  // The first message of another stranger is not refused because of theirs.
   expect(wordOf(await (await scene.stranger()).call("version"))).toBe("result");
 });
 
@@ -138,7 +138,7 @@ attackTest("a flooder opens the next connection at once, and goes on", async () 
   for (let id = 0; id < 3; id++) line.send(large(id));
   await over(line);
   expect(await flooder.open({ url: urls.wss })).toMatchObject({ status: 429 });
-  // Other addresses are not touched by it.
+  // The block does not apply to other addresses.
   expect(wordOf(await (await scene.stranger()).call("version"))).toBe("result");
 });
 

@@ -72,7 +72,7 @@ attackTest("another user's connection has the port of one of root's, and counts 
   const asked: string[] = [];
   for (const how of ["ask", "reset"] as const)
     for (let turn = 1; turn <= 10; turn++) {
-      // Each time another address of the service, because the kernel keeps an ended connection for a while.
+      // Each turn uses another address of the service, because the kernel keeps an ended connection for a while.
       const host = `127.${how === "ask" ? 1 : 2}.0.${turn}`;
       const attack = calling(host, "clients.new", how);
       await using attacker = await connected(network.onDevice(asOtherUser(attack)));

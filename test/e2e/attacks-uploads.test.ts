@@ -111,7 +111,7 @@ attackTest(
       code: 2,
       message: expect.stringContaining("the launcher shell runs"),
     });
-    // What was sent reaches no launcher that runs it, whatever a card names.
+    // The uploaded file never starts in a launcher that would run it, whatever the card names.
     for (const words of ["launcher=shell", "launcher=hidden", "system=PC", "system=Arcade&launcher=hidden"])
       expect(await scene.launchOver(line, `**launch:SNES/Game.sfc?${words}`)).toBe("failed");
     expect(existsSync(mark)).toBe(false);
@@ -192,11 +192,11 @@ attackTest(
         success: true,
       });
     };
-    // A list of the stranger, and a card that goes on in it.
+    // A stranger's list in which a card starts the next item.
     expect(await scene.launchOver(stranger, spying("load"))).toBe("done");
     await tap("**playlist.next");
     expect(started()).toBe(0);
-    // A list of a card, and a stranger that goes on in it, in both ways.
+    // A card's list in which a stranger starts the next item, in both ways.
     await tap(spying("play"));
     expect(started()).toBe(1);
     expect((await stranger.call("media.control", { action: "next" })).error).toBeUndefined();

@@ -345,7 +345,7 @@ test("the page lists a playlist that a card opens, and marks the item that plays
   await look(page, "now-list");
   await service.client.call("stop");
   await playing.waitFor({ state: "hidden" });
-  // Of a long list, the items around the one that plays.
+  // A long list shows only the items around the one that plays.
   for (let at = 1; at <= 30; at++) await place.file(`SNES/Long/Track ${at}.sfc`);
   await service.client.call("launch", "**playlist.load:SNES/Long||**playlist.goto:10");
   await current.getByText("10. Track 10").waitFor();
@@ -493,7 +493,7 @@ remoteTest(
     await page.getByText("Connected", { exact: true }).waitFor();
     expect(page.url()).toBe(`http://${network.deviceAddress}:7497/`);
 
-    // By its name, too; the browser sees another origin there, which is not paired.
+    // The device's name is another origin for the browser, which is not paired.
     await page.goto(`http://${localName}:7497/`);
     await page.getByLabel("The six digits").waitFor();
   },

@@ -80,7 +80,7 @@ test("a stranger installs the client, their types are checked, and Node runs it"
   await using place = await makePlace(noReaders);
   await using _service = await startTapdeck(place);
   const url = `ws://127.0.0.1:${place.port}/api/v0.1`;
-  // Node 22 has WebSocket on by itself; 20 by this flag.
+  // Node 22 has WebSocket by default, and Node 20 only with this flag.
   const said = run(["node", "--experimental-websocket", join(folder, "user.js"), url]);
   expect(said).toBe("linux running 3\n");
   expect(() => run(["node", "--no-experimental-websocket", join(folder, "user.js"), url])).toThrow(

@@ -201,7 +201,7 @@ test("a wrong token changes nothing on the deck, and a right one counts without 
   await chmod(path, 0o644);
   await writeFile(path, `${token}\n`);
   await eventually(() => here.server.polls() > before);
-  // The mode may count from the next request on, and the log arrives by another pipe than the request.
+  // The deck checks the mode at its next request, and the log line arrives over another pipe than the request.
   await eventually(() => expect(here.service().log()).toContain("other users can read this secret"));
 });
 

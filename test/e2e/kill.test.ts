@@ -11,7 +11,7 @@ const writingMsMin = 60;
 interface Acknowledged {
   readonly mappings: Map<number, string>;
   readonly clients: Map<string, string>;
-  /** Of a setting that counts up: the last acknowledged value, and the last requested one. */
+  /** The values of a setting that counts up: the last acknowledged one, and the last requested one. */
   exitDelay: readonly [atLeast: number, atMost: number];
 }
 

@@ -194,7 +194,7 @@ remoteTest(
         expect(await line.call("mappings.update", { id, label: "x" })).toMatchObject({ result: null });
     expect(await current.call("mappings.delete", { id: first })).toMatchObject({ result: null });
     expect(await earlier.call("mappings.delete", { id: second })).toMatchObject({ result: null });
-    // One batch, and a mapping of a file, which stays.
+    // One batch lists the mappings and deletes one of a mapping file, which is refused.
     const [again, refused] = await current.batch([
       { method: "mappings" },
       { method: "mappings.delete", params: { id: ids[2] } },

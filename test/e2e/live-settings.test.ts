@@ -90,7 +90,7 @@ test("health names a missing media folder, and a program that is missing only if
   await service.client.call("media.index");
   const program = "there is no program no-such-player, which the launcher own needs for SNES";
   expect(await faults()).toEqual([["players", program]]);
-  // As after a drive was unplugged: the index keeps its files.
+  // This is the state after a drive was unplugged: the index still has its files.
   await rm(`${drive}/SNES`, { recursive: true });
   await service.client.call("media.index");
   expect(await faults()).toEqual([

@@ -150,7 +150,7 @@ test("tapdeck index follows the run that is under way, and finds what came behin
   let held: number | undefined;
   let run = Promise.resolve<unknown>(null);
   await eventually(async () => {
-    // A player that ended too soon is started again, with something to do.
+    // An index run that ended too soon is started again, with a new file to find.
     if (!(await service.client.call("media")).database.indexing) {
       await place.file(`NES/${crypto.randomUUID()}.nes`);
       run = service.client.call("media.index").catch(() => null);
@@ -164,7 +164,7 @@ test("tapdeck index follows the run that is under way, and finds what came behin
   const index = Bun.spawn([program, "index", `--data=${place.folder}`], { stdout: "pipe", stderr: "pipe" });
   const refused = await service.client.call("media.index").catch((error: unknown) => String(error));
   expect(refused).toContain("being indexed already");
-  // It asked, was refused like the first, and waits.
+  // The command asked for a run, was refused like the call above, and waits now.
   const first = await Promise.race([index.exited, Bun.sleep(1000)]);
   expect(first).toBeUndefined();
   if (held !== undefined) process.kill(held, "SIGCONT");

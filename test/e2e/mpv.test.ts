@@ -305,7 +305,7 @@ test("a long sound goes on where a stop, another card or the same card ended it,
   await plays(deck, 400_000, performance.now());
   sinceMs = performance.now();
   await deck.play("Audio/other.wav");
-  // That one is short.
+  // This sound is too short to be resumed.
   await plays(deck, 0, sinceMs);
   await deck.play("Audio/book.wav");
   await plays(deck, 400_000, sinceMs);

@@ -69,7 +69,7 @@ test("without a broker in the settings, nothing of MQTT is loaded", async () => 
   const without = await loaded();
   expect(without.some((path) => path.endsWith("/src/services/mqtt.ts"))).toBe(true);
   expect(without.filter(isOfMqtt)).toEqual([]);
-  // The same look finds them once a broker is set.
+  // The same check finds the files of MQTT once a broker is set.
   await place.config(`${noReaders}[mqtt]\nurl = "mqtt://127.0.0.1:1"\n`);
   expect((await loaded()).filter(isOfMqtt).length).toBeGreaterThan(5);
 });

@@ -219,7 +219,7 @@ brokerTest(
     await faultLike(service, /^no broker answers at 127\.0\.0\.1 port 1: check mqtt\.url/);
     const startedMs = performance.now();
     expect(await service.stop()).toBe(0);
-    // No wait for a broker ends in less than its retry.
+    // The service does not wait for the broker's next retry.
     expect(performance.now() - startedMs).toBeLessThan(10_000);
     expect(service.log()).not.toContain("internal");
   },
@@ -424,7 +424,7 @@ brokerTest(
     await using one = await startTapdeck(place);
     await connected(one);
     await using other = await startTapdeck(otherPlace);
-    // Each returns up to half a minute after the other one has taken its place.
+    // Each deck reconnects up to half a minute after the other one has taken its place.
     for (const { client } of [one, other])
       await eventually(async () => {
         const { mqtt, checks } = await client.call("health");

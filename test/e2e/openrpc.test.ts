@@ -74,7 +74,8 @@ test("the document has all notifications, as methods without a result", () => {
 
 /** Fields with rules between their values that no schema states. */
 const own: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>>>>> = {
-  // No device of this machine; all names of one setting agree; and only the service knows the systems.
+  // These values name no device of this machine, are equal for all names of one setting, and have only known systems, because
+  // no schema lists those.
   "settings.update": {
     ...{ audioFeedback: fc.constant(true), audioScanFeedback: fc.constant(true) },
     ...{ detectReaders: fc.constant(true), readersAutoDetect: fc.constant(true) },

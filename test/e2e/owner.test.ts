@@ -58,7 +58,7 @@ remoteTest("an owner over the network works with phones, without secrets and add
       refused: "forbidden",
       message: `${method} can be called on the device itself only`,
     });
-  // The role counts for the member's open connection, too: it ends.
+  // A change of the role also ends the member's open connection.
   const hers = await scene.sealed(member);
   expect(await ask(hers, "rights")).toEqual({ rights: ["look", "play", "change"] });
   expect(await ask(line, "phones.update", { id: member.id, name: "Tablet", role: "player" })).toBeNull();

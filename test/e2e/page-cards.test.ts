@@ -273,7 +273,7 @@ remoteTest(
     const { client } = device.service;
     await client.call("launch", { uid: "04c0ffee", text: "SNES/Super Game.sfc" });
     await client.call("launch", { uid: "04deca", text: "**stop" });
-    // A text is any word, also the name of something that each object has.
+    // The text of a card may also be the name of a property that every JavaScript object has.
     await client.call("launch", { uid: "04c0de", text: "constructor" }).catch(() => {});
     await using visit = await openCards("Collector");
     const { page, faults } = visit;

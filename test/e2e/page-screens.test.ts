@@ -201,7 +201,9 @@ remoteTest(
   180_000,
 );
 
-/** In the page: the controls in view by name and number, so that a row that is made again is still the same. */
+/**
+ * Runs in the page. Returns the visible controls by name and number, so that a control that is rendered again keeps its key.
+ */
 const controlsInPage = `globalThis.controlsNow = () => {
   const within = document.querySelector("dialog[open]") ?? document;
   const found = [...within.querySelectorAll("button, input, select, textarea, summary, a[href], [tabindex='0']")]
@@ -225,7 +227,7 @@ async function walk(page: Page): Promise<{ all: readonly string[]; reached: read
     );
   await page.keyboard.press("ArrowDown");
   const reached = new Set([await focused()]);
-  // A further member is visited in its turn.
+  // The loop also visits the members that it adds to the set.
   for (const from of reached) {
     for (const key of ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"]) {
       await page.evaluate(`controlsNow().get(${JSON.stringify(from)})?.focus()`);

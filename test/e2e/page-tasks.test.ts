@@ -30,7 +30,7 @@ import { firstReader, indexMedia, readerConfig, sleeper } from "../helpers/tapde
 
 const remoteTest = test.skipIf(!canMakeNetworks);
 const clicksMax = 6;
-/** More than twice as many as the longest task needs, and a walk in circles soon has more. */
+/** More than twice as many keys as the longest task needs; a walk in circles soon exceeds it. */
 const keysMax = 60;
 
 const mpv = `
@@ -242,8 +242,8 @@ async function typeText(page: Page, field: Locator, text: string): Promise<void>
 }
 
 /**
- * In the page: the arrow key that leads towards a control, or else one that was not tried yet from the control with the focus;
- * `there` if that control has it, and `none` after the last try.
+ * Runs in the page. Returns the arrow key that leads towards the wanted control, or else a key that was not tried yet from
+ * the control with the focus. Returns `there` if the wanted control has the focus, and `none` after the last key was tried.
  */
 function nextKey(wanted: Element, tried: WeakMap<Element, string[]>): string {
   const from = document.activeElement ?? document.body;

@@ -63,7 +63,10 @@ const link = (state: "up" | "down") => {
   expect(Bun.spawnSync(["ip", "-n", name, "link", "set", wire, state]).exitCode).toBe(0);
 };
 
-/** Cuts the wire until the page has noticed. The kernel ends its connections, which an idle page finds out after 30 s. */
+/**
+ * Cuts the wire until the page has noticed. The kernel ends the connections at once, because an idle page would notice only
+ * after 30 s.
+ */
 async function cut(page: Page): Promise<void> {
   link("down");
   Bun.spawnSync([...device.network.onNeighbour(["ss", "-K", "-t", "dport", "=", String(port)])]);
@@ -168,7 +171,7 @@ remoteTest(
     await page.getByText(say.upload.deleteSure("Deleted")).waitFor();
     await page.getByRole("button", { name: say.upload.delete, exact: true }).click();
     await page.getByText(say.upload.deleted("Deleted")).waitFor();
-    // The index of the deletion begins a second after it.
+    // The deletion causes an index run a second later.
     await indexMedia(device.service.client, ["SNES"]);
     await browse.getByRole("button", { name: say.moreOf("Kept") }).focus();
     await eventually(

@@ -138,7 +138,7 @@ remoteTest("the short code lets one phone in, and nobody who listens or guesses"
   expect(identity.secret).toMatch(/^[0-9a-f]{64}$/);
   expect((await lines.next()).value).toBe("paired Tablet");
   expect(await pairing.exited).toBe(0);
-  // It was valid once.
+  // The code was valid for one pairing only.
   expect((await fromAfar({ code })).refused).toContain("no pairing by code is open");
   expect((await fromAfar(identity)).platform).toBe("linux");
   expect(device.log()).not.toContain(identity.secret);

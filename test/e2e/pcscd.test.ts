@@ -53,7 +53,7 @@ function cardOn(tag: EmulatedTag): VirtualCard {
 
 /** The opinion of PC/SC's own tool, and of the list of its users, on an answer to reset. */
 async function describeAtr(atr: Uint8Array): Promise<string> {
-  // Its list from another day would be there, or an empty one if the download failed.
+  // The tool has a home of its own, because a usual one may have an old list, or an empty one after a failed download.
   const home = await mkdtemp(join(tmpdir(), "tapdeck-atr-"));
   try {
     const tool = Bun.spawn(["ATR_analysis", spacedHex(atr).toUpperCase()], {
@@ -142,7 +142,8 @@ describe.skipIf(!canRunPcscd)("through pcscd and libpcsclite", () => {
     expect(parseApdu(told ?? new Uint8Array())?.data).toEqual(uid);
   });
 
-  // Our answer lacked its first historical byte on both sides: no real reader's answer was taken for a storage card's.
+  // The fault: emulator and driver both left out the first historical byte, so the answer of a real reader was not recognized
+  // as that of a storage card.
   test("the answer to reset of each kind is known as that kind to a list that others keep", async () => {
     const kinds: readonly (readonly [EmulatedTag, RegExp, number])[] = [
       [make(), /MIFARE Ultralight \(as per PCSC std part3\)/, 0x0003],

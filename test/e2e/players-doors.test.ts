@@ -1,6 +1,6 @@
 /**
  * Players of the compiled program that call it: by the socket in the file system, over loopback and over TLS, in disguises. A
- * player is no owner anywhere. An ordinary program makes the same calls, and is.
+ * player is not treated as an owner anywhere. An ordinary program that makes the same calls is.
  */
 import { expect, test } from "bun:test";
 import { chown, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";

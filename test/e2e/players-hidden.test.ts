@@ -158,7 +158,7 @@ test("the player of sounds, which loads the user's settings, reaches no secret, 
   const script = `#!/bin/sh\n[ "$1" = --quiet ] && { /bin/cat "$2" "${secret}" 2>/dev/null | /usr/bin/head -c 4; /bin/cat "${secret}" 2>/dev/null | /usr/bin/head -c 6; true >>"$2" && echo written; } >>"${bin}/said" 2>/dev/null\nexit 0\n`;
   await writeFile(join(bin, "aplay"), script, { mode: 0o755 });
   await using service = await startTapdeck(place, ["/usr/bin/env", `PATH=${bin}`, program]);
-  // Of the file of the sound and of the database: the first bytes of each, if they can be read.
+  // The player of sounds reports the first bytes of its sound file and of the database, if it can read them.
   await eventually(async () =>
     expect(await readFile(join(bin, "said"), "utf8").catch(() => "")).toStartWith("RIFF"),
   );

@@ -93,7 +93,7 @@ test("**screenshot saves the picture of the game in RetroArch's folder", async (
     expect(shot).toMatch(/^Game-\d{6}-\d{6}\.png$/);
     expect((await readFile(join(shots, shot))).subarray(-8, -4).toString("latin1")).toBe("IEND");
   });
-  // The names are those of a second.
+  // RetroArch names pictures by the second.
   const before = await readdir(shots);
   await eventually(async () => {
     const path = await deck.launchQueue.picture();

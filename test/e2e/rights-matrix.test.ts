@@ -97,7 +97,10 @@ async function wronglyAnswered(caller: MatrixCaller): Promise<readonly string[]>
   });
 }
 
-/** Refusals by right name it. A call that is forbidden for another reason is allowed to its caller all the same. */
+/**
+ * A refusal for a missing right names that right. A call that is forbidden for another reason counts as allowed by the
+ * rights.
+ */
 function cellOf(answer: Answer): string {
   const { error, closed } = answer;
   if (error?.code === -32002) return "encryption required";

@@ -150,7 +150,7 @@ async function keysIn(folder: string): Promise<readonly string[]> {
   return texts.map((text) => text.split("\n").slice(1, 2).join(""));
 }
 
-/** As it is, in the other case, as base64 of its bytes, and in the debug log's form of bytes. */
+/** The forms of a secret: as it is, in capitals, as base64 of its bytes, and as the spaced hex of the debug log. */
 function formsOf(secret: string): readonly string[] {
   if (!/^[0-9a-f]{64}$/.test(secret)) return [secret];
   const bytes = Uint8Array.fromHex(secret);

@@ -43,7 +43,7 @@ test("a published folder reaches a device, whose own mappings come first, and st
     const status = await printed([program, "cards", "status", `--data=${place.folder}`]);
     expect(status).toMatch(/^in use +serial \d+: launchers\.toml, mappings\/club\.toml$/m);
   }
-  // The server sends a bundle of another key from now on, and the device starts with the kept one.
+  // From now on the server sends a bundle that another key has signed, and the device starts with the kept one.
   await printed([program, "cards", "key", at("other.key")]);
   await printed([program, "cards", "publish", at("cards"), at("other.key"), at("all.cards")]);
   server.offer(await Bun.file(at("all.cards")).text());

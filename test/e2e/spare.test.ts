@@ -191,7 +191,7 @@ test("a program that cannot be started is reported as well if a spare stands rea
   for (const id of ["missing", "closed", "foreign"]) {
     await service.client.call("launch", await place.file(`Game.${id}`));
     errors[id] = (await service.heard.next("launch.finished")).error;
-    // A command that is no program does not use it up.
+    // A command that names no program does not use up the spare.
     if (id !== "foreign") expect(await spareOf(service)).toBe(spare);
   }
   expect(errors.missing).toMatch(/\/no\/such\/player could not be started: there is no such program$/);

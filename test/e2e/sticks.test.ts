@@ -156,7 +156,7 @@ test("ten thousand files of a stick are searchable a moment after it was plugged
   await using deck = await makeDeck();
   const count = makeLibrary(join(deck.drawer, "BIG"), 10_000);
   await using running = await startIndexed(deck.place);
-  // Names with the same vowel: most of them.
+  // A search for one vowel, which is in most names.
   const before = await running.totalOf("e");
   for (const what of ["the first time", "again"]) {
     const startedMs = performance.now();

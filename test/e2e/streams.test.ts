@@ -192,7 +192,7 @@ attackTest(
   async () => {
     await using scene = await startScene(listening);
     const { network, service } = scene.device;
-    // Icecast refuses to run as root, so its user writes there.
+    // Icecast refuses to run as root, so another user must be able to write there.
     await using logFolder = new AsyncDisposableStack();
     const logs = await mkdtemp("/tmp/tapdeck-icecast-");
     logFolder.defer(() => rm(logs, { recursive: true }));

@@ -263,7 +263,7 @@ test.concurrent("beside systemd it is the main process, and READY, once, and WAT
   await receiver.exited;
 });
 
-/** Beside a supervisor, over a shell that runs `script`. */
+/** Starts the watchdog as below another supervisor, such as systemd. Its service is a shell that runs `script`. */
 const besideShell = (script: string) => startGuard(9, ["--supervise=no"], ["/bin/sh", "-c", script]);
 
 test.concurrent.each([0, 1, 64, 78, 143])("beside systemd an exit code of %i is its own", async (code) => {
@@ -683,7 +683,7 @@ async function startGuard(
   };
 }
 
-/** Over a service of this file, of this `kind`. */
+/** Starts the watchdog with the scripted service of this file, which behaves as `kind` says. */
 function startScripted(kind: string, options: readonly string[] = [], extra: Extra = {}): Promise<Guard> {
   const port = freePort();
   return startGuard(port, options, [process.execPath, tool("service.mjs"), kind, `${port}`], extra);
@@ -700,7 +700,9 @@ interface Heard {
   readonly isFirst: boolean;
 }
 
-/** Beside a server that answers each connection's bytes with `answer`. */
+/**
+ * Starts the watchdog, and as its service a server in this process that answers the bytes of each connection with `answer`.
+ */
 async function startBeside(
   answer: (heard: Heard) => void,
   options: readonly string[],

@@ -159,8 +159,8 @@ test("over the API: what was refused says why, for people and for programs", () 
       data: { reason: "write-failed", cause: "too-small", bytesMissing: 11 },
     });
     device.take();
-    // The removal of a tag that came to be written is not announced. Another card shows that: without it, the next order
-    // could still meet the first tag, which the reader saw a moment before its removal.
+    // The removal of a tag that came to be written is not announced. Another card is put on to show that. Without it, the
+    // next write could still claim the first tag, which the reader saw a moment before its removal.
     device.put(ntag213("04c1c2c3c4c5c6", "**delay:1"));
     await heard.next("tokens.added");
     device.take();

@@ -10,7 +10,7 @@ interface LineOptions {
   /** Baud; Infinity for a line that takes no time. */
   readonly baudRate: () => number;
   readonly faults: FaultyLine;
-  /** Spins through the last millisecond before a deadline. */
+  /** If true, it busy-waits through the last millisecond before a deadline. */
   readonly precise: boolean;
   /** Absent for this machine's time. */
   readonly time?: LineTime | undefined;

@@ -114,7 +114,7 @@ export function createFelicaTag({
     },
     memory,
     state: "active",
-    // None of its state ends with its power.
+    // It has no state that a loss of power would reset.
     select: () => {},
     losePower: () => {},
     tearNextWrite(bytes) {

@@ -100,7 +100,7 @@ export function createI2cPn532(path: string): {
   };
 }
 
-/** The same behind a select line. Nothing acknowledges there, so that without a chip all bytes are zeros. */
+/** The same chip on SPI, with a select line. SPI has no acknowledgement, so without a chip all bytes are zeros. */
 export function createSpiPn532(path: string): {
   readonly device: Pn532Device;
   readonly open: () => SpiDevice;

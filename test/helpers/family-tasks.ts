@@ -176,7 +176,7 @@ const playing: readonly Task[] = [
     async done({ client }) {
       const { endsAt = "" } = await client.call("sleep");
       const minutes = (Date.parse(endsAt) - Date.now()) / 60_000;
-      // Neither 15 minutes nor 60, which the list also has.
+      // The list also has 15 and 60 minutes, which must not have been chosen.
       expect(minutes).toBeGreaterThan(15);
       expect(minutes).toBeLessThan(60);
     },

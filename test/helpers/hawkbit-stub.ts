@@ -35,7 +35,7 @@ export interface Wanted {
   readonly version?: string;
   readonly download?: Handling;
   readonly update?: Handling;
-  /** A wrong one, for a test of it. */
+  /** A wrong hash, for the test that it is refused. */
   readonly sha256?: string;
 }
 

@@ -14,7 +14,7 @@ import { defaultConfig } from "./defaults.ts";
 import { createManualClock } from "./manual-clock.ts";
 
 const tickMs = 10;
-// Hands act at multiples of a tick, scripts half a tick later, and the ends of pauses 2 ms after either.
+// Cards move at multiples of a tick, scripts act half a tick later, and pauses end 2 ms after one of these moments.
 const pauseMs = 4002;
 const looksMs = [2, 3, 2, 3];
 
@@ -253,7 +253,7 @@ function createWorld(clock: ReturnType<typeof createManualClock>, model: Model) 
   };
 }
 
-/** Something that belongs to a card, and the time since which that card has been off. */
+/** Media or a script that belongs to a card, and the time since which that card has been off. */
 interface Owned {
   readonly card: Card | undefined;
   offMs: number | undefined;

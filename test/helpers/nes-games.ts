@@ -1,6 +1,6 @@
 /** NES games made for tests (iNES, mapper 0): one that stands still, one that shows one color, and one that counts. */
 
-// The program is where the processor sees its 16 KiB first.
+// The processor sees the 16 KiB of program twice; this is the start of the second copy.
 const start = 0xc000;
 
 /** 16 KiB of program, which begin with `init` and then repeat `loop`, and 8 KiB of pictures. */

@@ -52,7 +52,9 @@ export async function processOf(path: string): Promise<number> {
 const [pauseMsMin, pauseMsMax] = [2, 20];
 
 type Assertion = () => void;
-/** Nothing else, so that the compiler refuses a look that returns what it found. */
+/**
+ * A condition or an assertion may return nothing else, so that the compiler refuses a function that returns what it found.
+ */
 type Outcome = boolean | ReturnType<Assertion>;
 
 /**

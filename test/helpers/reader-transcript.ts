@@ -70,7 +70,7 @@ export async function playReader(content: string, create: CreateDevice): Promise
   await Bun.sleep(20);
   const told = happened.slice();
   ending.abort(new Error("the transcript has ended"));
-  // First the device, because a driver may wait for its answer on a clock that stands still.
+  // The device is closed first, because a driver may wait for its answer on a clock that stands still.
   await device.close();
   await driven;
   return { happened: told, expected };

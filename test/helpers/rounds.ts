@@ -1,4 +1,4 @@
-/** The number of random inputs for a parser: the test's own number, or that of `make fuzz`. */
+/** The number of random inputs for a parser: `usual`, or the number that `make fuzz` sets. */
 export function fuzzRounds(usual: number): number {
   const asked = process.env.FUZZ_ROUNDS;
   if (asked === undefined || asked === "") return usual;

@@ -126,7 +126,10 @@ export async function firstReader({ client, heard }: Pick<Running, "client" | "h
   if (readers[0]?.connected !== true) await heard.next("readers.added");
 }
 
-/** Makes the service index its media, of all systems or of these. An automatic run for changed files ends before. */
+/**
+ * Makes the service index its media, of all systems or of these. It first waits for the end of an automatic run for changed
+ * files.
+ */
 export async function indexMedia(client: Client, systems: readonly string[] = []): Promise<void> {
   let refusal: unknown;
   const isDone = () =>

@@ -57,7 +57,7 @@ export interface BoardOptions {
   readonly hasShell?: true;
   /** A display of this size, such as `320x240`, for `picture`. `virt` only. */
   readonly display?: `${number}x${number}`;
-  /** Additional words for the kernel's command line, if no boot loader has one of its own. */
+  /** Additional words for the kernel's command line, if no boot loader supplies that line. */
   readonly append?: string;
   /** The command line of a Raspberry Pi, whose only console is `ttynull`: there is no shell, and no word of the kernel. `virt` only. */
   readonly asPi?: true;
@@ -96,7 +96,10 @@ export interface Board extends AsyncDisposable {
 
 const guestSaysMs = 20_000;
 
-/** The client of the host, by card: a card that is full, or about to lose its power, needs no second one. */
+/**
+ * The paired client of the host for each card, so that a card that is full, or about to lose its power, need not store
+ * another one.
+ */
 const members = new Map<string, { readonly id: string; readonly secret: string }>();
 
 export async function startBoard(options: BoardOptions): Promise<Board> {
@@ -125,7 +128,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
     { stdio: ["pipe", "pipe", "pipe"] },
   );
   let text = "";
-  // Output of the machine itself, which reports much about a network without its other end.
+  // Output of QEMU itself, which complains often while the other end of a network is missing.
   let complaints = "";
   const consoleShown = showLog(`board ${child.pid}`, () => text);
   const decoder = new TextDecoder();

@@ -37,7 +37,10 @@ interface Failure {
   readonly script?: string;
   /** The service ends at once; the commands of the same program work. */
   readonly deadService?: true;
-  /** Sentences of the service and others in their place, of the same length, because they are exchanged in the program. */
+  /**
+   * Sentences of the service, each with its replacement of the same length, because they are replaced in the compiled
+   * program.
+   */
   readonly reworded?: ReadonlyMap<string, string>;
 }
 
@@ -84,7 +87,7 @@ export async function serveUpdates(): Promise<Updates> {
       const boot = join(folder, `${name}-boot`);
       for (const file of ["Image", "initrd"])
         if (existsSync(join(imageFolder, "boot/slot-a", file))) await Bun.write(join(boot, file), file);
-      // A real one is compressed, too.
+      // Random bytes, because a real file system is also compressed.
       await Bun.write(rootOf(name), randomBytes(rootBytes));
       await bundle(name, newVersion, boot, more);
     },

@@ -27,7 +27,7 @@ export interface Card extends AsyncDisposable {
   holds(text: string): boolean;
   /** Another card with what no power cut can lose of this one. */
   copy(): Promise<Card>;
-  /** Acts like a fault of the card. */
+  /** Overwrites bytes, as a fault of the card would. */
   damage(offset: number, bytes: Uint8Array): void;
 }
 

@@ -12,7 +12,7 @@ const superblockAt = 1024;
 const sectorBytes = 512;
 const mountCountAt = 0x34; // Linux kernel documentation, ext4 data structures, "Super Block": s_mnt_count, in its first sector.
 
-/** A data partition like that of the image, with a file on it, after `age` changed it. */
+/** Makes a data partition like that of the image, with a file on it. `age` then changes it, and `look` checks it. */
 async function withData(
   age: (path: string) => Promise<void>,
   look: (path: string) => Promise<void>,

@@ -22,7 +22,7 @@ type Kind = "first start" | "writing" | "updating";
 const life: readonly Kind[] = ["first start", "writing", "updating", "writing"];
 const updateAt = life.indexOf("updating");
 
-/** A cut comes within this many writes, which is about the work of the phase; a cut after its end counts, too. */
+/** A cut comes within this many writes, which is about the work of the phase; a cut after its end also counts. */
 const writesOf: Readonly<Record<Kind, number>> = {
   // Most of them are in the growth of the partition and its file system; the last are in the writes after the first pong.
   "first start": 60,

@@ -420,7 +420,7 @@ test.skipIf(process.getuid?.() !== 0)(
       for (const name of ["proc", "boot", "data/state", "etc/init.d"])
         await mkdir(at(name), { recursive: true });
       await copyFile(join(overlay, "etc/init.d/S92update"), at("etc/init.d/S92update"));
-      // The real one asks the kernel for the disk of the root file system.
+      // The real script asks the kernel for the disk of the root file system.
       await writeFile(at("usr/lib/tapdeck/partition"), "#!/bin/sh\necho /dev/mmcblk0p$1\n", { mode: 0o755 });
       await writeFile(at("proc/cmdline"), "quiet tapdeck.slot=a\n");
       await writeFile(at("boot/config.txt"), "os_prefix=slot-a/\n");
@@ -552,7 +552,7 @@ test("the kernel's switches against links, pipes and files of others in shared f
     "fs.protected_fifos": "2",
     "fs.protected_regular": "2",
   });
-  // No name is misspelt, because this kernel has them too.
+  // This kernel has each of these names, so none is misspelt.
   for (const name of Object.keys(switches)) await stat(`/proc/sys/${name.replaceAll(".", "/")}`);
 });
 

@@ -192,7 +192,7 @@ function pathsIn(calls: ReadonlyMap<string, string>, pid: string, folder: string
   return found;
 }
 
-/** Those below folders of others. The random end of a name counts not. */
+/** Those below folders of others. The random end of a name is removed. */
 function inOthersFolders(paths: ReadonlySet<string>): readonly string[] {
   const below = [...paths].filter((path) => othersFolders.some((folder) => path.startsWith(`${folder}/`)));
   return [...new Set(below.map((path) => path.replace(/(\/\.probe)\.\w{6}$/, "$1")))].sort();

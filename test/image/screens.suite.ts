@@ -162,7 +162,7 @@ async function shows(
 }
 
 const isFull = (color: Color) => (picture: Picture) => shareOf(picture, color) > 0.9;
-/** No earlier picture is left below it. */
+/** True for the ready screen if nothing of an earlier picture is left. */
 const isReady = () => {
   const isDrawn = drawnWith(ready, left);
   return (picture: Picture) => isDrawn(picture) && shareOf(picture, starting) < 0.001;
@@ -242,7 +242,7 @@ test(
     put(game);
     await shows("game-resumed", isFull(blue), (picture) => {
       hasNoText(picture);
-      // The picture never shows the start of the game.
+      // The game resumes, so it never shows red, its color after a fresh start.
       expect(shareOf(picture, red)).toBeLessThan(0.5);
     });
   },

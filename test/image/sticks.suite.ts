@@ -102,7 +102,7 @@ test(
     );
     await port.unplug("parts");
     await until("the end of both", async () => (await totalOf("game")) === 1);
-    // Each partition has its own end.
+    // Each partition is removed by an event of its own.
     await until("the end of their folders", async () => (await folders()).join() === "FIRST");
     expect(await launched("SNES/Third Game.sfc")).toContain(
       "on the USB stick reboot, which is not plugged in",

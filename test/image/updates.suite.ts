@@ -206,7 +206,7 @@ test(
   "an update that the API begins is tried, kept after a healthy minute although it words standing faults otherwise, and starts from then on",
   async () => {
     await using _film = filmed("update");
-    // The leftovers of the tests before.
+    // The board is still starting after the earlier tests.
     board.restarted();
     await board.pong();
     const config = "/data/config/tapdeck/config.toml";
@@ -237,7 +237,8 @@ test(
     const sentences = checks.map(({ reason = "" }) => reason).join("\n");
     for (const words of ["no films are at /data/no-drive", "no server answers at", `; ${reader}`])
       expect(sentences).toContain(words);
-    // Of the updates that the power cut ended, that hung, and that works; the bundle itself is gone.
+    // Backups are left of three updates: the one that the power cut ended, the one that hung, and the one that works. The
+    // bundle itself is gone.
     const left = await board.shell(
       "cd /data/tapdeck && ls -1 backups/before-* update.bundle /data/state/update.fetched 2>/dev/null || true",
     );

@@ -245,7 +245,7 @@ test.skipIf(!isRoot)("a broken file system is reported in the log, and leaves no
     await machine.event("sda1");
     expect(await machine.done()).toEqual(["logger usb: sda1 has no file system that can be read"]);
     expect(await machine.folders()).toEqual([]);
-    // Nor does one that was removed before its turn.
+    // A stick that was removed before its event was handled is not mounted either.
     await machine.unplug("sda");
     await machine.event("sda1");
     await machine.event("sda1", "remove", "1");

@@ -148,7 +148,7 @@ test.if(process.env.THOROUGH === "1")(
   2 * patienceMs,
 );
 
-/** Longer than the guard takes for any of these. */
+/** The watchdog program needs less time than this to notice each of these faults. */
 const guardMs = 60_000;
 
 test.if(process.env.THOROUGH === "1")(

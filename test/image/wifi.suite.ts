@@ -180,7 +180,7 @@ test(
       ({ network, state }) => state === "joined" && network === "Guests",
     );
     expect(joined.known.map(({ name }) => name)).toEqual(["Guests", home.name]);
-    // The other one takes over if this one goes away.
+    // The other network takes over if this one goes away.
     await until("both networks in wpa_supplicant", async () =>
       /Guests[\s\S]*Home/.test(await board.shell("wpa_cli -i wlan0 list_networks")),
     );
@@ -194,7 +194,7 @@ test(
     expect((await wifi()).known.map(({ name }) => name)).toEqual([home.name]);
     await ask("wifi.open", {});
     await reaches("the access point", ({ state }) => state === "point");
-    // Its time ended itself instead of the access point.
+    // The fault: the script that closes the access point when its time is over ended itself instead.
     await board.shell("minutes=0 /usr/lib/tapdeck/wifi-point open");
     await reaches("the network after the access point", ({ state }) => state === "joined");
     expect(await board.shell("pidof hostapd | wc -w")).toBe("1");

@@ -130,7 +130,7 @@ export async function liveDay({ taps, seed, progress }: DayOptions): Promise<Day
   };
 }
 
-/** All readers depend on it. */
+/** The hub that all readers are plugged into. */
 function hubOf(readers: readonly SoakReader[]): Fault {
   return {
     name: "unplugged hub",
@@ -262,7 +262,7 @@ function troubleOf({
       state = "on";
       time.after(plan.ms, end);
     },
-    /** It begins with a later command of the driver, after this many. */
+    /** The fault begins after this many further commands of the driver. */
     arm(commands: number) {
       let left = commands;
       reader.onCommand(() => {

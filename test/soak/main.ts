@@ -1,4 +1,4 @@
-/** `make soak`: lives the whole day and prints its figures. `--taps` and `--seed` make another one. */
+/** `make soak`: runs the whole day and prints its figures. `--taps` and `--seed` choose another day. */
 import { parseArgs } from "node:util";
 import { type DayFigures, liveDay } from "./day.ts";
 

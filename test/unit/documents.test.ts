@@ -71,7 +71,7 @@ test("BACKUP states its limits as they are", async () => {
   const text = await readFile(join(root, "docs/BACKUP.md"), "utf8");
   expect(text).toContain(`
 | the file | ${mebi(consoleLimits.backupFileBytesMax)} MiB |
-| its lines, unpacked | ${mebi(consoleLimits.backupTextBytesMax)} MiB, each ${mebi(consoleLimits.backupLineBytesMax)} MiB |
+| its lines, unpacked | ${mebi(consoleLimits.backupTextBytesMax)} MiB in all, and ${mebi(consoleLimits.backupLineBytesMax)} MiB a line |
 | history | the newest taps whose lines have ${mebi(consoleLimits.backupHistoryBytesMax)} MiB together |
 | memory of Argon2id | ${consoleLimits.backupKeyMemoryKibMax / 1024} MiB |
 `);
@@ -112,7 +112,7 @@ test("NETWORK states the limits of callers as they are", async () => {
     "connections of one remote address": `${limits.connectionsPerAddressMax}`,
     "connections without encryption that have not proved a secret": `${limits.unsealedMax}, of one address ${limits.unsealedPerAddressMax}`,
     "connections over TLS without an identity": `${limits.anonymousMax}, of one address ${limits.anonymousPerAddressMax}`,
-    "pictures that are asked for and not yet answered": `${limits.picturesWaitingMax}, half of them for callers without the right \`change\`; of one connection ${limits.picturesPerConnectionMax}, ${limits.pictureBytesMax / 1024} KiB each`,
+    "pictures that are asked for and not yet answered": `${limits.picturesWaitingMax}, half of them for callers without the right \`change\`; of one connection ${limits.picturesPerConnectionMax}. A picture has ${limits.pictureBytesMax / 1024} KiB at most`,
     "pages of folders and lists of tags that a connection asks for at a time": `${limits.pagesPerConnectionMax}`,
     "requests of one remote address": `${limits.requestsPerMinuteMax} a minute, ${limits.requestBurstMax} at once`,
     "requests of all remote addresses": `${limits.requestsPerSecondMax} a second`,

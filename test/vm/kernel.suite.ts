@@ -98,5 +98,5 @@ testReaders(
   testMs,
 );
 testTelevision(deckOf, testMs);
-// Its last test ends the service.
+// The last test of this group ends the service.
 testInput(deckOf, testMs);

@@ -117,7 +117,8 @@ export function testReaders(deckOf: () => Deck, readers: NodeReaders, testMs: nu
         driver: "hid-keyboard",
         plug: keys.plug,
         unplug: keys.unplug,
-        // A person would scan once more, too, if a machine that stood still lost a part of the code, or split it.
+        // If the machine stood still, a part of the code may be lost or split. A person would then scan once more, and so
+        // does this.
         async lay(name) {
           const isRead = () => deck.count(from, "tokens.added", name) > 0;
           do {

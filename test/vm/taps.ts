@@ -33,7 +33,7 @@ export interface Bench {
   unplug(): unknown;
   lay(name: string): unknown;
   lift(): void;
-  /** The index of the notification at which the counted laying begins, for a reader that may need several. */
+  /** The index of the notification from which on reports count, for a reader that may need several tries. */
   readonly since?: () => number;
 }
 

@@ -82,7 +82,7 @@ await rm(scratch, { recursive: true, force: true });
 const settings = [
   `BR2_DL_DIR="${join(out, "dl")}"`,
   `BR2_GLOBAL_PATCH_DIR="${patches}"`,
-  // Nothing comes from the internet unnoticed.
+  // No download can come from another server without an error.
   'BR2_PRIMARY_SITE="file:///nonexistent"',
   "BR2_PRIMARY_SITE_ONLY=y",
   `BR2_PACKAGE_OVERRIDE_FILE="${boardFile("mk")}"`,
@@ -200,7 +200,7 @@ async function noteReplacement(archive: WantedArchive, sha256: string): Promise<
   }
 }
 
-/** Takes back what an earlier run, which had no more than a replacement, changed in the copy of Buildroot, but for sums of licences. */
+/** Undoes the changes that an earlier run made in the copy of Buildroot for a replacement, except the sums of licences. */
 async function undoReplacement(archive: WantedArchive, sums: readonly Sum[]): Promise<void> {
   if (isAbsolute(archive.recipe)) return;
   for (const path of await hashFilesOf(archive))
@@ -211,7 +211,7 @@ async function undoReplacement(archive: WantedArchive, sums: readonly Sum[]): Pr
   await copyFile(recipe.replace(copy, pristine), recipe);
 }
 
-/** Removes the options from the recipe in the copy of Buildroot that the replacement does not know. */
+/** Removes the options that the replaced version does not know from the recipe in the copy of Buildroot. */
 async function leaveOutOptions(archive: WantedArchive): Promise<void> {
   const unknown = sourceChoices[archive.name]?.unknownOptions ?? [];
   if (unknown.length === 0) return;
@@ -264,7 +264,7 @@ async function sumsOf(archive: WantedArchive): Promise<readonly Sum[]> {
   return (await archives.statedSums(folders, archive.file)).flatMap(({ sums }) => sums);
 }
 
-/** Buildroot's folder of the package, and ours with sums of what it has none of. */
+/** Buildroot's folder of the package, and our folder with the sums that Buildroot lacks. */
 function hashFolders({ recipe, name }: WantedArchive): readonly string[] {
   return [inBuildroot(recipe), join(patches, name)];
 }

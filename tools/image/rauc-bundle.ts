@@ -61,7 +61,7 @@ export async function makeRaucBundle(
     await mkdir(dirname(path), { recursive: true });
     // RAUC replaces no file.
     await rm(fresh, { force: true });
-    // Neither the user nor the umask of the maker counts.
+    // The owner and the modes of the files do not depend on the user or the umask of the maker.
     const files = "-all-root -root-mode 755 -action chmod(u=rwX,go=rX)@true";
     const squashfs = `-quiet -no-progress ${files} -comp zstd -Xcompression-level 9`;
     await run(

@@ -12,7 +12,7 @@ export interface SourceChoice {
   readonly commitAim?: string;
   /** Options of Buildroot's recipe that the configure script of the replacement refuses. */
   readonly unknownOptions?: readonly string[];
-  /** The folder in Debian's archive that a release consists of. */
+  /** The folder of Debian's archive that is the whole upstream release. */
   readonly folder?: string;
   /** Whether PyPI has it, although its name does not begin with `python-`. */
   readonly pypi?: boolean;

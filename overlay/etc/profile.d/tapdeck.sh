@@ -1,2 +1,2 @@
-# The commands of tapdeck find the service from a shell by these.
+# With these variables the commands of tapdeck in a shell find the service.
 export XDG_CONFIG_HOME=/data/config XDG_DATA_HOME=/data XDG_RUNTIME_DIR=/run/tapdeck

@@ -66,7 +66,8 @@ type Fetch<Data> = (request: Request, server: Server<Data>) => MaybeResponse;
 
 const rootUid = 0;
 const loopback = "127.0.0.1";
-// Players have limits of their own: they must not use up those of other callers at the same address, or have it refused.
+// Players have limits of their own, so that they neither use up those of other callers at the same address nor get that
+// address refused.
 const players = "players of this device";
 
 export function createAdmission<Data>({

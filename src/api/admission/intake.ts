@@ -1,7 +1,7 @@
 /**
  * Limits what callers without an identity send: messages, their bytes, and the bytes that are parsed for them. All such
- * callers share one allowance. Each connection has one of its own, and a caller that passes it is cut off, because Bun
- * reads on from an open WebSocket whatever is refused.
+ * callers share one allowance. Each connection also has an allowance of its own. A caller that exceeds it is disconnected,
+ * because Bun reads on from an open WebSocket whatever is refused.
  */
 import type { Clock } from "../../core/clock.ts";
 import type { limitReached } from "../../core/errors.ts";

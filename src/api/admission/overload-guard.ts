@@ -22,7 +22,7 @@ export interface GuardedPort {
 
 const lookMs = 100; // A board accepts some hundred connections in this time: far fewer than the descriptors kept free.
 const lookWhileFullMs = 1000; // To count descriptors takes milliseconds.
-const shutMs = 1000; // At least: the processor is free for a tap during most of a flood.
+const shutMs = 1000; // A port stays shut at least this long, so that the processor is free for a tap during most of a flood.
 const warnAgainMs = 10 * 60_000;
 
 interface GuardParts {

@@ -113,7 +113,7 @@ export const deviceMethods = [
   }),
   method({
     name: "update.check",
-    // `health` tells them the same.
+    // Callers with the right `change` get the same facts from `health`.
     right: "change",
     docs: "The version of this service, and a newer one that the server of updates in the settings offered at its last answer (`updates` of `health`). `device.update` installs an update.",
     result: v.object({

@@ -94,7 +94,7 @@ export const libraryMethods = [
     result: picture,
     errors: ["not-found", "busy", "failed"],
     run(services, { path, system, imageTypes, maxSize }, caller) {
-      // Known clients ask again by path after these words.
+      // Known clients repeat the request with a path after an error with exactly these words.
       if (!path) throw publicError("not-found", "media id not found: name the media by system and path");
       const types = imageTypes?.length ? imageTypes : pictureType.options;
       return services.library.image(

@@ -32,7 +32,7 @@ export const mappingMethods = [
   method({
     name: "mappings.shared",
     right: "change",
-    docs: "The bundle of shared cards in use, its serial number and its files; `checked` is the last answer of the server, and `fault` says why its bundle is not in use, or why it did not answer. Null if the setting `cards.url` is empty.",
+    docs: "The bundle of shared cards in use, its serial number and its files; `checked` is the time of the server's last answer, and `fault` says why its bundle is not in use, or why it did not answer. Null if the setting `cards.url` is empty.",
     result: v.nullable(sharedCards),
     run: (services) => services.sharedCards() ?? null,
   }),

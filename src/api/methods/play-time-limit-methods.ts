@@ -30,7 +30,7 @@ const wholeMinutes = (least: number) => {
   );
 };
 
-/** Of `daily` and `session`, none is absent. */
+/** An absent `daily` or `session` means that there is no such limit. */
 const limits = v.object({
   enabled: v.boolean(),
   daily: v.exactOptional(v.string()),

@@ -11,7 +11,9 @@ const settingsUpdate = v.object({
   systems: v.optional(v.partial(rootFolders)),
 });
 
-/** Each names a file, a device or a trace, or is a limit that a member could move otherwise. */
+/**
+ * Settings that require the right `own`. Each names files or devices, controls the log, or is a limit on what members may do.
+ */
 const localSettings: ReadonlySet<string> = new Set([
   ...["reader", "rootFolder", "consoleLogging", "debug"],
   ...["quietFrom", "quietUntil", "quietVolumeMax", "timeZone"],

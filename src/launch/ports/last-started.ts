@@ -43,7 +43,10 @@ export function createLastStarted({ folders, players, saved, plays }: LastStarte
         () => {},
       );
     },
-    /** Finds the last media again, or the `nth` different ones. Rejects with `ServiceError` if there are none, or they may no longer start. */
+    /**
+     * Finds the media that was started last, or the `nth` last; media that were started twice count once. Rejects
+     * with `ServiceError` if there are none, or they may no longer start.
+     */
     async find(nth = 1): Promise<{ readonly file: MediaFile; readonly choice: PlayerChoice }> {
       const wanted = nth === 1 ? last : before(nth);
       if (wanted === undefined) throw publicError("failed", "nothing has been started yet");

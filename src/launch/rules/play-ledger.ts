@@ -3,7 +3,7 @@
  * the clocks in, a new ledger out.
  *
  * A monotonic clock measures the play time; the wall clock decides only the day. On a board without a battery the wall clock
- * starts at any time, and the network sets it later:
+ * starts with an arbitrary time, and the network sets it later:
  *
  *   it starts before the last believed time, or before       not believed: the last day continues, so that a loss of power
  *   this program existed                                     does not start a new one

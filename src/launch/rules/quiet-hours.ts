@@ -36,7 +36,7 @@ function quietNow({ audio, device }: QuietConfig, nowMs: number) {
   const since = (now - from + dayMinutes) % dayMinutes;
   const length = (until - from + dayMinutes) % dayMinutes;
   const isQuiet = since < length;
-  /** Until they end, or begin. */
+  /** `minutesLeft` is the time until quiet hours end, or until the next ones begin. */
   return { isQuiet, minutesLeft: isQuiet ? length - since : dayMinutes - since };
 }
 
@@ -51,7 +51,10 @@ const minuteMs = 60_000;
 // The clock may be set meanwhile, and days of a change to summer time are shorter.
 const lookAgainMinutes = 60;
 
-/** Turns what plays down when quiet hours begin; without any it does nothing. To be configured after each change of settings. */
+/**
+ * Turns the player down when quiet hours begin; without quiet hours it does nothing. Call `configure` after each change of
+ * settings.
+ */
 export function followQuietHours({ config, clock, hold }: QuietHoursParts) {
   let timer: Disposable | undefined;
   let wasQuiet = false;

@@ -8,7 +8,7 @@ interface SleepTimerParts {
   readonly log: Log;
   /** Ends the player as at its own end: positions and states are kept. */
   readonly stopMedia: (why: string) => void;
-  /** Sets the player to a share of its volume, from 0 to 1, which is its volume before. */
+  /** Sets the player to a share of the volume that it had before the fade, from 0 to 1. */
   readonly fade: (share: number) => Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export function createSleepTimer({ clock, log, stopMedia, fade }: SleepTimerPart
     isFading = false;
     stopMedia("the sleep timer has ended");
   };
-  /** The next step of the last `ofMs`, of which `leftMs` are left. */
+  /** Makes the next step of the fade, which takes `ofMs` in all. `leftMs` of them are left. */
   const lower = (leftMs: number, ofMs: number) => {
     if (leftMs < stepMs) return end();
     fadeTo((leftMs - stepMs) / ofMs);

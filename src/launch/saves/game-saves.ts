@@ -129,7 +129,7 @@ export function createGameSaves(parts: GameSavesParts) {
 
 interface Writer {
   readonly pid: number;
-  /** Aborted when it has ended. */
+  /** Aborts when the process has ended. */
   readonly over: AbortSignal;
 }
 

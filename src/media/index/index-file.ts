@@ -32,7 +32,7 @@ export function* openIndex(path: string): Generator<void, LoadedIndex | undefine
     index = yield* read(file, path);
     return index;
   } finally {
-    // After a fault, or a caller that stopped before the end.
+    // The file is closed after a fault, and if the caller stopped before the end.
     if (index === undefined) file.close();
   }
 }

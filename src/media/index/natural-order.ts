@@ -6,7 +6,7 @@ import type { NameColumn } from "./columns.ts";
 
 const zero = 0x30;
 const nine = 0x39;
-/** One byte tells the number of digits up to this one, and a second byte that of longer numbers. */
+/** One byte holds the number of digits if it is at most this one. Longer numbers have a second byte for it. */
 const shortDigits = 9;
 /** Below 0xff, which sorts after each continuation of a key. */
 const longDigitsMax = 0xfe;

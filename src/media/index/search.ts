@@ -1,7 +1,8 @@
 /**
  * Search in the index. A name matches if it contains every word of the query. The best are first: the whole name, then its
- * start, then each word at the start of a word, then the rest. A number at the end of a start is whole: `mega 1` is no start of
- * `mega 10`. Equals are in natural order. Files are numbered in that order, so names with the same start are neighbours.
+ * start, then each word at the start of a word, then the rest. A number at the end of the query matches only a whole number
+ * at the start of a name: `mega 1` is no start of `mega 10`. Equals are in natural order. Files are numbered in that order,
+ * so names with the same start are neighbours.
  */
 import { lineFeed } from "./columns.ts";
 import { type Dictionary, shortKeyOf } from "./dictionary.ts";

@@ -18,7 +18,10 @@ import { type Indexed, indexWhenFree } from "./indexer.ts";
 const settleMs = 2000;
 /** A longer burst is reported before its end. */
 const burstMsMax = 60_000;
-/** Folders that are read side by side: a wait for each costs three times as much processor time, and 16 delay a tap by 0.1 ms. */
+/**
+ * Folders that are read at the same time. One after another they cost three times as much processor time; 16 at a time delay
+ * a tap by 0.1 ms.
+ */
 const atOnce = 16;
 /** Time between two looks at the mounts, because a mount over a folder is no change in it. */
 const mountedMs = 3000;

@@ -78,7 +78,7 @@ function merged(answers: readonly MediaAnswer[], query: MediaQuery): MediaAnswer
   return { results: inOrder.slice(skip, skip + maxResults).map(({ media }) => media), total };
 }
 
-/** With the key of its name and a rank; lower is better. */
+/** The media with the key of its name and its rank; the lowest rank is the best. */
 function placed(media: Media, phrase: Uint8Array, words: readonly Uint8Array[]) {
   const key = foldedKey(keyOfMedia(media));
   const isStart = Buffer.compare(key.natural.subarray(0, phrase.length), phrase) === 0;
@@ -167,7 +167,7 @@ export async function joinedFolder(
   };
 }
 
-/** Counts by key, added up; undefined if all are. */
+/** Adds up counts by key; undefined if all of them are undefined. */
 export async function joinedCounts(
   counts: readonly Promise<ReadonlyMap<string, number> | undefined>[],
 ): Promise<ReadonlyMap<string, number> | undefined> {

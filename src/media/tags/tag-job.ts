@@ -86,7 +86,7 @@ async function readOne(file: FreshFile, writer: TagWriter): Promise<void> {
   writer.begin(path, file);
   const { tags, picture } = await contentOf(path);
   const number = picture && (await keepPicture(picture, writer));
-  // Before the tags, because a killed run must not leave words that no index gets.
+  // The note is written before the tags, because a killed run must not leave tags whose words never get into the index.
   if (words !== wordsOf(tags)) writer.setIndexBehind();
   writer.end(path, tags, number);
 }

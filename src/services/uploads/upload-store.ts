@@ -77,7 +77,7 @@ export async function openFile(
     throw ["ELOOP", "EISDIR", "ENXIO"].includes(codeOf(error)) ? replaced(error) : error;
   });
   const found = await file.stat();
-  // Some network drives count no names.
+  // Some network drives report 0 links.
   if (found.isFile() && found.nlink <= 1 && found.uid === (await store.stat()).uid) return file;
   await file.close();
   throw replaced();

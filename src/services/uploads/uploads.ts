@@ -128,7 +128,7 @@ export function createUploads({ folders, isIndexed, clock }: UploadParts) {
     },
     /**
      * Makes the whole file a media file. It is on the disk when this resolves. `check` gets the first bytes before the file is
-     * visible. Rejects with what `check` throws, and with `data.offset` if bytes miss.
+     * visible. Rejects with what `check` throws, and with `data.offset` if bytes are missing.
      */
     async finish(id: string, sha256: string, check: (start: Uint8Array) => void): Promise<Upload> {
       let upload = await known(id);

@@ -64,7 +64,7 @@ export function moveFocusByArrows(): void {
   });
 }
 
-/** Without a look at the layout, because every change of the page asks. */
+/** Whether a control can have the focus. It does not compute the layout, because it runs after every change of the page. */
 function isThere(element: Element): boolean {
   const isClosed =
     element.parentElement?.closest("details:not([open])") != null && !element.matches("summary");
@@ -131,12 +131,13 @@ function nextControl({ x, y }: Direction): HTMLElement | undefined {
     return along > 0 ? along + 3 * aside : undefined;
   };
   const others = all.filter((one) => one !== from);
-  // The bar of screens lies over the page on a phone: it is left only where the page has no further control.
+  // On a phone the bar of screens lies over the page, so the focus moves between the two only where its own part has no
+  // further control.
   const near = others.filter((one) => partOf(one) === partOf(from));
   // The button of a note goes away after some seconds, so every edge of the page leads to it.
   const note = others.find((one) => one.closest("#notes") !== null);
   if (x !== 0) return nearest(near, distanceTo) ?? note;
-  // Within a card no line is passed by, however far aside its controls are.
+  // Within a card the focus skips no line, even if the controls of the line are far to one side.
   const ofCard = near.filter((one) => cardOf(one) === cardOf(from));
   const first = nearest(ofCard, (one) => {
     const { along } = spacesTo(one);
@@ -170,7 +171,7 @@ function nearest(
 
 /** The space between two ranges, below 0 if the second one is before the first; 0 if they overlap by a quarter or more. */
 function gap(start: number, end: number, otherStart: number, otherEnd: number): number {
-  // Neighbours touch, and the last button of a tile reaches into its picture. They are at least a pixel apart here.
+  // Neighbours may touch, and the last button of a tile overlaps its picture. They count as at least a pixel apart.
   const edge = Math.min(end - start, otherEnd - otherStart) / 4;
   if (otherStart >= end - edge) return Math.max(otherStart - end + 2, 1);
   if (otherEnd <= start + edge) return Math.min(otherEnd - start - 2, -1);

@@ -21,7 +21,9 @@ import {
 } from "./tiles.ts";
 
 const pageEntries = 48;
-/** As many are shown again after the way back to a folder, or a change of the index: the most of one answer. */
+/**
+ * At most this many entries, as many as one answer has, are shown again after a return to a folder or a change of the index.
+ */
 const shownAgainMax = 1000;
 const viewKey = "tapdeck.library";
 const letters = ["", "0-9", ..."ABCDEFGHIJKLMNOPQRSTUVWXYZ", "#"];
@@ -167,7 +169,7 @@ export function browseCard(shared: Shared): PageCard {
   const watchEnd = () => {
     more.hidden = following === undefined && !hasLater();
     markPlace();
-    // Observed again, it also tells that it is still in view.
+    // After it is observed again, the observer reports once more if it is still in view.
     end.unobserve(more);
     end.observe(more);
   };

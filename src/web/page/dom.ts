@@ -56,7 +56,7 @@ export function listCard(title: string, empty: string, ...below: readonly Child[
   return { card: section(title, list, ...below), show };
 }
 
-/** Replaces the rows of a list. If a control in it had the focus, the control at its place gets it. */
+/** Replaces the rows of a list. If a control of the list had the focus, the new control at the same place gets the focus. */
 export function replaceKeepingFocus(list: HTMLElement, rows: readonly Node[]): void {
   const controls = () => [...list.querySelectorAll<HTMLElement>("a, button, select")];
   const before: (Element | null)[] = controls();

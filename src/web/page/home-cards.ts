@@ -16,7 +16,7 @@ export function searchCard(shared: Shared): PageCard {
     script: zapScript,
   });
   let inAddress = "";
-  /** So that Back leads from an entry to the results, and a link to them can be shared. */
+  /** Puts the query into the address, so that Back leads from an entry to the results, and a link to them can be shared. */
   const intoAddress = (query: string) => {
     const address = query === "" ? "#now" : `${found}${encodeURIComponent(query)}`;
     if (inAddress === "" && query !== "") history.pushState(null, "", address);
@@ -36,7 +36,7 @@ export function searchCard(shared: Shared): PageCard {
     async refresh() {
       forget();
       const query = queryInAddress();
-      // The bar of screens leads to what was there, and Back leads from the results to the start.
+      // A link in the bar of screens leads back to the results that were shown, and Back leads from the results to the start.
       if (query === "" && inAddress !== "" && !before.startsWith("#now"))
         history.replaceState(null, "", `${found}${encodeURIComponent(inAddress)}`);
       else {

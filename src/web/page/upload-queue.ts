@@ -13,7 +13,7 @@ export interface UploadJob {
   begun?: Started;
 }
 
-const atOnce = 2; // As the device takes from one address.
+const atOnce = 2; // The device accepts this many from one address.
 const startedAtOnce = 16; // Declared by one call, because each call counts as a disk write.
 
 let client: Client | undefined;

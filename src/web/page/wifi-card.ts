@@ -8,7 +8,7 @@ import type { PageCard, Shared } from "./screens.ts";
 
 type Facts = Calls["wifi"]["result"];
 
-const searchMs = 15_000; // The device needs up to that.
+const searchMs = 15_000; // The longest time that a search takes.
 
 export function wifiCard({ client }: Shared): PageCard {
   const texts = say.wifi;

@@ -32,7 +32,7 @@ test("a batch whose answers get too long is answered so far; the rest is not run
   const request = { jsonrpc: "2.0", method: "tokens.history" };
   const batch = [...Array.from({ length: 99 }, (_, id) => ({ ...request, id })), request];
   const answers: unknown[] = JSON.parse((await dispatch(session, JSON.stringify(batch))) ?? "");
-  // Two with an answer, and the one without an id, which is always run.
+  // Three requests ran: two that got an answer, and the one without an id, which always runs.
   expect(asked).toBe(3);
   expect(answers).toHaveLength(99);
   expect(answers[1]).toMatchObject({ id: 1, result: { entries: [{ success: true }] } });

@@ -1,4 +1,7 @@
-/** Cards with addresses of the street: each says why it starts nothing here. The link of a deck stands for its text. */
+/**
+ * Cards as they exist in shops and offices, with addresses of other services: each says why it starts nothing here. The link
+ * of a deck stands for its text.
+ */
 import { expect, test } from "bun:test";
 import { addressFault, homeAssistantTag, textOfLaunchLink } from "../../../src/core/card-addresses.ts";
 import { readyScript } from "../../../src/script/run-script.ts";

@@ -6,7 +6,7 @@ import { expect, test } from "bun:test";
 import { liveDay } from "../../soak/day.ts";
 import { growthOf } from "../../soak/memory.ts";
 
-// The figures were printed without a check.
+// The fault: the figures of memory were printed, and no check failed because of them.
 test("a day with memory that grows all day long is reported, and one that fills its caches in the morning is not", () => {
   const along = (mbAt: (moment: number) => number) => Array.from({ length: 30 }, (_, moment) => mbAt(moment));
   const noisy = (moment: number) => ((moment * 7) % 5) / 10;

@@ -377,7 +377,7 @@ describe("the commands for a sector's key", () => {
   const load = loadKey(factoryKey);
   const prove = generalAuthenticate(4, "A");
 
-  /** Whether a reader that gets these two then reads block 4 of a factory-new Classic. */
+  /** Whether a reader that gets these two commands can then read block 4 of a factory-new Classic. */
   function opens(...commands: readonly Uint8Array[]): boolean {
     const chip = createEmulatedChip(instantRadio);
     chip.powerUp();
@@ -403,7 +403,7 @@ describe("the commands for a sector's key", () => {
     expect([opens(load), opens(prove), opens(prove, load)]).toEqual([false, false, false]);
     const altered = (command: Uint8Array, at: number, by: number) =>
       command.map((byte, index) => (index === at ? byte ^ by : byte));
-    // A distance of 2 stays within the sector and its kinds of keys where a byte names one, so 4 is tried as well.
+    // A changed bit of 2 may name a block of the same sector, or the same kind of key, so 4 is also tried.
     for (const by of [0x02, 0x04, 0x80]) {
       for (let at = 0; at < load.length; at++)
         expect([at, opens(altered(load, at, by), prove)]).toEqual([at, false]);

@@ -70,7 +70,7 @@ async function deck() {
   const whole = made.move();
   return {
     ...{ folder, server, clock, bus, asked, offers, now, start, open },
-    /** Lets time pass until the server was asked so often in all, and none while a request is under way. */
+    /** Lets time pass until the server was asked this many times in all. No time passes while a request is under way. */
     async askedTimes(times: number, stepMs: number) {
       await eventually(() => {
         if (server.asked.length < times && clock.waiting() > 0) clock.advance(stepMs);

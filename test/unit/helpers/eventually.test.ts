@@ -69,7 +69,7 @@ test("the pauses between looks grow, so that a long wait costs few of them", asy
       return false;
     }, 600),
   );
-  // With 2 ms all along there are about 250 on a quiet machine.
+  // If the pauses stayed at 2 ms, there would be about 250 looks on a quiet machine.
   expect(looks).toBeLessThan(110);
 });
 

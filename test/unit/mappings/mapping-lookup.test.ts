@@ -275,7 +275,7 @@ test("thousands of changes count at once", () => {
   lookup.put(new Map(many.map((one, place) => [place + 2, one])));
   const found = () => many.filter((one) => lookup.find(token({ text: one.pattern })) !== undefined).length;
   expect(found()).toBe(5000);
-  // Of two for one text the second one counts when the first one is gone.
+  // If two mappings are for one text, the second one counts after the first one is deleted.
   lookup.put(new Map(many.slice(0, 2500).map((_, place) => [place + 2, undefined])));
   expect([found(), lookup.find(token({ text: "t0" }))?.rank]).toEqual([5000, 2502]);
   lookup.put(new Map(many.slice(0, 2000).map((_, place) => [place + 2502, undefined])));

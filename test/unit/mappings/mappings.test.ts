@@ -318,7 +318,7 @@ test("a second mapping for one UID was stored without a word, although it never 
     data: { field: "pattern", id: first },
   });
   expect(mapper.list()).toHaveLength(1);
-  // A mapping that is off, of another field or of another kind is no twin.
+  // A mapping that is off, of another field or of another kind does not count as a second one for the UID.
   const off = mapper.add({ ...twin, enabled: false });
   mapper.add({ ...twin, type: "data" });
   mapper.add({ ...twin, match: "partial" });

@@ -20,7 +20,7 @@ interface Attended {
   readonly driver: string;
   readonly path: string;
   readonly stablePath: string;
-  /** The question of its supervisor after a failed open. */
+  /** The supervisor calls it after a failed open. */
   readonly wanted: (everOpened: boolean, why: string) => Promise<boolean>;
   readonly found: FoundReader;
 }
@@ -75,7 +75,7 @@ async function detecting(
       const { looks } = last;
       clock.advance(afterMs);
       await eventually(() => expect(last.looks).toBeGreaterThan(looks));
-      // It has no candidate: the scan ends in this turn.
+      // This driver has no candidate, so the scan ends in this turn.
       await new Promise((resolve) => setImmediate(resolve));
     },
   };

@@ -87,7 +87,7 @@ function bench(
   };
 }
 
-/** Everything that waits for promises only has had its turn. */
+/** Resolves when everything that waits for promises only has run. */
 async function settled(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }

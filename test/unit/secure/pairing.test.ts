@@ -315,7 +315,7 @@ test("forged shares are refused, and spend no try", async () => {
   expect((await knock(code)).finish()).toEqual(credentials);
 });
 
-/** The same share to X25519, which ignores the top bit. */
+/** Other bytes that are the same share for X25519, which ignores the top bit. */
 const disguised = (share: Uint8Array) => share.with(31, (share[31] ?? 0) ^ 0x80);
 
 test("a share that the device has sent in this opening is refused as a client's, in disguise as well", async () => {

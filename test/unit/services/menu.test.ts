@@ -365,7 +365,7 @@ test("a network is searched for, and joined with the password of the keyboard", 
   // The text is still there, and so is the border of the key.
   expect(menu.seen.at(-1)?.typed).toBe("1211");
   expect(menu.at()).toBe("abc");
-  // Done comes too early, and then one letter is erased.
+  // "Done" is pressed too early, which does nothing; then one letter is erased.
   menu.type("left", "ok");
   expect(menu.at()).toBe("done");
   expect(wifi.joined).toEqual([]);

@@ -50,7 +50,7 @@ test("over TCP a marked process is a player, and any other one is not", async ()
     { uid, isPlayer: true },
     { uid, isPlayer: false },
   ]);
-  // Again, because a connection that was checked is remembered, and one of a player is not.
+  // The same callers are asked for once more, because a checked connection is remembered, and a player's is not.
   expect(await callerAt({ ...peer, port: player.port })).toEqual({ uid, isPlayer: true });
   expect(await callerAt({ ...peer, port: other.port })).toEqual({ uid, isPlayer: false });
   expect(await callerAt({ ...peer, port: 1 })).toBeUndefined();
@@ -79,7 +79,7 @@ test("the connections at a socket's file are known by the process that made them
     expect([open.size, localSockets.acceptedAt(path).length]).toEqual([1, 1]);
     expect(await player.child.exited).toBe(0);
     expect(endPlayers()).toBeUndefined();
-    // Another path is another door, even if it begins with the same letters.
+    // Another path is another socket, even if it begins with the same letters.
     expect(localSockets.acceptedAt(path.slice(0, -1))).toEqual([]);
     expect(localSockets.acceptedAt(`${path}s`)).toEqual([]);
   } finally {

@@ -14,7 +14,7 @@ beforeAll(async () => {
   program = join(folder, "tapdeck-reboot");
   const source = join(root, "watchdog/tapdeck-reboot.c");
   await run(["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-O2", "-static", "-o", program, source]);
-  // For another user, too.
+  // Another user must also be able to run it.
   await chmod(folder, 0o755);
 });
 

@@ -235,7 +235,7 @@ test("a page of another site takes nothing into itself, whatever it calls the el
     expect([dest, isEmbedded("navigate", dest)]).toEqual([dest, true]);
   for (const dest of ["image", "script", "style", "font", "video", "report", "serviceworker", "webidentity"])
     expect([dest, isEmbedded("no-cors", dest)]).toEqual([dest, true]);
-  // A WebSocket, and a request for the right to read, that name no page.
+  // A WebSocket, and a CORS request, without an Origin.
   expect(isEmbedded("websocket", "empty")).toBe(true);
   expect(isEmbedded("cors", "empty")).toBe(true);
   expect(isEmbedded("navigate", "document", { "sec-purpose": "prefetch;prerender" })).toBe(true);

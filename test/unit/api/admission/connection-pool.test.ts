@@ -203,7 +203,7 @@ test("output up to the limit is kept, and nobody else is measured for it", () =>
   expect([dropped, measured()]).toEqual([[], 2]);
   one.bytes = 59;
   other.bytes = 41;
-  // The first one has read a byte since: together they are at the limit.
+  // The first recipient has read a byte meanwhile, so the two together are exactly at the limit.
   backlog.note(other);
   expect([dropped, measured()]).toEqual([[], 5]);
 });

@@ -28,7 +28,7 @@ interface FakeHid {
   readonly raw: string;
   readonly id: string;
   readonly port: string;
-  /** Input node and its bitmap of keys. */
+  /** The input nodes, each with its bitmap of keys. */
   readonly inputs?: readonly (readonly [event: string, keys: string])[];
 }
 

@@ -38,7 +38,7 @@ test("a stick counts as arrows from half of its way on, and never twice", () => 
     { key: "left", isDown: true },
   ]);
   expect(read(eventBytes([axis, 0, 128]))).toEqual([{ key: "left", isDown: false }]);
-  // The hat, beside it.
+  // The hat of the controller (D-pad) works beside the stick.
   expect(read(eventBytes([axis, 17, -1], [axis, 17, 0], [axis, 2, 255]))).toEqual([
     { key: "up", isDown: true },
     { key: "up", isDown: false },

@@ -1,6 +1,6 @@
 /**
  * A decoder that shares no code with ours checks the written message: it follows the text of NDEF 1.0 and Text RTD 1.0
- * alone. And the whole way: a text that fits a tag is read back from it.
+ * alone. Also the whole path: a text that fits a tag is read back from the tag.
  * Covers: drivers/protocol/ndef.ts.
  */
 import { expect, test } from "bun:test";

@@ -167,7 +167,7 @@ test("a time zone that moves west over midnight starts no day twice, and takes n
   zoneMs = -hour;
   play(10 * minute);
   expect(used()).toEqual(["2031-05-06", 5, 30]);
-  // The second midnight of this night is none.
+  // The midnight that comes a second time in the new zone starts no new day.
   play(hour);
   expect(used()).toEqual(["2031-05-06", 5, 90]);
   // A start in the new zone before that midnight goes on with the day, too.
@@ -196,7 +196,7 @@ test("for any fault of the clock, play is on some day, and never comes to less t
         doubted ||= !one.ledger().isBelieved;
         const { days } = one.ledger();
         expect(Math.min(0, ...days.values())).toBe(0);
-        // A doubted clock gives one free day each 24 hours; otherwise every minute is in some day.
+        // A clock that is not believed gives one free day each 24 hours; otherwise every played minute counts for a day.
         if (!doubted) expect([...days.values()].reduce((sum, used) => sum + used, 0)).toBe(played);
       }
     }),

@@ -34,7 +34,7 @@ const search = (source: SearchSource, asked: IndexQuery) => createSearch(source)
 /** The expected result of a search, by a slow method: over folded names in their order. */
 function naive(source: SearchSource, words: readonly string[], isIn: (file: number) => boolean) {
   const phrase = words.join(" ");
-  // A number is a start only if it is whole, and zeros before it do not count.
+  // A phrase that ends with a number matches only a whole number, and leading zeros do not count.
   const spread = (text: string) => text.replace(/\d+/g, (digits) => `${digits.replace(/^0+(?=\d)/, "")};`);
   const rank = (name: string) => {
     if (spread(name).startsWith(spread(phrase))) return 0;
@@ -154,7 +154,8 @@ describe("natural order", () => {
       fc.property(parts, parts, (a, b) => {
         const one = a.join("");
         const two = b.join("");
-        // Text before a number is compared with the number's first character, which is no number of digits.
+        // Our keys put the number of digits first, so a text is compared with that and not with the first digit; names that
+        // differ there are left out.
         fc.pre(one.match(/\D+/g)?.join("|") === two.match(/\D+/g)?.join("|"));
         expect(Math.sign(Buffer.compare(key(one), key(two)))).toBe(collator(one, two));
       }),

@@ -30,7 +30,7 @@ test.each([
   await expect(findMediaFile("SNES/a.sfc", { roots: [trial.root], own: [] }, ["SNES"])).rejects.toThrow(
     "its drive may not be plugged in",
   );
-  // And back: nothing is written again, and changes elsewhere are noticed.
+  // The drive is back: nothing is written again, and changes elsewhere are noticed.
   rmSync(trial.root, { recursive: true, force: true });
   renameSync(drive, trial.root);
   const job = { path: indexPath(trial.data), folders: { roots: [trial.root], own: [] }, systems: [] };

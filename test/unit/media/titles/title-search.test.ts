@@ -168,7 +168,7 @@ describe("in a system of 40,000 titles", () => {
   test("everybody else has a turn after each two milliseconds of it", async () => {
     using index = indexOf(names());
     let nowMs = 0;
-    // Each reading of the clock takes one.
+    // Each reading of this clock adds a millisecond.
     const holder = holdIndex(
       index.path,
       () => {},

@@ -103,7 +103,7 @@ test("a link that changes places with the bytes of an upload does not lead the c
   const uploads = createUploads({
     folders: () => ({ roots: [root], own: [], closed: { folders: [folder], files: [], open: root } }),
     isIndexed: () => false,
-    // It is asked between the look at the file and the cut.
+    // The service reads the clock between its check of the file and the cut.
     clock: {
       ...clock,
       now: () => {
