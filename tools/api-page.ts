@@ -69,10 +69,10 @@ with \`forbidden\` and \`data.right\`.
 |---|---|
 | 200 | the bytes are there; \`{"offset":N}\` is the new end |
 | 409 | the upload continues at another offset, or over another connection: call \`uploads.start\` again |
-| 403, 404 | there is no such upload, its key is another one now, or the right \`change\` is missing |
+| 403, 404 | there is no such upload, its key has changed, or the right \`change\` is missing |
 | 413 | more bytes than the file has, or than one PUT takes |
 | 429, 503 | too many requests or uploads at a time: wait a second |
-| 507 | the disk is full, or refuses; the body is a sentence |
+| 507 | the disk is full, or refuses the write; the body is a sentence |
 
 \`uploads.finish\` checks the hash, and makes the bytes a media file. After a lost connection or a restart of the service,
 \`uploads.start\` for the same file answers with the offset to continue from.
@@ -87,7 +87,7 @@ as a 64-bit little-endian number. The associated data is the \`id\` in ASCII. Se
 
 The known phone app of this API family compares \`version\` with the version from which its own server has a feature. It hides a
 feature that is newer. \`version\` is the plain version of Tapdeck, so the app shows the features of the first servers. The methods
-of its library screens work already, for other clients too. A higher \`version\` would show these features:
+of its library screens work already, and other clients may also use them. A higher \`version\` would show these features:
 
 | from | the app shows | what it uses | in Tapdeck |
 |---|---|---|---|

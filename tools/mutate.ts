@@ -117,7 +117,7 @@ async function copyTree(): Promise<string> {
   return folder;
 }
 
-/** Whether the tests pass; false after `msMax`, too. */
+/** Whether the tests pass; also false after `msMax`. */
 async function passes(tree: string, tests: readonly string[], msMax: number): Promise<boolean> {
   const command = [
     process.execPath,

@@ -37,9 +37,7 @@ SNES/Super Game.sfc
 - White space at the ends of an argument is dropped. An argument in \`"\` or \`'\` is kept as it is.
 - \`^\` escapes the next character: \`^,\` \`^?\` \`^^\`. \`^n\` is a line feed, \`^t\` a tabulator and \`^r\` a carriage return.
 - An argument of a \`**\` command that begins with \`{\` is JSON up to its \`}\`, and is kept as it is. For a plain \`{\` write \`^{\`.
-- A \`?\` without \`name=\` after it is a plain character, because file names contain it. So are
-  options that a \`&\` without \`name=\` follows, and \`^\` in them. After a name without \`:\`, an option may
-  lack its value: \`**name?option\`. There, a \`?\` with anything else begins the arguments.
+- A \`?\` without \`name=\` after it is a plain character, because file names contain it. Options before a \`&\` without \`name=\` are also plain characters, and a \`^\` in them escapes nothing. After a command name without \`:\`, an option may lack its value: \`**name?option\`. A \`?\` there that begins no option begins the arguments.
 - A part between two \`||\` that has \`#key=value\` or \`#key\` words only is the script's traits. They start nothing, and \`launch.finished\`
   carries them. \`**traits:{"key":"value"}\` is their long form. Values may be in quotes. \`#key\` alone is \`true\`. With any
   other word the part is a path, because file names contain \`#\`.
@@ -80,7 +78,7 @@ owner's lists allow. Each list is empty by default:
 - \`script.allow_http\`: patterns (RE2). One of them must match the whole address, again at each redirect. An answer may take
   ${webRequestMsMax / 1000} s. A name is resolved once, and the connection goes to the address that was checked.
   Addresses of this device and of the home network need a pattern with the literal host, such as
-  \`http://192\\.168\\.1\\.20:8123/.*\` or \`http://hub\\.local/.*\`. Tapdeck's own ports need the literal port, too.
+  \`http://192\\.168\\.1\\.20:8123/.*\` or \`http://hub\\.local/.*\`. Tapdeck's own ports also need the literal port.
 - \`script.allow_execute\`: patterns. One of them must match the whole command line, with single spaces between the words. A word
   that is empty, or has spaces, quotes or backslashes, is written as in JSON. A program may run for ${executeMsMax / 1000} s.
 

@@ -348,7 +348,7 @@ static void write_state(struct guard *guard) {
     say("the state file cannot be written path=%s error=%s", path, strerror(errno));
     return;
   }
-  /* The rename itself must survive a reset, too. */
+  /* The rename itself must also survive a reset. */
   snprintf(folder, sizeof folder, "%s", path);
   char *slash = strrchr(folder, '/');
   if (slash != NULL) slash[slash == folder ? 1 : 0] = 0;

@@ -49,7 +49,7 @@ export function answerLaunch(
   try {
     const token = toToken({ text });
     if (manner === "ask") return launchPage(text);
-    // Anybody can write a link, so its text is untrusted, on the device too.
+    // Anybody can write a link, so its text is untrusted even on the device.
     launch(token, { trusted: false });
     if (access !== "device") audit.launched({ address });
   } catch (error) {

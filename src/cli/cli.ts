@@ -128,7 +128,7 @@ const reachOther = async (host: string, asked: CommandLine, { placesOf }: CliPar
   client: await reachDeck(host, dirname(placesOf(asked).configPath), asked.timeoutMs ?? connectMs),
 });
 
-/** Works without the service, too, unless a port is named; a restore may repair the settings. */
+/** Also works without the service, unless a port is named; a restore may repair the settings. */
 async function backUp(asked: CommandLine, parts: CliParts): Promise<void> {
   const door = await ifReached(asked, parts);
   try {

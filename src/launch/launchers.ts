@@ -251,8 +251,8 @@ function specificity({ systems, extensions }: LauncherConfig): number {
 
 /**
  * A card may name another system for a file, but only one that fits. The launcher must play the file as one of the named
- * system. Without a list of extensions it must also play it by the file's own system, unless the named system has the
- * extension, too.
+ * system. Without a list of extensions it must also play it by the file's own system, unless the named system also has the
+ * extension.
  */
 function plays(launcher: AvailableLauncher, file: MediaFile): boolean {
   const { path, system, ownSystem } = file;

@@ -7,7 +7,7 @@
  *   [[ ]]    an expression, inside quotes too
  *
  * A macro (`input-macro.ts`) is kept as written. An escaped character, and characters between { and }, do not end it. A text
- * to type is kept as written, too, and nothing escapes in it. Neither has expressions, so that no card presses keys that the
+ * to type is also kept as written, and nothing escapes in it. Neither has expressions, so that no card presses keys that the
  * text of another card names. A JSON argument, from { to its }, is also kept as written.
  */
 

@@ -39,7 +39,7 @@ export function screenText({ name, addresses, port, readers, act }: Shown): stri
   return whole(lines);
 }
 
-/** The whole screen, too: a line, and the QR code, which takes 19 lines of 37 columns. */
+/** Also the whole screen: a line, and the QR code, which takes 19 lines of 37 columns. */
 export function pairingText({ link, base, code }: ShownPairing): string {
   const digits = `${code.slice(0, 3)} ${code.slice(3)}`;
   const said = `  Point a phone at it, or type ${digits} at ${base}`.slice(0, lineColumns);

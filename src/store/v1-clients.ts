@@ -86,7 +86,7 @@ export function createV1Clients(
       }
       durable(() => add.run({ id, name, token, key, address, addedMs }));
     },
-    /** Removes its salts too; on the disk when it returns. False if no client has this id. */
+    /** Also removes its salts; on the disk when it returns. False if no client has this id. */
     remove(id: string): boolean {
       const own = numberOf(id);
       if (own === undefined) return false;

@@ -3,7 +3,7 @@
  * the process group, and processes that left it but carry the mark of the launch (descendants.ts).
  *
  * When a wrapper exits with 0, what remains of its process group is the player. If it ends within 3 s, processes that left
- * the group are the player, too. When a program exits with another code, the service ends the rest of its family.
+ * the group also belong to the player. When a program exits with another code, the service ends the rest of its family.
  */
 import type { StopSignal } from "../core/playback.ts";
 import { type Family, isLiving, livingOf } from "./descendants.ts";

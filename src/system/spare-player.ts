@@ -1,6 +1,6 @@
 /**
- * The spare: a pre-forked, confined process that becomes the next player. Confinement costs 1 to 2 ms, and a fork costs
- * time, too; the spare spends both before a tap. It is a tapdeck-confine that waits at a socket (watchdog/spare.h) for one
+ * The spare: a pre-forked, confined process that becomes the next player. Confinement costs 1 to 2 ms, and a fork also costs
+ * time; the spare spends both before a tap. It is a tapdeck-confine that waits at a socket (watchdog/spare.h) for one
  * message. There is at most one spare, of the kind of the last player; a player of another kind starts without it.
  *
  * The message: the number of bytes that follow as u32, little-endian. Then the path of the program, its name and its

@@ -4,9 +4,9 @@
  * reason, the measured figures become the accepted ones.
  *
  * The runtime compiles and collects beside the main thread, so the same program does not always run the same instructions. The
- * least of several runs counts, and each figure has a margin above the spread that was seen, next to four busy loops too. An index
- * took 660 to 960 million instructions next to other work. It is counted on one processor, where the threads take turns: there it
- * took 685 to 707 million next to any work.
+ * least of several runs counts, and each figure has a margin above the spread that was seen, also next to four busy loops. An
+ * index took 660 to 960 million instructions next to other work. It is counted on one processor, where the threads take
+ * turns: there it took 685 to 707 million next to any work.
  */
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";

@@ -221,7 +221,7 @@ test.skipIf(!canMakeNetworks)("the device's page loads for everybody", async () 
   ] as const) {
     const { status, body } = await peer.ask({ url: `${base}/` });
     expect([base, status, body.slice(0, 15).toLowerCase()]).toEqual([base, 200, "<!doctype html>"]);
-    // Every file that it names comes, too.
+    // Every file that the page names can also be loaded.
     for (const [, path] of body.matchAll(/(?:src|href)="(\/?[\w./-]+)"/g)) {
       const file = await peer.ask({ url: new URL(path ?? "", `${base}/`).href });
       expect([path, file.status]).toEqual([path, 200]);

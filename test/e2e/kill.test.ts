@@ -74,7 +74,7 @@ function writeMappings(client: Client, { mappings }: Acknowledged, round: number
       override,
     });
     mappings.set(id, override);
-    // Now and then one is deleted, so that deletions are tried too.
+    // Now and then a client is deleted, so that deletions are also tried.
     if (count % 4 !== 0) return;
     mappings.delete(id);
     await client.call("mappings.delete", { id });

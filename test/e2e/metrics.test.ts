@@ -101,7 +101,7 @@ test.skipIf(!canMakeNetworks || !hasPrometheus)(
         },
       ],
     };
-    // JSON is YAML, too.
+    // JSON is also YAML.
     await writeFile(join(folder, "prometheus.yml"), JSON.stringify(config));
     const command = [
       ...["prometheus", `--config.file=${folder}/prometheus.yml`, `--storage.tsdb.path=${folder}/data`],

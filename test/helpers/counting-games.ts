@@ -1,6 +1,5 @@
-/** Decks and places with the counting game (nes-games.ts), Debian's RetroArch and a free core, without a screen. */
+/** Launchers, decks and places with the counting game (nes-games.ts), Debian's RetroArch and a free core, without a screen. */
 import { expect } from "bun:test";
-/** Launchers with the counting game (counting-nes-game.ts), Debian's RetroArch and a free core, without a screen. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { LauncherConfig } from "../../src/config/launcher-settings.ts";

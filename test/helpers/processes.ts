@@ -1,6 +1,5 @@
-/** Running and looking at real processes, and waits that report what they saw when they give up. */
+/** Runs and observes real processes, and polls for conditions that have no event; a wait that gives up reports what it saw. */
 import { existsSync } from "node:fs";
-/** Running and observing real processes, and polling for conditions that have no event. */
 import { readdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 

@@ -66,7 +66,7 @@ export async function playReader(content: string, create: CreateDevice): Promise
       if (!came || happened[expected.length - 1] !== line) break;
     }
   }
-  // Acts beyond the transcript's last line are reported too.
+  // Acts beyond the transcript's last line are also reported.
   await Bun.sleep(20);
   const told = happened.slice();
   ending.abort(new Error("the transcript has ended"));

@@ -35,7 +35,10 @@ const uidMapping = {
   override: "**delay:1",
 };
 
-/** By name, aliases too. The order avoids long waits: a method that waits for an opening comes before the opening. */
+/**
+ * The rights by name, also by alias. The order avoids long waits: a method that waits for an opening comes before the
+ * opening.
+ */
 export const methodRows: Readonly<Record<string, MethodRow>> = {
   version: look,
   health: look,

@@ -42,7 +42,7 @@ export async function makeStandInImage() {
   let notes = 0;
   const note = async (text: string) => {
     await writeFile(file("last-update"), text);
-    // The notes of a minute differ by their time, too.
+    // Notes within one minute also differ by their time.
     notes += 1;
     await utimes(file("last-update"), 1_700_000_000 + notes, 1_700_000_000 + notes);
   };

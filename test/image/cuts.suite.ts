@@ -152,7 +152,7 @@ async function update(board: Board, card: Card, writes: number): Promise<void> {
 /** Makes mappings, one after the other, until the power is cut. */
 async function keep(board: Board, struck: Promise<"struck">, acknowledged: string[]): Promise<void> {
   const connecting = board.client();
-  // Pairing needs writes, too: the power may be cut before its end.
+  // Pairing also needs writes, so the power may be cut before its end.
   connecting.catch(() => {});
   const client = await Promise.race([struck, connecting]);
   if (client === "struck") return board.kill();

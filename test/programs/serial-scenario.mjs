@@ -29,7 +29,7 @@ const open =
 
 async function theirs(SerialPort, path, baudRate) {
   const port = new SerialPort({ path, baudRate, hupcl: false, autoOpen: false });
-  port.on("error", () => {}); // A failed write reports its error to its caller, too.
+  port.on("error", () => {}); // A failed write also reports its error to its caller.
   const done = (start) =>
     new Promise((resolve, reject) => start((error) => (error ? reject(error) : resolve())));
   await done((callback) => port.open(callback));

@@ -12,10 +12,10 @@ import { openStore } from "../../src/store/open.ts";
 import { defaultConfig } from "../helpers/defaults.ts";
 import type { EmulatedTime } from "./emulated-time.ts";
 
-/** The number of each kind of event for one card. */
 /** The start of the name of the folder in which a service keeps its files. */
 export const soakFolder = "tapdeck-soak-";
 
+/** The number of each kind of event for one card. */
 export interface Told {
   added: number;
   removed: number;

@@ -83,7 +83,7 @@ export function testAcr122u(deckOf: () => Deck, { reader, port }: UsbReader, tes
         await deck.tells(from, "readers.added", bench.driver);
         expect(await driverOf(deck)).toBe("usbfs");
         await launches(deck, bench, name);
-        // The kernel, too, reports that its driver had a reader, and lost it.
+        // The kernel also reports that its driver had a reader, and lost it.
         const [attached, gone] = await Promise.all(
           ["now attached", "NFC device disconnected"].map((words) =>
             deck.guest.ask(`dmesg | grep -c "NFC: .*${words}"`),

@@ -1,6 +1,6 @@
 /**
- * Debian's packages for the stand-in image and the virtual machines of the tests; their dependencies are downloaded, too. The image
- * gets the files that tools/image/main.ts and tools/image/players.ts name, and their libraries.
+ * Debian's packages for the stand-in image and the virtual machines of the tests; their dependencies are also downloaded. The
+ * image gets the files that tools/image/main.ts and tools/image/players.ts name, and their libraries.
  */
 export const packages: readonly string[] = [
   "busybox-static",

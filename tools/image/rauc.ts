@@ -1,6 +1,6 @@
 /**
  * RAUC for the stand-in image, compiled from the source of Debian's package. The program in Debian's package needs D-Bus for an
- * installation; Buildroot compiles RAUC without it, too.
+ * installation; Buildroot also compiles RAUC without it.
  */
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -41,7 +41,7 @@ export function imagerListOf(images: readonly ListedImage[], icon: string): stri
         name: model.name,
         description: model.about,
         icon: `https://downloads.raspberrypi.com/imager/icons/${model.icon}.png`,
-        // A tag of our own: Imager's tag of the Zero 2 W is that of the Raspberry Pi 3, too.
+        // A tag of our own: Imager's tag of the Zero 2 W is also that of the Raspberry Pi 3.
         tags: [`tapdeck-${board}`],
         matching_type: "exclusive",
         architecture: "armv8",

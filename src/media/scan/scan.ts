@@ -79,7 +79,10 @@ interface Base extends StoredBase {
   readonly isAway: boolean;
 }
 
-/** The folders of the asked systems, and those of other systems that hold their files too; by system, in order of the roots. */
+/**
+ * The folders of the asked systems, and the folders of other systems that also hold their files; by system, in order of the
+ * roots.
+ */
 function systemFolders(walk: Walk) {
   const places = new Map<string, { readonly host: KnownSystem; readonly bases: Base[] }>();
   const placeOf = (host: KnownSystem) => {

@@ -28,7 +28,7 @@ export const playerCommands: readonly ScriptCommand[] = [
     args: "action, place or volume",
     options: {
       to: "The place; the same as the second argument.",
-      seconds: "The seconds of `fast_forward` and `rewind`; another form of the same.",
+      seconds: "The seconds of `fast_forward` and `rewind`; the same as the second argument.",
     },
     takesSlot: true,
     docs: "Controls the player. Actions are `pause`, `resume`, `toggle`, `stop`, `seek`, `fast_forward`, `rewind`, `volume` and `mute`. mpv also knows `next` and `previous`. RetroArch also knows `save_state`, `load_state`, `reset`, `menu` and `screenshot`, and `next` and `previous` for the discs of a game. A player refuses an action that it lacks. A place is `+10` or `-10` (seconds from here), `90`, `1:30` or `1m30s` (from the start), or `50%`. `volume` takes `50`, `+5` or `-5`, and changes the volume of the player (mpv); `**volume` can also change that of the device. `toggle_pause`, `play`, `ff`, `back`, `save` and `load` are other names of these.",
@@ -48,7 +48,7 @@ export const playerCommands: readonly ScriptCommand[] = [
     ...common,
     names: ["volume"],
     args: "percent",
-    docs: "Sets the volume from 0 to 100, or changes it by `+5` or `-5`. A player with a volume of its own (mpv) is changed; otherwise the device is, by `wpctl`, `pactl` or `amixer`. The volume of a player stays for the next players. If nothing plays and the device has no volume, the value is for the next player.",
+    docs: "Sets the volume from 0 to 100, or changes it by `+5` or `-5`. It changes the volume of the player if that has one (mpv), and otherwise that of the device, by `wpctl`, `pactl` or `amixer`. The volume of a player stays for the next players. If nothing plays and the device has no volume, the value is for the next player.",
     example: "**volume:40||Audio/Lullaby.mp3",
     async run({ args: [text = ""] }, ports, signal) {
       const change = readVolume(text);

@@ -74,7 +74,7 @@ test("base64 without the browser's own says the same, of bytes and of what is no
     try {
       byAtob = fromBase64ByAtob(text);
     } catch {
-      // `fromBase64` refuses it, too.
+      // `fromBase64` also refuses it.
     }
     expect(byAtob, text).toEqual(fromBase64(text));
   }

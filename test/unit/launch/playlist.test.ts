@@ -400,13 +400,13 @@ test("media.control of a caller that may only play runs the next item as that ca
   await eventually(() => expect(deck.started()).toEqual(["1", "1", "2"]));
 });
 
-/** A deck with a list on a card: each item but the first makes the file `mark`. Its players run until `end`. */
 /** An hour passes between two looks, so that no end of a player, however soon, counts as a crash. */
 function hoursApart(): () => number {
   let hours = 0;
   return () => ++hours * 3_600_000;
 }
 
+/** A deck with a list on a card: each item but the first makes the file `mark`. Its players run until `end`. */
 async function makeMarkingDeck(before = "") {
   const deck = await makeDeck({
     config: { script: { ...defaultConfig.script, allowExecute: ["touch .*"] } },

@@ -1,9 +1,9 @@
+/** The trial of an updated system: its success, its failure, and the faults that count. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { updateNoteBytesMax } from "../../../src/core/console-limits.ts";
-/** The trial of an updated system: its success, its failure, and the faults that count. */
 import { type Fault, faultCodes, faultOf, faultTable, knownFault } from "../../../src/core/faults.ts";
 import { imagePaths } from "../../../src/update/machine.ts";
 import {

@@ -1,3 +1,4 @@
+/** The plain port: the listeners for each setting, and those that stay while it is shut. */
 import { afterEach, beforeEach, expect, spyOn, test } from "bun:test";
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +13,6 @@ import {
 } from "../../../../src/api/admission/listeners.ts";
 import { createLog } from "../../../../src/core/log.ts";
 import { makeCertificate } from "../../../../src/system/certificate.ts";
-/** The plain port: the listeners for each setting, and those that stay while it is shut. */
 import { freePort } from "../../../helpers/free-port.ts";
 
 const handlers: Handlers<unknown> = {

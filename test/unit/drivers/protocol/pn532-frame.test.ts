@@ -57,7 +57,7 @@ test("255 bytes are a normal frame, 256 to 264 an extended one, and all of them 
 test("a frame carries 1 to 264 bytes: no others are encoded, and no others are read", () => {
   for (const length of [0, chipFrameBytesMax + 1]) {
     expect(() => encodeFrame(new Uint8Array(length))).toThrow("a frame carries 1 to 264 bytes");
-    // A correct length sum, and more zeros than the frame needs, whose sums are correct too.
+    // A correct length sum, and more zeros than the frame needs; the sums of the zeros are also correct.
     const header = [0, 0, 0xff, 0xff, 0xff, length >> 8, length & 0xff, -((length >> 8) + length) & 0xff];
     const cuts = cutsOf(Uint8Array.from([...header, ...new Uint8Array(300)]), answer);
     expect(cuts[0]).toEqual({ kind: "noise", bytes: 2, why: "length" });

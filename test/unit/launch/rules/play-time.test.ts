@@ -170,7 +170,7 @@ test("a time zone that moves west over midnight starts no day twice, and takes n
   // The midnight that comes a second time in the new zone starts no new day.
   play(hour);
   expect(used()).toEqual(["2031-05-06", 5, 90]);
-  // A start in the new zone before that midnight goes on with the day, too.
+  // A start in the new zone before that midnight also continues the day.
   ledger = openLedger(ledger, { wallMs: wallMs - 30 * minute, uptimeMs }, zoned);
   expect(ledger.day).toBe("2031-05-06");
 });
