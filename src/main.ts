@@ -83,7 +83,7 @@ async function serve(options: PlaceOptions, write: (line: string) => void): Prom
   const service = await startService(parts);
   const asked = await Promise.race([stopped, restarting.promise]);
   await service.close();
-  // A signal during the stop counts more.
+  // A signal during the stop overrides the restart.
   if (asked === "restart" && (await Promise.race([stopped, asked])) === "restart") restartProgram();
   return exitCodes.ok;
 }

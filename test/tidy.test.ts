@@ -228,7 +228,7 @@ test("an exported name stands for one thing", () => {
   expect(twice.map(([name, where]) => `${name}: ${[...new Set(where)].join(" ")}`)).toEqual([]);
 });
 
-const functionLinesMax = 80; // Of its own: the functions within it count for themselves.
+const functionLinesMax = 80; // Without the lines of the functions within it, which count separately.
 
 test("no function is longer than 80 lines", () => {
   const long = sources.filter((file) => !isDataFile(file)).flatMap(longFunctionsOf);
@@ -240,7 +240,7 @@ test("a file of fewer than 25 lines has more than one importer", () => {
   const importing = [...sources, ...files.filter((file) => file.startsWith("tools/"))];
   for (const { from, to } of importing.flatMap(importsOf))
     importers.set(to, (importers.get(to) ?? new Set()).add(from));
-  // These are files of their own because of the moment at which they are loaded.
+  // Files that must be separate because they are loaded at another moment than their importer.
   const byMoment = new Set(
     importing.flatMap(importsOf).flatMap(({ to, how }) => (how === "names" ? [] : [to])),
   );

@@ -41,7 +41,7 @@ export function createEventStreams(clock: Clock) {
   const idNow = () => `${start}-${ids.hide(sent)}`;
   const streams = new Set<ReturnType<typeof createStream>>();
   const encoder = new TextEncoder();
-  // By right: otherwise a caller could infer from what is evicted how many events it may not hear.
+  // The events are kept by right. In one list, a caller could infer from evictions how many events it may not hear.
   const kept = new Map<Right, ReturnType<typeof createKept>>();
   let sent = 0;
   let keepAlive: Disposable | undefined;

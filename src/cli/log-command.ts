@@ -11,7 +11,7 @@ const linesDefault = 50;
 
 type Page = Calls["logs"]["result"];
 
-/** Ctrl-C ends the following, with success. */
+/** Ctrl-C ends `--follow` with the exit code 0. */
 export async function printLog(
   client: Client,
   { lines: count = linesDefault, level = "info", follow, json }: CommandLine,

@@ -127,7 +127,7 @@ function insertionFirst(text: string, { start }: ListItem, entries: readonly str
   return [{ start, end: start, text: entries.map((entry) => entry + between).join("") }];
 }
 
-/** After an entry; on lines of their own if that one is on its own line. */
+/** Inserts entries after an entry; each gets a line of its own if that entry has one. */
 function insertion(
   text: string,
   { start, comma, after }: ListItem,

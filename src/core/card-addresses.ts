@@ -15,10 +15,13 @@ const byScheme: Readonly<Record<string, string>> = {
 
 const anyScheme = /^([a-z][\w+.-]*):\/\//i;
 const shortScheme = /^(spotify|tel|sms|mailto|geo|file):/i;
-// A name of hosts with a path, as phones write addresses without their scheme. A folder has no such name by habit.
+// A name of hosts with a path, as phones write addresses without their scheme. Folders rarely have such names.
 const bareHost = /^(?:[a-z0-9-]+\.)+(?:com|org|net|tv|fm|be|de|io|co|me|app|[a-z]{2}\.[a-z]{2})\//i;
 
-/** A sentence on this text, or undefined if it is no address. With `isCut`, a `?` of the text began options. */
+/**
+ * A sentence on this text, or undefined if it is no address. `isCut` is true if the text ended before a `?` that began
+ * options.
+ */
 export function addressFault(text: string, isCut = false): string | undefined {
   const scheme = shortScheme.exec(text)?.[1]?.toLowerCase();
   const why = scheme === undefined ? undefined : byScheme[scheme];

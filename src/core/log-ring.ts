@@ -86,7 +86,7 @@ export function createLogRing(clock: Clock) {
       lines.push({ id: last, time: rfc3339(ms), ms, level, area, text: kept });
       chars += kept.length;
       if (lines.length > linesKeptMax || chars > ringCharsMax) {
-        // A quarter at once, so that few lines pay for it.
+        // A quarter of the lines is dropped at once, so that the cost does not come with each line.
         lines = lines.slice(Math.ceil(lines.length / 4));
         chars = lines.reduce((sum, line) => sum + line.text.length, 0);
       }

@@ -64,7 +64,7 @@ export function accountReader(files: Files, dataFolder: string, log: Log): () =>
   };
 }
 
-/** For a server that is not that of the account. */
+/** The files for another server than that of the account: only the authority, without the device's certificate. */
 export function withoutIdentity({ ca }: TlsFiles): TlsFiles {
   return ca === undefined ? {} : { ca };
 }
@@ -81,7 +81,7 @@ export class StatusError extends Error {
 
 export interface Request {
   readonly url: string;
-  /** As that of `Download`. */
+  /** As `setting` of `Download`. */
   readonly setting?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly tls: TlsFiles;

@@ -230,7 +230,7 @@ function watchProof({ media, player, settled, lasted }: Current, clock: Clock): 
 
 function failure(launcherId: string, exitCode: number | null, ms: number, words: string): string {
   const how = exitCode === null ? "was ended by a signal" : `ended with code ${exitCode}`;
-  // A player repeats itself on its line and in its error output.
+  // A player may report one error both on its control line and in its error output.
   const lines = new Set(words.split("\n").map((line) => line.trim()));
   lines.delete("");
   const said = lines.size === 0 ? "" : `: ${[...lines].join("; ")}`;

@@ -58,7 +58,7 @@ export function createScriptQueue<J extends QueuedScript>() {
   return {
     add(job: J): void {
       queue = [...queue, job];
-      // A microtask later, so that the event `running` of this launch comes before its script begins.
+      // The script begins a microtask later, so that the event `running` of this launch comes first.
       queueMicrotask(next);
     },
     waiting: () => queue,

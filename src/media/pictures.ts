@@ -107,7 +107,7 @@ export async function findPicture({
     else if (bytes !== undefined) {
       const picture = await fitted(bytes, maxSize);
       if (picture !== undefined) return { ...picture, type };
-      // Known clients show no error for these words.
+      // If no picture is too large, the caller reports "no image found", for which known clients show no error.
       isTooLarge ||= contentTypeOf(bytes) !== undefined;
     }
   }

@@ -303,7 +303,7 @@ function quietly(line: MpvLine, command: readonly (string | number)[], msMax?: n
   return line.ask(command, msMax).catch(() => undefined);
 }
 
-/** Within what a position may be in the database and in a backup: a file may state any length. */
+/** Milliseconds within the range of positions in the database and in backups, because a file may state any length. */
 function toMs(seconds: number): number {
   return Math.min(Math.max(0, Math.round(seconds * 1000)), mediaMsMax);
 }

@@ -73,7 +73,10 @@ export function createDetection(options: DetectionOptions) {
   const logged = new Map<string, string>();
   let timer: Disposable | undefined;
   let looking = false;
-  /** Counts the changes of the taken paths. A look of an earlier round has old paths, and attends nothing more. */
+  /**
+   * Counts the changes of the taken paths. A look that began in an earlier round has outdated paths, and opens no further
+   * reader.
+   */
   let round = 0;
 
   const lookAt = async (driver: Driver, candidate: Candidate, taken: Set<string>, begun: number) => {

@@ -84,7 +84,7 @@ export function letterIn(index: number, size: Size): Box {
   };
 }
 
-/** The key that an arrow leads to. A row has no end at its sides. */
+/** The key that an arrow leads to. Left and right wrap around at the ends of a row. */
 export function keyNeighbour(place: number, key: "up" | "down" | "left" | "right"): number | undefined {
   const isAction = place >= letterKeys;
   const width = isAction ? actionKeys : columns;

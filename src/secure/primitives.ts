@@ -47,7 +47,7 @@ export function unlessThrown(run: () => Uint8Array): Uint8Array | undefined {
   try {
     return run();
   } catch {
-    // The value says it.
+    // The result `undefined` reports the error.
     return undefined;
   }
 }

@@ -110,7 +110,7 @@ export function idBelow(cursor: string | undefined): number {
   return Number(cursor);
 }
 
-// A drive may not answer, and the mapping is stored already.
+// The search for the file ends after this time, because a drive may not answer, and the mapping is already stored.
 const warningMsMax = 1000;
 
 /** The result tells why a text would start nothing now: its fault, or its missing file. */
@@ -219,7 +219,7 @@ function createPictures({
       folders: now,
       types,
       maxSize,
-      // Photos are their owner's.
+      // Photos are private, so callers without the right `change` do not get them.
       showsPhotos: allows(caller.grant(), "change"),
     });
     // Known clients show no error for these words.

@@ -201,12 +201,12 @@ export function createMenuPictures({ library, clock, log }: Pick<ListParts, "lib
       const picture = path && (await Promise.race([pictureOf(path), late.promise]));
       return { name, ...(symbol && { symbol }), ...(picture && { picture }) };
     },
-    /** A picture may have changed, and the memory is for something else. */
+    /** Forgets the pictures when the menu closes, because a picture may change, and to free their memory. */
     forget: () => kept.clear(),
   };
 }
 
-/** The person at the device. Each call is a caller of its own, so none waits for another. */
+/** The person at the device as a caller of the API. Each call has a connection of its own, so no call waits for another. */
 function ownCaller() {
   return createConnection(
     { access: "device", grant: () => "own", from: { address: "menu" }, resultFor: undefined },

@@ -73,7 +73,7 @@ export interface Screen {
   readonly isThere: boolean;
   /** Replaces every other picture until the result is disposed, or until another pairing is shown. */
   showPairing(pairing: ShownPairing): Disposable;
-  /** Names what an owner over the network did, for a minute. */
+  /** Shows for a minute what an owner over the network did. */
   showAct(act: ShownAct): void;
   /** Whether a menu would be drawn now: the screen has pictures, and nothing else needs it. */
   canShowMenu(): boolean;

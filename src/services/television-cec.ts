@@ -12,7 +12,7 @@ import type { ActiveMedia } from "../core/media.ts";
 import type { OpenTelevision, TelevisionLine } from "../core/operating-system.ts";
 import { type ControlAction, gameLauncherId } from "../core/playback.ts";
 
-/** Of the first socket, and of the second one of a board with two. */
+/** The adapter of the first HDMI socket, and that of the second one on a board with two. */
 const paths = ["/dev/cec0", "/dev/cec1"] as const;
 /** The kernel has no event for it that the runtime could wait for, so messages are fetched. */
 const pollMs = 250;

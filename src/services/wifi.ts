@@ -42,7 +42,7 @@ interface WifiParts {
 
 export type Wifi = ReturnType<typeof followWifi>;
 
-const ownLink = "/sys/class/net/wlan0"; // The scripts use this one.
+const ownLink = "/sys/class/net/wlan0"; // The scripts use this interface.
 const httpPort = 80; // Phones look there for the page of an access point.
 
 /** Follows the reports until closed. A machine that is not the image has no Wi-Fi of ours. */
@@ -70,7 +70,7 @@ export function followWifi({ folder, pipe, log, onChanged, pagePort = httpPort, 
   /** The script reports what it did; later the connection comes and goes by itself. */
   const now = (): WifiReport => {
     const { isOpening, ...report } = seen;
-    // The link of the access point itself is none to a network.
+    // While the access point is open, the interface is up without a connection to a network.
     if (isOpening || (report.state !== "joined" && report.state !== "away")) return report;
     const isUp = isLinkUp(link);
     if (isUp === undefined || isUp === (report.state === "joined")) return report;

@@ -118,7 +118,7 @@ export const schemaVersionMin = 10;
 /** The first entry makes version `schemaVersionMin`, and each one after it the next version. */
 const migrations: readonly string[] = [
   schema,
-  // The code of a failure; of rows from before, and of successes, there is none.
+  // The code of a failure. Rows of earlier versions and successful launches have none.
   "ALTER TABLE history ADD COLUMN reason TEXT",
   `-- The order of the ids is that of the choices.
 CREATE TABLE favourites (

@@ -74,7 +74,7 @@ const windowMs = 4000;
 // After a failure, a sound device may appear later. A try at each tap would cost too much.
 const silenceMs = 60_000;
 // Waits for a line and execs the player of the named file, confined, because the player loads the user's settings and plug-ins.
-// Without the service there is no line, and it ends.
+// If the service ends, the pipe closes without a line, and the shell ends.
 const readyScript = 'read -r file && exec "$@" "$file"';
 
 type Shell = Subprocess<"pipe", "ignore", "ignore">;

@@ -19,7 +19,7 @@ export function line(what: string, figure: string, aim = ""): void {
   process.stdout.write(`  ${what.padEnd(52)} ${figure}${aim === "" ? "" : `   [aim: ${aim}]`}\n`);
 }
 
-/** The limit of a figure, and the reason that keeps it from being better, printed after a miss. */
+/** The limit that a figure should keep, and what bounds the figure, which is printed after a miss. */
 export interface Aim {
   readonly figure: number;
   readonly unit: string;

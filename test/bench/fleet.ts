@@ -194,7 +194,7 @@ function seconds(sinceMs: number): string {
   return ((performance.now() - sinceMs) / 1000).toFixed(1);
 }
 
-/** The number of decks whose retained state is that which they sent. */
+/** The number of decks whose retained state at the broker is the one that they sent. */
 async function retainedStates(port: number, { file }: TestBroker): Promise<number> {
   const tls = ["--cafile", file("ca.pem"), "--cert", file("hall.pem"), "--key", file("hall.key")];
   const words = [

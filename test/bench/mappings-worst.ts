@@ -98,7 +98,7 @@ function acceptedOf(family: (nth: number) => string): readonly MappingParams[] {
   }));
 }
 
-/** The set and, beside it, as many partial patterns as are accepted, which nearly occur. */
+/** Measures the set together with as many partial patterns as are accepted, each of which almost occurs in the text. */
 async function measureSet(set: readonly MappingParams[], folder: string): Promise<Measured> {
   const partial = Array.from(
     { length: partialMappingsMax },

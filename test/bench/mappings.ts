@@ -76,7 +76,7 @@ const uidOf = (place: number) => `04${(place * 2_654_435_761).toString(16).padSt
 const titles = ["Zelda", "Mario", "Metroid", "Kirby", "Castlevania", "Mega Man", "Final Fantasy", "Tetris"];
 const titleOf = (place: number) => `${titles[place % titles.length]} ${place}`;
 
-/** As many by parts and by expressions as are accepted, and the others exact. */
+/** As many partial mappings and regular expressions as are accepted, and the others exact. */
 function mappingOf(place: number): MappingParams {
   const [type, match, pattern] = patternOf(place);
   return { enabled: true, label: "", type, match, pattern, override: `**launch:SNES/${titleOf(place)}.sfc` };

@@ -112,7 +112,7 @@ function compare(what: string, idle: readonly number[], busy: readonly number[])
 
 /** Garbage of the first minutes is collected when nobody asks for anything. */
 async function settled({ client }: Running): Promise<void> {
-  // The start has a run of its own, which waits for the run before it.
+  // The start causes an index run, which waits for the end of the run that made the library.
   await Bun.sleep(3000);
   while ((await client.call("media")).database.indexing) await Bun.sleep(1000);
   await Bun.sleep(8000);

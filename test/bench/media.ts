@@ -32,7 +32,7 @@ const sizes: readonly Size[] = [
   { files: 1_000_000, searchMsAim: 15 },
 ];
 
-/** Seconds for the smaller library, by which the larger one is judged. */
+/** The seconds that the smaller library took, with which those of the larger one are compared. */
 const secondsOfSmaller = { first: Number.NaN, again: Number.NaN };
 const timesMax = 5;
 const growth = "the memory of the run, which outgrows the caches";
@@ -101,7 +101,7 @@ async function measureSize(folder: string, size: Size): Promise<void> {
 }
 
 async function measureWalk(root: string, folder: string): Promise<void> {
-  // Twice, because the first run warms the kernel's caches for all.
+  // `find` runs twice, because the first run warms the kernel's caches.
   for (const what of ["find, first", "find, caches warm"]) {
     const started = performance.now();
     await Bun.spawn(["find", root, "-name", "nothing"], { stdout: "ignore" }).exited;

@@ -95,7 +95,7 @@ const measure = async (name: string, run: () => Promise<unknown>) => {
 const paint = () =>
   page.evaluate(() => Math.round(performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? -1));
 
-/** A press that Playwright has found the control for: its search would be a task of the page's thread. */
+/** A press on a control that Playwright has found before, because its search would count as a task of the page's thread. */
 const pressOf = async (control: Locator) => {
   const found = await control.elementHandle();
   await found?.evaluate(() => {});

@@ -73,7 +73,7 @@ export function measureScripts(): void {
     .map(({ name, samples }) => ({ name, ms: quantile(samples, 0.5) }))
     .sort((a, b) => b.ms - a.ms);
   line(`the slowest kind (${slowest?.name})`, `median ${slowest?.ms.toFixed(2)} ms`, "5 ms");
-  // Like a new card's script, parsed by code that is not compiled yet.
+  // The first script of each kind is parsed by code that the runtime has not compiled yet.
   line(
     "the first reading of each kind",
     spread(

@@ -1,7 +1,7 @@
 /**
- * The way of a tap, from outside. An emulated PN532 in a process of its own keeps the time of line and field (115200 baud).
- * The player is a shell that writes a line into a pipe. The time ends when that line is here, so it includes the start of
- * the shell. The same shell started by hand is the lower bound of any software.
+ * The time of a tap, measured from outside. An emulated PN532 in a process of its own keeps the time of line and field
+ * (115200 baud). The player is a shell that writes a line into a pipe. The time ends when that line is here, so it includes
+ * the start of the shell. The same shell started by hand is the lower bound of any software.
  *
  * The competitor is libnfc's nfc-poll on the same chip: it prints a tag's UID, and neither reads nor starts anything.
  */

@@ -85,7 +85,7 @@ test("each option of the kernel's fragments was kept", async () => {
   expect(broken).toEqual([]);
 });
 
-/** Modules of boards, which this kernel has no hardware for, and parts that other names stand for. */
+/** Modules for boards, which the kernel of this image does not have. */
 const ofOtherKernels = new Set(["bcm2835_wdt"]);
 
 test("each module that a script of the overlay loads is there, or built in", async () => {

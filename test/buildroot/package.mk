@@ -6,7 +6,7 @@ UPPERCASE = $(NAME)
 generic-package =
 include $(dir $(lastword $(MAKEFILE_LIST)))../../buildroot/libretro-core.mk
 include $(MK)
-# The steps find the package's copy as the folder of the target.
+# The steps get the folder of the package's copy from the path of their target.
 $(SOURCE)/.stamp_built:
 	$($(NAME)_BUILD_CMDS)
 $(SOURCE)/.stamp_installed: $(SOURCE)/.stamp_built

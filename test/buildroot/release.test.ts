@@ -82,7 +82,7 @@ async function makeBuild(build: string, board: string, rootBytes: number, maker 
 interface Settings {
   readonly boards: readonly string[];
   readonly builds?: string;
-  /** Commands of the shell before it. */
+  /** Shell commands that run before the program. */
   readonly shell?: string;
 }
 
@@ -234,7 +234,7 @@ for one in bom.components: print(one.purl)
     const [schemas = "", ...purls] = (await judge(python, "-c", library, named("pi4", "cdx.json")))
       .trim()
       .split("\n");
-    // They refer to each other by the names of their files.
+    // The schemas refer to each other by the names of their files.
     const schemaOf = async (name: string) => {
       const file = `${name}.SNAPSHOT.schema.json`;
       const schema = JSON.parse(await readFile(join(schemas, file), "utf8"));

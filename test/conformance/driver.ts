@@ -201,7 +201,7 @@ function testFound(driver: Driver, create: () => EmulatedReader, isCertain: bool
     }));
 }
 
-/** The same clock, on which waits of many seconds end in a moment. */
+/** The same clock, except that waits of many seconds end in a moment. */
 function skippingLongWaits(clock: Clock): Clock {
   const [longMs, momentMs] = [5000, 20];
   let skippedMs = 0;
@@ -413,7 +413,7 @@ async function open(driver: Driver, create: () => EmulatedReader, run: (watched:
   });
 }
 
-/** It opens, sees a card, and closes. */
+/** Opens the reader again, waits for a card, and closes it. */
 async function openAgain(driver: Driver, reader: EmulatedReader) {
   const ending = new AbortController();
   const context = { clock: systemClock, log: silentLog };

@@ -9,7 +9,7 @@ import { noReaders, sleeper } from "../helpers/tapdeck.ts";
 const minuteMs = 60_000;
 
 attackTest("a revoked member's cards stay on their readers, and their scripts run", async () => {
-  // The hook keeps the turn, so that the next card has to wait.
+  // The hook keeps its place in the queue, so the next card has to wait.
   const hook = '[hooks]\nbefore_start = "**delay:1m"\n';
   await using scene = await startScene(`${noReaders}connect = ["simulated:"]\n${hook}${sleeper(".sfc")}`);
   const { client: owner, heard } = scene.device.service;

@@ -111,7 +111,7 @@ for (const [who, comesIn] of Object.entries(comings)) {
   });
 }
 
-/** A file as the device's own screen, without which no script can open pairing. */
+/** Makes a file that stands for the device's own screen, without which no script can open pairing. */
 async function makeScreen() {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-screen-"));
   const path = join(folder, "screen");
@@ -142,12 +142,12 @@ attackTest("a launch over the API opens pairing, or types, whoever calls", async
     words: [refused, refused, refused, refused, forbidden, forbidden],
     open: undefined,
   });
-  // The owner's setting refuses it, and not the lack of a device.
+  // The refusal comes from the owner's setting, and not from the lack of a virtual device.
   for (const { text, error = "" } of entries)
     if (text.includes("input")) expect(error).toContain("script.allow_input");
 });
 
-/** The owner's own calls, each as one word. */
+/** Calls of the owner on the device, each as one word of a command line. */
 function callAs({ device }: Scene): Line["call"] {
   return async (method, params) => {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
@@ -219,7 +219,7 @@ attackTest("one paired member writes 1,000 mappings in a second", async () => {
   const refusals = answers.flatMap(({ error }) => (error === undefined ? [] : [error]));
   const { mappings } = await service.client.call("mappings");
   expect(done).toBeGreaterThan(0);
-  // A bucket of a minute's writes gains one each second.
+  // At most the writes of one minute, and one more for each second that has passed.
   expect(done).toBeLessThanOrEqual(writesPerMinute + secondsMax);
   expect(mappings).toHaveLength(done);
   expect(new Set(refusals.map(({ code }) => code))).toEqual(new Set([busy]));

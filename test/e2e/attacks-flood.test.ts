@@ -8,7 +8,7 @@ import { eventually } from "../helpers/processes.ts";
 import { noReaders } from "../helpers/tapdeck.ts";
 
 /**
- * Words: host, port, source address. Eight threads ask over TLS, each time by a new connection. Each change of the outcome is
+ * Arguments: host, port, source address. Eight threads ask over TLS, each time by a new connection. Each change of the outcome is
  * printed: `refused` by the service, or `shut`, if the port accepts no connection.
  */
 const flooder = `

@@ -7,7 +7,7 @@ import { wordOf } from "../helpers/peer.ts";
 import { eventually, run } from "../helpers/processes.ts";
 import { noReaders, sleeper } from "../helpers/tapdeck.ts";
 
-/** Words: host, port, source address or nothing, payload; `--close` closes directly after it. Prints the answer. */
+/** Arguments: host, port, source address or nothing, payload; `--close` closes directly after it. Prints the answer. */
 const sender = `
 import socket, sys, time
 host, port, source, payload, how = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4], sys.argv[5]

@@ -7,7 +7,7 @@ import { eventually, run } from "../helpers/processes.ts";
 import { noReaders } from "../helpers/tapdeck.ts";
 
 /**
- * Words: host, port, source address or "", source port or 0, method, how. Prints its source port once it is connected, or why
+ * Arguments: host, port, source address or "", source port or 0, method, how. Prints its source port once it is connected, or why
  * it is not, and waits for a line, or the end of its input. Then it calls the method: to `ask`, it prints the answer; to
  * `reset`, it resets the connection at once.
  */

@@ -45,7 +45,7 @@ async function send(
   return error === undefined ? (result as { path: string }).path : `finish: ${error.code} ${error.message}`;
 }
 
-// As an owner might write them: one that runs its file openly, one behind wrappers, and one that reads it.
+// Launchers as an owner might write them: one runs its file directly, one runs it through wrappers, and one only reads it.
 const launchers = `
 [[launchers]]
 id = "shell"
@@ -104,7 +104,7 @@ attackTest(
     expect(await sent("SNES", "Game.sfc", "a game")).toBe("SNES/Game.sfc");
     expect(await sent("DOS", "Game.exe", "MZ, a game")).toBe("DOS/Game.exe");
     expect(await sent("Video", "Film.srt", "1\n")).toBe("Video/Film.srt");
-    // A file of the owner does not move to a launcher that runs it.
+    // A file of the owner cannot be moved to a system whose launcher would run it.
     await place.file("DOS/setup.com", plain);
     const moved = await line.call("media.move", { path: "DOS/setup.com", system: "PC" });
     expect(moved.error).toMatchObject({
@@ -202,7 +202,7 @@ attackTest(
     expect((await stranger.call("media.control", { action: "next" })).error).toBeUndefined();
     expect(await scene.launchOver(stranger, "**playlist.goto:2")).toBe("done");
     expect(started()).toBe(1);
-    // The names are the card's.
+    // The names in a list on a card are shown only to callers with the right `change`.
     await tap(spying("open"));
     const shown = async (line: Caller) => JSON.stringify((await line.call("media")).result);
     await stranger.fence();
@@ -233,7 +233,7 @@ attackTest("wrong bearer tokens of an address lock out the right one behind the 
   const statuses: unknown[] = [];
   for (let n = 0; n < wrongOnes; n++) statuses.push(await post(wrong));
   expect([statuses[0], statuses.at(-1)]).toEqual([401, 429]);
-  // More than the address may ask at once: the client has a rate of its own.
+  // More requests than the address may send at once pass, because the client has a rate of its own.
   const right = await scene.bearer(member);
   for (let n = 0; n < requestBurstMax; n++) expect([n, await post(right)]).toEqual([n, "result"]);
   expect(await post(wrong)).toBe(429);

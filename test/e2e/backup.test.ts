@@ -211,7 +211,7 @@ test(`kill -9 at ${kills} random moments of a restore: afterwards the old or the
     const startedMs = performance.now();
     const restoring = restore(place, service.client, backups[now === "old" ? "new" : "old"]);
     if (round === 0) {
-      // The first one is not cut off, and gives the time for the others.
+      // The first restore is not killed, and gives the time within which the others are.
       await restoring;
       await service.client.closed;
       const back = await reachAgain(place);
@@ -223,7 +223,7 @@ test(`kill -9 at ${kills} random moments of a restore: afterwards the old or the
     await restoring.catch(() => {});
     await service[Symbol.asyncDispose]();
   }
-  // The kills came before and after the moment of decision.
+  // Some kills came before the moment at which the restore is decided, and some after it.
   expect([ends.before > 5, ends.after > 5]).toEqual([true, true]);
 }, 600_000);
 

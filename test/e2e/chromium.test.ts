@@ -55,7 +55,7 @@ afterAll(async () => {
   await place[Symbol.asyncDispose]();
 });
 
-/** A port that forwards to another one, which may change. */
+/** A port that forwards to another port; the other port can be changed. */
 function forwardTo(first: number) {
   let target = first;
   const pairs = new Map<unknown, { write(bytes: Uint8Array): unknown; end(): unknown }>();
@@ -98,7 +98,7 @@ async function nothingLaunched({ client, heard }: Running = service): Promise<vo
   expect((await client.call("media.active")) ?? null).toBeNull();
 }
 
-/** A page of a wrong name can read only that its name is wrong. */
+/** A page that reaches the device under a wrong name can read only this refusal. */
 const refusal = /^this name is not one of this device/;
 
 /** Attacks from pages of `site`, each of which tries `1 / parts` of all ways, and is preceded by `before`. */

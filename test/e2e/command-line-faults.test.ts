@@ -15,7 +15,7 @@ async function tapdeck({ folder }: Pick<Place, "folder">, ...words: readonly str
   return { out, err, code: await child.exited };
 }
 
-/** The same with the service, and then on its files. */
+/** Runs the same commands with a running service, and then without it on its files. */
 async function onlineAndOffline(place: Place, run: () => Promise<void>): Promise<void> {
   {
     await using _service = await startTapdeck(place);
@@ -163,7 +163,7 @@ test("pair --code on loopback gave a code and named <this device>, which no phon
     "tapdeck: the service is not reached from the network: see api.listen in the settings",
   );
   expect((await service.client.call("pairing")).open).toBeUndefined();
-  // With an address, such as that of a proxy, it opens.
+  // With `--host` and an address, such as that of a proxy, pairing opens.
   const pairing = Bun.spawn([program, "pair", "--code", "--host", "fd00::1", `--data=${place.folder}`], {
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -62,7 +62,7 @@ test("a second `make run` at another port changed the first one's settings, and 
     const isSimulated = settings.includes('connect = ["simulated:"]');
     expect(said()).toMatch(isSimulated ? /so there is a simulated one/ : /^Reader: (?!.*\/dev\/ttyS)/m);
     await eventually(() => expect(said()).toContain("info  media: indexed"));
-    // As Ctrl-C does: "changes are not seen any more" was a warning of each stop.
+    // Ends the service as Ctrl-C does. The fault: each such stop logged the warning "changes are not seen any more".
     process.kill(-child.pid, "SIGINT");
     await child.exited;
     expect(said()).toContain("service: stopping");

@@ -365,7 +365,7 @@ test("Methods, mappings.update and mappings.delete: an unknown id is not found",
 
 test("Methods, readers.write: one at a time waits for a tag, until it is called off", async () => {
   const first = codeOf(call("readers.write", { text: "x" }));
-  // A second one of the same connection takes its place.
+  // A second write on the same connection replaces the first one.
   const second = codeOf(call("readers.write", { text: "y" }));
   expect(await first).toBe(6);
   const other = await connect(`ws://127.0.0.1:${place.port}/api/v0.1`);

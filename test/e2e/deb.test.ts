@@ -86,7 +86,7 @@ test("the copyright file names every package that the binary holds, with its lic
   expect(text).toContain("the authors of libsodium\n"); // Through another package.
   expect(text).toContain("JavaScriptCore");
   expect(text).toContain("Fonts are (c) Bitstream");
-  // The package of the library has no text of its licence, which asks for the place of its source.
+  // The library's package has no text of its licence. That licence (MPL-2.0) requires the place of its source.
   expect(text).toMatch(/^ MPL-2\.0 licence\. Source: .*resvg-js/m);
 });
 
@@ -209,7 +209,7 @@ skipUnless(canBoot(), "no systemd, or this machine gives us no name spaces and o
     expect(value("players")).toBe('"name":"players","ok":true');
     expect(value("user")).toMatch(/^tapdeck audio dialout i2c input plugdev render spi tapdeck video$/);
     expect(value("hardened")).toBe("CapEff=0000000000000000 NoNewPrivs=1");
-    // A player: the same user, the same control group.
+    // A player has the same user and the same control group as the service.
     expect(value("player-says")).toBe("nothing");
     expect(value("hung")).toBe("active pong restarts=1");
     expect(value("player-saved")).toBe("yes and what waits to be carried is kept");

@@ -45,7 +45,7 @@ test("ready, scanned and failed are heard, and switching audioFeedback counts at
   await client.call("settings.update", { audioFeedback: true });
   await client.call("launch", "no such file");
   await eventually(async () => expect(await sounds()).toHaveLength(3));
-  // A sound that is requested later is heard later: a second earlier one would be there by then.
+  // Sounds are heard in the order of their requests, so a second sound of the first tap would have been heard by now.
   await client.call("tokens.scan", { text: "**echo:bye" });
   await eventually(async () =>
     expect((await sounds()).filter((name) => name === "scanned.wav")).toHaveLength(2),

@@ -9,7 +9,7 @@ import { eventually } from "../helpers/processes.ts";
 import { listenTo, noReaders } from "../helpers/tapdeck.ts";
 
 const connections = 10_000;
-const floodMs = 8000; // From the moment at which half of the connections exist.
+const floodMs = 8000; // Counted from the moment at which half of the connections exist.
 const launchers = `${noReaders}[[launchers]]
 id = "true"
 systems = ["SNES"]

@@ -109,7 +109,7 @@ async function check(client: Client, { mappings, clients, exitDelay }: Acknowled
   expect([lost, turnedAway]).toEqual([[], []]);
   const { insertModeExitDelay } = await client.call("settings");
   expect(insertModeExitDelay).toBeWithin(exitDelay[0], exitDelay[1] + 1);
-  // A request without an answer may have succeeded: from here its result counts.
+  // A request without an answer may have succeeded, so the next round starts from what is there now.
   for (const id of there.keys()) if (!mappings.has(id)) await client.call("mappings.delete", { id });
   for (const id of known.keys()) if (!clients.has(id)) await client.call("clients.delete", { id });
 }

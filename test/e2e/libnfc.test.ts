@@ -159,7 +159,7 @@ async function ourReading(kind: ClassicKind, memory: string) {
   return readTag(channelOn(card), new AbortController().signal);
 }
 
-// Not a 4K: the tool tries to write block 0 of such a card, which halts it, and then does not select it again.
+// A 4K card is left out: the tool tries to write its block 0, which halts the card, and does not select it again.
 for (const kind of ["classic-mini", "classic-1k"] as const) {
   test(`nfc-mfclassic reads a new emulated ${kind}, and one with a text on public keys, to the byte`, () =>
     inFolder(async (folder) => {
@@ -173,7 +173,7 @@ for (const kind of ["classic-mini", "classic-1k"] as const) {
         expect(said).toContain(`Done, ${card.memory.length / 16} of ${card.memory.length / 16} blocks read.`);
         expect(memory).toBe(card.memory.toHex());
         const dump = new Uint8Array(await readFile(join(folder, "dump.mfd")));
-        // Of key B the tool notes only its own argument.
+        // The tool writes its own argument into the dump instead of key B.
         const shown = card.memory.map((byte, at) => (isKeyB(at) ? 0 : byte));
         expect(dump.toHex()).toBe(shown.toHex());
       }

@@ -55,7 +55,7 @@ test("a listener that does not read is cut off once 4 MiB wait for it, and nobod
   const text = `no-such-file-${"x".repeat(16_000)}`;
   for (let n = 0; isOpen && n < 5000; n++) {
     await service.client.call("launch", text).catch(() => {});
-    // It notices its end only when it sends.
+    // The client notices the end of its connection only when it sends.
     if (n % 50 === 0) deaf.send("ping");
   }
   expect(isOpen).toBe(false);

@@ -36,7 +36,7 @@ const sockets = () =>
     try {
       return /^(socket|pipe)/.test(readlinkSync(`/proc/self/fd/${fd}`));
     } catch {
-      // The descriptor of this very listing.
+      // This descriptor was that of the listing itself.
       return false;
     }
   });
@@ -216,7 +216,7 @@ test("a crash is reported at any place of the film", async () => {
 });
 
 test("a crash before it plays is a failed launch", async () => {
-  // It never loads its file.
+  // This player never loads its file.
   const silent = { ...mpv, command: ["/bin/sh", "-c", "while :; do sleep 1; done", "{path}"] };
   await using deck = await mpvDeck({ clock: createManualClock(), launchers: () => [silent] });
   deck.launch("Audio/long.wav");
@@ -283,8 +283,8 @@ async function filmDeck(options?: DeckOptions): Promise<Deck> {
   return deck;
 }
 /**
- * Two seconds before and after, and the time since `sinceMs`, because the sound plays on while the test looks. A pause right
- * after a seek leaves mpv a little before its target: the audio buffer has not been played yet.
+ * Allows two seconds on either side, and also the time since `sinceMs`, because the sound plays on while the test looks. A
+ * pause right after a seek leaves mpv a little before its target: the audio buffer has not been played yet.
  */
 const isNear = (positionMs: number | undefined, ms: number, sinceMs: number) =>
   expect(positionMs ?? 0).toBeWithin(Math.max(1, ms - 2000), ms + 2000 + (performance.now() - sinceMs));

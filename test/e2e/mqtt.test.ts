@@ -163,7 +163,7 @@ brokerTest("an owner gives the authority of the broker, and without it the reaso
   expect(untrusted).toMatchObject({ connected: false, fault: { of: "others" } });
   expect(untrusted.reason).toContain("is not trusted");
   await client.call("broker.update", { ca: await readFile(broker.file("ca.pem"), "utf8") });
-  // It is trusted now, and asks for the certificate of the device, which only a file can have.
+  // The broker is trusted now, and asks for the certificate of the device, which can only be set as a file.
   const trusted = await client.call("broker.test");
   expect(trusted.reason ?? "").not.toContain("is not trusted");
   expect(await client.call("broker")).toMatchObject({ hasCa: true });

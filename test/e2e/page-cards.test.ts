@@ -51,7 +51,10 @@ async function forgetMappings(): Promise<void> {
     if (readOnly !== true) await client.call("mappings.delete", { id });
 }
 
-/** The service has noticed that no card lies on the reader; the same card laid again sooner has never gone. */
+/**
+ * Resolves when the service has noticed that no card lies on the reader. If the same card were put on again before, it would
+ * not count as removed.
+ */
 const gone = () =>
   eventually(async () => expect((await device.service.client.call("tokens")).active).toEqual([]));
 
@@ -350,7 +353,7 @@ remoteTest(
     const history = region(visit.page, "History");
     const rows = history.getByRole("listitem");
     await eventually(async () => expect(await rows.count()).toBe(15));
-    // In one task, so that the answer of the first press comes after the second.
+    // Both presses are made in one task, so that the answer to the first one comes after the second press.
     await history.evaluate((card) => {
       for (const name of ["Cards", "Show more"])
         [...card.querySelectorAll("button")].find(({ textContent }) => textContent === name)?.click();

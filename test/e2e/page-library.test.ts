@@ -320,7 +320,7 @@ remoteTest(
       location.hash = "#nowhere";
     });
     await shows("Now");
-    // The screen was not in view when this started.
+    // The media start while another screen is in view.
     await goTo(page, "Device");
     await device.service.client.call("launch", "SNES/Star Garden.sfc");
     await goTo(page, "Now");
@@ -542,7 +542,7 @@ remoteTest(
       reader.put(tag);
       expect(await heard.next("media.started")).toMatchObject({ mediaName: "Super Game" });
       expect(await card.count()).toBe(0);
-      // Put on the page aside, a card stays away until it is tapped again.
+      // A card that was dismissed on the page is shown again only after it is tapped again.
       reader.take();
       await heard.next("tokens.removed");
       reader.put(ntag213("04f1f2f3f4f5f6"));

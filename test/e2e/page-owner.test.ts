@@ -78,7 +78,7 @@ remoteTest(
     await card.getByLabel("Role of Ben's tablet").waitFor();
     // The phone comes back by itself.
     await visit.page.getByText("Paired as a player").waitFor({ state: "attached" });
-    // The last owner stays, because nobody could make another one.
+    // The last owner cannot be revoked, because then nobody could make another one.
     await press(page, "Revoke Mum");
     await dialog.getByRole("button", { name: "Revoke", exact: true }).click();
     await page.getByText("this is the last owner").first().waitFor();

@@ -186,7 +186,7 @@ async function onlyBrowses(page: Page): Promise<void> {
   await goTo(page, "Now");
 }
 
-/** It only looks: only folders can be opened. */
+/** A caller with the right `look` only: it can open folders, and nothing else. */
 async function onlyLooks({ page }: Visit): Promise<void> {
   await find(page);
   expect(await buttonsOf(page)).toEqual([]);
@@ -206,7 +206,7 @@ async function plays({ page, notes }: Visit): Promise<void> {
   expect(notes).toEqual(["Asked the device to start it."]);
 }
 
-/** Presses all buttons of a member; the device has more, which stay. */
+/** Presses all buttons that a member has. The page on the device itself has more buttons, which are not pressed. */
 async function changes({ page, notes }: Visit): Promise<void> {
   await find(page);
   await startAndStop(page, "Play something");

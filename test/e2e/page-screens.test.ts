@@ -281,7 +281,7 @@ remoteTest(
     await page.keyboard.press("Enter");
     await page.getByText("Nothing plays.").waitFor();
     expect(await hasFocus()).toBe(true);
-    // The card on the reader has no meaning; putting the question aside removes the button.
+    // The card on the reader has no meaning, so the page asks about it; the answer "Not now" removes the button.
     reader.put(ntag213("04d1d2d3d4d5d7"));
     const later = page.getByRole("button", { name: "Not now" });
     await later.focus();

@@ -177,7 +177,7 @@ function finger(page: Page): Hand {
       clicks += 1;
     },
     async choose(list, value) {
-      // One click opens the list, which is no part of the page, and another one chooses.
+      // Two clicks: one opens the list, which the browser draws outside of the page, and one chooses.
       await list.selectOption(value);
       clicks += 2;
     },

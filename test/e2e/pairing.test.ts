@@ -181,7 +181,7 @@ remoteTest("pairing is opened on the device only, and three wrong codes close it
   expect(texts.at(-1)).toContain("the last try");
   expect(await ended).toEqual({ reason: "tries" });
   expect((await fromAfar({ code })).refused).toContain("no pairing by code is open");
-  // The three are counted over openings: the next proof has to wait, and a link does not.
+  // The three wrong codes count over all openings, so the next proof by code has to wait; a pairing link does not.
   const refusal = await client.call("pairing.open").catch((error: unknown) => error);
   expect(refusal).toMatchObject({
     message: expect.stringContaining("a link of tapdeck pair lets a phone in"),
@@ -225,7 +225,7 @@ test("pair --card writes a link that phones open; the reader refuses such a card
   reader.take();
   await service.heard.next("tokens.removed");
   reader.put(tag);
-  // The blank card that came first had no text.
+  // The blank card that was on the reader before had no text.
   const finished = await service.heard.next("launch.finished", ({ text }) => text !== "");
   expect(finished).toMatchObject({ success: false, error: expect.stringContaining("lets a phone in") });
   const { entries } = await service.client.call("tokens.history");

@@ -8,7 +8,7 @@ import { eventually } from "../helpers/processes.ts";
 import { makePlace, noReaders, type Place, program, type Running, startTapdeck } from "../helpers/tapdeck.ts";
 
 /**
- * Words: the data folder, the media file. The file `report` beside the media file has the results, a line each; its parent
+ * Arguments: the data folder, the media file. The file `report` beside the media file has the results, a line each; its parent
  * is the service.
  */
 const thief = `
@@ -75,7 +75,7 @@ const start = (place: Place, binary = program) =>
     ...[`HOME=${place.folder}`, "TMPDIR=/var/tmp", binary],
   ]);
 
-/** The results of the process that took the place. */
+/** Returns the report of the player that tries to reach the secrets. */
 async function found(place: Place, { client, heard }: Running): Promise<Readonly<Record<string, boolean>>> {
   await client.call("clients.new", { name: "a phone" });
   await client.call("launch", "Game.thief");
@@ -104,7 +104,7 @@ test("a player reads and changes nothing of the service, and plays and saves as 
   await using place = await makeThievesPlace();
   await using service = await start(place);
   const all = await found(place, service);
-  // The player of sounds reads them, and it is confined.
+  // A confined player can read the sounds, because the player of sounds is confined and reads them.
   const isSound = (name: string) => /^read tapdeck-sounds\//.test(name);
   expect(namesOf(all, true).filter((name) => !isSound(name))).toEqual(allowed);
   const refused = namesOf(all, false);
@@ -120,7 +120,7 @@ test("a leftover of a settings change is hidden, although its name begins with a
   const script = 'cat "$0/.config.toml.7.new" >"$(dirname "$1")/left" 2>&1; exit 0';
   await place.config(`${noReaders}${launcher("thief", ["/bin/sh", "-c", script, place.folder, "{path}"])}`);
   await using service = await start(place);
-  // The start removed it.
+  // The start has removed such a file, so it is made again here.
   await writeFile(join(place.folder, ".config.toml.7.new"), "a secret");
   await service.client.call("launch", "Game.thief");
   await service.heard.next("media.stopped");

@@ -13,7 +13,8 @@ import { makePlace, noReaders, program, startTapdeck } from "../helpers/tapdeck.
 
 const isRoot = process.getuid?.() === 0;
 const canRun = Bun.which("python3", { PATH: "/usr/bin" }) !== null;
-// No other run has players of this user. A player that hides its descriptors makes all callers of its user uncertain.
+// A user that no other run of the tests uses, because a player that hides its descriptors makes all callers of its user
+// uncertain.
 const otherUser = 20_000 + (process.pid % 10_000);
 const asUser = (uid: number | undefined) =>
   uid === undefined ? [] : ["setpriv", `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups", "--"];

@@ -9,7 +9,7 @@ import { eventually } from "../helpers/processes.ts";
 import { makeServedPlace, reported, shellLauncher } from "../helpers/served-place.ts";
 import { makePlace, noReaders, program, readerConfig, startTapdeck } from "../helpers/tapdeck.ts";
 
-/** Words: places, then the media file. Reports each success; what it destroys comes last. */
+/** Arguments: places, then the media file. Reports each success; what it destroys comes last. */
 const thief = `
 for file; do :; done
 exec 2>/dev/null
@@ -70,7 +70,7 @@ ls -l /proc/self/fd | grep -o "/.*requests" >>found; mv found report`;
   await using service = await served.start();
   expect(await reported(service, file)).toEqual([]);
   await service.client.call("device.restart");
-  // A word of the player would be the first one.
+  // If the player had written a word into the pipe, it would be the first one.
   expect(await served.word()).toBe("restart");
   const backup = served.at("backup.tapdeck");
   expect(await served.tapdeck("backup", backup)).toMatchObject({ error: "", code: 0 });
@@ -142,7 +142,7 @@ test("a place that the settings name while the next player waits already is hidd
   const file = await place.file("thief/Game.thief");
   await using service = await startTapdeck(place);
   const { client } = service;
-  // The spare of this player waits with the places of before.
+  // The spare for this player was made before the change of the places.
   expect(await reported(service, file)).toContain(`read ${token}`);
   await writeFile(token, "a secret\n");
   await config(false, token);
@@ -178,7 +178,7 @@ test("players of a run folder that is the service's alone get one in it for thei
   expect(await reported(service, file)).toEqual([`${folder} ${folder} ${folder}`]);
 });
 
-/** Word: the service's folder for addons, then the media file. Reports each addon that can be read or changed. */
+/** Arguments: the service's folder for addons, then the media file. Reports each addon that can be read or changed. */
 const patcher = `
 for file; do :; done
 for addon in "\${TMPDIR:-/tmp}"/.bun-* "$1"/*.node; do

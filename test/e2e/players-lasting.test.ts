@@ -5,7 +5,7 @@ import { makeServedPlace, reported, shellLauncher } from "../helpers/served-plac
 
 const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
 
-/** Words: the files and folders whose permissions it takes, those in a folder first, and the media file. */
+/** Arguments: the files and folders whose permissions it takes, those in a folder first, and the media file. */
 const closer = `
 for file; do :; done
 for path; do [ "$path" = "$file" ] || chmod 0 "$path" || true; done
@@ -35,7 +35,7 @@ test("the service has access to its own files at the next start, although a play
   expect(service.log()).toContain(`the service had no access to its own file until now file=${config}`);
 });
 
-/** Words: files of the service's process below /proc, and the media file. Reports each that it can open to write. */
+/** Arguments: files of the service's process below /proc, and the media file. Reports each that it can open to write. */
 const writer = `
 for file; do :; done
 for name in oom_score_adj autogroup coredump_filter clear_refs timerslack_ns comm; do

@@ -100,7 +100,7 @@ test("the Python package has the version of Tapdeck, and asks for what its clien
 });
 
 test("the Python client starts CPace from the same point as the device, on both branches of its map", async () => {
-  // The first value of the map is on the curve for the first three, and not for the others.
+  // For the first three codes the first value of the map is on the curve, and for the others it is not.
   const codes = ["000000", "123456", "111111", "000002", "222222", "161803"];
   await using python = await start((command) => command, "generators", ...codes);
   expect(await python.rest()).toEqual([codes.map((code) => generatorOfCode(code).toHex())]);

@@ -30,7 +30,7 @@ async function discDeck(names: readonly string[]) {
   await deck.file("retroarch.cfg", headlessRetroArch);
   await mkdir(join(deck.folder, "PSX"));
   for (const name of names) await deck.file(`PSX/${name}`, "");
-  /** What the drive did, with the names of files for their paths. */
+  /** The acts of the drive, with the names of files instead of their paths. */
   const drive = async () => {
     const log = await readFile(join(deck.folder, "discs.log"), "utf8").catch(() => "");
     return log

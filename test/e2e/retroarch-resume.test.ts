@@ -118,7 +118,7 @@ exec retroarch "$@"`;
   expect(deck.told("launch.finished").map(({ note }) => note)).toContain(
     "it starts fresh: its last start, with a saved state, failed",
   );
-  // That end wrote a state, which the next start loads again.
+  // That run wrote a state at its end, which the next start loads.
   expect(existsSync(stateOf(deck.folder))).toBe(true);
   expect(await deck.run("NES/Game.nes")).toMatch(/^the player games was ended by a signal after/);
 });

@@ -50,7 +50,7 @@ test("saves are at home when a stop has ended, and the same card goes on with th
   expect(second).toMatchObject({ starts: 2, begunAt: 1 });
   // The version from before this start.
   expect(await counted(home, "NES/Game.srm.bak")).toEqual(first);
-  // RetroArch's own folder has nothing of it.
+  // RetroArch's own folder has no copy of the save.
   expect(existsSync(join(deck.folder, "retroarch/saves/Game.srm"))).toBe(false);
 });
 

@@ -63,7 +63,8 @@ for (const anonymous of ["none", "look", "play", "change"] as const) {
       const wrong: string[] = [];
       for (const caller of callers) {
         wrong.push(...(await wronglyAnswered(caller)));
-        // Calls of a batch run side by side, so its opening may come after its cancellation, and the next caller would wait for it.
+        // The calls of a batch run side by side, so it may open a pairing after it has cancelled one. The next caller would
+        // wait for that.
         await scene.device.service.client.call("pairing.cancel");
       }
       expect(wrong).toEqual([]);

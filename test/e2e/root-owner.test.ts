@@ -82,7 +82,7 @@ async function plant(path: string, target: string): Promise<void> {
   await lchown(at(path), user, user);
 }
 
-/** The names of those below the data folder that are not the user's. */
+/** The names of the files below the data folder that do not belong to the user. */
 async function foreign(): Promise<readonly string[]> {
   const names = await readdir(at("data"), { recursive: true });
   const owners = await Promise.all(
@@ -195,7 +195,7 @@ rootTest(
     const paths = new Set([
       ...(await touched("restore", file)),
       ...(await touched("backup", kept)),
-      // The restore has no such names.
+      // Names that the commands above create, which were not there at the restore.
       ...["data/backups/before-update.new", "data/backups/before-update-1.tapdeck", "data/tls/owner-key.pem"],
     ]);
     expect([...paths]).toContain("data/backups");

@@ -56,7 +56,7 @@ command = ["/bin/sh", "-c", "${waits}; kill -9 $$", "{path}"]
     await shows(folder, { kind: "not-found", name: "None" });
     await service.client.call("launch", { text: "SNES/Game.sfc" });
     await shows(folder, startingOf("Game"));
-    // The last picture of a player.
+    // Fills the frame buffer as a player might have left it.
     await writeFile(join(folder, "frame"), new Uint8Array(size.stride * size.height).fill(0x77));
     await service.client.call("launch", { text: "SNES/None.sfc" });
     await service.heard.next("launch.finished", ({ text, success }) => text === "SNES/None.sfc" && !success);

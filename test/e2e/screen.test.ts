@@ -54,7 +54,7 @@ for (const bits of [32, 16] as const) {
     const ahead = [shown];
     expect(painted).toEqual({ kind: "done", isConsoleOff: false, ms: expect.any(Number), shown, ahead });
     const bytes = await readFile(frame.device);
-    // The same picture, packed: as it was drawn, and ahead.
+    // The packed picture gives the same bytes: both the one that was drawn, and the one that was packed in advance.
     for (const packed of painted.kind === "done" ? [painted.shown, ...painted.ahead] : []) {
       await writeFile(frame.device, new Uint8Array(bytes.length));
       await writePacked(packed, frame);

@@ -36,7 +36,7 @@ test.skipIf(!canMakeNetworks)(
     const { pin } = await owner.call("clients.pair.start");
     const paired = await pairByPin(network, python, pin);
     secrets.push(made.secret, revoked.secret, paired.key, pin);
-    // Another PIN stays open, and is guessed wrongly.
+    // Another pairing by PIN stays open, and a wrong PIN is tried.
     const { pin: open } = await owner.call("clients.pair.start");
     found.set(
       "a wrong PIN",
@@ -85,7 +85,8 @@ test.skipIf(!canMakeNetworks)(
     // A deletion that must not be undone is copied to the backup at once.
     await eventuallyExists(`${place.folder}/tapdeck.db.backup`);
     await owner.call("launch", "no/such file");
-    // A crash may lose unwritten lines of the audit log. Its files are written at the same time.
+    // A crash may lose lines of the audit log that are not written yet. Its files are written at the same time, so the test
+    // waits for these two lines.
     const written = (name: string) => readFile(join(place.folder, name), "utf8").catch(() => "");
     await eventually(async () => {
       expect(await written("audit-traffic.jsonl")).toContain("secure-failure");
@@ -111,7 +112,7 @@ test.skipIf(!canMakeNetworks)(
       const told = secrets.flatMap(formsOf).filter((form) => saidIn(text, form));
       expect([where, told]).toEqual([where, []]);
     }
-    // Every kind of output exists.
+    // Checks that the run has produced every kind of output.
     expect(found.get("audit.jsonl")).toContain('"revoked"');
     for (const event of ["wrong-pin", "wrong-code", "secure-failure", "launched"])
       expect(found.get("audit-traffic.jsonl")).toContain(event);

@@ -18,7 +18,7 @@ async function childrenOf(parent: number): Promise<readonly Process[]> {
   const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const all = await Promise.all(
     ids.map(async (id) => {
-      // It may end between two looks.
+      // The process may end between two looks.
       const stat = await readFile(`/proc/${id}/stat`, "latin1").catch(() => "");
       const [state = "", ppid] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       const words = (await readFile(`/proc/${id}/cmdline`, "latin1").catch(() => "")).split("\0");
@@ -225,7 +225,7 @@ test("200 launches in a row, with kills in between, leave one spare, no player a
   for (let launch = 0; launch < 200; launch++) {
     await client.call("launch", launch % 2 === 0 ? brief : long);
     await heard.next("media.started");
-    // Pauses, so that many players come from a spare on any machine: a new spare follows each start.
+    // After every fourth start the test waits for the next spare, so that many players come from a spare on any machine.
     if (launch % 4 === 0) made += await spareOf(service).then(() => 1);
     const children = await childrenOf(pid);
     const spares = children.filter(isSpare);

@@ -123,7 +123,7 @@ test("a mount point that is still empty counts once it is filled, and two sticks
   await deck.fill("TWO", "SNES/Stick Two.sfc", "SNES/Main Game.sfc");
   await using running = await startIndexed(deck.place);
   const { service, totalOf, pathsOf } = running;
-  // Like a mount: the folder first.
+  // A mount also makes the empty folder first.
   await mkdir(join(deck.usb, "ONE"));
   await deck.plug("TWO");
   await eventually(async () => expect(await totalOf("stick")).toBe(1));

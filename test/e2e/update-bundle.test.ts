@@ -71,7 +71,7 @@ test("a renewed certificate is accepted; a revoked one is not, although it signe
   expect(await judge("after", authority.keyring)).toContain("RAUC_MF_VERSION='0.3.0'");
   await revokeCertificate(at("authority"), lost);
   expect(await judge("before", authority.keyring)).toContain("certificate revoked");
-  // A list of today accepts the signatures from before it.
+  // A revocation list of today also accepts signatures that are older than it.
   expect(await judge("after", authority.keyring)).toContain("RAUC_MF_VERSION='0.3.0'");
 });
 
@@ -155,7 +155,7 @@ test("secret keys are for their owner only, and an authority is never overwritte
   expect(await readFile(at("authority/ca.key"), "utf8")).toBe(before);
 });
 
-/** The program of make update-bundle; later words count. */
+/** Runs the program of `make update-bundle`; of equal options the later one counts. */
 function bundleBy(keys: string, ...words: readonly string[]) {
   const input = ["--root", at("root.img"), "--boot", at("slot"), "--board", "qemu", "--out", at("made")];
   return outcome([

@@ -83,7 +83,7 @@ test("an upload that was interrupted is neither found nor launched, survives a k
     ({ state, offset }) => state === "finished" && offset === bytes.length,
   );
   expect(await readdir(join(place.folder, "media"))).toEqual(["SNES"]);
-  // Again: it is there.
+  // The same upload again is refused, because the file is there already.
   expect(await reasonOf(uploadFile(client, source, options))).toBe("RPG/New Game.sfc is there already");
   await client.call("media.delete", { path: "SNES/RPG/New Game.sfc" });
   await eventually(async () =>
@@ -225,7 +225,8 @@ test.skipIf(!canMakeNetworks)(
     expect(await send(0, bytes.slice(0, 100), false)).toEqual(refused);
     expect(await send(0, bytes.slice(0, 100))).toEqual(refused);
     expect(await send(0, await frame(0))).toEqual([200, `{"offset":${16 * 1024}}`]);
-    // Replayed, at another offset, changed, and with the key of an earlier start.
+    // These frames are refused: a replayed one, one at another offset, a changed one, and one with the key of an earlier
+    // start.
     expect(await send(0, await frame(0))).toEqual(refused);
     expect(await send(16 * 1024, await frame(0))).toEqual(refused);
     expect(await send(16 * 1024, (await frame(16 * 1024)).fill(0, 9, 12))).toEqual(refused);
@@ -246,7 +247,7 @@ test.skipIf(!canMakeNetworks)(
   },
 );
 
-// Words: the config file, then the media file.
+// Arguments: the config file, then the media file.
 const linker = `
 for file; do :; done
 exec 2>/dev/null

@@ -1,6 +1,6 @@
 /**
  * The compiled binaries and USB: the addon is unpacked and loaded once a reader is there. If that fails, the reader is
- * listed with the reason. The reader is one in a sysfs tree of the test's, in a mount namespace.
+ * listed with the reason. The test describes the reader in a sysfs tree of its own, in a mount namespace.
  */
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";

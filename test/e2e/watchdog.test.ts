@@ -95,7 +95,7 @@ test.concurrent("a service that takes pings and says nothing is started again", 
 });
 
 test.concurrent("a service that never answers at all is started again when the grace is over", async () => {
-  // Each restart is the only one in its window: the third one, which ends the feeding, never comes.
+  // The window is short, so each restart is the only one in it, and the limit of three restarts is never reached.
   await using guard = await startScripted("deaf", ["--grace-ms=400", "--window-ms=300"]);
   await guard.servicePid(2);
   expect(await guard.state()).toMatch(
@@ -209,7 +209,7 @@ test.concurrent("should the watchdog itself be killed, the service ends in order
   const pid = await guard.servicePid(1);
   process.kill(guard.pid, "SIGKILL");
   await eventuallyReaped(pid);
-  // No V: without a successor the hardware resets the machine.
+  // No `V` is written, so the hardware resets the machine if no other watchdog follows.
   expect(await guard.feeds()).toMatch(/^\n+$/);
 });
 
@@ -532,7 +532,7 @@ test.each(refusals)("%p is refused with a sentence", async (words, sentence) => 
   expect(await child.exited).toBe(64);
 });
 
-/** The program after `--`: answers pings, and fails in the way of its first word. */
+/** The service program after `--`: it answers pings, and fails in the way that its first argument names. */
 const serviceSource = `
 import { appendFileSync } from "node:fs";
 const [, , kind, port, pingsFile] = process.argv;

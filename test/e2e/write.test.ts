@@ -175,7 +175,9 @@ test("over the API: what was refused says why, for people and for programs", () 
 
 test("a write whose caller has gone is called off, so that the next card keeps what it says", () =>
   withService(async ({ device, place, service: { client, heard } }) => {
-    /** The refusal of one more write; empty if none was under way, and then that write is cancelled. */
+    /**
+     * Starts one more write and returns its refusal. If no write was under way, it returns an empty text and cancels its own.
+     */
     const refusalOfAnother = async () => {
       let refusal = "";
       client.call("readers.write", { text: "z" }).catch((error: unknown) => {
@@ -209,7 +211,7 @@ test("a write whose caller has gone is called off, so that the next card keeps w
     await eventually(async () => {
       const answer = await refusalOfAnother();
       if (answer.includes(taken)) return;
-      // It may have come during the check of this test.
+      // The POST may have been refused because of the write of this check, so it is sent again.
       if ((await Promise.race([posted, ""])) === "answered") posted = post();
       expect(answer).toContain(taken);
     });

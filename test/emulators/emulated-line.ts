@@ -59,7 +59,7 @@ export function createLine({ write, baudRate, faults, precise, time = machineTim
     const run = async () => {
       for (const [index, piece] of pieces.entries()) {
         if (index > 0) await time.turn();
-        // An unplugged line drops them.
+        // An unplugged line drops the bytes.
         await write(piece).catch(() => {});
       }
       unwritten -= 1;

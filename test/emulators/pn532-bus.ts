@@ -61,7 +61,7 @@ function createBus(path: string, options: { readonly sleeps: boolean }): Bus {
       }
       // A new frame of the host ends what was not fetched.
       waiting = [];
-      // The chip has the receiver of a serial line, which this byte wakes.
+      // The emulated chip expects a serial line, so a wake-up byte comes before the frame.
       hear(Uint8Array.of(wakeByte, ...frame));
     },
     isReady() {
@@ -85,7 +85,7 @@ export function createI2cPn532(path: string): {
   const bus = createBus(path, { sleeps: true });
   const read = (count: number) => {
     const isReady = bus.isReady();
-    // A look at the status alone takes no frame.
+    // A read of the status alone does not take the frame.
     if (!isReady || count === 1) return new Uint8Array(count).fill(isReady ? ready : busy);
     return Uint8Array.of(ready, ...bus.next(count - 1));
   };

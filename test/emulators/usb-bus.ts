@@ -21,7 +21,7 @@ export interface UsbSocket {
   readonly path: string;
   plug(): void;
   unplug(): void;
-  /** Pulls it out for ever. */
+  /** Unplugs the reader for good. */
   remove(): void;
   /** The number of open links to it. */
   readonly openLinks: number;

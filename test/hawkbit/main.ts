@@ -134,7 +134,7 @@ async function takesUpdate(name: string, statusOf: Rollout["statusOf"]): Promise
   await deck.runs(`slot a: ${shipped}\nslot b: ${good}, runs, is kept`);
 }
 
-/** hawkBit hears of no outcome before the console has shown this end of the trial. */
+/** Checks that hawkBit gets no outcome before the console has shown this end of the trial. */
 async function staysPending(name: string, statusOf: Rollout["statusOf"], end: string): Promise<void> {
   const { console } = deckOf(name);
   let early = "";

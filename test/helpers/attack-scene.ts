@@ -45,7 +45,7 @@ export interface Scene extends AsyncDisposable {
   sealed(client: Identity, url?: string): Promise<Line>;
   /** The header that proves this client to the device's certificate. */
   bearer(client: Identity): Promise<{ readonly authorization: string }>;
-  /** Each call is a POST over HTTPS of its own, with the client's token, or without an identity. */
+  /** Calls by HTTPS, each in a POST of its own, with the client's token, or without an identity. */
   posting(client?: Identity): Promise<Pick<Line, "call" | "texts" | "fence">>;
   /** Calls in one batch over HTTPS as that client. */
   postAs(client: Identity, calls: readonly Call[]): Promise<readonly Answer[]>;
@@ -60,7 +60,7 @@ export function asOtherUser(command: readonly string[]): readonly string[] {
   return ["setpriv", "--reuid=12345", "--clear-groups", "--", ...command];
 }
 
-const sourcesCount = 40; // A neighbour's address may ask 20 times in a burst.
+const sourcesCount = 40; // Many addresses, because one address may ask only 20 times in a burst.
 
 export async function startScene(toml: string, via: readonly string[] = []): Promise<Scene> {
   await using made = new AsyncDisposableStack();

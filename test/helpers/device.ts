@@ -17,7 +17,10 @@ export interface Device {
   readonly place: Place;
   /** The API's address for the neighbour. */
   readonly url: string;
-  /** The present run. Its client uses the device's own socket in the file system, which namespaces do not shut. */
+  /**
+   * The present run. Its client uses the device's socket in the file system, which can be reached from every network
+   * namespace.
+   */
   readonly service: Running;
   /** All that it wrote to stderr since its first start. */
   log(): string;

@@ -11,7 +11,7 @@ export function emulatedPn532(timing: "real" | "none"): Pn532Device & AsyncDispo
   return Object.assign(device, { [Symbol.asyncDispose]: device.close });
 }
 
-const lateMs = 30; // A driver waits for an acknowledgement for 30, 60 and 120 ms, and each wait can be missed by its own pause.
+const lateMs = 30; // A driver waits for an acknowledgement for 30, 60 and 120 ms; a pause of the process can be the cause that each of these waits fails.
 const triesMax = 8; // On two processors with a dozen busy processes about every second try is held up.
 
 /**
@@ -38,7 +38,7 @@ export async function unlessHeldUp(body: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Blank without a text. */
+/** An NTAG213 with this text, or a blank one if there is no text. */
 export function ntag213(uidHex: string, text?: string): EmulatedTag {
   const uid = Uint8Array.fromHex(uidHex);
   return createType2Tag("ntag213", text === undefined ? { uid } : { uid, text });

@@ -85,7 +85,7 @@ export function* libraryPaths(count: number, seed = 1): Generator<string> {
     if (one === undefined) throw new Error("an empty list");
     return one;
   };
-  // Few words are in most names, and most words in few: squaring the chance does that.
+  // A few words are in most names, and most words in few names. The squared random number gives this distribution.
   const word = () => {
     const chance = random();
     if (chance < 0.55) return capital(stems[Math.floor(random() ** 2 * stems.length)] ?? "");

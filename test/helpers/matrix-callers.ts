@@ -29,7 +29,10 @@ export interface Crew {
 const loopback = `127.0.0.1:${port}`;
 const path = "api/v0.1";
 
-/** One after another, because few handshakes are allowed at a time. Their resources are released with `made`. */
+/**
+ * The callers are made one after another, because few handshakes are allowed at a time. Their resources are released with
+ * `made`.
+ */
 export async function makeCallers(
   scene: Scene,
   { owner, otherUser, anonymous }: Crew,

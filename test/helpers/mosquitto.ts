@@ -18,8 +18,8 @@ interface Heard {
 export type TestBroker = Awaited<ReturnType<typeof makeBroker>>;
 
 /**
- * A broker with two ports: TLS for devices, which are named by their certificates, and one without for `admin` and `deck`,
- * who have passwords. A device may write and read below its own name only.
+ * A broker with two ports: one with TLS for devices, which are named by their certificates, and one without TLS for the
+ * accounts `admin` and `deck`, which have passwords. A device may write and read below its own name only.
  */
 export async function makeBroker() {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-broker-"));

@@ -62,7 +62,7 @@ const attacks: Readonly<Record<string, readonly Attack[]>> = {
     return async ({ session }) => {
       const ours = sealed(session);
       let theirs = ours;
-      while (theirs.at(-1) === ours.at(-1)) theirs = await fromElsewhere(); // Otherwise the splice might be our own frame, whole.
+      while (theirs.at(-1) === ours.at(-1)) theirs = await fromElsewhere(); // With equal last bytes the splice might be exactly our own frame.
       const at = Math.min(index, ours.length - 1);
       const spliced = Uint8Array.from([...ours.subarray(0, at), ...theirs.subarray(at)]);
       return [JSON.stringify({ e: spliced.toBase64() })];

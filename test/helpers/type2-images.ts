@@ -17,7 +17,7 @@ export const roomBytes: Readonly<Record<Type2Kind, number>> = {
   ultralight: 48,
   "ultralight-ev1": 48,
   "ultralight-ev1-128": 128,
-  // Before it is formatted, it reports no size, and is taken for an Ultralight.
+  // An unformatted Ultralight C reports no size, and is taken for an Ultralight.
   "ultralight-c": 48,
   ntag213: 139,
   ntag215: 496,

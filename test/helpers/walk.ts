@@ -9,7 +9,7 @@
  * Sockets are left out, because a file system does not open them, and links, because they count as their targets.
  */
 
-/** For a shell, also that of BusyBox. Words: folders, then the media file; the result is the file `report` beside that. */
+/** For a shell, also that of BusyBox. Arguments: folders, then the media file; the result is the file `report` beside that. */
 export const walker = `
 for file; do :; done
 here=$(dirname "$file")

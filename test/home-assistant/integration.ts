@@ -130,7 +130,10 @@ function song(title: string, track: number): Uint8Array {
   return mp3({ title, artist: "Zoë", album: "Hits", track, disc: 1, picture }, 120);
 }
 
-/** From the form of the address to the entry, with a wrong code on the way; returns the entry's id. */
+/**
+ * Goes through the configuration from the form of the address to the entry, and once types a wrong code; returns the entry's
+ * id.
+ */
 async function pairHome({ client }: Running): Promise<string> {
   const flow = async (path: string, body: object): Promise<FlowStep> => {
     const answer = await ask(`config/config_entries/flow${path}`, body);

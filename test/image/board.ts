@@ -155,7 +155,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
       const end = child.exitCode ?? child.signalCode;
       if (end !== null) throw fail(`the board ended (${end}) while ${what}`);
       if (performance.now() > deadline) throw fail(`in vain: ${what}${await guestSays()}`);
-      // Each question for a pong is work for the emulated processor.
+      // Each ping costs the emulated processor time.
       await Bun.sleep(200);
     }
   };
@@ -334,7 +334,7 @@ async function zero2w(
 }
 
 /**
- * A slow SD card is too slow as a network block device for a board whose controller moves one sector at a time.
+ * A plain card: as a network block device it would be too slow for a board whose controller moves one sector at a time.
  */
 export async function makePlainCard(): Promise<Pick<Card, "url"> & AsyncDisposable> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-card-"));

@@ -45,7 +45,7 @@ afterAll(async () => {
   usbPort.close();
   await reader.close();
   await card[Symbol.asyncDispose]();
-  // A card that could not be made was reported by its case.
+  // If the card could not be made, the case that needed it has reported that.
   await startedCard?.then(
     (made) => made[Symbol.asyncDispose](),
     () => {},
@@ -248,7 +248,7 @@ test(
       });
       const played = await until("the player", async () =>
         board
-          // Its shell makes the file empty before it writes.
+          // The player's shell makes the file empty before it writes to it.
           .shell("cd /run/tapdeck/players && test -s played && cat played && stat -c %U played")
           .catch(() => undefined),
       );

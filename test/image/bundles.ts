@@ -112,7 +112,7 @@ async function makeSystem(path: string, folder: string, system: System): Promise
   const left = ["etc/tapdeck-release"];
   const files = [`etc/tapdeck-release f 0644 0 0 echo Tapdeck ${system.version}`];
   if (system.script !== undefined) {
-    // An update that hangs needs no service, which is most of its bytes.
+    // An update that hangs needs no service. Without the service the bundle is much smaller.
     left.push(program);
     await Bun.write(join(folder, "script"), system.script);
     files.push(`etc/init.d/S91hang f 0755 0 0 cat ${join(folder, "script")}`);

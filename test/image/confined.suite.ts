@@ -14,14 +14,14 @@ import { type Card, makeCard } from "./card.ts";
 import { copyImage, copyToBoot, writeConf } from "./owned.ts";
 import { patienceMs, until } from "./until.ts";
 
-// The systems have other files in /etc.
+// The stand-in and Buildroot's system have different files in /etc, so each has a transcript of its own.
 const transcript = join(import.meta.dir, "../transcripts/players", isStandIn ? "stand-in.txt" : "board.txt");
 const secret = "5a".repeat(32);
 let folder: string;
 let card: Card;
 let board: Board;
 
-/** In place of the thief's guess: the ways to the pipe that a player could know. */
+/** A player that tries each path to the pipe of the root script that it could know. */
 const asker = `for file; do :; done
 cd "$(dirname "$file")" && exec 2>/dev/null
 for way in /run/tapdeck-machine/requests /proc/$PPID/fd/0 /proc/self/fd/3; do

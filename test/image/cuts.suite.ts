@@ -105,7 +105,7 @@ async function cutFirstStart({ card, acknowledged }: Owned, writes: number): Pro
   // After a kill nobody waits for it any more.
   started.catch(() => {});
   if ((await Promise.race([struck, started])) === "struck") return board.kill();
-  // It took fewer writes than the seed wanted, so the rest are made here.
+  // The start took fewer writes than the seed chose, so the others are made here.
   print("writes of a first start, to the first pong", `${card.writes}`);
   await keep(board, struck, acknowledged);
 }

@@ -69,8 +69,8 @@ test(
 );
 
 /**
- * Launches the text, and waits until its row is on the card. The bytes of a row are there a moment before the new length of their
- * file, which is another write: the sync is complete once the card has nothing more to do.
+ * Launches the text, and waits until its row is on the card. The bytes of a row are written a moment before the new length of
+ * their file. So the sync is complete only when the card has become idle.
  */
 async function launch(card: Card, client: Client, text: string): Promise<void> {
   const heard = listenTo(client);

@@ -85,7 +85,7 @@ export const isMenuAt = (chosen: number, count = 4, hasKeys = false) => {
   };
 };
 
-/** The tile of the second row is there. */
+/** Whether the picture has a tile in the second row. */
 export const hasSecondRow = (picture: Picture) =>
   shareOf(picture, tile, regionOf(menuBox(4, picture), picture)) > 0.1;
 

@@ -482,7 +482,8 @@ test.skipIf(process.getuid?.() !== 0)(
         await copyFile(join(overlay, "etc/init.d/S01syslogd"), join(folder, "etc/init.d/S01syslogd"));
         await symlink("/bin/syslogd", join(folder, "sbin/syslogd"));
         await writeFile(join(folder, "conf"), `log_host=127.0.0.1:${listener.port}\n`);
-        // As S01syslogd and S13conf do it; the ring is memory that all of a machine share, and has a place of its own here.
+        // Runs the log as S01syslogd does with the values of S13conf. The ring is shared memory of the whole machine, so it
+        // has a namespace of its own here.
         const script = [
           "log=/etc/init.d/S01syslogd; $log start; until [ -S /dev/log ]; do usleep 20000; done",
           "logger -t test first; until logread | grep -q first; do usleep 20000; done",
@@ -521,7 +522,7 @@ test.skipIf(process.getuid?.() !== 0)(
         "asked() { until [ -e /run/asked ]; do usleep 20000; done; cat /run/asked; rm /run/asked; }",
         "export PATH=/bin:/usr/sbin interface=lo ip=10.9.9.9",
         "/etc/init.d/S49ntpd start; asked",
-        // The same servers again are no news.
+        // The same servers again change nothing.
         "export ntpsrv='10.9.9.1 10.9.9.2'",
         "/usr/lib/tapdeck/address bound; asked; /usr/lib/tapdeck/address renew; [ ! -e /run/asked ]",
         "export ntpsrv=; /usr/lib/tapdeck/address renew; asked",

@@ -24,7 +24,7 @@ const seed = Number(process.env.SEED ?? 1);
 const cutsOfCard = 10;
 /** A cut comes this long after the tap. */
 const playedMs = { least: 5000, most: 12_000 };
-/** Every second cut comes at a write after its moment, the last of these at most. A position costs two or three. */
+/** Every second cut comes at one of the first `writesMax` writes after its moment. A position costs two or three writes. */
 const writesMax = 6;
 const nearMs = 2000;
 
@@ -187,7 +187,7 @@ async function storedPosition(board: Board): Promise<number> {
   expect((await board.shell("ls /data/tapdeck | grep damaged || true")).trim()).toBe("");
   const said = await board.shell(
     "mkdir -p /run/copy; cd /data/tapdeck; " +
-      // Until no write came during the copy.
+      // The copy is repeated until no write came during it.
       "until cp tapdeck.db tapdeck.db-wal /run/copy && cmp -s tapdeck.db /run/copy/tapdeck.db && cmp -s tapdeck.db-wal /run/copy/tapdeck.db-wal; " +
       "do sleep 0.1; done; gzip -c /run/copy/tapdeck.db | base64; echo -next-; gzip -c /run/copy/tapdeck.db-wal | base64",
   );

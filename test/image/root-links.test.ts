@@ -74,10 +74,16 @@ function ofData(name: string): string {
   return name.startsWith("config/") ? `/data/${name}` : `/data/tapdeck/${name}`;
 }
 
-/** These name the folders for a program that acts as their owner (src/core/as-owner.ts), or run as the service's user. */
+/**
+ * Scripts that only pass the folders to a program that acts as their owner (src/core/as-owner.ts), or that run as the
+ * service's user.
+ */
 const asOwner = ["usr/lib/tapdeck/machine", "usr/lib/tapdeck/try-update", "usr/lib/tapdeck/players/mpv"];
 
-/** Stand for programs that need a machine. A mount of a folder outside opens it to others, and leaves a file there. */
+/**
+ * Stand-ins for programs that need a machine. The one for `mount` leaves a file in the folder outside if that is mounted,
+ * because the mount would open it to others.
+ */
 const stubs: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     ["umount", "modprobe", "logger", "resize2fs", "start-stop-daemon"].map((name) => [`bin/${name}`, "true"]),
@@ -211,7 +217,7 @@ async function state(): Promise<readonly string[]> {
           ? await readlink(path)
           : "";
       const { mode, uid, gid, mtimeMs } = facts;
-      // root itself writes there.
+      // root itself writes to this folder, so its time changes.
       const time = path === at("data/state") ? "" : mtimeMs;
       found.push([join(folder, name), mode.toString(8), uid, gid, time, content].join(" "));
     }

@@ -86,7 +86,7 @@ interface Owned {
   readonly card: Card;
   certain: number;
   seenSeconds: number;
-  /** The number of the save after the cut before. */
+  /** The number of the first save after the last cut. */
   first: number;
 }
 

@@ -353,7 +353,7 @@ test(
     await shows("game-before-the-end", isFull(red), hasNoText);
     put("**shutdown");
     const isGoodbye = drawnWith(goodbye, undefined, "nothing below");
-    // The advice of the picture before it is gone.
+    // The advice in the earlier picture is gone.
     const isWhole = (picture: Picture) => shareOf(picture, background, lower) > 0.99;
     await shows("switching-off", (picture) => isGoodbye(picture) && isWhole(picture), hasNoText);
     // Only black follows, which is a machine without a display.

@@ -26,7 +26,7 @@ beforeAll(async () => {
   const text = await readFile(join(root, "overlay/etc/asound.conf"), "utf8");
   const television = /type hw\s+card \{ @func refer name tapdeck\.television \}\s+device 0/;
   expect(text).toMatch(television);
-  // This one never makes alsaloop wait, which is the worst for other programs.
+  // This television never makes alsaloop wait, which is the worst case for other programs.
   const changed = text.replace(television, `type file\nfile "${frames}"\nformat raw\nslave.pcm null`);
   const bytes = Buffer.from(changed).toString("base64");
   await board.shell("mkdir /run/television && chown tapdeck /run/television");

@@ -193,7 +193,7 @@ test("the copying to a card ends with its script, and runs only for a card behin
     expect(own.join(" ")).toBe("-S -q -c tapdeck:audio -x /usr/bin/alsaloop");
     expect(words).toEqual(expect.arrayContaining(["--cdevice=looped", "--pdevice=television"]));
     await end(copying);
-    // Ends with the process, and fails if that stays.
+    // Waits for the end of the process, and fails if it does not end.
     await run(["timeout", "20", "tail", `--pid=${pid}`, "--follow", "/dev/null"]);
   }));
 

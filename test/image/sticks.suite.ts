@@ -216,7 +216,7 @@ test(
       await port.unplug("big");
       await until("their end", async () => (await totalOf("e")) === before);
     }
-    // The figure beside it takes a minute, and decides nothing.
+    // The following measurement takes a minute and decides nothing, so it runs with THOROUGH=1 only.
     if (process.env.THOROUGH !== "1") return;
     await port.plug("big", join(folder, "big.img"));
     await until("the mount", async () => (await mounts()).includes("/media/usb/BIG"));

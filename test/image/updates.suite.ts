@@ -48,7 +48,7 @@ const restartsMs = 6 * patienceMs;
 const isThorough = process.env.THOROUGH === "1";
 const television = isThorough ? ({ display: "640x360" } as const) : {};
 const filmMs = 1000;
-/** The share of pixels that makes a picture another one. */
+/** A picture is a new one if at least this share of its pixels differs. */
 const otherShare = 0.01;
 
 /** Keeps each new picture of the display until disposed. */

@@ -28,8 +28,8 @@ const deafSettings = "echo '7497 stream tcp nowait root /bin/sleep sleep 600' >/
 test(
   "a service that takes connections and says nothing is replaced by one that answers",
   async () => {
-    // Another listener in its place: the watchdog starts it when the real one is gone. A helper of the service would leave an inetd
-    // that cannot listen yet.
+    // Replaces the program of the service by another listener, which the watchdog starts when the real service is gone. It
+    // must not do so in place of the service's short-lived helpers, because an inetd would stay that cannot listen yet.
     const isService = '[ "$PPID" = "$(cat /var/run/tapdeck-watchdog.pid)" ]';
     // The service's PATH has no folder of system programs.
     const inetd = await board.shell("command -v inetd");
@@ -124,7 +124,7 @@ test(
     const restored = await board.shell("tapdeck restore /data/one.tapdeck </dev/null || echo refused");
     expect(restored).toContain("refused");
     expect(await board.shell(look)).toBe(before);
-    // The service needs that folder.
+    // The service needs the folder that the file replaced.
     await board.shell("rm /data/tapdeck/backups");
     await board.shell("sync; reboot");
     await untilRestarted();

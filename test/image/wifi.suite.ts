@@ -313,7 +313,7 @@ test(
       await Bun.sleep(random() * 600);
       await one.kill();
       stored.powerCycle(seed * 31 + cut);
-      // Older ones may have made room for those of the last moment.
+      // The list is limited, so older networks may have been dropped for those of the last moment.
       kept = kept.slice(0, 16);
     }
     print("power cuts while networks are stored", `${cuts}, and none lost`);

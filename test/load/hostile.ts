@@ -90,7 +90,8 @@ async function attack(
 ): Promise<string> {
   const script = join(import.meta.dir, "../programs/attacker.ts");
   const command = [process.execPath, script, kind, network.deviceAddress, String(seconds), ...sources];
-  // In reality an attacker has a processor of its own; here it gets the rest of the service's.
+  // A real attacker has a processor of its own. Here it runs with the lowest priority, so it gets the time that the service
+  // leaves.
   const pinned = processor === undefined ? [] : ["taskset", "-c", processor];
   return printed([...pinned, "nice", "-n", "19", ...network.onNeighbour(command)]);
 }

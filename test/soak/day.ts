@@ -18,7 +18,7 @@ import { type SoakService, soakFolder, startSoakService, type Told } from "./ser
 export interface DayOptions {
   readonly taps: number;
   readonly seed: number;
-  /** Called now and then. */
+  /** Called from time to time with the counts so far. */
   readonly progress?: (taps: number, failures: number) => void;
 }
 
@@ -283,7 +283,7 @@ function troubleOf({
   return trouble;
 }
 
-/** The fewest of several moments, because ending players hold some for a while. */
+/** The open descriptors at the moment with the fewest of them, because players that end hold some for a while. */
 async function openDescriptors(): Promise<readonly string[]> {
   let fewest: readonly string[] | undefined;
   for (let looks = 0; looks < 10; looks++) {

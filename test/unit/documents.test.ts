@@ -33,7 +33,8 @@ const documents = [
   ...["readers", "launch", "media", "api", "storage", "image"].map((name) => `docs/decisions/${name}.md`),
 ];
 const tops = "src|drivers|test|tools|overlay|buildroot|packaging|watchdog|docs";
-// `src/core/limits.ts`, `drivers/io`; neither patterns (`test/**`) nor places for a name (`drivers/<id>.ts`).
+// Matches paths such as `src/core/limits.ts` and `drivers/io`, but neither patterns (`test/**`) nor placeholders
+// (`drivers/<id>.ts`).
 const named = new RegExp(`\`((?:${tops})/[\\w./-]+)\``, "g");
 const link = /\]\(([^)#:]+)\)|src="([^"]+)"/g;
 

@@ -82,7 +82,7 @@ export async function makeRaucBundle(
 /** The version in the root file system of an image. */
 export async function versionOfRoot(root: string): Promise<string> {
   await requireRoot(root);
-  const said = await run(["unsquashfs", "-cat", root, "etc/tapdeck-release"]).catch(() => ""); // The sentence below says it.
+  const said = await run(["unsquashfs", "-cat", root, "etc/tapdeck-release"]).catch(() => ""); // If this fails, the error below reports it.
   const [, version] = /^Tapdeck (\d+\.\d+\.\d+)\n$/.exec(said) ?? [];
   if (version === undefined)
     throw new Error(`${root} is no root file system of Tapdeck: it has no version in etc/tapdeck-release`);

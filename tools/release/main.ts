@@ -126,7 +126,7 @@ async function releaseBoard(build: string, board: string, work: Release): Promis
 
 /** Throws a sentence if the root file system is another board's, or would refuse the updates of this release. */
 async function checkRoot(root: string, board: string, authority: string): Promise<void> {
-  const contentOf = (path: string) => run(["unsquashfs", "-cat", root, path]).catch(() => ""); // The sentences below say it.
+  const contentOf = (path: string) => run(["unsquashfs", "-cat", root, path]).catch(() => ""); // If this fails, the errors below report what is missing.
   const found = (await contentOf("etc/tapdeck/board")).trim();
   if (found !== board) throw new Error(`${root} is of the board ${found}, not of ${board}`);
   const work = await mkdtemp(join(tmpdir(), "tapdeck-release-"));

@@ -152,10 +152,12 @@ export function createSendBacklog(bytesMax: number = unsentInAllBytesMax) {
 type ReadBody =
   | { readonly kind: "whole"; readonly bytes: Uint8Array }
   | { readonly kind: "too-long" }
-  /** It was evicted, or the connection broke: `answer` says so and hangs up. */
+  /** The body was evicted, or its connection broke: `answer` says so and ends the connection. */
   | { readonly kind: "dropped"; readonly answer: Response };
 
-/** Reads request bodies. Each may be kept up to its last byte, so a pool limits those of remote callers. */
+/**
+ * Reads request bodies. Each body may stay in memory until its last byte has come, so a pool limits those of remote callers.
+ */
 export function createBodyReader() {
   const pool = createConnectionPool({ max: bodiesMax, perAddressMax: bodiesPerAddressMax });
   return {

@@ -39,7 +39,7 @@ export const libraryMethods = [
   method({
     name: "media.browse",
     right: "look",
-    docs: "One page of a folder of the media index, folders first, in natural order (1, 2, 10). No `path` lists the systems; `path` is that of an entry, such as `SNES/RPG`. The folders of all media folders and USB sticks appear as one. `fileCount` counts the files in and below a folder; `totalFiles` and `totalDirs` count the entries of this folder. `durationMs`, on the first page, is the length of up to 5,000 audio files in and below it; `audio` has the tags of a file. `letter` is the start of names, `0-9`, or `#` for the rest. `tags` are conditions on files: `region:usa`, `-status:beta` (not), `~lang:en` (any of these). Inside one folder, the orders by file name are those by name. `cursor` is `nextCursor` of the page before, with the same other params.",
+    docs: "One page of a folder of the media index, folders first, in natural order (1, 2, 10). No `path` lists the systems; `path` is that of an entry, such as `SNES/RPG`. The folders of all media folders and USB sticks appear as one. `fileCount` counts the files in and below a folder; `totalFiles` and `totalDirs` count the entries of this folder. `durationMs`, on the first page, is the length of up to 5,000 audio files in and below it; `audio` has the tags of a file. `letter` is the start of names, `0-9`, or `#` for the rest. `tags` are conditions on files: `region:usa`, `-status:beta` (not), `~lang:en` (any of these). Inside one folder, sorting by file name gives the same order as sorting by name. `cursor` is `nextCursor` of the page before, with the same other params.",
     params: v.object({
       path: v.optional(v.nullable(path), ""),
       systems,

@@ -71,7 +71,7 @@ export const mappingMethods = [
   method({
     name: "mappings.test",
     right: "change",
-    docs: "Shows what a token would start, without starting it. `matches` holds the ids of the first mappings that match: the first one counts, and the others have no effect. `script` is the text that would be launched, and `warning` a sentence if it would start nothing. With `draft`, the answer is as if that mapping were stored: with its `id`, as a change of that mapping; without, as a new one, whose id in `matches` is 0.",
+    docs: "Shows what a token would start, without starting it. `matches` holds the ids of the first mappings that match: the first one counts, and the others have no effect. `script` is the text that would be launched, and `warning` a sentence if it would start nothing. With `draft`, the answer is as if that mapping were stored. A `draft` with an `id` changes the mapping with that id. A `draft` without one is a new mapping, whose id in `matches` is 0.",
     params: v.pipe(
       v.object({
         ...tokenFields,

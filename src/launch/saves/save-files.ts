@@ -123,7 +123,7 @@ export async function replaceSave(
     await syncFolderAsync(folder.path);
     return "kept";
   } finally {
-    // A left-over file takes space of a full disk. After the rename there is none.
+    // A temporary file that is left would take space on a full disk. After the rename no such file exists.
     await rm(fresh, { force: true }).catch(() => {});
   }
 }

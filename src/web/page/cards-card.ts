@@ -71,7 +71,7 @@ function knownCards(tapped: readonly Tapped[], mappings: readonly MappingRow[]):
   for (const mapping of mappings) {
     const { enabled, type, match, pattern } = mapping;
     const uid = normalizeUid(pattern);
-    // The first one counts.
+    // Of several mappings for one UID the first one counts.
     if (enabled && type === "uid" && match === "exact" && !mapped.has(uid)) mapped.set(uid, mapping);
   }
   const seen = tapped.map((card) => cardOf(card.uid, card, mapped.get(normalizeUid(card.uid))));

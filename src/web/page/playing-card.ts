@@ -161,7 +161,7 @@ function showIf(element: HTMLElement | undefined, isShown: boolean, other?: HTML
   element.hidden = !isShown;
 }
 
-/** A slider that leaves its handle alone while a hand moves it. */
+/** A slider whose handle does not follow the player while a person moves it. */
 function slider(label: string, isEnabled: boolean, change: (value: number) => Promise<void>) {
   const input = el("input", { type: "range", min: "0", "aria-label": label });
   input.disabled = !isEnabled;

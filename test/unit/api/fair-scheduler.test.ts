@@ -63,7 +63,7 @@ test("a lane with little work does not wait behind one that floods", async () =>
     );
   turns.take(quiet, () => order.push("quiet"), 10);
   await settled(() => order.length === 1001);
-  // It came last, and was served after at most a few rounds of the other.
+  // The quiet connection asked last, and was served after at most a few rounds of the other one.
   expect(order.indexOf("quiet")).toBeLessThan(300);
 });
 

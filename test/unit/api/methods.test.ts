@@ -10,7 +10,7 @@ import { methodNames, methods } from "../../../src/api/methods/index.ts";
 import { notifications } from "../../../src/api/notifications.ts";
 import { methodRows, notificationRights } from "../../helpers/right-tables.ts";
 
-/** An alias has its lines in the transcript of its method. */
+/** These aliases are covered by the transcripts of their methods. */
 const aliases = ["media.generate", "media.generate.cancel"];
 
 test("every method has a transcript", () => {

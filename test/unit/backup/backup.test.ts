@@ -70,7 +70,7 @@ const mapping = (pattern: string) =>
   ({ enabled: true, label: "", type: "uid", match: "exact", pattern, override: "**stop" }) as const;
 const mappingFile = (name: string) => `[[mapping]]\ntype = "uid"\npattern = "${name}"\noverride = "x"\n`;
 
-/** All that a backup holds, of a device. */
+/** The state of a device, as far as a backup holds it. */
 async function stateOf({ dataFolder, configPath }: Device) {
   const store = openStore(dataFolder);
   const folder = join(dataFolder, "config/mappings");

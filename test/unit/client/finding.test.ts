@@ -49,7 +49,7 @@ test("a system's id, its name, or the start of its name is a word of a search", 
   expect((await find("zelda gba")).results).toEqual(["GBA/Zelda Advance"]);
   expect((await find("super nintendo zelda")).results).toEqual(["SNES/Zelda"]);
   expect(await find("snes")).toEqual({ results: ["SNES/Star Garden", "SNES/Zelda"], total: 2 });
-  // The start of two names, and of a file's name, which comes first and is counted once.
+  // The query is the start of two system names and of a file name. That file comes first and is counted once.
   expect(await find("game boy")).toEqual({
     results: ["GBA/Game Boy Story", "GBA/Zelda Advance", "GameBoy/Pokémon Red"],
     total: 3,

@@ -316,7 +316,7 @@ test("edits by hand are taken over: written in place, put in its place by a rena
   const { settings, path, folder, lines } = await open("[log]\ndebug = true\n");
   const heard: string[] = [];
   settings.onChange(({ log, readers }) => heard.push(`${log.debug} ${readers.insertModeExitDelay}`));
-  // In one turn, between whose parts nothing else runs.
+  // The following changes are made in one turn of the event loop, so nothing runs between them.
   writeFileSync(path, "readers.insert_mode_exit_delay = 1\n");
   await eventually(() => expect(settings.current().readers.insertModeExitDelay).toBe(1));
   await writeFile(join(folder, "new"), "readers.insert_mode_exit_delay = 2\n");
@@ -515,7 +515,7 @@ test(`of a process killed at ${kills} random moments, the file parses and holds 
     for await (const bytes of running.stdout) {
       said += new TextDecoder().decode(bytes);
       if (said.split("\n").length <= lines) continue;
-      // Some moment within the next save.
+      // Kills the process at some moment within the next save.
       for (let spin = 0; spin < spins; spin++) Math.random();
       running.kill("SIGKILL");
     }

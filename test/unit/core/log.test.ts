@@ -132,7 +132,7 @@ test("a stderr whose disk is full takes nothing, and changes nothing of what the
   const main = new URL("../../../src/main.ts", import.meta.url).pathname;
   const command = ["sh", "-c", '"$0" "$1" --config /nowhere/config.toml 2>/dev/full', process.execPath, main];
   const { exited } = Bun.spawn(command, { stdio: ["ignore", "ignore", "ignore"] });
-  // The end after a missing config file, which differs from that after a failed write.
+  // 78 is the exit code for a missing config file; a failed write of the log would give another one.
   expect(await exited).toBe(78);
 });
 

@@ -71,7 +71,7 @@ function scene(readerId = "file-1") {
       },
     },
   });
-  /** As the launcher of taps: the launch is queued during the event. */
+  /** Stands for the launch queue: the launch is queued while the event is handled. */
   bus.on("tokens.added", (added) => {
     if (added.uid !== "refused")
       bus.emit("running", { ...launch, uid: added.uid, type: "NTAG", data: "", script: "" });

@@ -73,7 +73,7 @@ test("a stop drops the launch that waits to be confirmed", async () => {
   expect(() => deck.launchQueue.confirm()).toThrow("nothing waits to be confirmed");
   await eventually(() => deck.count("media.stopped") === 1);
   expect(deck.started()).toEqual(["a"]);
-  // A tap after it is the first one again.
+  // After that time, the next tap counts as the first one again.
   expect(await deck.tapAndWait("SNES/a.sleep")).toBe(true);
   expect(await deck.tapAndWait("SNES/b.sleep")).toBe(held);
 });

@@ -45,7 +45,7 @@ test("cards have places of their own in a full queue, and no more than those", a
   await using deck = await waitingDeck();
   const launch = (isTap: boolean) => deck.launchQueue.launch(deck.token(waits), { isTap });
   launch(false);
-  await Bun.sleep(0); // The first one runs now, and waits no more.
+  await Bun.sleep(0); // The first launch runs now, so it no longer takes a place in the queue.
   for (let nth = 0; nth < launchQueueMax; nth++) launch(false);
   expect(() => launch(false)).toThrow(`${launchQueueMax} launches wait already`);
   for (let nth = 0; nth < launchesForCardsMax; nth++) launch(true);

@@ -215,7 +215,7 @@ test("the end of the service shortens a grace that runs already", async () => {
   const player = await deck.playerOf("a.endless");
   deck.launch("**stop");
   await eventually(async () => expect(await text(join(deck.folder, "SNES", "a.endless.asked"))).not.toBe(""));
-  // Its own grace would be longer than this test may take.
+  // The player's own grace time would be longer than this test may take.
   await deck.launchQueue.close();
   expect(await liveMembers(player)).toEqual([]);
 });

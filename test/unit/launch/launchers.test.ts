@@ -111,7 +111,7 @@ test("a program that is not installed counts only if media need it, and by the l
     "there is no program mpv, which the launcher mpv needs for Audio, Video",
     "there is no program snes9x, which the launcher own needs for SNES",
   ]);
-  // The built-in launcher is not asked for what the owner's own one plays.
+  // The program of the built-in launcher is not needed for systems that the owner's launcher plays.
   expect(missingPrograms([own], (name) => (name === "snes9x" ? name : null), ["SNES", "Unknown"])).toEqual(
     [],
   );

@@ -75,7 +75,7 @@ async function makeRoom({
 const plainPlayer = () =>
   startPlain({ kind: "process", argv: ["sleep", "600"], optionsAt: 2 }, { name: "sleep" });
 
-/** Its volume is a number; it refuses all else. */
+/** A player that can only change its volume. */
 function loudPlayer(at: number): ControlledPlayer {
   const player = plainPlayer();
   let now = at;

@@ -61,7 +61,7 @@ test("a line of a list is longer than any path, and its text fills the history a
   expect(await deck.tapAndWait("**playlist.play:A/list.m3u")).toEndWith("names nothing to play");
   await writeFile(join(deck.folder, "A/list.m3u"), `${"x".repeat(256 * 1024 - 10)}\none.true`);
   expect(await deck.tapAndWait("**playlist.play:A/list.m3u")).toBe(true);
-  // The reason of any other failure is cut as well.
+  // The reason of another kind of failure is also cut.
   const why = await deck.tapAndWait(`A/${"y".repeat(12_000)}.true`);
   expect([String(why).length, String(why).at(-1)]).toEqual([launchErrorCharsMax, "…"]);
   expect(deck.lines.join("").length).toBeLessThan(2 * launchErrorCharsMax);

@@ -101,7 +101,7 @@ test("a program that starts the player and leaves is not its end: what is left o
     let hasExited = false;
     void player.exited.then(() => (hasExited = true));
     await eventuallyReaped(player.pid);
-    // The loop, and perhaps the program that it waits for.
+    // The loop of the shell still runs, and perhaps the program that it waits for.
     expect(await liveMembers(player.pid)).not.toEqual([]);
     expect(hasExited).toBe(false);
     await writeFile(stop, "");

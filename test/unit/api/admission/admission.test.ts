@@ -329,7 +329,7 @@ test("an address that asks too often is refused, and the port that it used count
   await scene.send("byTls", far);
   expect(counts()).toEqual([1, 1]);
   expect(scene.refusals).toEqual(Array.from({ length: 2 }, () => `too-many-requests ${far}`));
-  // Another address, and the device itself, have their own share.
+  // Another address, and the device itself, have allowances of their own.
   await scene.visit("byTcp", "10.0.0.10");
   for (let nth = 0; nth < 2 * requestBurstMax; nth++) await scene.visit("byTcp", "127.0.0.1");
 });

@@ -13,7 +13,7 @@ import {
 import { createManualClock } from "../../../helpers/manual-clock.ts";
 
 const taken = { kind: "taken" } as const;
-const burst = 4; // Seconds of each rate.
+const burst = 4; // Each token bucket holds this many seconds of its rate.
 const times = <T>(count: number, make: () => T) => Array.from({ length: count }, make);
 
 function makeIntake() {

@@ -63,7 +63,7 @@ test.each([
 
 test("if one of several addresses cannot be had, none stays open behind the error", async () => {
   const port = freePort();
-  // Of a network for documents (RFC 5737): no machine has it.
+  // 192.0.2.1 is an address for documentation (RFC 5737), which no machine has.
   expect(() => listen(port, ["127.0.0.1", "192.0.2.1"], handlers)).toThrow("cannot listen on 192.0.2.1");
   const again = listen(port, ["127.0.0.1"], handlers);
   await Promise.all(again.map((server) => server.stop(true)));

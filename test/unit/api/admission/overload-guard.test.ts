@@ -74,7 +74,7 @@ test("a door is shut for a second when many a second are turned away there, agai
   expect(did).toEqual(["shut"]);
   await clock.advance(100);
   expect(did).toEqual(["shut", "open"]);
-  // Connections from before that continue to ask do not count.
+  // Requests on connections that were open before do not count.
   await comeFor(100, 2 * turnedAwayPerSecondMax);
   expect(did).toEqual(["shut", "open", "shut"]);
   await comeFor(1000, 2 * turnedAwayPerSecondMax);

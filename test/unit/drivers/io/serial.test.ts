@@ -141,7 +141,7 @@ test("fifty links that are closed or unplugged in the middle of a write leave no
       const link = await openSerial(far.path, { baudRate: 115_200 });
       const gone = Promise.withResolvers<void>();
       link.onGone(() => gone.resolve());
-      const writing = link.write(Buffer.alloc(100, "x")).catch(() => {}); // It may be unplugged before.
+      const writing = link.write(Buffer.alloc(100, "x")).catch(() => {}); // The line may be unplugged before the write ends.
       if (unplug) {
         await far.close();
         await gone.promise;
@@ -173,7 +173,7 @@ test("open ports that are silent wake nobody", () =>
   withLink(() =>
     withLink(async () => {
       const [wakeUpsBefore, ticksBefore] = [wakeUps(), processorTicks()];
-      await Bun.sleep(1000); // The time of the observation: no event is awaited.
+      await Bun.sleep(1000); // Observes the idle process for a second; no event is awaited.
       const woken = wakeUps() - wakeUpsBefore;
       process.stderr.write(`idle second: ${woken} wake-ups, ${processorTicks() - ticksBefore} ticks\n`);
       // A poll every 2 ms would be 500 for each port; the runtime's own threads wake now and then.

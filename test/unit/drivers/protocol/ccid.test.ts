@@ -32,7 +32,7 @@ const answerOf = (bytes: number) =>
     Uint8Array.from({ length: bytes }, (_, index) => index & 0xff),
   );
 
-/** Like a host that asks for a packet, and then for the missing bytes. */
+/** The transfers of a host that asks for one packet, and then for the missing bytes. */
 function transfersOf(message: Uint8Array): readonly Uint8Array[] {
   return message.length <= 64 ? [message] : [message.subarray(0, 64), message.subarray(64)];
 }

@@ -90,7 +90,7 @@ const mutated = fc
   });
 const input = fc.oneof({ weight: 1, arbitrary: noise }, { weight: 3, arbitrary: mutated });
 
-/** The same bytes in the middle of others: a parser that reads beyond their end gives another result. */
+/** Puts the same bytes in the middle of others, so that a parser that reads beyond their end gives another result. */
 function amidst(bytes: Uint8Array, others: number): Uint8Array {
   const whole = new Uint8Array(bytes.length + 128).fill(others);
   whole.set(bytes, 64);

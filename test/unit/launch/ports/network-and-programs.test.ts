@@ -489,7 +489,7 @@ test("a program that runs too long is ended with all that it started", async () 
   closing.push(() => rm(folder, { recursive: true }));
   const argv = ["/bin/sh", "-c", `trap '' TERM; sleep 60 & echo $$ > ${folder}/pid; wait`];
   let pid = 0;
-  // If it ended before its start, it gets more time.
+  // If the program was ended before it wrote its id, the next try gives it more time.
   for (let ms = 300; pid === 0; ms *= 4) {
     await expect(runProgram(argv, never, ms)).rejects.toThrow(`ran for longer than ${ms / 1000} s`);
     pid = Number(await readFile(join(folder, "pid"), "utf8").catch(() => ""));
@@ -516,7 +516,7 @@ test("a program is not waited for because something of it left its group and hol
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It ended with the group, before it had left it.
+    // The child ended with the group before it could leave the group.
   }
 });
 
