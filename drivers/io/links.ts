@@ -86,7 +86,7 @@ type UsbPipe = "bulk-in" | "bulk-out" | "interrupt-in";
 
 /** One claimed interface. Transfers reject with `UsbFault`; each pipe carries one at a time. */
 export interface UsbLink {
-  /** For messages: the port path, `1-1.4`. */
+  /** The path of the port, for messages: `1-1.4`. */
   readonly path: string;
   /** The largest packet of the bulk-in pipe, in bytes. */
   readonly packetBytes: number;

@@ -84,7 +84,7 @@ function openPort(path: string, baudRate: number): number {
   return fd;
 }
 
-/** To be called before the descriptor is closed: Bun's copy of it lives a moment longer, and so do our claims. */
+/** Call it before the descriptor is closed: Bun's copy of it lives a moment longer, and so do our claims. */
 function releasePort(fd: number): void {
   ioctlValue(fd, requests.tiocnxcl, 0);
   unlock(fd);

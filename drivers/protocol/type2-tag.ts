@@ -101,7 +101,7 @@ interface ChipLayout extends Omit<Type2Layout, "areaBytesMax"> {
   readonly pages: number;
 }
 
-/** By the storage size byte of the version. */
+/** The chips by the storage size byte of their answer to GET_VERSION. */
 const chips: ReadonlyMap<number, ChipLayout> = new Map([
   [0x0b, { pages: 20, areaBytes: 48, configPage: 0x10 }], // NTAG210, MF0UL11
   [0x0e, { pages: 41, areaBytes: 128, dynamicLock: { page: 0x24, pagesPerBit: 2 }, configPage: 0x25 }], // NTAG212, MF0UL21

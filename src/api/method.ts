@@ -38,7 +38,10 @@ interface MethodFacts<
   readonly aliases?: readonly string[];
   /** The one right that a caller needs. */
   readonly right: Required;
-  /** For callers on the device only, because it shows or deletes secrets. An owner over the network is also refused. */
+  /**
+   * True if only callers on the device may call it, because it shows or deletes secrets. An owner over the network is also
+   * refused.
+   */
   readonly isLocal?: true;
   readonly docs: string;
   /** None if absent. */

@@ -180,7 +180,7 @@ const browseEntry = v.object({
   systemId: v.string(),
   fileCount: v.exactOptional(count),
   systemIds: v.exactOptional(v.array(v.string())),
-  /** Of a system, as in `systems`. */
+  /** The category of a system, as in `systems`. */
   category: v.exactOptional(v.string()),
   systemName: v.exactOptional(v.string()),
   zapScript: v.exactOptional(v.string()),
@@ -235,10 +235,10 @@ export const picture = v.object({
 
 /** A picture of what the device shows. */
 export const screenshot = v.object({
-  /** Of the file that stays on the device. */
+  /** The path of the file that stays on the device. */
   path: v.string(),
   contentType: v.string(),
-  /** Of the bytes in `data`. */
+  /** The number of bytes in `data`. */
   size: count,
   /** In base64. */
   data: v.string(),

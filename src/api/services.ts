@@ -231,7 +231,7 @@ export interface LibraryService {
   tags(systems: readonly string[], caller: MethodCaller): Promise<readonly MediaTag[]>;
   /** Rejects with `not-found` for an unknown system. */
   lookup(system: string, name: string): Promise<ValueOf<typeof schemas.lookedUp> | undefined>;
-  /** In the order in which they were chosen. */
+  /** The favourites in the order in which they were chosen. */
   favourites(): ValueOf<typeof schemas.favourites>;
   /** Rejects with `failed` for a path without a file or folder, and with `busy` at the limit. */
   setFavourite(path: string, isFavourite: boolean): Promise<void>;

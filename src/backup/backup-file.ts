@@ -32,9 +32,9 @@ const headBytes = head(backupFormat, "0".repeat(64), 0).length;
 const headForm = /^tapdeck-backup (\d{1,9}) sha256=([0-9a-f]{64}) bytes=(\d{10})\n$/;
 
 export interface BackupFacts {
-  /** Of the packed lines, in hex. It identifies the backup. */
+  /** The SHA-256 of the packed lines, in hex. It identifies the backup. */
   readonly sha256: string;
-  /** Of the whole file. */
+  /** The size of the whole file. */
   readonly bytes: number;
 }
 

@@ -70,7 +70,7 @@ export async function joinDeck(
   }
 }
 
-/** Like other secrets, for its owner only. */
+/** Stores the credentials in a file that only its owner may read, as for other secrets. */
 async function keep(path: string, { id, secret }: Identity): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await writeFile(path, JSON.stringify({ id, secret }), { mode: 0o600 });

@@ -75,7 +75,7 @@ async function newLink(client: Client, { words, pair }: CommandLine) {
   return { link, facts, id: made.id };
 }
 
-/** For a program that speaks HTTPS. The token is bound to the certificate. */
+/** Makes a bearer token for a program that speaks HTTPS. The token is bound to the certificate. */
 async function makeBearer(
   client: Client,
   name: string,
@@ -132,7 +132,7 @@ async function pairByCode(client: Client, { pair, json }: CommandLine, screen: T
 
 const pinPollMs = 500;
 
-/** For apps with version 1 of the secure layer. No notification reports their pairing, so this polls the list. */
+/** Pairs an app with version 1 of the secure layer. No notification reports their pairing, so this polls the list. */
 async function pairByPin(client: Client, { json }: CommandLine, screen: Terminal): Promise<void> {
   const known = await olderClients(client);
   const { pin, expiresAt } = await client.call("clients.pair.start");

@@ -245,7 +245,7 @@ async function whileWritable<Value>(paths: MachinePaths, work: () => Promise<Val
 
 const barWidth = 24;
 
-/** In a log, a line for each tenth of a step. */
+/** Shows the progress; in a log it writes a line for each tenth of a step. */
 function createProgress({ screen, json }: Pick<UpdateParts, "screen" | "json">) {
   const show = createStatusLine(json ? { ...screen, isTerminal: false } : screen);
   return (step: Step | "fetching", done: number, total: number) => {

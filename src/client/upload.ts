@@ -12,7 +12,7 @@ import { type Client, RpcError } from "./client.ts";
 export interface UploadSource {
   /** The id of a system, or another of its names. */
   readonly system: string;
-  /** Below the folder of the system. */
+  /** The path below the folder of the system. */
   readonly path: string;
   /** A `File` of a browser, or `Bun.file(path)`. */
   readonly file: Blob;

@@ -44,9 +44,9 @@ export function changeableSettings(): readonly string[] {
 
 /** Checks that depend on other parts of the service. Each returns why a text is invalid; undefined if it is valid. */
 interface PatchFaults {
-  /** For connection strings of readers. */
+  /** Checks a connection string of a reader. */
   readonly reader: (connection: string) => string | undefined;
-  /** For names of systems. */
+  /** Checks the name of a system. */
   readonly system: (name: string) => string | undefined;
 }
 

@@ -39,7 +39,7 @@ import {
 import { launchersHelp } from "./launcher-settings.ts";
 import { type Setting, setting } from "./setting.ts";
 
-/** By section and key, in the order of the template. */
+/** The settings by section and key, in the order of the template. */
 export const settingsTable = {
   api: {
     port: setting({ check: wholeNumber(1, 65_535), default: 7497 }, [

@@ -150,7 +150,7 @@ function createUpdates(
       const update = { patch, saved: Promise.withResolvers<void>() };
       waiting = [...waiting, update];
       changed();
-      // In the next microtask, so that simultaneous updates are saved together.
+      // The save begins in the next microtask, so that simultaneous updates are saved together.
       working ??= Promise.resolve().then(work);
       await update.saved.promise;
     },

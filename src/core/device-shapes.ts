@@ -39,7 +39,7 @@ export type SoundReport = ValueOf<typeof soundReport>;
 
 /** A backup that was made. */
 export const backupFacts = v.object({
-  /** Of the packed content: it identifies the backup. */
+  /** The SHA-256 of the packed content, which identifies the backup. */
   sha256: v.string(),
   bytes: count,
   leftOut: v.array(v.string()),

@@ -7,8 +7,8 @@ import { limitReached } from "./errors.ts";
 import { logWaitersMax } from "./limits.ts";
 
 const linesKeptMax = 2000; // Some days of taps.
-const ringCharsMax = 512 * 1024; // Of all kept lines.
-const lineCharsMax = 4000; // Of one line: a stack trace. The console has all of it.
+const ringCharsMax = 512 * 1024; // All kept lines together.
+const lineCharsMax = 4000; // One line, as long as a stack trace. The console has the whole line.
 const answerCharsMax = 256 * 1024; // In base64 twice, as in a sealed frame, it stays below 1 MiB.
 
 /** The worst first: a query for one also finds those before it. */

@@ -67,7 +67,7 @@ export function createLog({ debug, write, keep }: LogOptions): ChangeableLog {
   };
 }
 
-/** For tests and tools. */
+/** A log that writes nothing, for tests and tools. */
 export const silentLog: Log = createLog({ debug: false, write: () => {} });
 
 // Values with spaces or control characters are quoted, so that one value cannot look like two.

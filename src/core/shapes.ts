@@ -176,7 +176,7 @@ export const activeMedia = v.object({
   ...startedMedia,
   /** The present title of a web radio, in the words of its station. */
   streamTitle: v.exactOptional(v.string()),
-  /** Of an audio file of the index. */
+  /** The tags of an audio file of the index. */
   audio: v.exactOptional(audioTags),
   positionMs: v.exactOptional(count),
   durationMs: v.exactOptional(count),

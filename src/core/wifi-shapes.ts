@@ -17,7 +17,7 @@ const wifiId = v.pipe(
 const wifiNetwork = v.object({
   id: wifiId,
   name: v.string(),
-  /** In dBm: about -30 beside the router, and -90 at the edge. */
+  /** The signal in dBm: about -30 beside the router, and -90 at the edge of its range. */
   signal: integer,
   /** `other` needs a user name, or uses WEP, and cannot be joined. */
   security: v.picklist(["open", "password", "other"]),

@@ -81,8 +81,8 @@ export function readPoll(value: unknown): Poll {
 }
 
 /**
- * The deployment, or its action and a sentence if this device cannot install it. Of several artifacts that of the software module
- * `tapdeck-<board>` counts.
+ * The deployment, or its action and a sentence if this device cannot install it. If there are several artifacts, the one of
+ * the software module `tapdeck-<board>` counts.
  */
 export function readDeployment(
   value: unknown,

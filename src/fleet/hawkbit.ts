@@ -36,7 +36,7 @@ interface HawkbitParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly onLatest: (latest: LatestVersion | undefined) => void;
-  /** From 0 to 1. */
+  /** Returns a number from 0 to 1. */
   readonly random?: () => number;
 }
 

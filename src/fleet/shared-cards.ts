@@ -29,7 +29,7 @@ interface SharedCardsParts {
   readonly dataFolder: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** From 0 to 1. */
+  /** Returns a number from 0 to 1. */
   readonly random?: () => number;
 }
 

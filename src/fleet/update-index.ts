@@ -25,7 +25,7 @@ import type { UpdateJob } from "./update-job.ts";
 
 interface IndexParts {
   readonly url: string;
-  /** For the files of TLS. */
+  /** The settings that name the files for TLS. */
   readonly settings: Config["fleet"];
   readonly board: string;
   /** The version that runs. */
@@ -35,7 +35,7 @@ interface IndexParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly onLatest: (latest: LatestVersion | undefined) => void;
-  /** From 0 to 1. */
+  /** Returns a number from 0 to 1. */
   readonly random?: () => number;
 }
 

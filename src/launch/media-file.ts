@@ -25,7 +25,7 @@ export interface MediaFile {
   readonly name?: string;
   /** The path in bytes, if it is not UTF-8. */
   readonly bytes?: Uint8Array;
-  /** To be called once the player is gone. */
+  /** Call it once the player is gone. */
   readonly release?: () => void;
 }
 

@@ -96,7 +96,10 @@ export async function isFolderOrList(path: string): Promise<boolean> {
 /** By name, numbers as numbers. */
 const byName = new Intl.Collator("en", { numeric: true }).compare;
 
-/** At most `playlistItemsMax` items: as listed, or sorted by `compare`. Throws `ServiceError("failed")` if there are none. */
+/**
+ * The items of a list as listed, or of a folder sorted by `compare`; at most `playlistItemsMax`. Throws
+ * `ServiceError("failed")` if there are none.
+ */
 export async function playlistItems(path: string, compare = byName): Promise<readonly string[]> {
   const isFolder = (await stat(path)).isDirectory();
   if (!isFolder && !lists.includes(extensionOf(path)))

@@ -205,7 +205,7 @@ export function createPlaylists(parts: PlaylistParts) {
     state: (from?: number): LoadedPlaylist | undefined => loaded && stateOf(loaded, from),
     /** Whether a playlist of this card plays, or is between two items. */
     isOf: (card: string) => loaded?.isPlaying === true && loaded.owner.card === card,
-    /** To be called when a player was started for this run. */
+    /** Call it when a player was started for this run. */
     started(run: RunContext) {
       startedMs = elapsedMs();
       startedRun = run;
@@ -214,7 +214,7 @@ export function createPlaylists(parts: PlaylistParts) {
       if (isItem(loaded)) keepPlace(loaded);
       else clear();
     },
-    /** To be called when a player ended by itself. `exitCode` is null if a signal ended it. */
+    /** Call it when a player has ended by itself. `exitCode` is null if a signal ended it. */
     ended(exitCode: number | null) {
       const list = loaded;
       if (list === undefined || !list.isPlaying || !isItem(list)) return;

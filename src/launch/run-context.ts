@@ -52,7 +52,7 @@ interface TapEnd {
   /** Why nothing started. */
   readonly error?: string;
   readonly media?: Pick<ActiveMedia, "systemId" | "launcherId"> | undefined;
-  /** Of the card and of its mapping. */
+  /** The texts of the card and of its mapping. */
   readonly texts: readonly string[];
 }
 

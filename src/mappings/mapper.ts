@@ -97,7 +97,7 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
   };
 
   return {
-    /** In the order in which they are tried. */
+    /** The mappings in the order in which they are tried. */
     list: (): readonly ListedMapping[] => [
       ...mappings.list(),
       ...lookup.ofFiles().map((mapping) => ({ ...mapping, readOnly: true })),

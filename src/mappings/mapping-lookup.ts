@@ -14,14 +14,14 @@ const testedMax = 8;
 /** A mapping that is not stored; `id` is that of the mapping that it would change. */
 export type MappingDraft = MappingParams & { readonly id?: number };
 
-// Above every id of the database.
+// The rank of the first mapping of files, above every id of the database.
 const firstFileRank = 2 ** 50;
 const newDraftRank = firstFileRank - 1;
 
 export type MappingLookup = ReturnType<typeof createMappingLookup>;
 
 export function createMappingLookup(regexes: Regexes) {
-  // By id, which is also the rank.
+  // The mappings of the database by id, which is also the rank.
   const stored = new Map<number, Rule>();
   let ofFiles: readonly FileMapping[] = [];
   let fileRules: readonly Rule[] = [];

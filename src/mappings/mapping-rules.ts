@@ -15,7 +15,7 @@ export interface Rule {
   readonly rank: number;
   readonly type: MappingType;
   readonly match: MappingMatch;
-  /** In the normalized form. */
+  /** The pattern in the normalized form. */
   readonly pattern: string;
   readonly override: string;
   /** Absent for other kinds of patterns, and for an expression with a fault, which matches nothing. */

@@ -19,7 +19,10 @@ export interface KnownSystem extends System {
   readonly aliases: readonly string[];
   /** Its folders in MiSTer, Batocera, RetroPie, ES-DE and others, the most common first, as `systemKeyOf` writes them. */
   readonly folders: readonly string[];
-  /** Lower case, with their dot; several systems may share one. Of a CD, those of its sheet or image, not of its tracks. */
+  /**
+   * Lower case, with their dot; several systems may share one. For CDs, the extensions of sheets and images, not those of
+   * tracks.
+   */
   readonly extensions: readonly string[];
   /** Ids of systems whose folders hold its files too (`systemOfFile`). */
   readonly livesWith?: readonly string[];
@@ -32,7 +35,7 @@ export const knownSystems: () => readonly KnownSystem[] = lazy(() => {
   return [...kinds, ...others];
 });
 
-/** By its exact id. */
+/** The system with exactly this id. */
 export function systemById(id: string): KnownSystem | undefined {
   const system = byFolder().get(id.toLowerCase());
   return system?.id === id ? system : undefined;

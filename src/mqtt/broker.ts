@@ -15,7 +15,7 @@ export interface Broker {
   readonly host: string;
   readonly port: number;
   readonly isTls: boolean;
-  /** For people, without an account: `mqtts://broker.lan:8883`. */
+  /** The address for people, without the account: `mqtts://broker.lan:8883`. */
   readonly address: string;
   readonly user: string;
   /** Paths by the key of their setting; empty for none. */

@@ -264,7 +264,7 @@ const commands: Partial<Readonly<Record<PlayerAction["kind"], readonly (string |
   previous: ["playlist-prev"],
 };
 
-/** In milliseconds; NaN where it depends on something unknown. */
+/** The target of a seek in milliseconds; NaN if it depends on something unknown. */
 function targetOf(known: Known, to: SeekTarget): number {
   if (to.kind === "part") return (to.percent / 100) * (known.durationMs ?? Number.NaN);
   return Math.max(0, to.kind === "by" ? (positionNow(known) ?? Number.NaN) + to.ms : to.ms);

@@ -21,7 +21,7 @@ const deviceFolder = "/dev";
 const usbFolder = "/dev/bus/usb";
 // Device nodes appear one by one, and their links a moment later.
 const settleMs = 150;
-// For kernels and containers without events on new nodes.
+// The interval of the look without an event, for kernels and containers that report no new nodes.
 const sweepMs = 10_000;
 
 const leftAlone =

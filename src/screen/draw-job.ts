@@ -54,7 +54,7 @@ async function runJob(setConsole: SetConsole): Promise<DrawResult> {
     return { kind: "done", isConsoleOff: !setConsole(job.terminal, "text"), ms: 0, shown: [], ahead: [] };
   lowerPriority();
   const rgba = await render(job.svg, job.frame);
-  // Before the pixels, because the kernel's text would be drawn over them.
+  // The console is switched before the pixels are written, because the kernel would draw its text over them.
   const isConsoleOff = setConsole(job.terminal, "graphics");
   await writeFrame(rgba, job.frame);
   const ms = Math.round(performance.now());
@@ -91,7 +91,7 @@ function fontsFor(svg: string): readonly Uint8Array[] {
 
 let started: Promise<void> | undefined;
 
-/** Once per process, because a second call of `initWasm` throws. */
+/** Starts the renderer once per process, because a second call of `initWasm` throws. */
 function startRenderer(): Promise<void> {
   started ??= initWasm(readFileSync(renderer));
   return started;

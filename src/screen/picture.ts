@@ -68,7 +68,7 @@ export interface MenuTile {
 /** One page of the menu. */
 export interface ShownMenu {
   readonly title: string;
-  /** At most `menuTilesMax`, or the keys of a keyboard. */
+  /** The tiles, at most `menuTilesMax`, or the keys of a keyboard. */
   readonly tiles: readonly MenuTile[];
   /** The text so far, if the tiles are keys. */
   readonly typed?: string;
@@ -142,7 +142,7 @@ export function noticeOf({
   return { kind: "failed", reason: plainText(error, screenReasonCharsMax), cause: reason };
 }
 
-/** For media that were stopped because this USB stick was removed. */
+/** The notice for media that were stopped because this USB stick was removed. */
 export function stickGone(stick: string): Notice {
   return { kind: "stick-gone", name: plainText(stick, screenNameCharsMax) };
 }

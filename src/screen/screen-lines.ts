@@ -17,7 +17,7 @@ export function plainText(text: string, charsMax: number): string {
         .trimEnd()}…`;
 }
 
-/** For the text and the attributes of XML. */
+/** Escapes a text for the content and the attributes of XML. */
 export function escapeXml(text: string): string {
   const entities: Readonly<Record<string, string>> = {
     "&": "&amp;",
@@ -30,7 +30,7 @@ export function escapeXml(text: string): string {
 }
 
 export interface Room {
-  /** In pixels, as all sizes here. */
+  /** The width in pixels, as all sizes here. */
   readonly width: number;
   readonly linesMax: number;
   readonly sizeMax: number;

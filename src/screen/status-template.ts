@@ -21,7 +21,7 @@ import { isEnding, type Picture, type ShownAct, type ShownPairing, type StatePic
 import { escapeXml, fitText, plainText, type Room } from "./screen-lines.ts";
 import { english, type ScreenTexts } from "./texts.ts";
 
-/** By the codes of the setting `television.language`. */
+/** The texts by the codes of the setting `television.language`. */
 export const screenTexts: Readonly<Record<TelevisionLanguage, ScreenTexts>> = {
   en: english,
   de: germanScreen,
@@ -49,7 +49,7 @@ export interface ScreenPlace {
   readonly rest?: number;
 }
 
-/** In parts of the margin, so that nothing leaves the screen. */
+/** Where the picture moves at rest, in parts of the margin, so that nothing leaves the screen. */
 const restPlaces = [
   [0, 0],
   [0.6, 0.4],

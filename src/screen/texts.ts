@@ -36,7 +36,7 @@ export interface ScreenTexts {
   readonly headline: Readonly<Record<Headlined, string>>;
   readonly below: Readonly<Record<Headlined, string>>;
   readonly menu: MenuTexts;
-  /** Above the QR code of the page. */
+  /** The text above the QR code of the page. */
   readonly openPage: string;
   /** The sentences of the service are in this language, and say why a launch failed. */
   readonly hasReasons?: true;
@@ -45,7 +45,7 @@ export interface ScreenTexts {
   /** The faults of the machine, by code. */
   readonly faults: FaultTexts;
   readonly noNetwork: string;
-  /** Above the QR code of the access point, and the words before its password. */
+  /** The text above the QR code of the access point, and the words before its password. */
   readonly joinWifi: string;
   readonly wifiPassword: string;
   /** While the access point is open. */

@@ -189,7 +189,7 @@ export function freeName(chosen: string, taken: readonly Pick<ClientEntry, "name
   let free = wanted;
   for (let number = 2; isTaken(free); number++) {
     const suffix = ` ${number}`;
-    // By code points, because half of a surrogate pair is no text.
+    // The name is cut by code points, because half of a surrogate pair is no text.
     let kept = wanted;
     while (kept.length + suffix.length > clientNameCharsMax) kept = [...kept].slice(0, -1).join("");
     free = kept + suffix;

@@ -23,7 +23,7 @@ export interface MenuList {
   readonly follow?: () => Promise<MenuList>;
 }
 
-/** Lines in a square of 24 units. */
+/** The symbols: lines in a square of 24 units. */
 export const menuSymbols = {
   play: "M7 4.5v15l12-7.5z",
   recent: "M12 4a8 8 0 1 1-8 8M4 5v4h4M12 8v4.5l3 2",

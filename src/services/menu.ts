@@ -231,7 +231,7 @@ function after(places: readonly Place[], list: MenuList): readonly Place[] {
   return [...places.slice(0, -1), { list, chosen: kept }];
 }
 
-/** From the last column to the first one of the next page, and back. */
+/** The item that an arrow leads to; past the last column it is in the first one of the next page, and back. */
 function afterArrow(place: Place, key: Arrow): number | undefined {
   const { list, chosen } = place;
   if (list.typed !== undefined) return keyNeighbour(chosen, key);

@@ -60,7 +60,7 @@ export function followCertificate(
   };
   let following = clock.after(addressesMs, lookAtAddresses);
   return {
-    /** In the form of browsers: `AB:CD:...`. */
+    /** The fingerprint as browsers show it: `AB:CD:...`. */
     fingerprint: () => fingerprintOf(cert),
     [Symbol.dispose]() {
       following[Symbol.dispose]();

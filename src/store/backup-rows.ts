@@ -69,7 +69,10 @@ export function readBackupRows(path: string) {
     return first;
   };
   return {
-    /** In order; of the history, the newest within `backupHistoryBytesMax`. Awaits `breathe` often. */
+    /**
+     * The rows in order; those of the history only as far as the newest fit into `backupHistoryBytesMax`. Awaits `breathe`
+     * often.
+     */
     async *rows(table: BackupTable, breathe: () => Promise<void>): AsyncGenerator<BackupRow> {
       const found =
         table === "history"
@@ -184,7 +187,7 @@ function mappingOf({ enabled, ...row }: StoredMapping): MappingParams {
   return { ...row, enabled: enabled === 1 };
 }
 
-const idMax = 2 ** 48; // Below the ranks of mappings in files.
+const idMax = 2 ** 48; // Ids stay below the ranks of mappings in files.
 const playedSecondsMax = 2 ** 40; // So that the end of a play is always a valid Date, whenever the play began.
 
 const boundsOf: Readonly<Record<string, readonly [number, number]>> = {

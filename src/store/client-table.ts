@@ -85,7 +85,7 @@ export function createClientTable(
   });
 
   return {
-    /** In the order in which they were added, without expired ones. */
+    /** The clients in the order in which they were added, without expired ones. */
     list: (): readonly StoredClient[] => ask(() => list.all({ nowMs: clock.now() })).map(clientOf),
     /** Also undefined for an expired one. */
     get(id: string) {

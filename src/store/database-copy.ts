@@ -19,7 +19,7 @@ import { createTables, schemaVersion, schemaVersionMin, versionOf } from "./migr
 
 // A broken file loses one minute of changes at most, and a busy hour costs sixty writes at most.
 export const copyDelayMs = 60_000;
-// After a failed copy, for example on a full disk.
+// The wait after a failed copy, for example on a full disk.
 const retryDelayMs = 10 * 60_000;
 // A slice takes 1 to 2 ms; reading the written copy back takes 5 ms (10,000 mappings, x86-64). The whole copy takes 30 ms,
 // which is too long in one turn on a board that is ten times slower.
@@ -95,9 +95,9 @@ export function createBackup({ path, clock, log, writes }: BackupParts) {
 
   schedule(copyDelayMs);
   return {
-    /** After a change: copies within `copyDelayMs`, together with later changes. */
+    /** Call it after a change. It copies within `copyDelayMs`, together with later changes. */
     changed: () => schedule(copyDelayMs),
-    /** After a removal that a restore must not undo: copies at once, in the background. */
+    /** Call it after a removal that a restore must not undo. It copies at once, in the background. */
     removed() {
       timer?.[Symbol.dispose]();
       timer = undefined;

@@ -91,8 +91,8 @@ export async function syncFolderAsync(folder: string): Promise<void> {
 }
 
 /**
- * Syncs the data of a file, without blocking the event loop; does nothing if there is no such file. Not for a file that
- * SQLite locks, because closing it here would drop those locks. SQLite does not lock the log (`-wal`).
+ * Syncs the data of a file, without blocking the event loop; does nothing if there is no such file. Do not use it for a file
+ * that SQLite locks, because closing it here would drop those locks. SQLite does not lock the log (`-wal`).
  */
 export async function syncBehind(path: string): Promise<void> {
   // Without a log the database is written in place, and synced with each commit.

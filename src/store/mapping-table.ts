@@ -48,7 +48,7 @@ export function createMappings(database: Database, { durable, ask }: Pick<Durabl
   );
 
   return {
-    /** In the order of creation, which is the order of matching. */
+    /** The mappings in the order of creation, which is the order of matching. */
     list: (): readonly Mapping[] => ask(() => list.all()).map(mappingOf),
     get(id: number): Mapping | undefined {
       const row = ask(() => get.get({ id }));

@@ -55,7 +55,7 @@ export interface Holding {
   readonly folder: number;
   /** Absolute: the folder of the system. */
   readonly base: StoredName;
-  /** Below the folder of the system. */
+  /** The path below the folder of the system. */
   readonly path: StoredName;
   /** Files of the system in it. */
   readonly files: number;

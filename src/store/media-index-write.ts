@@ -52,7 +52,7 @@ export interface StoredSystem {
 export interface StoredFolder {
   /** Absolute: the system's folder. */
   readonly base: StoredName;
-  /** Below it; empty for the folder itself. */
+  /** The path below `base`; empty for that folder itself. */
   readonly path: StoredName;
 }
 

@@ -18,7 +18,7 @@ export interface NetworkFacts {
   readonly isWireless: boolean;
   readonly isUp: boolean;
   readonly addresses: readonly string[];
-  /** Of the Wi-Fi network. */
+  /** The signal of the Wi-Fi network. */
   readonly signalDbm?: number;
 }
 

@@ -12,7 +12,10 @@ export interface ReachOfPlayers {
   readonly hidden: readonly string[];
   /** Players cannot change them. A hidden place stays hidden. */
   readonly kept: readonly string[];
-  /** For players, so that nothing in them is kept. A hidden place stays hidden, because callers of the API may name folders of media. */
+  /**
+   * Folders that are for players, so that no restriction applies inside them. A hidden place stays hidden, because callers of
+   * the API may name folders of media.
+   */
   readonly open: readonly string[];
 }
 

@@ -22,7 +22,7 @@ import { confined } from "./confine.ts";
 import { giveInput } from "./own-program.ts";
 import { playerEnvironment } from "./start-process.ts";
 
-/** In order of importance, the least first. None is longer than 400 ms. */
+/** The sounds in the order of importance, the least important first. None is longer than 400 ms. */
 export const sounds = {
   scanned: [{ pitch: 1319, ms: 70 }],
   ready: [
@@ -219,7 +219,7 @@ const framesPerSecond = 48_000;
 const channels = 2;
 const sampleBytes = 2;
 const headerBytes = 44;
-const peak = 0.25; // Of full scale, -12 dB: audible beside a game, and not too loud in silence.
+const peak = 0.25; // A quarter of full scale, -12 dB: audible beside a game, and not too loud in silence.
 const attackMs = 4; // A shorter attack is a click.
 const releaseMs = 12;
 

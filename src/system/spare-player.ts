@@ -62,7 +62,7 @@ function soon(kind: Kind) {
   return { timer, kind };
 }
 
-/** Replaces the spare if the places of players have changed since its start. To be called after a change of the settings. */
+/** Replaces the spare if the places of players have changed since its start. Call it after a change of the settings. */
 export function renewSpare(): void {
   if (spare === undefined || isCurrent(spare)) return;
   coming ??= soon(spare.kind);

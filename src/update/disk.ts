@@ -160,6 +160,7 @@ async function* chunksAt(path: string, bytes: number): AsyncGenerator<Uint8Array
 async function sizeOf(path: string): Promise<number> {
   const found = await stat(path);
   if (found.isFile()) return found.size;
-  // In sectors of 512 bytes, whatever the sectors of the disk (Linux, "Documentation/ABI/stable/sysfs-block").
+  // The kernel states the size in sectors of 512 bytes, whatever the sectors of the disk are (Linux,
+  // "Documentation/ABI/stable/sysfs-block").
   return Number(await readFile(`/sys/class/block/${basename(path)}/size`, "utf8")) * 512;
 }

@@ -9,7 +9,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** By path: the media type, and the content in gzip and base64. */
+/** The files by path: the media type, and the content in gzip and base64. */
 export type Bundle = Readonly<Record<string, { readonly type: string; readonly gzip: string }>>;
 
 const types: Readonly<Record<string, string>> = {

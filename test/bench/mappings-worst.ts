@@ -1,6 +1,6 @@
 /**
- * Mappings: the worst set that is accepted, in the database and again in files, and the wait of others while it is made. In
- * processor time of the main thread, which another program's work does not lengthen.
+ * Mappings: the worst set that is accepted, in the database and again in files, and the wait of others while it is made.
+ * Times are processor time of the main thread, which other programs do not lengthen.
  */
 import { Database } from "bun:sqlite";
 import { readFileSync } from "node:fs";

@@ -472,7 +472,7 @@ remoteTest(
     expect((await device.run("pair", "--revoke", "Phone")).code).toBe(0);
     await page.getByText("no longer knows this phone").waitFor();
 
-    // By the code, from the same page.
+    // The same page pairs by the code.
     const { code } = await client.call("pairing.open");
     const paired = client.call("pairing.wait");
     await page.getByLabel("The six digits").fill(code === "000000" ? "000001" : "000000");

@@ -151,7 +151,7 @@ async function onImage(made: AsyncDisposableStack, place: string) {
   made.defer(() => rm(folder, { recursive: true }));
   const pipe = join(folder, "requests");
   expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
-  // In place of the root script of the image.
+  // A shell stands for the root script of the image.
   const script = made.use(
     Bun.spawn(["sh", "-c", 'echo ready; exec cat <>"$1"', "sh", pipe], { stdin: "ignore", stdout: "pipe" }),
   );

@@ -397,7 +397,7 @@ remoteTest(
     await connected(page);
     await showsCards(page, withPairing(playCards));
 
-    // By the link that the device's screen shows, in the open page.
+    // The open page pairs by the link that the device's screen shows.
     const { code: shown } = await client.call("pairing.open");
     await page.goto(`${https()}#code=${shown}`);
     await page.getByRole("region", { name: "Last taps" }).waitFor();

@@ -19,7 +19,7 @@ const device = deviceForAll(readerConfig(reader) + sleeper(".sfc", ".gba"), asyn
   await service.client.call("launch", "SNES/Super Game.sfc");
 });
 let phone: TestBrowser;
-/** On the device itself, which has all rights. */
+/** A browser on the device itself, which has all rights. */
 let own: TestBrowser;
 beforeAll(async () => {
   if (!canMakeNetworks) return;

@@ -134,7 +134,7 @@ async function pairByPin(network: Network, python: string, pin: string): Promise
   return JSON.parse(await printed(network.onNeighbour([python, script, "pair", url, pin, "old phone"])));
 }
 
-/** Of every process except those of the test, which may know its secrets. */
+/** The command lines of every process except those of the test, which may know its secrets. */
 async function commandLines(): Promise<string> {
   const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const lines = await Promise.all(ids.map((id) => readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "")));

@@ -51,7 +51,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(tools, { recursive: true, force: true }));
 
-/** For a healthy service, on a machine that may stand still for a second. */
+/** A long time-out for a healthy service, because the machine may stand still for a second. */
 const patient = "--pong-ms=5000";
 
 test("a service that was killed is started again and answers", async () => {

@@ -19,7 +19,7 @@ const readCounter = 0x39;
 const readSignature = 0x3c;
 const writeMs = 4.1; // Programming one page (NTAG21x, table 4: typical EEPROM write time).
 const signatureBytes = 32;
-const counterEnabled = 0x10; // In ACCESS (NTAG21x, table 11).
+const counterEnabled = 0x10; // A bit of ACCESS (NTAG21x, table 11).
 const protectsReading = 0x80;
 
 export function createType2Commands(sheet: Type2Sheet, memory: Uint8Array) {

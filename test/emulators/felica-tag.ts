@@ -26,9 +26,9 @@ interface FelicaOptions {
   readonly systemCode?: number;
 }
 
-const anySystem = 0xffff; // In a polling (JIS X 6319-4).
+const anySystem = 0xffff; // A polling with this code asks for any system (JIS X 6319-4).
 const pmm = Uint8Array.fromHex("00f1000000014300"); // FeliCa Lite-S (user's manual, 2.4).
-const configurationAt = liteBlocks * type3BlockBytes; // After the pads in `memory`.
+const configurationAt = liteBlocks * type3BlockBytes; // The configuration follows the pads in `memory`.
 const blocksPerReadMax = 4;
 const noBlock = 0xff;
 const services: readonly number[] = [0x000b, 0x0009];

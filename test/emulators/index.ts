@@ -46,7 +46,7 @@ export interface EmulatedReader {
   lay(session: ReaderSession, card: Card): void;
   lift(session: ReaderSession): void;
   readonly line: Line | NoLine;
-  /** For drivers that detect: this device in the form that they look for. */
+  /** The device in the form that a driver with detection looks for. */
   readonly found?: FoundDevice;
   /** The listed driver over an emulated link; absent if it opens `path` by itself. */
   readonly driver?: Driver;

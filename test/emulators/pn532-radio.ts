@@ -13,7 +13,7 @@ const status = { ok: 0x00, timeout: 0x01, crc: 0x02, authentication: 0x14, wrong
 const targetsMaxMax = 2;
 const forEver = 0xff;
 const typeA = 0x00;
-const felica: readonly number[] = [0x01, 0x02]; // At 212 and 424 kbit/s.
+const felica: readonly number[] = [0x01, 0x02]; // FeliCa at 212 and 424 kbit/s.
 const felicaPolls: readonly number[] = [0x01, 0x02, 0x11, 0x12]; // Types of InAutoPoll.
 const anySystem = 0xffff;
 const lastModulation = 0x04;
@@ -50,8 +50,8 @@ export function listTargets({ memory, field, radio }: ChipParts, data: Uint8Arra
 }
 
 /**
- * InAutoPoll: PollNr, Period in units of 150 ms, types. Of these, type A at 106 kbit/s: 00, 10 (MIFARE), 20 (4A); and
- * FeliCa.
+ * InAutoPoll: PollNr, Period in units of 150 ms, types. Emulated are type A at 106 kbit/s, by 00, 10 (MIFARE) and 20 (4A),
+ * and FeliCa.
  */
 export function autoPoll({ memory, field, radio }: ChipParts, data: Uint8Array): Outcome {
   const [polls = 0, period = 0, ...types] = data;
@@ -194,7 +194,7 @@ const registerAt = { txMode: 0x6302, rxMode: 0x6303, bitFraming: 0x633d } as con
 const crcEnabled = 0x80;
 /** Rx and Tx modes for type A at 106 kbit/s. */
 const typeAMode = 0x80;
-/** For FeliCa at 212 kbit/s. */
+/** Rx and Tx modes for FeliCa at 212 kbit/s. */
 const felicaMode = 0x92;
 const automaticRats = 0x10;
 

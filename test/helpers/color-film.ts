@@ -10,8 +10,8 @@ export interface ColorFilm {
 }
 
 const framesPerSecond = 2;
-const keyFrame = 0x10; // Of an entry of the index (AVIIF_KEYFRAME).
-const hasIndex = 0x10; // Of the main header (AVIF_HASINDEX).
+const keyFrame = 0x10; // A flag of an index entry (AVIIF_KEYFRAME).
+const hasIndex = 0x10; // A flag of the main header (AVIF_HASINDEX).
 
 export function makeColorFilm({ width, height, colors, seconds, rounds }: ColorFilm): Uint8Array {
   const frameBytes = width * height * 3;

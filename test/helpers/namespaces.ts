@@ -89,7 +89,7 @@ export interface Outcome {
   readonly status?: number;
   readonly body?: string;
   readonly messages?: readonly string[];
-  /** Of a WebSocket that the service closed. */
+  /** The close code of a WebSocket that the service closed. */
   readonly closed?: number;
 }
 

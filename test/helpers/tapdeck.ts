@@ -15,7 +15,7 @@ export const program =
 export interface Place {
   readonly folder: string;
   readonly port: number;
-  /** Below the media folder. */
+  /** Makes a file below the media folder. */
   file(path: string, content?: string): Promise<string>;
   config(toml: string): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

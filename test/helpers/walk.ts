@@ -9,7 +9,10 @@
  * Sockets are left out, because a file system does not open them, and links, because they count as their targets.
  */
 
-/** For a shell, also that of BusyBox. Arguments: folders, then the media file; the result is the file `report` beside that. */
+/**
+ * The script of the walk for a shell, also for that of BusyBox. Arguments: folders, then the media file; the result is the
+ * file `report` beside that.
+ */
 export const walker = `
 for file; do :; done
 here=$(dirname "$file")

@@ -27,7 +27,7 @@ const slot = join(imageFolder, "boot/slot-a");
 /** Debian's kernel and programs. Buildroot's kernel has the drivers of the disk built in, and no initrd. */
 export const isStandIn = existsSync(join(slot, "initrd"));
 const first = isStandIn ? ["-initrd", join(slot, "initrd")] : [];
-/** Of Debian's package u-boot-qemu. */
+/** U-Boot of Debian's package u-boot-qemu. */
 const loader = "/usr/lib/u-boot/qemu_arm64/u-boot.bin";
 const meta = readMeta();
 /** The console output of all boards of this checkout, one after the other. */
@@ -287,7 +287,7 @@ function virt(
   ];
 }
 
-/** After the USB controller, which they need. */
+/** QEMU's options for a display. They come after the USB controller, which the devices need. */
 function displayDevices(size: string): readonly string[] {
   const [width, height] = size.split("x");
   return [

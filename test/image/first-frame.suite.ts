@@ -144,7 +144,7 @@ async function words(pid: string, name: "cmdline" | "environ"): Promise<readonly
 
 const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
 
-/** By a waiting shell of the service's user, with its groups, which becomes the game. */
+/** Starts the game from a waiting shell of the service's user, with the service's groups; the shell becomes the game. */
 async function startByHand(): Promise<Start> {
   await board.shell(
     "grep -q 'video:.*tapdeck' /etc/group || " +

@@ -23,7 +23,7 @@ export async function openShell(path: string): Promise<Shell> {
     if (command.includes("\n")) throw new Error("a command is one line");
     const mark = `mark-${++count}-${Math.floor(performance.now())}`;
     const from = text.length;
-    // In two halves, so that an echoed line is not taken for the end.
+    // The mark is written in two halves, so that an echo of this line is not taken for the end.
     socket.write(`( ${command} ) 2>&1; printf '\\n%s%s %d\\n' ${mark.slice(0, 5)} ${mark.slice(5)} $?\n`);
     const ends = new RegExp(`\\n${mark} (\\d+)\\r?\\n`);
     const deadline = performance.now() + patienceMs;

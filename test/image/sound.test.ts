@@ -244,7 +244,7 @@ test("the television gets every sample of a program as a frame of IEC 60958", ()
     const text = await readFile(config, "utf8");
     const card = /type hw\s+card \{ @func refer name tapdeck\.television \}\s+device 0/;
     expect(text).toMatch(card);
-    // In the place of the card, a file that takes the frames as they are.
+    // A file takes the place of the card, and gets the frames as they are.
     await writeFile(config, text.replace(card, `type file\nfile "${out}"\nformat raw\nslave.pcm null`));
     const samples = new Int16Array(2 * 4800).map((_, at) => Math.round(12000 * Math.sin(at / 20)));
     await writeFile(join(folder, "tone"), samples);

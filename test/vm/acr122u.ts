@@ -72,7 +72,7 @@ export function testAcr122u(deckOf: () => Deck, { reader, port }: UsbReader, tes
       const deck = deckOf();
       for (const [index, name] of ["one.card", "two.card"].entries()) {
         const from = deck.heard();
-        // So that the kernel's driver is certainly first.
+        // The service is stopped meanwhile, so that the kernel's driver is certainly first.
         await deck.guest.ask("kill -STOP $(cat /tmp/pid)");
         port.unplug();
         await becomes(deck, undefined);

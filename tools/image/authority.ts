@@ -134,7 +134,7 @@ async function openssl(cwd: string, words: readonly string[]): Promise<void> {
   await run(["openssl", ...words], { cwd });
 }
 
-/** Of openssl, with paths below the folder (its manual, ca(1) and x509v3_config(5)). */
+/** The settings of openssl, with paths below the folder (its manual, ca(1) and x509v3_config(5)). */
 const settings = `[req]
 distinguished_name = name
 [name]

@@ -24,7 +24,7 @@ export interface SourceChoice {
   readonly program?: string;
 }
 
-/** Of the Foundation's boards, and without the other machines that Debian's kernel is for. */
+/** The configuration of the kernel for the Foundation's boards, without the other machines that Debian's kernel is for. */
 const fragments = [
   "board/common/linux.fragment",
   "board/raspberrypi/linux.fragment",

@@ -11,9 +11,9 @@ import { type FileHandle, open } from "node:fs/promises";
 
 export interface CardMap {
   readonly bytes: number;
-  /** Of the whole image. */
+  /** The SHA-256 of the whole image. */
   readonly sha256: string;
-  /** Of the blocks of slot A that are written. */
+  /** The SHA-256 of the blocks of slot A that are written. */
   readonly rootSha256: string;
   /** The XML. */
   readonly text: string;

@@ -130,7 +130,7 @@ export function isLoopback(address: string): boolean {
 
 const loopbackIpv4 = /^127\.\d+\.\d+\.\d+$/;
 
-/** In lower case, without a zone, and IPv4 mapped into IPv6 as IPv4. */
+/** The address in lower case and without a zone; an IPv4 address that is mapped into IPv6 becomes plain IPv4. */
 export function plainAddress(address: string): string {
   const [plain = ""] = address.toLowerCase().split("%", 1);
   return plain.replace(/^::ffff:(?=\d+\.)/, "");

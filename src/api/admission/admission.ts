@@ -205,7 +205,10 @@ export function createAdmission<Data>({
     byTls: byNetwork(true),
     /** The requests that the rate limits have refused so far. */
     turnedAway: { tcp: () => turnedAway.tcp, tls: () => turnedAway.tls },
-    /** By the socket's file. Its mode decides who may open it; such a caller is on the device, unless it is a player. */
+    /**
+     * Admits a caller at the socket in the file system. The mode of the file decides who may open it; such a caller is on the
+     * device, unless it is a player.
+     */
     byPath(request: Request, server: Server<Data>): MaybeResponse {
       const ending = endPlayers();
       if (ending === undefined) return enterByPath(request, server);

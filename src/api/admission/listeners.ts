@@ -88,7 +88,7 @@ export interface TlsOptions {
 
 export type TlsPort<Data> = ReturnType<typeof openTlsPort<Data>>;
 
-/** Over TLS 1.2 or newer. If the port is in use, the error is logged and the service runs without TLS. */
+/** Opens the port for TLS 1.2 or newer. If the port is in use, the error is logged and the service runs without TLS. */
 export function openTlsPort<Data>(
   shown: TlsOptions & { readonly port: number },
   { log, listen: addresses }: { readonly log: Log; readonly listen: readonly string[] },

@@ -21,7 +21,7 @@ import type { MediaFile } from "../media-file.ts";
 export type CheckBios = (file: MediaFile, choice: PlayerChoice) => Promise<PlayerChoice>;
 
 export function createBios(environment: ServiceEnvironment, sticks: () => readonly string[]): CheckBios {
-  /** By system and core, so that a tap reads no file. */
+  /** The BIOS files by system and core, kept so that a tap reads no info file. */
   const known = new Map<string, readonly Firmware[]>();
   const needed = (systemId: string, core: string) => {
     const key = `${systemId}\0${core}`;

@@ -33,7 +33,7 @@ export function createLastStarted({ folders, players, saved, plays }: LastStarte
     throw publicError("failed", `fewer than ${nth} different media have been played`);
   };
   return {
-    /** To be called after a start. Its media outlast a restart of the service once the player has proved itself. */
+    /** Call it after a start. Its media outlast a restart of the service once the player has proved itself. */
     note(file: MediaFile, choice: PlayerChoice, proof: Proof): void {
       const media = { path: file.path, systemId: file.system.id, launcherId: choice.launcherId };
       last = media;

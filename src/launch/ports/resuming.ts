@@ -48,7 +48,7 @@ export function createResuming({ config, clock, positions }: ResumingParts) {
         why: undefined,
       };
     },
-    /** To be called after a start. After a failure, the next start of this game loads no state. */
+    /** Call it after a start. After a failure, the next start of this game loads no state. */
     note(path: string, { resuming }: PlayerChoice, proof: Proof): void {
       if (path === failedPath) failedPath = undefined;
       if (resuming?.loadsState !== true) return;

@@ -56,7 +56,7 @@ export type HoldEvent =
 
 interface HoldState {
   readonly rules: HoldRules;
-  /** By card, the reader that holds it. */
+  /** The reader on which each card lies. */
   readonly lying: ReadonlyMap<string, string>;
   /** Removal times of cards with a waiting or running launch, the oldest first. Media of such a launch have no card any more. */
   readonly gone: ReadonlyMap<string, number>;

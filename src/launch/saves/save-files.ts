@@ -13,7 +13,7 @@ import { syncFolderAsync } from "../../store/database-files.ts";
 import { backupEnding, freshName, isComplete } from "./retroarch-saves.ts";
 
 export interface SaveFile {
-  /** Below the folder that was listed. */
+  /** The path below the folder that was listed. */
   readonly path: string;
   readonly bytes: number;
   /** Parts of it were never written and take up no room where it is; a copy would have them as zeros. */

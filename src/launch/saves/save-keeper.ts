@@ -31,9 +31,9 @@ interface KeeperParts {
 
 /** Its `settings` are absent if saves are written in place. */
 export interface SavedGame extends SavePlace {
-  /** To be called after the start of the player. */
+  /** Call it after the start of the player. */
   follow(player: FollowedPlayer): void;
-  /** To be called if the player was not started. */
+  /** Call it if the player was not started. */
   drop(): void;
 }
 

@@ -20,7 +20,7 @@ export interface NameKey {
 export interface FolderQuery {
   /** Its exact id. */
   readonly system: string;
-  /** Below the folder of the system; empty for that folder. */
+  /** The path below the folder of the system; empty for that folder itself. */
   readonly path: string;
   /** -1 lists from the last name to the first. */
   readonly way: 1 | -1;
@@ -144,7 +144,7 @@ function* listFiles(index: LoadedIndex, at: Holding & { readonly system: number 
 
 export interface FoundFolder {
   readonly systemId: string;
-  /** Below the folder of the system. */
+  /** The path below the folder of the system. */
   readonly path: string;
   /** The number of files in and below it. */
   readonly files: number;
@@ -189,7 +189,7 @@ export function* filesOfSystems(index: LoadedIndex): Generator<void, ReadonlyMap
 
 type TagCounts = ReadonlyMap<string, number>;
 
-/** By system; counted once for each index. */
+/** The counts of tags by system; they are counted once for each index. */
 const counted = new WeakMap<LoadedIndex, readonly TagCounts[]>();
 
 /** How many files of these systems, or of all, have each tag in their names. */

@@ -17,7 +17,7 @@ export type Run = ReturnType<typeof startRun>;
 /** The argument of the compiled program that starts a run instead of the service. */
 export const jobArgument = "index-job";
 
-/** Starts a run. At most one at a time, because two would write the same file. */
+/** Starts a run. Call it for one run at a time, because two would write the same file. */
 export function startRun(job: IndexJob, { command, log, onLine }: RunOptions) {
   const child = spawnGently(command);
   void giveInput(child, JSON.stringify(job));

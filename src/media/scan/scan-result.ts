@@ -14,14 +14,14 @@ export const noSystem = 0xffff_ffff;
 
 /** Growing lists. Files, folders and systems are numbered by their places. */
 export class ScanResult {
-  /** Of each file: its name, its folder and its system. */
+  /** For each file its name, its folder and its system. */
   readonly names = new NameColumn();
   readonly folderOf = new NumberColumn();
   readonly systemOf = new NumberColumn();
   /** The number of audio files that the walk found. */
   songs = 0;
   readonly #systems = new Map<string, number>();
-  /** Of each system: the marks of its folders, or the fingerprint of the old index. */
+  /** For each system the marks of its folders, or the fingerprint of the old index. */
   readonly #marks: (Map<string, bigint | string> | string)[] = [];
   readonly #bases: StoredBase[] = [];
   readonly #folders: StoredFolder[] = [];

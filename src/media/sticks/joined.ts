@@ -41,7 +41,10 @@ export function joinedSystems(libraries: Libraries): readonly System[] {
   return [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** In the order of `search.ts`. Of two files with one path only the first library's is in the results; the total counts both. */
+/**
+ * The results of all libraries, in the order of `search.ts`. Of two files with one path only the first library's is in the
+ * results; the total counts both.
+ */
 export function joinedSearch(libraries: Libraries, query: MediaQuery): MediaAnswer {
   const whole = fromTheFirst(query);
   return merged(

@@ -39,7 +39,7 @@ function plain(text: string | undefined): string | undefined {
   return [...line].slice(0, tagCharsMax).join("") || undefined;
 }
 
-/** From 1 to 2^31 - 1. */
+/** The value if it is a whole number from 1 to 2^31 - 1. */
 function whole(value: number | null | undefined): number | undefined {
   return typeof value === "number" && value > 0 && value < 2 ** 31 && Number.isInteger(value)
     ? value

@@ -253,7 +253,7 @@ export function browseCard(shared: Shared): PageCard {
     if (isStale) return;
     await load(depths.get(at)).catch(upwards);
   };
-  /** After a press on a folder, or on Back. */
+  /** Follows a press on a folder, or on Back. */
   const follow = async (left: string, at: string) => {
     letter = "";
     const isBack = left === at || left.startsWith(at === "" ? "" : `${at}/`);

@@ -5,7 +5,7 @@ import type { Numbers } from "./languages/forms.ts";
 import { say, speak } from "./page-texts.ts";
 
 interface Language {
-  /** In the language itself. */
+  /** The name of the language in that language. */
   readonly name: string;
   /** Loads the texts; English is part of the page. */
   readonly load?: () => Promise<(numbers: Numbers) => PageTexts>;

@@ -16,7 +16,7 @@ export interface LibraryItem {
   readonly path: string;
   /** The text that starts it; empty for a system, which is only opened. */
   readonly script: string;
-  /** Of a system, in the place of its first letters. */
+  /** The symbol of a system, in the place of its first letters. */
   readonly symbol?: string;
   /** The page of a folder, which a press opens. */
   readonly address?: string;

@@ -16,7 +16,7 @@ function createLane(): Lane & { readonly goes: string[][] } {
   };
 }
 
-/** Until everything that was scheduled has run. */
+/** Waits until everything that was scheduled has run. */
 const settled = async (isDone: () => boolean) => {
   while (!isDone()) await new Promise((resolve) => setImmediate(resolve));
 };

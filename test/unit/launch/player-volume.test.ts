@@ -53,7 +53,7 @@ async function makeRoom({
   );
   return {
     volume,
-    /** In the words of cards. */
+    /** Changes the volume; `text` is that of the script command. */
     async change(text: string) {
       const change = readVolume(text);
       if (change !== undefined) await ports.changeVolume(change, new AbortController().signal);
@@ -99,7 +99,7 @@ test("if nothing plays, and the device has no volume, it is kept for what starts
   await room.change("90");
   ceiling = 50;
   expect(room.volume.first()).toBe(50);
-  // From the last volume that was heard, not from one that could not be set.
+  // The change starts from the last volume that was heard, not from one that could not be set.
   await room.change("-10");
   expect(room.volume.first()).toBe(40);
   room.volume.forget();

@@ -78,7 +78,7 @@ function bench(
     warnings,
     stop: () => ending.abort(new Error("the service is stopping")),
     async pass(ms: number) {
-      // In steps, because one timer may set the next one.
+      // The clock advances in steps, because one timer may set the next one.
       for (let left = ms; left > 0; left -= 10) {
         clock.advance(Math.min(10, left));
         await settled();

@@ -172,7 +172,7 @@ function world(folder = newFolder(), clock = createManualClock()) {
       return { ...credentials, name };
     },
   });
-  /** Like a phone, up to its proof. */
+  /** Does what a phone does up to its proof. */
   const knock = async (code: string, address = "10.0.0.7") => {
     const client = pairAsClient(primitives, code, "phone");
     const attempt = await pairing.begin(helloOf(client.hello), address);

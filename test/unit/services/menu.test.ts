@@ -358,7 +358,7 @@ test("a network is searched for, and joined with the password of the keyboard", 
     [2, false],
     [3, false],
   ]);
-  // From the key 1 to the wide key below it.
+  // The arrows lead from the key 1 to the wide key below it.
   menu.type("down", "down", "down", "down");
   await menu.press("ok");
   expect(menu.names()).toContain("Q");

@@ -301,7 +301,7 @@ function overwrite(path: string, offset: number, bytes: Uint8Array): void {
   writeFileSync(path, whole);
 }
 
-/** In the text of the schema, which no check of SQLite's covers. */
+/** Changes a name in the text of the schema, which no check of SQLite's covers. */
 function renameColumn(path: string): void {
   overwrite(path, readFileSync(path).indexOf("reader_id TEXT"), Buffer.from("rider"));
 }

@@ -92,7 +92,7 @@ test("no spelling of a path reaches a file of the service, even where the whole 
     `${home}/roms/SNES/Link of a link.sfc`,
     `${home}/roms/SNES/Folder/device-key.pem`,
     join(home, "share/tapdeck/K\ufffd.sfc"),
-    // Below the media folder /, in the form of a card.
+    // The path as on a card, with / as the media folder.
     `${below}/share/tapdeck/tls/device-key.pem`,
     `${below.toUpperCase()}/SHARE/TAPDECK/TAPDECK.DB`,
     `${below}/share/tapdeck/K\ufffd.sfc`,

@@ -149,7 +149,7 @@ const alone = ["unshare", "--pid", "--fork", "--mount-proc"];
 const canSetLastId =
   existsSync("/proc/sys/kernel/ns_last_pid") && Bun.spawnSync([...alone, "true"]).exitCode === 0;
 
-// In a namespace of its own, so that other processes do not take the ids.
+// The test runs in a PID namespace of its own, so that other processes do not take the ids.
 test.skipIf(!canSetLastId)(
   "nothing outlives a stop if the kernel came to its highest process id meanwhile, and began again at the lowest",
   () =>

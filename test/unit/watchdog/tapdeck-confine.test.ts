@@ -254,7 +254,7 @@ function startAhead(options: readonly string[], before: readonly string[] = []) 
   };
 }
 
-/** In the form of src/system/spare-player.ts. */
+/** A message in the form of src/system/spare-player.ts. */
 function messageOf(...words: readonly string[]): Buffer {
   const text = Buffer.from([...words, ""].join("\0"));
   const length = Buffer.alloc(4);

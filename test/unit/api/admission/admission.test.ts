@@ -310,7 +310,7 @@ test("a right bearer token passes when others have used up the rate of its addre
   for (let nth = 0; nth < requestBurstMax; nth++)
     expect((await scene.visit("byTls", far, right)).client).toBe("phone");
   expect((await scene.send("byTls", far, right)).status).toBe(429);
-  // In the clear a token proves nothing.
+  // A token that is sent without TLS proves nothing.
   expect((await scene.send("byTcp", far, right)).status).toBe(429);
 });
 

@@ -141,7 +141,7 @@ test("of a RetroArch with settings that nobody here knows nothing is asked", asy
   expect(await said(check, "PSX", plain)).toBe("");
 });
 
-// Of the package libretro-core-info.
+// The folder of the package libretro-core-info.
 const debian = "/usr/share/libretro/info";
 
 test.skipIf(!existsSync(debian)).each([

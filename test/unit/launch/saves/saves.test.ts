@@ -65,7 +65,7 @@ async function bring({ keeper }: Pick<Scene, "keeper">, path = "/media/NES/Game.
   return game;
 }
 
-/** In the game's folder, like RetroArch's own files. */
+/** Writes a file into the game's folder, as RetroArch does. */
 async function save({ folder }: SavedGame, path: string, text: string): Promise<void> {
   await mkdir(dirname(join(folder, path)), { recursive: true });
   await writeFile(join(folder, path), text);
@@ -104,7 +104,7 @@ test.each([
   expect(isForGame(name, "Game")).toBe(isFor);
 });
 
-/** In RetroArch's packed format, with pieces that need not be packed here. */
+/** A file in RetroArch's packed format, whose pieces need not be packed here. */
 function rzip(pieces: readonly number[], chunk = 1000): Buffer {
   const head = Buffer.alloc(20);
   head.write("#RZIPv\x01#", "latin1");

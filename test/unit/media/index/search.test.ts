@@ -216,7 +216,7 @@ describe("search", () => {
             expect(files).toEqual(wanted);
             const few = search(source, { words, systems, maxResults: 3 });
             expect(few).toEqual({ files: wanted.slice(0, 3), total: wanted.length });
-            // After each place, and after all of them.
+            // Asks for the results after each place, and after all of them.
             for (let skip = 0; skip <= wanted.length; skip++) {
               const later = search(source, { words, systems, skip, maxResults: 2 });
               expect(later).toEqual({ files: wanted.slice(skip, skip + 2), total: wanted.length });
