@@ -92,7 +92,7 @@ export async function watchOneCard(
 /** A promise that never resolves and that `tell` rejects; it needs no listener. */
 export function createGone(): { readonly gone: Promise<never>; readonly tell: (reason: Error) => void } {
   const { promise, reject } = Promise.withResolvers<never>();
-  // Handled here, because no watch may run yet. A watch sees the rejection nevertheless, now or later.
+  // The rejection is handled here, because there may be no watch yet. A watch, now or later, sees it nevertheless.
   promise.catch(() => {});
   return { gone: promise, tell: reject };
 }

@@ -65,8 +65,9 @@ static void allow_within(int ruleset, int folder, const char *path, enum reach a
 }
 
 /*
- * Of a player and the service, memory that runs out ends the player (proc(5), oom_score_adj), and a player that starts processes
- * without end leaves room for those of the service: the limit counts all of a user, and the service's own is twice as high.
+ * If memory runs out, the kernel ends the player before the service (proc(5), oom_score_adj). A player that starts processes
+ * without end leaves room for those of the service: the limit counts all processes of a user, and the service's own limit is
+ * twice as high.
  */
 static void yield_to_service(void) {
   uint64_t limit[2];

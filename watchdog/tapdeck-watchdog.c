@@ -7,8 +7,8 @@
  *
  * It feeds the hardware in four cases only: after a pong; while the service has not answered yet, within the grace time of
  * its start; at a restart; and once when this process is asked to end. The count of restarts limits the second and the
- * third. A fault of this program itself is a miss, or ends it, and so never feeds. The program is one long file, so that a
- * maintainer of another firmware can copy it alone.
+ * third. A fault of this program itself counts as a miss or ends the program, so it never causes a feed. The program is one
+ * long file, so that a maintainer of another firmware can copy it alone.
  *
  * The state file has the reason, and survives the reset. It is one line of at most 255 bytes. Each event replaces it by a new
  * file, fsync and rename:

@@ -49,7 +49,7 @@ function dataLogText(type: number, data: Uint8Array): string {
   return redacted(data, isIn && data.length <= statusBytes ? statusBytes : before);
 }
 
-/** A report of the Toy Pad; of an answer only the number of its command and its status. */
+/** A report of the Toy Pad; an answer is cut after the number of its command and its status. */
 export function padLogText(report: Uint8Array): string {
   return report[0] === padAnswer ? redacted(report, 4) : spacedHex(report);
 }

@@ -170,7 +170,7 @@ const randomBytes = 8;
  */
 function createOpaqueIds() {
   const key = randomFillSync(new Uint8Array(blockBytes));
-  // A single block needs no mode and no padding.
+  // An id is a single block, which needs no chaining mode and no padding.
   const cipher = createCipheriv("aes-128-ecb", key, null).setAutoPadding(false);
   const decipher = createDecipheriv("aes-128-ecb", key, null).setAutoPadding(false);
   const block = Buffer.alloc(blockBytes);

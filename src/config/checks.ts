@@ -31,7 +31,7 @@ export class SettingError extends Error {
   }
 }
 
-/** The values that a check accepts, as far as a control for people needs to know them. */
+/** The part of a check that a form needs to know to offer a fitting control. */
 interface Form {
   readonly min?: number;
   readonly max?: number;

@@ -35,7 +35,7 @@ export async function saveFile(
     }
     await rename(temporary, target);
   } catch (error) {
-    // The first error is the one to report; the next start removes a leftover.
+    // The error above is the one to report; if the removal fails too, the next start removes the file.
     await rm(temporary, { force: true }).catch(() => {});
     throw error;
   }

@@ -32,8 +32,8 @@ export const updateFileBytesMax = 64 * 1024; // A token, a key, a chain of certi
 export const updateSummaryCharsMax = 255; // As the update entity of Home Assistant takes.
 export const hawkbitSleepMsMin = 1000; // Between two polls, as the server asks; hawkBit itself allows 30 s at least.
 export const hawkbitSleepMsMax = 24 * 60 * 60_000;
-export const hawkbitPausesMs = { first: 10_000, longest: 60 * 60_000 } as const; // After failed polls, each twice the last one.
-export const indexPausesMs = { first: 60 * 60_000, longest: 24 * 60 * 60_000 } as const; // The same for an index.
+export const hawkbitPausesMs = { first: 10_000, longest: 60 * 60_000 } as const; // The pause after a failed poll is twice the one before.
+export const indexPausesMs = { first: 60 * 60_000, longest: 24 * 60 * 60_000 } as const; // The same for reads of an index.
 
 export const updateNoteBytesMax = 4096; // The note of an update for the next start, and small files of the boot partition.
 

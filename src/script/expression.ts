@@ -33,8 +33,8 @@ export const variables = {
     type: "text",
     docs: "In the hook `before_start`: the file that is about to start; empty elsewhere.",
   },
-  "launching.system_id": { type: "text", docs: "In that hook: its system." },
-  "launching.launcher_id": { type: "text", docs: "In that hook: its player." },
+  "launching.system_id": { type: "text", docs: "The system of that media, in the same hook." },
+  "launching.launcher_id": { type: "text", docs: "The player of that media, in the same hook." },
 } as const satisfies Readonly<Record<string, { readonly type: ValueType; readonly docs: string }>>;
 
 type VariableName = keyof typeof variables;

@@ -19,7 +19,7 @@ export interface MenuList {
   readonly typed?: () => string;
   /** Of a list without items. */
   readonly note?: string;
-  /** The list that follows by itself. */
+  /** Makes the list that comes after this one without a press. */
   readonly follow?: () => Promise<MenuList>;
 }
 

@@ -79,9 +79,9 @@ export interface Screen {
   canShowMenu(): boolean;
   /** Replaces the status until the next call; the tile at `chosen` gets a border. Undefined ends the menu. */
   showMenu(menu: ShownMenu | undefined, chosen?: number): void;
-  /** Moves the border of the menu that is drawn, without a drawing. */
+  /** Moves the border in the menu that is shown, without drawing the menu again. */
   chooseTile(place: number): void;
-  /** Shows a letter of the chosen key at this index of the text, or none there, without a drawing. */
+  /** Shows a letter of the chosen key at this index of the text, or none there, without drawing the menu again. */
   showTyped(index: number, isGone: boolean): void;
   /** The menu that is drawn at present. */
   drawnMenu(): ShownMenu | undefined;

@@ -104,7 +104,7 @@ export interface IndexContent {
   readonly folders: readonly StoredFolder[];
   /** The files in the order of their numbers. */
   readonly files: Iterable<StoredFile>;
-  /** By system and length; called after the files are written. */
+  /** The titles by system and length; it is called after the files are written. */
   readonly titles: () => Iterable<StoredTitles>;
   /** The search structure; called after the files and titles are written, because both at once need much memory. */
   readonly search: () => {

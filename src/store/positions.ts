@@ -32,7 +32,7 @@ export function createPositions(
   const list = database.query<StoredPosition & { path: string }, []>(sql.list);
   const insert = database.query(sql.save);
   const drop = database.query(sql.remove);
-  // The file that played last is the last one.
+  // The list is in the order of play, so its last file is the one that played last.
   const known = new Map<string, StoredPosition>(
     ask(() => list.all()).map(({ path, ...position }) => [path, position]),
   );

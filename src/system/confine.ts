@@ -125,8 +125,9 @@ async function complaintOf(helper: string): Promise<string | undefined> {
 }
 
 /**
- * Makes the folders that players expect, because confined players cannot create entries in folders above hidden files. A
- * person's `.config` holds the service's folder, and on an image the data folder is the home of the players.
+ * Makes the folders that players expect, because confined players cannot create entries in folders above hidden files. Hidden
+ * files lie in two such folders: `.config` of a person has the service's folder, and on an image the home of the players is
+ * the data folder.
  */
 async function makeFolders(environment: Environment): Promise<void> {
   const home = environment.HOME ?? homedir();

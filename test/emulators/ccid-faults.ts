@@ -36,7 +36,7 @@ export interface FaultyPipes {
   spoil(answer: Uint8Array): readonly Uint8Array[];
 }
 
-const noiseBytesMax = 80; // More than a packet.
+const noiseBytesMax = 80; // This is more than a packet.
 
 export function createCcidFaults(): CcidFaults & FaultyPipes {
   const halted = new Set<string>();

@@ -39,7 +39,10 @@ export type Reply =
       readonly afterMs: number;
       readonly sleeps?: true;
     }
-  /** Ask again after a tag was put on; `payload` is the answer if none was put on for `forMs`, which may be Infinity. */
+  /**
+   * The caller asks again after a tag was put on; `payload` is the answer if none was put on for `forMs`, which may be
+   * Infinity.
+   */
   | { readonly kind: "waiting"; readonly forMs: number; readonly payload: Uint8Array }
   | { readonly kind: "syntax-error" };
 
@@ -184,7 +187,7 @@ function generalStatus({ memory, field }: ChipParts): Outcome {
   return { data: [memory.lastError, 0x00, field.targets.length, ...targets, 0x00] };
 }
 
-/** 7.2.4: addresses of two bytes, big-endian. */
+/** Section 7.2.4: the addresses have two bytes, big-endian. */
 function readRegisters({ memory }: ChipParts, data: Uint8Array): Outcome {
   if (data.length === 0 || data.length % 2 !== 0) return undefined;
   return { data: addressesIn(data, 2).map((address) => memory.registers.get(address) ?? 0) };

@@ -69,7 +69,7 @@ function sized(bytes: Uint8Array): Uint8Array {
   return Buffer.concat([uint(32, bytes.length), bytes]);
 }
 
-/** As in FLAC and Ogg (xiph.org, "Ogg Vorbis I format specification: comment field"). */
+/** Writes a comment block of FLAC and Ogg (xiph.org, "Ogg Vorbis I format specification: comment field"). */
 function vorbisComment({ title, artist, album, track, disc }: WrittenTags): Uint8Array {
   const comments = [
     `TITLE=${title}`,

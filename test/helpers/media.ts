@@ -23,7 +23,7 @@ export interface Trial extends AsyncDisposable {
 }
 
 export interface HeldTrial extends Trial {
-  /** From now on a run begins and then waits, so that it can be cancelled. */
+  /** Makes each later run wait after its beginning, so that a test can cancel it. */
   hold(): Promise<unknown>;
   release(): Promise<void>;
 }

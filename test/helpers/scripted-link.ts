@@ -147,7 +147,7 @@ function described({ type, uid, text, data }: Sighting): string {
   return `${type} ${uid} ${JSON.stringify(text)} ${data || "-"}`;
 }
 
-/** Runs everything that waits only for its turn. */
+/** Resolves after the callbacks that are due have run. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -353,7 +353,7 @@ test(
   "a superblock of which a power cut left one new sector costs nothing that was acknowledged",
   async () => {
     await using own = await copyOfStarted();
-    // Its first sector, with another count of mounts (ext4, s_mnt_count); the sum is in its second sector.
+    // The superblock's first sector gets another count of mounts (ext4, s_mnt_count), but the sum in its second sector stays.
     const superblock = own.read(dataFrom + 1024, 512).slice();
     superblock[0x34] = (superblock[0x34] ?? 0) ^ 0x55;
     own.damage(dataFrom + 1024, superblock);

@@ -356,7 +356,7 @@ test(
     // The advice in the earlier picture is gone.
     const isWhole = (picture: Picture) => shareOf(picture, background, lower) > 0.99;
     await shows("switching-off", (picture) => isGoodbye(picture) && isWhole(picture), hasNoText);
-    // Only black follows, which is a machine without a display.
+    // After this picture only black may follow, because a halted machine has no display.
     const others = new Set<string>();
     const watching = (async () => {
       for (;;) {

@@ -75,7 +75,7 @@ export async function replugs(deck: Deck, bench: Bench, name: string): Promise<v
   }
 }
 
-/** The number of log lines that call this reader too late, as a guest on a busy machine may see it. */
+/** The number of log lines that say that this reader answered too late, which happens to a guest on a busy machine. */
 function excuses(deck: Deck, driver: string): number {
   const late = new RegExp(`(does not answer|sent no answer).* reader=${driver}`, "g");
   return [...deck.log().matchAll(late)].length;

@@ -12,7 +12,7 @@ export const brokerMethods = [
   method({
     name: "broker",
     right: "own",
-    docs: "The MQTT broker of the settings (docs/MQTT.md), without the password. An empty `url` is none. `fault` is the reason why it is not connected, with a sentence as `reason`. With `isSetByImage`, `tapdeck.conf` names it, and `broker.update` is refused.",
+    docs: "The MQTT broker of the settings (docs/MQTT.md), without the password. With an empty `url` the device uses no broker. `fault` is the reason why it is not connected, with a sentence as `reason`. With `isSetByImage`, `tapdeck.conf` names it, and `broker.update` is refused.",
     result: v.object({
       url: v.string(),
       user: v.string(),

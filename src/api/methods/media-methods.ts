@@ -164,7 +164,7 @@ export const mediaMethods = [
   method({
     name: "screenshot",
     right: "change",
-    docs: "Saves a picture of what the device shows, as `**screenshot` does, and returns it in base64: that of the game or film, or of the device's own screen, which requires `own` because a pairing code may be on it. `path` is the file on the device. `maxSize` is the longest edge in pixels: a larger picture is sent smaller, as WebP. Without it, a picture above 512 KiB is sent with an edge of 1024, or half of it until it fits. A player that is not mpv or RetroArch saves none.",
+    docs: "Saves a picture of what the device shows, as `**screenshot` does, and returns it in base64: that of the game or film, or of the device's own screen, which requires `own` because a pairing code may be on it. `path` is the file on the device. `maxSize` is the longest edge in pixels: a larger picture is sent smaller, as WebP. Without `maxSize`, a picture above 512 KiB is made smaller: its edge has 1024 pixels, or 512 and so on, until it fits. A player that is not mpv or RetroArch saves none.",
     params: v.object({ maxSize: v.optional(v.nullable(upTo(pictureEdgeMax))) }),
     result: screenshot,
     errors: ["busy", "failed"],

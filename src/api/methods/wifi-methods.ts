@@ -8,7 +8,7 @@ export const wifiMethods = [
   method({
     name: "wifi",
     right: "own",
-    docs: "The Wi-Fi of the SD image; `none` elsewhere, and on a board without a radio. `network` is the one that was tried last, and `fault` is the reason why it does not work: `wrong-password`, `not-found`, `refused` or `no-address`. With the state `point` the device has an access point of its own for the setup, with its name, password and address. `networks` are those of the last search, and `known` those that were set up here, the best first; `id` is the name of a network as hex digits. The network of `tapdeck.conf` is not among them.",
+    docs: "The Wi-Fi of the SD image. The state is `none` on other systems, and on a board without a radio. `network` is the one that was tried last, and `fault` is the reason why it does not work: `wrong-password`, `not-found`, `refused` or `no-address`. With the state `point` the device has an access point of its own for the setup, with its name, password and address. `networks` are those of the last search, and `known` those that were set up here, the best first; `id` is the name of a network as hex digits. The network of `tapdeck.conf` is not among them.",
     result: wifiReport,
     run: ({ wifi }) => wifi.report(),
   }),

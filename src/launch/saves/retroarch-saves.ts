@@ -30,7 +30,7 @@ export const freshName = ".tapdeck-save.new";
 /** Endings of files that belong to one game. */
 const ofOneGame = /\.(?:srm|sav|rtc|ldci|\d\.mcr|pure\.zip|state(?:\d+|\.auto)?(?:\.png)?)$/i;
 
-/** Whether the game needs the file: it is its own, or its ending is not one of files for a single game. */
+/** Whether the game needs the file: it has the game's name, or no ending of the files that belong to one game. */
 export function isForGame(name: string, game: string): boolean {
   if (name === freshName || name.endsWith(backupEnding)) return false;
   return name.startsWith(`${game}.`) || !ofOneGame.test(name);

@@ -202,7 +202,7 @@ function watchTrees({ open, onChange, onMissed, isWanted }: TreeParts) {
     const first = await followOne(root, folder);
     if (first === undefined) throw new Error("there is no such folder");
     const waiting = [...first];
-    // A folder that left meanwhile is no fault here.
+    // A folder that was removed meanwhile is no error here.
     while (waiting.length > 0 && isWanted(root, round)) {
       const found = await Promise.all(waiting.splice(-atOnce).map((path) => followOne(root, path)));
       for (const folders of found) waiting.push(...(folders ?? []));

@@ -232,7 +232,7 @@ export function browseCard(shared: Shared): PageCard {
   };
   let isMarking = false;
   const onScroll = () => {
-    // Another screen is in view, or the card is that of an earlier connection.
+    // A card outside the document belongs to another screen or to an earlier connection.
     if (!card.isConnected) removeEventListener("scroll", onScroll);
     if (isMarking) return;
     isMarking = true;
@@ -273,7 +273,7 @@ export function browseCard(shared: Shared): PageCard {
   const catchUp = () => {
     if (isStale && !list.contains(document.activeElement)) telling(refresh)();
   };
-  // The next control gets the focus after this event.
+  // The list catches up a moment later, because the next control gets the focus only after this event.
   list.addEventListener("focusout", () => setTimeout(catchUp));
   const card = section(say.browse, acts, strip, place, list, more);
   return {

@@ -184,7 +184,7 @@ function slider(label: string, isEnabled: boolean, change: (value: number) => Pr
   };
 }
 
-// The items around the one that plays; a press shows a page of the API.
+// The card shows the items around the one that plays; a press shows as many as the API gives in one answer.
 const shownItems = 12;
 const itemsBefore = 2;
 const pageItems = 100;

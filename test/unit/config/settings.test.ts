@@ -470,7 +470,7 @@ const inSmallDisk = (folder: string, ...argv: string[]) =>
   ]);
 const canMount = Bun.which("unshare") !== null && inSmallDisk("/tmp", "true").exitCode === 0;
 
-// Without the right to mount a disk there is none to fill.
+// The test fills a small disk, which it needs the right to mount.
 test.skipIf(!canMount)(
   "a full or read-only disk refuses, the file and memory stay whole, and it heals",
   async () => {

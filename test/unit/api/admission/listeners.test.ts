@@ -106,7 +106,7 @@ test("a port that somebody has at one IPv6 address is in use, and not taken at I
 });
 
 test("on a kernel without IPv6 the service listens on all IPv4 addresses", async () => {
-  // As Bun reports it there (socket(2), EAFNOSUPPORT).
+  // Bun reports a kernel without IPv6 by this error (socket(2), EAFNOSUPPORT).
   const refusal = Object.assign(new Error("Failed to listen"), { code: "EAFNOSUPPORT" });
   using serve = spyOn(Bun, "serve");
   serve.mockImplementationOnce(() => {

@@ -76,7 +76,7 @@ function makeDesk(settings: Partial<typeof on> = {}) {
     cannotPause() {
       canPause = false;
     },
-    /** A person resumes the player. */
+    /** Somebody resumes the player. */
     resumes: () => bus.emit("media.resumed", { ...media, systemId: "SNES" }),
     ends: () => bus.emit("media.stopped", { ...media, systemId: "SNES", elapsed: 1, exitCode: 0 }),
     set: (more: Partial<typeof on>) => holding.configure({ ...on, ...settings, ...more }),

@@ -340,7 +340,7 @@ const onSmallDisk = (folder: string, ...argv: string[]) =>
   ]);
 const canMount = Bun.which("unshare") !== null && onSmallDisk("/tmp", "true").exitCode === 0;
 
-// Without the right to mount a disk there is none to fill.
+// The test fills a small disk, which it needs the right to mount.
 test.skipIf(!canMount)(
   "a full disk keeps the version before, and the new one waits in memory for space",
   async () => {

@@ -247,7 +247,7 @@ test("nothing is written through a link, over a folder, or into Tapdeck's own fi
       path,
       expect.stringContaining("is there already"),
     ]);
-  // A system's folder that is a link to another place is not its folder, and stays as it is.
+  // A link at the place of a system's folder does not count as the folder, and stays as it is.
   expect(await refusal(uploads.start(wanted("x.nes", 0, "NES")))).toContain("is there already");
   const late = await uploads.start(wanted("Late/x.sfc", 0));
   await symlink(outside, join(root, "SNES/Late"));
