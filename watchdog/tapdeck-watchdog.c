@@ -224,7 +224,10 @@ static size_t header_size(const struct link *link) {
   return length == 127 ? 10 : length == 126 ? 4 : 2;
 }
 
-/* Reads the length from a whole header. Returns NULL, or what is wrong with it (RFC 6455, 5.2 and 5.5). */
+/*
+ * Reads the length from a whole header. Returns NULL, or a text that names what is wrong with the header (RFC 6455, 5.2 and
+ * 5.5).
+ */
 static const char *begin_payload(struct link *link) {
   const unsigned char *header = link->header, opcode = header[0] & 0x0f;
   if ((header[0] & 0x70) != 0 || (header[1] & 0x80) != 0 || (opcode & 0x07) > 2) return "it sends broken frames";

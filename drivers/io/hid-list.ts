@@ -36,7 +36,7 @@ export async function listHidDevices(
   return found.filter((one) => one !== undefined).sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** As `listHidDevices`, but lists the input nodes of devices that have the keys of digits and Enter. */
+/** Like `listHidDevices`, but lists the input nodes of devices that have the keys of digits and Enter. */
 export async function listKeyboards(
   ids: readonly string[],
   roots: HidRoots = machine,

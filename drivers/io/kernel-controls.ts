@@ -37,7 +37,7 @@ export const setConsole: SetConsole = (path, mode) => {
     ioctlValue(fd, requests.tiocsctty, keepOthers);
     return ioctlValue(fd, requests.kdsetmode, modes[mode]);
   } catch {
-    // No such terminal, or not for this user: its mode stays.
+    // The terminal does not exist, or this user may not open it: its mode stays.
     return false;
   } finally {
     if (fd !== undefined) closeSync(fd);

@@ -47,12 +47,12 @@ export function ioctl(fd: number, request: number, argument: Uint8Array | Int32A
   return libc.ioctl(fd, BigInt(request), ptr(argument)) === 0;
 }
 
-/** As `ioctl`, for requests that return the number of bytes that they filled in. */
+/** Like `ioctl`, for requests that return the number of bytes that they filled in. */
 export function ioctlFilled(fd: number, request: number, argument: Uint8Array): boolean {
   return libc.ioctl(fd, BigInt(request), ptr(argument)) >= 0;
 }
 
-/** As `ioctl`, for requests whose argument is a plain number. */
+/** Like `ioctl`, for requests whose argument is a plain number. */
 export function ioctlValue(fd: number, request: number, value: number): boolean {
   return libc.ioctl(fd, BigInt(request), value === 0 ? null : (value as never)) === 0;
 }

@@ -24,7 +24,7 @@ import { ioctl, ioctlValue } from "./libc.ts";
 export interface UinputFile {
   /** True if the kernel did it; `argument` is read or filled in place. */
   ioctl(request: number, argument: Uint8Array): boolean;
-  /** As `ioctl`, with a plain number. */
+  /** Like `ioctl`, with a plain number. */
   ioctlValue(request: number, value: number): boolean;
   /** Throws if the kernel does not take all of it. */
   write(bytes: Uint8Array): void;

@@ -174,10 +174,10 @@ export function createChip(link: ByteLink, clock: Clock, log: Log) {
       if (answer === undefined) throw readerGone(link.path, "the chip does not answer");
       return answer;
     },
-    /** As `call`, for a command without a time limit of its own: undefined if nothing was answered within `waitMs`. */
+    /** Like `call`, for a command without a time limit of its own: undefined if nothing was answered within `waitMs`. */
     callFor: (command: Uint8Array, waitMs: number, signal?: AbortSignal) =>
       start(command, { answerMs: waitMs, mayBeSilent: true, sendsMax }, signal),
-    /** As `call`, but sent only once; undefined if nothing answers. It shows whether a chip is there. */
+    /** Like `call`, but sent only once; undefined if nothing answers. It shows whether a chip is there. */
     probe: (command: Uint8Array, signal?: AbortSignal) =>
       start(command, { answerMs: answerTimeoutMs, mayBeSilent: true, sendsMax: 1 }, signal),
     /** Aborts the running command (6.2.1.3: an ACK from the host aborts it). */

@@ -201,14 +201,14 @@ async function compare(card: ClassicCard, blocks: readonly number[], expected: U
   if (toHex(read) !== toHex(expected.subarray(0, read.length))) throw mismatch();
 }
 
-/** As `open`; throws `gone` if the card left. */
+/** Like `open`; throws `gone` if the card left. */
 async function openAny(card: ClassicCard, sector: number, wanted: readonly ClassicKey[]) {
   const key = await card.open(sector, wanted);
   if (key === undefined && card.hasLeft) throw taken();
   return key;
 }
 
-/** As `withRetries`; throws if the card cannot be read. */
+/** Like `withRetries`; throws if the card cannot be read. */
 async function untilRead<T>(card: ClassicCard, read: () => Promise<T | undefined>): Promise<T> {
   const result = await withRetries(card, read);
   if (result === undefined) throw refusals.unreadable();

@@ -150,7 +150,7 @@ async function put({ tag }: OpenFile, offset: number, bytes: Uint8Array): Promis
   if ((await again(tag, write)) === undefined) throw refusals.locked();
 }
 
-/** As `withRetries`, with the file selected again, because a new selection of the tag drops the selected file. */
+/** Like `withRetries`, with the file selected again, because a new selection of the tag drops the selected file. */
 function again<T>(tag: Tag, run: () => Promise<T | undefined>): Promise<T | undefined> {
   let isFirst = true;
   return withRetries(tag, async () => {

@@ -76,7 +76,7 @@ export function resultText(id: RequestId, result: unknown): string {
   return JSON.stringify({ jsonrpc: "2.0", id, result: result ?? null });
 }
 
-/** Without an id it is a protocol error, which has no `id` member. */
+/** Writes an error; one without an id is a protocol error, which has no `id` member. */
 export function errorText(
   id: RequestId | undefined,
   code: ErrorCode,

@@ -35,7 +35,7 @@ export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> 
   },
   "playlist.opened": {
     right: "look",
-    docs: "A card asks for the items of a playlist to choose from, as `media` lists them. That of a list on a card itself, without a `path`, requires `change`.",
+    docs: "A card asks for the items of a playlist to choose from, as `media` lists them. If the card itself holds the list, there is no `path`, and the notification requires `change`.",
     params: shapes.loadedPlaylist,
   },
   "playtime.warning": {

@@ -137,7 +137,7 @@ export interface PairingTry {
    * callers evicted this exchange, or wrong codes delay it.
    */
   prove(proof: string): string;
-  /** The socket is gone. Without a proof no try was spent. */
+  /** The socket is gone. An exchange that ends before a proof costs no try. */
   close(): void;
 }
 

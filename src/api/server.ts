@@ -44,7 +44,7 @@ export interface ApiOptions extends OfAdmission, OfSockets, OfRoutes {
   readonly bus: Bus;
   readonly log: Log;
   readonly clock: Clock;
-  /** 0 picks a free one. */
+  /** With 0 the kernel chooses a free port. */
   readonly port: number;
   /** Addresses to listen on. Empty: all. */
   readonly listen: readonly string[];

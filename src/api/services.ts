@@ -43,7 +43,7 @@ export interface Services {
   /** Stops the player, empties the queue, and returns at once. */
   stop(): void;
   readonly sleepTimer: {
-    /** In milliseconds; 0 ends it. */
+    /** The time in milliseconds; 0 ends the timer. */
     set(ms: number): void;
     /** RFC 3339; undefined if none runs. */
     endsAt(): string | undefined;
@@ -138,7 +138,7 @@ export interface BackupService {
   give(body: ReadableStream<Uint8Array>, isRemote: boolean): Promise<ValueOf<typeof backupPreview>>;
   /** Keeps a part for `preview`; the first part, at 0, begins a new one. Rejects with `conflict` if parts are missing before it. */
   send(offset: number, part: Uint8Array): Promise<void>;
-  /** As `give`, of the parts that were sent. */
+  /** Like `give`, of the parts that were sent. */
   preview(isRemote: boolean): Promise<ValueOf<typeof backupPreview>>;
   /** Resolves when the restore is decided; the service then starts again. Rejects with `not-found` for another backup. */
   restore(

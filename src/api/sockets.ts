@@ -41,7 +41,7 @@ export interface SocketParts {
   /** Connections are added and removed. */
   readonly receivers: Set<NotificationReceiver>;
   readonly accept: AcceptFrom;
-  /** As `accept`, of version 1 only. */
+  /** Like `accept`, of version 1 only. */
   readonly acceptV1: AcceptFrom;
   readonly pairing: PairingDoor;
   /** The right of a client now; `none` for a deleted client. */

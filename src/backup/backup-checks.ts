@@ -134,8 +134,8 @@ function settingsOfBackup(given: string, { dataFolder }: BackupPlaces, present: 
 }
 
 /**
- * The settings of this device with those values of the backup that the API can change. For a restore over the network: not even an
- * owner changes from there what runs programs, or who may come in.
+ * The settings of this device with those values of the backup that the API can change. A restore over the network uses them,
+ * because not even an owner may change from there what runs programs, or who may come in.
  */
 async function settingsByApi(given: string, { configPath, dataFolder }: BackupPlaces) {
   if (Buffer.byteLength(given) > configBytesMax)

@@ -60,7 +60,7 @@ export interface Listening extends Disposable {
 export interface Client {
   /** Rejects with `RpcError` if the service refuses, and with `Error` if the connection is lost before the answer. */
   call<Name extends keyof Calls>(method: Name, ...rest: RestOf<Name>): Promise<Calls[Name]["result"]>;
-  /** As `call`, for a method that this client does not know. */
+  /** Like `call`, for a method that this client does not know. */
   callAny(method: string, params?: unknown, options?: CallOptions): Promise<unknown>;
   /** Resolves when the service has answered `ping`. */
   ping(): Promise<void>;

@@ -99,7 +99,7 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefine
 const proof = JSON.stringify({ jsonrpc: "2.0", method: "version" });
 
 /**
- * As `openPlainLink`, over the secure layer. Rejects with `RpcError` if the device refuses, and with `ServiceError` if id or
+ * Like `openPlainLink`, over the secure layer. Rejects with `RpcError` if the device refuses, and with `ServiceError` if id or
  * secret is malformed, or the other side does not know the secret.
  */
 export async function openSealedLink(

@@ -25,7 +25,7 @@ function cellOf(value: string): string {
   return /[",;\t\r\n]|^\s|\s$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
 }
 
-/** As `readMappingsToml`. A comma, a semicolon or a tab separates cells: the first row decides. */
+/** Like `readMappingsToml`. A comma, a semicolon or a tab separates cells: the first row decides. */
 export async function readMappingsCsv(
   source: string,
   check: MappingCheck,

@@ -110,7 +110,7 @@ function tablesOf(part: string): readonly unknown[] | undefined {
   }
 }
 
-/** As `tablesOf`, but throws `MappingFileFault`; `before` is the number of lines before this part. */
+/** Like `tablesOf`, but throws `MappingFileFault`; `before` is the number of lines before this part. */
 function tablesIn(source: string, before: number): readonly unknown[] {
   const place = (key: string) => before + (lineOf(source, { key, nth: 0 }) ?? 1);
   if (source.length > partCharsMax) {

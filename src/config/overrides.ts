@@ -107,7 +107,7 @@ function readFleetWords(environment: Environment) {
   return { fleet, faults, timeZone: timeZoneOf(environment, faults) };
 }
 
-/** Empty without a valid one; adds its fault. */
+/** The time zone of the environment; empty if there is none. An invalid one is also empty, and its fault goes to `faults`. */
 function timeZoneOf(environment: Environment, faults: string[]): string {
   const stated = environment[variableOf("time_zone")] ?? "";
   try {

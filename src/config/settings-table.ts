@@ -278,7 +278,7 @@ export interface SettingFacts {
   readonly api?: string;
   readonly kind: "switch" | "number" | "choice" | "text" | "time" | "list";
   readonly form: NonNullable<Check<unknown>["form"]>;
-  /** In TOML. */
+  /** The default as it is written in TOML. */
   readonly default: string;
   readonly docs: string;
 }

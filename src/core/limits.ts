@@ -149,7 +149,7 @@ export const logWaitMsMax = 25_000; // Of a caller that follows it: known client
 export const logWaitersMax = 32; // Callers that follow it at a time, because each new line is compared for each.
 export const auditPageMax = 1000;
 export const auditFileBytesMax = 128 * 1024; // Some 1,000 lines.
-export const auditFilesMax = 4; // Of each of its two kinds: 1 MiB in all.
+export const auditFilesMax = 4; // Of each of the two kinds of audit files: 1 MiB in all.
 export const auditKindsMax = 64; // Addresses and reasons that are counted one by one at a time; the rest is counted as one.
 export const auditBufferBytesMax = 64 * 1024; // Lines that wait because the disk accepts none.
 
@@ -204,7 +204,7 @@ export const patternFieldCharsMax = 1024; // Of a field, that partial patterns a
 export const regexWrittenOutMax = 20_000; // Steps, estimated before the engine writes repetitions out, which takes 0.7 µs for each.
 export const regexPropertiesMax = 32; // `\p{...}` in one pattern: each adds up to 1,300 ranges of characters.
 export const regexStepsMax = 5000; // Of a compiled pattern; 4 KiB of plain text has as many.
-export const mappingRegexStepsMax = 250; // Beyond its memory the engine backtracks, if 1,024 characters times the steps are at most 262,144. Otherwise it takes ten times as long.
+export const mappingRegexStepsMax = 250; // Beyond its memory the engine backtracks, if 1,024 characters times the steps are at most 262,144. With more steps it cannot, and takes ten times as long.
 export const regexMemoryBytesMax = 64 * 1024; // Of the states that a compiled pattern keeps: a few MB for all patterns that are ready.
 
 // Patterns of the config file, which match whole texts.

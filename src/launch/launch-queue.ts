@@ -47,7 +47,7 @@ export interface LaunchQueueParts extends SessionParts {
 export type LaunchQueue = ReturnType<typeof createLaunchQueue>;
 
 interface Run extends QueuedScript {
-  /** Of its row in the history; undefined if it has none. */
+  /** The id of the launch's row in the history; undefined if it has none. */
   readonly id: number | undefined;
   readonly time: string;
   readonly token: TokenParams;
@@ -294,7 +294,7 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
     /** Whether a launch of this card waits or runs, or a playlist of it plays. */
     isLaunching: (card: string) =>
       [...queue.begun(), ...queue.waiting()].some((run) => run.card === card) || session.isPlaylistOf(card),
-    /** As `stop`, and resolves when the player is gone. Refuses launches from now on. */
+    /** Like `stop`, and resolves when the player is gone. Refuses launches from now on. */
     async close(): Promise<void> {
       closed = true;
       session.close();

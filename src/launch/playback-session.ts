@@ -113,7 +113,7 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
       if (playlists.state()?.state === "playing") playlists.clear();
       return starting.stop(stick);
     },
-    /** As `stopMedia`, and ends the hooks that run, and a playlist that is paused. */
+    /** Like `stopMedia`, and ends the hooks that run, and a playlist that is paused. */
     stopAll(): Promise<void> {
       stopping.abort(publicError("failed", "it was stopped", "stopped"));
       stopping = new AbortController();

@@ -84,7 +84,7 @@ export function createPlaying({ bus, clock, volumeMax, volumeStart, onStarted, o
     /** The run that started the current player. */
     owner: () => current?.owner,
     canPause: () => current !== undefined && current.kind !== "process",
-    /** As `active`, with the position; waits a quarter of a second for the player's answer. */
+    /** Like `active`, with the position; waits a quarter of a second for the player's answer. */
     async playback(): Promise<ActiveMedia | undefined> {
       const asked = current;
       if (asked === undefined) return undefined;

@@ -121,7 +121,7 @@ export interface Proof {
    */
   readonly settled: Promise<void>;
   /**
-   * As `settled`, but never before `proofMs` of `playing.ts`, so that media whose player fails soon after it showed them are
+   * Like `settled`, but never before `proofMs` of `playing.ts`, so that media whose player fails soon after it showed them are
    * not started again.
    */
   readonly lasted: Promise<void>;

@@ -91,7 +91,7 @@ export function createMedia(options: MediaOptions) {
     bases: () => holder.use((held) => held.bases()) ?? [],
     search: (query: MediaQuery): MediaAnswer =>
       orIndexing(holder.use((held) => answerOf(held, query))) ?? { results: [], total: 0 },
-    /** As `search`, with only the names that `keeps` accepts. */
+    /** Like `search`, with only the names that `keeps` accepts. */
     filteredSearch: async (query: MediaQuery, keeps: (name: string) => boolean): Promise<MediaAnswer> =>
       orIndexing(await holder.walk((held) => filteredAnswer(held, query, keeps))) ?? {
         results: [],

@@ -221,7 +221,7 @@ export function startDeck(parts: DeckParts) {
     /** Says `offline` and disconnects, at once or after a third of a second. */
     close: () => end(() => link.publish(at("availability"), offline, { retain: true, isSigned: true })),
     /**
-     * As `close`, and removes what the broker has of this device, except what is `kept`. The topics of an id that another device
+     * Like `close`, and removes what the broker has of this device, except what is `kept`. The topics of an id that another device
      * uses are left to it.
      */
     async leave(kept: readonly string[]) {

@@ -89,6 +89,6 @@ export interface ControlledPlayer {
   picture?(): Promise<string>;
   /** Sends a command to quit, and resolves after the player ended or after `msMax`. Absent if it only knows signals. */
   quit?(msMax: number): Promise<void>;
-  /** As `control`, never beyond `volumeMax`. Resolves with the new volume. Absent if the player has no volume of its own. */
+  /** Like `control`, never beyond `volumeMax`. Resolves with the new volume. Absent if the player has no volume of its own. */
   changeVolume?(change: VolumeChange, volumeMax: number): Promise<number>;
 }

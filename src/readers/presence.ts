@@ -146,7 +146,7 @@ export function createTokens(bus: Bus, clock: Clock) {
     /** The caller that laid the virtual token down, until the next one comes; undefined for tokens of readers. */
     requesterOf: (token: Token): Requester | undefined =>
       virtual?.token === token ? virtual.requester : undefined,
-    /** Removes the virtual token if it is of such a caller. */
+    /** Removes the virtual token if `isMeant` is true of the caller that laid it down. */
     withdraw(isMeant: (requester: Requester) => boolean): void {
       if (virtual?.requester !== undefined && isMeant(virtual.requester)) endVirtual();
     },

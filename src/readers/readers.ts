@@ -97,7 +97,7 @@ export function startReaders(options: ReadersOptions): Readers {
   });
   const open = () => attendance.all().filter(({ supervisor }) => supervisor.session() !== undefined);
   const refusedPorts = () => {
-    // It opened after an earlier refusal, or another driver has it.
+    // A refused port is left out if it opened later, or if another driver has it.
     const inUse = new Set(open().map(({ supervisor }) => supervisor.record().path));
     return detection.refused().filter(({ path }) => !inUse.has(path));
   };

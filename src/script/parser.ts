@@ -48,7 +48,7 @@ export function parseScript(script: string): ParsedScript {
   return parseSource(sourceOf(script));
 }
 
-/** As `parseScript`; afterwards `source.steps` holds the number of steps. */
+/** Like `parseScript`; afterwards `source.steps` holds the number of steps. */
 export function parseSource(source: ScriptSource): ParsedScript {
   const { text } = source;
   if (text.length > scriptBytesMax || new TextEncoder().encode(text).length > scriptBytesMax)

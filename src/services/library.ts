@@ -28,12 +28,12 @@ import type { Play, Plays } from "../store/plays.ts";
 
 interface LibraryParts {
   readonly media: MediaLibrary;
-  /** With the plugged-in sticks and the closed places. */
+  /** The media folders, with those of the plugged-in sticks, and the closed places. */
   readonly folders: () => MediaFolders;
   readonly plays: Plays;
   readonly favourites: Favourites;
   readonly clock: Clock;
-  /** For tests. */
+  /** Only tests set it. */
   readonly find?: typeof findPicture | undefined;
 }
 

@@ -51,7 +51,7 @@ export function followMenu(parts: MenuParts): Disposable {
     },
   });
   const pictures = createMenuPictures(parts);
-  /** From the first page to the present one; empty while there is no menu. */
+  /** The pages from the first one to the present one; empty while there is no menu. */
   let places: readonly Place[] = [];
   let shown: ShownMenu | undefined;
   let isLoading = false;

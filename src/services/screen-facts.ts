@@ -17,11 +17,11 @@ import {
   stickGone,
 } from "../screen/picture.ts";
 
-// Long enough for a child to read it twice.
+// A notice stays long enough for a child to read it twice.
 const noticeMs = 8000;
-// Long enough to find the phone, and to choose.
+// A choice stays long enough to find the phone, and to choose.
 const choiceMs = 120_000;
-// Long enough for somebody in the room to see it.
+// An act of an owner stays long enough for somebody in the room to see it.
 const actMs = 60_000;
 
 /** The part of a reader's state that is shown. */

@@ -85,7 +85,7 @@ export function followTelevision(options: TelevisionOptions): Disposable {
   return following;
 }
 
-/** As `followTelevision`, over an open line. */
+/** Like `followTelevision`, over an open line. */
 export function followLine(line: TelevisionLine, options: TelevisionOptions): Disposable {
   const { bus, clock, log, settings } = options;
   const following = new DisposableStack();

@@ -13,7 +13,7 @@ import { wifiTexts } from "../web/wifi-texts.ts";
 interface PointParts {
   /** The address of the access point. */
   readonly address: string;
-  /** 0 picks a free one. */
+  /** With 0 the kernel chooses a free port. */
   readonly port: number;
   readonly report: () => WifiReport;
   readonly join: (request: WifiRequest) => Promise<void>;

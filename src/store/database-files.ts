@@ -67,7 +67,7 @@ export function writeDurably(path: string, bytes: Uint8Array): void {
   }
 }
 
-/** As `writeDurably`, without blocking the event loop: an SD card may take a second. */
+/** Like `writeDurably`, without blocking the event loop: an SD card may take a second. */
 export async function writeBehind(path: string, bytes: Uint8Array): Promise<void> {
   await using file = await open(path, "w", privateMode);
   await file.writeFile(bytes);

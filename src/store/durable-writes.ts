@@ -28,7 +28,7 @@ export function createDurableWrites(
       throw refusalOf(error) ?? error;
     }
   };
-  /** As `durable`, for rows that the backup copy leaves out. */
+  /** Like `durable`, for rows that the backup copy leaves out. */
   const durableOnly = <T>(write: () => T): T => {
     assert(!database.inTransaction, "a durable write is not part of another transaction");
     if (damage !== undefined) throw failed(damagedSentence);

@@ -40,7 +40,7 @@ const sql = {
 
 // Long after the spawn of the player, so that a tap does not wait for the disk.
 const writeDelayMs = 50;
-// 2 ms a transaction (measured with 20,000 rows on x86-64); the next transaction deletes the rest.
+// This many take 2 ms a transaction (measured with 20,000 rows on x86-64); the next transaction deletes the rest.
 const pruneRowsMax = 500;
 // 1 MB if all texts have their greatest length.
 const readRowsMax = 16;
@@ -119,7 +119,7 @@ export function createHistory(
     flush,
     /** Notes a write to another table, in the same transaction. */
     beside: (write: () => void): void => note(write),
-    /** As `beside`, with a sync after the transaction. */
+    /** Like `beside`, with a sync after the transaction. */
     besideSynced: (write: () => void): void => note(write, true),
     /**
      * Newest first, and only launches that began before `beforeMs`, of one card if `uid` is not empty. Fewer than `limit`, but at least one, if their texts

@@ -75,7 +75,7 @@ export function createPlays(
   const list = database.query<Play, [Readonly<Record<string, string | number>>]>(sql.list);
   const top = database.query<PlayTotal, [Readonly<Record<string, string | number>>]>(sql.top);
   let lastId = database.query<{ id: number | null }, []>(sql.lastId).get()?.id ?? 0;
-  // Ended by a power cut or a crash.
+  // A power cut or a crash ended the plays that have no end yet.
   const first = lastId;
   history.beside(() => database.query(sql.interrupted).run({ id: first }));
   return {

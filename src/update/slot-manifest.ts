@@ -27,7 +27,7 @@ export interface Manifest {
   readonly parts: readonly SlotPart[];
 }
 
-/** In a slot's folder, where it must not be a part; and before RAUC activates the slot. */
+/** The file's name in a slot's folder, where it must not be a part of the slot, and before RAUC activates the slot. */
 export const manifestName = "manifest.json";
 export const nextManifestName = "next.json";
 const bootPrefix = "boot/";

@@ -45,7 +45,7 @@ export function bundlePage(): Bundle {
   }
 }
 
-/** In a process of its own, because a build within a build would wait for itself. */
+/** Runs in a process of its own, because a build within a build would wait for itself. */
 function run(command: readonly string[]): void {
   const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...command]);
   if (exitCode !== 0) throw new Error(`the page could not be bundled: ${stderr.toString()}`);

@@ -9,7 +9,10 @@ import renderer from "@resvg/resvg-wasm/index_bg.wasm" with { type: "file" };
 
 const [out = ""] = process.argv.slice(2);
 const svg = readFileSync(join(import.meta.dir, "page/icon.svg"), "utf8");
-/** To the edges, because the system cuts it to its own shape; the drawing stays within the inner 80 %. */
+/**
+ * The background goes to the edges, because the system cuts the icon to its own shape; the drawing stays within the inner 80
+ * %.
+ */
 const maskable = svg
   .replace('viewBox="0 0 32 32"', 'viewBox="-5 -5 42 42"')
   .replace('<rect width="32" height="32" rx="8"', '<rect x="-5" y="-5" width="42" height="42"');

@@ -156,7 +156,7 @@ export async function makeDeck({
       const mine = nextToken(script);
       return endOf(mine.uid, () => launchQueue.launch(mine));
     },
-    /** As `run`, for a tap. */
+    /** Like `run`, for a tap. */
     tapAndWait: (text: string) => endOf(token(text).uid, () => tap(text)),
     /** Launches, and resolves as soon as the player has loaded what it plays. */
     async play(script: string) {

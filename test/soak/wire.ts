@@ -8,7 +8,7 @@ import type { Pn532Socket } from "../emulators/pn532-device.ts";
 export interface Wire {
   /** The place where the emulated chip is plugged in. */
   readonly socket: Pn532Socket;
-  /** The driver's side, as `openSerial`. */
+  /** Opens the driver's side, as `openSerial` does. */
   open(): ByteLink;
   /** Links that are open. */
   readonly openLinks: number;

@@ -55,7 +55,7 @@ export async function takeAsWanted(job: SourceJob): Promise<string | undefined> 
   return (await archives.archiveOfTag(checkout, revision, target, sums)) ? from : undefined;
 }
 
-/** Writes the nearest version that can be had. Of Debian's and the checkout's the nearer one is taken. */
+/** Writes the nearest version that can be had. That is the nearer one of Debian's version and the checkout's. */
 export async function takeNearest(job: SourceJob): Promise<Replacement | undefined> {
   const { archive, debian, checkout } = job;
   const choice: SourceChoice = sourceChoices[archive.name] ?? {};

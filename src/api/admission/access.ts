@@ -102,7 +102,7 @@ export function judgeAccess(
   if (host === null || !isHostAllowed(host, rules))
     return refused("this name is not one of this device: use its address, or add it to api.allowed_hosts");
   if (origin !== null && !isOriginAllowed(origin, { host, isDevice, own }, rules)) {
-    // On the device itself, any page could have this origin and would get all rights.
+    // On the device itself this origin would give all rights, and any page there could have it.
     if (rules.allowV1Clients && !isDevice && appOrigins.includes(origin)) return { kind: "v1-app" };
     return refused("pages of this origin may not use this device: add it to api.allowed_origins");
   }

@@ -51,7 +51,7 @@ export type HoldEvent =
   /** The player plays again after a pause. */
   | { readonly kind: "resumed" }
   | { readonly kind: "rules"; readonly rules: HoldRules }
-  /** The time of `dueMs` has come. */
+  /** The clock has reached `dueMs`. */
   | { readonly kind: "time" };
 
 interface HoldState {

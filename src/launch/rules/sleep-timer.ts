@@ -54,7 +54,7 @@ export function createSleepTimer({ clock, log, stopMedia, fade }: SleepTimerPart
   };
   return {
     set,
-    /** As `set`, but the same time as before ends the timer: a second tap of a card takes the first one back. */
+    /** Like `set`, but the same time as before ends the timer: a second tap of a card takes the first one back. */
     toggle: (ms: number) => set(running?.ms === ms ? 0 : ms),
     /** RFC 3339; undefined if no time runs. */
     endsAt: () => (running === undefined ? undefined : rfc3339(running.endsMs)),

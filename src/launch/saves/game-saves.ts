@@ -97,7 +97,7 @@ export function createGameSaves(parts: GameSavesParts) {
       fault = found;
       return false;
     });
-  /** Carries the rest home after the player's end. True if nothing is left in memory. Never rejects. */
+  /** Carries the rest home after the player's end. Resolves with true if nothing is left in memory. Never rejects. */
   const finish = async (): Promise<boolean> => {
     const isDone = await lookInTurn();
     // A left-over folder does no harm.

@@ -40,7 +40,7 @@ export function answerOf(index: LoadedIndex, query: MediaQuery): MediaAnswer {
 }
 
 /**
- * As `answerOf`, with only the files whose name without its extension `keeps` accepts. It looks at the best
+ * Like `answerOf`, with only the files whose name without its extension `keeps` accepts. It looks at the best
  * `filteredSearchMax` results, in steps.
  */
 export function* filteredAnswer(

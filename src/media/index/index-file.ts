@@ -132,7 +132,7 @@ export function holdIndex(
         return undefined;
       }
     },
-    /** As `use`, with a pause after each 2 ms. Starts again if another index replaces the one in use meanwhile. */
+    /** Like `use`, with a pause after each 2 ms. Starts again if another index replaces the one in use meanwhile. */
     async walk<T>(ask: (index: LoadedIndex) => Generator<void, T, void>): Promise<T | undefined> {
       for (;;) {
         const held = current();

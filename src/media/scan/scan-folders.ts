@@ -103,7 +103,7 @@ export function readFolder(path: FileName): Entries {
   return odd ? readOddFolder(path, ignored) : { files, folders, links, ignored };
 }
 
-/** As `readFolder`, by bytes and with the kind of each entry: slower, and needed seldom. */
+/** Like `readFolder`, by bytes and with the kind of each entry: slower, and needed seldom. */
 function readOddFolder(path: FileName, ignored: boolean) {
   const files: FileName[] = [];
   const folders: FileName[] = [];

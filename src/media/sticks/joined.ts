@@ -146,7 +146,10 @@ export async function joinedFolders(
   return keyed.sort((a, b) => compareKeys(a.key, b.key)).map(({ one }) => one);
 }
 
-/** In the order of names. Of two files with one path only the first library's is listed; the total counts both. */
+/**
+ * The entries of a folder of all libraries, in the order of their names. Of two files with one path only the first library's
+ * is listed; the total counts both.
+ */
 export async function joinedFolder(
   libraries: readonly Pick<MediaLibrary, "folder">[],
   query: FolderQuery,

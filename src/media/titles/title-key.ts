@@ -15,7 +15,7 @@ export function titleKey(name: string): string {
   return numbered(titleWords(fold(name))).join("");
 }
 
-/** As `titleKey`, with Roman numerals as letters: equal for `megamanx` and `Mega Man X`. */
+/** Like `titleKey`, with Roman numerals as letters: equal for `megamanx` and `Mega Man X`. */
 export function plainTitleKey(name: string): string {
   return titleWords(fold(name)).join("");
 }

@@ -34,7 +34,7 @@ import { createUploads, refuseOthers } from "./uploads.ts";
 
 interface UploadSources {
   readonly media: Pick<MediaWithSticks, "index" | "bases">;
-  /** With the plugged-in sticks and the closed places. */
+  /** The media folders, with those of the plugged-in sticks, and the closed places. */
   readonly folders: () => MediaFolders;
   /** They follow a file that is moved or deleted. */
   readonly favourites: {

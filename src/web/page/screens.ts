@@ -24,7 +24,7 @@ export interface Shared extends Abilities {
   readonly client: Client;
   readonly pictures: Pictures;
   readonly rights: Rights;
-  /** With an identity. */
+  /** True if the connection has an identity. */
   readonly isPaired: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Media as tiles of a wall or as rows of a list. A press starts them; the last button has all else that can be done. */
+/** Media as tiles of a wall or as rows of a list. A press starts one; the last button opens all its other actions. */
 import { type AudioTags, audioTitleOf, performerOf } from "../../core/media.ts";
 import { button, el, icon, named, note, openDialog, telling } from "./dom.ts";
 import { fileActs, pictureAct } from "./file-actions.ts";

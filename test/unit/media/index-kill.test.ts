@@ -17,7 +17,7 @@ test("killed at 100 random moments, the index is the old one or the new one, who
   const [first, second] = [join(media, "first"), join(media, "second")];
   makeFiles(first, [...new Set(libraryPaths(400, 1))]);
   makeFiles(second, [...new Set(libraryPaths(400, 2))]);
-  // Work for both processors.
+  // Two at a time, so that both processors have work.
   await Promise.all([1, 2].map((seed) => killOften([[first], [first, second]], seed)));
   rmSync(media, { recursive: true });
 });
