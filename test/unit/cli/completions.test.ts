@@ -21,7 +21,7 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }; _tapdeck; printf '%
 
 test("bash completes commands, their words and options, values and files", () => {
   expect(completed("st")).toEqual(["status", "stop"]);
-  expect(completed("settings", "s")).toEqual(["set", "sessionMinutes", "sessionResetMinutes"]);
+  expect(completed("settings", "s")).toEqual(["set", "soundPlace", "sessionMinutes", "sessionResetMinutes"]);
   expect(completed("settings", "get", "audioF")).toEqual(["audioFeedback"]);
   expect(completed("completions", "")).toContain("zsh");
   expect(completed("help", "una")).toEqual([]);

@@ -194,7 +194,9 @@ test("a file of cards.ca_file that is missing or no certificate was shown as a s
   );
   await rm(caFile);
   await deck.look(hourMs);
-  expect(faultLine(deck.cards.faults())).toContain(`cards.ca_file: cannot read ${caFile}: ENOENT`);
+  expect(faultLine(deck.cards.faults())).toContain(
+    `cards.ca_file: cannot read ${caFile}: there is no such file or folder`,
+  );
   expect(deck.cards.faults()).toMatchObject([{ code: "cards-refused", of: "others" }]);
 });
 
