@@ -235,9 +235,14 @@ function startScreen(base: Base, { api, offer, playTime, readers, saves, wifi }:
     wifi: wifi.state,
     hasGames: Bun.which("retroarch") !== null,
     language: () => settings.current().television.language,
+    view: () => settings.current().television,
   });
-  settings.onChange((now, before) => {
-    if (now.television.language !== before.television.language) screen.refresh();
+  settings.onChange(({ television: now }, { television: before }) => {
+    const isSame =
+      now.language === before.language &&
+      now.rotation === before.rotation &&
+      now.overscan === before.overscan;
+    if (!isSame) screen.refresh();
   });
   return stops.add("screen", screen);
 }

@@ -22,8 +22,10 @@ import {
 import { pictureTypes } from "../core/media.ts";
 import {
   holdActions,
+  overscanMax,
   playerKinds,
   resumeModes,
+  rotations,
   televisionLanguages,
   wantedSoundPlaces,
 } from "../core/playback.ts";
@@ -310,6 +312,8 @@ const settingsFields = {
   televisionLanguage: v.picklist(televisionLanguages),
   televisionWake: v.boolean(),
   televisionStandbyMinutes: v.pipe(integer, v.minValue(0), v.maxValue(televisionStandbyMinutesMax)),
+  televisionOverscan: v.pipe(integer, v.minValue(0), v.maxValue(overscanMax)),
+  televisionRotation: v.picklist(rotations),
 };
 /** The other names of some settings, which later clients use, and `readers`. */
 export const laterSettings = {

@@ -102,6 +102,18 @@ export function oneOf<const Words extends readonly string[]>(words: Words): Chec
   return Object.assign(check, { form: { choices: words } });
 }
 
+/** One of a few numbers. */
+export function oneOfNumbers<const Numbers extends readonly number[]>(
+  numbers: Numbers,
+): Check<Numbers[number]> {
+  const check: Check<Numbers[number]> = (value, key) => {
+    const number = numbers.find((one) => one === value);
+    if (number !== undefined) return number;
+    throw new SettingError(key, `${key} must be one of ${numbers.join(", ")}, not ${shown(value)}`);
+  };
+  return Object.assign(check, { form: { choices: numbers.map(String) } });
+}
+
 /** Seconds, fractions allowed. */
 export function seconds(max: number): Check<number> {
   const check: Check<number> = (value, key) => {

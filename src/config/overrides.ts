@@ -6,7 +6,7 @@
  *   TAPDECK_REMOVABLE   systems.removable_folders, joined by colons; the image sets it to the folder for USB sticks
  *   TAPDECK_SAVES       retroarch.saves; the image sets it to a folder of its data partition
  *   TAPDECK_TIME_ZONE   device.time_zone; the image sets it if `tapdeck.conf` has a line `time_zone=`. An invalid one is reported.
- *   TAPDECK_SITE ...    `fleetWords`; the image sets those that `tapdeck.conf` has. They override the file, and an invalid one is
+ *   TAPDECK_SITE ...    `confWords`; the image sets those that `tapdeck.conf` has. They override the file, and an invalid one is
  *                       left out and reported, because a card with a mistake must still start.
  */
 import { exitCodes, StartError } from "../core/errors.ts";
@@ -16,8 +16,10 @@ import type { Setting } from "./setting.ts";
 import { fieldNameOf, settingsTable } from "./settings-table.ts";
 import type { Config } from "./shape.ts";
 
-/** The settings that each word of `tapdeck.conf` for fleets sets, by section and key. */
-const fleetWords: Readonly<Record<string, readonly (readonly [section: string, key: string])[]>> = {
+/** The settings that each word of `tapdeck.conf` for fleets and for the screen sets, by section and key. */
+const confWords: Readonly<Record<string, readonly (readonly [section: string, key: string])[]>> = {
+  rotation: [["television", "rotation"]],
+  overscan: [["television", "overscan"]],
   site: [["device", "site"]],
   metrics: [["api", "metrics"]],
   mqtt_url: [["mqtt", "url"]],
@@ -90,14 +92,14 @@ function readFleetWords(environment: Environment) {
   const faults: string[] = [];
   const sections: Readonly<Record<string, Readonly<Record<string, Setting<unknown, string>>>>> =
     settingsTable;
-  for (const [word, keys] of Object.entries(fleetWords)) {
+  for (const [word, keys] of Object.entries(confWords)) {
     const stated = environment[variableOf(word)] ?? "";
     for (const [section, key] of stated === "" ? [] : keys) {
       const setting = sections[section]?.[key];
       if (setting === undefined) continue;
       try {
-        const value = typeof setting.default === "boolean" ? yesOrNo(stated) : stated;
-        fleet.push({ section, field: fieldNameOf(key), value: setting.check(value, word) });
+        const value = setting.check(typedAs(stated, setting.default), word);
+        fleet.push({ section, field: fieldNameOf(key), value });
       } catch (error) {
         if (!(error instanceof SettingError)) throw error;
         faults.push(error.message);
@@ -119,7 +121,10 @@ function timeZoneOf(environment: Environment, faults: string[]): string {
   }
 }
 
-function yesOrNo(stated: string): unknown {
+/** A word as a value of the kind that the setting has; its check refuses another one. */
+function typedAs(stated: string, standard: unknown): unknown {
+  if (typeof standard === "number") return /^\d+$/.test(stated) ? Number(stated) : stated;
+  if (typeof standard !== "boolean") return stated;
   return stated === "yes" ? true : stated === "no" ? false : stated;
 }
 
@@ -169,7 +174,7 @@ export function overrideSentence({ anonymous, removable, fleet = [] }: Overrides
     ...(removable === undefined
       ? []
       : [`${variables.removable} takes the place of systems.removable_folders`]),
-    ...(fleet.length === 0 ? [] : ["settings of fleets are those of tapdeck.conf"]),
+    ...(fleet.length === 0 ? [] : ["settings are those of tapdeck.conf"]),
   ];
   return said.length === 0 ? undefined : said.join(", ");
 }

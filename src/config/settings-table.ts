@@ -8,7 +8,14 @@ import {
   playTimeWarningsMax,
   televisionStandbyMinutesMax,
 } from "../core/limits.ts";
-import { holdActions, resumeModes, televisionLanguages, wantedSoundPlaces } from "../core/playback.ts";
+import {
+  holdActions,
+  overscanMax,
+  resumeModes,
+  rotations,
+  televisionLanguages,
+  wantedSoundPlaces,
+} from "../core/playback.ts";
 import { buttonsHelp } from "./button-settings.ts";
 import {
   allowLaunch,
@@ -20,6 +27,7 @@ import {
   hosts,
   list,
   oneOf,
+  oneOfNumbers,
   patterns,
   playMinutes,
   savesFolder,
@@ -225,6 +233,14 @@ export const settingsTable = {
         "Minutes after the last media until the television is sent to standby, if it still shows this device; 0 means never.",
       ],
     ),
+    overscan: setting({ check: wholeNumber(0, overscanMax), default: 0, api: "televisionOverscan" }, [
+      "Percent of each side of the screen that stay free, up to 10, for a television that cuts its edges off. RetroArch does not",
+      "heed it. On the SD image, a line overscan= in tapdeck.conf overrides this.",
+    ]),
+    rotation: setting({ check: oneOfNumbers(rotations), default: 0, api: "televisionRotation" }, [
+      "Degrees by which the picture is turned clockwise, for a screen that stands on its side or hangs upside down: 0, 90, 180",
+      "or 270. A player is turned at its next start. On the SD image, a line rotation= in tapdeck.conf overrides this.",
+    ]),
   },
   playtime: {
     limits_enabled: setting({ check: boolean, default: true, api: "limitsEnabled" }, [

@@ -56,6 +56,20 @@ export type SoundPlace = (typeof soundPlaces)[number];
 /** The owner's wish: `auto` is the best place that is connected. */
 export const wantedSoundPlaces = ["auto", ...soundPlaces] as const;
 
+/** Degrees by which the picture of the television is turned clockwise. */
+export const rotations = [0, 90, 180, 270] as const;
+export type Rotation = (typeof rotations)[number];
+
+/** Percent of each side; more would leave too little of the screen. */
+export const overscanMax = 10;
+
+/** The use of the screen by pictures and players. */
+export interface ScreenView {
+  readonly rotation: Rotation;
+  /** Percent of each side that stay free, because the television cuts its edges off. */
+  readonly overscan: number;
+}
+
 /** The effects of hold mode on the media of a removed card. */
 export const holdActions = ["stop", "pause"] as const;
 

@@ -9,7 +9,7 @@ import font from "dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf" with { type: "file" 
 import { messageOf } from "../core/errors.ts";
 import type { SetConsole } from "../core/operating-system.ts";
 import { lowerPriority } from "../system/own-program.ts";
-import { type FrameBuffer, type PackedFrame, packFrame, writeFrame } from "./frame-buffer.ts";
+import { type Box, type Canvas, type PackedFrame, packFrame, wholeOf, writeFrame } from "./frame-buffer.ts";
 
 export type DrawJob =
   | {
@@ -19,7 +19,7 @@ export type DrawJob =
       readonly isKept: boolean;
       /** Pictures that are packed after the drawing, and not shown. */
       readonly ahead: readonly string[];
-      readonly frame: FrameBuffer;
+      readonly canvas: Canvas;
       readonly terminal: string;
     }
   /** Shows the console's text again. */
@@ -53,19 +53,19 @@ async function runJob(setConsole: SetConsole): Promise<DrawResult> {
   if (job.kind === "text")
     return { kind: "done", isConsoleOff: !setConsole(job.terminal, "text"), ms: 0, shown: [], ahead: [] };
   lowerPriority();
-  const rgba = await render(job.svg, job.frame);
+  const rgba = await render(job.svg, wholeOf(job.canvas));
   // The console is switched before the pixels are written, because the kernel would draw its text over them.
   const isConsoleOff = setConsole(job.terminal, "graphics");
-  await writeFrame(rgba, job.frame);
+  await writeFrame(rgba, job.canvas);
   const ms = Math.round(performance.now());
-  const shown = job.isKept ? packFrame(rgba, job.frame) : [];
+  const shown = job.isKept ? packFrame(rgba, job.canvas) : [];
   const ahead: PackedFrame[] = [];
-  for (const svg of job.ahead) ahead.push(packFrame(await render(svg, job.frame), job.frame));
+  for (const svg of job.ahead) ahead.push(packFrame(await render(svg, wholeOf(job.canvas)), job.canvas));
   return { kind: "done", isConsoleOff, ms, shown, ahead };
 }
 
 /** Pixels of 4 bytes, R G B A. Rejects a text that is no SVG, or not of this size. */
-export async function render(svg: string, size: Pick<FrameBuffer, "width" | "height">): Promise<Uint8Array> {
+export async function render(svg: string, size: Pick<Box, "width" | "height">): Promise<Uint8Array> {
   await startRenderer();
   const fonts = { fontBuffers: fontsFor(svg), defaultFontFamily: "DejaVu Sans" };
   const image = new Resvg(svg, { font: fonts }).render();

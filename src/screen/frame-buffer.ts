@@ -3,6 +3,7 @@ import { closeSync, openSync, readSync, writeSync } from "node:fs";
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { screenPixelsMax } from "../core/console-limits.ts";
+import type { Rotation, ScreenView } from "../core/playback.ts";
 
 export interface FrameBuffer {
   readonly device: string;
@@ -46,13 +47,83 @@ function checked(
   return isSound ? { ...found, bitsPerPixel } : undefined;
 }
 
+/** In whole pixels. */
+export interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+type Size = Pick<Box, "width" | "height">;
+
+/** The part of a frame buffer that pictures use, as its viewers see it: turned, and without the edges that stay free. */
+export interface Canvas extends Box {
+  readonly frame: FrameBuffer;
+  /** Clockwise. */
+  readonly rotation: Rotation;
+}
+
+export function canvasOf(frame: FrameBuffer, { rotation, overscan }: ScreenView): Canvas {
+  const isOnItsSide = rotation === 90 || rotation === 270;
+  const width = isOnItsSide ? frame.height : frame.width;
+  const height = isOnItsSide ? frame.width : frame.height;
+  const x = Math.round((width * overscan) / 100);
+  const y = Math.round((height * overscan) / 100);
+  return { frame, rotation, x, y, width: width - 2 * x, height: height - 2 * y };
+}
+
+/** The whole screen as its viewers see it. */
+export function wholeOf({ x, y, width, height }: Box): Size {
+  return { width: width + 2 * x, height: height + 2 * y };
+}
+
+/** The pixels of the frame buffer in which a box of the whole screen is seen. */
+function placeOf({ x, y, width, height }: Box, { frame, rotation }: Canvas): Box {
+  switch (rotation) {
+    case 0:
+      return { x, y, width, height };
+    case 90:
+      return { x: frame.width - y - height, y: x, width: height, height: width };
+    case 180:
+      return { x: frame.width - x - width, y: frame.height - y - height, width, height };
+    case 270:
+      return { x: y, y: frame.height - x - width, width: height, height: width };
+  }
+}
+
+/** As `placeOf`, for a box of the canvas. */
+function placeOn(canvas: Canvas, { x, y, width, height }: Box): Box {
+  return placeOf({ x: x + canvas.x, y: y + canvas.y, width, height }, canvas);
+}
+
+/**
+ * The way through the pixels of a picture by which they come out turned clockwise: the address of the first one, and the steps to
+ * the next one on the right and to the next row. `column` and `row` are the steps of the picture itself.
+ */
+function turned(by: Rotation, { width, height }: Size, column: number, row: number) {
+  switch (by) {
+    case 0:
+      return { start: 0, right: column, down: row };
+    case 90:
+      return { start: (height - 1) * row, right: -row, down: column };
+    case 180:
+      return { start: (height - 1) * row + (width - 1) * column, right: -column, down: -row };
+    case 270:
+      return { start: (width - 1) * column, right: row, down: -column };
+  }
+}
+
+/** The turn that undoes a turn. */
+const backFrom = { 0: 0, 90: 270, 180: 180, 270: 90 } as const;
+
 export const bandRows = 64; // Rows at a time, instead of another copy of the whole picture: 0.5 MB on a screen of 1920 columns.
 
 /** The bands of a picture, each in zstd and base64: a few kB together, because colors are flat. */
 export type PackedFrame = readonly string[];
 
-export function packFrame(rgba: Uint8Array, frame: FrameBuffer): PackedFrame {
-  return [...bandsOf(rgba, frame)].map((band) => Bun.zstdCompressSync(band).toString("base64"));
+export function packFrame(rgba: Uint8Array, canvas: Canvas): PackedFrame {
+  return [...bandsOf(rgba, canvas)].map((band) => Bun.zstdCompressSync(band).toString("base64"));
 }
 
 /** Another thread unpacks each band, and the event loop runs between two bands. */
@@ -63,13 +134,14 @@ export function writePacked(packed: PackedFrame, { device }: FrameBuffer): Promi
   );
 }
 
-export function writeFrame(rgba: Uint8Array, frame: FrameBuffer): Promise<void> {
-  return writeBands(frame.device, bandsOf(rgba, frame));
+/** `rgba` is the whole screen as its viewers see it. */
+export function writeFrame(rgba: Uint8Array, canvas: Canvas): Promise<void> {
+  return writeBands(canvas.frame.device, bandsOf(rgba, canvas));
 }
 
-function* bandsOf(rgba: Uint8Array, frame: FrameBuffer): Generator<Uint8Array> {
+function* bandsOf(rgba: Uint8Array, { frame, rotation }: Canvas): Generator<Uint8Array> {
   for (let first = 0; first < frame.height; first += bandRows)
-    yield framePixels(rgba, frame, { first, count: Math.min(bandRows, frame.height - first) });
+    yield framePixels(rgba, frame, { first, count: Math.min(bandRows, frame.height - first) }, rotation);
 }
 
 /** Writes successive bands. Never makes a missing file, and never truncates one. */
@@ -88,16 +160,10 @@ async function writeBands(device: string, bands: Iterable<Uint8Array | Promise<U
   }
 }
 
-/** In whole pixels. */
-export interface Box {
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly height: number;
-}
-
-/** Draws a border of this thickness and color (`#rrggbb`) just inside the box, and leaves all other pixels. */
-export function drawBorder(frame: FrameBuffer, box: Box, color: string, thickness: number): void {
+/** Draws a border of this thickness and color (`#rrggbb`) just inside a box of the canvas, and leaves all other pixels. */
+export function drawBorder(canvas: Canvas, within: Box, color: string, thickness: number): void {
+  const { frame } = canvas;
+  const box = placeOn(canvas, within);
   const fd = openSync(frame.device, "r+");
   try {
     const across = pixelsOf(frame, color, box.width);
@@ -117,8 +183,11 @@ export function drawBorder(frame: FrameBuffer, box: Box, color: string, thicknes
   }
 }
 
-/** Copies the pixels of a box to another place of the screen. */
-export function copyBox(frame: FrameBuffer, from: Box, to: Pick<Box, "x" | "y">): void {
+/** Copies the pixels of a box of the canvas to another place there. */
+export function copyBox(canvas: Canvas, source: Box, target: Pick<Box, "x" | "y">): void {
+  const { frame } = canvas;
+  const from = placeOn(canvas, source);
+  const to = placeOn(canvas, { ...source, x: target.x, y: target.y });
   const fd = openSync(frame.device, "r+");
   try {
     const bytesPerPixel = frame.bitsPerPixel / 8;
@@ -155,20 +224,24 @@ export async function isDisplayTaken(folder = "/proc"): Promise<boolean> {
 
 /**
  * The bytes of a band of the frame buffer, `count` rows from `first` on, from pixels of 4 bytes R G B A of the whole
- * picture.
+ * picture, which is turned clockwise.
  *
  *   32 bits  B G R X, a byte each
  *   16 bits  little-endian: red in bits 11..15, green in 5..10, blue in 0..4
  */
 export function framePixels(
   rgba: Uint8Array,
-  { width, stride, bitsPerPixel }: FrameBuffer,
+  { width, height, stride, bitsPerPixel }: FrameBuffer,
   { first, count }: { readonly first: number; readonly count: number },
+  rotation: Rotation = 0,
 ): Uint8Array {
   const band = new Uint8Array(stride * count);
   const bytesPerPixel = bitsPerPixel / 8;
-  let from = first * width * 4;
+  const isOnItsSide = rotation === 90 || rotation === 270;
+  const picture = isOnItsSide ? { width: height, height: width } : { width, height };
+  const { start, right, down } = turned(rotation, picture, 4, picture.width * 4);
   for (let row = 0; row < count; row++) {
+    let from = start + (first + row) * down;
     let to = row * stride;
     for (let x = 0; x < width; x++) {
       const red = rgba[from] ?? 0;
@@ -183,29 +256,38 @@ export function framePixels(
         band[to] = pixel & 0xff;
         band[to + 1] = pixel >> 8;
       }
-      from += 4;
+      from += right;
       to += bytesPerPixel;
     }
   }
   return band;
 }
 
-/** The reverse of `framePixels`: `count` rows of a band as rows of a PNG file, a filter byte of 0 and R G B of each pixel. */
-export function rgbOf(
-  band: Uint8Array,
-  { width, stride, bitsPerPixel }: FrameBuffer,
-  count: number,
+/**
+ * The reverse of `framePixels`: `count` rows of the whole screen as its viewers see it, from `first` on, as rows of a PNG file: a
+ * filter byte of 0, and R G B of each pixel. `fd` is the open frame buffer.
+ */
+export function readRows(
+  canvas: Canvas,
+  fd: number,
+  { first, count }: { readonly first: number; readonly count: number },
 ): Uint8Array {
+  const { width } = wholeOf(canvas);
+  const box = placeOf({ x: 0, y: first, width, height: count }, canvas);
+  const pixels = readBox(canvas.frame, fd, box);
+  const { bitsPerPixel } = canvas.frame;
+  const column = bitsPerPixel / 8;
+  const { start, right, down } = turned(backFrom[canvas.rotation], box, column, box.width * column);
   const rows = new Uint8Array((width * 3 + 1) * count);
   let to = 0;
   for (let row = 0; row < count; row++) {
-    let from = row * stride;
+    let from = start + row * down;
     to++;
-    for (let x = 0; x < width; x++, to += 3, from += bitsPerPixel / 8) {
-      const low = band[from] ?? 0;
-      const high = band[from + 1] ?? 0;
+    for (let x = 0; x < width; x++, to += 3, from += right) {
+      const low = pixels[from] ?? 0;
+      const high = pixels[from + 1] ?? 0;
       if (bitsPerPixel === 32) {
-        rows[to] = band[from + 2] ?? 0;
+        rows[to] = pixels[from + 2] ?? 0;
         rows[to + 1] = high;
         rows[to + 2] = low;
       } else {
@@ -220,4 +302,20 @@ export function rgbOf(
     }
   }
   return rows;
+}
+
+/** The bytes of the pixels of a box, row by row. */
+function readBox({ device, stride, bitsPerPixel }: FrameBuffer, fd: number, box: Box): Uint8Array {
+  const bytesPerPixel = bitsPerPixel / 8;
+  const length = box.width * bytesPerPixel;
+  const pixels = new Uint8Array(length * box.height);
+  for (let row = 0; row < box.height; row++) {
+    const from = (box.y + row) * stride + box.x * bytesPerPixel;
+    for (let at = 0; at < length; ) {
+      const count = readSync(fd, pixels, row * length + at, length - at, from + at);
+      if (count === 0) throw new Error(`${device} ends early`);
+      at += count;
+    }
+  }
+  return pixels;
 }

@@ -3,11 +3,11 @@
  * key, so the service shows it by copying the pixels of the key.
  */
 import { colors } from "./drawings.ts";
-import type { Box, FrameBuffer } from "./frame-buffer.ts";
-import { drawnSymbol, menuMeasures, words } from "./menu-parts.ts";
+import type { Box } from "./frame-buffer.ts";
+import { drawnSymbol, isUpright, menuMeasures, words } from "./menu-parts.ts";
 import type { ShownMenu } from "./picture.ts";
 
-type Size = Pick<FrameBuffer, "width" | "height">;
+type Size = Pick<Box, "width" | "height">;
 
 const columns = 10;
 const rows = 4;
@@ -16,25 +16,29 @@ export const letterKeys = columns * rows;
 const actionKeys = columns / 2;
 export const keysMax = letterKeys + actionKeys;
 
-const fieldColumns = 24;
-const fieldRows = 3;
 /** Letters that the field has room for. */
-export const typedMax = fieldColumns * fieldRows;
+export const typedMax = 72;
 
 function measures(size: Size) {
-  const { margin, titleHeight, hintHeight } = menuMeasures(size);
+  const { unit, margin, titleHeight, hintHeight } = menuMeasures(size);
   const { width, height } = size;
-  const gap = 0.024 * height;
-  const cell = { width: (width - 2 * margin) / fieldColumns, height: 0.062 * height };
+  const fieldColumns = isUpright(size) ? 14 : 24;
+  const fieldRows = Math.ceil(typedMax / fieldColumns);
+  const gap = 0.024 * unit;
+  const cell = { width: (width - 2 * margin) / fieldColumns, height: 0.062 * unit };
   const top = margin + titleHeight + fieldRows * cell.height + 2 * gap;
+  const keyWidth = (width - 2 * margin - (columns - 1) * gap) / columns;
+  const keyRoom = (height - margin - hintHeight - top - rows * gap) / (rows + 1);
   return {
+    fieldColumns,
+    fieldRows,
     gap,
     cell,
     top,
     field: { x: margin, y: margin + titleHeight },
     letterSize: Math.min(cell.height * 0.72, cell.width * 0.8),
-    keyWidth: (width - 2 * margin - (columns - 1) * gap) / columns,
-    keyHeight: (height - margin - hintHeight - top - rows * gap) / (rows + 1),
+    keyWidth,
+    keyHeight: Math.min(keyRoom, 2 * keyWidth),
   };
 }
 
@@ -74,7 +78,7 @@ export function letterOn(place: number, size: Size): Box {
 
 /** The place in the field of the letter with this index, from 0 on, in whole pixels. */
 export function letterIn(index: number, size: Size): Box {
-  const { cell, field } = measures(size);
+  const { cell, field, fieldColumns } = measures(size);
   const { width, height } = letterOn(0, size);
   return {
     x: Math.round(field.x + (index % fieldColumns) * cell.width + (cell.width - width) / 2),
@@ -104,7 +108,7 @@ export function keyNeighbour(place: number, key: "up" | "down" | "left" | "right
 }
 
 export function keyRows({ tiles, typed = "" }: ShownMenu, size: Size): readonly string[] {
-  const { cell, field, letterSize } = measures(size);
+  const { cell, field, fieldColumns, fieldRows, letterSize } = measures(size);
   const letter = (text: string, { x, y, width, height }: Box, most = letterSize) =>
     words(text, {
       x: x + width / 2,
@@ -114,7 +118,8 @@ export function keyRows({ tiles, typed = "" }: ShownMenu, size: Size): readonly 
       anchor: "middle",
     });
   return [
-    rect({ ...field, width: fieldColumns * cell.width, height: fieldRows * cell.height }),
+    // A letter covers its corner of the field.
+    rect({ ...field, width: fieldColumns * cell.width, height: fieldRows * cell.height }, cell.height),
     ...[...typed].map((text, at) => letter(text, letterIn(at, size))),
     ...tiles.flatMap(({ name, symbol }, place) => {
       const key = keyAt(place, size);
@@ -124,7 +129,7 @@ export function keyRows({ tiles, typed = "" }: ShownMenu, size: Size): readonly 
   ];
 }
 
-function rect({ x, y, width, height }: Box): string {
+function rect({ x, y, width, height }: Box, roundness = height): string {
   const [left, top, wide, high] = [x, y, width, height].map((length) => length.toFixed(1));
-  return `<rect x="${left}" y="${top}" width="${wide}" height="${high}" rx="${(0.1 * height).toFixed(1)}" fill="${colors.tile}"/>`;
+  return `<rect x="${left}" y="${top}" width="${wide}" height="${high}" rx="${(0.1 * roundness).toFixed(1)}" fill="${colors.tile}"/>`;
 }

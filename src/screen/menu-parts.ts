@@ -1,18 +1,25 @@
 /** Parts that the pictures of the menu, of its keyboard and of the status have in common. */
 import { colors } from "./drawings.ts";
-import type { Box, FrameBuffer } from "./frame-buffer.ts";
+import type { Box } from "./frame-buffer.ts";
 import { escapeXml } from "./screen-lines.ts";
 
 /** Televisions cut the edges off, so the margin stays empty. */
 export const marginShare = 0.05;
 
-/** The margin, the title above, and the line below, in pixels. */
-export function menuMeasures({ width, height }: Pick<FrameBuffer, "width" | "height">) {
+/** The margin, the title above, and the line below, in pixels. Sizes are parts of `unit`, the shorter side. */
+export function menuMeasures({ width, height }: Pick<Box, "width" | "height">) {
+  const unit = Math.min(width, height);
   return {
-    margin: marginShare * Math.min(width, height),
-    titleHeight: 0.1 * height,
-    hintHeight: 0.07 * height,
+    unit,
+    margin: marginShare * unit,
+    titleHeight: 0.1 * unit,
+    hintHeight: 0.07 * unit,
   };
+}
+
+/** The screen stands on its side. */
+export function isUpright({ width, height }: Pick<Box, "width" | "height">): boolean {
+  return height > width;
 }
 
 const symbolUnits = 24;

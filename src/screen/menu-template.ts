@@ -1,25 +1,31 @@
 /** One page of the menu as an SVG: tiles with pictures, and names that are legible from three metres. */
 import { screenNameCharsMax } from "../core/console-limits.ts";
 import { colors } from "./drawings.ts";
-import type { Box, FrameBuffer } from "./frame-buffer.ts";
+import type { Box } from "./frame-buffer.ts";
 import { keyAt, keyRows } from "./keyboard-template.ts";
-import { drawnSymbol, menuMeasures, px, words } from "./menu-parts.ts";
+import { drawnSymbol, isUpright, menuMeasures, px, words } from "./menu-parts.ts";
 import type { MenuTile, ShownMenu } from "./picture.ts";
 import { fitText, plainText } from "./screen-lines.ts";
 import type { MenuTexts } from "./texts.ts";
 
-const columns = 4;
-const rows = 2;
 const gapShare = 0.03;
-export const menuTilesMax = columns * rows;
+export const menuTilesMax = 8;
 
-type Size = Pick<FrameBuffer, "width" | "height">;
+type Size = Pick<Box, "width" | "height">;
+
+/** The tiles in a row. */
+export function menuColumns(size: Size): number {
+  return isUpright(size) ? 2 : 4;
+}
 
 function measures(size: Size) {
-  const { margin, titleHeight, hintHeight } = menuMeasures(size);
+  const { unit, margin, titleHeight, hintHeight } = menuMeasures(size);
   const { width, height } = size;
-  const gap = gapShare * height;
+  const columns = menuColumns(size);
+  const rows = menuTilesMax / columns;
+  const gap = gapShare * unit;
   return {
+    columns,
     margin,
     gap,
     titleHeight,
@@ -29,8 +35,8 @@ function measures(size: Size) {
 }
 
 /** The border of a tile that is chosen, which lies outside of it. */
-export function menuBorder({ height }: Size): number {
-  return Math.max(2, Math.round(gapShare * height * 0.35));
+export function menuBorder(size: Size): number {
+  return Math.max(2, Math.round(gapShare * menuMeasures(size).unit * 0.35));
 }
 
 /** The box of the border of the tile or key at this place. */
@@ -46,7 +52,7 @@ export function menuBox(place: number, size: Size, hasKeys = false): Box {
 }
 
 function tileAt(place: number, size: Size): Box {
-  const { margin, gap, titleHeight, tileWidth, tileHeight } = measures(size);
+  const { columns, margin, gap, titleHeight, tileWidth, tileHeight } = measures(size);
   return {
     x: margin + (place % columns) * (tileWidth + gap),
     y: margin + titleHeight + Math.floor(place / columns) * (tileHeight + gap),
@@ -60,6 +66,7 @@ export function menuNeighbour(
   place: number,
   key: "up" | "down" | "left" | "right",
   count: number,
+  columns: number,
 ): number | undefined {
   const column = place % columns;
   switch (key) {
@@ -71,20 +78,35 @@ export function menuNeighbour(
       return place >= columns ? place - columns : undefined;
     case "down":
       // A last row that is not full has a tile for each column of the row above.
-      return place < columns && count > columns ? Math.min(place + columns, count - 1) : undefined;
+      return Math.floor(place / columns) < Math.floor((count - 1) / columns)
+        ? Math.min(place + columns, count - 1)
+        : undefined;
   }
 }
 
 export function menuRows(menu: ShownMenu, size: Size, texts: MenuTexts): readonly string[] {
   const { margin, titleHeight, hintHeight } = menuMeasures(size);
   const { width, height } = size;
-  const title = plainText(menu.title, screenNameCharsMax);
   const top = margin + titleHeight * 0.62;
   const bottom = height - margin - hintHeight * 0.2;
   const right = width - margin;
-  const hint = hintHeight * 0.55;
+  const pagesWidth = menu.pages < 2 ? 0 : titleHeight * 3;
+  const title = fitText(plainText(menu.title, screenNameCharsMax), {
+    width: width - 2 * margin - pagesWidth,
+    linesMax: 1,
+    sizeMax: titleHeight * 0.62,
+    sizeMin: titleHeight * 0.3,
+  });
+  const hint = fitText(texts.hint, {
+    width: width - 2 * margin,
+    linesMax: 1,
+    sizeMax: hintHeight * 0.55,
+    sizeMin: hintHeight * 0.3,
+  });
   return [
-    words(title, { x: margin, y: top, size: titleHeight * 0.62, color: colors.text, anchor: "start" }),
+    ...title.lines.map((line) =>
+      words(line, { x: margin, y: top, size: title.size, color: colors.text, anchor: "start" }),
+    ),
     ...(menu.pages < 2
       ? []
       : [
@@ -99,19 +121,31 @@ export function menuRows(menu: ShownMenu, size: Size, texts: MenuTexts): readonl
     ...(menu.typed === undefined
       ? menu.tiles.flatMap((tile, place) => drawnTile(tile, tileAt(place, size)))
       : keyRows(menu, size)),
-    ...(menu.tiles.length === 0
-      ? [
-          words(menu.note ?? texts.empty, {
-            x: width / 2,
-            y: height / 2,
-            size: height * 0.06,
-            color: colors.quiet,
-            anchor: "middle",
-          }),
-        ]
-      : []),
-    words(texts.hint, { x: width / 2, y: bottom, size: hint, color: colors.quiet, anchor: "middle" }),
+    ...(menu.tiles.length === 0 ? noteRows(menu.note ?? texts.empty, size) : []),
+    ...hint.lines.map((line) =>
+      words(line, { x: width / 2, y: bottom, size: hint.size, color: colors.quiet, anchor: "middle" }),
+    ),
   ];
+}
+
+function noteRows(note: string, size: Size): readonly string[] {
+  const { unit, margin } = menuMeasures(size);
+  const { width, height } = size;
+  const fitted = fitText(note, {
+    width: width - 2 * margin,
+    linesMax: 3,
+    sizeMax: unit * 0.06,
+    sizeMin: unit * 0.04,
+  });
+  return fitted.lines.map((line, at) =>
+    words(line, {
+      x: width / 2,
+      y: height / 2 + at * fitted.size * 1.2,
+      size: fitted.size,
+      color: colors.quiet,
+      anchor: "middle",
+    }),
+  );
 }
 
 const picturePart = 0.68;

@@ -1,20 +1,21 @@
 /** Pictures of the frame buffer as files (W3C, PNG specification, third edition), read band by band, so that taps go on. */
-import { mkdir, open, readdir, writeFile } from "node:fs/promises";
+import { closeSync, openSync } from "node:fs";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { crc32, createDeflate } from "node:zlib";
 import { screenshotsMax } from "../core/console-limits.ts";
 import { failed, messageOf } from "../core/errors.ts";
-import { bandRows, type FrameBuffer, rgbOf } from "./frame-buffer.ts";
+import { bandRows, type Canvas, readRows, wholeOf } from "./frame-buffer.ts";
 
-/** Writes a new file, which is named after the time, and resolves with its path. Rejects with `ServiceError`, also if the folder is full. */
-export async function saveScreenshot(frame: FrameBuffer, folder: string, nowMs: number): Promise<string> {
+/** Writes a new file with the screen as its viewers see it, which is named after the time, and resolves with its path. Rejects with `ServiceError`, also if the folder is full. */
+export async function saveScreenshot(canvas: Canvas, folder: string, nowMs: number): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await refuseFull(folder);
   const path = join(folder, `screen-${new Date(nowMs).toISOString().replace(/\D/g, "")}.png`);
   try {
-    await writeFile(path, await pngOf(frame), { flag: "wx" });
+    await writeFile(path, await pngOf(canvas), { flag: "wx" });
   } catch (error) {
     throw failed(`the picture of the screen cannot be saved: ${messageOf(error)}`, error);
   }
@@ -32,13 +33,14 @@ const signature = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
 const bitsPerSample = 8;
 const trueColor = 2;
 
-async function pngOf(frame: FrameBuffer): Promise<Buffer> {
+async function pngOf(canvas: Canvas): Promise<Buffer> {
   const header = Buffer.alloc(13);
-  header.writeUInt32BE(frame.width, 0);
-  header.writeUInt32BE(frame.height, 4);
+  const { width, height } = wholeOf(canvas);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
   header.set([bitsPerSample, trueColor], 8);
   const parts: Uint8Array[] = [];
-  await pipeline(Readable.from(rowsOf(frame)), createDeflate({ level: 1 }), async (packed) => {
+  await pipeline(Readable.from(rowsOf(canvas)), createDeflate({ level: 1 }), async (packed) => {
     for await (const part of packed) parts.push(part);
   });
   const chunks = [chunk("IHDR", header), chunk("IDAT", Buffer.concat(parts)), chunk("IEND", Buffer.alloc(0))];
@@ -55,17 +57,13 @@ function chunk(type: string, data: Uint8Array): readonly Uint8Array[] {
   return [length, typed, sum];
 }
 
-async function* rowsOf(frame: FrameBuffer): AsyncGenerator<Uint8Array> {
-  const { device, height, stride } = frame;
-  await using file = await open(device, "r");
-  for (let first = 0; first < height; first += bandRows) {
-    const count = Math.min(bandRows, height - first);
-    const band = new Uint8Array(count * stride);
-    for (let at = 0; at < band.length; ) {
-      const { bytesRead } = await file.read(band, at, band.length - at, first * stride + at);
-      if (bytesRead === 0) throw new Error(`${device} ends early`);
-      at += bytesRead;
-    }
-    yield rgbOf(band, frame, count);
+function* rowsOf(canvas: Canvas): Generator<Uint8Array> {
+  const { height } = wholeOf(canvas);
+  const fd = openSync(canvas.frame.device, "r");
+  try {
+    for (let first = 0; first < height; first += bandRows)
+      yield readRows(canvas, fd, { first, count: Math.min(bandRows, height - first) });
+  } finally {
+    closeSync(fd);
   }
 }

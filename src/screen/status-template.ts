@@ -1,5 +1,5 @@
 /**
- * The one picture of the graphical screen, as an SVG of the screen's own size. It has a drawing and few words for people at
+ * The one picture of the graphical screen, as an SVG of the whole screen. It has a drawing and few words for people at
  * a distance of three metres, and the page's address as a QR code. Flat colors only, for screens of 16 bits.
  */
 import { encode } from "uqr";
@@ -9,13 +9,13 @@ import type { TelevisionLanguage } from "../core/playback.ts";
 import { filled } from "../core/text.ts";
 import type { WifiState } from "../core/wifi-shapes.ts";
 import { accents, colors, drawing, drawingHeight } from "./drawings.ts";
-import type { Box } from "./frame-buffer.ts";
+import { type Box, wholeOf } from "./frame-buffer.ts";
 import { frenchScreen } from "./languages/french-screen.ts";
 import { germanScreen } from "./languages/german-screen.ts";
 import { japaneseScreen } from "./languages/japanese-screen.ts";
 import { portugueseScreen } from "./languages/portuguese-screen.ts";
 import { spanishScreen } from "./languages/spanish-screen.ts";
-import { marginShare, px } from "./menu-parts.ts";
+import { isUpright, marginShare, px } from "./menu-parts.ts";
 import { menuRows } from "./menu-template.ts";
 import { isEnding, type Picture, type ShownAct, type ShownPairing, type StatePicture } from "./picture.ts";
 import { escapeXml, fitText, plainText, type Room } from "./screen-lines.ts";
@@ -59,23 +59,29 @@ const restPlaces = [
 ] as const;
 const restOpacity = 0.3;
 
+/** The part of the screen for pictures; `x` and `y` are free at both sides, and absent means 0. */
+type ScreenPart = Pick<Box, "width" | "height"> & Partial<Pick<Box, "x" | "y">>;
+
 export function screenSvg(
   picture: Picture,
   place: ScreenPlace,
-  size: Pick<Box, "width" | "height">,
+  part: ScreenPart,
   texts: ScreenTexts,
 ): string {
-  const { width, height } = size;
+  const { x = 0, y = 0, width, height } = part;
+  const whole = wholeOf({ x, y, width, height });
   const margin = marginShare * Math.min(width, height);
   const inside = { x: margin, y: margin, width: width - 2 * margin, height: height - 2 * margin };
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="DejaVu Sans" font-weight="bold">`,
-    `<rect width="${width}" height="${height}" fill="${colors.background}"/>`,
-    ...(picture.kind === "pairing"
+  const rows =
+    picture.kind === "pairing"
       ? pairing(picture, inside, texts)
       : picture.kind === "menu"
-        ? menuRows(picture, size, texts.menu)
-        : resting(state(picture, place, inside, texts), place, margin)),
+        ? menuRows(picture, part, texts.menu)
+        : resting(state(picture, place, inside, texts), place, margin);
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${whole.width}" height="${whole.height}" font-family="DejaVu Sans" font-weight="bold">`,
+    `<rect width="${whole.width}" height="${whole.height}" fill="${colors.background}"/>`,
+    ...(x === 0 && y === 0 ? rows : [`<g transform="translate(${x} ${y})">`, ...rows, "</g>"]),
     "</svg>",
   ].join("\n");
 }
@@ -119,8 +125,10 @@ function footOf(
   { width, height }: Box,
   texts: ScreenTexts,
 ): readonly Row[] {
-  const room = { width, linesMax: 1, sizeMax: height * 0.045, sizeMin: height * 0.03 };
-  const wide = { width, linesMax: 4, sizeMax: height * 0.055, sizeMin: height * 0.036 };
+  const unit = Math.min(width, height);
+  const linesMax = isUpright({ width, height }) ? 2 : 1;
+  const room = { width, linesMax, sizeMax: unit * 0.045, sizeMin: unit * 0.03 };
+  const wide = { width, linesMax: 4 * linesMax, sizeMax: unit * 0.055, sizeMin: unit * 0.036 };
   const endGame: Row = [texts.endGame, room, colors.quiet];
   if (picture.kind === "starting") return picture.isGame === true ? [endGame] : [];
   if (isEnding(picture)) return [];
@@ -134,7 +142,7 @@ function footOf(
     return [[plainText(together, screenFaultsCharsMax), wide, accents.failed]];
   }
   if (base === undefined || wifi?.point !== undefined)
-    return networkFoot(wifi, { ...room, linesMax: 2 }, texts);
+    return networkFoot(wifi, { ...room, linesMax: 2 * linesMax }, texts);
   return hasGames && picture.kind === "ready" ? [endGame] : [];
 }
 
@@ -146,7 +154,7 @@ function networkFoot(wifi: WifiState | undefined, room: Room, texts: ScreenTexts
   }
   const advice: Row = [adviceOf(wifi, texts), room, colors.quiet];
   if (wifi?.fault === undefined) return [advice];
-  return [[texts.wifiFaults[wifi.fault], { ...room, linesMax: 1 }, accents.failed], advice];
+  return [[texts.wifiFaults[wifi.fault], { ...room, linesMax: room.linesMax / 2 }, accents.failed], advice];
 }
 
 function adviceOf(wifi: WifiState | undefined, texts: ScreenTexts): string {
@@ -175,12 +183,23 @@ function panelOf({ base, wifi }: ScreenPlace, texts: ScreenTexts): Panel | undef
   return base === undefined ? undefined : { link: base, above: texts.openPage, below: [shown(base)] };
 }
 
+/** On an upright screen, the panel is below. */
 function besidePanel(
   picture: StatePicture,
   beside: Panel,
   inside: Box,
   texts: ScreenTexts,
 ): readonly string[] {
+  if (isUpright(inside)) {
+    const width = Math.min(inside.width * 0.62, inside.height * 0.33);
+    const height = width / 0.6;
+    const y = inside.y + inside.height - height;
+    const below = { x: inside.x + (inside.width - width) / 2, y, width, height };
+    return [
+      ...message(picture, { ...inside, height: inside.height - height }, texts),
+      ...panel(beside, below, inside.width),
+    ];
+  }
   const panelWidth = Math.min(inside.width * 0.34, inside.height * 0.6);
   const gap = inside.width * 0.03;
   const left = { ...inside, width: inside.width - panelWidth - gap };
@@ -192,8 +211,9 @@ function besidePanel(
 function message(picture: StatePicture, box: Box, texts: ScreenTexts): readonly string[] {
   const { width, height } = box;
   const accent = accents[picture.kind];
-  const large = { width, linesMax: 2, sizeMax: height * 0.13, sizeMin: height * 0.05 };
-  const small = { width, linesMax: 3, sizeMax: height * 0.06, sizeMin: height * 0.042 };
+  const unit = Math.min(height, width * 1.2);
+  const large = { width, linesMax: 2, sizeMax: unit * 0.13, sizeMin: unit * 0.05 };
+  const small = { width, linesMax: 3, sizeMax: unit * 0.06, sizeMin: unit * 0.042 };
   const headline: Row = [texts.headline[picture.kind], large, colors.text];
   const said: Row = [wordsOf(picture, texts), small, accent];
   const line: Room = { ...small, linesMax: 1 };
@@ -201,7 +221,7 @@ function message(picture: StatePicture, box: Box, texts: ScreenTexts): readonly 
   const rows: readonly Row[] =
     picture.kind === "playlist"
       ? [
-          [texts.headline.playlist, { ...line, sizeMax: height * 0.08 }, colors.text],
+          [texts.headline.playlist, { ...line, sizeMax: unit * 0.08 }, colors.text],
           [picture.name, line, accent],
           ...picture.items.map((item): Row => [item, line, colors.text]),
         ]
@@ -211,9 +231,9 @@ function message(picture: StatePicture, box: Box, texts: ScreenTexts): readonly 
             [picture.name, large, colors.text],
           ]
         : [headline, said];
-  const gap = height * 0.02;
+  const gap = unit * 0.02;
   const wordsHeight = heightOf(rows, gap);
-  const iconGap = height * 0.05;
+  const iconGap = unit * 0.05;
   const iconMax = Math.min(height * 0.48, height - wordsHeight - iconGap);
   const iconWidth = Math.min(width * 0.6, (iconMax * iconMax) / drawingHeight(picture.kind, iconMax));
   const iconHeight = drawingHeight(picture.kind, iconWidth);
@@ -235,10 +255,11 @@ function sentence(reason: string): string {
   return reason.charAt(0).toUpperCase() + reason.slice(1);
 }
 
-function panel({ link, ...words }: Panel, box: Box): readonly string[] {
+/** `wordsWidth` is the room of the words, in the middle of the box. */
+function panel({ link, ...words }: Panel, box: Box, wordsWidth = box.width): readonly string[] {
   const size = box.width;
   const top = box.y + (box.height - size) / 2;
-  const room = { width: size, linesMax: 1, sizeMax: box.height * 0.055, sizeMin: box.height * 0.025 };
+  const room = { width: wordsWidth, linesMax: 1, sizeMax: box.height * 0.055, sizeMin: box.height * 0.025 };
   const above: readonly Row[] = [[words.above, room, colors.text]];
   const color = words.isTyped ? colors.text : colors.quiet;
   const below = words.below.map((line): Row => [line, room, color]);
@@ -251,10 +272,13 @@ function panel({ link, ...words }: Panel, box: Box): readonly string[] {
 }
 
 function pairing({ link, base, code }: ShownPairing, box: Box, texts: ScreenTexts): readonly string[] {
-  const codeSize = Math.min(box.height * 0.82, box.width * 0.46);
-  const between = box.width * 0.045;
-  const width = box.width - codeSize - between;
-  const unit = Math.min(box.height, width * 1.4);
+  const isBelow = isUpright(box);
+  const across = isBelow ? box.height : box.width;
+  const codeSize = Math.min((isBelow ? box.width : box.height) * 0.82, across * 0.46);
+  const between = across * 0.045;
+  const width = isBelow ? box.width : box.width - codeSize - between;
+  const height = isBelow ? box.height - codeSize - between : box.height;
+  const unit = Math.min(height, width * 1.4);
   const room = (share: number, linesMax: number): Room => ({
     width,
     linesMax,
@@ -270,10 +294,15 @@ function pairing({ link, base, code }: ShownPairing, box: Box, texts: ScreenText
     [`${texts.atAddress} ${shown(base)}`, room(0.06, 1), colors.quiet],
   ];
   const gap = unit * 0.035;
-  const top = box.y + (box.height - heightOf(rows, gap)) / 2;
+  const free = height - heightOf(rows, gap);
+  if (isBelow)
+    return [
+      qrCode(link, box.x + (box.width - codeSize) / 2, box.y + free / 3, codeSize),
+      ...textRows(rows, { ...box, y: box.y + codeSize + between + (free * 2) / 3 }, gap),
+    ];
   return [
     qrCode(link, box.x, box.y + (box.height - codeSize) / 2, codeSize),
-    ...textRows(rows, { ...box, x: box.x + codeSize + between, y: top, width }, gap),
+    ...textRows(rows, { ...box, x: box.x + codeSize + between, y: box.y + free / 2, width }, gap),
   ];
 }
 

@@ -261,6 +261,8 @@ function publicSettings(settings: Settings): ApiSettings {
     televisionLanguage: television.language,
     televisionWake: television.wake,
     televisionStandbyMinutes: television.standbyMinutes,
+    televisionOverscan: television.overscan,
+    televisionRotation: television.rotation,
     rootFolder: systems.statedRootFolders,
   };
 }

@@ -66,7 +66,7 @@ export function createDevices(parts: DeviceParts) {
     input: virtual.play,
     pair,
     shutdown,
-    captureScreen: () => captureScreen(screenshots, clock),
+    captureScreen: () => captureScreen(screenshots, clock, settings.current().television),
     refuseFullScreenshots: () => refuseFull(screenshots),
     inputText: virtual.playText,
     write,

@@ -1,22 +1,22 @@
 /** The parts of the menu that the service draws itself, because a drawing takes too long for a press of a key. */
 import { accents, colors } from "../screen/drawings.ts";
-import { copyBox, drawBorder, type FrameBuffer } from "../screen/frame-buffer.ts";
+import { type Canvas, copyBox, drawBorder } from "../screen/frame-buffer.ts";
 import { letterIn, letterOn } from "../screen/keyboard-template.ts";
-import { menuBorder, menuBox } from "../screen/menu-template.ts";
+import { menuBorder, menuBox, menuColumns } from "../screen/menu-template.ts";
 import type { Picture, ShownMenu } from "../screen/picture.ts";
 
 export function createMenuPen() {
   /** The menu on the screen. */
   let menu: ShownMenu | undefined;
-  let frame: FrameBuffer | undefined;
+  let canvas: Canvas | undefined;
   /** The tile with the border. */
   let bordered: number | undefined;
   let chosen = 0;
   let isStale = false;
-  const draw = (how: (on: FrameBuffer) => void) => {
-    if (frame === undefined) return;
+  const draw = (how: (on: Canvas) => void) => {
+    if (canvas === undefined) return;
     try {
-      how(frame);
+      how(canvas);
     } catch {
       // The frame buffer is gone, which the next check of the screen detects.
     }
@@ -46,15 +46,17 @@ export function createMenuPen() {
         else copyBox(on, letterOn(chosen, on), cell);
       });
     },
-    /** Another menu is about to be drawn. */
-    expect(place: number) {
+    /** A menu is about to be drawn; absent, the chosen tile stays. */
+    expect(place = chosen) {
       chosen = place;
       isStale = true;
     },
+    /** The tiles in a row of the menu that is drawn. */
+    columns: () => menuColumns(canvas ?? { width: 1, height: 1 }),
     /** This menu is on the screen; a fresh drawing has no border. */
-    drawn(now: ShownMenu | undefined, on: FrameBuffer, isFresh: boolean) {
+    drawn(now: ShownMenu | undefined, on: Canvas, isFresh: boolean) {
       menu = now;
-      frame = on;
+      canvas = on;
       isStale = false;
       if (isFresh) bordered = undefined;
       move();

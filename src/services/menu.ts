@@ -19,7 +19,10 @@ interface MenuParts extends ListParts {
   readonly open: OpenMenuKeys;
   /** Folder of the device nodes. */
   readonly folder?: string;
-  readonly screen: Pick<Screen, "canShowMenu" | "showMenu" | "chooseTile" | "showTyped" | "drawnMenu">;
+  readonly screen: Pick<
+    Screen,
+    "canShowMenu" | "showMenu" | "chooseTile" | "showTyped" | "drawnMenu" | "menuColumns"
+  >;
 }
 
 /** Somebody has gone away. */
@@ -146,7 +149,7 @@ export function followMenu(parts: MenuParts): Disposable {
     if (key === "back") return void load(() => places.slice(0, -1));
     const item = place.list.items[place.chosen];
     if (key === "ok" || key === "enter") return item && !isLaunching && choose(place.list, item);
-    const next = isArrow(key) ? afterArrow(place, key) : afterPage(place, key);
+    const next = isArrow(key) ? afterArrow(place, key, screen.menuColumns()) : afterPage(place, key);
     if (next !== undefined && next !== place.chosen) moveTo(place, next);
   };
   const hold = (key: MenuKey) => {
@@ -232,12 +235,12 @@ function after(places: readonly Place[], list: MenuList): readonly Place[] {
 }
 
 /** The item that an arrow leads to; past the last column it is in the first one of the next page, and back. */
-function afterArrow(place: Place, key: Arrow): number | undefined {
+function afterArrow(place: Place, key: Arrow, columns: number): number | undefined {
   const { list, chosen } = place;
   if (list.typed !== undefined) return keyNeighbour(chosen, key);
   const first = firstOf(place);
   const count = Math.min(menuTilesMax, list.items.length - first);
-  const next = menuNeighbour(chosen - first, key, count);
+  const next = menuNeighbour(chosen - first, key, count, columns);
   if (next !== undefined) return first + next;
   if (key === "right" && first + menuTilesMax < list.items.length) return first + menuTilesMax;
   if (key === "left" && first > 0) return first - 1;

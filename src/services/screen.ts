@@ -8,9 +8,11 @@ import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import { type Fault, faultSentence } from "../core/faults.ts";
 import type { Log } from "../core/log.ts";
-import type { TelevisionLanguage } from "../core/playback.ts";
+import type { ScreenView, TelevisionLanguage } from "../core/playback.ts";
 import type { WifiState } from "../core/wifi-shapes.ts";
 import {
+  type Canvas,
+  canvasOf,
   type FrameBuffer,
   findFrameBuffer,
   isDisplayTaken,
@@ -43,6 +45,8 @@ export interface ScreenOptions extends FactParts {
   readonly faults?: () => readonly Fault[];
   /** Absent means English. */
   readonly language?: () => TelevisionLanguage;
+  /** Absent means the whole screen, and not turned. */
+  readonly view?: () => ScreenView;
   /** Whether the device plays games; absent means no. */
   readonly hasGames?: boolean;
   /** Names and addresses by which phones reach the page, the best first, and its port. */
@@ -83,6 +87,8 @@ export interface Screen {
   chooseTile(place: number): void;
   /** Shows a letter of the chosen key at this index of the text, or none there, without drawing the menu again. */
   showTyped(index: number, isGone: boolean): void;
+  /** The tiles in a row of the menu that is drawn. */
+  menuColumns(): number;
   /** The menu that is drawn at present. */
   drawnMenu(): ShownMenu | undefined;
   /** Looks again at all that it shows. */
@@ -101,6 +107,7 @@ const noScreen: Screen = {
   showMenu() {},
   chooseTile() {},
   showTyped() {},
+  menuColumns: () => 1,
   drawnMenu: () => undefined,
   refresh() {},
   async showEnding() {},
@@ -191,6 +198,7 @@ export function followScreen(options: ScreenOptions): Screen {
     },
     chooseTile: drawn.pen.choose,
     showTyped: drawn.pen.type,
+    menuColumns: drawn.pen.columns,
     drawnMenu: drawn.pen.menu,
     refresh: changed,
     async showEnding(how) {
@@ -243,7 +251,8 @@ function createDrawn(terminal: string, options: ScreenOptions) {
   const findFrame = options.findFrame ?? (() => ownFrame(terminal));
   const painter = options.painter ?? createPainter({ clock });
   const language = () => options.language?.() ?? "en";
-  const keyIn = (shown: unknown, frame: FrameBuffer) => keyOf([language(), shown], frame);
+  const view = () => options.view?.() ?? { rotation: 0, overscan: 0 };
+  const keyIn = (shown: unknown, canvas: Canvas) => keyOf([language(), shown], canvas);
   let last = "";
   let isBroken = false;
   let isConsoleOurs = false;
@@ -254,8 +263,8 @@ function createDrawn(terminal: string, options: ScreenOptions) {
   /** The packed pictures, by `keyOf`. */
   const packed = new Map<string, PackedFrame>();
   const pen = createMenuPen();
-  /** The last picture of a time without a player, for the frame buffer with this key. */
-  let idle: { readonly frameKey: string; readonly shown: PackedFrame } | undefined;
+  /** The last picture of a time without a player, for the canvas with this key. */
+  let idle: { readonly canvasKey: string; readonly shown: PackedFrame } | undefined;
 
   const giveBack = async () => {
     if (!isConsoleOurs) return;
@@ -265,17 +274,17 @@ function createDrawn(terminal: string, options: ScreenOptions) {
     idle = undefined;
     await painter.run({ kind: "text", terminal });
   };
-  const draw = async (picture: Picture, place: ScreenPlace, frame: FrameBuffer): Promise<boolean> => {
+  const draw = async (picture: Picture, place: ScreenPlace, canvas: Canvas): Promise<boolean> => {
     isConsoleOurs = true;
-    const svgOf = (shown: Picture) => screenSvg(shown, place, frame, screenTexts[language()]);
+    const svgOf = (shown: Picture) => screenSvg(shown, place, canvas, screenTexts[language()]);
     // A player or the end of the machine waits for this picture alone.
     const isAlone = picture.kind === "starting" || picture.kind === "menu" || isEnding(picture);
-    const isAhead = (start: Picture) => !isAlone && !packed.has(keyIn(start, frame));
+    const isAhead = (start: Picture) => !isAlone && !packed.has(keyIn(start, canvas));
     const ahead = (hasGames ? [aStart, aGame] : [aStart]).filter(isAhead);
-    const { device } = frame;
+    const { device } = canvas.frame;
     const isKept = !isAlone && picture.kind !== "pairing" && place.rest === 0;
     const svgs = { svg: svgOf(picture), isKept, ahead: ahead.map(svgOf) };
-    const result = await painter.run({ kind: "draw", ...svgs, frame, terminal });
+    const result = await painter.run({ kind: "draw", ...svgs, canvas, terminal });
     if (isCancelled) return true;
     isLate = false;
     if (result.kind === "late") {
@@ -292,8 +301,8 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       return false;
     }
     if (ahead.length > 0) packed.clear();
-    for (const [at, start] of ahead.entries()) packed.set(keyIn(start, frame), result.ahead[at] ?? []);
-    if (isKept) idle = { frameKey: keyIn("idle", frame), shown: result.shown };
+    for (const [at, start] of ahead.entries()) packed.set(keyIn(start, canvas), result.ahead[at] ?? []);
+    if (isKept) idle = { canvasKey: keyIn("idle", canvas), shown: result.shown };
     drawingMs = result.ms;
     if (!result.isConsoleOff && !isTold) {
       isTold = true;
@@ -309,6 +318,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
         await giveBack();
         return false;
       }
+      const canvas = canvasOf(frame, view());
       const { hosts, port } = await place();
       const [host] = hosts;
       const picture = pictureOf(facts.now());
@@ -321,7 +331,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       if (
         (hasPlayed || isMenuOver) &&
         facts.now().ending === undefined &&
-        idle?.frameKey === keyIn("idle", frame)
+        idle?.canvasKey === keyIn("idle", canvas)
       )
         await writePacked(idle.shown, frame).catch(() => {});
       const base = host === undefined ? undefined : `http://${host}:${port}`;
@@ -332,9 +342,9 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       const isStart = picture.kind === "starting";
       const act = facts.act();
       const wifi = options.wifi?.();
-      const key = isStart ? keyIn(picture, frame) : keyIn([picture, base, said, act, wifi, rest], frame);
+      const key = isStart ? keyIn(picture, canvas) : keyIn([picture, base, said, act, wifi, rest], canvas);
       if (key === last) {
-        if (picture.kind === "menu") pen.drawn(facts.now().menu, frame, false);
+        if (picture.kind === "menu") pen.drawn(facts.now().menu, canvas, false);
         return true;
       }
       const start = packed.get(key);
@@ -343,12 +353,13 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       last = key;
       if (start === undefined) {
         const shownMenu = facts.now().menu;
+        if (picture.kind === "menu") pen.expect();
         const isDrawn = await draw(
           picture,
           { base, faults, hasGames, act, rest, ...(wifi && { wifi }) },
-          frame,
+          canvas,
         );
-        if (isDrawn && picture.kind === "menu" && last === key) pen.drawn(shownMenu, frame, true);
+        if (isDrawn && picture.kind === "menu" && last === key) pen.drawn(shownMenu, canvas, true);
         return isDrawn;
       }
       // The next check detects a frame buffer that is gone.
@@ -370,19 +381,20 @@ function createDrawn(terminal: string, options: ScreenOptions) {
   };
 }
 
-function keyOf(shown: unknown, frame: FrameBuffer): string {
-  return JSON.stringify([shown, frame]);
+function keyOf(shown: unknown, canvas: Canvas): string {
+  return JSON.stringify([shown, canvas]);
 }
 
 /** The path of a new picture of the machine's console; undefined if there is no console, or a player uses the display. */
 export async function captureScreen(
   folder: string,
   { now }: Pick<Clock, "now">,
+  view: ScreenView,
   terminal = process.env.TAPDECK_SCREEN ?? "",
 ): Promise<string | undefined> {
   const frame = terminal === "" ? undefined : await ownFrame(terminal);
   if (frame === undefined || (await isDisplayTaken())) return undefined;
-  return saveScreenshot(frame, folder, now());
+  return saveScreenshot(canvasOf(frame, view), folder, now());
 }
 
 /** The machine's frame buffer, if the terminal is the machine's console, and no file or serial line. */

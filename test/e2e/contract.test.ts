@@ -182,6 +182,8 @@ test("Settings object: every field is there, by each of its names", async () => 
       "soundPlace",
       "systems",
       "televisionLanguage",
+      "televisionOverscan",
+      "televisionRotation",
       "televisionStandbyMinutes",
       "televisionVolumeMax",
       "televisionWake",

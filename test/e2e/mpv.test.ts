@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { LauncherConfig } from "../../src/config/launcher-settings.ts";
 import { proofMs } from "../../src/launch/playing.ts";
 import { readPicture } from "../../src/media/pictures.ts";
+import { canvasOf } from "../../src/screen/frame-buffer.ts";
 import { saveScreenshot } from "../../src/screen/screenshot.ts";
 import { defaultConfig } from "../helpers/defaults.ts";
 import { type Deck, type DeckOptions, makeDeck } from "../helpers/launch-harness.ts";
@@ -74,7 +75,7 @@ test("**screenshot saves the picture in mpv's folder, and says that a sound has 
   expect(await deck.run("**screenshot")).toMatch(/^mpv shows no picture that could be saved: mpv says: /);
   const device = await deck.file("fb", new Uint8Array(160 * 160 * 4).fill(99));
   const frame = { device, width: 160, height: 160, stride: 640, bitsPerPixel: 32 } as const;
-  await saveScreenshot(frame, join(deck.folder, "Image"), 0);
+  await saveScreenshot(canvasOf(frame, { rotation: 0, overscan: 0 }), join(deck.folder, "Image"), 0);
   await deck.play("Image/screen-19700101000000000.png");
   // The first frame comes a moment after the file was loaded.
   await eventually(async () => expect(await deck.run("**screenshot")).toBe(true));

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setConsole } from "../../drivers/index.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { screenDrawMsMax } from "../../src/core/console-limits.ts";
-import { type FrameBuffer, writePacked } from "../../src/screen/frame-buffer.ts";
+import { canvasOf, type FrameBuffer, writePacked } from "../../src/screen/frame-buffer.ts";
 import { createPainter, drawArgument } from "../../src/screen/painter.ts";
 import { screenSvg } from "../../src/screen/status-template.ts";
 import { english } from "../../src/screen/texts.ts";
@@ -41,7 +41,7 @@ function paint(
     svg,
     isKept: true,
     ahead: [svg],
-    frame,
+    canvas: canvasOf(frame, { rotation: 0, overscan: 0 }),
     terminal,
   });
 }
@@ -99,8 +99,9 @@ test("a drawing that takes too long, or is cancelled, is ended, and reported as 
   const clock = createManualClock();
   const painter = createPainter({ clock, command: ["/bin/sh", "-c", "exec sleep 600"] });
   const svg = screenSvg({ kind: "ready" }, place, frame, english);
+  const canvas = canvasOf(frame, { rotation: 0, overscan: 0 });
   const draw = () =>
-    painter.run({ kind: "draw", svg, isKept: false, ahead: [], frame, terminal: terminal() });
+    painter.run({ kind: "draw", svg, isKept: false, ahead: [], canvas, terminal: terminal() });
   for (const end of [() => clock.advance(screenDrawMsMax), () => painter.cancel()]) {
     const drawn = draw();
     end();

@@ -225,7 +225,9 @@ test("the tapdeck.conf of the image sets nothing, and each line of it is good on
     "mqtt_url",
     "mqtt_user",
     "ntp",
+    "overscan",
     "reader",
+    "rotation",
     "site",
     "ssh_key",
     "staff_key",
@@ -381,7 +383,7 @@ test.skipIf(process.getuid?.() !== 0)(
   "the words of a fleet reach the service, with copies of their files, and a missing file affects its own line",
   async () => {
     const conf = [
-      "time_zone=Etc/GMT+5\nsite=hall\nmqtt_url=mqtts://broker.example:8883\ncards_url=https://c.example/a?b=c&d",
+      "time_zone=Etc/GMT+5\nrotation=90\noverscan=5\nsite=hall\nmqtt_url=mqtts://broker.example:8883\ncards_url=https://c.example/a?b=c&d",
       "ca_file=ca.pem\nkey_file=client.key\ncertificate_file=away.pem\nupdate_url=x\n",
       `staff_key=${"5a".repeat(32)}`,
       "mqtt_user=deck\nmqtt_password= pass;word && $HOME \nmqtt_role=member\nmqtt_discovery=ha",
@@ -389,7 +391,9 @@ test.skipIf(process.getuid?.() !== 0)(
     const notes = await startedWith(conf, { "ca.pem": "CA", "client.key": "KEY" });
     const words = notes
       .split("\n")
-      .filter((line) => /^TAPDECK_(SITE|TIME_ZONE|.*_URL|.*_FILE|CARDS_KEY|MQTT_.*)=/.test(line));
+      .filter((line) =>
+        /^TAPDECK_(SITE|TIME_ZONE|ROTATION|OVERSCAN|.*_URL|.*_FILE|CARDS_KEY|MQTT_.*)=/.test(line),
+      );
     expect(words.toSorted()).toEqual([
       "TAPDECK_CARDS_URL=https://c.example/a?b=c&d",
       "TAPDECK_CA_FILE=/run/tapdeck-fleet/ca_file",
@@ -399,6 +403,8 @@ test.skipIf(process.getuid?.() !== 0)(
       "TAPDECK_MQTT_ROLE=member",
       "TAPDECK_MQTT_URL=mqtts://broker.example:8883",
       "TAPDECK_MQTT_USER=deck",
+      "TAPDECK_OVERSCAN=5",
+      "TAPDECK_ROTATION=90",
       "TAPDECK_SITE=hall",
       "TAPDECK_STAFF_KEY_FILE=/run/tapdeck-fleet/staff_key",
       "TAPDECK_TIME_ZONE=Etc/GMT+5",
@@ -581,6 +587,10 @@ for (const [line, said] of [
     "line 2: an SSH key begins with ssh-ed25519 AAAA, ssh-rsa AAAA or ecdsa-sha2-nistp256 AAAA",
   ],
   ["site=North hall", "line 2: a site has letters, digits and . _ - only, at most 63"],
+  ["rotation=45", "line 2: rotation takes 0, 90, 180 or 270"],
+  ["rotation=", "line 2: rotation takes 0, 90, 180 or 270"],
+  ["overscan=11", "line 2: overscan takes a whole number from 0 to 10"],
+  ["overscan=5%", "line 2: overscan takes a whole number from 0 to 10"],
   ["time_zone=Berlin, Germany", "line 2: a time zone is a name such as Europe/Berlin"],
   ["metrics=on", "line 2: metrics takes yes or no; it is no now"],
   ["mqtt_url=broker.example", noBroker],

@@ -12,12 +12,14 @@ const settingsUpdate = v.object({
 });
 
 /**
- * Settings that require the right `own`. Each names files or devices, controls the log, or is a limit on what members may do.
+ * Settings that require the right `own`. Each names files or devices, controls the log, is a limit on what members may
+ * do, or can make the screen useless.
  */
 const localSettings: ReadonlySet<string> = new Set([
   ...["reader", "rootFolder", "consoleLogging", "debug"],
   ...["quietFrom", "quietUntil", "quietVolumeMax", "timeZone"],
   ...["televisionVolumeMax", "usbVolumeMax", "jackVolumeMax"],
+  ...["televisionOverscan", "televisionRotation"],
 ]);
 
 /** Settings of later clients that this device does not have. */
@@ -72,7 +74,7 @@ export const settingsMethods = [
   method({
     name: "settings.update",
     right: "change",
-    docs: `Changes the given settings, at once and in the config file. The rest of the file stays as it is, with its comments. A setting can be given by any of its names, or by several with one value. \`reader\`, \`readers\`, \`systems\`, \`consoleLogging\`, \`debug\` and \`debugLogging\` name files, devices or traces, and require the right \`own\`, as \`quietFrom\`, \`quietUntil\`, \`quietVolumeMax\`, \`timeZone\`, \`televisionVolumeMax\`, \`usbVolumeMax\` and \`jackVolumeMax\` do, which are limits. Settings that open the device to others can be changed in the file only. Unknown settings are ignored and logged. Settings of later clients that this device does not have are refused, and nothing changes: ${[...missingSettings].map((name) => `\`${name}\``).join(", ")}.`,
+    docs: `Changes the given settings, at once and in the config file. The rest of the file stays as it is, with its comments. A setting can be given by any of its names, or by several with one value. \`reader\`, \`readers\`, \`systems\`, \`consoleLogging\`, \`debug\` and \`debugLogging\` name files, devices or traces, and require the right \`own\`, as \`quietFrom\`, \`quietUntil\`, \`quietVolumeMax\`, \`timeZone\`, \`televisionVolumeMax\`, \`usbVolumeMax\` and \`jackVolumeMax\` do, which are limits; \`televisionOverscan\` and \`televisionRotation\` require it, because they can make the screen useless. Settings that open the device to others can be changed in the file only. Unknown settings are ignored and logged. Settings of later clients that this device does not have are refused, and nothing changes: ${[...missingSettings].map((name) => `\`${name}\``).join(", ")}.`,
     changes: (params) =>
       Object.entries(params)
         .flatMap(([name, value]) => (value === undefined || isUnknown(name) ? [] : [name]))
@@ -95,7 +97,18 @@ export const settingsMethods = [
       const { televisionVolumeMax, usbVolumeMax, jackVolumeMax } = settings;
       const quiet = { quietFrom, quietUntil, quietVolumeMax, timeZone };
       const limits = { ...quiet, televisionVolumeMax, usbVolumeMax, jackVolumeMax };
-      const local = { reader, readers, ...systems, consoleLogging, debug, debugLogging, ...limits };
+      const { televisionOverscan, televisionRotation } = settings;
+      const screen = { televisionOverscan, televisionRotation };
+      const local = {
+        reader,
+        readers,
+        ...systems,
+        consoleLogging,
+        debug,
+        debugLogging,
+        ...limits,
+        ...screen,
+      };
       for (const [name, value] of Object.entries(local))
         if (value !== undefined) requireRight(`settings.update of ${name}`, "own", caller);
       const scanMode = readersScanMode === undefined ? undefined : readersScanMode === "hold";

@@ -171,7 +171,8 @@ function controlOf(setting: Setting, title: string, value: Value, save: Save): H
       : say.device.choices;
     const options = choices.map((one) => el("option", { value: one }, names[one] ?? one));
     const select = el("select", label, ...options);
-    return saving(select, `${value}`, () => save(select.value));
+    const chosen = () => (typeof value === "number" ? Number(select.value) : select.value);
+    return saving(select, `${value}`, () => save(chosen()));
   }
   if (kind === "switch") {
     const input = el("input", { type: "checkbox", role: "switch", ...label });

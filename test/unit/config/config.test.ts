@@ -128,6 +128,8 @@ resume = "never"
 language = "de"
 wake = false
 standby_minutes = 90
+overscan = 5
+rotation = 270
 [hooks]
 on_scan = "**echo:a"
 on_remove = "**echo:b"
@@ -215,7 +217,7 @@ command = ["any", "--file={path}"]
     launch: { guard: true },
     retroarch: { resume: false },
     playback: { resume: "never" },
-    television: { language: "de", wake: false, standbyMinutes: 90 },
+    television: { language: "de", wake: false, standbyMinutes: 90, overscan: 5, rotation: 270 },
     playtime: {
       limitsEnabled: false,
       dailyMinutes: 60,

@@ -134,7 +134,7 @@ test("the words of a fleet override the file, each word all of its settings, and
     },
   });
   expect(settings.faults()).toEqual([]);
-  expect(lines.join("\n")).toContain("settings of fleets are those of tapdeck.conf");
+  expect(lines.join("\n")).toContain("settings are those of tapdeck.conf");
   await settings.update({ audioFeedback: false });
   expect(settings.current().device.site).toBe("hall");
   expect(await readFile(path, "utf8")).toContain('url = "https://own.example/x"');
@@ -162,4 +162,21 @@ test("a time zone of tapdeck.conf counts where the file states none, and a wrong
   expect(overridesOf({ TAPDECK_TIME_ZONE: "Mars/Base" })).toMatchObject({
     faults: [{ code: "override-invalid", why: expect.stringContaining("time_zone must be a time zone") }],
   });
+});
+
+test("a screen that was turned by mistake is as tapdeck.conf says, and a wrong line of it is a fault", async () => {
+  const turned = "[television]\nrotation = 180\noverscan = 10\n";
+  const { settings, path } = await open(turned, { TAPDECK_ROTATION: "0", TAPDECK_OVERSCAN: "3" });
+  expect(settings.current().television).toMatchObject({ rotation: 0, overscan: 3 });
+  await settings.update({ televisionRotation: 90 });
+  expect(settings.current().television.rotation).toBe(0);
+  expect(await readFile(path, "utf8")).toContain("rotation = 90");
+  await settings.close();
+  for (const wrong of ["45", "-90", "0x5a", "right", "90.0"])
+    expect(overridesOf({ TAPDECK_ROTATION: wrong }).faults).toMatchObject([
+      { why: expect.stringContaining("rotation must be one of 0, 90, 180, 270") },
+    ]);
+  expect(overridesOf({ TAPDECK_OVERSCAN: "11" }).faults).toMatchObject([
+    { why: expect.stringContaining("overscan must be a whole number from 0 to 10") },
+  ]);
 });

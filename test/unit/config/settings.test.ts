@@ -145,6 +145,8 @@ test("every field changes its own key, and nothing else", async () => {
     televisionLanguage: "ja",
     televisionWake: false,
     televisionStandbyMinutes: 60,
+    televisionOverscan: 4,
+    televisionRotation: 90,
     limitsEnabled: false,
     warningMinutes: [30, 1],
     rootFolder: ["/media"],
@@ -175,7 +177,13 @@ test("every field changes its own key, and nothing else", async () => {
     log: { console: false, debug: true },
     launch: { guard: true },
     playback: { resume: "always" as const },
-    television: { language: "ja" as const, wake: false, standbyMinutes: 60 },
+    television: {
+      language: "ja" as const,
+      wake: false,
+      standbyMinutes: 60,
+      overscan: 4,
+      rotation: 90 as const,
+    },
     playtime: { ...before.playtime, limitsEnabled: false, warningMinutes: [30, 1] },
     systems: { ...defaultConfig.systems, rootFolders: ["/media"], statedRootFolders: ["/media"] },
   };

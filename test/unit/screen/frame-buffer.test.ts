@@ -7,6 +7,9 @@ import { inflateSync } from "node:zlib";
 import { screenshotsMax } from "../../../src/core/console-limits.ts";
 import { ServiceError } from "../../../src/core/errors.ts";
 import {
+  canvasOf,
+  copyBox,
+  drawBorder,
   findFrameBuffer,
   framePixels,
   isDisplayTaken,
@@ -18,6 +21,7 @@ import {
 import { refuseFull, saveScreenshot } from "../../../src/screen/screenshot.ts";
 import { run } from "../../helpers/processes.ts";
 
+const plain = { rotation: 0, overscan: 0 } as const;
 let folder = "";
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "tapdeck-fb-"));
@@ -72,8 +76,8 @@ for (const bitsPerPixel of [32, 16] as const)
       await write();
       return readFile(device);
     };
-    const packed = packFrame(rgba, frame);
-    const drawn = await written(() => writeFrame(rgba, frame));
+    const packed = packFrame(rgba, canvasOf(frame, plain));
+    const drawn = await written(() => writeFrame(rgba, canvasOf(frame, plain)));
     expect(drawn.equals(await written(() => writePacked(packed, frame)))).toBe(true);
     expect([...drawn.subarray(0, bitsPerPixel / 8)]).toEqual([
       ...framePixels(rgba, frame, { first: 0, count: 1 }).subarray(0, bitsPerPixel / 8),
@@ -130,9 +134,9 @@ for (const bitsPerPixel of [32, 16] as const)
     const frame = { device, width, height, stride: width * 4 + 12, bitsPerPixel } as const;
     await writeFile(device, new Uint8Array(frame.stride * height));
     const rgba = Uint8Array.from({ length: width * height * 4 }, (_, at) => (at % 4 === 3 ? 255 : at * 7));
-    await writeFrame(rgba, frame);
+    await writeFrame(rgba, canvasOf(frame, plain));
     const pictures = join(folder, "made/pictures");
-    await saveScreenshot(frame, pictures, Date.UTC(2026, 10, 5, 3, 4, 5, 6));
+    await saveScreenshot(canvasOf(frame, plain), pictures, Date.UTC(2026, 10, 5, 3, 4, 5, 6));
     const path = join(pictures, "screen-20261105030405006.png");
     const shot = readPng(await readFile(path));
     expect([shot.width, shot.height]).toEqual([width, height]);
@@ -148,7 +152,7 @@ for (const bitsPerPixel of [32, 16] as const)
 test("a folder with too many files, a picture of the same moment and a frame buffer that is gone refuse a screenshot", async () => {
   const device = join(folder, "fb");
   const frame = { device, width: 160, height: 160, stride: 640, bitsPerPixel: 32 } as const;
-  const save = (into: string) => saveScreenshot(frame, join(folder, into), 0);
+  const save = (into: string) => saveScreenshot(canvasOf(frame, plain), join(folder, into), 0);
   await expect(save("none")).rejects.toThrow(/^the picture of the screen cannot be saved: ENOENT/);
   await writeFile(device, new Uint8Array(640 * 100));
   await expect(save("short")).rejects.toThrow(`${device} ends early`);
@@ -161,4 +165,83 @@ test("a folder with too many files, a picture of the same moment and a frame buf
   await expect(refuseFull(join(folder, "full"))).rejects.toThrow(`${screenshotsMax} files in ${folder}/full`);
   await refuseFull(join(folder, "same"));
   await refuseFull(join(folder, "nothing"));
+});
+
+/** A frame buffer of 5 by 3 pixels, as rows of letters: each stands for the blue of its pixel. */
+async function makeLetters(bitsPerPixel: 16 | 32) {
+  const device = join(folder, "letters");
+  const frame = { device, width: 5, height: 3, stride: 5 * 4 + 4, bitsPerPixel } as const;
+  await writeFile(device, new Uint8Array(frame.stride * frame.height));
+  /** 16 bits keep the upper five. */
+  const colorOf = (letter: string) => (letter.charCodeAt(0) - 64) << 3;
+  const picture = (rows: string) =>
+    Uint8Array.from([...rows.replaceAll(" ", "")].flatMap((letter) => [0, 0, colorOf(letter), 255]));
+  const rows = async () => {
+    const bytes = await readFile(device);
+    const letterAt = (row: number, column: number) => {
+      const low = bytes[row * frame.stride + (column * bitsPerPixel) / 8] ?? 0;
+      return String.fromCharCode(64 + (bitsPerPixel === 32 ? low >> 3 : low & 31));
+    };
+    const columns = [0, 1, 2, 3, 4];
+    return [0, 1, 2].map((row) => columns.map((column) => letterAt(row, column)).join("")).join(" ");
+  };
+  return { frame, picture, rows };
+}
+
+for (const bitsPerPixel of [32, 16] as const)
+  test(`a picture lies turned clockwise in the frame buffer, and upright in a screenshot, at ${bitsPerPixel} bits a pixel`, async () => {
+    const { frame, picture, rows } = await makeLetters(bitsPerPixel);
+    const wide = "ABCDE FGHIJ KLMNO";
+    const upright = "ABC DEF GHI JKL MNO";
+    const turns = [
+      [0, wide, wide],
+      [90, upright, "MJGDA NKHEB OLIFC"],
+      [180, wide, "ONMLK JIHGF EDCBA"],
+      [270, upright, "CFILO BEHKN ADGJM"],
+    ] as const;
+    for (const [rotation, seen, lying] of turns) {
+      const canvas = canvasOf(frame, { rotation, overscan: 0 });
+      await writeFrame(picture(seen), canvas);
+      expect([rotation, await rows()]).toEqual([rotation, lying]);
+      const shot = readPng(
+        await readFile(await saveScreenshot(canvas, join(folder, `turned-${rotation}`), 0)),
+      );
+      expect([shot.width, shot.height]).toEqual(seen === wide ? [5, 3] : [3, 5]);
+      // Their highest bits say the letter.
+      const blues = shot.pixels
+        .filter((_, at) => at % 3 === 2)
+        .map((blue) => String.fromCharCode(64 + (blue >> 3)));
+      expect(blues.join("")).toBe(seen.replaceAll(" ", ""));
+    }
+  });
+
+test("borders and copies of the service lie where the drawing has them, turned and within the free edges", async () => {
+  const device = join(folder, "fb");
+  for (const rotation of [0, 90, 180, 270] as const)
+    for (const overscan of [0, 5, 10]) {
+      const frame = { device, width: 320, height: 200, stride: 320 * 4 + 8, bitsPerPixel: 32 } as const;
+      const canvas = canvasOf(frame, { rotation, overscan });
+      const across = canvas.width + 2 * canvas.x;
+      const down = canvas.height + 2 * canvas.y;
+      expect([across, down]).toEqual(rotation % 180 === 0 ? [320, 200] : [200, 320]);
+      expect(canvas.x).toBe(Math.round((across * overscan) / 100));
+      await writeFile(device, new Uint8Array(frame.stride * frame.height));
+      drawBorder(canvas, { x: 10, y: 20, width: 30, height: 12 }, "#0000ff", 2);
+      copyBox(canvas, { x: 10, y: 20, width: 5, height: 12 }, { x: 100, y: 60 });
+      const shot = readPng(
+        await readFile(await saveScreenshot(canvas, join(folder, `${rotation}-${overscan}`), 0)),
+      );
+      const lit = new Set<string>();
+      for (let at = 2, pixel = 0; at < shot.pixels.length; at += 3, pixel++)
+        if (shot.pixels[at] === 255)
+          lit.add(`${(pixel % across) - canvas.x},${Math.floor(pixel / across) - canvas.y}`);
+      const wanted = new Set<string>();
+      for (let y = 20; y < 32; y++)
+        for (let x = 10; x < 40; x++)
+          if (x < 12 || x >= 38 || y < 22 || y >= 30) {
+            wanted.add(`${x},${y}`);
+            if (x < 15) wanted.add(`${x + 90},${y + 40}`);
+          }
+      expect(lit).toEqual(wanted);
+    }
 });

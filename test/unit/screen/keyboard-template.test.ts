@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { render } from "../../../src/screen/draw-job.ts";
-import { copyBox, framePixels } from "../../../src/screen/frame-buffer.ts";
+import { canvasOf, copyBox, framePixels, wholeOf } from "../../../src/screen/frame-buffer.ts";
 import {
   keyAt,
   keyNeighbour,
@@ -21,6 +21,9 @@ const sizes = [
   { width: 1920, height: 1080 },
   { width: 1280, height: 720 },
   { width: 640, height: 480 },
+  { width: 1024, height: 768 },
+  { width: 1080, height: 1920 },
+  { width: 480, height: 640 },
 ] as const;
 const { items } = passwordKeys({ title: "Password", done: () => undefined });
 const picture = (typed: string) =>
@@ -72,35 +75,39 @@ test("all printable characters of ASCII can be typed", async () => {
   expect(wanted.filter((letter) => !seen.has(letter))).toEqual([]);
 });
 
-test("a letter that is copied looks as one that is drawn", async () => {
+test("a letter that is copied looks as one that is drawn, on a turned screen with free edges as well", async () => {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-keys-"));
   const device = join(folder, "frame");
-  for (const size of sizes) {
-    const frame = { device, ...size, stride: size.width * 4, bitsPerPixel: 32 } as const;
-    const all = { first: 0, count: size.height };
-    const drawnOf = async (typed: string) =>
-      framePixels(
-        await render(screenSvg(picture(typed), { base: "" }, size, screenTexts.en), size),
-        frame,
-        all,
-      );
-    await writeFile(device, await drawnOf(""));
-    // The key of the letter w.
-    copyBox(frame, letterOn(11, size), letterIn(0, size));
-    const copied = await readFile(device);
-    const drawn = await drawnOf("w");
-    let lit = 0;
-    let other = 0;
-    const { x, y, width, height } = letterIn(0, size);
-    for (let row = y; row < y + height; row++)
-      for (let column = x; column < x + width; column++) {
-        const at = row * frame.stride + column * 4;
-        if ((drawn[at + 1] ?? 0) > 0x80) lit++;
-        if (Math.abs((drawn[at + 1] ?? 0) - (copied[at + 1] ?? 0)) > 0x80) other++;
+  const views = [
+    { rotation: 0, overscan: 0 },
+    { rotation: 90, overscan: 5 },
+    { rotation: 180, overscan: 0 },
+    { rotation: 270, overscan: 10 },
+  ] as const;
+  for (const size of sizes.slice(0, 4))
+    for (const view of size.width > 1280 ? views.slice(0, 2) : views) {
+      const frame = { device, ...size, stride: size.width * 4, bitsPerPixel: 32 } as const;
+      const canvas = canvasOf(frame, view);
+      const all = { first: 0, count: size.height };
+      const drawnOf = async (typed: string) => {
+        const svg = screenSvg(picture(typed), { base: "" }, canvas, screenTexts.en);
+        return framePixels(await render(svg, wholeOf(canvas)), frame, all, view.rotation);
+      };
+      await writeFile(device, await drawnOf(""));
+      // The key of the letter w.
+      copyBox(canvas, letterOn(11, canvas), letterIn(0, canvas));
+      const copied = await readFile(device);
+      const drawn = await drawnOf("w");
+      const empty = await drawnOf("");
+      let lit = 0;
+      let other = 0;
+      for (let at = 1; at < drawn.length; at += 4) {
+        if (Math.abs((drawn[at] ?? 0) - (empty[at] ?? 0)) > 0x80) lit++;
+        if (Math.abs((drawn[at] ?? 0) - (copied[at] ?? 0)) > 0x80) other++;
       }
-    expect(lit).toBeGreaterThan(20);
-    // Parts of a pixel are rounded elsewhere.
-    expect(other / lit).toBeLessThan(0.35);
-  }
+      expect(lit).toBeGreaterThan(20);
+      // Parts of a pixel are rounded elsewhere.
+      expect(other / lit).toBeLessThan(0.35);
+    }
   await rm(folder, { recursive: true });
-});
+}, 60_000);

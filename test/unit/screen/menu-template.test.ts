@@ -2,7 +2,13 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { render } from "../../../src/screen/draw-job.ts";
-import { menuBorder, menuBox, menuNeighbour, menuTilesMax } from "../../../src/screen/menu-template.ts";
+import {
+  menuBorder,
+  menuBox,
+  menuColumns,
+  menuNeighbour,
+  menuTilesMax,
+} from "../../../src/screen/menu-template.ts";
 import type { Picture } from "../../../src/screen/picture.ts";
 import { screenSvg, screenTexts } from "../../../src/screen/status-template.ts";
 
@@ -10,6 +16,9 @@ const sizes = [
   { width: 1920, height: 1080 },
   { width: 1280, height: 720 },
   { width: 640, height: 480 },
+  { width: 800, height: 600 },
+  { width: 1080, height: 1920 },
+  { width: 480, height: 640 },
 ] as const;
 const place = { base: "http://deck.local:7497" };
 const symbol = "M7 4.5v15l12-7.5z";
@@ -30,15 +39,26 @@ test("the borders of tiles lie beside each other, within the screen", () => {
 });
 
 test("arrows lead to each tile of a full and of a broken row, and not out of the page", () => {
-  expect(menuNeighbour(0, "right", 8)).toBe(1);
-  expect(menuNeighbour(3, "right", 8)).toBeUndefined();
-  expect(menuNeighbour(4, "left", 8)).toBeUndefined();
-  expect(menuNeighbour(2, "down", 8)).toBe(6);
-  expect(menuNeighbour(6, "up", 8)).toBe(2);
-  expect(menuNeighbour(3, "down", 6)).toBe(5);
-  expect(menuNeighbour(1, "down", 3)).toBeUndefined();
-  expect(menuNeighbour(5, "right", 6)).toBeUndefined();
-  expect(menuNeighbour(0, "up", 8)).toBeUndefined();
+  expect(menuNeighbour(0, "right", 8, 4)).toBe(1);
+  expect(menuNeighbour(3, "right", 8, 4)).toBeUndefined();
+  expect(menuNeighbour(4, "left", 8, 4)).toBeUndefined();
+  expect(menuNeighbour(2, "down", 8, 4)).toBe(6);
+  expect(menuNeighbour(6, "up", 8, 4)).toBe(2);
+  expect(menuNeighbour(3, "down", 6, 4)).toBe(5);
+  expect(menuNeighbour(1, "down", 3, 4)).toBeUndefined();
+  expect(menuNeighbour(5, "right", 6, 4)).toBeUndefined();
+  expect(menuNeighbour(0, "up", 8, 4)).toBeUndefined();
+});
+
+test("an upright screen has rows of two tiles, and arrows lead through all of them", () => {
+  expect(sizes.map(menuColumns)).toEqual([4, 4, 4, 4, 2, 2]);
+  expect(menuNeighbour(1, "right", 8, 2)).toBeUndefined();
+  expect(menuNeighbour(1, "down", 8, 2)).toBe(3);
+  expect(menuNeighbour(5, "down", 8, 2)).toBe(7);
+  expect(menuNeighbour(5, "down", 7, 2)).toBe(6);
+  expect(menuNeighbour(4, "down", 6, 2)).toBeUndefined();
+  expect(menuNeighbour(6, "up", 7, 2)).toBe(4);
+  expect(menuNeighbour(4, "right", 5, 2)).toBeUndefined();
 });
 
 test.each(Object.entries(screenTexts))(

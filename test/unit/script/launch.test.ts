@@ -208,8 +208,9 @@ test("a screenshot shows the screen of the device, or else the player, and is re
   );
   expect(taken).toBe(1);
   // A terminal that is no console of this machine is no screen.
-  expect(await captureScreen(deck.folder, systemClock, "/dev/null")).toBeUndefined();
-  expect(await captureScreen(deck.folder, systemClock, "")).toBeUndefined();
+  const view = { rotation: 0, overscan: 0 } as const;
+  expect(await captureScreen(deck.folder, systemClock, view, "/dev/null")).toBeUndefined();
+  expect(await captureScreen(deck.folder, systemClock, view, "")).toBeUndefined();
 });
 
 test("a player saves no picture if the folder of screenshots is full, whichever command asks", async () => {

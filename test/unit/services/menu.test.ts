@@ -88,6 +88,7 @@ async function makeMenu({ names = [], folders = {}, wifi }: Played = {}) {
       chosen = at;
     },
     showTyped: (index: number, isGone: boolean) => void typed.push([index, isGone]),
+    menuColumns: () => 4,
     drawnMenu: () => seen.at(-1),
   };
   const library: Parameters<typeof followMenu>[0]["library"] = {

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { createBus } from "../../../src/bus.ts";
 import { type Fault, faultOf } from "../../../src/core/faults.ts";
 import { silentLog } from "../../../src/core/log.ts";
+import type { ScreenView } from "../../../src/core/playback.ts";
 import type { DrawJob, DrawResult } from "../../../src/screen/draw-job.ts";
 import { menuBox } from "../../../src/screen/menu-template.ts";
 import { followScreen } from "../../../src/services/screen.ts";
@@ -26,6 +27,7 @@ const media = {
   launcherId: "x",
   started: "2026-01-01T00:00:00Z",
 };
+const plain = { rotation: 0, overscan: 0 } as const;
 const launch = { time: "2026-01-01T00:00:00Z", uid: "04", text: "" };
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -42,6 +44,7 @@ interface World {
   isTaken: boolean;
   /** The packed pictures of the frame buffer. */
   height: number;
+  view: ScreenView;
 }
 
 /** A drawing that took `ms`; its packed pictures are their SVGs. */
@@ -68,13 +71,22 @@ async function makeScreen(
   const jobs: DrawJob[] = [];
   const clock = createManualClock();
   const bus = createBus(silentLog);
-  const world: World = { readers, refusal: undefined, faults: [], warnings: [], isTaken: false, height: 480 };
+  const world: World = {
+    readers,
+    refusal: undefined,
+    faults: [],
+    warnings: [],
+    isTaken: false,
+    height: 480,
+    view: plain,
+  };
   const screen = followScreen({
     ...{ path, port: 7497, bus, clock },
     log: { ...silentLog, warn: (area, text) => world.warnings.push(`${area}: ${text}`) },
     readers: () => world.readers,
     refusal: () => world.refusal,
     faults: () => world.faults,
+    view: () => world.view,
     place: async () => ({ hosts: ["deck.local"], port: 7497 }),
     findFrame: async () => ({ device, width: 640, height: world.height, stride: 2560, bitsPerPixel: 32 }),
     painter: {
@@ -184,6 +196,36 @@ test("the border of the chosen tile moves without a drawing, and the status is b
   bus.emit("media.started", media);
   clock.advance(200);
   expect(screen.canShowMenu()).toBe(false);
+});
+
+test("a screen that is turned is drawn again at once, with its menu, and what the service draws itself is turned, too", async () => {
+  const { screen, jobs, world, clock, shows, written, device } = await makeScreen();
+  await shows("Tap a card");
+  await eventually(() => expect(screen.canShowMenu()).toBe(true));
+  const menu = { title: "Menu", tiles: [{ name: "One" }, { name: "Two" }], page: 1, pages: 1 };
+  screen.showMenu(menu, 1);
+  await eventually(() => expect(screen.drawnMenu()).toBe(menu));
+  expect(screen.menuColumns()).toBe(4);
+  const drawings = jobs.length;
+  world.view = { rotation: 90, overscan: 5 };
+  screen.refresh();
+  clock.advance(200);
+  await eventually(() => expect(screen.menuColumns()).toBe(2));
+  expect(screen.drawnMenu()).toBe(menu);
+  expect(jobs.length).toBe(drawings + 1);
+  const job = jobs.at(-1);
+  const canvas = { x: 24, y: 32, width: 432, height: 576 };
+  expect(job).toMatchObject({ canvas: { ...canvas, rotation: 90 } });
+  expect(job?.kind === "draw" && job.svg).toContain('width="480" height="640"');
+  const { x, y } = menuBox(1, canvas);
+  const bytes = await readFile(device);
+  // The picture's rows are the columns of the frame buffer, from the right.
+  const at = (canvas.x + x) * 2560 + (639 - canvas.y - y) * 4;
+  expect(bytes.subarray(at, at + 3).toString("hex")).toBe("b5e65e");
+  // The picture before the menu lies the old way, so it must not come back.
+  screen.showMenu(undefined);
+  await shows("Tap a card");
+  expect(await written()).not.toContain("Tap a card");
 });
 
 test("a notice whose drawing takes longer than it lasts can be read all the same", async () => {

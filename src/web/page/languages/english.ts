@@ -289,6 +289,10 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
       television: "Television",
       usb: "USB",
       jack: "Jack or HAT",
+      "0": "Not turned",
+      "90": "90° to the right",
+      "180": "Upside down",
+      "270": "90° to the left",
     },
     names: {
       reader: "Readers that are always opened",
@@ -316,6 +320,8 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
       televisionLanguage: "Language of the television",
       televisionWake: "Switch the television on",
       televisionStandbyMinutes: "Television to standby after",
+      televisionOverscan: "Free edge of the television",
+      televisionRotation: "Turn the picture",
     },
     /** The effect of each setting. */
     effects: {
@@ -346,6 +352,10 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
       televisionWake:
         "A card that starts something switches the television on and to this device, and its standby pauses what plays. HDMI CEC must be allowed in its menu.",
       televisionStandbyMinutes: "Minutes after the last media; 0 means never.",
+      televisionOverscan:
+        "In percent of each side, up to 10, if the television cuts the edges off. Songs and films follow at their next start, and games do not.",
+      televisionRotation:
+        "For a screen that stands on its side or hangs upside down. Songs, films and games turn at their next start. If nothing can be read on the screen, set it back here.",
     },
   },
   upload: {

@@ -273,6 +273,10 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
       television: "Téléviseur",
       usb: "USB",
       jack: "Prise jack ou HAT",
+      "0": "Sans rotation",
+      "90": "90° à droite",
+      "180": "À l’envers",
+      "270": "90° à gauche",
     },
     names: {
       reader: "Lecteurs toujours ouverts",
@@ -300,6 +304,8 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
       televisionLanguage: "Langue du téléviseur",
       televisionWake: "Allumer le téléviseur",
       televisionStandbyMinutes: "Mettre le téléviseur en veille après",
+      televisionOverscan: "Bord libre du téléviseur",
+      televisionRotation: "Tourner l’image",
     },
     effects: {
       reader:
@@ -332,6 +338,10 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
       televisionWake:
         "Une carte qui lance quelque chose allume le téléviseur et le bascule sur cet appareil, et sa mise en veille met en pause. HDMI-CEC doit être autorisé dans son menu.",
       televisionStandbyMinutes: "Minutes après la dernière lecture ; 0 signifie jamais.",
+      televisionOverscan:
+        "En pour cent de chaque côté, jusqu’à 10, si le téléviseur coupe les bords. La musique et les films suivent au prochain lancement, les jeux non.",
+      televisionRotation:
+        "Pour un écran debout ou suspendu à l’envers. Ce qui joue tourne au prochain lancement. Si rien n’est lisible à l’écran, remettez-le ici.",
     },
   },
   upload: {

@@ -269,6 +269,10 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
       television: "Fernseher",
       usb: "USB",
       jack: "Klinke oder HAT",
+      "0": "Nicht gedreht",
+      "90": "90° nach rechts",
+      "180": "Auf dem Kopf",
+      "270": "90° nach links",
     },
     names: {
       reader: "Immer geöffnete Leser",
@@ -296,6 +300,8 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
       televisionLanguage: "Sprache des Fernsehers",
       televisionWake: "Fernseher einschalten",
       televisionStandbyMinutes: "Fernseher in Bereitschaft nach",
+      televisionOverscan: "Freier Rand des Fernsehers",
+      televisionRotation: "Bild drehen",
     },
     effects: {
       reader: "Leser, die das Gerät mit Namen öffnet, als Treiber:Pfad: pn532-uart:/dev/ttyUSB0.",
@@ -327,6 +333,10 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
       televisionWake:
         "Eine Karte, die etwas startet, schaltet den Fernseher ein und auf dieses Gerät um, und seine Bereitschaft hält die Wiedergabe an. In seinem Menü muss HDMI-CEC erlaubt sein.",
       televisionStandbyMinutes: "Minuten nach der letzten Wiedergabe; 0 heißt nie.",
+      televisionOverscan:
+        "In Prozent jeder Seite, bis 10, falls der Fernseher die Ränder abschneidet. Musik und Filme folgen beim nächsten Start, Spiele nicht.",
+      televisionRotation:
+        "Für einen Bildschirm, der hochkant steht oder auf dem Kopf hängt. Was läuft, dreht sich beim nächsten Start. Ist am Bildschirm nichts zu lesen, stell es hier zurück.",
     },
   },
   upload: {

@@ -265,6 +265,10 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
       television: "テレビ",
       usb: "USB",
       jack: "イヤホン端子・HAT",
+      "0": "回転しない",
+      "90": "右へ 90°",
+      "180": "上下逆",
+      "270": "左へ 90°",
     },
     names: {
       reader: "常に開くリーダー",
@@ -292,6 +296,8 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
       televisionLanguage: "テレビの言語",
       televisionWake: "テレビをつける",
       televisionStandbyMinutes: "テレビを待機状態にするまで",
+      televisionOverscan: "テレビの余白",
+      televisionRotation: "画面の回転",
     },
     effects: {
       reader: "名前で開くリーダー（ドライバー:パス）。例：pn532-uart:/dev/ttyUSB0",
@@ -321,6 +327,10 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
       televisionWake:
         "何かを始めるカードは、テレビの電源を入れてこのデバイスの画面にします。テレビが待機状態になると一時停止します。テレビのメニューでHDMI-CECを許可してください。",
       televisionStandbyMinutes: "最後の再生からの分数。0は待機状態にしません。",
+      televisionOverscan:
+        "テレビが端を切り取る場合に、各辺に空ける割合（％、10 まで）。音楽と映画は次の再生から、ゲームには効きません。",
+      televisionRotation:
+        "縦置きや上下逆に取り付けた画面のための設定です。再生中のものは次の再生から回転します。画面が読めないときは、ここで元に戻してください。",
     },
   },
   upload: {

@@ -270,6 +270,10 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
       television: "Televisão",
       usb: "USB",
       jack: "Conector P2 ou HAT",
+      "0": "Sem rodar",
+      "90": "90° para a direita",
+      "180": "De cabeça para baixo",
+      "270": "90° para a esquerda",
     },
     names: {
       reader: "Leitores sempre abertos",
@@ -297,6 +301,8 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
       televisionLanguage: "Língua do televisor",
       televisionWake: "Ligar o televisor",
       televisionStandbyMinutes: "Televisor em repouso após",
+      televisionOverscan: "Borda livre do televisor",
+      televisionRotation: "Rodar a imagem",
     },
     effects: {
       reader: "Leitores que o aparelho abre pelo nome, como driver:caminho: pn532-uart:/dev/ttyUSB0.",
@@ -327,6 +333,10 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
       televisionWake:
         "Um cartão que inicia algo liga o televisor e o coloca neste dispositivo, e o repouso dele pausa a reprodução. HDMI-CEC deve estar permitido no menu dele.",
       televisionStandbyMinutes: "Minutos após a última reprodução; 0 significa nunca.",
+      televisionOverscan:
+        "Em percentagem de cada lado, até 10, se o televisor corta as bordas. Músicas e filmes seguem no próximo início; jogos não.",
+      televisionRotation:
+        "Para um ecrã de pé ou pendurado de cabeça para baixo. O que toca roda no próximo início. Se nada se lê no ecrã, mude aqui.",
     },
   },
   upload: {

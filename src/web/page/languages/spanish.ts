@@ -273,6 +273,10 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
       television: "Televisor",
       usb: "USB",
       jack: "Jack o HAT",
+      "0": "Sin girar",
+      "90": "90° a la derecha",
+      "180": "Del revés",
+      "270": "90° a la izquierda",
     },
     names: {
       reader: "Lectores siempre abiertos",
@@ -300,6 +304,8 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
       televisionLanguage: "Idioma del televisor",
       televisionWake: "Encender el televisor",
       televisionStandbyMinutes: "Televisor en reposo tras",
+      televisionOverscan: "Borde libre del televisor",
+      televisionRotation: "Girar la imagen",
     },
     effects: {
       reader:
@@ -331,6 +337,10 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
       televisionWake:
         "Una tarjeta que inicia algo enciende el televisor y lo pone en este dispositivo, y su reposo pausa la reproducción. HDMI-CEC debe estar permitido en su menú.",
       televisionStandbyMinutes: "Minutos tras la última reproducción; 0 significa nunca.",
+      televisionOverscan:
+        "En porcentaje de cada lado, hasta 10, si el televisor corta los bordes. La música y las películas lo siguen en el próximo inicio; los juegos no.",
+      televisionRotation:
+        "Para una pantalla en vertical o colgada del revés. Lo que suena o se ve gira en el próximo inicio. Si no se lee nada en la pantalla, cámbialo aquí.",
     },
   },
   upload: {

@@ -27,8 +27,8 @@ test("each setting that the API changes is at one place of the page, but for lim
     ],
     sound: [
       ...["audioFeedback", "jackVolumeMax", "quietFrom", "quietUntil", "quietVolumeMax", "soundPlace"],
-      ...["televisionLanguage", "televisionStandbyMinutes", "televisionVolumeMax", "televisionWake"],
-      ...["usbVolumeMax", "volumeMax", "volumeStart"],
+      ...["televisionLanguage", "televisionOverscan", "televisionRotation", "televisionStandbyMinutes"],
+      ...["televisionVolumeMax", "televisionWake", "usbVolumeMax", "volumeMax", "volumeStart"],
     ],
     time: ["timeZone"],
   });
