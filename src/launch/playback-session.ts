@@ -47,6 +47,7 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
     clock,
     volumeMax,
     volumeStart: () => config().audio.volumeStart,
+    view: () => config().television,
     onStarted(media, owner) {
       if (isClosed) return;
       hooks.started(media, owner);

@@ -7,7 +7,13 @@ import { type Clock, rfc3339, sleep } from "../core/clock.ts";
 import { failed, launchFailed, publicError } from "../core/errors.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
 import { type ActiveMedia, mediaNameOf } from "../core/media.ts";
-import { type ControlAction, type PlayerKind, type StopHow, usualStops } from "../core/playback.ts";
+import {
+  type ControlAction,
+  type PlayerKind,
+  type ScreenView,
+  type StopHow,
+  usualStops,
+} from "../core/playback.ts";
 import type { ControlledPlayer } from "../players/player.ts";
 import { startPlayer } from "../players/start-player.ts";
 import type { Exit } from "../system/process.ts";
@@ -33,6 +39,8 @@ interface PlayingParts {
   readonly volumeMax: () => number;
   /** The volume of a player's start, in percent, unless one was set. */
   readonly volumeStart: () => number;
+  /** How pictures are to lie on the screen. */
+  readonly view: () => ScreenView;
   readonly onStarted: (media: ActiveMedia, owner: RunContext) => void;
   /** `exitCode` is null if a signal ended the player. */
   readonly onEnded: (
@@ -58,7 +66,8 @@ interface Current {
   stick?: string | undefined;
 }
 
-export function createPlaying({ bus, clock, volumeMax, volumeStart, onStarted, onEnded }: PlayingParts) {
+export function createPlaying(parts: PlayingParts) {
+  const { bus, clock, volumeMax, volumeStart, view, onStarted, onEnded } = parts;
   let current: Current | undefined;
   // After a player has ended, processes of its group may still be ending.
   let lastGone: Promise<void> | undefined;
@@ -106,6 +115,7 @@ export function createPlaying({ bus, clock, volumeMax, volumeStart, onStarted, o
         name: choice.launcherId,
         clock,
         volume: volume.first(),
+        view: view(),
         onPause(isPaused) {
           if (current?.media === media) bus.emit(isPaused ? "media.paused" : "media.resumed", media);
         },

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { cwd } from "node:process";
 import { assert, failed, messageOf } from "../core/errors.ts";
 import { mediaMsMax } from "../core/limits.ts";
-import { clampVolume, type Progress, type SeekTarget } from "../core/playback.ts";
+import { clampVolume, type Progress, type ScreenView, type SeekTarget } from "../core/playback.ts";
 import { spawnPlayer } from "../system/process.ts";
 import { lastLines } from "../system/stderr-tail.ts";
 import { type MpvLine, openMpvLine } from "./mpv-line.ts";
@@ -55,6 +55,21 @@ const streamOnly = [
 
 const noScripts = new TextEncoder().encode("load-scripts=no\nscripts=\nytdl=no\nload-auto-profiles=no\n");
 
+const sides = ["left", "right", "top", "bottom"] as const;
+
+/**
+ * mpv manual, "Video": the angle is clockwise, and a margin is a share of the window, within which the turned video fits. mpv turns
+ * no subtitles. The owner's `mpv.conf` counts for what is not set here.
+ */
+function viewOptions({ rotation, overscan }: ScreenView): readonly string[] {
+  return [
+    ...(rotation === 0 ? [] : [`--video-rotate=${rotation}`]),
+    ...(overscan === 0
+      ? []
+      : [...sides.map((side) => `--video-margin-ratio-${side}=${overscan / 100}`), "--sub-use-margins=no"]),
+  ];
+}
+
 interface Known {
   isLoaded: boolean;
   positionMs: number | undefined;
@@ -72,13 +87,19 @@ interface Known {
 /** Throws as `spawnPlayer` does. */
 export function startMpv(
   order: PlayerOrder,
-  { clock, volume, onPause }: Pick<PlayerParts, "clock" | "volume" | "onPause">,
+  { clock, volume, view, onPause }: Pick<PlayerParts, "clock" | "volume" | "view" | "onPause">,
 ): ControlledPlayer {
   const { argv, optionsAt, environment, folder, startMs, stream } = order;
   const loudness = volume === undefined ? [] : [`--volume=${volume}`];
   const start = startMs === undefined ? [] : [`--start=${(startMs / 1000).toFixed(3)}`];
   const source = stream === undefined ? fileOnly : streamOnly;
-  const options = [...source, "--input-ipc-client=fd://3", ...loudness, ...start];
+  const options = [
+    ...source,
+    "--input-ipc-client=fd://3",
+    ...(view === undefined ? [] : viewOptions(view)),
+    ...loudness,
+    ...start,
+  ];
   const process = spawnPlayer(argv.toSpliced(optionsAt, 0, ...options), {
     ...(environment === undefined ? {} : { environment }),
     folder,

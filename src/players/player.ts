@@ -6,6 +6,7 @@ import type {
   PlayerKind,
   Progress,
   Resuming,
+  ScreenView,
   StopHow,
   VolumeChange,
 } from "../core/playback.ts";
@@ -57,6 +58,8 @@ export interface PlayerParts {
   /** The name of the launcher, for error messages. */
   readonly name: string;
   readonly clock: Clock;
+  /** How pictures are to lie on the screen; absent means as the player has them. */
+  readonly view?: ScreenView;
   /** The initial volume in percent, below the owner's ceiling; undefined for the player's own volume. */
   readonly volume: number | undefined;
   /** Called after each pause and each resume that the player reports, but not when it starts to play. */

@@ -10,7 +10,7 @@ import { type Clock, sleep } from "../core/clock.ts";
 import { failed } from "../core/errors.ts";
 import { fileFault } from "../core/file-faults.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
-import type { PlainAction, Resuming } from "../core/playback.ts";
+import type { PlainAction, Resuming, ScreenView } from "../core/playback.ts";
 import { playersFolder } from "../system/folders.ts";
 import { type Player, spawnPlayer } from "../system/process.ts";
 import type {
@@ -45,7 +45,7 @@ const noResuming: Resuming = { loadsState: false, savesState: false };
 /** Throws as `spawnPlayer` does. */
 export function startRetroArch(
   order: PlayerOrder,
-  { clock, volume, onPause }: Pick<PlayerParts, "clock" | "volume" | "onPause">,
+  { clock, volume, view, onPause }: Pick<PlayerParts, "clock" | "volume" | "view" | "onPause">,
 ): ControlledPlayer {
   const { environment, folder, discs, resuming = noResuming, saves, systemFolder } = order;
   const settings = writeSettings(
@@ -54,6 +54,7 @@ export function startRetroArch(
       ...resumeSettings(resuming),
       ...saveSettings(saves),
       ...loudness(volume),
+      ...viewSettings(view),
       ...(systemFolder === undefined ? {} : { system_directory: systemFolder }),
     },
     saves?.settings,
@@ -259,6 +260,12 @@ function loudness(percent: number | undefined): RetroArchSettings {
   return percent <= 0
     ? { audio_mute_enable: "true", audio_volume: softest.toFixed(1) }
     : { audio_volume: Math.max(softest, 20 * Math.log10(percent / 100)).toFixed(2) };
+}
+
+/** RetroArch turns counterclockwise, in quarters (`retroarch.cfg` of 1.14). It has no margin that keeps a game's proportions. */
+function viewSettings(view: ScreenView | undefined): RetroArchSettings {
+  const { rotation = 0 } = view ?? {};
+  return rotation === 0 ? {} : { video_rotation: String((360 - rotation) / 90) };
 }
 
 /** Never rejects. It stays pending for a RetroArch that never answers. */

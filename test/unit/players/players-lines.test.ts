@@ -366,3 +366,42 @@ test("a folder in which RetroArch's settings cannot be written is a plain refusa
   const start = () => startRetroArch(order, { clock: systemClock, volume: undefined, onPause() {} });
   expect(start).toThrow("the settings for RetroArch cannot be written: there is no such file or folder");
 });
+
+test.each([
+  [{ rotation: 0, overscan: 0 }, [], ""],
+  [{ rotation: 90, overscan: 0 }, ["--video-rotate=90"], 'video_rotation = "3"'],
+  [{ rotation: 180, overscan: 0 }, ["--video-rotate=180"], 'video_rotation = "2"'],
+  [
+    { rotation: 270, overscan: 7 },
+    [
+      "--video-rotate=270",
+      ...["left", "right", "top", "bottom"].map((side) => `--video-margin-ratio-${side}=0.07`),
+      "--sub-use-margins=no",
+    ],
+    'video_rotation = "1"',
+  ],
+] as const)(
+  "players lie on the screen as the settings %p say, and as they like without",
+  async (view, options, setting) => {
+    const folder = await mkdtemp(join(tmpdir(), "tapdeck-lines-"));
+    const said = join(folder, "said");
+    const parts = { clock: systemClock, volume: undefined, view, onPause };
+    // The program is mpv first, and then RetroArch, whose settings are in a file.
+    const script = `case "$*" in *--appendconfig=*) cat "\${1#*=}" >${said}.new ;; *) printf '%s\\n' "$@" >${said}.new ;; esac; mv ${said}.new ${said}; exec sleep 600`;
+    try {
+      const film = startMpv(order(script), parts);
+      await eventually(async () => expect(await Bun.file(said).exists()).toBe(true));
+      const words = (await Bun.file(said).text()).split("\n");
+      expect(words.filter((word) => /rotate|margin/.test(word))).toEqual([...options]);
+      await film.process.stop(1000);
+      await rm(said);
+      const game = startRetroArch({ ...order(script), kind: "retroarch" }, parts);
+      await eventually(async () => expect(await Bun.file(said).exists()).toBe(true));
+      const settings = (await Bun.file(said).text()).split("\n");
+      expect(settings.filter((line) => line.startsWith("video_"))).toEqual(setting === "" ? [] : [setting]);
+      await game.process.stop(1000);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  },
+);
