@@ -268,6 +268,7 @@ function startMenu(base: Base, { launchQueue, screen, services, wifi }: MenuBase
       open: openMenuKeys,
       library: services.library,
       launch: (text) => launchQueue.launch(...byHand("Menu", text)),
+      volume: launchQueue.idleVolume,
       wifi: () => (isHome && wifi.state().state !== "none" ? wifi : undefined),
       canSwitchOff: isHome && process.env.TAPDECK_MACHINE !== undefined,
       texts: () => screenTexts[settings.current().television.language].menu,

@@ -288,6 +288,7 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
     picture: session.picture,
     holdVolume: session.holdVolume,
     fadeVolume: session.fadeVolume,
+    idleVolume: session.idleVolume,
     playlist: session.playlist,
     /** The card whose script started the current media; undefined if no card did. */
     cardOfMedia: () => session.owner()?.card,

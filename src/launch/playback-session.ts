@@ -10,7 +10,7 @@ import { readyScript } from "../script/run-script.ts";
 import { findMediaFile } from "./media-file.ts";
 import { createPlaying } from "./playing.ts";
 import { createPlaylists } from "./playlist.ts";
-import { createScriptPorts, type PortParts } from "./ports/script-ports.ts";
+import { createScriptPorts, idleVolume, type PortParts } from "./ports/script-ports.ts";
 import { createHooks } from "./rules/hooks.ts";
 import { volumeCeiling } from "./rules/quiet-hours.ts";
 import { originNow } from "./run-context.ts";
@@ -103,6 +103,7 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
     picture: playing.picture,
     holdVolume: playing.volume.hold,
     fadeVolume: playing.volume.fade,
+    idleVolume: () => idleVolume({ playing }, stopping.signal),
     playlist: playlists.state,
     reviewPlaylist: playlists.review,
     isPlaylistOf: playlists.isOf,

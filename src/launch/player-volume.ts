@@ -25,8 +25,11 @@ export function createPlayerVolume(
     const before = kind === "to" ? 0 : Math.min(wanted ?? start(), ceiling());
     wanted = clampVolume(before + percent, fullVolume);
   };
+  const next = () => clampVolume(wanted ?? start(), ceiling());
   return {
     want,
+    /** The volume of the next player, in percent. */
+    next,
     /** Resolves with whether the current player has a volume and took it; rejects with `ServiceError` if that failed. */
     async change(change: VolumeChange): Promise<boolean> {
       const player = playing();
@@ -66,7 +69,7 @@ export function createPlayerVolume(
     },
     /** The volume at a player's start, in percent; undefined for its default. */
     first(): number | undefined {
-      const first = clampVolume(wanted ?? start(), ceiling());
+      const first = next();
       return wanted === undefined && first === fullVolume ? undefined : first;
     },
   };

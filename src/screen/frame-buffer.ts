@@ -183,6 +183,11 @@ export function drawBorder(canvas: Canvas, within: Box, color: string, thickness
   }
 }
 
+/** Fills a box of the canvas with this color (`#rrggbb`). */
+export function fillBox(canvas: Canvas, box: Box, color: string): void {
+  drawBorder(canvas, box, color, Math.max(box.width, box.height));
+}
+
 /** Copies the pixels of a box of the canvas to another place there. */
 export function copyBox(canvas: Canvas, source: Box, target: Pick<Box, "x" | "y">): void {
   const { frame } = canvas;

@@ -61,6 +61,12 @@ function tileAt(place: number, size: Size): Box {
   };
 }
 
+/** The room of the second row of tiles, which a page with a level leaves free. */
+export function secondRow(size: Size): Box {
+  const { columns, margin } = measures(size);
+  return { ...tileAt(columns, size), width: size.width - 2 * margin };
+}
+
 /** The tile that a press of an arrow leads to; undefined if there is none on this page. */
 export function menuNeighbour(
   place: number,

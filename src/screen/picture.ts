@@ -72,6 +72,8 @@ export interface ShownMenu {
   readonly tiles: readonly MenuTile[];
   /** The text so far, if the tiles are keys. */
   readonly typed?: string;
+  /** A level is shown below the first row of tiles, which the page has no more of. */
+  readonly hasLevel?: true;
   /** Says why there are no tiles; absent means the words of an empty list. */
   readonly note?: string;
   /** The number of this page, from 1 on, and of all pages. */

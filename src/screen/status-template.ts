@@ -15,6 +15,7 @@ import { germanScreen } from "./languages/german-screen.ts";
 import { japaneseScreen } from "./languages/japanese-screen.ts";
 import { portugueseScreen } from "./languages/portuguese-screen.ts";
 import { spanishScreen } from "./languages/spanish-screen.ts";
+import { levelRows } from "./level-template.ts";
 import { isUpright, marginShare, px } from "./menu-parts.ts";
 import { menuRows } from "./menu-template.ts";
 import { isEnding, type Picture, type ShownAct, type ShownPairing, type StatePicture } from "./picture.ts";
@@ -76,7 +77,7 @@ export function screenSvg(
     picture.kind === "pairing"
       ? pairing(picture, inside, texts)
       : picture.kind === "menu"
-        ? menuRows(picture, part, texts.menu)
+        ? [...menuRows(picture, part, texts.menu), ...(picture.hasLevel ? levelRows(part) : [])]
         : resting(state(picture, place, inside, texts), place, margin);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${whole.width}" height="${whole.height}" font-family="DejaVu Sans" font-weight="bold">`,

@@ -17,6 +17,8 @@ export interface MenuList {
   readonly replaces?: true;
   /** The typed text, of a list whose items are the keys of a keyboard. */
   readonly typed?: () => string;
+  /** Of a list whose items change a level, in percent. */
+  readonly level?: () => Promise<number>;
   /** Of a list without items. */
   readonly note?: string;
   /** Makes the list that comes after this one without a press. */

@@ -19,6 +19,8 @@ export interface ListParts {
   readonly library: Pick<LibraryService, "browse" | "favourites" | "history" | "image">;
   /** Runs a script as a card on a reader of the device would. */
   readonly launch: (script: string) => void;
+  /** The volume that its scripts change, in percent. */
+  readonly volume: () => Promise<number>;
   /** Undefined without a Wi-Fi of the device's own, such as an adapter that was not plugged in yet. */
   readonly wifi: () => MenuWifi | undefined;
   readonly canSwitchOff: boolean;
@@ -31,7 +33,8 @@ const browsedMax = 1000;
 const withoutLettersMax = 6 * menuTilesMax;
 const lettersMax = 5 * menuTilesMax;
 
-export function createMenuLists({ clock, library, launch, wifi: wifiNow, canSwitchOff, texts }: ListParts) {
+export function createMenuLists(parts: ListParts) {
+  const { clock, library, launch, wifi: wifiNow, canSwitchOff, texts } = parts;
   const starting = (script: string) => () => {
     launch(script);
     return undefined;
@@ -77,6 +80,7 @@ export function createMenuLists({ clock, library, launch, wifi: wifiNow, canSwit
   };
   const volume = (): MenuList => ({
     title: texts().volume,
+    level: parts.volume,
     items: [
       { name: texts().quieter, symbol: menuSymbols.quieter, choose: starting("**volume:-10") },
       { name: texts().louder, symbol: menuSymbols.louder, choose: starting("**volume:+10") },

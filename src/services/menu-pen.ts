@@ -1,7 +1,8 @@
 /** The parts of the menu that the service draws itself, because a drawing takes too long for a press of a key. */
 import { accents, colors } from "../screen/drawings.ts";
-import { type Canvas, copyBox, drawBorder } from "../screen/frame-buffer.ts";
+import { type Canvas, copyBox, drawBorder, fillBox } from "../screen/frame-buffer.ts";
 import { letterIn, letterOn } from "../screen/keyboard-template.ts";
+import { levelBoxes } from "../screen/level-template.ts";
 import { menuBorder, menuBox, menuColumns } from "../screen/menu-template.ts";
 import type { Picture, ShownMenu } from "../screen/picture.ts";
 
@@ -13,6 +14,8 @@ export function createMenuPen() {
   let bordered: number | undefined;
   let chosen = 0;
   let isStale = false;
+  /** In percent; undefined until it is known. */
+  let level: number | undefined;
   const draw = (how: (on: Canvas) => void) => {
     if (canvas === undefined) return;
     try {
@@ -29,6 +32,13 @@ export function createMenuPen() {
     paint(chosen, accents.ready);
     bordered = chosen;
   };
+  const drawLevel = () => {
+    if (isStale || level === undefined || menu?.hasLevel !== true) return;
+    const now = level;
+    draw((on) => {
+      for (const { box, color } of levelBoxes(now, on)) fillBox(on, box, color);
+    });
+  };
   return {
     /** Also undefined while another menu is about to be drawn. */
     menu: () => (isStale ? undefined : menu),
@@ -42,9 +52,14 @@ export function createMenuPen() {
       if (isStale) return;
       draw((on) => {
         const cell = letterIn(index, on);
-        if (isGone) drawBorder(on, cell, colors.tile, Math.ceil(cell.height / 2));
+        if (isGone) fillBox(on, cell, colors.tile);
         else copyBox(on, letterOn(chosen, on), cell);
       });
+    },
+    /** The level of a page that has one, from 0 to 100. */
+    level(percent: number) {
+      level = percent;
+      drawLevel();
     },
     /** A menu is about to be drawn; absent, the chosen tile stays. */
     expect(place = chosen) {
@@ -60,10 +75,12 @@ export function createMenuPen() {
       isStale = false;
       if (isFresh) bordered = undefined;
       move();
+      drawLevel();
     },
     forget() {
       menu = undefined;
       bordered = undefined;
+      level = undefined;
     },
   };
 }

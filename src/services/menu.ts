@@ -21,7 +21,7 @@ interface MenuParts extends ListParts {
   readonly folder?: string;
   readonly screen: Pick<
     Screen,
-    "canShowMenu" | "showMenu" | "chooseTile" | "showTyped" | "drawnMenu" | "menuColumns"
+    "canShowMenu" | "showMenu" | "chooseTile" | "showTyped" | "showLevel" | "drawnMenu" | "menuColumns"
   >;
 }
 
@@ -59,6 +59,7 @@ export function followMenu(parts: MenuParts): Disposable {
   let shown: ShownMenu | undefined;
   let isLoading = false;
   let isOpening = false;
+  let levelsAsked = 0;
   let idle: Disposable | undefined;
   let repeating: Disposable | undefined;
 
@@ -89,8 +90,22 @@ export function followMenu(parts: MenuParts): Disposable {
       pages,
       ...(list.typed && { typed: list.typed() }),
       ...(list.note && { note: list.note }),
+      ...(list.level && { hasLevel: true }),
     };
     screen.showMenu(shown, chosen - first);
+    void showLevel();
+  };
+  const showLevel = async () => {
+    const list = places.at(-1)?.list;
+    if (list?.level === undefined) return;
+    const asked = ++levelsAsked;
+    try {
+      const level = await list.level();
+      // A later question has the newer level.
+      if (asked === levelsAsked && places.at(-1)?.list === list) screen.showLevel(level);
+    } catch (error) {
+      log.debug("menu", messageOf(error));
+    }
   };
   const load = async (next: () => readonly Place[] | Promise<readonly Place[]>) => {
     if (isLoading) return;
@@ -209,7 +224,8 @@ export function followMenu(parts: MenuParts): Disposable {
   following.use(
     bus.on("launch.finished", ({ success }) => {
       isLaunching = false;
-      if (!success) close();
+      if (success) void showLevel();
+      else close();
     }),
   );
   following.use(bus.on("playlist.opened", close));

@@ -87,6 +87,8 @@ export interface Screen {
   chooseTile(place: number): void;
   /** Shows a letter of the chosen key at this index of the text, or none there, without drawing the menu again. */
   showTyped(index: number, isGone: boolean): void;
+  /** Shows this level, in percent, on a page that has one, without a drawing. */
+  showLevel(percent: number): void;
   /** The tiles in a row of the menu that is drawn. */
   menuColumns(): number;
   /** The menu that is drawn at present. */
@@ -107,6 +109,7 @@ const noScreen: Screen = {
   showMenu() {},
   chooseTile() {},
   showTyped() {},
+  showLevel() {},
   menuColumns: () => 1,
   drawnMenu: () => undefined,
   refresh() {},
@@ -198,6 +201,7 @@ export function followScreen(options: ScreenOptions): Screen {
     },
     chooseTile: drawn.pen.choose,
     showTyped: drawn.pen.type,
+    showLevel: drawn.pen.level,
     menuColumns: drawn.pen.columns,
     drawnMenu: drawn.pen.menu,
     refresh: changed,

@@ -73,6 +73,21 @@ export async function changeSystemVolume(
   );
 }
 
+/** The volume in percent, by the first program that reports one; undefined if none does. */
+export async function readSystemVolume(
+  find: (program: string) => string | null,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  for (const { program, get, read } of mixers) {
+    const path = find(program);
+    if (path === null) continue;
+    const asked = await runProgram([path, ...get], signal, mixerMsMax);
+    const now = asked.exitCode === 0 ? read(asked.output) : undefined;
+    if (now !== undefined) return now;
+  }
+  return undefined;
+}
+
 /** The program's complaint; undefined after a success. */
 async function changeBy(
   { get, read, set }: Mixer,

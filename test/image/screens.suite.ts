@@ -58,6 +58,7 @@ const [yellow, purple, turquoise]: readonly [Color, Color, Color] = [
   [20, 200, 200],
 ];
 const background: Color = [0x14, 0x18, 0x3a];
+const quiet: Color = [0xb9, 0xc0, 0xe8];
 const black: Color = [0, 0, 0];
 const consoleText: Color = [0xaa, 0xaa, 0xaa];
 const left: Region = { left: 0, top: 0, right: 0.6, bottom: 1 };
@@ -325,6 +326,41 @@ test(
     await shows("menu-again", isMenuAt(0), hasNoText);
     await tap(board, button.east);
     await shows("ready-without-menu", isReady(), hasNoText);
+  },
+  2 * patienceMs,
+);
+
+test(
+  "a screen that is turned, and keeps its edges free, is drawn so at once; a film and a game lie on it, and it is turned back",
+  async () => {
+    const turn = (rotation: number, overscan: number) =>
+      board.shell(
+        `tapdeck call settings.update '{"televisionRotation":${rotation},"televisionOverscan":${overscan}}'`,
+      );
+    await turn(90, 5);
+    // The upper edge of the picture is on the right, and its hint on the left.
+    const isTurned = drawnWith(ready, { left: 0.6, top: 0, right: 1, bottom: 1 }, "nothing below");
+    const isHintThere = (picture: Picture) =>
+      shareOf(picture, quiet, { left: 0.05, top: 0, right: 0.2, bottom: 1 }) > 0.01;
+    await shows("ready-turned", (picture) => isTurned(picture) && isHintThere(picture), hasNoText);
+    // A film of 4:3 stands upright in the middle of what is not free.
+    const upright: Region = { left: 0.26, top: 0.06, right: 0.74, bottom: 0.94 };
+    const edges: readonly Region[] = [
+      { left: 0, top: 0, right: 0.23, bottom: 1 },
+      { left: 0.77, top: 0, right: 1, bottom: 1 },
+      { left: 0, top: 0, right: 1, bottom: 0.04 },
+      { left: 0, top: 0.96, right: 1, bottom: 1 },
+    ];
+    const isUpright = (color: Color) => (picture: Picture) =>
+      shareOf(picture, color, upright) > 0.9 && edges.every((edge) => shareOf(picture, black, edge) > 0.9);
+    await client.call("run", { text: "Video/Film.avi" });
+    await shows("film-turned", isUpright(yellow), hasNoText);
+    await client.call("run", { text: `${game}?resume=no` });
+    await shows("game-turned", (picture) => shareOf(picture, red) > 0.4, hasNoText);
+    await client.call("stop");
+    await shows("ready-turned-after-game", isTurned, hasNoText);
+    await turn(0, 0);
+    await shows("ready-turned-back", isReady(), hasNoText);
   },
   2 * patienceMs,
 );

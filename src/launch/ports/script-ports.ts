@@ -17,7 +17,7 @@ import type { Facts } from "../../script/expression.ts";
 import type { LastMedia } from "../../store/play-state.ts";
 import type { Plays } from "../../store/plays.ts";
 import type { Positions } from "../../store/positions.ts";
-import { changeSystemVolume } from "../../system/mixer.ts";
+import { changeSystemVolume, readSystemVolume } from "../../system/mixer.ts";
 import { platform, tapdeckVersion } from "../../system/own-program.ts";
 import {
   type AvailableLauncher,
@@ -283,6 +283,15 @@ export function createControlPorts(
       if (change.kind === "to") volume.forget();
     },
   };
+}
+
+/** The volume in percent that `changeVolume` changes while nothing plays: that of the next player, or of the device. */
+export async function idleVolume(
+  { playing: { volume }, find = Bun.which }: Pick<ControlParts, "playing" | "find">,
+  signal: AbortSignal,
+): Promise<number> {
+  const ofDevice = volume.isWanted() ? undefined : await readSystemVolume(find, signal);
+  return ofDevice ?? volume.next();
 }
 
 export const installedCores = () => findCores(coreFolders(process.env));

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readVolume } from "../../../src/core/playback.ts";
 import { createPlayerVolume } from "../../../src/launch/player-volume.ts";
-import { createControlPorts } from "../../../src/launch/ports/script-ports.ts";
+import { createControlPorts, idleVolume } from "../../../src/launch/ports/script-ports.ts";
 import type { ControlledPlayer } from "../../../src/players/player.ts";
 import { startPlain } from "../../../src/players/start-player.ts";
 
@@ -41,16 +41,19 @@ async function makeRoom({
       isShuffled: false,
       repeat: "no" as const,
     };
-  const ports = createControlPorts(
-    {
-      playing: { active: () => player && media, control: none, volume, ready: none },
-      playlists: { state, portsOf: none },
-      stop: none,
-      volumeMax: ceiling,
-      find: (name) => (name === "wpctl" && device !== undefined ? mixer : null),
-    },
-    { card: undefined, origin: "trusted", isHook: false, signal: new AbortController().signal },
-  );
+  const parts = {
+    playing: { active: () => player && media, control: none, volume, ready: none },
+    playlists: { state, portsOf: none },
+    stop: none,
+    volumeMax: ceiling,
+    find: (name: string) => (name === "wpctl" && device !== undefined ? mixer : null),
+  };
+  const ports = createControlPorts(parts, {
+    card: undefined,
+    origin: "trusted",
+    isHook: false,
+    signal: new AbortController().signal,
+  });
   return {
     volume,
     /** Changes the volume; `text` is that of the script command. */
@@ -58,6 +61,8 @@ async function makeRoom({
       const change = readVolume(text);
       if (change !== undefined) await ports.changeVolume(change, new AbortController().signal);
     },
+    /** The volume that is shown while nothing plays. */
+    shown: () => idleVolume(parts, new AbortController().signal),
     said: () => readFile(said, "utf8").catch(() => ""),
     plays(now: ControlledPlayer | undefined) {
       player = now;
@@ -119,6 +124,25 @@ test("if nothing plays, a volume is the device's, and that of players before doe
   await room.change("80");
   expect(await room.said()).toBe("set-volume @DEFAULT_AUDIO_SINK@ 80%\n");
   expect(room.volume.first()).toBeUndefined();
+});
+
+test("while nothing plays, the volume that is shown is the one that a change begins with", async () => {
+  await using bare = await makeRoom({ start: () => 70, ceiling: () => 60 });
+  expect(await bare.shown()).toBe(60);
+  await bare.change("-15");
+  expect(await bare.shown()).toBe(45);
+  await using mixed = await makeRoom({ device: 'echo "Volume: 0.35"', start: () => 70 });
+  expect(await mixed.shown()).toBe(35);
+  const player = loudPlayer(100);
+  mixed.plays(player);
+  await mixed.change("20");
+  await player.process.stop(1000);
+  mixed.plays(undefined);
+  expect(await mixed.shown()).toBe(20);
+  await mixed.change("80");
+  expect(await mixed.shown()).toBe(35);
+  await using broken = await makeRoom({ device: "exit 1", start: () => 70 });
+  expect(await broken.shown()).toBe(70);
 });
 
 test("between two items of a playlist it is the next item's", async () => {

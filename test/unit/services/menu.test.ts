@@ -62,10 +62,11 @@ function pageOf(path: string, entries: Browsed["entries"]): Browsed {
 interface Played {
   readonly names?: readonly string[];
   readonly wifi?: MenuWifi;
+  readonly volume?: () => number;
   readonly folders?: Readonly<Record<string, Browsed["entries"]>>;
 }
 
-async function makeMenu({ names = [], folders = {}, wifi }: Played = {}) {
+async function makeMenu({ names = [], folders = {}, wifi, volume = () => 50 }: Played = {}) {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-menu-"));
   await writeFile(join(folder, "event0"), "");
   const bus = createBus(silentLog);
@@ -73,6 +74,7 @@ async function makeMenu({ names = [], folders = {}, wifi }: Played = {}) {
   const launched: string[] = [];
   const seen: (ShownMenu | undefined)[] = [];
   const typed: (readonly [number, boolean])[] = [];
+  const levels: number[] = [];
   let chosen = 0;
   let isFree = true;
   let isOpen = false;
@@ -88,6 +90,7 @@ async function makeMenu({ names = [], folders = {}, wifi }: Played = {}) {
       chosen = at;
     },
     showTyped: (index: number, isGone: boolean) => void typed.push([index, isGone]),
+    showLevel: (percent: number) => void levels.push(percent),
     menuColumns: () => 4,
     drawnMenu: () => seen.at(-1),
   };
@@ -116,6 +119,7 @@ async function makeMenu({ names = [], folders = {}, wifi }: Played = {}) {
     screen,
     library,
     launch: (script) => void launched.push(script),
+    volume: async () => volume(),
     wifi: () => wifi,
     canSwitchOff: true,
     texts: () => english.menu,
@@ -142,6 +146,7 @@ async function makeMenu({ names = [], folders = {}, wifi }: Played = {}) {
     clock,
     launched,
     typed,
+    levels,
     seen,
     names: names_,
     /** The name of the chosen tile. */
@@ -297,6 +302,27 @@ test("switching off is asked for, and a failed start leaves the screen to its re
     success: false,
   });
   expect(menu.seen.at(-1)).toBeUndefined();
+});
+
+test("the page of the volume shows its level, and again after each script that may have changed it", async () => {
+  let volume = 40;
+  const menu = await makeMenu({ volume: () => volume });
+  await menu.press("menu", "right", "ok");
+  await eventually(() => expect(menu.levels).toEqual([40]));
+  expect(menu.seen.at(-1)).toMatchObject({ title: "Volume", hasLevel: true });
+  const pages = menu.seen.length;
+  menu.type("right", "ok");
+  expect(menu.launched).toEqual(["**volume:+10"]);
+  volume = 50;
+  const launch = { time: "2026-01-01T00:00:00Z", uid: "", text: "**volume:+10", success: true };
+  menu.bus.emit("launch.finished", launch);
+  await eventually(() => expect(menu.levels).toEqual([40, 50]));
+  // The page is not drawn again.
+  expect(menu.seen.length).toBe(pages);
+  await menu.press("back");
+  menu.bus.emit("launch.finished", launch);
+  await Bun.sleep(5);
+  expect(menu.levels).toEqual([40, 50]);
 });
 
 test("a menu that nobody uses closes, and a tap closes it", async () => {
