@@ -196,8 +196,13 @@ appTest(
       const { error } = await line.call("settings.update", change);
       expect([error?.code, error?.message]).toEqual([invalid, expect.stringContaining(message)]);
     }
-    // These names stand for settings of the device's owner.
-    for (const change of [{ debugLogging: true }, { debug: true }, { readers: [] }])
+    // These settings belong to the owner of the device.
+    for (const change of [
+      { debugLogging: true },
+      { debug: true },
+      { readers: [] },
+      { televisionRotation: 90 },
+    ])
       expect(await line.call("settings.update", change)).toMatchObject(forbidden);
     expect(await line.call("settings")).toMatchObject({ result: before.result });
     expect(await line.call("settings.update", { someLaterSetting: 1 })).toMatchObject({ result: null });

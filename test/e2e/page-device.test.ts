@@ -280,6 +280,32 @@ remoteTest(
 );
 
 remoteTest(
+  "an owner turns the picture of the television, and keeps its edges free",
+  async () => {
+    await using made = new AsyncDisposableStack();
+    const { page, client } = await onImage(made, "sound");
+    const settings = () => client.call("settings");
+    const turn = page.getByLabel("Turn the picture");
+    const edge = page.getByLabel("Free edge of the television");
+    await turn.selectOption({ label: "90° to the left" });
+    await eventually(async () => expect((await settings()).televisionRotation).toBe(270));
+    await edge.fill("5");
+    await edge.blur();
+    await eventually(async () => expect((await settings()).televisionOverscan).toBe(5));
+    await look(page, "television");
+    await page.reload();
+    await turn.waitFor();
+    expect([await turn.inputValue(), await edge.inputValue()]).toEqual(["270", "5"]);
+    await edge.fill("11");
+    await edge.blur();
+    await page.getByText("Type a number from 0 to 10.").waitFor();
+    expect((await settings()).televisionOverscan).toBe(5);
+    for (const scheme of ["light", "dark"] as const) expect(await violations(page, scheme)).toEqual([]);
+  },
+  90_000,
+);
+
+remoteTest(
   "on the image the page adds, prefers and forgets networks of the Wi-Fi, and names what is wrong",
   async () => {
     await using made = new AsyncDisposableStack();
