@@ -63,10 +63,11 @@ interface Played {
   readonly names?: readonly string[];
   readonly wifi?: MenuWifi;
   readonly volume?: () => number;
+  readonly columns?: number;
   readonly folders?: Readonly<Record<string, Browsed["entries"]>>;
 }
 
-async function makeMenu({ names = [], folders = {}, wifi, volume = () => 50 }: Played = {}) {
+async function makeMenu({ names = [], folders = {}, wifi, volume = () => 50, columns = 4 }: Played = {}) {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-menu-"));
   await writeFile(join(folder, "event0"), "");
   const bus = createBus(silentLog);
@@ -91,7 +92,7 @@ async function makeMenu({ names = [], folders = {}, wifi, volume = () => 50 }: P
     },
     showTyped: (index: number, isGone: boolean) => void typed.push([index, isGone]),
     showLevel: (percent: number) => void levels.push(percent),
-    menuColumns: () => 4,
+    menuColumns: () => columns,
     drawnMenu: () => seen.at(-1),
   };
   const library: Parameters<typeof followMenu>[0]["library"] = {
@@ -192,6 +193,20 @@ test("a button opens it, arrows choose, and what was played last is the first ti
   expect(menu.isOpen()).toBe(false);
   menu.clock.advance(1500);
   expect(menu.isOpen()).toBe(true);
+});
+
+test("on an upright screen, arrows lead through rows of two tiles", async () => {
+  const menu = await makeMenu({ names: ["Mario", "Zelda"], columns: 2 });
+  await menu.press("menu");
+  await eventually(() => expect(menu.at()).toBe("Play on: Mario"));
+  menu.type("down");
+  expect(menu.at()).toBe("Library");
+  menu.type("down");
+  expect(menu.at()).toBe("Switch off");
+  menu.type("right");
+  expect(menu.at()).toBe("Switch off");
+  menu.type("up", "right");
+  expect(menu.at()).toBe("Volume");
 });
 
 test("a card reader that types does not open it, nor does a key while something else needs the screen", async () => {

@@ -353,9 +353,9 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
         "A card that starts something switches the television on and to this device, and its standby pauses what plays. HDMI CEC must be allowed in its menu.",
       televisionStandbyMinutes: "Minutes after the last media; 0 means never.",
       televisionOverscan:
-        "In percent of each side, up to 10, if the television cuts the edges off. Songs and films follow at their next start, and games do not.",
+        "In percent of each side, up to 10, if the television cuts the edges off. Films follow at their next start, and games do not.",
       televisionRotation:
-        "For a screen that stands on its side or hangs upside down. Songs, films and games turn at their next start. If nothing can be read on the screen, set it back here.",
+        "For a screen that stands on its side or hangs upside down. Films and games turn at their next start. If nothing can be read on the screen, set it back here.",
     },
   },
   upload: {

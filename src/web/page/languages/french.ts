@@ -339,9 +339,9 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
         "Une carte qui lance quelque chose allume le téléviseur et le bascule sur cet appareil, et sa mise en veille met en pause. HDMI-CEC doit être autorisé dans son menu.",
       televisionStandbyMinutes: "Minutes après la dernière lecture ; 0 signifie jamais.",
       televisionOverscan:
-        "En pour cent de chaque côté, jusqu’à 10, si le téléviseur coupe les bords. La musique et les films suivent au prochain lancement, les jeux non.",
+        "En pour cent de chaque côté, jusqu’à 10, si le téléviseur coupe les bords. Les films suivent au prochain lancement, les jeux non.",
       televisionRotation:
-        "Pour un écran debout ou suspendu à l’envers. Ce qui joue tourne au prochain lancement. Si rien n’est lisible à l’écran, remettez-le ici.",
+        "Pour un écran debout ou suspendu à l’envers. Films et jeux tournent au prochain lancement. Si rien n’est lisible à l’écran, remettez-le ici.",
     },
   },
   upload: {

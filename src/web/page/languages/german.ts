@@ -334,9 +334,9 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
         "Eine Karte, die etwas startet, schaltet den Fernseher ein und auf dieses Gerät um, und seine Bereitschaft hält die Wiedergabe an. In seinem Menü muss HDMI-CEC erlaubt sein.",
       televisionStandbyMinutes: "Minuten nach der letzten Wiedergabe; 0 heißt nie.",
       televisionOverscan:
-        "In Prozent jeder Seite, bis 10, falls der Fernseher die Ränder abschneidet. Musik und Filme folgen beim nächsten Start, Spiele nicht.",
+        "In Prozent jeder Seite, bis 10, falls der Fernseher die Ränder abschneidet. Filme folgen beim nächsten Start, Spiele nicht.",
       televisionRotation:
-        "Für einen Bildschirm, der hochkant steht oder auf dem Kopf hängt. Was läuft, dreht sich beim nächsten Start. Ist am Bildschirm nichts zu lesen, stell es hier zurück.",
+        "Für einen Bildschirm, der hochkant steht oder auf dem Kopf hängt. Filme und Spiele drehen sich beim nächsten Start. Ist am Bildschirm nichts zu lesen, stell es hier zurück.",
     },
   },
   upload: {

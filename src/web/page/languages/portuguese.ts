@@ -334,9 +334,9 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
         "Um cartão que inicia algo liga o televisor e o coloca neste dispositivo, e o repouso dele pausa a reprodução. HDMI-CEC deve estar permitido no menu dele.",
       televisionStandbyMinutes: "Minutos após a última reprodução; 0 significa nunca.",
       televisionOverscan:
-        "Em percentagem de cada lado, até 10, se o televisor corta as bordas. Músicas e filmes seguem no próximo início; jogos não.",
+        "Em percentagem de cada lado, até 10, se o televisor corta as bordas. Os filmes seguem no próximo início; os jogos não.",
       televisionRotation:
-        "Para um ecrã de pé ou pendurado de cabeça para baixo. O que toca roda no próximo início. Se nada se lê no ecrã, mude aqui.",
+        "Para um ecrã de pé ou pendurado de cabeça para baixo. Filmes e jogos rodam no próximo início. Se nada se lê no ecrã, mude aqui.",
     },
   },
   upload: {

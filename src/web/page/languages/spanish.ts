@@ -338,9 +338,9 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
         "Una tarjeta que inicia algo enciende el televisor y lo pone en este dispositivo, y su reposo pausa la reproducción. HDMI-CEC debe estar permitido en su menú.",
       televisionStandbyMinutes: "Minutos tras la última reproducción; 0 significa nunca.",
       televisionOverscan:
-        "En porcentaje de cada lado, hasta 10, si el televisor corta los bordes. La música y las películas lo siguen en el próximo inicio; los juegos no.",
+        "En porcentaje de cada lado, hasta 10, si el televisor corta los bordes. Las películas lo siguen en el próximo inicio; los juegos no.",
       televisionRotation:
-        "Para una pantalla en vertical o colgada del revés. Lo que suena o se ve gira en el próximo inicio. Si no se lee nada en la pantalla, cámbialo aquí.",
+        "Para una pantalla en vertical o colgada del revés. Las películas y los juegos giran en el próximo inicio. Si no se lee nada en la pantalla, cámbialo aquí.",
     },
   },
   upload: {
