@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { Box } from "../../src/screen/frame-buffer.ts";
 import { keyNeighbour, letterKeys } from "../../src/screen/keyboard-template.ts";
+import { levelBoxes } from "../../src/screen/level-template.ts";
 import { menuBorder, menuBox } from "../../src/screen/menu-template.ts";
 import { root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
@@ -88,6 +89,12 @@ export const isMenuAt = (chosen: number, count = 4, hasKeys = false) => {
 /** Whether the picture has a tile in the second row. */
 export const hasSecondRow = (picture: Picture) =>
   shareOf(picture, tile, regionOf(menuBox(4, picture), picture)) > 0.1;
+
+/** The part of the level's bar that is filled. */
+export function levelIn(picture: Picture): number {
+  const [bar] = levelBoxes(100, picture);
+  return bar === undefined ? 0 : shareOf(picture, border, regionOf(bar.box, picture));
+}
 
 function regionOf({ x, y, width, height }: Box, picture: Picture): Region {
   return {

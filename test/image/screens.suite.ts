@@ -19,6 +19,7 @@ import {
   button,
   hasSecondRow,
   isMenuAt,
+  levelIn,
   makePad,
   press,
   release,
@@ -324,6 +325,15 @@ test(
     await untilMenuHears(board);
     await tap(board, button.south);
     await shows("menu-again", isMenuAt(0), hasNoText);
+    await tap(board, "right", "right", "right", button.south);
+    const page = await shows("menu-volume", (picture) => isMenuAt(0)(picture) && levelIn(picture) > 0.05);
+    const before = levelIn(page);
+    const pressed = performance.now();
+    await tap(board, button.south);
+    await shows("menu-volume-quieter", (picture) => levelIn(picture) < before - 0.05, hasNoText);
+    print("from a press to the lower level on the screen", seconds(performance.now() - pressed));
+    await tap(board, button.east);
+    await shows("menu-after-volume", isMenuAt(3), hasNoText);
     await tap(board, button.east);
     await shows("ready-without-menu", isReady(), hasNoText);
   },
