@@ -262,7 +262,10 @@ function loudness(percent: number | undefined): RetroArchSettings {
     : { audio_volume: Math.max(softest, 20 * Math.log10(percent / 100)).toFixed(2) };
 }
 
-/** RetroArch turns counterclockwise, in quarters (`retroarch.cfg` of 1.14). It has no margin that keeps a game's proportions. */
+/**
+ * RetroArch turns counterclockwise, in quarters (`retroarch.cfg` of 1.14), and turns the proportions that a core states since a later
+ * version (1.20, `video_driver.c`). It has no margin that keeps a game's proportions.
+ */
 function viewSettings(view: ScreenView | undefined): RetroArchSettings {
   const { rotation = 0 } = view ?? {};
   return rotation === 0 ? {} : { video_rotation: String((360 - rotation) / 90) };
