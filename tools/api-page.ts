@@ -4,6 +4,7 @@ import { type DescribedMethod, describeApi } from "../src/api/openrpc.ts";
 import { rpcCodes } from "../src/core/errors.ts";
 import { faultOrigins, faultTable, launchReasons } from "../src/core/faults.ts";
 import { uploadChunkBytesMax } from "../src/core/limits.ts";
+import { refusalMeanings } from "../src/core/refusals.ts";
 
 interface Schema {
   readonly type?: string;
@@ -120,6 +121,18 @@ ${faultOrigins.flatMap((of) => Object.entries(faultTable[of]).map(([code, senten
 | code | meaning |
 |---|---|
 ${Object.entries(launchReasons)
+  .map(([code, meaning]) => `| ${code} | ${meaning} |`)
+  .join("\n")}
+
+## Refusals
+
+\`data.refusal\` of an error is one of these codes, or one of the reasons of failed launches, so that a page can say it in its own
+language. A word in braces is a field of \`data\`. An error without one has only its \`data.reason\`. \`message\` has the details in
+a sentence.
+
+| code | meaning |
+|---|---|
+${Object.entries(refusalMeanings)
   .map(([code, meaning]) => `| ${code} | ${meaning} |`)
   .join("\n")}
 

@@ -93,6 +93,10 @@ export function notificationText(method: string, params: unknown): string {
 
 /** The answer for any error. One that is no `ServiceError` is our fault, and its message stays off the wire. */
 export function refusalText(id: RequestId | undefined, error: unknown): string {
-  if (error instanceof ServiceError) return errorText(id, error.code, error.message, error.data);
+  if (error instanceof ServiceError) {
+    // A launch that failed at once has its reason as the code of the refusal.
+    const { code, message, reason, data } = error;
+    return errorText(id, code, message, reason === undefined ? data : { refusal: reason, ...data });
+  }
   return errorText(id, "internal-error", "internal error");
 }

@@ -111,7 +111,7 @@ export const mappingFields = {
   override: v.pipe(v.string(), v.minLength(1), v.maxLength(mappingOverrideBytesMax)),
 };
 /** A sentence about a line of an imported text. */
-export const lineNote = v.object({ line: count, message: v.string() });
+export const lineNote = v.object({ line: count, message: v.string(), refusal: v.optional(v.string()) });
 
 /** A mapping's id: a number, or its digits as a string. */
 export const mappingId = v.pipe(

@@ -1,4 +1,5 @@
 /** The checks of a backup's settings, mappings, clients and keys, as those of the API and of a start. */
+
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -7,7 +8,8 @@ import { editsOf } from "../config/settings-patch.ts";
 import { fieldNameOf, settingsTable } from "../config/settings-table.ts";
 import type { Config } from "../config/shape.ts";
 import { editToml } from "../config/toml-edit.ts";
-import { failed, ifThere, messageOf } from "../core/errors.ts";
+import type { BackupNote } from "../core/device-shapes.ts";
+import { coded, failed, ifThere, messageOf } from "../core/errors.ts";
 import { clientNameCharsMax, configBytesMax, mappingsCharsMax } from "../core/limits.ts";
 import { isRecord } from "../core/text.ts";
 import type { MappingParams } from "../core/token.ts";
@@ -30,9 +32,14 @@ export function rowOf(row: Readonly<Record<string, unknown>>): BackupRow {
 /** The clients and keys; undefined if there are none, or no passphrase is given. Throws `failed` for a wrong one. */
 export async function openSecrets(sealed: unknown, passphrase: string | undefined) {
   if (passphrase === undefined) return undefined;
-  if (sealed === undefined) throw failed("this backup holds no clients and keys, so it has no passphrase");
+  if (sealed === undefined)
+    throw coded(
+      "backup-passphrase-needless",
+      failed("this backup holds no clients and keys, so it has no passphrase"),
+    );
   const opened = await openPart(sealed, passphrase);
-  if (opened === undefined) throw failed("the passphrase is wrong, and nothing was changed");
+  if (opened === undefined)
+    throw coded("backup-passphrase-wrong", failed("the passphrase is wrong, and nothing was changed"));
   const { clients, tls } = isRecord(opened) ? opened : {};
   if (!Array.isArray(clients) || !isRecord(tls)) throw new Error("its encrypted part is not valid");
   const pems: Record<string, string> = {};
@@ -113,7 +120,7 @@ export async function restoredSettings(
   { present, isRemote }: { readonly present: Config | undefined; readonly isRemote: boolean },
 ) {
   if (isRemote) return settingsByApi(given, places);
-  return { ...settingsOfBackup(given, places, present), warnings: [] };
+  return { ...settingsOfBackup(given, places, present), notes: [] };
 }
 
 function settingsOfBackup(given: string, { dataFolder }: BackupPlaces, present: Config | undefined) {
@@ -156,13 +163,10 @@ async function settingsByApi(given: string, { configPath, dataFolder }: BackupPl
   const kept = changedSettings(wanted, config).filter(
     (key) => !ofDevice.some((one) => `${one.section}.${one.key}` === key),
   );
-  const warnings =
-    kept.length === 0
-      ? []
-      : [
-          `these stay as they are here, because only a restore on the device itself changes them: ${kept.join(", ")}`,
-        ];
-  return { text: edited.text, config, warnings };
+  const subject = kept.join(", ");
+  const sentence = `these stay as they are here, because only a restore on the device itself changes them: ${subject}`;
+  const notes = kept.length === 0 ? [] : [{ code: "settings-kept", subject, sentence } as const];
+  return { text: edited.text, config, notes };
 }
 
 function apiSettings() {
@@ -214,13 +218,23 @@ function valueIn(config: Config, section: string, key: string): unknown {
 }
 
 /** The paths of the settings that this device does not have. */
-export function missingHere({ systems, readers }: Config): readonly string[] {
+export function missingHere({ systems, readers }: Config): readonly BackupNote[] {
   const folders = [...systems.statedRootFolders, ...systems.folders.map(({ folder }) => folder)];
   const ports = readers.connect.map((connection) => /^[^:]*:(\/[^?]*)/.exec(connection)?.[1] ?? "/");
   return [
     ...[...new Set(folders)]
       .filter((path) => !existsSync(path))
-      .map((path) => `this device has no media folder ${path}`),
-    ...ports.filter((path) => !existsSync(path)).map((path) => `this device has no reader at ${path}`),
+      .map((path) => ({
+        code: "media-folder-missing" as const,
+        subject: path,
+        sentence: `this device has no media folder ${path}`,
+      })),
+    ...ports
+      .filter((path) => !existsSync(path))
+      .map((path) => ({
+        code: "reader-missing" as const,
+        subject: path,
+        sentence: `this device has no reader at ${path}`,
+      })),
   ];
 }

@@ -17,7 +17,7 @@ import {
   backupLineValuesMax,
   backupTextBytesMax,
 } from "../core/console-limits.ts";
-import { codeOf, failed, messageOf } from "../core/errors.ts";
+import { coded, codeOf, failed, messageOf } from "../core/errors.ts";
 import { fileFault } from "../core/file-faults.ts";
 import { createCollector } from "../core/garbage.ts";
 import { jsonExcess } from "../core/json-excess.ts";
@@ -82,12 +82,15 @@ export async function checkBackupFile(path: string): Promise<BackupFacts> {
     throw failed(`the backup cannot be read: ${fileFault(error)}`, error);
   });
   const { size } = await file.stat();
-  if (size === 0) throw failed("this file is empty, so it is no backup of Tapdeck");
+  if (size === 0) throw coded("backup-foreign", failed("this file is empty, so it is no backup of Tapdeck"));
   const [, format = "", sha256 = "", bytes = ""] = headForm.exec(await startOf(file)) ?? [];
-  if (format === "") throw failed("this file is no backup of Tapdeck");
+  if (format === "") throw coded("backup-foreign", failed("this file is no backup of Tapdeck"));
   if (Number(format) > backupFormat)
-    throw failed(
-      `this backup has the format ${format}, and this version of Tapdeck reads formats up to ${backupFormat}: update Tapdeck, then restore it again`,
+    throw coded(
+      "backup-newer",
+      failed(
+        `this backup has the format ${format}, and this version of Tapdeck reads formats up to ${backupFormat}: update Tapdeck, then restore it again`,
+      ),
     );
   if (size > backupFileBytesMax || Number(format) < 1) throw damaged();
   if (size !== headBytes + Number(bytes)) throw damaged();
@@ -98,8 +101,11 @@ export async function checkBackupFile(path: string): Promise<BackupFacts> {
 }
 
 const damaged = () =>
-  failed(
-    "this backup is damaged: it is cut short, or some of its bytes have changed. Copy it again, or take another one",
+  coded(
+    "backup-damaged",
+    failed(
+      "this backup is damaged: it is cut short, or some of its bytes have changed. Copy it again, or take another one",
+    ),
   );
 
 async function startOf(file: FileHandle): Promise<string> {

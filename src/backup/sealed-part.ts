@@ -10,7 +10,7 @@ import {
   backupPassphraseCharsMax,
   backupPassphraseCharsMin,
 } from "../core/console-limits.ts";
-import { failed } from "../core/errors.ts";
+import { coded, failed } from "../core/errors.ts";
 import { isRecord, parseJson } from "../core/text.ts";
 
 /** Binary values are base64. */
@@ -32,8 +32,12 @@ const context = new TextEncoder().encode("tapdeck-backup-1");
 export async function sealPart(value: unknown, passphrase: string): Promise<SealedPart> {
   const length = [...passphrase].length;
   if (length < backupPassphraseCharsMin || length > backupPassphraseCharsMax)
-    throw failed(
-      `a passphrase has ${backupPassphraseCharsMin} to ${backupPassphraseCharsMax} characters, and this one has ${length}`,
+    throw coded(
+      "backup-passphrase-length",
+      failed(
+        `a passphrase has ${backupPassphraseCharsMin} to ${backupPassphraseCharsMax} characters, and this one has ${length}`,
+      ),
+      { min: backupPassphraseCharsMin, max: backupPassphraseCharsMax },
     );
   const salt = randomBytes(saltBytes);
   const nonce = randomBytes(nonceBytes);

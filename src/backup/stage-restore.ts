@@ -9,8 +9,8 @@ import { breather } from "../config/mapping-files.ts";
 import { targetOf } from "../config/save.ts";
 import type { Config } from "../config/shape.ts";
 import { systemClock } from "../core/clock.ts";
-import type { BackupContent } from "../core/device-shapes.ts";
-import { codeOf, failed, messageOf, ServiceError } from "../core/errors.ts";
+import type { BackupContent, BackupNote } from "../core/device-shapes.ts";
+import { coded, codeOf, failed, messageOf, ServiceError } from "../core/errors.ts";
 import { mappingFileBytesMax, mappingFilesMax } from "../core/limits.ts";
 import { isRecord } from "../core/text.ts";
 import { checkMapping } from "../mappings/check-mapping.ts";
@@ -58,7 +58,7 @@ export async function stageRestore(
   } catch (error) {
     await rm(staged, { recursive: true, force: true });
     if (error instanceof ServiceError) throw error;
-    throw failed(`this backup cannot be restored: ${messageOf(error)}`, error);
+    throw coded("backup-damaged", failed(`this backup cannot be restored: ${messageOf(error)}`, error));
   }
 }
 
@@ -94,8 +94,9 @@ async function stageLines(file: string, staged: string, places: BackupPlaces, op
   const { counts, mappings } = await rows.finish(breather(systemClock));
   await checkStoredMappings(mappings, breather(systemClock));
   const { present, isRemote = false } = options;
-  const { text, config, warnings } = await restoredSettings(found.config, places, { present, isRemote });
+  const { text, config, notes: kept } = await restoredSettings(found.config, places, { present, isRemote });
   await writeBehind(join(staged, "config.toml"), Buffer.from(text));
+  const notes = [...found.notes, ...kept, ...missingHere(config)];
   const plan: RestorePlan = {
     tables: [...openTables, ...(secrets === undefined ? [] : (["clients"] as const))],
     mappingFiles: found.mappingFiles,
@@ -110,7 +111,8 @@ async function stageLines(file: string, staged: string, places: BackupPlaces, op
     counts: { ...shown, mappingFiles: found.mappingFiles.length, launchers: config.launchers.length },
     clients: found.sealed === undefined ? "none" : sealed,
     changes: changedSettings(config, present),
-    warnings: [...found.warnings, ...warnings, ...missingHere(config)],
+    warnings: notes.map(({ sentence }) => sentence),
+    notes: notes.map(({ code, subject }) => ({ code, subject })),
   } as const;
 }
 
@@ -122,7 +124,7 @@ async function readLines(
 ) {
   const breathe = breather(systemClock);
   const mappingFiles: string[] = [];
-  const warnings: string[] = [];
+  const notes: BackupNote[] = [];
   let config: string | undefined;
   let sealed: unknown;
   let count = 1;
@@ -135,7 +137,7 @@ async function readLines(
       if (mappingFiles.includes(value.mappingFile)) throw notOurs();
       mappingFiles.push(value.mappingFile);
       if (mappingFiles.length > mappingFilesMax) throw new Error("it has too many mapping files");
-      warnings.push(...(await stageMappingFile(staged, value.mappingFile, value.text)));
+      notes.push(...(await stageMappingFile(staged, value.mappingFile, value.text)));
     } else if (value.sealed !== undefined && sealed === undefined) sealed = value.sealed;
     else if (value.lines === count) ended = true;
     else throw notOurs();
@@ -143,7 +145,7 @@ async function readLines(
     await breathe();
   }
   if (!ended || config === undefined) throw new Error("its end is missing");
-  return { config, sealed, mappingFiles, warnings };
+  return { config, sealed, mappingFiles, notes };
 }
 
 const notOurs = () => new Error("it has a line that is no part of a backup");
@@ -164,8 +166,11 @@ function headOf(value: unknown) {
       `this backup was made by an unpublished build of Tapdeck (${schema}), which this version does not read`,
     );
   if (schema > schemaVersion)
-    throw failed(
-      `this backup was made by Tapdeck ${tapdeck}, which is newer than this version: update Tapdeck, then restore it again`,
+    throw coded(
+      "backup-newer",
+      failed(
+        `this backup was made by Tapdeck ${tapdeck}, which is newer than this version: update Tapdeck, then restore it again`,
+      ),
     );
   return { version: tapdeck, made, schema, media };
 }
@@ -180,8 +185,8 @@ function moved(row: BackupRow, from: string, to: string): BackupRow {
   return Object.fromEntries(values);
 }
 
-/** Returns a warning for a file that the service would not use; it is restored all the same, as it was. */
-async function stageMappingFile(staged: string, name: string, text: string): Promise<readonly string[]> {
+/** Returns a note for a file that the service would not use; it is restored all the same, as it was. */
+async function stageMappingFile(staged: string, name: string, text: string): Promise<readonly BackupNote[]> {
   if (!mappingFileForm.test(name)) throw new Error(`${JSON.stringify(name)} is no name of a mapping file`);
   const bytes = Buffer.from(text);
   if (bytes.length > mappingFileBytesMax) throw new Error(`the mapping file ${name} is too large`);
@@ -193,7 +198,8 @@ async function stageMappingFile(staged: string, name: string, text: string): Pro
     (error: unknown) => error,
   );
   if (fault === undefined) return [];
-  return [`the mapping file ${name} has a fault, so its mappings are not used: ${messageOf(fault)}`];
+  const sentence = `the mapping file ${name} has a fault, so its mappings are not used: ${messageOf(fault)}`;
+  return [{ code: "mapping-file-invalid", subject: name, sentence }];
 }
 
 /** Throws `failed` if the settings and the mapping files of this device cannot be replaced. */

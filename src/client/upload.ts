@@ -35,10 +35,13 @@ export class UploadRefused extends Error {
   override readonly name = "UploadRefused";
   /** A file of this name is there already. */
   readonly isThere: boolean;
+  /** As `data` of an error: the code of the refusal, if it has one. */
+  readonly data: unknown;
 
-  constructor(message: string, isThere: boolean) {
+  constructor(message: string, isThere: boolean, refusal?: string) {
     super(message);
     this.isThere = isThere;
+    this.data = { refusal };
   }
 }
 
@@ -75,10 +78,11 @@ export async function uploadFile(
       if (!("id" in upload)) {
         // The answer to `uploads.finish` was lost.
         if (isAsked && upload.exists === true) return `${source.system}/${source.path}`;
-        throw new UploadRefused(upload.refused, upload.exists === true);
+        throw new UploadRefused(upload.refused, upload.exists === true, upload.refusal);
       }
       const sent = await send(upload, source.file, options);
-      if (sent.kind === "refused" && ++failures >= failuresMax) throw new UploadRefused(sent.why, false);
+      if (sent.kind === "refused" && ++failures >= failuresMax)
+        throw new UploadRefused(sent.why, false, "upload-no-room");
       if (sent.kind === "whole") {
         isAsked = true;
         return (await client.call("uploads.finish", { id: upload.id, sha256: sent.sha256 })).path;

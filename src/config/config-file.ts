@@ -3,7 +3,7 @@
  * Callers must not call its functions concurrently.
  */
 import { basename } from "node:path";
-import { failed, StartError } from "../core/errors.ts";
+import { coded, failed, StartError } from "../core/errors.ts";
 import { faultSentence } from "../core/faults.ts";
 import { configBytesMax, configSavedBytesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
@@ -102,7 +102,10 @@ export async function openConfigFile({
         fault = undefined;
         return;
       }
-      throw failed("the config file could not be saved: somebody else keeps changing it");
+      throw coded(
+        "setting-not-saved",
+        failed("the config file could not be saved: somebody else keeps changing it"),
+      );
     },
   };
 }
@@ -120,7 +123,7 @@ async function readSound(
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
     const sentence = `nothing was saved, for the config file has a fault: ${withoutFolders(error)}`;
-    throw failed(sentence, error);
+    throw coded("setting-not-saved", failed(sentence, error));
   }
 }
 
@@ -129,12 +132,12 @@ function patched(before: string, patch: SettingsPatch): string {
   if (outcome.kind === "refused") {
     const { section, key } = outcome.edit;
     const sentence = `${section}.${key} is written in a way that a program cannot change: change it in the config file by hand`;
-    throw failed(sentence);
+    throw coded("setting-not-saved", failed(sentence));
   }
   // A text that the owner has written may be longer.
   const most = Buffer.byteLength(before) > configSavedBytesMax ? configBytesMax : configSavedBytesMax;
   if (Buffer.byteLength(outcome.text) > most)
-    throw failed(`the config file would be larger than ${most} bytes`);
+    throw coded("setting-not-saved", failed(`the config file would be larger than ${most} bytes`));
   return outcome.text;
 }
 
@@ -143,6 +146,6 @@ async function replaced(path: string, text: string, mayReplace: () => Promise<bo
     return await saveFile(await targetOf(path), text, mayReplace);
   } catch (error) {
     const sentence = `the config file could not be saved: ${savingFault(error)}`;
-    throw failed(sentence, error);
+    throw coded("setting-not-saved", failed(sentence, error));
   }
 }

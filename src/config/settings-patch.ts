@@ -4,7 +4,7 @@
  * `broker.update`, and `settings.update` does not take them.
  */
 import { join } from "node:path";
-import { ServiceError } from "../core/errors.ts";
+import { coded, ServiceError } from "../core/errors.ts";
 import { SettingError } from "./checks.ts";
 import type { Setting } from "./setting.ts";
 import { fieldNameOf, type SettingsTable, settingsTable } from "./settings-table.ts";
@@ -59,7 +59,9 @@ export function checkPatch(patch: SettingsPatch, faults: PatchFaults): SettingsP
     for (const edit of editsOf(patch)) edit.check(edit.value, edit.name);
   } catch (error) {
     if (!(error instanceof SettingError)) throw error;
-    throw new ServiceError("invalid-params", error.message, { cause: error });
+    throw coded("setting-invalid", new ServiceError("invalid-params", error.message, { cause: error }), {
+      field: error.key,
+    });
   }
   refuseFaults("reader", patch.reader, faults.reader);
   refuseFaults("insertModeBlocklist", patch.insertModeBlocklist, faults.system);
@@ -73,7 +75,11 @@ function refuseFaults(
 ): void {
   for (const text of texts) {
     const fault = faultOf(text);
-    if (fault !== undefined) throw new ServiceError("invalid-params", `${field}: ${fault}`);
+    if (fault === undefined) continue;
+    const error = new ServiceError("invalid-params", `${field}: ${fault}`);
+    throw field === "reader"
+      ? coded("setting-invalid", error, { field })
+      : coded("system-unknown", error, { field, name: text });
   }
 }
 

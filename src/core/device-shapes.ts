@@ -7,12 +7,16 @@ import { count, time, type ValueOf } from "./shapes.ts";
 export const deviceActions = ["restart", "shutdown", "update"] as const;
 export type DeviceAction = (typeof deviceActions)[number];
 
+const updateSteps = ["fetching", "waiting", "checking", "writing", "reading back", "restarting"] as const;
+
 /** An update of the image that is being fetched and installed, waits until nothing plays, or failed. */
 export const updateState = v.object({
-  step: v.picklist(["fetching", "waiting", "checking", "writing", "reading back", "restarting", "failed"]),
+  step: v.picklist([...updateSteps, "failed"]),
   percent: v.exactOptional(count),
   /** A sentence, if it failed. */
   why: v.exactOptional(v.string()),
+  /** The step during which it failed. */
+  at: v.exactOptional(v.picklist(updateSteps)),
 });
 export type UpdateState = ValueOf<typeof updateState>;
 
@@ -55,6 +59,18 @@ const backupCounts = v.object({
   plays: count,
   positions: count,
 });
+export const backupNoteCodes = [
+  "mapping-file-invalid",
+  "settings-kept",
+  "media-folder-missing",
+  "reader-missing",
+] as const;
+/** Something that a restore would not bring back as it was. */
+export interface BackupNote {
+  readonly code: (typeof backupNoteCodes)[number];
+  readonly subject: string;
+  readonly sentence: string;
+}
 /** The content of a backup, without what only its passphrase opens. */
 export const backupContent = v.object({
   sha256: v.string(),
@@ -67,6 +83,8 @@ export const backupContent = v.object({
   /** Settings that differ from those of the device. */
   changes: v.array(v.string()),
   warnings: v.array(v.string()),
+  /** The same by codes, each with a path, a name of a file, or names of settings. */
+  notes: v.array(v.object({ code: v.picklist(backupNoteCodes), subject: v.string() })),
 });
 /** The answer to `PUT /backup`: the content of the backup, and the same numbers of the device now. */
 export const backupPreview = v.object({ ...backupContent.entries, now: backupCounts });

@@ -1,6 +1,7 @@
 /** Errors: refusals with their codes, failed starts with their exit codes, and faults of the service. */
 import type { LaunchReason } from "./faults.ts";
 import type * as limits from "./limits.ts";
+import type { RefusalCode } from "./refusals.ts";
 
 /** The kinds of errors, with the number of each on the wire. */
 export const rpcCodes = {
@@ -71,6 +72,22 @@ export function failed(message: string, cause?: unknown): ServiceError {
 /** A refusal whose sentence every caller may read (`isPublic`). */
 export function publicError(code: ErrorCode, message: string, reason?: LaunchReason): ServiceError {
   return new ServiceError(code, message, { isPublic: true, ...(reason && { reason }) });
+}
+
+/** The error with the code of its refusal and the facts of that, from which a page makes a sentence in its own language. */
+export function coded(
+  refusal: RefusalCode,
+  error: ServiceError,
+  facts: Readonly<Record<string, string | number>> = {},
+): ServiceError {
+  const { code, message, cause, data, reason, subject, isPublic } = error;
+  return new ServiceError(code, message, {
+    cause,
+    data: { refusal, ...facts, ...data },
+    ...(reason !== undefined && { reason }),
+    ...(subject !== undefined && { subject }),
+    ...(isPublic && { isPublic }),
+  });
 }
 
 /** A refusal of a launch, with the code `failed`. */

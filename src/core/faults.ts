@@ -3,6 +3,7 @@
  * and facts. A sentence is made from a table where a person reads it; this one is English. Codes and names of facts are stable,
  * and sentences may change in any version.
  */
+import type { RefusalTexts } from "./refusals.ts";
 import { filled } from "./text.ts";
 
 /**
@@ -215,8 +216,12 @@ type CardReason = Extract<
   | "taken-over"
 >;
 
-/** The texts of faults and of failed launches in a language, by their codes; each is a file of `languages`. */
+/** The texts of faults, of failed launches and of refusals in a language, by their codes; each is a file of `languages`. */
 export interface FaultedTexts {
   readonly reasons: Readonly<Record<CardReason, string>>;
+  /** The other reasons of failed launches. */
+  readonly launches: Readonly<Record<Exclude<LaunchReason, CardReason>, string>>;
+  /** The refusals of requests. */
+  readonly refusals: RefusalTexts;
   readonly faults: FaultTexts;
 }

@@ -5,7 +5,7 @@
 import { basename } from "node:path";
 import { homeAssistantTag, textOfLaunchLink } from "../core/card-addresses.ts";
 import { rfc3339 } from "../core/clock.ts";
-import { launchFailed, messageOf, publicError, ServiceError } from "../core/errors.ts";
+import { coded, launchFailed, messageOf, publicError, ServiceError } from "../core/errors.ts";
 import { isLaunchReason } from "../core/faults.ts";
 import {
   launchErrorCharsMax,
@@ -308,7 +308,10 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
 
 function refuseBeyond(limit: string, max: number, count: number): void {
   if (count < max) return;
-  throw new ServiceError("busy", `${max} launches wait already`, { data: { limit }, isPublic: true });
+  throw coded(
+    "launches-waiting",
+    new ServiceError("busy", `${max} launches wait already`, { data: { limit }, isPublic: true }),
+  );
 }
 
 /** Throws for a forbidden command; other faults of the script are reported when it runs. */

@@ -1,5 +1,5 @@
 /** Checks a mapping before it is stored: its fields, and the number of mappings that a tap compares one by one. */
-import { ServiceError } from "../core/errors.ts";
+import { coded, ServiceError } from "../core/errors.ts";
 import { fromHex } from "../core/hex.ts";
 import {
   mappingLabelCharsMax,
@@ -11,6 +11,7 @@ import {
   patternFieldCharsMax,
   regexMappingsMax,
 } from "../core/limits.ts";
+import type { RefusalCode } from "../core/refusals.ts";
 import { type MappingParams, normalizeUid } from "../core/token.ts";
 import { createRegexes, isFault, type Regexes } from "./regex.ts";
 
@@ -18,18 +19,33 @@ import { createRegexes, isFault, type Regexes } from "./regex.ts";
 export function checkMapping(params: MappingParams, regexes = createRegexes()): void {
   const { label, pattern, override } = params;
   if (label.length > mappingLabelCharsMax)
-    refuse("label", `it has ${label.length} characters, and ${mappingLabelCharsMax} is the most`);
+    refuse("label", `it has ${label.length} characters, and ${mappingLabelCharsMax} is the most`, {
+      refusal: "mapping-too-long",
+      max: mappingLabelCharsMax,
+    });
   if (override === "")
-    refuse("override", "it is empty, and would launch nothing: write the text that is to be launched");
+    refuse("override", "it is empty, and would launch nothing: write the text that is to be launched", {
+      refusal: "mapping-empty",
+    });
   if (Buffer.byteLength(override) > mappingOverrideBytesMax)
-    refuse("override", `it is longer than ${mappingOverrideBytesMax} bytes`);
-  if (pattern === "") refuse("pattern", "it is empty: write a text to compare the token's field with");
+    refuse("override", `it is longer than ${mappingOverrideBytesMax} bytes`, {
+      refusal: "mapping-too-long",
+      max: mappingOverrideBytesMax,
+    });
+  if (pattern === "")
+    refuse("pattern", "it is empty: write a text to compare the token's field with", {
+      refusal: "mapping-empty",
+    });
   if (Buffer.byteLength(pattern) > mappingPatternBytesMax)
-    refuse("pattern", `it is longer than ${mappingPatternBytesMax} bytes`);
+    refuse("pattern", `it is longer than ${mappingPatternBytesMax} bytes`, {
+      refusal: "mapping-too-long",
+      max: mappingPatternBytesMax,
+    });
   if (params.match === "partial" && pattern.length > patternFieldCharsMax)
     refuse(
       "pattern",
       `it has ${pattern.length} characters, and a partial pattern is looked for in the first ${patternFieldCharsMax} of a field: shorten it`,
+      { refusal: "mapping-too-long", max: patternFieldCharsMax },
     );
   if (params.match === "regex") checkRegex(pattern, regexes);
   else if (params.type !== "text") checkHexLike(params);
@@ -38,28 +54,35 @@ export function checkMapping(params: MappingParams, regexes = createRegexes()): 
 function checkHexLike({ type, match, pattern }: MappingParams): void {
   const normal = normalizeUid(pattern);
   if (normal === "")
-    refuse("pattern", "nothing is left of it without spaces and colons, which are not compared");
+    refuse("pattern", "nothing is left of it without spaces and colons, which are not compared", {
+      refusal: "mapping-not-hex",
+    });
   if (type === "data" && match === "exact" && fromHex(normal) === undefined)
     refuse(
       "pattern",
       "data is bytes in hexadecimal, two digits 0-9 or a-f each, and this can never equal any",
+      { refusal: "mapping-not-hex" },
     );
 }
 
 function checkRegex(pattern: string, regexes: Regexes): void {
   const fault = regexes.get(pattern);
   if (!isFault(fault)) return;
-  if (fault.offset === undefined) refuse("pattern", fault.sentence);
+  if (fault.offset === undefined) refuse("pattern", fault.sentence, { refusal: "mapping-regex" });
   const { offset, sentence } = fault;
-  refuse("pattern", `at offset ${offset}, ${sentence}`, { offset });
+  refuse("pattern", `at offset ${offset}, ${sentence}`, { refusal: "mapping-regex-at", offset });
 }
 
 function refuse(
   field: keyof MappingParams,
   sentence: string,
-  facts: { readonly offset?: number } = {},
+  { refusal, ...facts }: { readonly refusal: RefusalCode; readonly offset?: number; readonly max?: number },
 ): never {
-  throw new ServiceError("invalid-params", `${field}: ${sentence}`, { data: { field, ...facts } });
+  throw coded(
+    refusal,
+    new ServiceError("invalid-params", `${field}: ${sentence}`, { data: { field } }),
+    facts,
+  );
 }
 
 /** How many enabled mappings a tap compares one by one. */
@@ -91,7 +114,7 @@ export function checkRoom(params: MappingParams, others: Compared): void {
   if (full === undefined) return;
   const { limit, max, kind } = full;
   const sentence = `match: ${max} enabled mappings with ${kind} are there already, and more would delay taps: switch one off, delete one, or use an exact pattern`;
-  throw busy(sentence, limit, { field: "match" });
+  throw coded("mapping-compared", busy(sentence, limit, { field: "match" }), { max });
 }
 
 /** The reason why the mappings of files are too many, or undefined. They have limits of their own. */

@@ -7,8 +7,9 @@ import {
   type ReadMappings,
   readMappingsToml,
 } from "../config/mapping-file.ts";
-import { messageOf, ServiceError } from "../core/errors.ts";
+import { coded, messageOf, ServiceError } from "../core/errors.ts";
 import { importFaultsMax, mappingsCharsMax, mappingsMax } from "../core/limits.ts";
+import type { RefusalCode } from "../core/refusals.ts";
 import type { Mapping, MappingParams } from "../core/token.ts";
 import { busy, charsOf, checkRoom, comparedOf } from "./check-mapping.ts";
 import { isOfUid, patternOf } from "./mapping-rules.ts";
@@ -26,6 +27,7 @@ export interface MappingImport {
 export interface LineNote {
   readonly line: number;
   readonly message: string;
+  readonly refusal?: RefusalCode;
 }
 
 export function textOfMappings(mappings: readonly MappingParams[], format: MappingFormat): string {
@@ -45,8 +47,10 @@ export async function readMappings(
     if (error instanceof MappingFileFault) return { mappings: [], faults: [error] };
     throw error;
   });
-  refuseFaults(faults.map(({ line = 1, message }) => ({ line, message })));
-  if (mappings.length === 0) throw new ServiceError("invalid-params", "content: there is no mapping in it");
+  const codesOf = (cause: unknown) => (cause instanceof ServiceError ? cause.data : {});
+  refuseFaults(faults.map(({ line = 1, message, cause }) => ({ line, message, ...codesOf(cause) })));
+  if (mappings.length === 0)
+    throw coded("mapping-none", new ServiceError("invalid-params", "content: there is no mapping in it"));
   return mappings;
 }
 
@@ -76,11 +80,17 @@ export async function planImport(
     await breathe();
     const same = known.get(effectOf(params));
     const twin = isOfUid(params) ? ofUids.get(patternOf(params)) : undefined;
-    if (same !== undefined) notes.push({ line, message: `${same} does the same, so this one is left out` });
+    if (same !== undefined)
+      notes.push({
+        line,
+        message: `${same} does the same, so this one is left out`,
+        refusal: "mapping-line-twice",
+      });
     else if (twin !== undefined)
       faults.push({
         line,
         message: `pattern: ${twin} is for this UID already: delete or switch off one of them`,
+        refusal: "mapping-uid-taken",
       });
     else fresh.push({ line, params });
     known.set(effectOf(params), same ?? `the mapping in line ${line}`);
@@ -102,12 +112,18 @@ async function checkSizes(
   for (const [index, { line, params }] of fresh.entries()) {
     await breathe();
     if (kept.length + index >= mappingsMax)
-      throw busy(`line ${line}: from here on there are more than ${mappingsMax} mappings`, "mappingsMax");
+      throw coded(
+        "mapping-room",
+        busy(`line ${line}: from here on there are more than ${mappingsMax} mappings`, "mappingsMax"),
+      );
     chars += charsOf(params);
     if (chars > mappingsCharsMax)
-      throw busy(
-        `line ${line}: from here on the texts of all mappings have more than ${mappingsCharsMax} characters`,
-        "mappingsCharsMax",
+      throw coded(
+        "mapping-room",
+        busy(
+          `line ${line}: from here on the texts of all mappings have more than ${mappingsCharsMax} characters`,
+          "mappingsCharsMax",
+        ),
       );
     try {
       checkRoom(params, compared);

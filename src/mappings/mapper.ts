@@ -5,7 +5,7 @@
  */
 import { breather, type MappingFiles, type MappingJudge } from "../config/mapping-files.ts";
 import type { Clock } from "../core/clock.ts";
-import { ServiceError } from "../core/errors.ts";
+import { coded, ServiceError } from "../core/errors.ts";
 import { mappingsCharsMax, mappingsMax, partialMappingsMax, regexMappingsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { ListedMapping } from "../core/shapes.ts";
@@ -48,7 +48,11 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
   const stored = (id: number): Mapping => {
     const file = lookup.ofFiles().find((mapping) => mapping.id === id)?.file;
     if (file !== undefined)
-      throw new ServiceError("forbidden", `this mapping is kept in the file ${file}: change it there`);
+      throw coded(
+        "mapping-in-file",
+        new ServiceError("forbidden", `this mapping is kept in the file ${file}: change it there`),
+        { file },
+      );
     const found = mappings.get(id);
     if (found === undefined) throw notFound(id);
     return found;
@@ -60,11 +64,17 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
     // The size of all mappings is read only for a change that makes it grow, because it takes a read of all of them.
     const size = before === undefined || grown > 0 ? mappings.size() : { mappings: 0, chars: 0 };
     if (before === undefined && size.mappings >= mappingsMax)
-      throw busy(`there are ${mappingsMax} mappings already: delete some that are not used`, "mappingsMax");
+      throw coded(
+        "mapping-room",
+        busy(`there are ${mappingsMax} mappings already: delete some that are not used`, "mappingsMax"),
+      );
     if (grown > 0 && size.chars + grown > mappingsCharsMax)
-      throw busy(
-        `the texts of all mappings together may have ${mappingsCharsMax} characters: delete some, or shorten them`,
-        "mappingsCharsMax",
+      throw coded(
+        "mapping-room",
+        busy(
+          `the texts of all mappings together may have ${mappingsCharsMax} characters: delete some, or shorten them`,
+          "mappingsCharsMax",
+        ),
       );
     checkRoom(params, lookup.comparedBeside(before?.id));
   };
@@ -203,7 +213,10 @@ async function keptOf(
 function refuseTwin(id: number | undefined): void {
   if (id === undefined) return;
   const sentence = `pattern: the mapping ${id} is for this UID already: change that one, delete it or switch it off`;
-  throw new ServiceError("conflict", sentence, { data: { field: "pattern", id } });
+  throw coded(
+    "mapping-uid-taken",
+    new ServiceError("conflict", sentence, { data: { field: "pattern", id } }),
+  );
 }
 
 function notFound(id: number): ServiceError {

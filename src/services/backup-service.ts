@@ -16,7 +16,7 @@ import { stageRestore } from "../backup/stage-restore.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Config } from "../config/shape.ts";
 import { backupFileBytesMax, backupPartBytesMax } from "../core/console-limits.ts";
-import { failed, ifThere, messageOf, publicError, ServiceError } from "../core/errors.ts";
+import { coded, failed, ifThere, messageOf, publicError, ServiceError } from "../core/errors.ts";
 import { faultLine } from "../core/faults.ts";
 import type { Log } from "../core/log.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
@@ -67,8 +67,11 @@ export function createBackupService({ places, settings, store, log, restart }: B
         if (before !== undefined) return await keepBackup(before, places, passphrase);
         const faults = settings.faults();
         if (faults.length > 0)
-          throw failed(
-            `repair the settings first, because this backup could not be restored: ${faultLine(faults)}`,
+          throw coded(
+            "backup-settings",
+            failed(
+              `repair the settings first, because this backup could not be restored: ${faultLine(faults)}`,
+            ),
           );
         const made = await makeBackup(paths.made, places, passphrase);
         log.info("backup", "made", { bytes: made.bytes, clients: passphrase !== undefined });

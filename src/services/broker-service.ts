@@ -10,7 +10,7 @@ import type { Overrides } from "../config/overrides.ts";
 import { saveFile, savingFault, targetOf } from "../config/save.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Clock } from "../core/clock.ts";
-import { failed, messageOf, ServiceError } from "../core/errors.ts";
+import { coded, failed, messageOf, ServiceError } from "../core/errors.ts";
 import { type Fault, faultOf, faultSentence } from "../core/faults.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
 import type { Mqtt } from "./mqtt.ts";
@@ -50,9 +50,12 @@ export function createBrokerService(parts: BrokerParts): BrokerService {
     update: ({ password, ca, ...changes }) =>
       inTurn(async () => {
         if (isSetByImage())
-          throw new ServiceError(
-            "conflict",
-            "tapdeck.conf on the boot partition names the broker: change it there, or remove its lines",
+          throw coded(
+            "broker-by-image",
+            new ServiceError(
+              "conflict",
+              "tapdeck.conf on the boot partition names the broker: change it there, or remove its lines",
+            ),
           );
         const before = settings.current().mqtt;
         const {
@@ -92,7 +95,7 @@ export function createBrokerService(parts: BrokerParts): BrokerService {
     test: () =>
       inTurn(async () => {
         const now = settings.current().mqtt;
-        if (now.url === "") throw failed("no broker is named yet");
+        if (now.url === "") throw coded("broker-none", failed("no broker is named yet"));
         let fault: Fault | undefined;
         try {
           const { tryBroker } = await import("../mqtt/broker-trial.ts");

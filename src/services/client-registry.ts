@@ -2,7 +2,7 @@
 import type { ClientEntry, ClientService } from "../api/services.ts";
 import type { Audit, PairedBy } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
-import { assert, failed, messageOf, publicError, ServiceError } from "../core/errors.ts";
+import { assert, coded, failed, messageOf, publicError, ServiceError } from "../core/errors.ts";
 import { toHex } from "../core/hex.ts";
 import { clientNameCharsMax, pairingLinkMs, revocationUndoMs } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
@@ -108,8 +108,9 @@ export function createClientRegistry({ store, clock, log, audit, onRevoked, onRo
       const name = changes.name?.trim() ?? client.name;
       if (client.role === role && client.name === name) return;
       if (clients.get(id) === undefined)
-        throw failed(
-          "an app that was paired by a PIN keeps its name, and is always a member: revoke it instead",
+        throw coded(
+          "client-by-pin",
+          failed("an app that was paired by a PIN keeps its name, and is always a member: revoke it instead"),
         );
       refuseTaken(name, id);
       clients.update(id, name, role);
@@ -120,7 +121,10 @@ export function createClientRegistry({ store, clock, log, audit, onRevoked, onRo
     restore(id: string) {
       const found = removed.get(id);
       if (found === undefined)
-        throw new ServiceError("not-found", "this client was not revoked, or too long ago: pair it again");
+        throw coded(
+          "client-gone",
+          new ServiceError("not-found", "this client was not revoked, or too long ago: pair it again"),
+        );
       const { client, forgetting } = found;
       clients.add({ ...client, name: freeName(client.name, list()) }, Date.parse(client.added));
       forgetting[Symbol.dispose]();
@@ -132,9 +136,9 @@ export function createClientRegistry({ store, clock, log, audit, onRevoked, onRo
     refuseLastOwner(id: string) {
       const owners = list().filter(isOwner);
       if (owners.length === 1 && owners[0]?.id === id)
-        throw publicError(
-          "forbidden",
-          "this is the last owner: only the device itself can change or revoke it",
+        throw coded(
+          "client-last-owner",
+          publicError("forbidden", "this is the last owner: only the device itself can change or revoke it"),
         );
     },
     /** Whether a client is an owner; a link that nobody has used is no client yet. */
@@ -167,10 +171,10 @@ const isOwner = ({ role, expires }: ClientEntry) => role === "owner" && expires 
 
 function nameInUse(name: string): ServiceError {
   const sentence = `there is a client with the name ${name} already: choose another name, or revoke that client first (tapdeck pair --revoke)`;
-  return new ServiceError("conflict", sentence);
+  return coded("client-name-taken", new ServiceError("conflict", sentence), { name });
 }
 
-const noClient = () => new ServiceError("not-found", "there is no client with this id");
+const noClient = () => coded("client-gone", new ServiceError("not-found", "there is no client with this id"));
 
 /**
  * Notes a use of a client that has proved its secret. Throws `SecureFailure` if the client was deleted, or its link has

@@ -6,7 +6,7 @@ import type { PairingTry } from "../api/sealed-line.ts";
 import type { ClientEntry, PairingEnd, PairingOpening, PairingService } from "../api/services.ts";
 import type { Audit } from "../core/audit.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
-import { failed, limitReached, ServiceError } from "../core/errors.ts";
+import { coded, failed, limitReached, ServiceError } from "../core/errors.ts";
 import {
   pairingHellosMax,
   pairingHellosPerAddressMax,
@@ -68,7 +68,10 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
     const retryAfterMs = guesses.waitMs();
     if (retryAfterMs === 0) return;
     const sentence = `wrong codes were tried: the next one counts in ${minutes(retryAfterMs)}; until then a link of tapdeck pair lets a phone in`;
-    throw new ServiceError("busy", sentence, { data: { limit: "pairingWrongCodesFree", retryAfterMs } });
+    const data = { limit: "pairingWrongCodesFree", retryAfterMs };
+    throw coded("pairing-delayed", new ServiceError("busy", sentence, { data }), {
+      minutes: Math.ceil(retryAfterMs / 60_000),
+    });
   };
   const end = (which: Opening, how: PairingEnd) => {
     if (opening !== which) return;
@@ -225,8 +228,11 @@ export function pairingService(pairing: Pairing, { listen, port, fingerprint }: 
     },
     async open(role, host, grant) {
       if (host === undefined && (await reachableHosts(listen())).length === 0)
-        throw failed(
-          "the service is not reached from the network: see api.listen in the settings, or name its address (tapdeck pair --code --host)",
+        throw coded(
+          "pairing-no-network",
+          failed(
+            "the service is not reached from the network: see api.listen in the settings, or name its address (tapdeck pair --code --host)",
+          ),
         );
       return await pairing.open(() => {
         // An owner who was revoked meanwhile lets nobody in any more.
@@ -240,9 +246,12 @@ export function pairingService(pairing: Pairing, { listen, port, fingerprint }: 
 }
 
 function notOpen(): ServiceError {
-  return new ServiceError(
-    "forbidden",
-    "no pairing by code is open: open one on the device itself, with tapdeck pair --code",
+  return coded(
+    "pairing-not-open",
+    new ServiceError(
+      "forbidden",
+      "no pairing by code is open: open one on the device itself, with tapdeck pair --code",
+    ),
   );
 }
 
@@ -251,9 +260,10 @@ function wrongCode(triesLeft: number, retryAfterMs: number): ServiceError {
   const sentence =
     triesLeft === 0 ? "and that was the last try: open it again on the device" : `and ${tries}`;
   const delay = retryAfterMs === 0 ? "" : `, in ${minutes(retryAfterMs)}`;
-  return new ServiceError("forbidden", `this is not the code that the device shows, ${sentence}${delay}`, {
-    data: { triesLeft, ...(retryAfterMs === 0 ? {} : { retryAfterMs }) },
-  });
+  const data = { triesLeft, ...(retryAfterMs === 0 ? {} : { retryAfterMs }) };
+  const whole = `this is not the code that the device shows, ${sentence}${delay}`;
+  const refusal = triesLeft === 0 ? "pairing-last-code" : "pairing-wrong-code";
+  return coded(refusal, new ServiceError("forbidden", whole, { data }));
 }
 
 function minutes(ms: number): string {

@@ -1,7 +1,7 @@
 /** A picture of what the device shows now: a file that stays on the device, and its bytes for a phone. */
 import type { MethodCaller } from "../api/connection.ts";
 import type { Services } from "../api/services.ts";
-import { failed, publicError } from "../core/errors.ts";
+import { coded, failed, publicError } from "../core/errors.ts";
 import { allows } from "../core/rights.ts";
 import { readPicture } from "../media/pictures.ts";
 
@@ -20,8 +20,8 @@ interface ScreenshotParts {
 
 const nothingShown = (caller: MethodCaller) =>
   allows(caller.grant(), "own")
-    ? "nothing plays, and there is no screen to save"
-    : "nothing plays, and only an owner may see the device's own screen";
+    ? coded("picture-none", failed("nothing plays, and there is no screen to save"))
+    : coded("picture-of-owner", failed("nothing plays, and only an owner may see the device's own screen"));
 
 export function createScreenshots({ devices, launchQueue }: ScreenshotParts): Services["screenshot"] {
   let isTaking = false;
@@ -29,7 +29,7 @@ export function createScreenshots({ devices, launchQueue }: ScreenshotParts): Se
     // A pairing code or the password of the access point may be on the device's own screen.
     const own = allows(caller.grant(), "own") ? await devices.captureScreen() : undefined;
     if (own !== undefined) return own;
-    if (launchQueue.activeMedia() === undefined) throw failed(nothingShown(caller));
+    if (launchQueue.activeMedia() === undefined) throw nothingShown(caller);
     await devices.refuseFullScreenshots();
     return launchQueue.picture();
   };
@@ -39,7 +39,8 @@ export function createScreenshots({ devices, launchQueue }: ScreenshotParts): Se
     try {
       const path = await take(caller);
       const picture = await readPicture(path, maxSize);
-      if (picture === undefined) throw failed(`the picture is saved, but it cannot be sent: ${path}`);
+      if (picture === undefined)
+        throw coded("picture-not-made", failed(`the picture is saved, but it cannot be sent: ${path}`));
       const { bytes, contentType } = picture;
       return { path, contentType, size: bytes.length, data: Buffer.from(bytes).toString("base64") };
     } finally {

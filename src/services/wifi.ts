@@ -14,7 +14,7 @@ import { join } from "node:path";
 import * as v from "valibot";
 import { watchFolder } from "../config/watch-files.ts";
 import { wifiNetworksMax, wifiReportBytesMax } from "../core/console-limits.ts";
-import { failed, messageOf, ServiceError } from "../core/errors.ts";
+import { coded, failed, messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import {
   isWifiPassword,
@@ -51,13 +51,19 @@ export function followWifi({ folder, pipe, log, onChanged, pagePort = httpPort, 
   let page: ReturnType<typeof servePointPage> | undefined;
   const order = async (...words: readonly string[]) => {
     if (folder === "")
-      throw failed("only Tapdeck's own image sets up Wi-Fi: use the settings of this system");
+      throw coded(
+        "wifi-elsewhere",
+        failed("only Tapdeck's own image sets up Wi-Fi: use the settings of this system"),
+      );
     await ask(pipe, ["wifi", ...words].join(" "));
   };
   const join = async ({ id, password }: WifiRequest) => {
     if (password !== "" && !isWifiPassword(password))
-      throw failed(
-        "a Wi-Fi password has 8 to 63 characters, or is a key of 64 hex digits; an open network has none",
+      throw coded(
+        "wifi-password",
+        failed(
+          "a Wi-Fi password has 8 to 63 characters, or is a key of 64 hex digits; an open network has none",
+        ),
       );
     await order("join", id, password === "" ? "-" : Buffer.from(password).toString("hex"));
   };

@@ -20,7 +20,7 @@ import {
   updateRootBytesMax,
 } from "../core/console-limits.ts";
 import type { UpdateState } from "../core/device-shapes.ts";
-import { codeOf, failed, messageOf, ServiceError } from "../core/errors.ts";
+import { coded, codeOf, failed, messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { count } from "../core/shapes.ts";
 import { type Download, download, removeDownload } from "./download.ts";
@@ -110,7 +110,7 @@ export function createUpdateEngine({ folder, pipe, dataFolder, clock, log, onUpd
       const why = messageOf(error);
       if (!ending.signal.aborted) {
         log.warn("update", "not installed", { error: why });
-        show({ step: "failed", why });
+        show(failedAt(updating, why));
       }
       throw error;
     } finally {
@@ -138,7 +138,7 @@ export function createUpdateEngine({ folder, pipe, dataFolder, clock, log, onUpd
       await follow(ending.signal);
     } catch (error) {
       isFollowing = false;
-      if (!ending.signal.aborted) show({ step: "failed", why: messageOf(error) });
+      if (!ending.signal.aborted) show(failedAt(updating, messageOf(error)));
     }
   };
   const isUnderWay = async () => {
@@ -192,7 +192,10 @@ export function createUpdateEngine({ folder, pipe, dataFolder, clock, log, onUpd
 }
 
 function busy(): ServiceError {
-  return new ServiceError("conflict", "an update is being installed: wait until it has ended");
+  return coded(
+    "update-running",
+    new ServiceError("conflict", "an update is being installed: wait until it has ended"),
+  );
 }
 
 /** The root script did not install the bundle; nothing was changed. */
@@ -234,6 +237,12 @@ const fact = v.union([
   v.object({ exit: count }),
 ]);
 
+/** The failure of an update that was at this state before. */
+function failedAt(before: UpdateState | undefined, why: string): UpdateState {
+  const { step = "checking", at } = before ?? {};
+  return { step: "failed", why, at: step === "failed" ? (at ?? "checking") : step };
+}
+
 /** The state by the output of `tapdeck update --json`; undefined before its first step. Other lines are passed over. */
 export function stateIn(text: string): UpdateState | undefined {
   let state: UpdateState | undefined;
@@ -243,9 +252,8 @@ export function stateIn(text: string): UpdateState | undefined {
     const found = read.output;
     if ("step" in found) state = found;
     else if ("restarting" in found) state = { step: "restarting" };
-    else if ("failed" in found) state = { step: "failed", why: found.failed };
-    else if (state?.step !== "failed")
-      state = { step: "failed", why: `it ended with the code ${found.exit}` };
+    else if ("failed" in found) state = failedAt(state, found.failed);
+    else if (state?.step !== "failed") state = failedAt(state, `it ended with the code ${found.exit}`);
   }
   return state;
 }

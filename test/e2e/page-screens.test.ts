@@ -5,7 +5,7 @@ import { goTo, goToPlace, startChromium, type TestBrowser } from "../helpers/chr
 import { deviceForAll, port } from "../helpers/device.ts";
 import { emulatedPn532, ntag213 } from "../helpers/emulated.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
-import { connected, faultsOf, look, openPage, region, violations } from "../helpers/page-visit.ts";
+import { connected, faultsOf, look, openPage, region, settled, violations } from "../helpers/page-visit.ts";
 import { eventually } from "../helpers/processes.ts";
 import { firstReader, indexMedia, readerConfig, sleeper } from "../helpers/tapdeck.ts";
 
@@ -58,28 +58,6 @@ async function onEachScreen(page: Page, use: (screen: string) => Promise<void>):
     await settled(page);
     await use(`device-${place}`);
   }
-}
-
-/** Waits until the lists of a place have their rows, and the screen has not changed for a while. */
-async function settled(page: Page): Promise<void> {
-  await page.waitForFunction(() =>
-    [...document.querySelectorAll(".place ul.rows:empty")].every((list) => !list.checkVisibility()),
-  );
-  await page.evaluate(
-    () =>
-      new Promise<void>((resolve) => {
-        const end = () => {
-          watch.disconnect();
-          resolve();
-        };
-        let timer = setTimeout(end, 500);
-        const watch = new MutationObserver(() => {
-          clearTimeout(timer);
-          timer = setTimeout(end, 500);
-        });
-        watch.observe(document.body, { subtree: true, childList: true });
-      }),
-  );
 }
 
 remoteTest(

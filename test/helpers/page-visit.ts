@@ -44,6 +44,28 @@ export async function connected(page: Page): Promise<void> {
   await page.locator("#line[data-state=on]").waitFor();
 }
 
+/** Waits until the lists of a place have their rows, and the screen has not changed for a while. */
+export async function settled(page: Page): Promise<void> {
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll(".place ul.rows:empty")].every((list) => !list.checkVisibility()),
+  );
+  await page.evaluate(
+    () =>
+      new Promise<void>((resolve) => {
+        const end = () => {
+          watch.disconnect();
+          resolve();
+        };
+        let timer = setTimeout(end, 500);
+        const watch = new MutationObserver(() => {
+          clearTimeout(timer);
+          timer = setTimeout(end, 500);
+        });
+        watch.observe(document.body, { subtree: true, childList: true });
+      }),
+  );
+}
+
 /** A phone, a tablet and a television. */
 const sizes = [
   { width: 390, height: 844 },

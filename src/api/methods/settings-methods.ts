@@ -153,7 +153,10 @@ export const settingsMethods = [
 function inLaterWords(error: unknown): unknown {
   if (!(error instanceof ServiceError) || error.code !== "invalid-params") return error;
   const message = error.message.replace(/^insertModeBlocklist\b/, "readersScanIgnoreSystems");
-  return new ServiceError("invalid-params", message, { cause: error });
+  return new ServiceError("invalid-params", message, {
+    cause: error,
+    ...(error.data !== undefined && { data: error.data }),
+  });
 }
 
 /** Throws `invalid-params` for the name of a setting that `settings.update` cannot change. */

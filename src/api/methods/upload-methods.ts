@@ -64,6 +64,7 @@ export const uploadMethods = [
           v.object({ ...upload.entries, key: v.string() }),
           v.object({
             refused: v.string(),
+            refusal: v.exactOptional(v.string()),
             exists: v.exactOptional(v.literal(true)),
             limit: v.exactOptional(v.string()),
           }),
@@ -80,10 +81,15 @@ export const uploadMethods = [
           uploads.push(await services.uploads.start(file, caller));
         } catch (error) {
           if (!(error instanceof ServiceError)) throw error;
-          const { exists, limit } = error.data ?? {};
+          const { exists, limit, refusal } = error.data ?? {};
           const isThere = exists === true ? { exists: true as const } : {};
           const reached = typeof limit === "string" ? { limit } : {};
-          uploads.push({ refused: messageOf(error), ...isThere, ...reached });
+          uploads.push({
+            refused: messageOf(error),
+            ...(typeof refusal === "string" && { refusal }),
+            ...isThere,
+            ...reached,
+          });
         }
       }
       return { uploads };

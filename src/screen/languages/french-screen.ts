@@ -70,7 +70,7 @@ export const frenchScreen: ScreenTexts = {
     ...frenchFaults.faults,
     "disk-full":
       "La carte mémoire est pleine : vos parties ne sont pas enregistrées. Ouvrez la page sur un téléphone et supprimez quelque chose.",
-    "saves-not-kept": "Les sauvegardes ne peuvent pas être gardées : {why}",
+    "saves-not-kept": "Les sauvegardes ne peuvent pas être gardées.",
     "saves-memory-full": "La mémoire des sauvegardes est pleine : quittez le jeu et relancez-le.",
   },
   noNetwork:

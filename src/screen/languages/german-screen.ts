@@ -71,7 +71,7 @@ export const germanScreen: ScreenTexts = {
     ...germanFaults.faults,
     "disk-full":
       "Die Speicherkarte ist voll: Was du spielst, wird nicht gespeichert. Öffne die Seite auf einem Handy, und lösche etwas.",
-    "saves-not-kept": "Spielstände können nicht gespeichert werden: {why}",
+    "saves-not-kept": "Spielstände können nicht gespeichert werden.",
     "saves-memory-full": "Der Speicher für Spielstände ist voll: Beende das Spiel, und starte es neu.",
   },
   noNetwork:

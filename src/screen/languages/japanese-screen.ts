@@ -70,7 +70,7 @@ export const japaneseScreen: ScreenTexts = {
     ...japaneseFaults.faults,
     "disk-full":
       "メモリーカードがいっぱいで、プレイ内容は保存されません。スマホでページを開き、何か削除してください。",
-    "saves-not-kept": "セーブデータを保存できません：{why}",
+    "saves-not-kept": "セーブデータを保存できません。",
     "saves-memory-full": "セーブ用のメモリーがいっぱいです。ゲームを終了し、もう一度開始してください。",
   },
   noNetwork:

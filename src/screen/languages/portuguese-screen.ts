@@ -70,7 +70,7 @@ export const portugueseScreen: ScreenTexts = {
     ...portugueseFaults.faults,
     "disk-full":
       "O cartão de memória está cheio: o que joga não é guardado. Abra a página num telemóvel e apague algo.",
-    "saves-not-kept": "Os jogos guardados não podem ser mantidos: {why}",
+    "saves-not-kept": "Os jogos guardados não podem ser mantidos.",
     "saves-memory-full": "A memória dos jogos guardados está cheia: termine o jogo e comece-o outra vez.",
   },
   noNetwork:

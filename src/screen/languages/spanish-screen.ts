@@ -70,7 +70,7 @@ export const spanishScreen: ScreenTexts = {
     ...spanishFaults.faults,
     "disk-full":
       "La tarjeta de memoria está llena: lo que juegas no se guarda. Abre la página en un móvil y borra algo.",
-    "saves-not-kept": "No se pueden guardar las partidas: {why}",
+    "saves-not-kept": "No se pueden guardar las partidas.",
     "saves-memory-full": "La memoria de las partidas está llena: termina el juego y empiézalo otra vez.",
   },
   noNetwork:

@@ -4,7 +4,7 @@ import { type FileHandle, readdir, readFile, rename, rm, rmdir } from "node:fs/p
 import { basename, join } from "node:path";
 import * as v from "valibot";
 import type { Clock } from "../../core/clock.ts";
-import { failed, ifThere, ServiceError } from "../../core/errors.ts";
+import { coded, failed, ifThere, ServiceError } from "../../core/errors.ts";
 import { uploadChunkBytesMax, uploadKeptMs } from "../../core/limits.ts";
 import { type MediaFolders, uploadsFolder } from "../../core/media.ts";
 import { parseJson } from "../../core/text.ts";
@@ -81,7 +81,10 @@ export function isSameFile(one: UploadPlace, other: UploadPlace): boolean {
 
 export async function refuseExisting(place: UploadPlace, replace: boolean): Promise<void> {
   if (!(await refuseLinks(place)) || replace) return;
-  throw new ServiceError("conflict", `${place.path} is there already`, { data: { exists: true } });
+  throw coded(
+    "upload-there",
+    new ServiceError("conflict", `${place.path} is there already`, { data: { exists: true } }),
+  );
 }
 
 export async function createFiles(wanted: WantedUpload, place: UploadPlace): Promise<OpenUpload> {
@@ -187,7 +190,7 @@ export async function assertWhole(upload: OpenUpload, file: FileHandle, sha256: 
   upload.syncedTo = 0;
   upload.hash = new Bun.CryptoHasher("sha256");
   const sentence = "the file arrived damaged, or changed meanwhile: send it again from the start";
-  throw new ServiceError("failed", sentence, offset(0));
+  throw coded("upload-damaged", new ServiceError("failed", sentence, offset(0)));
 }
 
 /** The first bytes of the file, at most `length`. */

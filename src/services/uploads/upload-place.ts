@@ -5,7 +5,15 @@
  */
 import { lstat, open, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf, failed, ifThere, messageOf, publicError, type ServiceError } from "../../core/errors.ts";
+import {
+  coded,
+  codeOf,
+  failed,
+  ifThere,
+  messageOf,
+  publicError,
+  type ServiceError,
+} from "../../core/errors.ts";
 import { browsePathCharsMax, folderDepthMax } from "../../core/limits.ts";
 import type { MediaFolders } from "../../core/media.ts";
 import { type KnownSystem, noSystemNamed, systemByFolder, systemByName } from "../../media/known-systems.ts";
@@ -68,13 +76,17 @@ export async function uploadPlace(
   isIndexed: (root: string) => boolean,
 ): Promise<UploadPlace> {
   const fault = pathFault(path);
-  if (fault !== undefined) throw failed(fault);
+  if (fault !== undefined) throw coded("upload-name", failed(fault));
   const system = systemByName(name);
-  if (system === undefined) throw publicError("not-found", noSystemNamed(name));
+  if (system === undefined)
+    throw coded("system-unknown", publicError("not-found", noSystemNamed(name)), { name });
   const place = { system, path, ...(await systemFolder(system, folders, isIndexed)) };
   await refuseLinks(place);
   if (await closedNow(folders.closed).isClosed(uploadTarget(place)))
-    throw failed("this folder belongs to Tapdeck itself or to the kernel: choose another media folder");
+    throw coded(
+      "upload-no-folder",
+      failed("this folder belongs to Tapdeck itself or to the kernel: choose another media folder"),
+    );
   return place;
 }
 
@@ -93,7 +105,10 @@ export async function refuseLinks({ base, path }: UploadPlace): Promise<boolean>
     if (found === undefined) return false;
     if (isLast && found.isFile()) return true;
     if (!isLast && found.isDirectory()) continue;
-    throw failed(`${name} is there already, and is no ${isLast ? "file" : "folder"}: use another name`);
+    throw coded(
+      "upload-name",
+      failed(`${name} is there already, and is no ${isLast ? "file" : "folder"}: use another name`),
+    );
   }
   return true;
 }
@@ -129,7 +144,10 @@ async function systemFolder(
   }
   const [first] = tops;
   if (first !== undefined) return { base: join(first.top, system.id), top: first.top };
-  throw failed("there is no media folder to write to: its drive may not be plugged in");
+  throw coded(
+    "upload-no-folder",
+    failed("there is no media folder to write to: its drive may not be plugged in"),
+  );
 }
 
 /** Undefined if there is no such folder, or its drive does not answer. */
@@ -164,5 +182,6 @@ export function writeFailure(error: unknown): ServiceError {
       EXDEV: "the two folders are on different drives: copy the file instead",
       EIO: "the drive reports an error",
     }[code] ?? `the file cannot be written: ${code || messageOf(error)}`;
-  return failed(why, error);
+  const isFull = code === "ENOSPC" || code === "EDQUOT";
+  return coded(isFull ? "upload-no-room" : "upload-not-written", failed(why, error), { errno: code });
 }

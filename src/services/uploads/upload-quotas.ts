@@ -1,6 +1,6 @@
 /** The room for uploads: free bytes, and the share of one client without the right `own`. */
 import { stat, statfs } from "node:fs/promises";
-import { failed, limitReached } from "../../core/errors.ts";
+import { coded, failed, limitReached } from "../../core/errors.ts";
 import {
   uploadDiskKept,
   uploadDiskKeptBytesMax,
@@ -20,9 +20,12 @@ const fatBytesMax = 2 ** 32 - 1;
 
 export async function refuseWithoutRoom(folder: string, size: number): Promise<void> {
   if ((await freeBytesOf(folder)) < size)
-    throw failed("the disk has no room for this file: delete some media first");
+    throw coded("upload-no-room", failed("the disk has no room for this file: delete some media first"));
   if (size > fatBytesMax && (await statfs(folder)).type === fatType)
-    throw failed("a file on a FAT drive has at most 4 GB: format the drive as exFAT or ext4");
+    throw coded(
+      "upload-fat",
+      failed("a file on a FAT drive has at most 4 GB: format the drive as exFAT or ext4"),
+    );
 }
 
 interface Declared {
@@ -46,21 +49,30 @@ export async function refuseBeyondShare(
 ): Promise<void> {
   const own = all.filter((upload) => upload.sender === sender);
   if (sender !== "" && own.length >= uploadsPerClientMax)
-    throw limitReached(
-      "uploadsPerClientMax",
-      `${uploadsPerClientMax} uploads of this client are unfinished: finish or cancel some first`,
+    throw coded(
+      "upload-unfinished",
+      limitReached(
+        "uploadsPerClientMax",
+        `${uploadsPerClientMax} uploads of this client are unfinished: finish or cancel some first`,
+      ),
     );
   if (all.length >= uploadsMax)
-    throw limitReached("uploadsMax", `${uploadsMax} uploads are unfinished: finish or cancel some first`);
+    throw coded(
+      "upload-unfinished",
+      limitReached("uploadsMax", `${uploadsMax} uploads are unfinished: finish or cancel some first`),
+    );
   if (sender === "") return;
   const disk = await diskOf(top);
   const beside = await Promise.all(own.map(async (upload) => (await diskOf(upload.place.top)) === disk));
   const here = own.filter((_, at) => beside[at]);
   const room = (await roomOf(top)) + sumOf(here.map(({ offset }) => offset));
   if (sumOf(here.map((upload) => upload.size)) + size > room * uploadRoomPerClient)
-    throw limitReached(
-      "uploadRoomPerClient",
-      "the uploads of one client may take half of the room: finish or cancel some first, or delete some media",
+    throw coded(
+      "upload-no-room",
+      limitReached(
+        "uploadRoomPerClient",
+        "the uploads of one client may take half of the room: finish or cancel some first, or delete some media",
+      ),
     );
 }
 

@@ -5,7 +5,7 @@
  */
 import type { MethodCaller } from "../../api/connection.ts";
 import type { LauncherConfig } from "../../config/launcher-settings.ts";
-import { publicError, type ServiceError } from "../../core/errors.ts";
+import { coded, publicError, type ServiceError } from "../../core/errors.ts";
 import { extensionOf } from "../../core/media.ts";
 import { allows } from "../../core/rights.ts";
 import { runnerOf } from "../../launch/program-runners.ts";
@@ -51,7 +51,10 @@ export function refuseContent(start: Uint8Array, path: string, { access }: Metho
 }
 
 function onlyHere(why: string): ServiceError {
-  return publicError("forbidden", `${why}: only a caller on the device itself may send it`);
+  return coded(
+    "upload-only-here",
+    publicError("forbidden", `${why}: only a caller on the device itself may send it`),
+  );
 }
 
 // Tracks and images of discs, subtitles, and texts of songs. The table of systems has the sheets of discs, not their tracks.

@@ -7,7 +7,7 @@ import type { UploadService } from "../../api/services.ts";
 import type { Bus } from "../../bus.ts";
 import type { Config } from "../../config/shape.ts";
 import type { Clock } from "../../core/clock.ts";
-import { failed, messageOf, publicError, ServiceError } from "../../core/errors.ts";
+import { coded, failed, messageOf, publicError, ServiceError } from "../../core/errors.ts";
 import { toHex } from "../../core/hex.ts";
 import type { Log } from "../../core/log.ts";
 import { extensionOf, type MediaFolders } from "../../core/media.ts";
@@ -152,14 +152,19 @@ export function createUploadService(sources: UploadSources): UploadService & { c
         () => false,
       );
       const extension = extensionOf(found.below);
-      if (place.system.id === found.host) throw failed(`this file is in the folder of ${found.host} already`);
+      if (place.system.id === found.host)
+        throw coded("upload-name", failed(`this file is in the folder of ${found.host} already`));
       if (systemOfFile(place.system.id, extension)?.extensions.includes(extension) !== true)
-        throw failed(`${place.system.name} has no ${extension} files, so this one would not be found there`);
+        throw coded(
+          "upload-not-of-system",
+          failed(`${place.system.name} has no ${extension} files, so this one would not be found there`),
+        );
       refuseName({ system: place.system.id, path: found.below }, caller, config().launchers);
       await using held = await holdFile(found.name);
       refuseContent(await startOfFile(held.path), found.below, caller);
       await uploads.inTurn(async () => {
-        if (await refuseLinks(place)) throw publicError("conflict", `${place.path} is there already`);
+        if (await refuseLinks(place))
+          throw coded("upload-there", publicError("conflict", `${place.path} is there already`));
         await onDisk(async () => {
           await using folder = await openTargetFolder(place);
           await rename(held.path, inFolder(folder, basename(uploadTarget(place))));

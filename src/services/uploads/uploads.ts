@@ -10,7 +10,7 @@
  */
 
 import type { Clock } from "../../core/clock.ts";
-import { codeOf, failed, publicError, ServiceError } from "../../core/errors.ts";
+import { coded, codeOf, failed, publicError, ServiceError } from "../../core/errors.ts";
 import type { MediaFolders } from "../../core/media.ts";
 import { createSerialQueue } from "../../core/serial-queue.ts";
 import { programStartBytes } from "../../media/program-files.ts";
@@ -67,8 +67,9 @@ export function createUploads({ folders, isIndexed, clock }: UploadParts) {
     const at = await place(wanted);
     const same = [...all.values()].find(({ place: other }) => isSameFile(other, at));
     if (same !== undefined && same.path !== wanted.path)
-      throw failed(
-        `${same.path} is being uploaded, and differs in capitals or accents only: use another name`,
+      throw coded(
+        "upload-name",
+        failed(`${same.path} is being uploaded, and differs in capitals or accents only: use another name`),
       );
     if (same !== undefined) refuseOthers(same, wanted.sender);
     await refuseExisting(at, wanted.replace);
@@ -171,9 +172,12 @@ export function createUploads({ folders, isIndexed, clock }: UploadParts) {
 /** Throws `forbidden` unless the upload is the sender's own, or an owner's rights are there (an empty `sender`). */
 export function refuseOthers(upload: Upload, sender: string): void {
   if (sender !== "" && upload.sender !== sender)
-    throw publicError(
-      "forbidden",
-      "another client sends this file: it may finish or cancel it, and an owner may",
+    throw coded(
+      "upload-of-other",
+      publicError(
+        "forbidden",
+        "another client sends this file: it may finish or cancel it, and an owner may",
+      ),
     );
 }
 

@@ -1,7 +1,7 @@
 /** The card of backups: downloads one, and restores a file after a look at its content. */
 import type { Client } from "../../client/client.ts";
 import type { BackupContent } from "../../core/device-shapes.ts";
-import { button, el, named, note, openDialog, section } from "./dom.ts";
+import { button, el, named, note, openDialog, section, telling } from "./dom.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 
@@ -18,7 +18,8 @@ export function backupCard({ client }: Shared): PageCard {
       const day = new Date().toISOString().slice(0, 10);
       el("a", { href: address, download: `tapdeck-${day}.tapdeck` }).click();
       URL.revokeObjectURL(address);
-      note([say.backup.made, ...leftOut].join(" "));
+      const left = leftOut.length === 0 ? "" : say.backup.leftOut(leftOut.length);
+      note(`${say.backup.made} ${left}`.trim());
     },
     { class: "main" },
   );
@@ -26,7 +27,7 @@ export function backupCard({ client }: Shared): PageCard {
   file.addEventListener("change", () => {
     const [chosen] = file.files ?? [];
     file.value = "";
-    if (chosen !== undefined) preview(chosen).catch((error: Error) => note(error.message));
+    if (chosen !== undefined) telling(() => preview(chosen))();
   });
   const choose = button(say.backup.choose, async () => file.click());
   const preview = async (chosen: File) => {
@@ -89,7 +90,7 @@ function base64Of(bytes: Uint8Array): string {
   return btoa(text);
 }
 
-function contentRows({ counts, now, changes, warnings, clients }: Preview): readonly HTMLElement[] {
+function contentRows({ counts, now, changes, notes, clients }: Preview): readonly HTMLElement[] {
   const row = (name: string, facts: string, isBad = false) =>
     el("li", {}, el("div", { class: "what" }, ...named(name, facts, isBad)));
   const { mappings, mappingFiles, history, positions } = say.backup;
@@ -100,7 +101,7 @@ function contentRows({ counts, now, changes, warnings, clients }: Preview): read
     row(positions, say.backup.insteadOf(counts.positions, now.positions)),
     row(say.backup.settings, changes.length === 0 ? say.backup.same : changes.join(", ")),
     row(say.phones, clients === "locked" ? say.backup.locked : say.backup.same),
-    ...warnings.map((warning) => row(say.backup.warning, warning, true)),
+    ...notes.map(({ code, subject }) => row(say.backup.warning, say.backup.notes[code](subject), true)),
   ];
 }
 

@@ -82,6 +82,6 @@ function stateOf(facts: Facts): string {
 
 /** The fault in the page's language, or the service's sentence. */
 function reasonIn({ fault, reason = "" }: Pick<Facts, "fault" | "reason">): string {
-  if (fault === undefined) return reason || say.broker.trying;
+  if (fault === undefined) return (say.faults === undefined ? reason : "") || say.broker.trying;
   return say.faults === undefined ? reason : filled(say.faults[fault.code], fault);
 }

@@ -1,6 +1,6 @@
 /** The choice of what a card does: media of the library, an action, or an own text. */
 import { button, el, named } from "./dom.ts";
-import { say } from "./page-texts.ts";
+import { PageFault, say } from "./page-texts.ts";
 import type { Shared } from "./screens.ts";
 import { type Listed, searchBox } from "./search-box.ts";
 
@@ -31,7 +31,7 @@ export function cardChoice(
   });
   const typed = () => {
     const text = own.value.trim();
-    if (text === "") throw new Error(say.typeFirst);
+    if (text === "") throw new PageFault(say.typeFirst);
     return text;
   };
   const keep = button(say.saveText, async () => save(typed(), typed()), { class: "main" });

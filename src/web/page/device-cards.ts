@@ -96,8 +96,14 @@ export function powerCard({ client }: Shared): PageCard {
   const card = section(say.device.power, text, meter, bar);
   meter.hidden = true;
   const show = (state: UpdateState | undefined) => {
-    const { step, percent, why = "" } = state ?? {};
-    text.textContent = step === undefined ? "" : step === "failed" ? why : say.device.steps[step];
+    const { step, percent, at = "checking", why } = state ?? {};
+    const failure = say.refusals === undefined ? why : undefined;
+    text.textContent =
+      step === undefined
+        ? ""
+        : step === "failed"
+          ? (failure ?? say.device.failedAt[at])
+          : say.device.steps[step];
     meter.hidden = step === undefined || step === "failed";
     if (percent === undefined) meter.removeAttribute("value");
     else meter.value = percent;

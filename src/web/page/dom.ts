@@ -1,6 +1,6 @@
 /** Creates elements. Texts become text nodes, so that the text of a card cannot become markup. */
 import { nextTask } from "../../client/link.ts";
-import { messageOf } from "../../core/errors.ts";
+import { sentenceOf } from "./page-texts.ts";
 
 type Child = Node | string | undefined;
 
@@ -117,7 +117,7 @@ export function note(text: string, action?: HTMLButtonElement, ms = noteMs): voi
 
 /** A click handler that shows the error if `run` rejects. */
 export function telling(run: () => Promise<unknown>): () => void {
-  return () => void run().catch((error: unknown) => note(messageOf(error)));
+  return () => void run().catch((error: unknown) => note(sentenceOf(error)));
 }
 
 /** Opens a dialog over the page; Escape and its last button close it. */

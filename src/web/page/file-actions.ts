@@ -4,7 +4,7 @@ import { uploadFile } from "../../client/upload.ts";
 import { mediaNameOf } from "../../core/media.ts";
 import { button, el, note, openDialog, telling } from "./dom.ts";
 import type { Pictures } from "./page-pictures.ts";
-import { say } from "./page-texts.ts";
+import { PageFault, say } from "./page-texts.ts";
 
 /** The longest edge of a picture on the device: more than a tile shows, and a fraction of a camera's bytes. */
 const pictureEdge = 512;
@@ -45,7 +45,7 @@ const pictureMsMax = 60_000;
 /** Any picture that the browser shows, made smaller, as PNG. */
 async function smallPicture(file: File): Promise<Blob> {
   const image = await createImageBitmap(file).catch(() => {
-    throw new Error(say.upload.noPicture(file.name));
+    throw new PageFault(say.upload.noPicture(file.name));
   });
   const scale = Math.min(1, pictureEdge / Math.max(image.width, image.height));
   const canvas = el("canvas", {});
@@ -53,7 +53,7 @@ async function smallPicture(file: File): Promise<Blob> {
   canvas.height = Math.max(1, Math.round(image.height * scale));
   canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
   const made = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/png"));
-  if (made === null) throw new Error(say.upload.noPicture(file.name));
+  if (made === null) throw new PageFault(say.upload.noPicture(file.name));
   return made;
 }
 

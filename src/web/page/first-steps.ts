@@ -15,7 +15,7 @@ export function firstStepsCard({ client, isPaired, rights }: Shared): PageCard {
   card.hidden = true;
   let isOver = localStorage.getItem(hiddenKey) !== null;
 
-  const row = (step: "pair" | "media" | "card", isDone: boolean, address: string) => {
+  const stepRow = (step: "pair" | "media" | "card", isDone: boolean, address: string) => {
     const { name, hint } = say.steps[step];
     const mark = el("span", { class: isDone ? "step done" : "step" }, isDone ? "✓" : "");
     const what = el("span", {}, ...named(name, isDone ? say.steps.done : hint));
@@ -36,9 +36,9 @@ export function firstStepsCard({ client, isPaired, rights }: Shared): PageCard {
     isOver = phone && hasMedia && hasCard;
     card.hidden = isOver;
     list.replaceChildren(
-      row("pair", phone, "#device/phones"),
-      row("media", hasMedia, "#library"),
-      row("card", hasCard, "#cards"),
+      stepRow("pair", phone, "#device/phones"),
+      stepRow("media", hasMedia, "#library"),
+      stepRow("card", hasCard, "#cards"),
     );
   };
   return { card, refresh, hears: ["launch.finished"] };

@@ -1,9 +1,8 @@
 /** The dialog for a mapping: its fields, and a test with a card or a typed value before anything is stored. */
 import type { Calls, Client, Notification } from "../../client/client.ts";
-import { messageOf } from "../../core/errors.ts";
 import { button, el, note, openDialog, telling } from "./dom.ts";
 import { meaningOf, nameOfText } from "./page-status.ts";
-import { say } from "./page-texts.ts";
+import { PageFault, say, sentenceOf } from "./page-texts.ts";
 
 export type MappingRow = Calls["mappings"]["result"]["mappings"][number];
 type Token = Calls["tokens"]["result"]["active"][number];
@@ -26,6 +25,9 @@ export function labelled(text: string, control: HTMLElement): HTMLElement {
   control.setAttribute("aria-label", text);
   return el("label", { class: "field" }, text, control);
 }
+
+/** English has the sentence of the service. */
+const warningText = (warning: string) => (say.refusals === undefined ? warning : say.cards.wouldFail);
 
 function choice<Word extends string>(words: Readonly<Record<Word, string>>) {
   const options = Object.entries<string>(words).map(([value, text]) => el("option", { value }, text));
@@ -65,7 +67,7 @@ export function editMapping(client: Client, all: readonly MappingRow[], before: 
   const trying = async (run: () => Promise<void>) => {
     refused.textContent = "";
     await run().catch((error: unknown) => {
-      refused.textContent = messageOf(error);
+      refused.textContent = sentenceOf(error);
     });
   };
   const test = async (token: Calls["mappings.test"]["params"]) => {
@@ -84,7 +86,7 @@ export function editMapping(client: Client, all: readonly MappingRow[], before: 
     const own = script === "" ? texts.wouldNothing : texts.wouldOwn(what);
     const parts = [first === undefined ? own : texts.wouldStart(what, first)];
     if (others.length > 0) parts.push(texts.idleToo(others.join(", ")));
-    if (warning !== undefined && script !== "") parts.push(`(${warning})`);
+    if (warning !== undefined && script !== "") parts.push(warningText(`(${warning})`));
     found.textContent = parts.join(" ");
   };
   const testValue = () =>
@@ -96,7 +98,7 @@ export function editMapping(client: Client, all: readonly MappingRow[], before: 
     trying(async () => {
       const { active, last } = await client.call("tokens");
       const token = active[0] ?? last;
-      if (token === null) throw new Error(texts.noCard);
+      if (token === null) throw new PageFault(texts.noCard);
       type.value = token.uid === "" ? "text" : "uid";
       match.value = "exact";
       pattern.value = token.uid || token.text;
@@ -107,7 +109,7 @@ export function editMapping(client: Client, all: readonly MappingRow[], before: 
         before === undefined
           ? (await client.call("mappings.new", fields())).warning
           : ((await client.call("mappings.update", { ...fields(), id: before.id })) ?? undefined);
-      note(warning ?? say.device.saved);
+      note(warning === undefined ? say.device.saved : warningText(warning));
       state.isSaved = true;
       dialog.close();
     });

@@ -1,11 +1,10 @@
 /** The mappings: a list with search, switches and conflicts, and all of them as a file. */
-import { type Client, type Notification, RpcError } from "../../client/client.ts";
-import { messageOf } from "../../core/errors.ts";
+import { type Calls, type Client, type Notification, RpcError } from "../../client/client.ts";
 import { mappingImportCharsMax } from "../../core/limits.ts";
 import { normalizeUid } from "../../core/token.ts";
 import { button, el, listCard, named, note, openDialog, telling } from "./dom.ts";
 import { editMapping, launchWords, type MappingRow, mappingName } from "./mapping-editor.ts";
-import { say } from "./page-texts.ts";
+import { PageFault, refusalWords, say, sentenceOf } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 
 const pageRows = 40;
@@ -152,11 +151,11 @@ function filesPart(client: Client, count: () => number, refresh: () => Promise<v
         answer.replaceChildren();
         await refresh();
       });
-      const lines = notes.map(({ line, message }) => texts.inLine(line, message));
+      const lines = notes.map((one) => lineText(one, texts.wouldFail));
       answer.replaceChildren(el("p", {}, texts.imported(added, removed)), linesOf(lines), undo);
     } catch (error) {
       const lines = faultsOf(error);
-      const sentences = lines.length === 0 ? [messageOf(error)] : lines;
+      const sentences = lines.length === 0 ? [sentenceOf(error)] : lines;
       answer.replaceChildren(el("p", { class: "bad" }, texts.notImported), linesOf(sentences));
     }
     await refresh();
@@ -165,7 +164,7 @@ function filesPart(client: Client, count: () => number, refresh: () => Promise<v
     const file = pick.files?.[0];
     pick.value = "";
     if (file === undefined) return;
-    if (file.size > mappingImportCharsMax) throw new Error(texts.tooLong);
+    if (file.size > mappingImportCharsMax) throw new PageFault(texts.tooLong);
     const content = await file.text();
     if (count() === 0) return await read(file.name, content, false);
     const take = (replace: boolean) => async () => {
@@ -199,7 +198,14 @@ function faultsOf(error: unknown): readonly string[] {
   const data: unknown = error instanceof RpcError ? error.data : undefined;
   if (typeof data !== "object" || data === null || !("faults" in data) || !Array.isArray(data.faults))
     return [];
-  return data.faults.map(({ line, message }: { line: unknown; message: unknown }) =>
-    say.cards.inLine(Number(line), String(message)),
-  );
+  return data.faults.map((fault: LineNote) => lineText(fault, say.refusals?.["mapping-line"] ?? ""));
+}
+
+type LineNote = Calls["mappings.import"]["result"]["notes"][number];
+
+/** English has the sentence of the service, which says more than `otherwise`. */
+function lineText(note: LineNote, otherwise: string): string {
+  const { refusals } = say;
+  const words = refusals === undefined ? note.message : (refusalWords(note, refusals) ?? otherwise);
+  return say.cards.inLine(Number(note.line), words);
 }

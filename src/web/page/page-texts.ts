@@ -1,4 +1,8 @@
 /** The texts of the page in the visitor's language, with numbers, times and dates in its form. */
+import { RpcError } from "../../client/link.ts";
+import { UploadRefused } from "../../client/upload.ts";
+import { messageOf } from "../../core/errors.ts";
+import { filled, isRecord } from "../../core/text.ts";
 import { englishTexts, type PageTexts } from "./languages/english.ts";
 import type { Numbers } from "./languages/forms.ts";
 
@@ -30,7 +34,12 @@ export function speak(texts: ((numbers: Numbers) => PageTexts) | undefined, newL
   say = (texts ?? englishTexts)(inOwnForm);
 }
 
-/** The reason of a failed launch in short words, or the service's sentence. */
+/** An error whose sentence is in the page's language. */
+export class PageFault extends Error {
+  override readonly name = "PageFault";
+}
+
+/** The reason of a failed launch: in short words, or in English the service's sentence, which says more. */
 export function reasonOf({
   reason = "",
   error,
@@ -38,6 +47,41 @@ export function reasonOf({
   readonly reason?: string;
   readonly error?: string;
 }): string {
-  const known = Object.entries(say.reasons).find(([code]) => code === reason);
-  return known?.[1] ?? error ?? say.notStarted;
+  const known = textFor(reason, say.reasons, say.launches ?? {});
+  return known ?? (say.launches === undefined ? error : undefined) ?? say.notStarted;
+}
+
+/** The sentence for an error. English has those of the service and of the client, and each other language has its own by code. */
+export function sentenceOf(error: unknown): string {
+  const { refusals, launches = {}, reasons } = say;
+  if (error instanceof PageFault || refusals === undefined) return messageOf(error);
+  const isAnswer = error instanceof RpcError || error instanceof UploadRefused;
+  if (!isAnswer) return say.noAnswer;
+  return refusalWords(error.data, refusals, reasons, launches) ?? refusals.failed;
+}
+
+/** The words for what the service refuses, by the codes and facts of `data`. */
+export function refusalWords(
+  data: unknown,
+  ...tables: readonly Readonly<Record<string, string>>[]
+): string | undefined {
+  if (!isRecord(data)) return undefined;
+  const { refusal = "", cause = "", reason = "" } = data;
+  const words =
+    textFor(refusal, ...tables) ??
+    textFor(cause, say.cards.causes) ??
+    textFor(cause === "timeout" ? "write-timeout" : reason, ...tables);
+  const { pattern, instead: override, label } = say.cards;
+  const fields = { pattern, override, label };
+  const facts = Object.entries(data).map(([name, value]) => [
+    name,
+    name === "field" ? (textFor(value, fields) ?? `${value}`) : `${value}`,
+  ]);
+  return words === undefined ? undefined : filled(words, Object.fromEntries(facts));
+}
+
+/** The text of a code in the first table that has it. A code of a later service may be in none. */
+function textFor(code: unknown, ...tables: readonly Readonly<Record<string, string>>[]): string | undefined {
+  const table = tables.find((one) => Object.hasOwn(one, String(code)));
+  return table?.[String(code)];
 }

@@ -6,7 +6,7 @@ import { pairingLink } from "../../core/pairing-link.ts";
 import { type Role, roles } from "../../core/rights.ts";
 import { button, el, listCard, named, note, openDialog, telling } from "./dom.ts";
 import { clockOf, sinceText } from "./local-forms.ts";
-import { say } from "./page-texts.ts";
+import { PageFault, say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 
 export function phonesCard({ client, isPaired }: Shared): PageCard {
@@ -97,7 +97,7 @@ export function phonesCard({ client, isPaired }: Shared): PageCard {
   const pairByLink = async () => {
     const { hosts, port } = await client.call("pairing");
     const [host] = hosts;
-    if (host === undefined) throw new Error(say.noNetwork);
+    if (host === undefined) throw new PageFault(say.noNetwork);
     const asked = { name: name.value.trim(), role: chosenRole(), link: true } as const;
     const made = await client.call("clients.new", asked);
     // Only the device's own browser shows one, and only it loads the library.

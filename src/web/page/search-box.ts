@@ -1,10 +1,9 @@
 /** Search as you type, with pages. */
 import type { Calls, Client } from "../../client/client.ts";
 import { findMedia, foundMax } from "../../client/finding.ts";
-import { messageOf } from "../../core/errors.ts";
 import { type AudioTags, scriptOf } from "../../core/media.ts";
 import { button, el, madeInSlices, replaceKeepingFocus } from "./dom.ts";
-import { say } from "./page-texts.ts";
+import { say, sentenceOf } from "./page-texts.ts";
 
 const waitMs = 120;
 const pageRows = 40;
@@ -101,7 +100,7 @@ export function searchBox(
       most = pageRows;
       onQuery(input.value.trim());
       search().catch((error: unknown) => {
-        count.textContent = messageOf(error);
+        count.textContent = sentenceOf(error);
       });
     }, waitMs);
   });

@@ -2,7 +2,7 @@
 import type { Calls } from "../../client/client.ts";
 import { button, el, madeInSlices, named, note, section, showInSlices, telling } from "./dom.ts";
 import { languages } from "./page-language.ts";
-import { say } from "./page-texts.ts";
+import { PageFault, say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 
 type Setting = Calls["settings.describe"]["result"]["settings"][number];
@@ -127,12 +127,13 @@ export function fileSettingsCard({ client }: Shared): PageCard {
   const refresh = async () => {
     const { settings } = await client.call("settings.describe");
     const ofFile = settings.filter(({ name = "" }) => name === "");
+    const { settingDocs = {} } = say;
     const made = await madeInSlices(ofFile, ({ key, docs, default: standard }) => {
       const what = named(key, say.device.defaultIs(standard));
       return el(
         "li",
         {},
-        el("div", { class: "what" }, ...what, el("p", { class: "more", lang: "en" }, docs)),
+        el("div", { class: "what" }, ...what, el("p", { class: "more" }, settingDocs[key] ?? docs)),
       );
     });
     await showInSlices(list, made);
@@ -201,7 +202,7 @@ function controlOf(setting: Setting, title: string, value: Value, save: Save): H
   const range = { min: `${min ?? ""}`, max: `${max ?? ""}`, step: isWhole ? "1" : "any" };
   const input = el("input", { type: "number", required: "", ...range, ...label });
   return saving(input, `${value}`, async () => {
-    if (!input.checkValidity()) throw new Error(say.device.rangeOf(min ?? 0, max ?? 0));
+    if (!input.checkValidity()) throw new PageFault(say.device.rangeOf(min ?? 0, max ?? 0));
     await save(input.valueAsNumber);
   });
 }

@@ -1,9 +1,8 @@
 /** The card that pairs this phone: instructions, and the form for the short code. */
 import { pair } from "../../client/client.ts";
-import { messageOf } from "../../core/errors.ts";
 import { el } from "./dom.ts";
 import { address, keep } from "./page-session.ts";
-import { say } from "./page-texts.ts";
+import { PageFault, say, sentenceOf } from "./page-texts.ts";
 
 interface PairingFormParts {
   /** The reason to pair, in a sentence. */
@@ -33,6 +32,8 @@ export function pairMoreCard(parts: PairingFormParts): HTMLElement {
   return el("section", { "aria-label": title }, details);
 }
 
+const digitsOfCode = 6;
+
 function pairingForm({ why, known, onPaired }: PairingFormParts): readonly HTMLElement[] {
   const code = el("input", {
     class: "code",
@@ -50,10 +51,11 @@ function pairingForm({ why, known, onPaired }: PairingFormParts): readonly HTMLE
     go.disabled = true;
     told.textContent = "";
     try {
+      if (code.value.replace(/\D/g, "").length !== digitsOfCode) throw new PageFault(say.sixDigits);
       keep(await pair(address, code.value, { name: phoneName() }));
       onPaired();
     } catch (error) {
-      told.textContent = messageOf(error);
+      told.textContent = sentenceOf(error);
       code.select();
     } finally {
       go.disabled = false;
@@ -72,6 +74,7 @@ function pairingForm({ why, known, onPaired }: PairingFormParts): readonly HTMLE
 
 /** The name in the owner's list: the phone's system. */
 function phoneName(): string {
-  const system = /iPhone|iPad|Android|Windows|Mac OS|CrOS|Linux/.exec(navigator.userAgent)?.[0] ?? "browser";
+  const system =
+    /iPhone|iPad|Android|Windows|Mac OS|CrOS|Linux/.exec(navigator.userAgent)?.[0] ?? say.someBrowser;
   return system === "Mac OS" ? "Mac" : system;
 }

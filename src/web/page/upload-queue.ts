@@ -1,7 +1,7 @@
 /** The files that this page sends. They outlive the cards of the page, which are made again after a lost connection. */
 import { type Client, RpcError } from "../../client/client.ts";
 import { type Started, UploadRefused, type UploadSource, uploadFile } from "../../client/upload.ts";
-import { messageOf } from "../../core/errors.ts";
+import { PageFault, say, sentenceOf } from "./page-texts.ts";
 
 export interface UploadJob {
   readonly source: UploadSource;
@@ -26,7 +26,7 @@ let onChange = () => {};
 // The connection may be another one at each call.
 const caller: Pick<Client, "call"> = {
   call: (...request) => {
-    if (client === undefined) throw new Error("there is no connection");
+    if (client === undefined) throw new PageFault(say.noAnswer);
     return client.call(...request);
   },
 };
@@ -78,7 +78,7 @@ async function send(job: UploadJob, signal: AbortSignal): Promise<void> {
     job.state = "done";
   } catch (error) {
     job.state = error instanceof UploadRefused && error.isThere ? "there" : "failed";
-    job.why = messageOf(error);
+    job.why = sentenceOf(error);
     // Without the right, nothing else works either.
     if (error instanceof RpcError && error.code === forbidden) uploadQueue.stop();
   }

@@ -1,8 +1,7 @@
 /** Many cards in a row: a queue of media and texts, and a dialog that asks for one card after another. */
 import { type Calls, type Client, RpcError } from "../../client/client.ts";
-import { messageOf } from "../../core/errors.ts";
 import { button, el, listCard, named, note, openDialog } from "./dom.ts";
-import { say } from "./page-texts.ts";
+import { PageFault, say, sentenceOf } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 import { type Listed, searchBox } from "./search-box.ts";
 
@@ -52,7 +51,7 @@ export function writeManyCard({ client, pictures }: Shared): PageCard {
     texts.addText,
     async () => {
       const text = own.value.trim();
-      if (text === "") throw new Error(say.typeFirst);
+      if (text === "") throw new PageFault(say.typeFirst);
       add(text, text);
       own.value = "";
     },
@@ -155,7 +154,7 @@ async function writeAll(client: Client, jobs: readonly Queued[]): Promise<Readon
     if (wish === undefined) {
       const cause = causeOf(error);
       const known = Object.entries(texts.causes).find(([one]) => one === cause)?.[1];
-      if (cause !== "timeout") state.textContent = known ?? messageOf(error);
+      if (cause !== "timeout") state.textContent = known ?? sentenceOf(error);
       if (cause !== "") continue;
       // There is no reader or no connection, so another card does not help.
       again.hidden = false;

@@ -154,7 +154,7 @@ test.each(faults)(
 test("the refusal of a regular expression names field and offset, for people and programs", () => {
   const found = refusal(() => checkMapping({ ...base, match: "regex", pattern: "ab(?=c)" }));
   expect(found?.message).toStartWith("pattern: at offset 2, looking ahead");
-  expect(found?.data).toEqual({ field: "pattern", offset: 2 });
+  expect(found?.data).toEqual({ refusal: "mapping-regex-at", field: "pattern", offset: 2 });
 });
 
 test("a mapping is listed as it was given, with its id and the time of its creation", async () => {
@@ -393,8 +393,16 @@ test("a mapping that is there already is left out by name", async () => {
   const { added, notes } = await mapper.import(csv("uid,,04a1,x", "text,,a,b", "text,,a,b"));
   expect(added.map(({ line }) => line)).toEqual([3]);
   expect(notes).toEqual([
-    { line: 2, message: `the mapping ${id} does the same, so this one is left out` },
-    { line: 4, message: "the mapping in line 3 does the same, so this one is left out" },
+    {
+      line: 2,
+      message: `the mapping ${id} does the same, so this one is left out`,
+      refusal: "mapping-line-twice",
+    },
+    {
+      line: 4,
+      message: "the mapping in line 3 does the same, so this one is left out",
+      refusal: "mapping-line-twice",
+    },
   ]);
 });
 

@@ -260,7 +260,11 @@ test("a delay that one proof causes holds for the others that were begun before"
   for (let run = 1; run < pairingWrongCodesFree; run++) await guess(first.code);
   const { code } = await pairing.open("member");
   const [wrong, right] = [await knock(other(code)), await knock(code)];
-  expect(refusalOf(wrong.finish).data).toEqual({ triesLeft: 2, retryAfterMs: pairingDelayMsMin });
+  expect(refusalOf(wrong.finish).data).toEqual({
+    refusal: "pairing-wrong-code",
+    triesLeft: 2,
+    retryAfterMs: pairingDelayMsMin,
+  });
   expect(retryOf(refusalOf(right.finish))).toBe(pairingDelayMsMin);
   expect(added).toEqual([]);
   // A proof without a check has spent nothing.
@@ -458,7 +462,11 @@ test("a few typing errors hold nobody up for long, and are forgiven with the rig
   for (let phone = 0; phone < 5; phone++) {
     const { code } = await pairing.open("member");
     // The fourth of the day each time: the earlier three stay, and those of this opening go with its success.
-    expect((await guess(code)).data).toEqual({ triesLeft: 2, retryAfterMs: 2 * pairingDelayMsMin });
+    expect((await guess(code)).data).toEqual({
+      refusal: "pairing-wrong-code",
+      triesLeft: 2,
+      retryAfterMs: 2 * pairingDelayMsMin,
+    });
     clock.advance(2 * pairingDelayMsMin);
     expect((await knock(code)).finish()).toEqual(credentials);
   }
@@ -477,7 +485,7 @@ test("no delay is longer than a quarter of an hour, and a day without a wrong co
   expect(longestMs).toBe(pairingDelayMsMax);
   clock.advance(pairingWrongCodesKeptMs);
   const { code } = await pairing.open("member");
-  expect((await guess(code)).data).toEqual({ triesLeft: 2 });
+  expect((await guess(code)).data).toEqual({ refusal: "pairing-wrong-code", triesLeft: 2 });
 });
 
 test("the clock that jumps ahead wins no guess", async () => {

@@ -135,8 +135,8 @@ test("an update is fetched and handed over, and its progress is reported to its 
   );
   clock.advance(500);
   await device.at("failed");
-  expect(states.at(-1)).toEqual({ step: "failed", why });
-  expect(control.updating()).toEqual({ step: "failed", why });
+  expect(states.at(-1)).toEqual({ step: "failed", why, at: "checking" });
+  expect(control.updating()).toEqual({ step: "failed", why, at: "checking" });
 });
 
 test("an update that cannot be fetched fails with the reason, and another one may begin", async () => {
@@ -160,6 +160,7 @@ test("the state of an update is read from its last fact", () => {
   expect(stateIn(`${progressOf(10)}Killed\n{"exit":137}\n`)).toEqual({
     step: "failed",
     why: "it ended with the code 137",
+    at: "checking",
   });
 });
 

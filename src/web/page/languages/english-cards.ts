@@ -106,6 +106,7 @@ export const englishCards = ({ number, counted }: Pick<Numbers, "number" | "coun
   wouldStart: (what: string, by: string) => `It ${what}, because of ${by}.`,
   wouldOwn: (what: string) => `No mapping matches. It ${what}.`,
   wouldNothing: "No mapping matches, and the card has no text.",
+  wouldFail: "At present that starts nothing.",
   idleToo: (names: string) => `Without effect: ${names}.`,
 
   // Mappings as files.

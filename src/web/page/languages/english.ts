@@ -2,7 +2,7 @@
  * The page in English. It is the table of the texts: every other language is a value of `PageTexts`, so a missing text does not
  * compile.
  */
-import type { FaultTexts, LaunchReason } from "../../../core/faults.ts";
+import type { FaultedTexts, LaunchReason } from "../../../core/faults.ts";
 import { englishCards } from "./english-cards.ts";
 import type { Numbers, Shape } from "./forms.ts";
 
@@ -156,6 +156,11 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
     "taken-over": "Something else was started.",
   } satisfies Partial<Record<LaunchReason, string>>,
 
+  // The pairing of this phone by a code.
+  sixDigits: "Type the six digits that the device shows.",
+  /** The name of a phone of an unknown kind. */
+  someBrowser: "browser",
+
   // Phones.
   phones: "Phones",
   noPhones: "No phone is paired yet.",
@@ -257,6 +262,16 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
       writing: "Writing the update …",
       "reading back": "Reading the update back …",
       restarting: "The device restarts with the update.",
+    },
+
+    /** The update failed during this step. */
+    failedAt: {
+      fetching: "The update could not be fetched. Nothing was changed.",
+      waiting: "The update did not wait for the end of what plays. Nothing was changed.",
+      checking: "The file cannot be used as an update. Nothing was changed.",
+      writing: "The update could not be written. The present system stays.",
+      "reading back": "The update was not written correctly. The present system stays.",
+      restarting: "The device did not restart with the update.",
     },
 
     log: "Log",
@@ -461,8 +476,21 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
     same: "as they are",
     locked: "only with the passphrase",
     warning: "Note",
+    leftOut: (count: number) =>
+      `${counted(count, "file", "files")} of mappings could not be read, and left out.`,
+    /** What a restore would not bring back, with its subject. */
+    notes: {
+      "mapping-file-invalid": (file: string) => `The mapping file ${file} has a fault, and is not used.`,
+      "settings-kept": (names: string) => `Only a restore on the device itself changes these: ${names}.`,
+      "media-folder-missing": (path: string) => `This device has no media folder ${path}.`,
+      "reader-missing": (path: string) => `This device has no reader at ${path}.`,
+    },
   },
 });
 
-/** Without `faults` the sentences of the service are shown, which are English. */
-export type PageTexts = Shape<ReturnType<typeof englishTexts>> & { readonly faults?: FaultTexts };
+/** English has none of these: it shows the sentences of the service, which are English. */
+type OtherTexts = Omit<FaultedTexts, "reasons"> & {
+  /** The explanation of each setting that only the file has. */
+  readonly settingDocs: Readonly<Record<string, string>>;
+};
+export type PageTexts = Shape<ReturnType<typeof englishTexts>> & Partial<OtherTexts>;

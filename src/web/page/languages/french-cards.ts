@@ -109,6 +109,7 @@ export const frenchCards = ({
   wouldStart: (what, by) => `La carte ${what}, à cause de : ${by}.`,
   wouldOwn: (what) => `Aucune association ne correspond. La carte ${what}.`,
   wouldNothing: "Aucune association ne correspond, et la carte n’a pas de texte.",
+  wouldFail: "Pour le moment, cela ne démarre rien.",
   idleToo: (names) => `Sans effet : ${names}.`,
 
   files: "En fichier",

@@ -4,6 +4,7 @@ import { frenchFaults } from "../../../core/languages/french-faults.ts";
 import type { PageTexts } from "./english.ts";
 import type { Numbers } from "./forms.ts";
 import { frenchCards } from "./french-cards.ts";
+import { frenchFileSettings } from "./french-file-settings.ts";
 
 export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
   language: "Langue",
@@ -139,6 +140,10 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
   emptyCard: (uid) => `Carte vide ${uid}`,
 
   ...frenchFaults,
+  settingDocs: frenchFileSettings,
+
+  sixDigits: "Tapez les six chiffres que montre l’appareil.",
+  someBrowser: "navigateur",
 
   phones: "Téléphones",
   noPhones: "Aucun téléphone n’est encore associé.",
@@ -241,6 +246,15 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
       writing: "Écriture de la mise à jour…",
       "reading back": "Relecture de la mise à jour…",
       restarting: "L’appareil redémarre avec la mise à jour.",
+    },
+
+    failedAt: {
+      fetching: "La mise à jour n’a pas pu être téléchargée. Rien n’a été changé.",
+      waiting: "La mise à jour n’a pas attendu la fin de ce qui est en cours. Rien n’a été changé.",
+      checking: "Ce fichier n’est pas une mise à jour utilisable. Rien n’a été changé.",
+      writing: "La mise à jour n’a pas pu être écrite. Le système actuel reste.",
+      "reading back": "La mise à jour n’a pas été écrite correctement. Le système actuel reste.",
+      restarting: "L’appareil n’a pas redémarré avec la mise à jour.",
     },
 
     log: "Journal",
@@ -453,5 +467,14 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
     same: "inchangés",
     locked: "seulement avec la phrase secrète",
     warning: "Remarque",
+    leftOut: (count) =>
+      `${counted(count, "fichier d’associations illisible", "fichiers d’associations illisibles")}, non compris dans la sauvegarde.`,
+    notes: {
+      "mapping-file-invalid": (file) =>
+        `Le fichier d’associations ${file} contient une erreur et n’est pas utilisé.`,
+      "settings-kept": (names) => `Seule une restauration sur l’appareil lui-même change ceci : ${names}.`,
+      "media-folder-missing": (path) => `Cet appareil n’a pas de dossier de médias ${path}.`,
+      "reader-missing": (path) => `Cet appareil n’a pas de lecteur sur ${path}.`,
+    },
   },
 });

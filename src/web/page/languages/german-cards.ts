@@ -109,6 +109,7 @@ export const germanCards = ({
   wouldStart: (what, by) => `Sie ${what}. Grund: ${by}.`,
   wouldOwn: (what) => `Keine Zuordnung passt. Sie ${what}.`,
   wouldNothing: "Keine Zuordnung passt, und die Karte hat keinen Text.",
+  wouldFail: "Zurzeit startet das nichts.",
   idleToo: (names) => `Ohne Wirkung: ${names}.`,
 
   files: "Als Datei",

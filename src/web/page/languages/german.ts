@@ -4,6 +4,7 @@ import { germanFaults } from "../../../core/languages/german-faults.ts";
 import type { PageTexts } from "./english.ts";
 import type { Numbers } from "./forms.ts";
 import { germanCards } from "./german-cards.ts";
+import { germanFileSettings } from "./german-file-settings.ts";
 
 export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
   language: "Sprache",
@@ -135,6 +136,10 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
   emptyCard: (uid) => `Leere Karte ${uid}`,
 
   ...germanFaults,
+  settingDocs: germanFileSettings,
+
+  sixDigits: "Geben Sie die sechs Ziffern ein, die das Gerät zeigt.",
+  someBrowser: "Browser",
 
   phones: "Handys",
   noPhones: "Es ist noch kein Handy gekoppelt.",
@@ -237,6 +242,15 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
       writing: "Die Aktualisierung wird geschrieben …",
       "reading back": "Die Aktualisierung wird zurückgelesen …",
       restarting: "Das Gerät startet mit der Aktualisierung neu.",
+    },
+
+    failedAt: {
+      fetching: "Die Aktualisierung konnte nicht geladen werden. Nichts wurde geändert.",
+      waiting: "Die Aktualisierung wartete nicht bis zum Ende des Laufenden. Nichts wurde geändert.",
+      checking: "Diese Datei ist keine brauchbare Aktualisierung. Nichts wurde geändert.",
+      writing: "Die Aktualisierung konnte nicht geschrieben werden. Das jetzige System bleibt.",
+      "reading back": "Die Aktualisierung wurde nicht richtig geschrieben. Das jetzige System bleibt.",
+      restarting: "Das Gerät startete nicht mit der Aktualisierung neu.",
     },
 
     log: "Protokoll",
@@ -448,5 +462,14 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
     same: "bleiben, wie sie sind",
     locked: "nur mit der Passphrase",
     warning: "Hinweis",
+    leftOut: (count) =>
+      `${counted(count, "Zuordnungsdatei", "Zuordnungsdateien")} nicht lesbar und weggelassen.`,
+    notes: {
+      "mapping-file-invalid": (file) =>
+        `Die Zuordnungsdatei ${file} hat einen Fehler und wird nicht benutzt.`,
+      "settings-kept": (names) => `Nur eine Wiederherstellung am Gerät selbst ändert: ${names}.`,
+      "media-folder-missing": (path) => `Dieses Gerät hat keinen Medienordner ${path}.`,
+      "reader-missing": (path) => `Dieses Gerät hat keinen Leser an ${path}.`,
+    },
   },
 });

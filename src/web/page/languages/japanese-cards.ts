@@ -104,6 +104,7 @@ export const japaneseCards = ({ number }: Pick<Numbers, "number">): PageTexts["c
   wouldStart: (what, by) => `${by}により、${what}。`,
   wouldOwn: (what) => `一致する割り当てはありません。カードは${what}。`,
   wouldNothing: "一致する割り当てはなく、カードにテキストがありません。",
+  wouldFail: "今はこれで何も始まりません。",
   idleToo: (names) => `効果がないもの：${names}。`,
 
   files: "ファイルとして",

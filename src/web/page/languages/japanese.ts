@@ -4,6 +4,7 @@ import { japaneseFaults } from "../../../core/languages/japanese-faults.ts";
 import type { PageTexts } from "./english.ts";
 import type { Numbers } from "./forms.ts";
 import { japaneseCards } from "./japanese-cards.ts";
+import { japaneseFileSettings } from "./japanese-file-settings.ts";
 
 export const japanese = ({ number, moment }: Numbers): PageTexts => ({
   language: "言語",
@@ -133,6 +134,10 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
   emptyCard: (uid) => `空のカード ${uid}`,
 
   ...japaneseFaults,
+  settingDocs: japaneseFileSettings,
+
+  sixDigits: "機器に表示されている 6 桁の数字を入力してください。",
+  someBrowser: "ブラウザー",
 
   phones: "スマートフォン",
   noPhones: "ペアリングされたスマートフォンはまだありません。",
@@ -233,6 +238,15 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
       writing: "更新を書き込んでいます…",
       "reading back": "更新を読み直しています…",
       restarting: "機器は更新後のシステムで再起動します。",
+    },
+
+    failedAt: {
+      fetching: "更新を取得できませんでした。何も変更していません。",
+      waiting: "更新は再生の終わりを待ちませんでした。何も変更していません。",
+      checking: "このファイルは更新として使えません。何も変更していません。",
+      writing: "更新を書き込めませんでした。現在のシステムのままです。",
+      "reading back": "更新が正しく書き込まれませんでした。現在のシステムのままです。",
+      restarting: "機器は更新で再起動しませんでした。",
     },
 
     log: "ログ",
@@ -440,5 +454,12 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
     same: "変更なし",
     locked: "パスフレーズがある場合のみ",
     warning: "注意",
+    leftOut: (count) => `読めない割り当てファイル ${number(count)} 件は含まれていません。`,
+    notes: {
+      "mapping-file-invalid": (file) => `割り当てファイル ${file} に誤りがあり、使われません。`,
+      "settings-kept": (names) => `次の設定は機器自身での復元でだけ変わります：${names}`,
+      "media-folder-missing": (path) => `この機器にはメディアのフォルダー ${path} がありません。`,
+      "reader-missing": (path) => `この機器の ${path} にリーダーがありません。`,
+    },
   },
 });

@@ -108,6 +108,7 @@ export const portugueseCards = ({
   wouldStart: (what, by) => `O cartão ${what}, por causa de: ${by}.`,
   wouldOwn: (what) => `Nenhuma associação corresponde. O cartão ${what}.`,
   wouldNothing: "Nenhuma associação corresponde, e o cartão não tem texto.",
+  wouldFail: "No momento isso não inicia nada.",
   idleToo: (names) => `Sem efeito: ${names}.`,
 
   files: "Como arquivo",

@@ -4,6 +4,7 @@ import { portugueseFaults } from "../../../core/languages/portuguese-faults.ts";
 import type { PageTexts } from "./english.ts";
 import type { Numbers } from "./forms.ts";
 import { portugueseCards } from "./portuguese-cards.ts";
+import { portugueseFileSettings } from "./portuguese-file-settings.ts";
 
 export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => ({
   language: "Idioma",
@@ -137,6 +138,10 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
   emptyCard: (uid) => `Cartão vazio ${uid}`,
 
   ...portugueseFaults,
+  settingDocs: portugueseFileSettings,
+
+  sixDigits: "Digite os seis dígitos que o aparelho mostra.",
+  someBrowser: "navegador",
 
   phones: "Telefones",
   noPhones: "Nenhum telefone está pareado ainda.",
@@ -238,6 +243,15 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
       writing: "Gravando a atualização…",
       "reading back": "Relendo a atualização…",
       restarting: "O aparelho reinicia com a atualização.",
+    },
+
+    failedAt: {
+      fetching: "Não foi possível baixar a atualização. Nada foi alterado.",
+      waiting: "A atualização não esperou o fim do que está em reprodução. Nada foi alterado.",
+      checking: "Este arquivo não é uma atualização utilizável. Nada foi alterado.",
+      writing: "Não foi possível gravar a atualização. O sistema atual fica.",
+      "reading back": "A atualização não foi gravada corretamente. O sistema atual fica.",
+      restarting: "O aparelho não reiniciou com a atualização.",
     },
 
     log: "Registro",
@@ -429,7 +443,7 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
   },
   backup: {
     title: "Cópia de segurança",
-    what: "Um arquivo com as configurações, os mapeamentos, o histórico e as posições; com uma frase secreta, também os telefones e as chaves. Sem mídias nem jogos salvos.",
+    what: "Um arquivo com as configurações, as associações, o histórico e as posições; com uma frase secreta, também os telefones e as chaves. Sem mídias nem jogos salvos.",
     passphrase: "Frase secreta (opcional)",
     download: "Baixar uma cópia",
     made: "A cópia está pronta e está sendo baixada.",
@@ -440,13 +454,21 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
     restored: "A cópia foi restaurada. O serviço reinicia.",
     madeAt: (time, version) => `Criada em ${moment(time)} pelo Tapdeck ${version}.`,
     insteadOf: (count, now) => `${number(count)} em vez de ${number(now)}`,
-    mappings: "Mapeamentos",
-    mappingFiles: "Arquivos de mapeamentos",
+    mappings: "Associações",
+    mappingFiles: "Arquivos de associações",
     history: "Cartões lidos",
     positions: "Posições",
     settings: "Configurações que mudam",
     same: "sem mudança",
     locked: "só com a frase secreta",
     warning: "Nota",
+    leftOut: (count) =>
+      `${counted(count, "arquivo de associações ilegível", "arquivos de associações ilegíveis")}, fora do backup.`,
+    notes: {
+      "mapping-file-invalid": (file) => `O arquivo de associações ${file} tem um erro e não é usado.`,
+      "settings-kept": (names) => `Só uma restauração no próprio aparelho altera isto: ${names}.`,
+      "media-folder-missing": (path) => `Este aparelho não tem a pasta de mídias ${path}.`,
+      "reader-missing": (path) => `Este aparelho não tem leitor em ${path}.`,
+    },
   },
 });

@@ -108,6 +108,7 @@ export const spanishCards = ({
   wouldStart: (what, by) => `La tarjeta ${what}, por ${by}.`,
   wouldOwn: (what) => `No coincide ninguna asignación. La tarjeta ${what}.`,
   wouldNothing: "No coincide ninguna asignación, y la tarjeta no tiene texto.",
+  wouldFail: "Por ahora eso no inicia nada.",
   idleToo: (names) => `Sin efecto: ${names}.`,
 
   files: "Como archivo",

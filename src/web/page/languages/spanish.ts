@@ -4,6 +4,7 @@ import { spanishFaults } from "../../../core/languages/spanish-faults.ts";
 import type { PageTexts } from "./english.ts";
 import type { Numbers } from "./forms.ts";
 import { spanishCards } from "./spanish-cards.ts";
+import { spanishFileSettings } from "./spanish-file-settings.ts";
 
 export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
   language: "Idioma",
@@ -140,6 +141,10 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
   emptyCard: (uid) => `Tarjeta vacía ${uid}`,
 
   ...spanishFaults,
+  settingDocs: spanishFileSettings,
+
+  sixDigits: "Escriba los seis dígitos que muestra el dispositivo.",
+  someBrowser: "navegador",
 
   phones: "Teléfonos",
   noPhones: "Todavía no hay ningún teléfono vinculado.",
@@ -241,6 +246,15 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
       writing: "Escribiendo la actualización…",
       "reading back": "Releyendo la actualización…",
       restarting: "El dispositivo se reinicia con la actualización.",
+    },
+
+    failedAt: {
+      fetching: "No se pudo descargar la actualización. No se cambió nada.",
+      waiting: "La actualización no esperó al final de lo que se reproduce. No se cambió nada.",
+      checking: "Este archivo no es una actualización utilizable. No se cambió nada.",
+      writing: "No se pudo escribir la actualización. El sistema actual se queda.",
+      "reading back": "La actualización no se escribió bien. El sistema actual se queda.",
+      restarting: "El dispositivo no arrancó con la actualización.",
     },
 
     log: "Registro",
@@ -452,5 +466,13 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
     same: "sin cambios",
     locked: "solo con la frase de contraseña",
     warning: "Nota",
+    leftOut: (count) =>
+      `${counted(count, "archivo de asignaciones ilegible", "archivos de asignaciones ilegibles")}, fuera de la copia.`,
+    notes: {
+      "mapping-file-invalid": (file) => `El archivo de asignaciones ${file} tiene un error y no se usa.`,
+      "settings-kept": (names) => `Solo una restauración en el propio dispositivo cambia esto: ${names}.`,
+      "media-folder-missing": (path) => `Este dispositivo no tiene la carpeta de medios ${path}.`,
+      "reader-missing": (path) => `Este dispositivo no tiene ningún lector en ${path}.`,
+    },
   },
 });

@@ -1,11 +1,14 @@
 /** The page's texts in every language: complete, filled and translated. */
 import { expect, test } from "bun:test";
+import { RpcError } from "../../../../src/client/link.ts";
+import { UploadRefused } from "../../../../src/client/upload.ts";
 import { describeSettings } from "../../../../src/config/settings-table.ts";
-import { englishFaults, faultCodes } from "../../../../src/core/faults.ts";
+import { englishFaults, faultCodes, launchReasonCodes } from "../../../../src/core/faults.ts";
+import { refusalMeanings } from "../../../../src/core/refusals.ts";
 import { tagProblems } from "../../../../src/core/shapes.ts";
 import { sinceText } from "../../../../src/web/page/local-forms.ts";
 import { languages } from "../../../../src/web/page/page-language.ts";
-import { reasonOf, say, speak } from "../../../../src/web/page/page-texts.ts";
+import { PageFault, reasonOf, say, sentenceOf, speak } from "../../../../src/web/page/page-texts.ts";
 
 /** Texts that are the same in English and in another language, by language and path. */
 const equal: Readonly<Record<string, readonly string[]>> = {
@@ -49,6 +52,44 @@ test("English has no empty text", () => {
   expect(english.length).toBeGreaterThan(150);
 });
 
+const textOf = (table: Readonly<Record<string, string>> = {}, code: string) => table[code] ?? "";
+
+/** The settings that no method but `broker.update` changes. */
+const fileSettings = describeSettings().flatMap(({ key, api }) =>
+  api === undefined || key.startsWith("mqtt.") ? [key] : [],
+);
+
+test("an error of the client or of a later service was an English sentence on a page in Japanese", async () => {
+  const refused = (data: object) => new RpcError(1, "a sentence", data);
+  const all = (...codes: readonly string[]) => codes.map((refusal) => refused({ reason: "failed", refusal }));
+  const errors = [
+    new Error("nobody answers there"),
+    refused({}),
+    refused({ reason: "a later kind" }),
+    refused({ reason: "failed", cause: "timeout" }),
+    refused({ reason: "write-failed", cause: "locked" }),
+    new UploadRefused("a sentence", false),
+    ...all(...Object.keys(refusalMeanings), ...launchReasonCodes, "a later code"),
+  ];
+  for (const { load } of Object.values(languages)) {
+    speak(await load?.(), "en");
+    const sentences = errors.map(sentenceOf);
+    if (load === undefined) expect([...new Set(sentences)]).toEqual(["nobody answers there", "a sentence"]);
+    else for (const sentence of sentences) expect(sentence).not.toMatch(/sentence|nobody|^$/);
+    expect(sentenceOf(new PageFault("of the page"))).toBe("of the page");
+  }
+  speak((await languages.de?.load?.()) ?? undefined, "de");
+  const field = refused({
+    reason: "invalid-params",
+    refusal: "mapping-too-long",
+    field: "override",
+    max: 4096,
+  });
+  expect(sentenceOf(field)).toContain(say.cards.instead);
+  expect(sentenceOf(field)).toContain("4096");
+  speak(undefined, "en");
+});
+
 /** The settings that the page changes; `settings.describe` gives them these names. */
 // The settings of MQTT and the limits of play time have cards of their own.
 const pageSettings = describeSettings().flatMap(({ key, api, form }) =>
@@ -72,16 +113,31 @@ for (const [code, { name, load }] of Object.entries(languages)) {
     speak(await load(), code);
     const texts = textsOf(say);
     expect(sinceText(new Date().toISOString())).not.toBe("this minute");
-    for (const reason of ["no-text", ...tagProblems]) {
-      expect(reasonOf({ reason, error: "a sentence" })).not.toBe("a sentence");
-      expect(Object.keys(say.reasons)).toContain(reason);
+    for (const reason of ["no-text", ...tagProblems]) expect(Object.keys(say.reasons)).toContain(reason);
+    for (const reason of launchReasonCodes)
+      expect(["a sentence", say.notStarted]).not.toContain(reasonOf({ reason, error: "a sentence" }));
+    // The sentence of the service is English.
+    expect(reasonOf({ reason: "a later code", error: "a sentence" })).toBe(say.notStarted);
+    for (const code of faultCodes) {
+      const given = factsIn(say.faults?.[code] ?? "");
+      // `why` is a sentence of the service, or the code of an error.
+      const isSentence = !["broker-handshake", "broker-certificate-untrusted"].includes(code);
+      const wanted = factsIn(englishFaults[code]).filter((fact) => !isSentence || fact !== "{why}");
+      expect([code, given.filter((fact) => fact !== "{subject}")]).toEqual([
+        code,
+        wanted.filter((fact) => fact !== "{subject}"),
+      ]);
     }
-    expect(reasonOf({ reason: "a later code", error: "a sentence" })).toBe("a sentence");
-    for (const code of faultCodes)
-      expect([code, factsIn(say.faults?.[code] ?? "")]).toEqual([code, factsIn(englishFaults[code])]);
+    for (const [code, meaning] of Object.entries(refusalMeanings))
+      expect([code, factsIn(textOf(say.refusals, code)).filter((fact) => !meaning.includes(fact))]).toEqual([
+        code,
+        [],
+      ]);
+    expect(Object.keys(say.settingDocs ?? {}).toSorted()).toEqual(fileSettings.toSorted());
     speak(undefined, "en");
     // English has the sentences of the service for them.
-    expect(texts.map(([path]) => path).filter((path) => !path.startsWith("faults."))).toEqual(
+    const isOfService = (path: string) => /^(?:faults|launches|refusals|settingDocs)\./.test(path);
+    expect(texts.map(([path]) => path).filter((path) => !isOfService(path))).toEqual(
       english.map(([path]) => path),
     );
     const given = texts.filter(([path]) => !wordless.has(baseOf(path)));
