@@ -211,6 +211,9 @@ remoteTest(
     await import_(rows);
     await noted("Eine andere Zuordnung tut dasselbe");
 
+    await show(page, "device/sound");
+    await pressIn(page, "Bild aufnehmen");
+    await noted("Nichts läuft, und das Gerät hat keinen Bildschirm.");
     await show(page, "device/time");
     const zone = page.locator("input[list=zones]");
     await zone.fill("Mars/Base");

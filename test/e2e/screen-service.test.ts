@@ -3,7 +3,7 @@
  * players end.
  */
 import { expect, test } from "bun:test";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { inflateSync } from "node:zlib";
 import { render } from "../../src/screen/draw-job.ts";
@@ -12,30 +12,9 @@ import { type Picture, startingOf } from "../../src/screen/picture.ts";
 import { screenSvg } from "../../src/screen/status-template.ts";
 import { english } from "../../src/screen/texts.ts";
 import { eventually } from "../helpers/processes.ts";
-import { makePlace, noReaders, type Place, program, type Running, startTapdeck } from "../helpers/tapdeck.ts";
-import { canMakeTerminals, makeTerminal, modeOf } from "../helpers/terminals.ts";
-
-const size = { width: 640, height: 480, stride: 2560, bitsPerPixel: 32, device: "" } as const;
-
-/** Replaces the frame buffer by a file, only for the command after it. */
-const stage = `set -eu
-mount -t tmpfs none "$1/over"
-mkdir "$1/over/upper" "$1/over/work"
-mount -t overlay none -o "lowerdir=/dev,upperdir=$1/over/upper,workdir=$1/over/work" /dev
-touch /dev/fb0
-mount --bind "$1/frame" /dev/fb0
-mount -t tmpfs none /sys/class
-mkdir -p /sys/class/graphics/fb0 /sys/class/tty
-cd /sys/class/graphics/fb0
-echo ${size.width},${size.height} >virtual_size
-echo ${size.stride} >stride
-echo ${size.bitsPerPixel} >bits_per_pixel
-cd /
-export TAPDECK_SCREEN="$1/tty"
-shift
-exec "$@"`;
-
-const canStage = canMakeTerminals && Bun.which("unshare") !== null;
+import { canStage, screenSize as size, startOnStage } from "../helpers/staged-screen.ts";
+import { makePlace, noReaders } from "../helpers/tapdeck.ts";
+import { modeOf } from "../helpers/terminals.ts";
 
 test.skipIf(!canStage)(
   "the screen asks for a reader, names what is missing and what starts, is left to the player, and is back after its crash",
@@ -108,15 +87,6 @@ command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
     expect((await service.client.call("media")).playlists[0]).not.toHaveProperty("items");
   },
 );
-
-async function startOnStage(place: Place): Promise<Running> {
-  const { folder } = place;
-  await mkdir(join(folder, "over"));
-  await writeFile(join(folder, "frame"), new Uint8Array(size.stride * size.height).fill(0xee));
-  makeTerminal(join(folder, "tty"));
-  const command = ["unshare", "--mount", "/bin/sh", "-c", stage, "stage", folder, program];
-  return startTapdeck(place, command);
-}
 
 /** Waits until the frame buffer equals this picture, pixel by pixel. */
 async function shows(folder: string, picture: Picture): Promise<void> {

@@ -29,6 +29,7 @@ import { indexCard, readersCard, tapsCard } from "./page-status.ts";
 import { reasonOf, say } from "./page-texts.ts";
 import { phonesCard } from "./phones.ts";
 import { playingCard, playlistCard } from "./playing-card.ts";
+import { screenCard } from "./screen-card.ts";
 import { type CardEntry, type PageCard, type PageScreen, type Shared, showScreens } from "./screens.ts";
 import { fileSettingsCard, type SettingsPlace, settingsCard } from "./settings-card.ts";
 import { pairMoreCard, unpairedCard } from "./unpaired.ts";
@@ -79,7 +80,7 @@ const screens: readonly PageScreen[] = [
     icon: "M4 7h9m4 0h3M4 17h3m4 0h9M15 5v4M9 15v4",
     cards: [{ needs: "change", make: healthCard }],
     places: [
-      { id: "sound", cards: [settings("sound")] },
+      { id: "sound", cards: [{ needs: "change", make: screenCard }, settings("sound")] },
       { id: "readers", cards: [{ needs: "change", make: readersCard }, settings("readers")] },
       { id: "media", cards: [settings("media")] },
       {

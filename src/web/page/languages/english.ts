@@ -25,7 +25,10 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
   screens: { now: "Now", library: "Library", cards: "Cards", device: "Device" },
   allPlaces: "All of the device",
   places: {
-    sound: { name: "Television and sound", hint: "Wake the television, sounds of cards, highest volume" },
+    sound: {
+      name: "Television and sound",
+      hint: "Picture of the screen, wake the television, highest volume",
+    },
     readers: { name: "Readers", hint: "What is connected, and how cards act" },
     media: { name: "Media", hint: "Folders, and where media continue" },
     network: { name: "Network", hint: "Addresses, home automation" },
@@ -409,6 +412,14 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
     pair: { name: "Pair a phone", hint: "It is the remote control. Press “Pair a phone” there." },
     media: { name: "Add games, music or films", hint: "Send them here, copy them, or plug in a stick." },
     card: { name: "Make a card", hint: "Lay a card on the reader, and choose what it starts." },
+  },
+  picture: {
+    title: "Picture of the screen",
+    what: "What the television shows now. There is none while nothing plays on a device without a screen. Each picture is also kept on the device.",
+    take: "Take a picture",
+    again: "Take another one",
+    alt: "What the device shows",
+    takenAt: (time: string) => `Taken at ${time}.`,
   },
   sleep: {
     title: "Sleep timer",

@@ -401,6 +401,14 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
     },
     card: { name: "Faire une carte", hint: "Posez une carte sur le lecteur et choisissez ce qu’elle lance." },
   },
+  picture: {
+    title: "Image de l’écran",
+    what: "Ce que montre le téléviseur maintenant. Sans écran, il n’y en a pas tant que rien n’est en cours. Chaque image est aussi gardée sur l’appareil.",
+    take: "Prendre une image",
+    again: "En prendre une autre",
+    alt: "Ce que montre l’appareil",
+    takenAt: (time) => `Prise à ${time}.`,
+  },
   sleep: {
     title: "Minuterie de sommeil",
     off: "désactivée",

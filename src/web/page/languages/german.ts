@@ -396,6 +396,14 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
       hint: "Legen Sie eine Karte auf den Leser und wählen Sie, was sie startet.",
     },
   },
+  picture: {
+    title: "Bild des Bildschirms",
+    what: "Was der Fernseher jetzt zeigt. Ohne Bildschirm gibt es keines, solange nichts läuft. Jedes Bild bleibt auch auf dem Gerät.",
+    take: "Bild aufnehmen",
+    again: "Noch eines aufnehmen",
+    alt: "Was das Gerät zeigt",
+    takenAt: (time) => `Aufgenommen um ${time}.`,
+  },
   sleep: {
     title: "Schlummertimer",
     off: "aus",

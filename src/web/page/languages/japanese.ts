@@ -389,6 +389,14 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
     },
     card: { name: "カードを作る", hint: "カードをリーダーに置き、何を開始するか選んでください。" },
   },
+  picture: {
+    title: "画面の画像",
+    what: "テレビに今映っているものです。画面のない機器では、何も再生していない間はありません。画像は機器にも保存されます。",
+    take: "画像を撮る",
+    again: "もう一度撮る",
+    alt: "機器が映しているもの",
+    takenAt: (time) => `${time} に撮影`,
+  },
   sleep: {
     title: "スリープタイマー",
     off: "オフ",

@@ -396,6 +396,14 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
     },
     card: { name: "Fazer um cartão", hint: "Coloque um cartão no leitor e escolha o que ele inicia." },
   },
+  picture: {
+    title: "Imagem da tela",
+    what: "O que a televisão mostra agora. Sem tela não há imagem enquanto nada está em reprodução. Cada imagem também fica no aparelho.",
+    take: "Capturar uma imagem",
+    again: "Capturar outra",
+    alt: "O que o aparelho mostra",
+    takenAt: (time) => `Capturada às ${time}.`,
+  },
   sleep: {
     title: "Temporizador de sono",
     off: "desligado",

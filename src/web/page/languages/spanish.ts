@@ -400,6 +400,14 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
     },
     card: { name: "Hacer una tarjeta", hint: "Ponga una tarjeta en el lector y elija lo que inicia." },
   },
+  picture: {
+    title: "Imagen de la pantalla",
+    what: "Lo que muestra ahora el televisor. Sin pantalla no hay ninguna mientras no se reproduce nada. Cada imagen se guarda también en el dispositivo.",
+    take: "Tomar una imagen",
+    again: "Tomar otra",
+    alt: "Lo que muestra el dispositivo",
+    takenAt: (time) => `Tomada a las ${time}.`,
+  },
   sleep: {
     title: "Temporizador de apagado",
     off: "desactivado",
