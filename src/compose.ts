@@ -24,6 +24,7 @@ import type {
   OpenMenuKeys,
   OpenTelevision,
 } from "./core/operating-system.ts";
+import type { LaunchQueue } from "./launch/launch-queue.ts";
 import { createAllowLaunch } from "./launch/rules/allow-patterns.ts";
 import { followQuietHours, volumeCeiling } from "./launch/rules/quiet-hours.ts";
 import { createTapRules } from "./launch/rules/tap-rules.ts";
@@ -35,7 +36,7 @@ import { type Readers, startReaders } from "./readers/readers.ts";
 import { screenTexts } from "./screen/status-template.ts";
 import { createServices } from "./services/api-services.ts";
 import { createPlayback, ofMachine } from "./services/build-playback.ts";
-import { followButtons, withPowerKey } from "./services/buttons.ts";
+import { type Buttons, followButtons, withPowerKey } from "./services/buttons.ts";
 import { type ClientAccess, createClientAccess } from "./services/clients-and-audit.ts";
 import { countMetrics, staffSecret } from "./services/fleet.ts";
 import { followFolders, followSticks } from "./services/follow-media.ts";
@@ -152,12 +153,14 @@ async function startParts(base: Base): Promise<number> {
     shutdown: () => services.machine.shutdown(),
   });
   const { launchQueue, devices } = playback;
+  const buttons = startButtons(base, launchQueue);
   let mqtt: Mqtt | undefined;
   const wifi = stops.add("Wi-Fi", followWifi({ ...ofMachine, log, onChanged: () => screen.refresh() }));
   const services = createServices({
     ...base,
     ...playback,
     ...access,
+    buttons,
     pairing: offer,
     fingerprint,
     audit: access.audit.read,
@@ -201,7 +204,7 @@ async function startParts(base: Base): Promise<number> {
   const screen = startScreen(base, { ...playback, api, offer, readers, wifi });
   access.onOwnerAct(screen.showAct);
   startMenu(base, { ...playback, screen, services, wifi });
-  followSettings(base, { ...playback, access, api, launching, readers });
+  followSettings(base, { ...playback, access, api, launching, readers, buttons });
   devices.startSounds();
   mqtt = stops.add("MQTT", followMqtt({ ...base, services, api }));
   playback.cards?.start(playback.mapper);
@@ -326,12 +329,19 @@ interface Running extends Awaited<ReturnType<typeof createPlayback>> {
   readonly api: ApiServer;
   readonly launching: ReturnType<typeof createTapRules>;
   readonly readers: Readers;
+  readonly buttons: Buttons;
+}
+
+/** The buttons of the case, which hear nothing until `followSettings` names them. */
+function startButtons({ clock, log, stops, openButtons }: Base, launchQueue: LaunchQueue): Buttons {
+  const launch = (text: string) => launchQueue.launch(...byHand("Button", text));
+  return stops.add("buttons", followButtons({ clock, log, open: openButtons, launch }));
 }
 
 /** Applies changes of the settings, and of clients and their roles, to the running parts. */
 function followSettings(
-  { settings, log, clock, store, stops, watchFolders, openButtons }: Base,
-  { launchQueue, playTime, media, access, api, launching, readers, sound, holdVolume }: Running,
+  { settings, log, clock, store, stops, watchFolders }: Base,
+  { launchQueue, playTime, media, access, api, launching, readers, buttons, sound, holdVolume }: Running,
 ): void {
   /** Ends all that a client has under way. */
   const expel = (id: string) => {
@@ -343,15 +353,6 @@ function followSettings(
   const quietHours = stops.add(
     "quiet hours",
     followQuietHours({ config: settings.current, clock, hold: holdVolume }),
-  );
-  const buttons = stops.add(
-    "buttons",
-    followButtons({
-      clock,
-      log,
-      open: openButtons,
-      launch: (text) => launchQueue.launch(...byHand("Button", text)),
-    }),
   );
   const heard = (now: Config) => withPowerKey(now.buttons, process.env.TAPDECK_MACHINE !== undefined);
   buttons.configure(heard(settings.current()));

@@ -118,6 +118,7 @@ export interface Services {
   readonly pairing: PairingService;
   readonly backup: BackupService;
   readonly broker: BrokerService;
+  readonly buttons: ButtonService;
   readonly wifi: WifiService;
   readonly pairByPin: Pick<PairByPin, "open" | "cancel">;
   /** The entries of the audit log, newest first. */
@@ -149,6 +150,23 @@ export interface BackupService {
 }
 
 /** The MQTT broker of the settings. */
+/** A button of the settings; without a device, of every one. */
+interface ButtonPlaceParams {
+  readonly device?: string | undefined;
+  readonly key: string;
+}
+
+interface ButtonService {
+  list(): readonly { readonly device?: string; readonly key: string; readonly script: string }[];
+  /** Rejects with `conflict` or `busy`. The result is empty if no button was pressed. */
+  learn(caller: Pick<MethodCaller, "gone">): Promise<{ readonly device?: string; readonly key?: string }>;
+  /** Ends the teaching that waits for a press. */
+  cancel(): void;
+  /** Rejects with `failed` if the config file cannot be changed. */
+  save(button: ButtonPlaceParams & { readonly script: string }): Promise<void>;
+  remove(button: ButtonPlaceParams): Promise<void>;
+}
+
 export interface BrokerService {
   facts(): {
     readonly url: string;

@@ -7,6 +7,7 @@ import { coded, failed, StartError } from "../core/errors.ts";
 import { faultSentence } from "../core/faults.ts";
 import { configBytesMax, configSavedBytesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
+import { type ButtonChange, editButtons } from "./button-edit.ts";
 import type { Table } from "./checks.ts";
 import { type Overrides, overrideSentence, withOverrides } from "./overrides.ts";
 import { type ConfigDefaults, configOf, readConfigText } from "./read-config.ts";
@@ -82,13 +83,15 @@ export async function openConfigFile({
       }
     },
     /**
-     * Applies the patch to the present text and saves that, unless nothing changes. Throws `ServiceError("failed")` and
+     * Applies the change to the present text and saves that, unless nothing changes. Throws `ServiceError("failed")` and
      * then leaves the file unchanged.
      */
-    async save(patch: SettingsPatch): Promise<void> {
+    async save(change: SettingsPatch | ButtonChange): Promise<void> {
       for (let attempt = 0; attempt < attemptsMax; attempt++) {
         const before = await readSound(read, configIn, withoutFolders);
-        const text = patched(before ?? "", patch);
+        const text = "script" in change ? withButton(before ?? "", change) : patched(before ?? "", change);
+        // The file of a caller may be refused by a check of its own.
+        if (text !== before) readable(() => configIn(text), withoutFolders);
         // A file that cannot be read any more counts as changed.
         const isSame = () =>
           read().then(
@@ -134,11 +137,35 @@ function patched(before: string, patch: SettingsPatch): string {
     const sentence = `${section}.${key} is written in a way that a program cannot change: change it in the config file by hand`;
     throw coded("setting-not-saved", failed(sentence));
   }
+  return ofSize(before, outcome.text);
+}
+
+function withButton(before: string, change: ButtonChange): string {
+  const text = editButtons(before, change);
+  if (text === undefined) {
+    const sentence =
+      "the buttons are written in a way that a program cannot change: change them in the config file by hand";
+    throw coded("setting-not-saved", failed(sentence));
+  }
+  return ofSize(before, text);
+}
+
+/** Throws if the config is not valid with the change. */
+function readable(read: () => unknown, withoutFolders: (error: StartError) => string): void {
+  try {
+    read();
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    throw coded("setting-not-saved", failed(`nothing was saved: ${withoutFolders(error)}`, error));
+  }
+}
+
+function ofSize(before: string, text: string): string {
   // A text that the owner has written may be longer.
   const most = Buffer.byteLength(before) > configSavedBytesMax ? configBytesMax : configSavedBytesMax;
-  if (Buffer.byteLength(outcome.text) > most)
+  if (Buffer.byteLength(text) > most)
     throw coded("setting-not-saved", failed(`the config file would be larger than ${most} bytes`));
-  return outcome.text;
+  return text;
 }
 
 async function replaced(path: string, text: string, mayReplace: () => Promise<boolean>): Promise<boolean> {

@@ -10,6 +10,7 @@ import { failed, messageOf, ServiceError } from "../core/errors.ts";
 import { type Fault, faultOf } from "../core/faults.ts";
 import type { Log } from "../core/log.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
+import type { ButtonChange } from "./button-edit.ts";
 import type { Table } from "./checks.ts";
 import { type ConfigFile, type ConfigFileOptions, openConfigFile } from "./config-file.ts";
 import { sweepTemporaries, targetOf } from "./save.ts";
@@ -86,6 +87,12 @@ export async function createSettings(options: SettingsOptions) {
           names: unknown.join(" ").slice(0, loggedCharsMax),
         });
       if (editsOf(patch).length > 0) await updates.add(patch);
+    },
+    /** Stores or removes a button. It is in use when this resolves. Rejects with `failed` if the file cannot be written. */
+    async changeButton(change: ButtonChange): Promise<void> {
+      if (closed) throw new ServiceError("busy", "the service is stopping");
+      await inTurn(() => file.save(change));
+      changes.settle();
     },
     /** Reads the file again, in case that the watch missed a change. Rejects with `failed` if the file has a fault. */
     async reload(): Promise<void> {

@@ -67,6 +67,18 @@ export function buttonCode(name: string): ButtonCode | undefined {
   return { kind: "turn", code, way: sign === "-" ? -1 : 1 };
 }
 
+const namesByCode: ReadonlyMap<string, string> = new Map(
+  [...codes].map(([name, code]) => [`${name.startsWith("REL_") ? "turn" : "key"} ${code}`, name]),
+);
+
+/** The name that stands for a code in the settings. */
+export function buttonName({ kind, code, way }: ButtonCode): string {
+  const name =
+    namesByCode.get(`${kind} ${code}`) ??
+    `${kind === "turn" ? "REL" : "KEY"}_${String(code).padStart(2, "0")}`;
+  return kind === "key" ? name : `${name}${way < 0 ? "-" : "+"}`;
+}
+
 /** The known names, for suggestions. */
 export const buttonNames: readonly string[] = [...codes.keys()].flatMap((name) =>
   name.startsWith("REL_") ? [`${name}+`, `${name}-`] : [name],

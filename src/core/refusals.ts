@@ -71,6 +71,9 @@ export const refusalMeanings = {
   "mapping-room": "there are too many mappings",
 
   "write-timeout": "no card was laid on the reader in time",
+  "button-taught-already": "another button is being taught",
+  "button-while-playing": "media play, and their player may use the button",
+  "button-taught-often": "too many buttons were taught within an hour",
   "launches-waiting": "too many launches wait",
   "picture-none": "nothing plays, and there is no screen",
   "picture-of-owner": "nothing plays, and the device's own screen is for owners",

@@ -31,6 +31,8 @@ import { createMachineControl, type MachineControl } from "../system/machine-con
 import { platform, tapdeckVersion } from "../system/own-program.ts";
 import { createBackupService } from "./backup-service.ts";
 import { createBrokerService } from "./broker-service.ts";
+import { createButtonTeaching } from "./button-teaching.ts";
+import type { Buttons } from "./buttons.ts";
 import { createCertificateEnds } from "./certificates.ts";
 import type { AllDevices } from "./devices.ts";
 import { createHealth, createMediaCheck, diskFaults, type FolderToCheck } from "./health-report.ts";
@@ -50,6 +52,7 @@ interface ServiceSources
   readonly sleepTimer: Pick<SleepTimer, "set" | "endsAt">;
   readonly sound: { readonly report: () => SoundReport };
   readonly mapper: Mapper;
+  readonly buttons: Pick<Buttons, "learn">;
   readonly devices: Pick<AllDevices, "write" | "inputText" | "captureScreen" | "refuseFullScreenshots">;
   readonly store: Store;
   readonly clock: Clock;
@@ -162,6 +165,7 @@ export function createServices(sources: ServiceSources): Services {
     pairing: sources.pairing,
     backup: createBackupService({ ...sources, places: sources }),
     broker: createBrokerService(sources),
+    buttons: createButtonTeaching({ ...sources, playing: launchQueue.activeMedia }),
     wifi: sources.wifi,
     describe: () => description ?? describe(),
   };

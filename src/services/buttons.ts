@@ -3,7 +3,7 @@
  * no folder is watched.
  */
 import type { ButtonConfig } from "../config/button-settings.ts";
-import { buttonCode } from "../core/button-codes.ts";
+import { type ButtonCode, buttonCode } from "../core/button-codes.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import { knobStepsMax } from "../core/limits.ts";
@@ -37,12 +37,29 @@ export interface ButtonsOptions {
 export interface Buttons extends Disposable {
   /** Hears these buttons from now on. */
   configure(buttons: readonly ButtonConfig[]): void;
+  /**
+   * The next press or turn on any input device but those of macros; undefined if `signal` aborts first, or if media begin to play.
+   * Until then, no button runs its script.
+   */
+  learn(signal: AbortSignal, playing: () => unknown): Promise<TaughtButton | undefined>;
 }
+
+export interface TaughtButton {
+  /** The name of the device as the kernel tells it. */
+  readonly device: string;
+  readonly code: ButtonCode;
+}
+
+/** Movements of mice and pads, which come without a wish. */
+const movements: ReadonlySet<number> = new Set([0, 1, 11, 12]); // REL_X, REL_Y, and the wheels of high resolution.
+const touches: ReadonlySet<number> = new Set([320, 325, 330, 333, 334, 335]); // BTN_TOOL_*, BTN_TOUCH and taps of fingers.
 
 export function followButtons({ clock, log, open, launch, folder = "/dev/input" }: ButtonsOptions): Buttons {
   let wanted: readonly ButtonConfig[] = [];
 
+  let teachings = 0;
   const press = (script: string) => {
+    if (teachings > 0) return;
     try {
       launch(script);
     } catch (error) {
@@ -72,7 +89,45 @@ export function followButtons({ clock, log, open, launch, folder = "/dev/input" 
     );
   };
   const devices = followInputDevices({ clock, log, part: "buttons", open: openOne, folder });
+  const learn = (signal: AbortSignal, playing: () => unknown) =>
+    new Promise<TaughtButton | undefined>((resolve) => {
+      const end = (taught?: TaughtButton) => {
+        all.rest();
+        signal.removeEventListener("abort", onAbort);
+        resolve(playing() === undefined ? taught : undefined);
+      };
+      const onAbort = () => end();
+      const openAny = (path: string, gone: () => void) => {
+        let device = "";
+        return open(
+          path,
+          ({ name }) => {
+            device = name;
+            return !isOwnDevice(name);
+          },
+          {
+            event({ kind, code, steps }) {
+              if (kind === "turn" ? movements.has(code) : touches.has(code)) return;
+              end({ device, code: { kind, code, way: Math.sign(steps) } });
+            },
+            gone,
+          },
+        );
+      };
+      const all = followInputDevices({ clock, log, part: "buttons", open: openAny, folder });
+      signal.addEventListener("abort", onAbort, { once: true });
+      if (signal.aborted) return end();
+      all.hear();
+    });
   return {
+    async learn(signal, playing) {
+      teachings += 1;
+      try {
+        return await learn(signal, playing);
+      } finally {
+        teachings -= 1;
+      }
+    },
     configure(buttons) {
       if (Bun.deepEquals(buttons, wanted)) return;
       wanted = buttons;

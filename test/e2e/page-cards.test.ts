@@ -308,7 +308,7 @@ remoteTest(
     await dialog.getByText("This device remembers it").waitFor();
     await dialog.getByRole("button", { name: "Change what it does" }).click();
     await dialog.getByRole("searchbox").fill("super");
-    await dialog.getByRole("button", { name: "Put Super Game on the card" }).click();
+    await dialog.getByRole("button", { name: /^Put Super Game / }).click();
     await page.getByText("The card now means: Super Game").waitFor();
     await tile("Super Game").click();
     await dialog.getByRole("button", { name: "Forget" }).click();

@@ -93,7 +93,7 @@ const typed = [
     "mappings.csv",
     "song.txt",
   ],
-  ...["passwd", "None", "04a1b2c3", "04a1", "04a2", "one phone", "other phone", ".sfc"],
+  ...["Pad", "KEY_A", "passwd", "None", "04a1b2c3", "04a1", "04a2", "one phone", "other phone", ".sfc"],
 ];
 
 async function expectKeys(page: Page): Promise<readonly string[]> {
@@ -140,6 +140,7 @@ remoteTest(
     await connected(page);
     const places = [
       "sound",
+      "buttons",
       "readers",
       "media",
       "network",
@@ -181,6 +182,8 @@ remoteTest(
   "every refusal that the forms and dialogs of the page meet has a key",
   async () => {
     const { client } = device.service;
+    await client.call("stop");
+    await eventually(async () => expect(await client.call("media.active")).toBeNull());
     const { context, page } = await openMarked(own, "127.0.0.1");
     await connected(page);
     const dialog = page.getByRole("dialog");
@@ -241,6 +244,17 @@ remoteTest(
     await page.locator("section input[type=password]").fill("short");
     await pressIn(page, "Sicherung herunterladen");
     await noted("Eine Passphrase hat");
+
+    await client.call("buttons.save", { device: "Pad", key: "KEY_A", script: "**stop" });
+    await show(page, "device/buttons");
+    await page.locator("main li button").first().click();
+    await pressIn(dialog, "Ändern, was sie tut");
+    await page.locator("dialog input[type=search]").waitFor();
+    await close();
+    await pressIn(page, "Taste hinzufügen");
+    await noted("Drücken Sie jetzt die Taste");
+    await close();
+    await noted("Es wurde keine Taste gedrückt.");
 
     await show(page, "device/network");
     await pressIn(page, "Prüfen");

@@ -253,7 +253,7 @@ const ofCards: readonly Task[] = [
     async steps(hand, { page }) {
       const card = region(page, "New card");
       await hand.type(card.getByRole("searchbox"), "super");
-      await hand.press(button(card, "Put Super Game on the card"));
+      await hand.press(button(card, /^Put Super Game /));
       await page.getByText("Written: Super Game").waitFor();
     },
     done: (home) => isWritten(home, "04a10000000002"),

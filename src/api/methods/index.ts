@@ -4,6 +4,7 @@ import type { Events } from "../../events.ts";
 import type { Method, ParamsSchema, ResultOf, ResultSchema } from "../method.ts";
 import { backupMethods } from "./backup-methods.ts";
 import { brokerMethods } from "./broker-methods.ts";
+import { buttonMethods } from "./button-methods.ts";
 import { clientMethods } from "./client-methods.ts";
 import { deviceMethods } from "./device-methods.ts";
 import { launchMethods } from "./launch-methods.ts";
@@ -30,6 +31,7 @@ export const methods = [
   ...clientMethods,
   ...brokerMethods,
   ...wifiMethods,
+  ...buttonMethods,
   ...backupMethods,
   ...deviceMethods,
 ] as const satisfies readonly Method[];

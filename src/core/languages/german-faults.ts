@@ -109,6 +109,10 @@ export const germanFaults: FaultedTexts = {
     "mapping-line-twice": "Eine andere Zuordnung tut dasselbe, deshalb entfällt diese.",
     "mapping-room": "Es gibt zu viele Zuordnungen. Löschen Sie einige.",
     "write-timeout": "Es wurde rechtzeitig keine Karte aufgelegt.",
+    "button-taught-already":
+      "Gerade wird schon eine Taste angelernt. Versuchen Sie es in einer halben Minute.",
+    "button-while-playing": "Beenden Sie erst, was läuft: Es benutzt die Tasten.",
+    "button-taught-often": "In dieser Stunde wurden zu viele Tasten angelernt.",
     "launches-waiting": "Es warten schon zu viele Starts.",
     "picture-none": "Nichts läuft, und das Gerät hat keinen Bildschirm.",
     "picture-of-owner": "Nichts läuft. Den Bildschirm des Geräts selbst sieht nur ein Besitzer.",

@@ -4,19 +4,25 @@ import { PageFault, say } from "./page-texts.ts";
 import type { Shared } from "./screens.ts";
 import { type Listed, searchBox } from "./search-box.ts";
 
+/** The words of its controls that name what gets the choice. */
+export type ChoiceTexts = Pick<typeof say, "chooseFor" | "saveText">;
+
 /** `save` gets the name of the choice and its text. */
 export function cardChoice(
   { client, pictures }: Pick<Shared, "client" | "pictures">,
   save: (name: string, text: string) => Promise<void>,
+  { chooseFor, saveText }: ChoiceTexts = say,
 ) {
   const tryButton = (text: () => string, props = {}) =>
     button(say.tryIt, () => client.call("run", { text: text() }), props);
   const row = ({ name, path, systemName, zapScript }: Listed) => {
     const choose = button("", () => save(name, zapScript), {
       class: "row",
-      "aria-label": say.chooseFor(name),
+      "aria-label": chooseFor(`${name} ${systemName}`),
     });
-    choose.append(pictures.inRow(path), el("span", {}, ...named(name, systemName)));
+    const [title, facts] = named(name, systemName);
+    // The space is in the name of the control as well.
+    choose.append(pictures.inRow(path), el("span", {}, title, " ", facts));
     const test = tryButton(() => zapScript, { "aria-label": say.tryOf(name) });
     return el("li", {}, choose, test);
   };
@@ -34,7 +40,7 @@ export function cardChoice(
     if (text === "") throw new PageFault(say.typeFirst);
     return text;
   };
-  const keep = button(say.saveText, async () => save(typed(), typed()), { class: "main" });
+  const keep = button(saveText, async () => save(typed(), typed()), { class: "main" });
   const folded = (title: string, ...content: readonly HTMLElement[]) =>
     el("details", { class: "own" }, el("summary", {}, title), ...content);
   const actions = folded(say.cards.action, el("div", { class: "bar" }, ...acts));

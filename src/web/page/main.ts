@@ -6,6 +6,7 @@ import { assignCard } from "./assign-card.ts";
 import { backupCard } from "./backup-card.ts";
 import { brokerCard } from "./broker-card.ts";
 import { browseCard } from "./browse-card.ts";
+import { buttonsCard } from "./buttons-card.ts";
 import { cardsCard } from "./cards-card.ts";
 import { aboutCard, healthCard, logCard, networkCard, powerCard } from "./device-cards.ts";
 import { button, byId, drawn, note } from "./dom.ts";
@@ -83,6 +84,7 @@ const screens: readonly PageScreen[] = [
       { id: "sound", cards: [{ needs: "change", make: screenCard }, settings("sound")] },
       { id: "readers", cards: [{ needs: "change", make: readersCard }, settings("readers")] },
       { id: "media", cards: [settings("media")] },
+      { id: "buttons", cards: [{ needs: "own", make: buttonsCard }] },
       {
         id: "network",
         cards: [

@@ -1,7 +1,7 @@
 /** Names of keys, against the header of this machine's kernel if it is there. */
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
-import { buttonCode, buttonNames } from "../../../src/core/button-codes.ts";
+import { buttonCode, buttonName, buttonNames } from "../../../src/core/button-codes.ts";
 
 const header = "/usr/include/linux/input-event-codes.h";
 
@@ -33,3 +33,11 @@ test.skipIf(!existsSync(header))("each name has the number of the kernel's heade
     expect([name, buttonCode(name)?.code]).toEqual([name, numberOf(name.replace(/[+-]$/, ""))]);
   expect(buttonNames.length).toBeGreaterThan(150);
 });
+
+test.each(["KEY_VOLUMEUP", "KEY_530", "BTN_SOUTH", "REL_DIAL-", "REL_WHEEL+", "REL_05-"])(
+  "%s names its code",
+  (name) => {
+    const code = buttonCode(name);
+    expect(code && buttonName(code)).toBe(name);
+  },
+);

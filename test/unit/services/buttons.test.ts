@@ -116,6 +116,41 @@ test("the power key of a case switches the machine off, unless the settings give
   ]);
 });
 
+test("the next press on any device but those of macros is taught, and no script runs until then", async () => {
+  const keys = await plug("event0", { name: "gpio-keys", codes: [volumeUp] });
+  const pad = await plug("event1", { name: "USB keypad", codes: [30, dial] });
+  const own = await plug("event2", { name: "Tapdeck gamepad", codes: [power] });
+  buttons.configure(buttonsOf([{ key: "KEY_VOLUMEUP", script: "**volume:+5" }]));
+  const hearing = open.get(keys);
+  const ending = new AbortController();
+  const taught = buttons.learn(ending.signal, () => undefined);
+  expect([open.has(pad), open.has(own)]).toEqual([true, false]);
+  hearing?.event({ kind: "key", code: volumeUp, steps: 1 });
+  // A mouse that moves, and a finger on its pad.
+  tell(pad, { kind: "turn", code: 0, steps: 4 });
+  press(pad, 330);
+  tell(pad, { kind: "turn", code: dial, steps: -3 });
+  press(pad, 30);
+  expect(await taught).toEqual({ device: "USB keypad", code: { kind: "turn", code: dial, way: -1 } });
+  expect(open.has(pad)).toBe(false);
+  expect(launched).toEqual([]);
+  hearing?.event({ kind: "key", code: volumeUp, steps: 1 });
+  expect(launched).toEqual(["**volume:+5"]);
+});
+
+test("a teaching ends without a press, and one during which media began tells nothing", async () => {
+  const pad = await plug("event1", { name: "USB keypad", codes: [30] });
+  const ending = new AbortController();
+  const none = buttons.learn(ending.signal, () => undefined);
+  ending.abort();
+  expect(await none).toBeUndefined();
+  expect(open.has(pad)).toBe(false);
+  const late = buttons.learn(new AbortController().signal, () => "media");
+  press(pad, 30);
+  expect(await late).toBeUndefined();
+  expect(await buttons.learn(AbortSignal.abort(), () => undefined)).toBeUndefined();
+});
+
 test("without buttons nothing is opened, and what was open is closed", async () => {
   const path = await plug("event0", { name: "gpio-keys", codes: [power] });
   buttons.configure(buttonsOf([{ key: "KEY_POWER", script: "**stop" }]));

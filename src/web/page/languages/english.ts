@@ -31,6 +31,7 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
     },
     readers: { name: "Readers", hint: "What is connected, and how cards act" },
     media: { name: "Media", hint: "Folders, and where media continue" },
+    buttons: { name: "Buttons", hint: "Buttons of the case, knobs and keypads" },
     network: { name: "Network", hint: "Addresses, home automation" },
     time: { name: "Play time", hint: "Limits, and what is left today" },
     phones: { name: "Phones", hint: "Pair, rename and revoke phones" },
@@ -412,6 +413,20 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
     pair: { name: "Pair a phone", hint: "It is the remote control. Press “Pair a phone” there." },
     media: { name: "Add games, music or films", hint: "Send them here, copy them, or plug in a stick." },
     card: { name: "Make a card", hint: "Lay a card on the reader, and choose what it starts." },
+  },
+  buttons: {
+    how: "Buttons of the case, rotary knobs and keypads start something, as a card does.",
+    none: "No button is taught yet.",
+    add: "Add a button",
+    pressNow: "Press the button or turn the knob now.",
+    pressHow:
+      "For half a minute the device listens to everything that is plugged in. Only the first press counts.",
+    nonePressed: "No button was pressed.",
+    choose: "What does this button do?",
+    everyDevice: "every device",
+    chooseFor: (name: string) => `Let the button start ${name}`,
+    saveText: "Save for the button",
+    removed: (key: string) => `${key} does nothing any more.`,
   },
   picture: {
     title: "Picture of the screen",

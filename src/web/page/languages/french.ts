@@ -26,6 +26,7 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
     sound: { name: "Téléviseur et son", hint: "Allumer le téléviseur, sons des cartes, volume maximal" },
     readers: { name: "Lecteurs", hint: "Ce qui est branché, et l’effet des cartes" },
     media: { name: "Médias", hint: "Dossiers et reprise des médias" },
+    buttons: { name: "Boutons", hint: "Boutons du boîtier, molettes et pavés" },
     network: { name: "Réseau", hint: "Adresses, domotique" },
     time: { name: "Temps de jeu", hint: "Limites et temps restant aujourd’hui" },
     phones: { name: "Téléphones", hint: "Associer, renommer, révoquer" },
@@ -400,6 +401,20 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
       hint: "Envoyez-les ici, copiez-les ou branchez une clé USB.",
     },
     card: { name: "Faire une carte", hint: "Posez une carte sur le lecteur et choisissez ce qu’elle lance." },
+  },
+  buttons: {
+    how: "Les boutons du boîtier, les molettes et les pavés de touches démarrent quelque chose, comme une carte.",
+    none: "Aucun bouton n’est encore appris.",
+    add: "Ajouter un bouton",
+    pressNow: "Appuyez maintenant sur le bouton, ou tournez la molette.",
+    pressHow:
+      "Pendant une demi-minute, l’appareil écoute tout ce qui est branché. Seul le premier appui compte.",
+    nonePressed: "Aucun bouton n’a été pressé.",
+    choose: "Que fait ce bouton ?",
+    everyDevice: "tout appareil",
+    chooseFor: (name) => `Le bouton doit démarrer ${name}`,
+    saveText: "Enregistrer pour le bouton",
+    removed: (key) => `${key} ne fait plus rien.`,
   },
   picture: {
     title: "Image de l’écran",

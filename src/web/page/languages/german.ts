@@ -26,6 +26,7 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
     sound: { name: "Fernseher und Ton", hint: "Fernseher einschalten, Töne der Karten, höchste Lautstärke" },
     readers: { name: "Leser", hint: "Was angeschlossen ist und wie Karten wirken" },
     media: { name: "Medien", hint: "Ordner und wo Medien weitergehen" },
+    buttons: { name: "Tasten", hint: "Tasten am Gehäuse, Drehknöpfe, Tastenblöcke" },
     network: { name: "Netzwerk", hint: "Adressen, Heimautomation" },
     time: { name: "Spielzeit", hint: "Grenzen und was heute übrig ist" },
     phones: { name: "Handys", hint: "Koppeln, umbenennen, entfernen" },
@@ -395,6 +396,20 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
       name: "Eine Karte machen",
       hint: "Legen Sie eine Karte auf den Leser und wählen Sie, was sie startet.",
     },
+  },
+  buttons: {
+    how: "Tasten am Gehäuse, Drehknöpfe und Tastenblöcke starten etwas, so wie eine Karte.",
+    none: "Es ist noch keine Taste angelernt.",
+    add: "Taste hinzufügen",
+    pressNow: "Drücken Sie jetzt die Taste, oder drehen Sie den Knopf.",
+    pressHow:
+      "Eine halbe Minute lang hört das Gerät auf alles, was angeschlossen ist. Nur der erste Druck zählt.",
+    nonePressed: "Es wurde keine Taste gedrückt.",
+    choose: "Was tut diese Taste?",
+    everyDevice: "jedes Gerät",
+    chooseFor: (name) => `Die Taste soll ${name} starten`,
+    saveText: "Für die Taste speichern",
+    removed: (key) => `${key} tut nichts mehr.`,
   },
   picture: {
     title: "Bild des Bildschirms",

@@ -29,6 +29,7 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
     },
     readers: { name: "Lectores", hint: "Qué está conectado y qué hacen las tarjetas" },
     media: { name: "Medios", hint: "Carpetas y dónde continúan los medios" },
+    buttons: { name: "Botones", hint: "Botones de la caja, ruedas y teclados" },
     network: { name: "Red", hint: "Direcciones, domótica" },
     time: { name: "Tiempo de juego", hint: "Límites y lo que queda hoy" },
     phones: { name: "Teléfonos", hint: "Vincular, renombrar y revocar" },
@@ -399,6 +400,20 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
       hint: "Envíelos aquí, cópielos o conecte una memoria USB.",
     },
     card: { name: "Hacer una tarjeta", hint: "Ponga una tarjeta en el lector y elija lo que inicia." },
+  },
+  buttons: {
+    how: "Los botones de la caja, las ruedas y los teclados inician algo, como una tarjeta.",
+    none: "Aún no se ha enseñado ningún botón.",
+    add: "Añadir un botón",
+    pressNow: "Pulse ahora el botón o gire la rueda.",
+    pressHow:
+      "Durante medio minuto el dispositivo escucha todo lo que está conectado. Solo cuenta la primera pulsación.",
+    nonePressed: "No se pulsó ningún botón.",
+    choose: "¿Qué hace este botón?",
+    everyDevice: "cualquier dispositivo",
+    chooseFor: (name) => `Que el botón inicie ${name}`,
+    saveText: "Guardar para el botón",
+    removed: (key) => `${key} ya no hace nada.`,
   },
   picture: {
     title: "Imagen de la pantalla",
