@@ -159,7 +159,10 @@ interface ButtonPlaceParams {
 interface ButtonService {
   list(): readonly { readonly device?: string; readonly key: string; readonly script: string }[];
   /** Rejects with `conflict` or `busy`. The result is empty if no button was pressed. */
-  learn(caller: Pick<MethodCaller, "gone">): Promise<{ readonly device?: string; readonly key?: string }>;
+  learn(
+    caller: Pick<MethodCaller, "gone">,
+    waitMs: number,
+  ): Promise<{ readonly device?: string; readonly key?: string }>;
   /** Ends the teaching that waits for a press. */
   cancel(): void;
   /** Rejects with `failed` if the config file cannot be changed. */

@@ -78,7 +78,7 @@ interface ServiceSources
 
 export function createServices(sources: ServiceSources): Services {
   const { launchQueue, playTime, mapper, devices, store, clock, settings, readers, mqtt } = sources;
-  const { closed, dataFolder, saves, cards, fingerprint, media } = sources;
+  const { closed, dataFolder, cards, fingerprint, media } = sources;
   const { machine, updates } = createMachine(sources);
   // Created on demand, because only `rpc.discover` needs it.
   let description: OpenRpcDocument | undefined;
@@ -134,16 +134,7 @@ export function createServices(sources: ServiceSources): Services {
         dataFolder,
         broker: () => mqtt()?.certificateEnd(),
       }),
-      checks: [
-        { name: "readers", ask: () => readers().faults() },
-        { name: "database", ask: () => databaseFaults(store) },
-        { name: "disk", ask: () => [...diskFaults(dataFolder), ...saves.faults()] },
-        { name: "settings", ask: () => [...settings.faults(), ...(cards?.faults() ?? [])] },
-        { name: "media", ask: createMediaCheck(() => foldersToCheck(settings.current(), media)) },
-        { name: "players", ask: () => [...confinementFaults(), ...programFaults(sources)] },
-        { name: "mqtt", ask: () => mqtt()?.faults() },
-        ...machineChecks(process.env, clock),
-      ],
+      checks: checksOf(sources),
     }),
     device: () => describeDevice(sources, machine, updates()),
     updates,
@@ -169,6 +160,21 @@ export function createServices(sources: ServiceSources): Services {
     wifi: sources.wifi,
     describe: () => description ?? describe(),
   };
+}
+
+/** The checks of `health`, in its order. */
+function checksOf(sources: ServiceSources): Parameters<typeof createHealth>[0]["checks"] {
+  const { readers, store, dataFolder, saves, settings, cards, media, mqtt, clock } = sources;
+  return [
+    { name: "readers", ask: () => readers().faults() },
+    { name: "database", ask: () => databaseFaults(store) },
+    { name: "disk", ask: () => [...diskFaults(dataFolder), ...saves.faults()] },
+    { name: "settings", ask: () => [...settings.faults(), ...(cards?.faults() ?? [])] },
+    { name: "media", ask: createMediaCheck(() => foldersToCheck(settings.current(), media)) },
+    { name: "players", ask: () => [...confinementFaults(), ...programFaults(sources)] },
+    { name: "mqtt", ask: () => mqtt()?.faults() },
+    ...machineChecks(process.env, clock),
+  ];
 }
 
 function databaseFaults(store: Store): readonly Fault[] {

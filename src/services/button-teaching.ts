@@ -7,7 +7,7 @@ import type { Config } from "../config/shape.ts";
 import { buttonCode, buttonName, buttonNames } from "../core/button-codes.ts";
 import type { Clock } from "../core/clock.ts";
 import { coded, limitReached, ServiceError } from "../core/errors.ts";
-import { buttonsMax, buttonTeachingMs, buttonTeachingsPerHourMax } from "../core/limits.ts";
+import { buttonsMax, buttonTeachingsPerHourMax } from "../core/limits.ts";
 import { didYouMean } from "../core/text.ts";
 import type { Buttons } from "./buttons.ts";
 
@@ -61,12 +61,12 @@ export function createButtonTeaching({
         key: buttonName(code),
         script,
       })),
-    async learn(caller: Pick<MethodCaller, "gone">) {
+    async learn(caller: Pick<MethodCaller, "gone">, waitMs: number) {
       refuse();
       begun = [...begun, clock.now()];
       const ending = new AbortController();
       waiting = ending;
-      using _late = clock.after(buttonTeachingMs, () => ending.abort());
+      using _late = clock.after(waitMs, () => ending.abort());
       using _started = bus.on("media.started", () => ending.abort());
       try {
         const heard = await buttons.learn(AbortSignal.any([ending.signal, caller.gone()]), playing);

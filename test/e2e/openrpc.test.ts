@@ -122,6 +122,10 @@ const own: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>
   },
   // A caller that follows the log waits up to 25 s for its next line.
   logs: { waitMs: fc.integer({ min: 0, max: 5 }) },
+  // A teaching waits half a minute for a press. A name of a key is one of the kernel.
+  "buttons.learn": { waitMs: fc.integer({ min: 0, max: 5 }) },
+  "buttons.save": { key: fc.constantFrom("KEY_A", "REL_DIAL+") },
+  "buttons.remove": { key: fc.constantFrom("KEY_A", "REL_DIAL+") },
   // A passphrase takes half a second each time, and a backup that stays is synced.
   backup: { passphrase: fc.constant(undefined), keep: fc.constant(false) },
   // This machine refuses every one.

@@ -66,7 +66,17 @@ async function dataOf(client: Client): Promise<readonly string[]> {
   return [
     ...names,
     // Names of products, of units, of signs and of the languages, as in page-literals.test.ts.
-    ...["Tapdeck", "MQTT", "UID", "dBm", "https://", "mqtts://homeassistant.local:8883", "CSV", "TOML"],
+    ...[
+      "Tapdeck",
+      "MQTT",
+      "UID",
+      "dBm",
+      "https://",
+      "mqtts://homeassistant.local:8883",
+      "mqtt://homeassistant.local:1883",
+      "CSV",
+      "TOML",
+    ],
     ...["English", "Deutsch", "Français", "Español", "Português", "日本語"],
     ...[facts.version, facts.name, device.place.folder, "/nowhere/media", "mqtt://127.0.0.1:9"],
     ...facts.networks.flatMap(({ name, addresses }) => [name, ...addresses]),

@@ -118,7 +118,7 @@ export const methodRows: Readonly<Record<string, MethodRow>> = {
   "clients.update": { ...local, params: { id: "nobody", role: "player" } },
   "clients.delete": { ...local, params: { id: "nobody" } },
   buttons: own,
-  "buttons.learn": own,
+  "buttons.learn": { ...own, params: { waitMs: 1 } },
   "buttons.learn.cancel": own,
   "buttons.save": { ...own, params: { key: "KEY_A", script: "**stop" } },
   "buttons.remove": { ...own, params: { key: "KEY_A" } },

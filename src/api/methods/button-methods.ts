@@ -1,6 +1,6 @@
 /** The buttons of the case: an owner teaches them by a press. */
 import * as v from "valibot";
-import { settingsTextCharsMax } from "../../core/limits.ts";
+import { buttonTeachingMs, settingsTextCharsMax } from "../../core/limits.ts";
 import { method } from "../method.ts";
 
 const device = v.pipe(v.string(), v.minLength(1), v.maxLength(settingsTextCharsMax));
@@ -28,11 +28,14 @@ export const buttonMethods = [
     name: "buttons.learn",
     right: "own",
     isLong: true,
-    docs: "Waits for 30 s for the next press of a button or key, or turn of a knob, on any input device but those of macros, and returns its device and its name for `buttons.save`; nothing if none came, or if media began to play. Only this caller gets the press. Until then no button runs its script. It is refused with `conflict` while media play, because their player may use the device, and while another teaching waits; and with `busy` after 20 teachings within an hour.",
+    docs: "Waits for `waitMs`, at most 30 s, for the next press of a button or key, or turn of a knob, on any input device but those of macros, and returns its device and its name for `buttons.save`; nothing if none came, or if media began to play. Only this caller gets the press. Until then no button runs its script. It is refused with `conflict` while media play, because their player may use the device, and while another teaching waits; and with `busy` after 20 teachings within an hour.",
+    params: v.object({
+      waitMs: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(buttonTeachingMs)),
+    }),
     changes: () => "the next press",
     result: v.object({ device: v.exactOptional(v.string()), key: v.exactOptional(v.string()) }),
     errors: ["conflict", "busy"],
-    run: ({ buttons }, _params, caller) => buttons.learn(caller),
+    run: ({ buttons }, { waitMs }, caller) => buttons.learn(caller, waitMs),
   }),
   method({
     name: "buttons.learn.cancel",

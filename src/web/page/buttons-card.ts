@@ -1,5 +1,6 @@
 /** The buttons, knobs and keypads that run scripts: an owner adds one by pressing it, and chooses as for a card. */
 import type { Calls } from "../../client/client.ts";
+import { buttonTeachingMs } from "../../core/limits.ts";
 import { type ChoiceTexts, cardChoice } from "./card-choice.ts";
 import { button, el, listCard, named, note, openDialog, telling } from "./dom.ts";
 import { launchWords } from "./mapping-editor.ts";
@@ -32,7 +33,7 @@ export function buttonsCard(shared: Shared): PageCard {
       if (isWaiting) client.call("buttons.learn.cancel").catch(() => {});
       isWaiting = false;
     });
-    const { device, key } = await client.call("buttons.learn").finally(() => {
+    const { device, key } = await client.call("buttons.learn", { waitMs: buttonTeachingMs }).finally(() => {
       isWaiting = false;
       dialog.close();
     });

@@ -36,7 +36,7 @@ function scene() {
   });
   return {
     ...{ clock, bus, gone, teaching, kept },
-    learn: () => teaching.learn({ gone: () => gone.signal }),
+    learn: () => teaching.learn({ gone: () => gone.signal }, buttonTeachingMs),
     press(name: string) {
       const code = buttonCode(name);
       if (code !== undefined) next.resolve({ device: "Pad", code });

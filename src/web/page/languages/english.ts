@@ -4,6 +4,7 @@
  */
 import type { FaultedTexts, LaunchReason } from "../../../core/faults.ts";
 import { englishCards } from "./english-cards.ts";
+import { englishParts } from "./english-parts.ts";
 import type { Numbers, Shape } from "./forms.ts";
 
 export const englishTexts = ({ number, counted, moment }: Numbers) => ({
@@ -407,34 +408,13 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
     deleteSure: (name: string) => `Delete ${name} from the device? This cannot be undone.`,
     deleted: (name: string) => `Deleted: ${name}`,
   },
+  ...englishParts({ counted, number, moment }),
   steps: {
     title: "First steps",
     done: "done",
     pair: { name: "Pair a phone", hint: "It is the remote control. Press “Pair a phone” there." },
     media: { name: "Add games, music or films", hint: "Send them here, copy them, or plug in a stick." },
     card: { name: "Make a card", hint: "Lay a card on the reader, and choose what it starts." },
-  },
-  buttons: {
-    how: "Buttons of the case, rotary knobs and keypads start something, as a card does.",
-    none: "No button is taught yet.",
-    add: "Add a button",
-    pressNow: "Press the button or turn the knob now.",
-    pressHow:
-      "For half a minute the device listens to everything that is plugged in. Only the first press counts.",
-    nonePressed: "No button was pressed.",
-    choose: "What does this button do?",
-    everyDevice: "every device",
-    chooseFor: (name: string) => `Let the button start ${name}`,
-    saveText: "Save for the button",
-    removed: (key: string) => `${key} does nothing any more.`,
-  },
-  picture: {
-    title: "Picture of the screen",
-    what: "What the television shows now. There is none while nothing plays on a device without a screen. Each picture is also kept on the device.",
-    take: "Take a picture",
-    again: "Take another one",
-    alt: "What the device shows",
-    takenAt: (time: string) => `Taken at ${time}.`,
   },
   sleep: {
     title: "Sleep timer",
@@ -462,54 +442,6 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
       "not-found": "{network} is not in reach.",
       refused: "{network} does not let this device in, or its signal is too weak.",
       "no-address": "{network} gives no address: restart its router.",
-    },
-  },
-  broker: {
-    title: "MQTT broker",
-    what: "Home Assistant and other programs hear of taps there, and control this device.",
-    url: "Address",
-    user: "Account",
-    password: "Password",
-    kept: "kept, empty leaves it",
-    ca: "Certificate of its authority (PEM)",
-    role: "What it may do here",
-    save: "Save",
-    test: "Test",
-    testing: "Connecting …",
-    connected: "Connected.",
-    trying: "Not connected yet.",
-    none: "No broker is set.",
-    byImage: "tapdeck.conf on the memory card sets the broker.",
-  },
-  backup: {
-    title: "Backup",
-    what: "One file with settings, mappings, history and positions; with a passphrase also phones and keys. Media and saved games are not in it.",
-    passphrase: "Passphrase (optional)",
-    download: "Download a backup",
-    made: "The backup is made, and downloads.",
-    choose: "Restore a backup",
-    restore: "Restore this backup",
-    restoreSure:
-      "What plays ends, and the service starts again. The present state is kept as a backup on the device.",
-    restored: "The backup is restored. The service starts again.",
-    madeAt: (time: Date, version: string) => `Made ${moment(time)} by Tapdeck ${version}.`,
-    insteadOf: (count: number, now: number) => `${number(count)}, in place of ${number(now)}`,
-    mappings: "Mappings",
-    mappingFiles: "Files of mappings",
-    history: "Taps",
-    positions: "Positions",
-    settings: "Settings that change",
-    same: "as they are",
-    locked: "only with the passphrase",
-    warning: "Note",
-    leftOut: (count: number) =>
-      `${counted(count, "file", "files")} of mappings could not be read, and left out.`,
-    /** What a restore would not bring back, with its subject. */
-    notes: {
-      "mapping-file-invalid": (file: string) => `The mapping file ${file} has a fault, and is not used.`,
-      "settings-kept": (names: string) => `Only a restore on the device itself changes these: ${names}.`,
-      "media-folder-missing": (path: string) => `This device has no media folder ${path}.`,
-      "reader-missing": (path: string) => `This device has no reader at ${path}.`,
     },
   },
 });
