@@ -32,7 +32,7 @@ export function createButtonTeaching({
   bus,
   clock,
 }: TeachingParts): Services["buttons"] {
-  /** The starts of the teachings of the last hour: each tells a key that somebody presses, whoever that is. */
+  /** The starts of the teachings of the last hour: each tells a key that any person presses. */
   let begun: readonly number[] = [];
   /** The teaching that waits for a press. */
   let waiting: AbortController | undefined;

@@ -64,7 +64,7 @@ export const englishParts = ({ counted, number, moment }: Numbers) => ({
     warning: "Note",
     leftOut: (count: number) =>
       `${counted(count, "file", "files")} of mappings could not be read, and left out.`,
-    /** What a restore would not bring back, with its subject. */
+    /** Things that a restore would not bring back, each with its subject. */
     notes: {
       "mapping-file-invalid": (file: string) => `The mapping file ${file} has a fault, and is not used.`,
       "settings-kept": (names: string) => `Only a restore on the device itself changes these: ${names}.`,

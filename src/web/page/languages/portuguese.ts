@@ -5,6 +5,7 @@ import type { PageTexts } from "./english.ts";
 import type { Numbers } from "./forms.ts";
 import { portugueseCards } from "./portuguese-cards.ts";
 import { portugueseFileSettings } from "./portuguese-file-settings.ts";
+import { portugueseParts } from "./portuguese-parts.ts";
 
 export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => ({
   language: "Idioma",
@@ -397,27 +398,6 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
     },
     card: { name: "Fazer um cartão", hint: "Coloque um cartão no leitor e escolha o que ele inicia." },
   },
-  buttons: {
-    how: "Botões do gabinete, rodas e teclados iniciam algo, como um cartão.",
-    none: "Nenhum botão foi ensinado ainda.",
-    add: "Adicionar um botão",
-    pressNow: "Aperte agora o botão ou gire a roda.",
-    pressHow: "Durante meio minuto o aparelho escuta tudo o que está conectado. Só o primeiro toque conta.",
-    nonePressed: "Nenhum botão foi apertado.",
-    choose: "O que este botão faz?",
-    everyDevice: "qualquer aparelho",
-    chooseFor: (name) => `O botão deve iniciar ${name}`,
-    saveText: "Salvar para o botão",
-    removed: (key) => `${key} não faz mais nada.`,
-  },
-  picture: {
-    title: "Imagem da tela",
-    what: "O que a televisão mostra agora. Sem tela não há imagem enquanto nada está em reprodução. Cada imagem também fica no aparelho.",
-    take: "Capturar uma imagem",
-    again: "Capturar outra",
-    alt: "O que o aparelho mostra",
-    takenAt: (time) => `Capturada às ${time}.`,
-  },
   sleep: {
     title: "Temporizador de sono",
     off: "desligado",
@@ -446,51 +426,5 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
       "no-address": "{network} não dá nenhum endereço: reinicie o roteador.",
     },
   },
-  broker: {
-    title: "Broker MQTT",
-    what: "O Home Assistant e outros programas recebem ali os toques de cartões e controlam este aparelho.",
-    url: "Endereço",
-    user: "Conta",
-    password: "Senha",
-    kept: "guardada, vazia a mantém",
-    ca: "Certificado da autoridade (PEM)",
-    role: "O que ele pode fazer aqui",
-    save: "Salvar",
-    test: "Testar",
-    testing: "Conectando…",
-    connected: "Conectado.",
-    trying: "Ainda sem conexão.",
-    none: "Nenhum broker está definido.",
-    byImage: "O tapdeck.conf do cartão de memória define o broker.",
-  },
-  backup: {
-    title: "Cópia de segurança",
-    what: "Um arquivo com as configurações, as associações, o histórico e as posições; com uma frase secreta, também os telefones e as chaves. Sem mídias nem jogos salvos.",
-    passphrase: "Frase secreta (opcional)",
-    download: "Baixar uma cópia",
-    made: "A cópia está pronta e está sendo baixada.",
-    choose: "Restaurar uma cópia",
-    restore: "Restaurar esta cópia",
-    restoreSure:
-      "A reprodução termina e o serviço reinicia. O estado atual fica guardado como cópia no dispositivo.",
-    restored: "A cópia foi restaurada. O serviço reinicia.",
-    madeAt: (time, version) => `Criada em ${moment(time)} pelo Tapdeck ${version}.`,
-    insteadOf: (count, now) => `${number(count)} em vez de ${number(now)}`,
-    mappings: "Associações",
-    mappingFiles: "Arquivos de associações",
-    history: "Cartões lidos",
-    positions: "Posições",
-    settings: "Configurações que mudam",
-    same: "sem mudança",
-    locked: "só com a frase secreta",
-    warning: "Nota",
-    leftOut: (count) =>
-      `${counted(count, "arquivo de associações ilegível", "arquivos de associações ilegíveis")}, fora do backup.`,
-    notes: {
-      "mapping-file-invalid": (file) => `O arquivo de associações ${file} tem um erro e não é usado.`,
-      "settings-kept": (names) => `Só uma restauração no próprio aparelho altera isto: ${names}.`,
-      "media-folder-missing": (path) => `Este aparelho não tem a pasta de mídias ${path}.`,
-      "reader-missing": (path) => `Este aparelho não tem leitor em ${path}.`,
-    },
-  },
+  ...portugueseParts({ counted, moment, number }),
 });

@@ -5,6 +5,7 @@ import type { PageTexts } from "./english.ts";
 import type { Numbers } from "./forms.ts";
 import { spanishCards } from "./spanish-cards.ts";
 import { spanishFileSettings } from "./spanish-file-settings.ts";
+import { spanishParts } from "./spanish-parts.ts";
 
 export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
   language: "Idioma",
@@ -401,28 +402,6 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
     },
     card: { name: "Hacer una tarjeta", hint: "Ponga una tarjeta en el lector y elija lo que inicia." },
   },
-  buttons: {
-    how: "Los botones de la caja, las ruedas y los teclados inician algo, como una tarjeta.",
-    none: "Aún no se ha enseñado ningún botón.",
-    add: "Añadir un botón",
-    pressNow: "Pulse ahora el botón o gire la rueda.",
-    pressHow:
-      "Durante medio minuto el dispositivo escucha todo lo que está conectado. Solo cuenta la primera pulsación.",
-    nonePressed: "No se pulsó ningún botón.",
-    choose: "¿Qué hace este botón?",
-    everyDevice: "cualquier dispositivo",
-    chooseFor: (name) => `Que el botón inicie ${name}`,
-    saveText: "Guardar para el botón",
-    removed: (key) => `${key} ya no hace nada.`,
-  },
-  picture: {
-    title: "Imagen de la pantalla",
-    what: "Lo que muestra ahora el televisor. Sin pantalla no hay ninguna mientras no se reproduce nada. Cada imagen se guarda también en el dispositivo.",
-    take: "Tomar una imagen",
-    again: "Tomar otra",
-    alt: "Lo que muestra el dispositivo",
-    takenAt: (time) => `Tomada a las ${time}.`,
-  },
   sleep: {
     title: "Temporizador de apagado",
     off: "desactivado",
@@ -451,51 +430,5 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
       "no-address": "{network} no da ninguna dirección: reinicia el router.",
     },
   },
-  broker: {
-    title: "Broker MQTT",
-    what: "Home Assistant y otros programas se enteran allí de las tarjetas y controlan este dispositivo.",
-    url: "Dirección",
-    user: "Cuenta",
-    password: "Contraseña",
-    kept: "guardada, vacía la deja",
-    ca: "Certificado de su autoridad (PEM)",
-    role: "Qué puede hacer aquí",
-    save: "Guardar",
-    test: "Probar",
-    testing: "Conectando…",
-    connected: "Conectado.",
-    trying: "Todavía sin conexión.",
-    none: "No hay ningún broker.",
-    byImage: "El archivo tapdeck.conf de la tarjeta de memoria fija el broker.",
-  },
-  backup: {
-    title: "Copia de seguridad",
-    what: "Un archivo con los ajustes, las asignaciones, el historial y las posiciones; con una frase de contraseña, también los teléfonos y las claves. Sin medios ni partidas guardadas.",
-    passphrase: "Frase de contraseña (opcional)",
-    download: "Descargar una copia",
-    made: "La copia está lista y se descarga.",
-    choose: "Restaurar una copia",
-    restore: "Restaurar esta copia",
-    restoreSure:
-      "La reproducción termina y el servicio se reinicia. El estado actual queda como copia en el dispositivo.",
-    restored: "La copia está restaurada. El servicio se reinicia.",
-    madeAt: (time, version) => `Creada el ${moment(time)} por Tapdeck ${version}.`,
-    insteadOf: (count, now) => `${number(count)} en lugar de ${number(now)}`,
-    mappings: "Asignaciones",
-    mappingFiles: "Archivos de asignaciones",
-    history: "Tarjetas leídas",
-    positions: "Posiciones",
-    settings: "Ajustes que cambian",
-    same: "sin cambios",
-    locked: "solo con la frase de contraseña",
-    warning: "Nota",
-    leftOut: (count) =>
-      `${counted(count, "archivo de asignaciones ilegible", "archivos de asignaciones ilegibles")}, fuera de la copia.`,
-    notes: {
-      "mapping-file-invalid": (file) => `El archivo de asignaciones ${file} tiene un error y no se usa.`,
-      "settings-kept": (names) => `Solo una restauración en el propio dispositivo cambia esto: ${names}.`,
-      "media-folder-missing": (path) => `Este dispositivo no tiene la carpeta de medios ${path}.`,
-      "reader-missing": (path) => `Este dispositivo no tiene ningún lector en ${path}.`,
-    },
-  },
+  ...spanishParts({ counted, moment, number }),
 });

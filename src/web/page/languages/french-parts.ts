@@ -1,0 +1,82 @@
+/** Buttons, the picture of the screen, the broker and backups in French. */
+import type { PageTexts } from "./english.ts";
+import type { Numbers } from "./forms.ts";
+
+type Parts = Pick<PageTexts, "buttons" | "picture" | "broker" | "backup">;
+
+export const frenchParts = ({
+  counted,
+  moment,
+  number,
+}: Pick<Numbers, "counted" | "moment" | "number">): Parts => ({
+  buttons: {
+    how: "Les boutons du boîtier, les molettes et les pavés de touches démarrent quelque chose, comme une carte.",
+    none: "Aucun bouton n’est encore appris.",
+    add: "Ajouter un bouton",
+    pressNow: "Appuyez maintenant sur le bouton, ou tournez la molette.",
+    pressHow:
+      "Pendant une demi-minute, l’appareil écoute tout ce qui est branché. Seul le premier appui compte.",
+    nonePressed: "Aucun bouton n’a été pressé.",
+    choose: "Que fait ce bouton ?",
+    everyDevice: "tout appareil",
+    chooseFor: (name) => `Le bouton doit démarrer ${name}`,
+    saveText: "Enregistrer pour le bouton",
+    removed: (key) => `${key} ne fait plus rien.`,
+  },
+  picture: {
+    title: "Image de l’écran",
+    what: "Ce que montre le téléviseur maintenant. Sans écran, il n’y en a pas tant que rien n’est en cours. Chaque image est aussi gardée sur l’appareil.",
+    take: "Prendre une image",
+    again: "En prendre une autre",
+    alt: "Ce que montre l’appareil",
+    takenAt: (time) => `Prise à ${time}.`,
+  },
+  broker: {
+    title: "Broker MQTT",
+    what: "Home Assistant et d’autres programmes y apprennent les passages de cartes et pilotent cet appareil.",
+    url: "Adresse",
+    user: "Compte",
+    password: "Mot de passe",
+    kept: "enregistré, vide le conserve",
+    ca: "Certificat de son autorité (PEM)",
+    role: "Ce qu’il peut faire ici",
+    save: "Enregistrer",
+    test: "Tester",
+    testing: "Connexion…",
+    connected: "Connecté.",
+    trying: "Pas encore connecté.",
+    none: "Aucun broker n’est réglé.",
+    byImage: "Le fichier tapdeck.conf de la carte mémoire fixe le broker.",
+  },
+  backup: {
+    title: "Sauvegarde",
+    what: "Un fichier avec les réglages, les associations, l’historique et les positions ; avec une phrase secrète, aussi les téléphones et les clés. Sans les médias ni les parties enregistrées.",
+    passphrase: "Phrase secrète (facultative)",
+    download: "Télécharger une sauvegarde",
+    made: "La sauvegarde est prête et se télécharge.",
+    choose: "Restaurer une sauvegarde",
+    restore: "Restaurer cette sauvegarde",
+    restoreSure:
+      "La lecture s’arrête et le service redémarre. L’état actuel est conservé comme sauvegarde sur l’appareil.",
+    restored: "La sauvegarde est restaurée. Le service redémarre.",
+    madeAt: (time, version) => `Créée le ${moment(time)} par Tapdeck ${version}.`,
+    insteadOf: (count, now) => `${number(count)} au lieu de ${number(now)}`,
+    mappings: "Associations",
+    mappingFiles: "Fichiers d’associations",
+    history: "Cartes posées",
+    positions: "Positions",
+    settings: "Réglages modifiés",
+    same: "inchangés",
+    locked: "seulement avec la phrase secrète",
+    warning: "Remarque",
+    leftOut: (count) =>
+      `${counted(count, "fichier d’associations illisible", "fichiers d’associations illisibles")}, non compris dans la sauvegarde.`,
+    notes: {
+      "mapping-file-invalid": (file) =>
+        `Le fichier d’associations ${file} contient une erreur et n’est pas utilisé.`,
+      "settings-kept": (names) => `Seule une restauration sur l’appareil lui-même change ceci : ${names}.`,
+      "media-folder-missing": (path) => `Cet appareil n’a pas de dossier de médias ${path}.`,
+      "reader-missing": (path) => `Cet appareil n’a pas de lecteur sur ${path}.`,
+    },
+  },
+});

@@ -1,0 +1,82 @@
+/** Buttons, the picture of the screen, the broker and backups in German. */
+import type { PageTexts } from "./english.ts";
+import type { Numbers } from "./forms.ts";
+
+type Parts = Pick<PageTexts, "buttons" | "picture" | "broker" | "backup">;
+
+export const germanParts = ({
+  counted,
+  moment,
+  number,
+}: Pick<Numbers, "counted" | "moment" | "number">): Parts => ({
+  buttons: {
+    how: "Tasten am Gehäuse, Drehknöpfe und Tastenblöcke starten etwas, so wie eine Karte.",
+    none: "Es ist noch keine Taste angelernt.",
+    add: "Taste hinzufügen",
+    pressNow: "Drücken Sie jetzt die Taste, oder drehen Sie den Knopf.",
+    pressHow:
+      "Eine halbe Minute lang hört das Gerät auf alles, was angeschlossen ist. Nur der erste Druck zählt.",
+    nonePressed: "Es wurde keine Taste gedrückt.",
+    choose: "Was tut diese Taste?",
+    everyDevice: "jedes Gerät",
+    chooseFor: (name) => `Die Taste soll ${name} starten`,
+    saveText: "Für die Taste speichern",
+    removed: (key) => `${key} tut nichts mehr.`,
+  },
+  picture: {
+    title: "Bild des Bildschirms",
+    what: "Was der Fernseher jetzt zeigt. Ohne Bildschirm gibt es keines, solange nichts läuft. Jedes Bild bleibt auch auf dem Gerät.",
+    take: "Bild aufnehmen",
+    again: "Noch eines aufnehmen",
+    alt: "Was das Gerät zeigt",
+    takenAt: (time) => `Aufgenommen um ${time}.`,
+  },
+  broker: {
+    title: "MQTT-Broker",
+    what: "Home Assistant und andere Programme erfahren dort von Karten und steuern dieses Gerät.",
+    url: "Adresse",
+    user: "Konto",
+    password: "Passwort",
+    kept: "gespeichert, leer lässt es so",
+    ca: "Zertifikat seiner Stelle (PEM)",
+    role: "Was er hier darf",
+    save: "Speichern",
+    test: "Prüfen",
+    testing: "Verbindet …",
+    connected: "Verbunden.",
+    trying: "Noch nicht verbunden.",
+    none: "Es ist kein Broker eingestellt.",
+    byImage: "Die tapdeck.conf auf der Speicherkarte legt den Broker fest.",
+  },
+  backup: {
+    title: "Sicherung",
+    what: "Eine Datei mit Einstellungen, Zuordnungen, Verlauf und Stellen; mit einer Passphrase auch Handys und Schlüssel. Medien und Spielstände sind nicht darin.",
+    passphrase: "Passphrase (freiwillig)",
+    download: "Sicherung herunterladen",
+    made: "Die Sicherung ist fertig und wird heruntergeladen.",
+    choose: "Sicherung zurückspielen",
+    restore: "Diese Sicherung zurückspielen",
+    restoreSure:
+      "Die Wiedergabe endet, und der Dienst startet neu. Der jetzige Stand bleibt als Sicherung auf dem Gerät.",
+    restored: "Die Sicherung ist zurückgespielt. Der Dienst startet neu.",
+    madeAt: (time, version) => `Erstellt am ${moment(time)} von Tapdeck ${version}.`,
+    insteadOf: (count, now) => `${number(count)} statt ${number(now)}`,
+    mappings: "Zuordnungen",
+    mappingFiles: "Dateien mit Zuordnungen",
+    history: "Aufgelegte Karten",
+    positions: "Stellen",
+    settings: "Geänderte Einstellungen",
+    same: "bleiben, wie sie sind",
+    locked: "nur mit der Passphrase",
+    warning: "Hinweis",
+    leftOut: (count) =>
+      `${counted(count, "Zuordnungsdatei", "Zuordnungsdateien")} nicht lesbar und weggelassen.`,
+    notes: {
+      "mapping-file-invalid": (file) =>
+        `Die Zuordnungsdatei ${file} hat einen Fehler und wird nicht benutzt.`,
+      "settings-kept": (names) => `Nur eine Wiederherstellung am Gerät selbst ändert: ${names}.`,
+      "media-folder-missing": (path) => `Dieses Gerät hat keinen Medienordner ${path}.`,
+      "reader-missing": (path) => `Dieses Gerät hat keinen Leser an ${path}.`,
+    },
+  },
+});
