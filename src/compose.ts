@@ -36,6 +36,7 @@ import { type Readers, startReaders } from "./readers/readers.ts";
 import { screenTexts } from "./screen/status-template.ts";
 import { createServices } from "./services/api-services.ts";
 import { createPlayback, ofMachine } from "./services/build-playback.ts";
+import { type Bluetooth, followBluetooth } from "./services/bluetooth.ts";
 import { type Buttons, followButtons, withPowerKey } from "./services/buttons.ts";
 import { type ClientAccess, createClientAccess } from "./services/clients-and-audit.ts";
 import { countMetrics, staffSecret } from "./services/fleet.ts";
@@ -156,6 +157,7 @@ async function startParts(base: Base): Promise<number> {
   const buttons = startButtons(base, launchQueue);
   let mqtt: Mqtt | undefined;
   const wifi = stops.add("Wi-Fi", followWifi({ ...ofMachine, log, onChanged: () => screen.refresh() }));
+  const bluetooth = stops.add("Bluetooth", followBluetooth(ofMachine));
   const services = createServices({
     ...base,
     ...playback,
@@ -168,6 +170,7 @@ async function startParts(base: Base): Promise<number> {
     readers: () => readers,
     mqtt: () => mqtt,
     wifi,
+    bluetooth,
   });
   const descriptors = createDescriptors();
   const metrics = await countMetrics(base, { services, descriptors, launchQueue });
@@ -203,7 +206,7 @@ async function startParts(base: Base): Promise<number> {
   stops.add("readers", readers);
   const screen = startScreen(base, { ...playback, api, offer, readers, wifi });
   access.onOwnerAct(screen.showAct);
-  startMenu(base, { ...playback, screen, services, wifi });
+  startMenu(base, { ...playback, screen, services, wifi, bluetooth });
   followSettings(base, { ...playback, access, api, launching, readers, buttons });
   devices.startSounds();
   mqtt = stops.add("MQTT", followMqtt({ ...base, services, api }));
@@ -254,10 +257,11 @@ interface MenuBase extends Pick<Awaited<ReturnType<typeof createPlayback>>, "lau
   readonly screen: Screen;
   readonly services: Services;
   readonly wifi: Wifi;
+  readonly bluetooth: Bluetooth;
 }
 
 /** The menu of the status screen; none without such a screen, whose code is then not loaded. */
-function startMenu(base: Base, { launchQueue, screen, services, wifi }: MenuBase): void {
+function startMenu(base: Base, { launchQueue, screen, services, wifi, bluetooth }: MenuBase): void {
   const { bus, clock, log, openMenuKeys, settings, stops } = base;
   if (!screen.isThere) return;
   // In public places, a controller in reach may play, and change nothing.
@@ -273,6 +277,7 @@ function startMenu(base: Base, { launchQueue, screen, services, wifi }: MenuBase
       launch: (text) => launchQueue.launch(...byHand("Menu", text)),
       volume: launchQueue.idleVolume,
       wifi: () => (isHome && wifi.state().state !== "none" ? wifi : undefined),
+      bluetooth: () => (isHome && bluetooth.report().state !== "none" ? bluetooth : undefined),
       canSwitchOff: isHome && process.env.TAPDECK_MACHINE !== undefined,
       texts: () => screenTexts[settings.current().television.language].menu,
     }),

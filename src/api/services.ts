@@ -1,5 +1,7 @@
 /** The functions of the service that the API may call. services/api-services.ts implements them. */
+
 import type { AuditEntry } from "../core/audit.ts";
+import type { BluetoothReport } from "../core/bluetooth-shapes.ts";
 import type { BackupContent, backupFacts, backupPreview } from "../core/device-shapes.ts";
 import type { Fault } from "../core/faults.ts";
 import type { LogRing } from "../core/log-ring.ts";
@@ -120,6 +122,7 @@ export interface Services {
   readonly broker: BrokerService;
   readonly buttons: ButtonService;
   readonly wifi: WifiService;
+  readonly bluetooth: BluetoothService;
   readonly pairByPin: Pick<PairByPin, "open" | "cancel">;
   /** The entries of the audit log, newest first. */
   audit(limit: number): Promise<readonly AuditEntry[]>;
@@ -206,6 +209,15 @@ interface WifiService {
   prefer(network: { readonly id: string }): Promise<void>;
   forget(network: { readonly id: string }): Promise<void>;
   open(): Promise<void>;
+}
+
+/** Bluetooth on the image. All but `report` reject with `failed` elsewhere, and without a radio. */
+interface BluetoothService {
+  report(): BluetoothReport;
+  search(): Promise<void>;
+  /** Reject with `not-found` if `report` has no such device. */
+  pair(device: { readonly address: string }): Promise<void>;
+  forget(device: { readonly address: string }): Promise<void>;
 }
 
 interface BrokerFault {

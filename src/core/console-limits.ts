@@ -63,3 +63,7 @@ export const wifiKeyDigits = 64; // Of the key in the place of a password.
 export const wifiNetworksMax = 50; // In reach, the strongest; a block of flats has 40.
 export const wifiReportBytesMax = 256 * 1024; // Of root's scripts: a scan has 100 bytes for each radio in reach.
 export const wifiFormBytesMax = 4096; // The form of the page by which a phone sets up the Wi-Fi has two fields.
+
+// Bluetooth.
+export const bluetoothNameCharsMax = 80; // A name has up to 248 bytes (Core Specification, Vol 3 Part C, 3.2.2); a row has less room.
+export const bluetoothReportBytesMax = 64 * 1024; // Of root's scripts: 30 devices with such names have 17 KiB.

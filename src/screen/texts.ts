@@ -1,4 +1,5 @@
 /** Every text of the graphical screen. A translation is another table of the same shape, a file of `languages`. */
+import type { BluetoothFault } from "../core/bluetooth-shapes.ts";
 import { englishFaults, type FaultTexts, type LaunchReason } from "../core/faults.ts";
 import type { WifiFault } from "../core/wifi-shapes.ts";
 import type { OwnerAct, Picture } from "./picture.ts";
@@ -22,6 +23,18 @@ export interface MenuTexts {
   readonly wifiByPhone: string;
   /** The title of the keyboard. */
   readonly wifiPassword: string;
+  readonly bluetooth: string;
+  /** An entry that pairs a device of a search. */
+  readonly pair: string;
+  readonly isConnected: string;
+  readonly pairing: string;
+  /** For a keyboard. */
+  readonly typeCode: string;
+  /** While a search goes on. */
+  readonly pressPairing: string;
+  readonly forget: string;
+  readonly keep: string;
+  readonly bluetoothFaults: Readonly<Record<BluetoothFault, string>>;
   readonly search: string;
   readonly searching: string;
   readonly switchOff: string;
@@ -110,6 +123,20 @@ export const english: ScreenTexts = {
     wifi: "Wi-Fi",
     wifiByPhone: "Set up by phone",
     wifiPassword: "Password of “{network}”",
+    bluetooth: "Bluetooth",
+    pair: "Pair “{device}”",
+    isConnected: "{device} (connected)",
+    pairing: "Pairing “{device}”…",
+    typeCode: "Type {code} on “{device}”, and then Enter",
+    pressPairing: "Now hold the pairing button of the controller",
+    forget: "Forget it",
+    keep: "Keep it",
+    bluetoothFaults: {
+      "no-radio": "The radio does not answer",
+      "not-found": "It did not answer: hold its pairing button, and search again",
+      refused: "It refused: hold its pairing button, and try again",
+      failed: "That did not work: try it again",
+    },
     search: "Search",
     searching: "Searching…",
     switchOff: "Switch off",

@@ -43,7 +43,10 @@ import type { Stops } from "./stop-order.ts";
 import { followUpdateServer } from "./update-server.ts";
 
 interface ServiceSources
-  extends Pick<Services, "logs" | "clients" | "pairByPin" | "audit" | "pairing" | "uploads" | "wifi"> {
+  extends Pick<
+    Services,
+    "logs" | "clients" | "pairByPin" | "audit" | "pairing" | "uploads" | "wifi" | "bluetooth"
+  > {
   readonly media: MediaWithSticks;
   /** Files and folders of the service. */
   readonly closed: ClosedPlaces;
@@ -158,6 +161,7 @@ export function createServices(sources: ServiceSources): Services {
     broker: createBrokerService(sources),
     buttons: createButtonTeaching({ ...sources, playing: launchQueue.activeMedia }),
     wifi: sources.wifi,
+    bluetooth: sources.bluetooth,
     describe: () => description ?? describe(),
   };
 }

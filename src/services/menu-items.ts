@@ -34,6 +34,7 @@ export const menuSymbols = {
   quieter: "M4 9.5v5h3.5l5 4v-13l-5 4zM16 12h4",
   louder: "M4 9.5v5h3.5l5 4v-13l-5 4zM16 9a4 4 0 0 1 0 6M18.5 6.5a8 8 0 0 1 0 11",
   wifi: "M3 9.5a13 13 0 0 1 18 0M6 13a8.5 8.5 0 0 1 12 0M9 16.2a4 4 0 0 1 6 0M12 19.5h.01",
+  bluetooth: "M7 7.5l10 9-5 4.5v-18l5 4.5-10 9",
   phone: "M8 3h8a1 1 0 0 1 1 1v16a1 1 0 0 1-1 1H8a1 1 0 0 1-1-1V4a1 1 0 0 1 1-1M11 18h2",
   search: "M10.5 4.5a6 6 0 1 1 0 12a6 6 0 1 1 0-12M15 15l5 5",
   locked: "M6 11h12v9H6zM8.5 11V8a3.5 3.5 0 0 1 7 0v3",

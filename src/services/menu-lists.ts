@@ -10,6 +10,7 @@ import { symbolOf } from "../core/system-symbols.ts";
 import { menuTilesMax } from "../screen/menu-template.ts";
 import type { MenuTile } from "../screen/picture.ts";
 import type { MenuTexts } from "../screen/texts.ts";
+import { bluetoothList, type MenuBluetooth } from "./menu-bluetooth.ts";
 import { type MenuItem, type MenuList, menuSymbols } from "./menu-items.ts";
 import { type MenuWifi, wifiList } from "./menu-wifi.ts";
 
@@ -23,6 +24,8 @@ export interface ListParts {
   readonly volume: () => Promise<number>;
   /** Undefined without a Wi-Fi of the device's own, such as an adapter that was not plugged in yet. */
   readonly wifi: () => MenuWifi | undefined;
+  /** Undefined without a radio. */
+  readonly bluetooth: () => MenuBluetooth | undefined;
   readonly canSwitchOff: boolean;
   readonly texts: () => MenuTexts;
 }
@@ -34,7 +37,7 @@ const withoutLettersMax = 6 * menuTilesMax;
 const lettersMax = 5 * menuTilesMax;
 
 export function createMenuLists(parts: ListParts) {
-  const { clock, library, launch, wifi: wifiNow, canSwitchOff, texts } = parts;
+  const { clock, library, launch, wifi: wifiNow, bluetooth: bluetoothNow, canSwitchOff, texts } = parts;
   const starting = (script: string) => () => {
     launch(script);
     return undefined;
@@ -100,6 +103,7 @@ export function createMenuLists(parts: ListParts) {
     const [last] = played;
     const words = texts();
     const wifi = wifiNow();
+    const bluetooth = bluetoothNow();
     return {
       title: words.title,
       items: [
@@ -119,6 +123,15 @@ export function createMenuLists(parts: ListParts) {
                 name: words.wifi,
                 symbol: menuSymbols.wifi,
                 choose: () => wifiList({ wifi, clock, texts }),
+              },
+            ]),
+        ...(bluetooth === undefined
+          ? []
+          : [
+              {
+                name: words.bluetooth,
+                symbol: menuSymbols.bluetooth,
+                choose: () => bluetoothList({ bluetooth, clock, texts }),
               },
             ]),
         ...(canSwitchOff ? [{ name: words.switchOff, symbol: menuSymbols.power, choose: leave }] : []),

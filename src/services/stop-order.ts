@@ -20,6 +20,7 @@ const stopOrder = [
   "readers",
   "MQTT",
   "Wi-Fi",
+  "Bluetooth",
   "screen",
   "certificates",
   "pairing",

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { lstat, readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { readFacts } from "../../tools/image/facts.ts";
 import { readManifest } from "../../tools/image/manifest.ts";
 import { readMeta } from "../../tools/image/meta.ts";
@@ -14,11 +14,11 @@ const text = (path: string) => readFile(join(root, path), "utf8");
 /** The parts that the last build lacks and the next one will have, by kind (buildroot/pending). */
 const pending = new Map<string, string[]>();
 for (const line of (await text("buildroot/pending")).split("\n")) {
-  const [, kind, words] = /^(program|option|file): (.+)$/.exec(line) ?? [];
+  const [, kind, words] = /^(program|option|file|module): (.+)$/.exec(line) ?? [];
   if (kind !== undefined && words !== undefined)
     pending.set(kind, [...(pending.get(kind) ?? []), ...words.split(" ")]);
 }
-const isPending = (kind: "program" | "option" | "file", word: string) =>
+const isPending = (kind: "program" | "option" | "file" | "module", word: string) =>
   pending.get(kind)?.includes(word) ?? false;
 const paths = new Set(
   [...made.files].flatMap(([folder, names]) => [...names].map((name) => `${folder}/${name}`)),
@@ -46,6 +46,7 @@ test("what is pending is really not in the manifest", () => {
   const has = {
     program: (word: string) => programs.has(word),
     option: (word: string) => made.builtIn.has(word) || made.asModule.has(word),
+    module: (word: string) => made.modules.has(word) || made.modulesBuiltIn.has(word),
     file: (word: string) => paths.has(word) || !existsSync(join(root, "overlay", word)),
   };
   const stale = Object.entries(has).flatMap(([kind, isThere]) => (pending.get(kind) ?? []).filter(isThere));
@@ -68,7 +69,9 @@ test("each file of the overlay is in the system, and no other start script", asy
     .map(([path]) => path)
     .filter((path) => !paths.has(path) && !isPending("file", path));
   expect(missing).toEqual([]);
-  const scripts = (await readdir(join(root, "overlay/etc/init.d"))).toSorted();
+  const scripts = (await readdir(join(root, "overlay/etc/init.d")))
+    .filter((name) => !isPending("file", `etc/init.d/${name}`))
+    .toSorted();
   expect([...(made.files.get("etc/init.d") ?? [])].toSorted()).toEqual(scripts);
 });
 
@@ -101,7 +104,7 @@ test("each module that a script of the overlay loads is there, or built in", asy
   expect(loaded.length).toBeGreaterThan(10);
   const missing = loaded.filter((line) => {
     const name = line.replace(/^.*: /, "");
-    return !known.has(name) && !ofOtherKernels.has(name);
+    return !known.has(name) && !ofOtherKernels.has(name) && !isPending("module", name);
   });
   expect(missing).toEqual([]);
 });
@@ -124,6 +127,7 @@ test("each path below /usr and /lib that a script or a setting names is there", 
     paths.has(name) ||
     programs.has(name.replace(/^(?:usr\/)?s?bin\//, "")) ||
     existsSync(join(root, "overlay", name)) ||
+    isPending("program", basename(name)) ||
     [...made.files.keys(), ...made.data.keys()].some(
       (folder) => folder === name || folder.startsWith(`${name}/`),
     ) ||

@@ -46,7 +46,7 @@ function lacking(text: string): readonly string[] {
   return commands.flatMap(startedBy).filter((name) => {
     if (builtins.has(name) || functions.has(name)) return false;
     if (name.startsWith("/etc/") || name.startsWith("/usr/lib/")) return !existsSync(join(overlay, name));
-    return !facts.programs.has(name.replace(/^\/(?:usr\/)?s?bin\//, ""));
+    return !facts.programs.has(name.replace(/^\/(?:(?:usr\/)?s?bin|usr\/libexec(?:\/\w+)?)\//, ""));
   });
 }
 

@@ -137,6 +137,8 @@ const own: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>
   "wifi.join": { id: fc.constantFrom("486f6d65", "c3a9") },
   "wifi.prefer": { id: fc.constantFrom("486f6d65", "c3a9") },
   "wifi.forget": { id: fc.constantFrom("486f6d65", "c3a9") },
+  "bluetooth.pair": { address: fc.constant("00:1B:DC:00:00:02") },
+  "bluetooth.forget": { address: fc.constant("00:1B:DC:00:00:02") },
   // Virtual tokens that lie there for an hour would fill the reader.
   "tokens.scan": { duration: fc.integer({ min: 1, max: 5 }) },
 };

@@ -25,7 +25,13 @@ const programs = [
   ...["sbin/sfdisk", "usr/bin/partx", "sbin/e2fsck", "sbin/debugfs", "sbin/resize2fs"],
   ...["sbin/blkid", "usr/bin/flock", "bin/kmod", "usr/sbin/dropbear", "usr/sbin/avahi-daemon"],
   ...["sbin/wpa_supplicant", "sbin/wpa_cli", "usr/sbin/hostapd", "usr/sbin/dnsmasq"],
+  ...["usr/bin/dbus-daemon", "usr/bin/dbus-monitor", "usr/bin/dbus-send", "usr/bin/bluetoothctl"],
 ];
+/** Programs that no person starts, and their names in /usr/libexec. */
+const helpers = [
+  ["usr/lib/openssh/sftp-server", "sftp-server"],
+  ["usr/libexec/bluetooth/bluetoothd", "bluetooth/bluetoothd"],
+] as const;
 /** Links to kmod, which BusyBox's applets of these names do not replace. */
 const moduleTools = ["depmod", "insmod", "lsmod", "modinfo", "modprobe", "rmmod"];
 const board = "broadcom/bcm2837-rpi-zero-2-w.dtb";
@@ -62,10 +68,10 @@ async function putPackages(): Promise<string> {
   const { tree, kernel: version } = await unpackPackages(packages);
   await makeFolders(target);
   await putPrograms(tree, target, programs);
-  const sftp = "usr/lib/openssh/sftp-server";
-  await putLibrariesOf(join(tree, sftp), tree, target);
-  await mkdir(join(target, "usr/libexec"), { recursive: true });
-  await cp(join(tree, sftp), join(target, "usr/libexec/sftp-server"));
+  for (const [from, to] of helpers) {
+    await putLibrariesOf(join(tree, from), tree, target);
+    await cp(join(tree, from), join(target, "usr/libexec", to));
+  }
   for (const name of addonLibraries)
     await cp(join(tree, "usr/lib/aarch64-linux-gnu", name), join(target, "usr/lib/aarch64-linux-gnu", name), {
       dereference: true,
@@ -83,7 +89,9 @@ async function putPackages(): Promise<string> {
   for (const name of moduleTools) await symlink("kmod", join(target, "usr/bin", name));
   await putBusyBox(await compileBusyBox(), join(target, "usr/bin"));
   await copyModules(tree, version, { names: systemModules, target });
-  await putAvahiConfig(tree);
+  await mkdir(join(target, "etc/avahi"));
+  const avahi = "etc/avahi/avahi-daemon.conf";
+  await cp(join(tree, avahi), join(target, avahi));
   await checkPrograms(join(target, "usr/bin"));
   await putDebianKernel(tree, version);
   return version;
@@ -110,14 +118,6 @@ async function makeRoot(): Promise<void> {
     ...["-all-root", "-noappend", "-no-progress", "-comp", "zstd", "-Xcompression-level", "9"],
     ...(epoch === "" ? [] : ["-mkfs-time", epoch]),
   ]);
-}
-
-/** Buildroot compiles Avahi without D-Bus. Debian's Avahi would not start without it, unless its settings say so. */
-async function putAvahiConfig(tree: string): Promise<void> {
-  const path = "etc/avahi/avahi-daemon.conf";
-  const text = await readFile(join(tree, path), "utf8");
-  await mkdir(join(target, "etc/avahi"));
-  await writeFile(join(target, path), text.replace("#enable-dbus=yes", "enable-dbus=no"));
 }
 
 async function compile(program: string): Promise<void> {

@@ -48,6 +48,8 @@ export const systemModules: readonly string[] = [
   // Radios without hardware, for the suite of the Wi-Fi setup, and their encryption.
   "mac80211_hwsim",
   ...["ccm", "ctr", "cmac"],
+  // Bluetooth: a radio on a serial line, which its suite emulates by a terminal.
+  "hci_uart",
   // Readers and pads.
   "ftdi_sio",
   "cp210x",

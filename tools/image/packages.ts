@@ -20,6 +20,10 @@ export const packages: readonly string[] = [
   "wpasupplicant",
   "hostapd",
   "dnsmasq-base",
+  // Bluetooth, whose programs talk over D-Bus.
+  "bluez",
+  "dbus-bin",
+  "dbus-daemon",
   // The addon for HID readers.
   "libudev1",
   "libusb-1.0-0",

@@ -40,5 +40,9 @@ done
 for script in "$target"/etc/init.d/*; do
   [ -e "$here/../../../overlay/etc/init.d/${script##*/}" ] || rm -f "$script"
 done
+# The only bus of D-Bus is that of Bluetooth, and Avahi would not start without one of its own.
+if [ -e "$target/etc/avahi/avahi-daemon.conf" ]; then
+  sed -i 's/^#*enable-dbus=.*/enable-dbus=no/' "$target/etc/avahi/avahi-daemon.conf"
+fi
 # The board's clock never starts before this date.
 [ -z "${SOURCE_DATE_EPOCH:-}" ] || touch -d "@$SOURCE_DATE_EPOCH" "$target/etc/tapdeck-release"

@@ -3,6 +3,7 @@ import type * as v from "valibot";
 import type { Events } from "../../events.ts";
 import type { Method, ParamsSchema, ResultOf, ResultSchema } from "../method.ts";
 import { backupMethods } from "./backup-methods.ts";
+import { bluetoothMethods } from "./bluetooth-methods.ts";
 import { brokerMethods } from "./broker-methods.ts";
 import { buttonMethods } from "./button-methods.ts";
 import { clientMethods } from "./client-methods.ts";
@@ -32,6 +33,7 @@ export const methods = [
   ...brokerMethods,
   ...wifiMethods,
   ...buttonMethods,
+  ...bluetoothMethods,
   ...backupMethods,
   ...deviceMethods,
 ] as const satisfies readonly Method[];

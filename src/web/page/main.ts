@@ -4,6 +4,7 @@ import { meantMedia } from "../../client/finding.ts";
 import { moveFocusByArrows } from "./arrow-keys.ts";
 import { assignCard } from "./assign-card.ts";
 import { backupCard } from "./backup-card.ts";
+import { bluetoothCard } from "./bluetooth-card.ts";
 import { brokerCard } from "./broker-card.ts";
 import { browseCard } from "./browse-card.ts";
 import { buttonsCard } from "./buttons-card.ts";
@@ -90,6 +91,7 @@ const screens: readonly PageScreen[] = [
         cards: [
           { needs: "change", make: networkCard },
           { needs: "own", make: wifiCard },
+          { needs: "own", make: bluetoothCard },
           { needs: "own", make: brokerCard },
         ],
       },

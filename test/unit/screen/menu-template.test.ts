@@ -64,7 +64,8 @@ test("an upright screen has rows of two tiles, and arrows lead through all of th
 test.each(Object.entries(screenTexts))(
   "in the language %p each text of the menu is whole",
   (_language, texts) => {
-    const { empty, hint, title, searching, wifiPassword: _password, ...names } = texts.menu;
+    const { empty, hint, title, searching, wifiPassword: _password, ...rest } = texts.menu;
+    const { bluetoothFaults, pairing: _pairing, typeCode, pressPairing, ...names } = rest;
     const all = Object.values(names);
     for (const size of sizes)
       for (let first = 0; first < all.length; first += menuTilesMax) {
@@ -73,6 +74,22 @@ test.each(Object.entries(screenTexts))(
         expect(svg).not.toContain("…");
         expect(svg).toContain(hint);
       }
+    // The longest of both kinds of text: above the tiles, and alone.
+    for (const size of sizes)
+      for (const above of Object.values(bluetoothFaults)) {
+        const svg = screenSvg(
+          { kind: "menu", title: above, tiles: [{ name: "A" }], page: 1, pages: 1 },
+          place,
+          size,
+          texts,
+        );
+        expect(svg).not.toContain("…");
+      }
+    for (const size of sizes)
+      for (const note of [pressPairing, typeCode])
+        expect(
+          screenSvg({ kind: "menu", title, tiles: [], note, page: 1, pages: 1 }, place, size, texts),
+        ).not.toContain("…");
     const none = screenSvg({ kind: "menu", title, tiles: [], page: 1, pages: 1 }, place, sizes[2], texts);
     expect(none).toContain(empty);
   },

@@ -1,6 +1,7 @@
 /**
  * The menu by its keys, beside a screen that notes what it is to show.
- * Covers: src/services/menu-lists.ts, src/services/menu-items.ts, src/services/menu-wifi.ts, src/services/input-devices.ts.
+ * Covers: src/services/menu-lists.ts, src/services/menu-items.ts, src/services/menu-wifi.ts,
+ * src/services/menu-bluetooth.ts, src/services/input-devices.ts.
  */
 import { afterEach, expect, test } from "bun:test";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -8,12 +9,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { LibraryService } from "../../../src/api/services.ts";
 import { createBus } from "../../../src/bus.ts";
+import type { BluetoothReport } from "../../../src/core/bluetooth-shapes.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { MenuKey, MenuKeyEvent } from "../../../src/core/operating-system.ts";
 import type { WifiReport, WifiRequest } from "../../../src/core/wifi-shapes.ts";
 import type { ShownMenu } from "../../../src/screen/picture.ts";
 import { english } from "../../../src/screen/texts.ts";
 import { followMenu } from "../../../src/services/menu.ts";
+import type { MenuBluetooth } from "../../../src/services/menu-bluetooth.ts";
 import type { MenuWifi } from "../../../src/services/menu-wifi.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
@@ -62,12 +65,20 @@ function pageOf(path: string, entries: Browsed["entries"]): Browsed {
 interface Played {
   readonly names?: readonly string[];
   readonly wifi?: MenuWifi;
+  readonly bluetooth?: MenuBluetooth;
   readonly volume?: () => number;
   readonly columns?: number;
   readonly folders?: Readonly<Record<string, Browsed["entries"]>>;
 }
 
-async function makeMenu({ names = [], folders = {}, wifi, volume = () => 50, columns = 4 }: Played = {}) {
+async function makeMenu({
+  names = [],
+  folders = {},
+  wifi,
+  bluetooth,
+  volume = () => 50,
+  columns = 4,
+}: Played = {}) {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-menu-"));
   await writeFile(join(folder, "event0"), "");
   const bus = createBus(silentLog);
@@ -122,6 +133,7 @@ async function makeMenu({ names = [], folders = {}, wifi, volume = () => 50, col
     launch: (script) => void launched.push(script),
     volume: async () => volume(),
     wifi: () => wifi,
+    bluetooth: () => bluetooth,
     canSwitchOff: true,
     texts: () => english.menu,
     open(_path, isWanted, { event, gone }) {
@@ -436,4 +448,91 @@ test("an open network needs no keyboard, and a phone can set it up instead", asy
   await menu.press("ok");
   await eventually(() => expect(wifi.opened()).toBe(1));
   await eventually(() => expect(menu.seen.at(-1)).toBeUndefined());
+});
+
+const pad = { address: "00:1B:DC:00:00:02", name: "Pad", kind: "controller" } as const;
+
+/** A radio whose root script is played by the test. */
+function makeRadio() {
+  const asked: string[] = [];
+  let report: BluetoothReport = { state: "off", known: [], found: [] };
+  const ask = (word: string) => async (device?: { readonly address: string }) => {
+    asked.push(device === undefined ? word : `${word} ${device.address}`);
+  };
+  return {
+    asked,
+    set(next: BluetoothReport) {
+      report = next;
+    },
+    report: () => report,
+    search: () => ask("search")(),
+    pair: ask("pair"),
+    forget: ask("forget"),
+  };
+}
+
+async function atBluetooth(radio: ReturnType<typeof makeRadio>) {
+  const menu = await makeMenu({ bluetooth: radio });
+  await menu.press("menu");
+  // Library, volume, Bluetooth.
+  menu.type("right", "right");
+  expect(menu.at()).toBe("Bluetooth");
+  await menu.press("ok");
+  return menu;
+}
+
+test("a controller is found, paired and forgotten in the menu", async () => {
+  const radio = makeRadio();
+  const menu = await atBluetooth(radio);
+  expect(menu.names()).toEqual(["Search"]);
+  await menu.press("ok");
+  await eventually(() => expect(radio.asked).toEqual(["search"]));
+  expect(menu.seen.at(-1)?.note).toBe("Now hold the pairing button of the controller");
+  radio.set({ state: "searching", known: [], found: [] });
+  menu.clock.advance(500);
+  await eventually(() => expect(menu.seen.at(-1)?.note).toBeDefined());
+  radio.set({ state: "searching", known: [], found: [pad] });
+  await eventually(() => {
+    menu.clock.advance(500);
+    expect(menu.names()).toEqual(["Pair “Pad”", "Search"]);
+  });
+  await menu.press("ok");
+  await eventually(() => expect(radio.asked).toEqual(["search", `pair ${pad.address}`]));
+  expect(menu.seen.at(-1)?.note).toBe("Pairing “Pad”…");
+  radio.set({ state: "pairing", address: pad.address, known: [], found: [pad] });
+  menu.clock.advance(500);
+  radio.set({ state: "ready", address: pad.address, known: [{ ...pad, connected: true }], found: [] });
+  await eventually(() => {
+    menu.clock.advance(500);
+    expect(menu.names()).toEqual(["Pad (connected)", "Search"]);
+  });
+  await menu.press("ok");
+  expect(menu.names()).toEqual(["Keep it", "Forget it"]);
+  menu.type("right", "ok");
+  await eventually(() => expect(radio.asked.at(-1)).toBe(`forget ${pad.address}`));
+  radio.set({ state: "off", known: [], found: [] });
+  await eventually(() => {
+    menu.clock.advance(500);
+    expect(menu.names()).toEqual(["Search"]);
+  });
+});
+
+test("the menu shows the code that a keyboard has to type, and why a pairing failed", async () => {
+  const radio = makeRadio();
+  const keys = { ...pad, name: "Keys", kind: "keyboard" } as const;
+  radio.set({ state: "ready", known: [], found: [keys] });
+  const menu = await atBluetooth(radio);
+  await menu.press("ok");
+  await eventually(() => expect(radio.asked).toEqual([`pair ${keys.address}`]));
+  radio.set({ state: "pairing", address: keys.address, code: "012345", known: [], found: [keys] });
+  await eventually(() => {
+    menu.clock.advance(500);
+    expect(menu.seen.at(-1)?.note).toBe("Type 012345 on “Keys”, and then Enter");
+  });
+  radio.set({ state: "ready", address: keys.address, fault: "refused", known: [], found: [keys] });
+  await eventually(() => {
+    menu.clock.advance(500);
+    expect(menu.seen.at(-1)?.title).toBe(english.menu.bluetoothFaults.refused);
+  });
+  expect(menu.names()).toEqual(["Pair “Keys”", "Search"]);
 });

@@ -444,6 +444,34 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
       "no-address": "{network} gives no address: restart its router.",
     },
   },
+  bluetooth: {
+    title: "Bluetooth",
+    off: "Bluetooth is off until a device is searched for.",
+    ready: "Known devices connect by themselves when they are switched on.",
+    search: "Search",
+    searching: "Searching … Hold the pairing button of the controller or keyboard.",
+    pairing: "Pairing {device} …",
+    typeCode: "Type {code} on {device}, and then Enter.",
+    noDevices: "No device was paired.",
+    connected: "connected",
+    away: "not connected",
+    pair: "Pair",
+    forget: "Forget",
+    forgetOf: "Forget {device}?",
+    pairAgain: "It has to be paired again before it can be used.",
+    kinds: {
+      controller: "controller",
+      keyboard: "keyboard",
+      sound: "sound",
+      other: "other device",
+    },
+    faults: {
+      "no-radio": "The radio does not answer: restart the device.",
+      "not-found": "{device} did not answer: hold its pairing button, and search again.",
+      refused: "{device} refused: hold its pairing button, and pair it again.",
+      failed: "{device} could not be paired: try it again.",
+    },
+  },
 });
 
 /** English has none of these: it shows the sentences of the service, which are English. */

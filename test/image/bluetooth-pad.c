@@ -1,0 +1,601 @@
+/*
+ * A radio of Bluetooth and a gamepad in its reach, inside the guest. The radio speaks HCI on a serial line, as those of the boards do:
+ * the line is a terminal whose other end has the kernel's line discipline for such radios (drivers/bluetooth/hci_ldisc.c). The
+ * gamepad is a device of the Human Interface Device Profile with Secure Simple Pairing. Static, for emulated boards.
+ *
+ *   bluetooth-pad <COMMANDS     a line each:
+ *     pairing    it can be found and paired; `refuse` can be found, and refuses; `keyboard` wants a code to be typed
+ *     typed      that code was typed
+ *     asleep     it neither answers nor can be found; a connection ends
+ *     wake       a button is pressed: it calls the deck by its key
+ *     bonded     it has the key of an earlier pairing; `lost` has none
+ *     press N    the button N, from 1 on, is pressed; `release N`
+ *     stranger   another device, without a key, calls the deck and opens the channels of a keyboard
+ *
+ * It prints what happens: `found`, `paired`, `connected`, `disconnected`, `refused` and `no answer`.
+ *
+ * Numbers: Bluetooth Core Specification 5.4, Vol 4 Part E (HCI), Vol 3 Part A (L2CAP) and Part B (SDP); Human Interface Device
+ * Profile 1.1.1; Assigned Numbers. All are little-endian, except those of SDP.
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { commandPacket = 1, dataPacket = 2, eventPacket = 4 }; /* Vol 4 Part A, 2. */
+enum { handle = 0x0b, signalling = 1, sdpPsm = 1, controlPsm = 0x11, interruptPsm = 0x13 };
+enum { lineDiscipline = 15, setProtocol = 0x400455c8 }; /* N_HCI and HCIUARTSETPROTO. */
+
+static const uint8_t deck[6] = {0x01, 0x71, 0xda, 0x7d, 0x1a, 0x00}, pad[6] = {0x02, 0x00, 0x00, 0xdc, 0x1b, 0x00},
+                     other[6] = {0x03, 0x00, 0x00, 0xdc, 0x1b, 0x00};
+static const uint8_t gamepadClass[3] = {0x08, 0x25, 0x00}, keyboardClass[3] = {0x40, 0x25, 0x00};
+static const char name[] = "Test \"Pad\"";
+
+/* 16 buttons, four axes and a hat: HID 1.11, 6.2.2, and HID Usage Tables 1.4. */
+static const uint8_t reports[] = {
+    0x05, 0x01, 0x09, 0x05, 0xa1, 0x01, 0x05, 0x09, 0x19, 0x01, 0x29, 0x10, 0x15, 0x00, 0x25, 0x01, 0x75, 0x01, 0x95, 0x10, 0x81, 0x02,
+    0x05, 0x01, 0x09, 0x30, 0x09, 0x31, 0x09, 0x32, 0x09, 0x35, 0x15, 0x00, 0x26, 0xff, 0x00, 0x75, 0x08, 0x95, 0x04, 0x81, 0x02,
+    0x09, 0x39, 0x15, 0x00, 0x25, 0x07, 0x75, 0x04, 0x95, 0x01, 0x81, 0x42, 0x75, 0x04, 0x95, 0x01, 0x81, 0x01, 0xc0};
+
+static int line;
+static bool isSeen, isAwake, isRefusing, isKeyboard, hasKey, isConnected, isScanning, isIncoming;
+static const uint8_t *caller = pad;
+static uint16_t buttons;
+static long inquiryEnd, resultAt, pageEnd; /* Milliseconds; 0 is never. */
+
+/* A channel of L2CAP: the pad's own id is its place below plus 0x40. */
+static struct {
+  uint16_t psm, peer;
+  bool isOurs, isOpen, isAsked, isAnswered;
+} channels[8];
+
+static long now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+static void say(const char *what) {
+  printf("%ld %s\n", now(), what);
+  fflush(stdout);
+}
+
+static void put16(uint8_t *to, unsigned value) {
+  to[0] = (uint8_t)value;
+  to[1] = (uint8_t)(value >> 8);
+}
+static unsigned get16(const uint8_t *from) { return from[0] | (unsigned)from[1] << 8; }
+
+static void give(const uint8_t *bytes, size_t length) {
+  while (length > 0) {
+    ssize_t written = write(line, bytes, length);
+    if (written < 0) err(1, "the line");
+    bytes += written;
+    length -= (size_t)written;
+  }
+}
+
+static void event(uint8_t code, const void *parameters, uint8_t length) {
+  uint8_t packet[258] = {eventPacket, code, length};
+  memcpy(packet + 3, parameters, length);
+  give(packet, length + 3u);
+}
+
+/* Command Complete, with a status of 0 and `length` bytes after it. */
+static void complete(unsigned opcode, const void *result, uint8_t length) {
+  uint8_t all[255] = {1};
+  put16(all + 1, opcode);
+  if (length > 0) memcpy(all + 4, result, length);
+  event(0x0e, all, (uint8_t)(4 + length));
+}
+
+static void accept_command(unsigned opcode) {
+  uint8_t all[4] = {0, 1};
+  put16(all + 2, opcode);
+  event(0x0f, all, 4);
+}
+
+/* An event that begins with the address of the pad, and one of its connection, after a status. */
+static void of_pad(uint8_t code, const void *rest, uint8_t length) {
+  uint8_t all[64];
+  memcpy(all, caller, 6);
+  if (length > 0) memcpy(all + 6, rest, length);
+  event(code, all, (uint8_t)(6 + length));
+}
+static void of_link(uint8_t code, uint8_t status, const void *rest, uint8_t length) {
+  uint8_t all[64] = {status};
+  put16(all + 1, handle);
+  if (length > 0) memcpy(all + 3, rest, length);
+  event(code, all, (uint8_t)(3 + length));
+}
+
+static void key_of(uint8_t *key) { memset(key, 0x5a, 16); }
+
+static void connect_link(uint8_t status) {
+  uint8_t all[11] = {status};
+  put16(all + 1, status == 0 ? handle : 0);
+  memcpy(all + 3, caller, 6);
+  all[9] = 1; /* ACL. */
+  event(0x03, all, sizeof all);
+  isConnected = status == 0;
+    memset(channels, 0, sizeof channels);
+}
+
+static void disconnect(uint8_t reason) {
+  if (!isConnected) return;
+  of_link(0x05, 0, &reason, 1);
+  isConnected = isIncoming = false;
+  say("disconnected");
+}
+
+/* Authentication Complete. A pairing that failed has told so before. */
+static void authenticated(uint8_t status) { of_link(0x06, status, NULL, 0); }
+
+static void paired(bool isGood) {
+  uint8_t all[23] = {isGood ? 0 : 0x05}; /* Authentication failure. */
+  memcpy(all + 1, pad, 6);
+  event(0x36, all, 7);
+  if (isGood) {
+    key_of(all);
+    all[16] = isKeyboard ? 5 : 4; /* Combination key of P-192. */
+    of_pad(0x18, all, 17);
+    hasKey = true;
+  }
+  authenticated(isGood ? 0 : 0x05);
+  say(isGood ? "paired" : "refused");
+}
+
+/* ---- L2CAP ---- */
+
+static void send_data(unsigned channel, const uint8_t *bytes, size_t length) {
+  uint8_t packet[1100] = {dataPacket};
+  put16(packet + 1, handle | 0x2000); /* The first packet of a frame. */
+  put16(packet + 3, (unsigned)length + 4);
+  put16(packet + 5, (unsigned)length);
+  put16(packet + 7, channel);
+  memcpy(packet + 9, bytes, length);
+  give(packet, length + 9);
+}
+
+static void signal_l2cap(uint8_t code, uint8_t id, const void *rest, size_t length) {
+  uint8_t all[64] = {code, id};
+  put16(all + 2, (unsigned)length);
+  memcpy(all + 4, rest, length);
+  send_data(signalling, all, length + 4);
+}
+
+static void open_channel(uint16_t psm) {
+  for (unsigned place = 0; place < 8; place++) {
+    if (channels[place].psm != 0) continue;
+    channels[place].psm = psm;
+    channels[place].isOurs = true;
+    uint8_t request[4];
+    put16(request, psm);
+    put16(request + 2, 0x40 + place);
+    signal_l2cap(0x02, (uint8_t)(0x40 + place), request, 4);
+    return;
+  }
+}
+
+static int channel_of(uint16_t psm) {
+  for (int place = 0; place < 8; place++)
+    if (channels[place].psm == psm && channels[place].isOpen) return place;
+  return -1;
+}
+
+static void configure(unsigned place) {
+  uint8_t request[4] = {0};
+  if (channels[place].isAsked) return;
+  channels[place].isAsked = true;
+  put16(request, channels[place].peer);
+  signal_l2cap(0x04, (uint8_t)(0x50 + place), request, 4);
+}
+
+static void opened(unsigned place) {
+  if (!channels[place].isAsked || !channels[place].isAnswered || channels[place].isOpen) return;
+  channels[place].isOpen = true;
+  if (channels[place].psm == controlPsm && channels[place].isOurs) open_channel(interruptPsm);
+  if (channels[place].psm == interruptPsm) say(caller == pad ? "connected" : "stranger connected");
+}
+
+static void read_signal(const uint8_t *bytes, size_t length) {
+  if (length < 6) return;
+  const uint8_t *data = bytes + 4;
+  uint8_t id = bytes[1], answer[12] = {0};
+  unsigned first = get16(data), second = get16(data + 2), place = first - 0x40;
+  switch (bytes[0]) {
+  case 0x02: /* Connection request: the service and the channel of the deck. */
+    for (place = 0; place < 8 && channels[place].psm != 0;) place++;
+    if (place == 8) return;
+    channels[place].psm = (uint16_t)first;
+    channels[place].peer = (uint16_t)second;
+    put16(answer, 0x40 + place);
+    put16(answer + 2, second);
+    signal_l2cap(0x03, id, answer, 8);
+    configure(place);
+    break;
+  case 0x03: /* Its response: the channel of the deck, ours, the result. */
+    place = second - 0x40;
+    if (place > 7 || length < 12) return;
+    channels[place].peer = (uint16_t)first;
+    if (get16(data + 4) == 0) configure(place);
+    else if (get16(data + 4) > 1) say("refused");
+    break;
+  case 0x04: /* Configuration request for our channel. */
+    if (place > 7) return;
+    put16(answer, channels[place].peer);
+    signal_l2cap(0x05, id, answer, 6);
+    channels[place].isAnswered = true;
+    opened(place);
+    break;
+  case 0x05:
+    if (place < 8) opened(place);
+    break;
+  case 0x06: /* Disconnection request: our channel, that of the deck. */
+    signal_l2cap(0x07, id, data, 4);
+    if (place < 8) memset(channels + place, 0, sizeof *channels);
+    break;
+  case 0x0a: { /* Information request: extended features are none, fixed channels are not supported. */
+    put16(answer, first);
+    put16(answer + 2, first == 2 ? 0 : 1);
+    signal_l2cap(0x0b, id, answer, first == 2 ? 8 : 4);
+    break;
+  }
+  }
+}
+
+/* ---- SDP: data elements are a type and size, and big-endian values (Vol 3 Part B, 3). ---- */
+
+static const uint8_t hidRecord[] = {
+    0x09, 0x00, 0x00, 0x0a, 0x00, 0x01, 0x00, 0x01, 0x09, 0x00, 0x01, 0x35, 0x03, 0x19, 0x11, 0x24,                   /* Class. */
+    0x09, 0x00, 0x04, 0x35, 0x0d, 0x35, 0x06, 0x19, 0x01, 0x00, 0x09, 0x00, 0x11, 0x35, 0x03, 0x19, 0x00, 0x11,       /* Control. */
+    0x09, 0x00, 0x05, 0x35, 0x03, 0x19, 0x10, 0x02, 0x09, 0x00, 0x09, 0x35, 0x08, 0x35, 0x06, 0x19, 0x11, 0x24, 0x09, 0x01, 0x00,
+    0x09, 0x00, 0x0d, 0x35, 0x0f, 0x35, 0x0d, 0x35, 0x06, 0x19, 0x01, 0x00, 0x09, 0x00, 0x13, 0x35, 0x03, 0x19, 0x00, 0x11, /* Interrupt. */
+    0x09, 0x02, 0x01, 0x09, 0x01, 0x11, 0x09, 0x02, 0x02, 0x08, 0x08, 0x09, 0x02, 0x03, 0x08, 0x00, 0x09, 0x02, 0x04, 0x28, 0x01,
+    0x09, 0x02, 0x05, 0x28, 0x01, /* It calls the deck by itself. */
+    0x09, 0x02, 0x06, 0x35, 6 + sizeof reports, 0x35, 4 + sizeof reports, 0x08, 0x22, 0x25, sizeof reports};
+static const uint8_t bootRecord[] = {0x09, 0x02, 0x0e, 0x28, 0x00};
+/* The ids of the maker, of those that pid.codes gives for tests. */
+static const uint8_t idRecord[] = {
+    0x09, 0x00, 0x00, 0x0a, 0x00, 0x01, 0x00, 0x02, 0x09, 0x00, 0x01, 0x35, 0x03, 0x19, 0x12, 0x00, 0x09, 0x02, 0x00, 0x09, 0x01, 0x03,
+    0x09, 0x02, 0x01, 0x09, 0x12, 0x09, 0x09, 0x02, 0x02, 0x09, 0x00, 0x01, 0x09, 0x02, 0x03, 0x09, 0x01, 0x00, 0x09, 0x02, 0x04, 0x28,
+    0x01, 0x09, 0x02, 0x05, 0x09, 0x00, 0x02};
+
+/* Answers a ServiceSearchAttributeRequest (6) for one class of services. */
+static void read_sdp(unsigned place, const uint8_t *bytes, size_t length) {
+  uint8_t all[700] = {0x07, bytes[1], bytes[2]}, *list = all + 7;
+  if (length < 10 || bytes[0] != 0x06) return;
+  unsigned class = (unsigned)bytes[8] << 8 | bytes[9]; /* After the sequence: 35 03 19. */
+  size_t size = 0;
+  if (class == 0x1200) {
+    memcpy(list + 6, idRecord, size = sizeof idRecord);
+  } else if (class == 0x0100 || class == 0x1002 || class == 0x1124) {
+    memcpy(list + 6, hidRecord, sizeof hidRecord);
+    memcpy(list + 6 + sizeof hidRecord, reports, sizeof reports);
+    memcpy(list + 6 + sizeof hidRecord + sizeof reports, bootRecord, sizeof bootRecord);
+    size = sizeof hidRecord + sizeof reports + sizeof bootRecord;
+  }
+  size_t inner = size == 0 ? 0 : size + 3, bytesOfLists = inner + 3;
+  list[0] = list[3] = 0x36; /* A sequence with a size of two bytes, in a sequence. */
+  list[1] = (uint8_t)(inner >> 8), list[2] = (uint8_t)inner;
+  list[4] = (uint8_t)(size >> 8), list[5] = (uint8_t)size;
+  all[5] = (uint8_t)(bytesOfLists >> 8), all[6] = (uint8_t)bytesOfLists;
+  list[bytesOfLists] = 0; /* No more. */
+  all[3] = (uint8_t)((bytesOfLists + 3) >> 8), all[4] = (uint8_t)(bytesOfLists + 3);
+  send_data(channels[place].peer, all, 7 + bytesOfLists + 1);
+}
+
+static void read_data(const uint8_t *bytes, size_t length) {
+  uint8_t done[5] = {1};
+  put16(done + 1, handle);
+  put16(done + 3, 1);
+  event(0x13, done, sizeof done); /* Number of Completed Packets. */
+  if (length < 8) return;
+  unsigned channel = get16(bytes + 6), place = channel - 0x40;
+  if (channel == signalling) read_signal(bytes + 8, length - 8);
+  else if (place < 8 && channels[place].psm == sdpPsm) read_sdp(place, bytes + 8, length - 8);
+  else if (place < 8 && channels[place].psm == controlPsm && length > 8 && bytes[8] >> 4 != 1)
+    send_data(channels[place].peer, (const uint8_t[]){0}, 1); /* HANDSHAKE, successful. */
+}
+
+static void send_report(void) {
+  int place = channel_of(interruptPsm);
+  uint8_t report[8] = {0xa1, (uint8_t)buttons, (uint8_t)(buttons >> 8), 0x80, 0x80, 0x80, 0x80, 0x0f};
+  if (place >= 0) send_data(channels[place].peer, report, sizeof report);
+}
+
+/* ---- Commands of the deck ---- */
+
+static void show_pad(void) {
+  uint8_t all[255] = {1};
+  memcpy(all + 1, pad, 6);
+  all[7] = 1;
+  memcpy(all + 9, isKeyboard ? keyboardClass : gamepadClass, 3);
+  all[14] = (uint8_t)-40;
+  all[15] = sizeof name; /* A complete local name: its length with the type. */
+  all[16] = 0x09;
+  memcpy(all + 17, name, sizeof name - 1);
+  event(0x2f, all, 255);
+}
+
+static void read_local(unsigned opcode, const uint8_t *parameters) {
+  uint8_t all[250] = {0};
+  switch (opcode) {
+  case 0x1001: /* Version 2.1. */
+    all[0] = all[3] = 4;
+    complete(opcode, all, 8);
+    break;
+  case 0x1002:
+    complete(opcode, all, 64);
+    break;
+  case 0x1003: /* Encryption; RSSI with results; names with results and simple pairing. */
+    memcpy(all, (const uint8_t[]){0x04, 0, 0, 0x40, 0, 0, 0x09, 0}, 8);
+    complete(opcode, all, 8);
+    break;
+  case 0x1005: /* 16 packets of 1021 bytes. */
+    put16(all, 1021);
+    put16(all + 3, 16);
+    complete(opcode, all, 7);
+    break;
+  case 0x1009:
+    complete(opcode, deck, 6);
+    break;
+  case 0x0c14:
+    complete(opcode, all, 248);
+    break;
+  case 0x0c23: /* Class. */
+  case 0x0c39: /* One inquiry access code. */
+    all[0] = opcode == 0x0c39;
+    complete(opcode, all, opcode == 0x0c39 ? 4 : 3);
+    break;
+  case 0x0c25:
+    complete(opcode, all, 2);
+    break;
+  case 0x0c38:
+    all[0] = 1;
+    complete(opcode, all, 1);
+    break;
+  case 0x0c1b: /* Page scan: interval and window. */
+    put16(all, 0x800);
+    put16(all + 2, 0x12);
+    complete(opcode, all, 4);
+    break;
+  case 0x0c1a:
+    isScanning = (parameters[0] & 2) != 0;
+    complete(opcode, NULL, 0);
+    break;
+  case 0x0405 ... 0x0407:
+    break;
+  default:
+    complete(opcode, all, 0);
+  }
+}
+
+/* The pad has proved its key, and encrypts the connection that it began before it opens a channel. */
+static void encrypt_and_open(void) {
+  isIncoming = false;
+  of_link(0x08, 0, (const uint8_t[]){1}, 1);
+  open_channel(controlPsm);
+}
+
+static void refuse(void) {
+  say("refused");
+  disconnect(0x05); /* Authentication failure. */
+}
+
+/* Pairing, and proofs of a key. */
+static bool read_security(unsigned opcode, const uint8_t *parameters) {
+  uint8_t key[16], all[16] = {0};
+  switch (opcode) {
+  case 0x0411: /* Authentication Requested. */
+    accept_command(opcode);
+    of_pad(0x17, NULL, 0);
+    return true;
+  case 0x040b: /* Link Key Request Reply. */
+    complete(opcode, caller, 6);
+    key_of(key);
+    bool isSame = hasKey && caller == pad && memcmp(key, parameters + 6, 16) == 0;
+    if (!isIncoming) authenticated(isSame ? 0 : 0x06); /* PIN or key missing. */
+    else if (isSame) encrypt_and_open();
+    else refuse();
+    return true;
+  case 0x040c: /* And its negative one. */
+    complete(opcode, caller, 6);
+    if (isIncoming) refuse(); /* The deck has forgotten the pad. */
+    else of_pad(0x31, NULL, 0);
+    return true;
+  case 0x042b: /* IO Capability Request Reply: the pad has neither display nor keys. */
+    complete(opcode, caller, 6);
+    all[0] = isKeyboard ? 2 : 3;
+    all[2] = isKeyboard ? 1 : 0;
+    of_pad(0x32, all, 3);
+    if (caller != pad || !isSeen || isRefusing) paired(false);
+    else if (isKeyboard) of_pad(0x3b, (const uint8_t[]){0x40, 0xe2, 0x01, 0}, 4); /* 123456. */
+    else of_pad(0x33, (const uint8_t[]){0x40, 0xe2, 0x01, 0}, 4);
+    return true;
+  case 0x042c: /* User Confirmation Request Reply, and the negative ones. */
+  case 0x042d:
+  case 0x0434:
+    complete(opcode, caller, 6);
+    paired(opcode == 0x042c);
+    return true;
+  case 0x0413: /* Set Connection Encryption. */
+    accept_command(opcode);
+    all[0] = 1;
+    of_link(0x08, 0, all, 1);
+    return true;
+  }
+  return false;
+}
+
+static void read_command(const uint8_t *packet) {
+  unsigned opcode = get16(packet + 1);
+  const uint8_t *parameters = packet + 4;
+  uint8_t all[260] = {0};
+  if (read_security(opcode, parameters)) return;
+  switch (opcode) {
+  case 0x0401: /* Inquiry, in units of 1.28 s. */
+    accept_command(opcode);
+    inquiryEnd = now() + parameters[3] * 1280;
+    resultAt = now();
+    break;
+  case 0x0402:
+    inquiryEnd = 0;
+    complete(opcode, NULL, 0);
+    break;
+  case 0x0405: /* Create Connection. */
+    accept_command(opcode);
+    caller = pad;
+    if (isAwake) connect_link(0);
+    else pageEnd = now() + 5120;
+    break;
+  case 0x0406: /* Disconnect. */
+    accept_command(opcode);
+    disconnect(0x16);
+    break;
+  case 0x0408:
+    complete(opcode, caller, 6);
+    break;
+  case 0x0409: /* Accept Connection Request. */
+    accept_command(opcode);
+    connect_link(0);
+    break;
+  case 0x040a: /* Reject Connection Request. */
+    accept_command(opcode);
+    connect_link(parameters[6]);
+    say("refused");
+    break;
+  case 0x0419: /* Remote Name Request. */
+    accept_command(opcode);
+    all[0] = isAwake ? 0 : 0x04;
+    memcpy(all + 1, parameters, 6);
+    strcpy((char *)all + 7, name);
+    event(0x07, all, 255);
+    break;
+  case 0x041b: /* Read Remote Supported Features. */
+    accept_command(opcode);
+    of_link(0x0b, 0, (const uint8_t[]){0x04, 0, 0, 0x40, 0, 0, 0x09, 0}, 8);
+    if (isIncoming && caller == pad && hasKey) of_pad(0x17, NULL, 0); /* The pad asks for a proof of the key. */
+    else if (isIncoming) open_channel(controlPsm);
+    break;
+  case 0x041d: /* Read Remote Version. */
+    accept_command(opcode);
+    of_link(0x0c, 0, (const uint8_t[]){4, 0, 0, 0, 0}, 5);
+    break;
+  default:
+    read_local(opcode, parameters);
+  }
+}
+
+/* ---- Commands of the test ---- */
+
+static void call_deck(const uint8_t *from) {
+  uint8_t rest[4];
+  if (!isScanning) {
+    say("no answer");
+    return;
+  }
+  caller = from;
+  isIncoming = true;
+  memcpy(rest, from == pad ? gamepadClass : keyboardClass, 3);
+  rest[3] = 1; /* ACL. */
+  of_pad(0x04, rest, 4); /* Connection Request. */
+}
+
+static void read_word(const char *word, int number) {
+  if (strcmp(word, "pairing") == 0 || strcmp(word, "refuse") == 0 || strcmp(word, "keyboard") == 0) {
+    isSeen = isAwake = true;
+    isRefusing = *word == 'r';
+    isKeyboard = *word == 'k';
+    hasKey = false;
+  } else if (strcmp(word, "asleep") == 0) {
+    isSeen = isAwake = false;
+    disconnect(0x13); /* The other end ends it. */
+  } else if (strcmp(word, "wake") == 0) {
+    isAwake = true;
+    isSeen = false;
+    say("pressed");
+    call_deck(pad);
+  } else if (strcmp(word, "bonded") == 0 || strcmp(word, "lost") == 0) {
+    hasKey = *word == 'b';
+  } else if (strcmp(word, "typed") == 0) {
+    paired(true);
+  } else if (strcmp(word, "stranger") == 0) {
+    call_deck(other);
+  } else if (strcmp(word, "press") == 0 || strcmp(word, "release") == 0) {
+    uint16_t bit = (uint16_t)(1u << (number - 1));
+    buttons = *word == 'p' ? buttons | bit : buttons & (uint16_t)~bit;
+    send_report();
+  }
+}
+
+/* The length of the first packet in the bytes; 0 if it is not whole yet, and 1 for a byte that begins none. */
+static size_t packet_in(const uint8_t *bytes, size_t length) {
+  if (length >= 1 && bytes[0] != commandPacket && bytes[0] != dataPacket) return 1;
+  if (length >= 4 && bytes[0] == commandPacket) return 4u + bytes[3];
+  if (length >= 5 && bytes[0] == dataPacket) return 5u + get16(bytes + 3);
+  return 0;
+}
+
+static void tick(void) {
+  if (inquiryEnd != 0 && isSeen && now() >= resultAt) {
+    show_pad();
+    resultAt = now() + 1000;
+  }
+  if (inquiryEnd != 0 && now() >= inquiryEnd) {
+    inquiryEnd = 0;
+    event(0x01, (const uint8_t[]){0}, 1);
+  }
+  if (pageEnd != 0 && now() >= pageEnd) {
+    pageEnd = 0;
+    connect_link(isAwake ? 0 : 0x04); /* Page time-out. */
+  }
+}
+
+int main(void) {
+  static uint8_t bytes[8192];
+  size_t length = 0;
+  int discipline = lineDiscipline, slave;
+  struct termios raw;
+  char words[4096];
+  line = open("/dev/ptmx", O_RDWR | O_NOCTTY);
+  if (line < 0 || unlockpt(line) != 0 || (slave = open(ptsname(line), O_RDWR | O_NOCTTY)) < 0) err(1, "a terminal");
+  tcgetattr(slave, &raw);
+  cfmakeraw(&raw);
+  tcsetattr(slave, TCSANOW, &raw);
+  if (ioctl(slave, TIOCSETD, &discipline) != 0 || ioctl(slave, setProtocol, 0) != 0) err(1, "the line discipline");
+  struct pollfd ends[2] = {{.fd = line, .events = POLLIN}, {.fd = 0, .events = POLLIN}};
+  for (;;) {
+    if (poll(ends, 2, 20) < 0) err(1, "poll");
+    if (ends[0].revents & POLLIN) {
+      ssize_t count = read(line, bytes + length, sizeof bytes - length);
+      if (count < 0) err(1, "the line");
+      length += (size_t)count;
+      for (size_t size; (size = packet_in(bytes, length)) > 0 && size <= length;) {
+        if (size == 1) say("noise");
+        else if (bytes[0] == commandPacket) read_command(bytes);
+        else read_data(bytes + 1, size - 1);
+        memmove(bytes, bytes + size, length -= size);
+      }
+    }
+    if (ends[1].revents & POLLIN) {
+      ssize_t count = read(0, words, sizeof words - 1);
+      words[count < 0 ? 0 : count] = 0;
+      for (char *one = strtok(words, "\n"); one != NULL; one = strtok(NULL, "\n")) {
+        char word[16] = "";
+        int number = 0;
+        if (sscanf(one, "%15s %d", word, &number) > 0) read_word(word, number);
+      }
+    }
+    tick();
+  }
+}

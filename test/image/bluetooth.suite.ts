@@ -1,0 +1,226 @@
+/**
+ * A controller by Bluetooth on an emulated board: the image's own scripts and programs, and a radio with a gamepad in its reach
+ * (`bluetooth-pad.c`). Run by `make test-image`; `CUTS` is the number of power cuts.
+ */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { BluetoothReport } from "../../src/core/bluetooth-shapes.ts";
+import { root } from "../../tools/image/meta.ts";
+import { run } from "../../tools/image/run.ts";
+import { type Board, cardBytes, image, startBoard } from "./board.ts";
+import { type Card, makeCard } from "./card.ts";
+import { print } from "./figures.ts";
+import { isMenuAt } from "./menu-on-screen.ts";
+import { type Picture, shareOf } from "./picture.ts";
+import { patienceMs, until } from "./until.ts";
+
+/** Of the gamepad in bluetooth-pad.c. */
+const address = "00:1B:DC:00:00:02";
+const name = 'Test "Pad"';
+const known = [{ address, name, kind: "controller", connected: true }] as const;
+const programs = "pidof bluetoothd dbus-daemon dbus-monitor bluetoothctl || true";
+
+let folder: string;
+let server: ReturnType<typeof Bun.serve>;
+let card: Card;
+let board: Board;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tapdeck-bluetooth-"));
+  await run([
+    ...["aarch64-linux-gnu-gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-static", "-s"],
+    ...[join(root, "test/image/bluetooth-pad.c"), "-o", join(folder, "bluetooth-pad")],
+  ]);
+  server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: () => new Response(Bun.file(join(folder, "bluetooth-pad"))),
+  });
+  card = await makeCard(image, cardBytes);
+  await start();
+}, 2 * patienceMs);
+
+afterAll(async () => {
+  await board[Symbol.asyncDispose]();
+  await server.stop(true);
+  await card[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+}, patienceMs);
+
+async function start(): Promise<void> {
+  board = await startBoard({ card, watchdog: false, display: "320x240" });
+  await board.pong();
+  await board.shell(
+    `wget -q -O /run/bluetooth-pad http://10.0.2.2:${server.port}/ && chmod 755 /run/bluetooth-pad && mkfifo /run/pad`,
+  );
+}
+
+/** Plugs the radio in. */
+async function plugIn(): Promise<void> {
+  await board.shell("modprobe hci_uart");
+  await board.shell("/run/bluetooth-pad 0<>/run/pad >/run/pad.log 2>&1 &");
+}
+
+const pad = (...words: readonly string[]) =>
+  board.shell(`(${words.map((word) => `echo ${word}`).join("; ")}) >/run/pad`);
+
+/** Resolves once the gamepad has said this since its last line of `since`, with the milliseconds between both. */
+async function padSays(what: string, since = ""): Promise<number> {
+  return until(`the gamepad: ${what}`, async () => {
+    const lines = (await board.shell("cat /run/pad.log")).split("\n");
+    const from = Math.max(
+      0,
+      lines.findLastIndex((line) => line.endsWith(` ${since}`)),
+    );
+    const found = lines.slice(from).find((line) => line.endsWith(` ${what}`));
+    return found === undefined
+      ? undefined
+      : Number.parseInt(found, 10) - Number.parseInt(lines[from] ?? "", 10);
+  });
+}
+
+const ask = (method: string, params = "{}") => board.shell(`tapdeck call bluetooth${method} '${params}'`);
+
+async function reaches(what: string, holds: (now: BluetoothReport) => boolean): Promise<BluetoothReport> {
+  let last: BluetoothReport | undefined;
+  try {
+    return await until(what, async () => {
+      last = JSON.parse(await ask(""));
+      return last !== undefined && holds(last) ? last : undefined;
+    });
+  } catch (error) {
+    const seen = await board.shell(
+      "logread | tail -n 40; cat /run/pad.log; ps | grep -v ' \\['; dmesg | tail",
+    );
+    throw new Error(`${JSON.stringify(last)}\n${seen}`, { cause: error });
+  }
+}
+
+async function search(): Promise<void> {
+  await ask(".search");
+  await reaches("the gamepad", ({ found }) => found.some((one) => one.address === address));
+}
+
+const pair = () => ask(".pair", JSON.stringify({ address }));
+
+async function shows(what: string, holds: (picture: Picture) => boolean): Promise<void> {
+  await until(`the picture ${what}`, async () => holds(await board.picture()) || undefined);
+}
+
+/** The button A of the gamepad opens the menu, and B closes it. */
+async function worksMenu(): Promise<void> {
+  await shows("of the status", (picture) => shareOf(picture, [0x14, 0x18, 0x3a]) > 0.3);
+  await until("the menu to hear the gamepad", async () =>
+    Number(await board.shell(`logread | grep -c 'an input device is heard.*Pad' || true`)),
+  );
+  await pad("press 1", "release 1");
+  await shows("of the menu", isMenuAt(0));
+  await pad("press 2", "release 2");
+  await shows("of the status", (picture) => !isMenuAt(0)(picture));
+}
+
+test(
+  "a deck that uses no Bluetooth runs nothing of it, with or without a radio",
+  async () => {
+    expect(JSON.parse(await ask(""))).toEqual({ state: "none", known: [], found: [] });
+    await expect(ask(".search")).rejects.toThrow("this device has no Bluetooth radio");
+    await plugIn();
+    await reaches("a radio", ({ state }) => state === "off");
+    expect(await board.shell(programs)).toBe("");
+    expect(await board.shell("ls -d /run/bluetooth* /data/state/bluetooth 2>/dev/null || true")).toBe(
+      "/run/bluetooth-pad\n/run/bluetooth.lock",
+    );
+  },
+  patienceMs,
+);
+
+test(
+  "a controller is found and paired, and its buttons work the menu of the television",
+  async () => {
+    await pad("pairing");
+    await search();
+    const { found } = JSON.parse(await ask(""));
+    expect(found).toEqual([{ address, name, kind: "controller" }]);
+    await pair();
+    const paired = await reaches("the pairing", ({ state, known }) => state === "ready" && known.length > 0);
+    expect(paired).toEqual({ state: "ready", address, known, found: [] });
+    await worksMenu();
+    // Neither the service nor its players reach the keys or the bus.
+    expect(await board.shell("stat -c '%a %U' /data/state/bluetooth /run/bluetooth-bus")).toBe(
+      "700 root\n700 root",
+    );
+  },
+  patienceMs,
+);
+
+test(
+  "a known controller is back by its button, also after a power cut, and a stranger never is",
+  async () => {
+    const wake = async () => {
+      await pad("wake");
+      const ms = await padSays("connected", "pressed");
+      await reaches("the connection", ({ known: [first] }) => first?.connected === true);
+      return ms;
+    };
+    await pad("asleep");
+    await reaches("the end of the connection", ({ known: [first] }) => first?.connected === false);
+    expect(await board.shell("grep -c Pad /proc/bus/input/devices || true")).toBe("0");
+    print("a known controller is back after", `${await wake()} ms`);
+    await board.kill();
+    card.powerCycle(1);
+    await start();
+    await plugIn();
+    await reaches("the known controller", ({ state, known }) => state === "ready" && known.length > 0);
+    await pad("bonded");
+    print("and after a power cut", `${await wake()} ms`);
+    await worksMenu();
+    await pad("asleep");
+    await padSays("disconnected", "connected");
+    await pad("stranger");
+    await padSays("refused", "disconnected");
+    expect(await board.shell("grep -c uhid /proc/bus/input/devices || true")).toBe("0");
+  },
+  2 * patienceMs,
+);
+
+test(
+  "a forgotten controller is a stranger, and Bluetooth is off again",
+  async () => {
+    await ask(".forget", JSON.stringify({ address }));
+    expect(await reaches("off", ({ state }) => state === "off")).toEqual({
+      state: "off",
+      known: [],
+      found: [],
+    });
+    await until("the end of all programs", async () => (await board.shell(programs)) === "");
+    expect(await board.shell("grep -r -c LinkKey /data/state/bluetooth | grep -v ':0$' || true")).toBe("");
+    await pad("wake");
+    await padSays("no answer", "pressed");
+  },
+  patienceMs,
+);
+
+test(
+  "a controller that refuses or is gone is named, and a keyboard gets a code to type",
+  async () => {
+    await pad("refuse");
+    await search();
+    await pair();
+    await reaches("the refusal", ({ state, fault }) => state === "ready" && fault === "refused");
+    await pad("asleep");
+    await pair();
+    await reaches("the absence", ({ state, fault }) => state === "ready" && fault === "not-found");
+    await pad("keyboard");
+    await pair();
+    await reaches("the code", ({ state, code }) => state === "pairing" && code === "123456");
+    await pad("typed");
+    const { known, fault } = await reaches("the keyboard", ({ state }) => state === "ready");
+    expect({ fault, known: known.map(({ address }) => address) }).toEqual({
+      fault: undefined,
+      known: [address],
+    });
+  },
+  patienceMs,
+);

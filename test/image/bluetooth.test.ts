@@ -1,0 +1,229 @@
+/**
+ * Root's scripts of Bluetooth, without a board: in a root folder of their own, with a stub of bluetoothd's bus. The suite on an
+ * emulated board has the real one.
+ */
+import { expect, test } from "bun:test";
+import { copyFile, cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { bluetoothDevicesIn, bluetoothStateIn } from "../../src/services/bluetooth.ts";
+import { root } from "../../tools/image/meta.ts";
+import { run } from "../../tools/image/run.ts";
+
+const rootTest = test.skipIf(process.getuid?.() !== 0);
+
+/** Each answers as its program does; properties and objects are files below /answers. */
+const stubs: Readonly<Record<string, string>> = {
+  "bin/dbus-send": `shift 4
+path=$1 method=$2
+shift 2
+echo "$path $method $*" >>/run/asked
+case $method in
+  *.Introspect) for one in "/answers$path"/*/; do [ ! -d "$one" ] || echo "  <node name=\\"$(basename "$one")\\"/>"; done ;;
+  *.Get)
+    [ -e "/answers$path/\${2#string:}" ] || exit 1
+    echo "method return time=1 sender=:1.0 -> destination=:1.1 serial=1 reply_serial=2"
+    echo "   variant       $(cat "/answers$path/\${2#string:}")"
+    ;;
+  *.Pair) [ ! -e /answers/refusal ] || { cat /answers/refusal >&2; exit 1; } ;;
+  *.RemoveDevice) rm -rf "/answers\${1#objpath:}" /data/state/bluetooth/*/*/info ;;
+esac`,
+  // The socket of the bus is there as soon as its daemon is started.
+  "bin/start-stop-daemon": `echo "started $*" >>/run/done; case "$*" in *dbus-daemon*) nc_socket ;; esac; case "$*" in *"-p "*) echo 1 >"$(echo "$*" | sed 's/.*-p \\([^ ]*\\).*/\\1/')" ;; esac`,
+  "bin/nc_socket": "cp -a /socket /run/bluetooth-bus/socket",
+  "bin/bluetoothctl": "cat >/dev/null",
+  "bin/modprobe": "true",
+  "bin/usleep": "true",
+  "bin/logger": "true",
+  "usr/libexec/bluetooth/bluetoothd": "true",
+};
+
+interface Machine {
+  readonly path: (name: string) => string;
+  put(name: string, text: string): Promise<void>;
+  /** A device of bluetoothd with these properties. */
+  device(address: string, properties: Readonly<Record<string, string>>): Promise<void>;
+  bluetooth(...words: readonly string[]): Promise<void>;
+  text(name: string): Promise<string>;
+  state(): Promise<ReturnType<typeof bluetoothStateIn>>;
+}
+
+async function onMachine(work: (machine: Machine) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-bluetooth-"));
+  const path = (name: string) => join(folder, name);
+  const put = async (name: string, text: string) => {
+    await mkdir(dirname(path(name)), { recursive: true });
+    await writeFile(path(name), text);
+  };
+  try {
+    const busybox = Bun.which("busybox") ?? "";
+    for (const program of [busybox, Bun.which("flock") ?? ""]) {
+      const libraries = (await run(["ldd", program]).catch(() => "")).match(/\/\S+(?= \()/g) ?? [];
+      for (const one of [program, ...libraries]) {
+        await mkdir(dirname(path(one)), { recursive: true });
+        await copyFile(one, path(one));
+      }
+    }
+    for (const name of ["bin", "dev", "run", "data/state", "answers"])
+      await mkdir(path(name), { recursive: true });
+    await run(["chroot", folder, busybox, "--install", "-s", "/bin"]);
+    await rm(path("bin/flock"), { force: true });
+    await cp(join(root, "overlay/usr/lib/tapdeck"), path("usr/lib/tapdeck"), { recursive: true });
+    for (const [name, text] of Object.entries(stubs)) {
+      await mkdir(dirname(path(name)), { recursive: true });
+      await rm(path(name), { force: true });
+      await writeFile(path(name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+    }
+    await writeFile(path("dev/null"), "");
+    await run([
+      "python3",
+      "-c",
+      "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])",
+      path("socket"),
+    ]);
+    const text = (name: string) => readFile(path(name), "utf8").catch(() => "");
+    await work({
+      path,
+      put,
+      text,
+      async device(address, properties) {
+        const node = `answers/org/bluez/hci0/dev_${address.replaceAll(":", "_")}`;
+        for (const [name, value] of Object.entries(properties)) await put(`${node}/${name}`, value);
+      },
+      async bluetooth(...words) {
+        const environment = { PATH: "/bin:/usr/bin:/usr/sbin" };
+        await run(["chroot", folder, "/usr/lib/tapdeck/bluetooth", ...words], { environment });
+      },
+      state: async () => bluetoothStateIn(await text("run/tapdeck-machine/bluetooth")),
+    });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const address = "00:1B:DC:00:00:02";
+const bond = "data/state/bluetooth/00:1A:7D:DA:71:01/00:1B:DC:00:00:02/info";
+
+/** A radio whose driver runs, and bluetoothd with a device that was found. */
+async function plugIn({ put, device }: Machine): Promise<void> {
+  await put("sys/class/bluetooth/hci0/address", "");
+  await put("answers/org/bluez/hci0/Powered", "boolean true");
+  await device(address, { Name: 'string "Pad"', Icon: 'string "input-gaming"', Paired: "boolean false" });
+}
+
+rootTest("nothing is started without a radio, or with one that nobody uses", () =>
+  onMachine(async ({ bluetooth, put, state, text }) => {
+    await bluetooth("start");
+    expect(await state()).toEqual({ state: "none" });
+    await bluetooth("search");
+    expect(await state()).toEqual({ state: "none" });
+    // A chip on a serial line, and an adapter on USB; both wait for their drivers.
+    for (const [place, modalias] of [
+      ["serial/devices/serial0-0", "of:NbluetoothT(null)Cbrcm,bcm43438-bt\n"],
+      ["usb/devices/1-1:1.0", "usb:v0A12p0001d8891dcE0dsc01dp01icE0isc01ip01in00\n"],
+    ]) {
+      await put(`sys/bus/${place}/modalias`, modalias ?? "");
+      await bluetooth("start");
+      expect(await state()).toEqual({ state: "off" });
+      await put(`sys/bus/${place}/modalias`, "usb:v046DpC31Cd4900dc00dsc00dp00ic03isc01ip01in00\n");
+      await bluetooth("start");
+      expect(await state()).toEqual({ state: "none" });
+    }
+    expect(await text("run/done")).toBe("");
+    expect(await text("run/asked")).toBe("");
+  }),
+);
+
+rootTest("a device that was paired starts it at the start of the device", () =>
+  onMachine(async (machine) => {
+    await plugIn(machine);
+    await machine.put(bond, "[General]\nName=Pad\n");
+    await machine.bluetooth("start");
+    expect(await machine.state()).toEqual({ state: "off" });
+    await machine.put(bond, "[General]\nName=Pad\n\n[LinkKey]\nKey=00\n");
+    await machine.bluetooth("start");
+    expect(await machine.state()).toEqual({ state: "ready" });
+    const started = [...(await machine.text("run/done")).matchAll(/-x (\S+)/g)].map(([, name]) => name);
+    expect(started).toEqual([
+      "/usr/bin/dbus-daemon",
+      "/usr/libexec/bluetooth/bluetoothd",
+      "/usr/lib/tapdeck/bluetooth-follow",
+    ]);
+    expect((await stat(machine.path("data/state/bluetooth"))).mode & 0o777).toBe(0o700);
+    expect((await stat(machine.path("run/bluetooth-bus"))).mode & 0o777).toBe(0o700);
+    expect(await machine.text("run/asked")).toContain("string:Pairable variant:boolean:false");
+  }),
+);
+
+rootTest("devices are listed with their kinds, whatever they are called", () =>
+  onMachine(async (machine) => {
+    await plugIn(machine);
+    await machine.put(bond, "[LinkKey]\n");
+    await machine.device("00:00:00:00:00:01", {
+      Name: 'string "x"\n   variant       boolean true\n[LinkKey] $(reboot) \\n"',
+      Icon: 'string "audio-headset"',
+      Paired: "boolean false",
+      Connected: "boolean false",
+    });
+    await machine.device("00:00:00:00:00:02", {
+      Name: 'string "Keys"',
+      Icon: 'string "input-keyboard"',
+      Paired: "boolean true",
+      Connected: "boolean true",
+    });
+    await machine.device("00:00:00:00:00:03", { Paired: "boolean false" });
+    await machine.bluetooth("start");
+    expect(bluetoothDevicesIn(await machine.text("run/tapdeck-machine/bluetooth-devices"))).toEqual({
+      known: [{ address: "00:00:00:00:00:02", name: "Keys", kind: "keyboard", connected: true }],
+      found: [
+        { address, name: "Pad", kind: "controller" },
+        {
+          address: "00:00:00:00:00:01",
+          name: 'x"    variant       boolean true [LinkKey] $(reboot) \\n',
+          kind: "sound",
+        },
+      ],
+    });
+  }),
+);
+
+for (const [refusal, fault] of [
+  ["", undefined],
+  ["Error org.bluez.Error.AlreadyExists: Already Exists", undefined],
+  ["Error org.bluez.Error.ConnectionAttemptFailed: Page Timeout", "not-found"],
+  ["Error org.bluez.Error.AuthenticationTimeout: Authentication Timeout", "not-found"],
+  ["Error org.freedesktop.DBus.Error.UnknownObject: Method Pair does not exist", "not-found"],
+  ["Error org.freedesktop.DBus.Error.NoReply: Did not receive a reply", "not-found"],
+  ["Error org.bluez.Error.AuthenticationRejected: Authentication Rejected", "refused"],
+  ["Error org.bluez.Error.AuthenticationFailed: Authentication Failed", "refused"],
+  ["Error org.bluez.Error.AuthenticationCanceled: Authentication Canceled", "refused"],
+  ["Error org.bluez.Error.InProgress: In Progress", "failed"],
+] as const)
+  rootTest(`the answer "${refusal}" to a pairing is ${fault ?? "none of its faults"}`, () =>
+    onMachine(async (machine) => {
+      await plugIn(machine);
+      if (refusal !== "") await machine.put("answers/refusal", `${refusal}\n`);
+      await machine.bluetooth("pair", address);
+      const seen = { state: "ready", address } as const;
+      expect(await machine.state()).toEqual(fault === undefined ? seen : { ...seen, fault });
+      const asked = await machine.text("run/asked");
+      // It may connect by itself only if it was paired.
+      expect(asked.match(/string:Trusted variant:boolean:(\w+)/g)?.at(-1)).toEndWith(
+        fault === undefined ? "true" : "false",
+      );
+      expect(asked.includes("Device1.Connect ")).toBe(fault === undefined);
+    }),
+  );
+
+rootTest("a radio that does not answer is named, and a forgotten last device ends all of it", () =>
+  onMachine(async (machine) => {
+    await plugIn(machine);
+    await machine.put(bond, "[LinkKey]\n");
+    await machine.bluetooth("forget", address);
+    expect(await machine.state()).toEqual({ state: "off" });
+    expect(await machine.text("run/tapdeck-machine/bluetooth-devices")).toBe("");
+    await machine.put("answers/org/bluez/hci0/Powered", "boolean false");
+    await machine.bluetooth("search");
+    expect(await machine.state()).toEqual({ state: "off", fault: "no-radio" });
+  }),
+);
