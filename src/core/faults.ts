@@ -36,6 +36,8 @@ export const faultTable = {
   owner: {
     "reader-unknown": "{why}",
     "reader-silent": "no reader answers at {subject}, and no other one is connected: {why}",
+    "reader-port-taken":
+      "the Bluetooth radio of this device uses {subject}, so no reader can be there: connect it to /dev/ttyAMA0, or set dtoverlay=disable-bt in config.txt",
     "settings-invalid": "{why}",
     "override-invalid": "in the environment or tapdeck.conf, {why}",
     "conf-invalid": "in tapdeck.conf on the boot partition, {why}",

@@ -1,5 +1,6 @@
 /** All readers: those of the config file, the detected ones, and the API's virtual one; and the tokens on them. */
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync } from "node:fs";
+import { join } from "node:path";
 import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
@@ -27,6 +28,8 @@ interface ReadersOptions extends ReadersConfig {
   readonly log: Log;
   /** `DriverContext.feedback`. */
   readonly feedback?: () => boolean;
+  /** The ports that a radio holds. */
+  readonly radioPorts?: () => readonly string[];
 }
 
 export interface Readers extends Writing {
@@ -56,7 +59,7 @@ export interface Readers extends Writing {
 }
 
 export function startReaders(options: ReadersOptions): Readers {
-  const { drivers, bus, clock, log, feedback } = options;
+  const { drivers, bus, clock, log, feedback, radioPorts: radioPortsNow = radioPorts } = options;
   const ending = new AbortController();
   const tokens = createTokens(bus, clock);
   const presenceOf = createPresences(tokens, clock);
@@ -154,7 +157,11 @@ export function startReaders(options: ReadersOptions): Readers {
     faults: () => [
       ...wrong,
       ...silentOnBoard().map(({ path: subject, why }) => faultOf("reader-silent", { subject, why })),
-      ...failing().map(({ path: subject, why }) => faultOf("reader-failed", { subject, why })),
+      ...failing().map(({ path: subject, why }) =>
+        radioPortsNow().includes(subject)
+          ? faultOf("reader-port-taken", { subject })
+          : faultOf("reader-failed", { subject, why }),
+      ),
     ],
     refused: () => [
       ...wrong.map(({ why = "" }) => ({ why })),
@@ -237,4 +244,25 @@ function tapSimulated(
     throw new ServiceError("invalid-params", "readerId: only a simulated reader can be tapped over the API");
   }
   session.tap({ text: params.text, ...(params.uid === "" ? {} : { uid: params.uid }) }, durationMs);
+}
+
+/** The UARTs of a Raspberry Pi, by their places in its device tree (bcm283x.dtsi of Linux). */
+const boardPorts: readonly (readonly [node: string, path: string])[] = [
+  ["serial@7e201000/", "/dev/ttyAMA0"],
+  ["serial@7e215040/", "/dev/ttyS0"],
+];
+
+/**
+ * The serial ports that a radio of Bluetooth holds: the kernel gives them no device node, so no reader can be there. Devices on
+ * serial lines are below `folder`, such as `serial0-0`.
+ */
+export function radioPorts(folder = "/sys/bus/serial/devices"): readonly string[] {
+  try {
+    const nodes = readdirSync(folder).map((name) => realpathSync(join(folder, name, "of_node")));
+    return boardPorts
+      .filter(([place]) => nodes.some((node) => node.includes(place) && node.endsWith("/bluetooth")))
+      .map(([, path]) => path);
+  } catch {
+    return []; // This machine has no device on a serial line, or none that a device tree names.
+  }
 }

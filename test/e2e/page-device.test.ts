@@ -350,3 +350,59 @@ remoteTest(
   },
   60_000,
 );
+
+remoteTest(
+  "on the image the page searches for Bluetooth devices, pairs and forgets them, and shows the code for a keyboard",
+  async () => {
+    await using made = new AsyncDisposableStack();
+    const { folder, word, page } = await onImage(made, "network");
+    const report = async (name: string, text: string) => {
+      await writeFile(join(folder, `.${name}`), text);
+      await rename(join(folder, `.${name}`), join(folder, name));
+    };
+    const line = (address: string, words: string, name: string) =>
+      `${address} ${words} ${Buffer.from(name).toString("hex")}\n`;
+    const pad = "00:1B:DC:00:00:02";
+    const keys = "00:1B:DC:00:00:03";
+    const card = page.getByRole("region", { name: "Bluetooth", exact: true });
+    await region(page, "Network").first().waitFor();
+    expect(await card.count()).toBe(0);
+    await report("bluetooth", "state=off\n");
+    await page.reload();
+    await card.getByText("Bluetooth is off until a device is searched for.").waitFor();
+    await card.getByRole("button", { name: "Search" }).click();
+    expect(await word()).toBe("bluetooth search\n");
+    await report("bluetooth", "state=searching\n");
+    await card.getByText("Searching … Hold the pairing button of the controller or keyboard.").waitFor();
+    // The list grows while the search goes on.
+    const found = line(pad, "controller found away", "Pad <1>") + line(keys, "keyboard found away", "Keys");
+    await report("bluetooth-devices", found);
+    await card.getByRole("button", { name: "Pair: Keys" }).click();
+    expect(await word()).toBe(`bluetooth pair ${keys}\n`);
+    await report("bluetooth", `state=pairing\nact=pair\naddress=${keys}\ncode=012345\n`);
+    await card.getByText("Type 012345 on Keys, and then Enter.").waitFor();
+    await look(page, "device-bluetooth");
+    for (const scheme of ["light", "dark"] as const) expect(await violations(page, scheme)).toEqual([]);
+    await report("bluetooth", `state=ready\nact=pair\naddress=${keys}\nfault=refused\n`);
+    await card.getByText("Keys refused: hold its pairing button, and pair it again.").waitFor();
+    await card.getByRole("button", { name: "Pair: Pad <1>" }).click();
+    expect(await word()).toBe(`bluetooth pair ${pad}\n`);
+    await report("bluetooth", `state=pairing\nact=pair\naddress=${pad}\n`);
+    await card.getByText("Pairing Pad <1> …").waitFor();
+    await report("bluetooth-devices", line(pad, "controller known connected", "Pad <1>"));
+    await report("bluetooth", `state=ready\nact=pair\naddress=${pad}\n`);
+    await card.getByText("controller, connected").waitFor();
+    await card.getByText("Known devices connect by themselves when they are switched on.").waitFor();
+    await look(page, "device-bluetooth-known");
+    await card.getByRole("button", { name: "Forget: Pad <1>" }).click();
+    const dialog = page.getByRole("dialog", { name: "Forget Pad <1>?" });
+    for (const scheme of ["light", "dark"] as const) expect(await violations(page, scheme)).toEqual([]);
+    await dialog.getByRole("button", { name: "Forget" }).click();
+    expect(await word()).toBe(`bluetooth forget ${pad}\n`);
+    await report("bluetooth-devices", "");
+    await report("bluetooth", "state=off\n");
+    await card.getByText("Bluetooth is off until a device is searched for.").waitFor();
+    expect(await card.getByRole("button", { name: "Forget: Pad <1>" }).count()).toBe(0);
+  },
+  60_000,
+);

@@ -141,6 +141,8 @@ export const frenchFaults: FaultedTexts = {
     "machine-unguarded": "Rien ne réinitialise cet appareil s’il se bloque.",
     "check-failed": "Ce contrôle a échoué : {subject}. Le journal dit pourquoi.",
     "reader-unknown": "{subject} ne désigne aucun lecteur connu.",
+    "reader-port-taken":
+      "La radio Bluetooth de cet appareil utilise {subject}, aucun lecteur ne peut donc y être : branchez-le sur /dev/ttyAMA0, ou mettez dtoverlay=disable-bt dans config.txt.",
     "settings-invalid": "Le fichier de réglages contient une erreur. Le journal indique la ligne.",
     "reader-silent": "Aucun lecteur ne répond sur {subject}, et aucun autre n’est connecté.",
     "imager-invalid": "Les réglages de Raspberry Pi Imager (firstrun.sh) contiennent une erreur.",

@@ -141,6 +141,8 @@ export const germanFaults: FaultedTexts = {
     "machine-unguarded": "Nichts setzt dieses Gerät zurück, falls es hängt.",
     "check-failed": "Diese Prüfung ist gescheitert: {subject}. Das Protokoll nennt den Grund.",
     "reader-unknown": "{subject} nennt keinen bekannten Leser.",
+    "reader-port-taken":
+      "Das Bluetooth-Funkmodul dieses Geräts benutzt {subject}, deshalb kann dort kein Leser sein: Verbinde ihn mit /dev/ttyAMA0, oder setze dtoverlay=disable-bt in config.txt.",
     "settings-invalid": "In der Einstellungsdatei ist ein Fehler. Das Protokoll nennt die Zeile.",
     "reader-silent": "An {subject} antwortet kein Leser, und kein anderer ist verbunden.",
     "imager-invalid": "In den Einstellungen des Raspberry Pi Imager (firstrun.sh) ist ein Fehler.",

@@ -139,6 +139,8 @@ export const japaneseFaults: FaultedTexts = {
     "machine-unguarded": "この機器が止まっても、リセットするものがありません。",
     "check-failed": "この検査に失敗しました：{subject}。理由はログにあります。",
     "reader-unknown": "{subject} は既知のリーダーではありません。",
+    "reader-port-taken":
+      "この機器のBluetooth無線が {subject} を使っているため、リーダーは使えません：/dev/ttyAMA0 に接続するか、config.txt に dtoverlay=disable-bt を書いてください",
     "settings-invalid": "設定ファイルに誤りがあります。行はログにあります。",
     "reader-silent": "{subject} のリーダーが応答せず、ほかに接続されたリーダーもありません。",
     "imager-invalid": "Raspberry Pi Imager の設定（firstrun.sh）に誤りがあります。",

@@ -138,6 +138,8 @@ export const portugueseFaults: FaultedTexts = {
     "machine-unguarded": "Nada reinicia este aparelho se ele travar.",
     "check-failed": "Esta verificação falhou: {subject}. O registro diz por quê.",
     "reader-unknown": "{subject} não indica nenhum leitor conhecido.",
+    "reader-port-taken":
+      "O rádio Bluetooth deste aparelho usa {subject}, então não pode haver um leitor ali: ligue-o a /dev/ttyAMA0, ou ponha dtoverlay=disable-bt em config.txt.",
     "settings-invalid": "O arquivo de configurações tem um erro. O registro indica a linha.",
     "reader-silent": "Nenhum leitor responde em {subject}, e não há outro conectado.",
     "imager-invalid": "As configurações do Raspberry Pi Imager (firstrun.sh) têm um erro.",

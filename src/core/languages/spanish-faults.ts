@@ -140,6 +140,8 @@ export const spanishFaults: FaultedTexts = {
     "machine-unguarded": "Nada reinicia este dispositivo si se bloquea.",
     "check-failed": "Esta comprobación falló: {subject}. El registro dice por qué.",
     "reader-unknown": "{subject} no nombra ningún lector conocido.",
+    "reader-port-taken":
+      "La radio Bluetooth de este aparato usa {subject}, así que ahí no puede haber un lector: conéctalo a /dev/ttyAMA0, o pon dtoverlay=disable-bt en config.txt.",
     "settings-invalid": "El archivo de ajustes tiene un error. El registro indica la línea.",
     "reader-silent": "Ningún lector responde en {subject}, y no hay otro conectado.",
     "imager-invalid": "Los ajustes de Raspberry Pi Imager (firstrun.sh) tienen un error.",

@@ -9,6 +9,9 @@ type Facts = Calls["bluetooth"]["result"];
 type Known = Facts["known"][number];
 type Found = Facts["found"][number];
 
+/** The same in all languages. */
+const ownName = "Bluetooth";
+
 const againMs = 1000;
 /** A search has the start of all programs before it, and a pairing ends after 65 s. */
 const looksMax = 75;
@@ -100,7 +103,7 @@ export function bluetoothCard({ client }: Shared): PageCard {
     },
     { class: "main" },
   );
-  const card = section(texts.title, state, known, found, el("div", { class: "bar" }, search));
+  const card = section(ownName, state, known, found, el("div", { class: "bar" }, search));
   card.hidden = true;
   return { card, refresh };
 }

@@ -1,4 +1,7 @@
 import { expect, test } from "bun:test";
+import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { pn532Uart } from "../../../drivers/pn532-uart.ts";
 import { simulated } from "../../../drivers/simulated.ts";
 import { createBus } from "../../../src/bus.ts";
@@ -7,7 +10,7 @@ import { ServiceError } from "../../../src/core/errors.ts";
 import { faultLine, faultOf } from "../../../src/core/faults.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { Driver } from "../../../src/readers/driver.ts";
-import { type Readers, startReaders } from "../../../src/readers/readers.ts";
+import { type Readers, radioPorts, startReaders } from "../../../src/readers/readers.ts";
 import { createType2Tag } from "../../emulators/emulated-tags.ts";
 import { createPn532Device, type Pn532Device } from "../../emulators/pn532-device.ts";
 import { eventually } from "../../helpers/processes.ts";
@@ -28,6 +31,7 @@ async function withReaders(
   run: (bench: Bench) => Promise<void>,
   drivers: readonly Driver[] = [pn532Uart, simulated],
   detect = false,
+  heldPorts: readonly string[] = [],
 ): Promise<void> {
   const bus = createBus(silentLog);
   const events: string[] = [];
@@ -35,7 +39,15 @@ async function withReaders(
   bus.on("readers.removed", ({ path }) => events.push(`readers.removed ${path}`));
   bus.on("tokens.added", ({ uid }) => events.push(`tokens.added ${uid}`));
   bus.on("tokens.removed", ({ uid }) => events.push(`tokens.removed ${uid}`));
-  const readers = startReaders({ drivers, connect, detect, bus, clock: systemClock, log: silentLog });
+  const readers = startReaders({
+    drivers,
+    connect,
+    detect,
+    bus,
+    clock: systemClock,
+    log: silentLog,
+    radioPorts: () => heldPorts,
+  });
   try {
     await run({ readers, events });
   } finally {
@@ -126,6 +138,24 @@ test("a configured reader that is not there is listed with its fault", () =>
       "is not a reader: write driver:path, with one of pn532-uart:, simulated:",
     );
   }));
+
+test("a reader at the port of the radio is a conflict that health names, and the owner's", () =>
+  withReaders(
+    ["pn532-uart:/dev/no-such-ttyS0", "pn532-uart:/no/such/port"],
+    async ({ readers }) => {
+      await eventually(() => expect(readers.faults()).toHaveLength(2));
+      expect(readers.faults()).toMatchObject([
+        { code: "reader-port-taken", of: "owner", subject: "/dev/no-such-ttyS0" },
+        { code: "reader-failed", of: "system", subject: "/no/such/port" },
+      ]);
+      expect(faultLine(readers.faults())).toContain(
+        "the Bluetooth radio of this device uses /dev/no-such-ttyS0",
+      );
+    },
+    undefined,
+    undefined,
+    ["/dev/no-such-ttyS0"],
+  ));
 
 test("a reader that is not connected has its reason in the list of refused ones", () =>
   withReaders(["pn532-uart:/no/such/port", "nonsense"], async ({ readers }) => {
@@ -249,4 +279,37 @@ test("closing ends an opening that never would", async () => {
       }),
   };
   await withReaders(["stuck:"], async ({ readers }) => expect(readers.list().length).toBe(1), [stuck]);
+});
+
+/** Devices on serial lines, each by the node of the device tree. */
+async function boardWith(...nodes: readonly string[]): Promise<string> {
+  const board = await mkdtemp(join(tmpdir(), "tapdeck-radio-"));
+  for (const [number, node] of nodes.entries()) {
+    const device = join(board, `serial${number}-0`);
+    await mkdir(join(board, "soc", node), { recursive: true });
+    await mkdir(device, { recursive: true });
+    await symlink(join(board, "soc", node), join(device, "of_node"));
+  }
+  return board;
+}
+
+test("a radio holds the UART that the device tree gives it, and no other device does", async () => {
+  const devices = async (...nodes: readonly string[]) => {
+    const board = await boardWith(...nodes);
+    const links = join(board, "links");
+    await mkdir(links);
+    for (const [number] of nodes.entries())
+      await symlink(join(board, `serial${number}-0`), join(links, `serial${number}-0`));
+    const held = radioPorts(links);
+    await rm(board, { recursive: true });
+    return held;
+  };
+  expect(await devices("serial@7e215040/bluetooth")).toEqual(["/dev/ttyS0"]);
+  expect(await devices("serial@7e201000/bluetooth")).toEqual(["/dev/ttyAMA0"]);
+  expect(await devices("serial@7e201000/gnss")).toEqual([]);
+  expect(await devices()).toEqual([]);
+});
+
+test("a machine without devices on serial lines has no such port", () => {
+  expect(radioPorts("/no/such/folder")).toEqual([]);
 });

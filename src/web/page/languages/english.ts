@@ -445,7 +445,6 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
     },
   },
   bluetooth: {
-    title: "Bluetooth",
     off: "Bluetooth is off until a device is searched for.",
     ready: "Known devices connect by themselves when they are switched on.",
     search: "Search",

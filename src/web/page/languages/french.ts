@@ -432,7 +432,6 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
     },
   },
   bluetooth: {
-    title: "Bluetooth",
     off: "Le Bluetooth est éteint tant qu’aucun appareil n’est cherché.",
     ready: "Les appareils connus se connectent d’eux-mêmes quand on les allume.",
     search: "Chercher",

@@ -427,7 +427,6 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
     },
   },
   bluetooth: {
-    title: "Bluetooth",
     off: "Bluetooth ist aus, bis ein Gerät gesucht wird.",
     ready: "Bekannte Geräte verbinden sich von selbst, wenn sie eingeschaltet werden.",
     search: "Suchen",

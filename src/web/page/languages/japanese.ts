@@ -420,7 +420,6 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
     },
   },
   bluetooth: {
-    title: "Bluetooth",
     off: "機器を探すまで、Bluetoothはオフです。",
     ready: "登録した機器は、電源を入れると自動で接続します。",
     search: "探す",

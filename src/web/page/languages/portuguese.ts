@@ -427,7 +427,6 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
     },
   },
   bluetooth: {
-    title: "Bluetooth",
     off: "O Bluetooth fica desligado até que se procure um dispositivo.",
     ready: "Os dispositivos conhecidos se conectam sozinhos quando são ligados.",
     search: "Procurar",

@@ -431,7 +431,6 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
     },
   },
   bluetooth: {
-    title: "Bluetooth",
     off: "Bluetooth está apagado hasta que se busca un dispositivo.",
     ready: "Los dispositivos conocidos se conectan solos al encenderlos.",
     search: "Buscar",
