@@ -31,7 +31,8 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "tapdeck-bluetooth-"));
   await run([
     ...["aarch64-linux-gnu-gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-static", "-s"],
-    ...[join(root, "test/image/bluetooth-pad.c"), "-o", join(folder, "bluetooth-pad")],
+    ...["pad", "channels"].map((name) => join(root, `test/image/bluetooth-${name}.c`)),
+    ...["-o", join(folder, "bluetooth-pad")],
   ]);
   server = Bun.serve({
     hostname: "127.0.0.1",
@@ -198,6 +199,8 @@ test(
     expect(await board.shell("grep -r -c LinkKey /data/state/bluetooth | grep -v ':0$' || true")).toBe("");
     await pad("wake");
     await padSays("no answer", "pressed");
+    // Others never found the deck.
+    expect(await board.shell("grep -c visible /run/pad.log || true")).toBe("0");
   },
   patienceMs,
 );
