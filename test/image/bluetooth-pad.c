@@ -12,7 +12,8 @@
  *     press N    the button N, from 1 on, is pressed; `release N`
  *     stranger   another device, without a key, calls the deck and opens the channels of a keyboard
  *
- * It prints what happens: `found`, `paired`, `connected`, `disconnected`, `refused` and `no answer`.
+ * It prints what happens: `pressed`, `paired`, `connected`, `disconnected`, `refused`, `no answer`, and `called` by the
+ * stranger.
  *
  * Numbers: Bluetooth Core Specification 5.4, Vol 4 Part E (HCI), Vol 3 Part A (L2CAP) and Part B (SDP); Human Interface Device
  * Profile 1.1.1; Assigned Numbers. All are little-endian, except those of SDP.
@@ -374,6 +375,7 @@ static void read_word(const char *word, int number) {
   } else if (strcmp(word, "typed") == 0) {
     paired(true);
   } else if (strcmp(word, "stranger") == 0) {
+    say("called");
     call_deck(other);
   } else if (strcmp(word, "press") == 0 || strcmp(word, "release") == 0) {
     uint16_t bit = (uint16_t)(1u << (number - 1));
