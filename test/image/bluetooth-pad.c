@@ -301,7 +301,7 @@ static void read_command(const uint8_t *packet) {
     accept_command(opcode);
     caller = pad;
     if (isAwake) connect_link(0);
-    else pageEnd = now() + 5120;
+    else pageEnd = now() + 1000; /* The deck would wait for 5.12 s. */
     break;
   case 0x0406: /* Disconnect. */
     accept_command(opcode);

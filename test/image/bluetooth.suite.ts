@@ -11,7 +11,7 @@ import { root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
 import { type Board, cardBytes, image, startBoard } from "./board.ts";
 import { type Card, makeCard } from "./card.ts";
-import { print } from "./figures.ts";
+import { print, seconds } from "./figures.ts";
 import { isMenuAt } from "./menu-on-screen.ts";
 import { type Picture, shareOf } from "./picture.ts";
 import { patienceMs, until } from "./until.ts";
@@ -141,12 +141,16 @@ test(
   "a controller is found and paired, and its buttons work the menu of the television",
   async () => {
     await pad("pairing");
+    const begunMs = performance.now();
     await search();
+    const foundMs = performance.now();
     const { found } = JSON.parse(await ask(""));
     expect(found).toEqual([{ address, name, kind: "controller" }]);
     await pair();
     const paired = await reaches("the pairing", ({ state, known }) => state === "ready" && known.length > 0);
     expect(paired).toEqual({ state: "ready", address, known, found: [] });
+    print("a controller is found after", seconds(foundMs - begunMs));
+    print("and paired after", seconds(performance.now() - foundMs));
     await worksMenu();
     // Neither the service nor its players reach the keys or the bus.
     expect(await board.shell("stat -c '%a %U' /data/state/bluetooth /run/bluetooth-bus")).toBe(
