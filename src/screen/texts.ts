@@ -133,8 +133,8 @@ export const english: ScreenTexts = {
     keep: "Keep it",
     bluetoothFaults: {
       "no-radio": "The radio does not answer",
-      "not-found": "It did not answer: hold its pairing button, and search again",
-      refused: "It refused: hold its pairing button, and try again",
+      "not-found": "It did not answer: search again",
+      refused: "It refused: try it again",
       failed: "That did not work: try it again",
     },
     search: "Search",

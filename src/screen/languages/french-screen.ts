@@ -58,8 +58,8 @@ export const frenchScreen: ScreenTexts = {
     keep: "Garder",
     bluetoothFaults: {
       "no-radio": "La radio ne répond pas",
-      "not-found": "Pas de réponse : maintenez son bouton d’association, et cherchez encore",
-      refused: "Refusé : maintenez son bouton d’association, et réessayez",
+      "not-found": "Pas de réponse : cherchez encore",
+      refused: "Refusé : réessayez",
       failed: "Cela n’a pas marché : réessayez",
     },
     search: "Chercher",

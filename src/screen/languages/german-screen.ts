@@ -58,8 +58,8 @@ export const germanScreen: ScreenTexts = {
     keep: "Behalten",
     bluetoothFaults: {
       "no-radio": "Das Funkmodul antwortet nicht",
-      "not-found": "Keine Antwort: halte die Kopplungstaste und suche noch einmal",
-      refused: "Abgelehnt: halte die Kopplungstaste und versuche es noch einmal",
+      "not-found": "Keine Antwort: suche noch einmal",
+      refused: "Abgelehnt: versuche es noch einmal",
       failed: "Das ging nicht: versuche es noch einmal",
     },
     search: "Suchen",

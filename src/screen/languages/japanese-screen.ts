@@ -58,8 +58,8 @@ export const japaneseScreen: ScreenTexts = {
     keep: "残す",
     bluetoothFaults: {
       "no-radio": "無線が応答しません",
-      "not-found": "応答がありません。ペアリングボタンを長押しして、もう一度さがしてください",
-      refused: "断られました。ペアリングボタンを長押しして、もう一度ためしてください",
+      "not-found": "応答がありません。もう一度さがしてください",
+      refused: "断られました。もう一度ためしてください",
       failed: "できませんでした。もう一度ためしてください",
     },
     search: "さがす",

@@ -58,8 +58,8 @@ export const portugueseScreen: ScreenTexts = {
     keep: "Manter",
     bluetoothFaults: {
       "no-radio": "O rádio não responde",
-      "not-found": "Não respondeu: segure o botão de emparelhamento e procure de novo",
-      refused: "Recusou: segure o botão de emparelhamento e tente de novo",
+      "not-found": "Não respondeu: procure de novo",
+      refused: "Recusou: tente de novo",
       failed: "Não deu certo: tente de novo",
     },
     search: "Procurar",

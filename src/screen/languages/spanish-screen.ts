@@ -58,8 +58,8 @@ export const spanishScreen: ScreenTexts = {
     keep: "Conservar",
     bluetoothFaults: {
       "no-radio": "La radio no responde",
-      "not-found": "No respondió: mantén su botón de vinculación y busca otra vez",
-      refused: "Lo rechazó: mantén su botón de vinculación e inténtalo otra vez",
+      "not-found": "No respondió: busca otra vez",
+      refused: "Lo rechazó: inténtalo otra vez",
       failed: "No funcionó: inténtalo otra vez",
     },
     search: "Buscar",
