@@ -30,6 +30,9 @@ export const refusalMeanings = {
 
   "wifi-password": "a Wi-Fi password has 8 to 63 characters, or 64 hex digits",
   "wifi-elsewhere": "only the image sets up Wi-Fi",
+  "bluetooth-elsewhere": "only the image sets up Bluetooth",
+  "bluetooth-no-radio": "the device has no Bluetooth radio",
+  "bluetooth-unknown": "no such device was found or paired",
   "broker-by-image": "tapdeck.conf names the broker",
   "broker-none": "no broker is named",
   "update-running": "an update is being installed",

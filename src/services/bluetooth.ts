@@ -19,7 +19,7 @@ import {
   bluetoothState,
 } from "../core/bluetooth-shapes.ts";
 import { bluetoothNameCharsMax, bluetoothReportBytesMax } from "../core/console-limits.ts";
-import { failed, ServiceError } from "../core/errors.ts";
+import { coded, failed, ServiceError } from "../core/errors.ts";
 import { ask } from "../system/update-engine.ts";
 
 interface BluetoothParts {
@@ -41,14 +41,21 @@ export function followBluetooth({ folder, pipe, onChanged = () => {} }: Bluetoot
   let seen = readReports(folder);
   const order = async (...words: readonly string[]) => {
     if (folder === "")
-      throw failed("only Tapdeck's own image sets up Bluetooth: use the settings of this system");
-    if (seen.state === "none") throw failed("this device has no Bluetooth radio");
+      throw coded(
+        "bluetooth-elsewhere",
+        failed("only Tapdeck's own image sets up Bluetooth: use the settings of this system"),
+      );
+    if (seen.state === "none")
+      throw coded("bluetooth-no-radio", failed("this device has no Bluetooth radio"));
     await ask(pipe, ["bluetooth", ...words].join(" "));
   };
   const change = async (word: "pair" | "forget", { address }: Choice) => {
     const among = word === "pair" ? [...seen.found, ...seen.known] : seen.known;
     if (folder !== "" && seen.state !== "none" && !among.some((one) => one.address === address))
-      throw new ServiceError("not-found", "`bluetooth` has no such device: search for it");
+      throw coded(
+        "bluetooth-unknown",
+        new ServiceError("not-found", "`bluetooth` has no such device: search for it"),
+      );
     await order(word, address);
   };
   const look = () => {

@@ -16,7 +16,19 @@ const sources = readdirSync(folder).filter((name) => name.endsWith(".ts"));
 
 /** Names, signs and forms that are the same in every language, as they stand in the sources. */
 const sameEverywhere = new Set([
-  ...["Tapdeck", "Tapdeck ", " · Tapdeck", "MQTT", "UID ", " dBm", " °C", "https://", "000 000", "5, 1"],
+  ...[
+    "Tapdeck",
+    "Tapdeck ",
+    " · Tapdeck",
+    "MQTT",
+    "Bluetooth",
+    "UID ",
+    " dBm",
+    " °C",
+    "https://",
+    "000 000",
+    "5, 1",
+  ],
   ...["mqtts://homeassistant.local:8883", "mqtt://homeassistant.local:1883"],
   // Each language is listed by its own name.
   ...Object.values(languages).map(({ name }) => name),
