@@ -29,6 +29,8 @@ const reportBytesMax = 1024;
 export function followSoundPlaces({ folder, pipe, wanted, log, onMoved }: SoundPlaceParts) {
   let seen = readReport(folder);
   let told = seen.wanted;
+  /** Two writes at once could arrive in the other order. */
+  let asking = Promise.resolve();
   const look = () => {
     const before = seen.report.plays;
     seen = readReport(folder);
@@ -38,7 +40,9 @@ export function followSoundPlaces({ folder, pipe, wanted, log, onMoved }: SoundP
     const wish = wanted();
     if (folder === "" || wish === told) return;
     told = wish;
-    ask(pipe, `sound ${wish}`).catch((error) => log.warn("sound", messageOf(error)));
+    asking = asking
+      .then(() => ask(pipe, `sound ${wish}`))
+      .catch((error) => log.warn("sound", messageOf(error)));
   };
   const watching = folder === "" ? undefined : watchFolder(folder, look);
   configure();
