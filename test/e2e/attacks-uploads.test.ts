@@ -10,7 +10,12 @@ import { type Identity, isLine, type Line, startPeer, wordOf } from "../helpers/
 import { noReaders, sleeper } from "../helpers/tapdeck.ts";
 
 type Caller = Pick<Line, "call">;
-type Begun = { readonly id?: string; readonly refused?: string; readonly limit?: string };
+interface Begun {
+  readonly id?: string;
+  readonly refused?: string;
+  readonly refusal?: string;
+  readonly limit?: string;
+}
 
 async function begin(line: Caller, ...files: readonly (readonly [string, string, number])[]) {
   const wanted = files.map(([system, path, size]) => ({ system, path, size }));
@@ -140,7 +145,7 @@ attackTest(
     expect((await put(scene, berta, id, "XX", 2))[0]).toBe(403);
     for (const size of [4, 5])
       expect(await begin(others, ["SNES", "Game.sfc", size])).toEqual([
-        { refused: expect.stringContaining("another client sends this file") },
+        { refused: expect.stringContaining("another client sends this file"), refusal: "upload-of-other" },
       ]);
     expect((await others.call("uploads")).result).toMatchObject({ uploads: [] });
     // All places of one client, in calls that count as one disk write each.
@@ -148,11 +153,11 @@ attackTest(
     const inAll = (await begin(others, ...many)).filter((one) => one.id !== undefined);
     expect(inAll).toHaveLength(uploadsPerClientMax);
     expect(await begin(others, ["SNES", "more.sfc", 1])).toEqual([
-      { refused: expect.any(String), limit: "uploadsPerClientMax" },
+      { refused: expect.any(String), refusal: "upload-unfinished", limit: "uploadsPerClientMax" },
     ]);
     const { freeBytes } = await scene.device.service.client.call("uploads");
     expect(await begin(hers, ["Video", "Film.mkv", freeBytes])).toEqual([
-      { refused: expect.any(String), limit: "uploadRoomPerClient" },
+      { refused: expect.any(String), refusal: "upload-no-room", limit: "uploadRoomPerClient" },
     ]);
     // The first one goes on, and the owner may cancel what is left.
     expect(await put(scene, anna, id, "me", 2)).toEqual([200, '{"offset":4}']);
