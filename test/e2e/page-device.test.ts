@@ -309,7 +309,7 @@ remoteTest(
   "on the image the page adds, prefers and forgets networks of the Wi-Fi, and names what is wrong",
   async () => {
     await using made = new AsyncDisposableStack();
-    const { folder, word, page } = await onImage(made, "network");
+    const { folder, word, page, client } = await onImage(made, "network");
     const hex = (text: string) => Buffer.from(text).toString("hex");
     const report = async (name: string, text: string) => {
       await writeFile(join(folder, `.${name}`), text);
@@ -324,6 +324,9 @@ remoteTest(
       `bssid\n02:00:00:00:01:00\t2412\t-40\t[WPA2-PSK-CCMP][ESS]\tHome\n02:00:00:00:01:01\t2412\t-50\t[ESS]\tCafé\n`,
     );
     await report("wifi", `state=joined\nfault=wrong-password\nnetwork=${hex("Neighbour")}\n`);
+    await eventually(async () =>
+      expect(await client.call("wifi")).toMatchObject({ fault: "wrong-password" }),
+    );
     await page.reload();
     await wifi.getByText("Connected. The password of Neighbour is wrong.").waitFor();
     await look(page, "device-wifi");

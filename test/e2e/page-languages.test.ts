@@ -104,6 +104,8 @@ const typed = [
     "song.txt",
   ],
   ...["Pad", "KEY_A", "passwd", "None", "04a1b2c3", "04a1", "04a2", "one phone", "other phone", ".sfc"],
+  // A name that is the same in all languages.
+  "Bluetooth",
 ];
 
 async function expectKeys(page: Page): Promise<readonly string[]> {

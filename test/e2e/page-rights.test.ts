@@ -147,7 +147,7 @@ const changeCards = {
   Library: ["Browse", "Add media", "Library"],
   Cards: ["Your cards", "Mappings", "Write many cards", "History"],
   Device: ["State of the device", "All of the device"],
-  sound: ["Television and sound"],
+  sound: ["Picture of the screen", "Television and sound"],
   readers: ["Readers", "Settings"],
   media: ["Media"],
   network: ["Network"],
@@ -158,6 +158,7 @@ const changeCards = {
 const ownCards = {
   ...changeCards,
   network: ["Network", "MQTT broker"],
+  buttons: ["Buttons"],
   phones: ["Phones"],
   backup: ["Backup"],
   update: ["Restart and update"],

@@ -131,7 +131,7 @@ remoteTest("the short code lets one phone in, and nobody who listens or guesses"
   const wrong = String((Number(code) + 1) % 1_000_000).padStart(6, "0");
   expect(await fromAfar({ code: wrong })).toEqual({
     refused: "this is not the code that the device shows, and 2 tries are left",
-    data: { reason: "forbidden", triesLeft: 2 },
+    data: { reason: "forbidden", refusal: "pairing-wrong-code", triesLeft: 2 },
   });
   const { identity } = await fromAfar({ code, name: "Tablet" });
   if (identity === undefined) throw new Error("not paired");
