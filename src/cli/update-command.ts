@@ -84,7 +84,7 @@ async function install(
   machine: Machine,
   parts: KnownParts,
 ): Promise<string> {
-  const { screen, paths, rauc } = parts;
+  const { screen, rauc } = parts;
   if (!machine.hasAuthority)
     throw exitFailure("this system trusts nobody's updates: its image was made without a key for them");
   const slot = await freeSlot(machine.control);
@@ -95,9 +95,9 @@ async function install(
   const progress = createProgress(parts);
   const { running } = machine.control;
   let isWriting = false;
-  await whileWritable(paths, async () => {
+  await whileWritable(parts, async () => {
     await machine.files.makeFolder(slotFolder(slot));
-    await rauc.install({
+    const installing = rauc.install({
       path: file.path,
       facts,
       running,
@@ -110,6 +110,11 @@ async function install(
       wrote: (bytes) => {
         if (isWriting) progress("writing", Math.min(bytes, facts.rootBytes), facts.rootBytes);
       },
+    });
+    // Without this, a system that is reported as not installed would be tried at the next start.
+    await installing.catch(async (error: unknown) => {
+      await machine.control.disarm();
+      throw error;
     });
   });
   if (screen.isTerminal && parts.json !== true) screen.write("\n");
@@ -167,7 +172,7 @@ async function keepBackup(parts: UpdateParts): Promise<void> {
 }
 
 async function back(machine: Machine, parts: KnownParts): Promise<string> {
-  return whileWritable(parts.paths, () => goBack({ ...machine, progress: createProgress(parts) }));
+  return whileWritable(parts, () => goBack({ ...machine, progress: createProgress(parts) }));
 }
 
 async function showStatus(machine: Machine, parts: KnownParts): Promise<number> {
@@ -219,7 +224,7 @@ async function confirm(machine: Machine, parts: KnownParts): Promise<number> {
   if (slot === (await control.kept())) return exitCodes.ok;
   await decideOnTrial(version, (await readUpdateNote(parts.paths))?.faults ?? [], parts);
   // RAUC keeps the slot, so that no system is kept that could not be updated again.
-  await whileWritable(parts.paths, () =>
+  await whileWritable(parts, () =>
     parts.rauc.markGood(slot, (words) =>
       answerRauc(machine, {
         words,
@@ -234,12 +239,31 @@ async function confirm(machine: Machine, parts: KnownParts): Promise<number> {
   return exitCodes.ok;
 }
 
-async function whileWritable<Value>(paths: MachinePaths, work: () => Promise<Value>): Promise<Value> {
-  await paths.allowWriting(true);
+async function whileWritable<Value>(parts: KnownParts, work: () => Promise<Value>): Promise<Value> {
+  await parts.paths.allowWriting(true);
   try {
     return await work();
   } finally {
-    await paths.allowWriting(false);
+    await endWriting(parts);
+  }
+}
+
+const endTries = 10;
+const endAgainMs = 500;
+
+/** A program that still uses the partition must neither stop a finished update nor hide why another one failed. */
+async function endWriting(parts: KnownParts): Promise<void> {
+  for (let tried = 1; ; tried++) {
+    try {
+      return await parts.paths.allowWriting(false);
+    } catch (error) {
+      const reason = messageOf(error);
+      if (tried === endTries)
+        return report(parts, `the boot partition stays writable until the restart: ${reason}`, {
+          writable: reason,
+        });
+      await (parts.time?.sleep ?? Bun.sleep)(endAgainMs);
+    }
   }
 }
 

@@ -16,6 +16,8 @@ import { run } from "../../../tools/image/run.ts";
 let folder: string;
 let writable: boolean[];
 let restarts: string[];
+/** How often the boot partition is in use when it is to become read-only. */
+let busyLooks: number;
 let said: string;
 const at = (path: string) => join(folder, path);
 const text = (path: string) => readFile(at(path), "utf8");
@@ -39,7 +41,7 @@ const rauc: Rauc = {
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "tapdeck-update-"));
-  [writable, restarts, said] = [[], [], ""];
+  [writable, restarts, said, busyLooks] = [[], [], "", 0];
   await put("cmdline", "quiet tapdeck.slot=a ro\n");
   await put("etc/tapdeck/board", "qemu\n");
   await put("etc/rauc/keyring.pem", "an authority\n");
@@ -105,6 +107,45 @@ test("a bundle is installed and the machine restarts; tried and healthy for a mi
   expect(await update({ kind: "undo" })).toBe(0);
   expect(await text("boot/trial.env")).toBe("tries=1\nslot=a\nend=yes\n");
   expect(said).toContain("restarting: 0.1.0 is tried");
+});
+
+test.each([
+  ["is free a moment later", 3, ""],
+  ["stays busy", 100, "the boot partition stays writable until the restart: mount: /boot is busy"],
+] as const)(
+  "a boot partition that was busy at the end of an update kept it from its restart: it %s",
+  async (_, looks, words) => {
+    await bundle("0.2.0");
+    busyLooks = looks;
+    expect(await update({ kind: "install", path: at("bundle"), allowOlder: false })).toBe(0);
+    expect(restarts).toEqual(["tapdeck-reboot"]);
+    expect(writable.length).toBe(1 + Math.min(looks + 1, 10));
+    expect(said).toContain(words);
+    expect(said.includes("stays writable")).toBe(words !== "");
+  },
+);
+
+test("the reason of a failed update was hidden by a boot partition that is busy", async () => {
+  await bundle("0.2.0");
+  await rm(at("new/root.img"));
+  busyLooks = 100;
+  await expect(update({ kind: "install", path: at("bundle"), allowOlder: false })).rejects.toThrow(/root/);
+});
+
+test("an update that failed after it was armed was tried at the next start, although it was reported as failed", async () => {
+  await bundle("0.2.0");
+  const failing: Rauc = {
+    ...rauc,
+    async install(installation) {
+      await rauc.install(installation);
+      expect(await text("boot/trial.env")).toContain("slot=b");
+      throw new Error("the bundle could not be unmounted");
+    },
+  };
+  const installed = update({ kind: "install", path: at("bundle"), allowOlder: false }, { rauc: failing });
+  await expect(installed).rejects.toThrow("the bundle could not be unmounted");
+  await expect(text("boot/trial.env")).rejects.toThrow("ENOENT");
+  expect([writable, restarts]).toEqual([[true, false], []]);
 });
 
 test("a trial whose service never answers, or always complains, is not kept", async () => {
@@ -339,7 +380,10 @@ function update(action: UpdateAction, parts: Partial<UpdateParts> = {}): Promise
     note: at("state/update"),
     fetched: at("fetched"),
     partition: async (slot) => at(`slot-${slot}.img`),
-    allowWriting: async (allow) => void writable.push(allow),
+    async allowWriting(allow) {
+      writable.push(allow);
+      if (!allow && busyLooks-- > 0) throw new Error("mount: /boot is busy");
+    },
     forgetCaches: async () => {},
   };
   let nowMs = 0;
