@@ -24,6 +24,7 @@ interface SoundPlaceParts {
 }
 
 const reportBytesMax = 1024;
+const none = { wanted: "auto", report: { there: [] } } as const;
 
 /** Follows the report until disposed, and tells root the owner's wish. To be configured after each change of settings. */
 export function followSoundPlaces({ folder, pipe, wanted, log, onMoved }: SoundPlaceParts) {
@@ -56,6 +57,7 @@ export function followSoundPlaces({ folder, pipe, wanted, log, onMoved }: SoundP
 
 /** `wanted` is the wish that root knows. */
 function readReport(folder: string): { readonly wanted: string; readonly report: SoundReport } {
+  if (folder === "") return none;
   try {
     const text = readFileSync(join(folder, "sound"), "utf8").slice(0, reportBytesMax);
     const [, wanted = "auto", first, rest = ""] = /^wanted=(\S*) plays=(\S*) there=(.*)$/m.exec(text) ?? [];
@@ -63,6 +65,6 @@ function readReport(folder: string): { readonly wanted: string; readonly report:
     const plays = there.find((place) => place === first);
     return { wanted, report: { there, ...(plays === undefined ? {} : { plays }) } };
   } catch {
-    return { wanted: "auto", report: { there: [] } }; // Only the image has it.
+    return none; // Root's script has not written it yet.
   }
 }

@@ -158,7 +158,8 @@ brokerTest(
     inFolder(async (folder) => {
       const { broker, own, publish } = await startBroker(folder);
       await using _ = broker;
-      const [server, deck] = ["fleet/certificates/server", "out/cards/hall-1/client"];
+      const server = "fleet/certificates/server";
+      const deck = "out/cards/hall-1/client";
       await shorten(folder, server, "servers.example", 80);
       await shorten(folder, deck, "hall-1", 20);
       await copyFile(join(folder, `${deck}.pem`), join(folder, "card/client.pem"));
@@ -230,7 +231,8 @@ opensslTest(
       const usage = "use it as: fleet/certify OUT NAME..., or fleet/certify OUT --renew [DAYS]";
       expect(await renew("out --renew 90 days")).toEqual([1, "", usage]);
       expect(await renew("out --renw")).toEqual([1, "", `--renw is no option: ${usage}`]);
-      const [first, second] = ["out/cards/hall-1/client", "out/cards/hall-2/client"];
+      const first = "out/cards/hall-1/client";
+      const second = "out/cards/hall-2/client";
       const own = `-keyout other.key -out other.pem -subj /CN=other -days 3650`;
       await printed(
         inside(folder, `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes ${own}`),

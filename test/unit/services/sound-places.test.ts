@@ -58,7 +58,7 @@ function follow({ folder, pipe }: { readonly folder: string; readonly pipe: numb
   };
 }
 
-test("where sound plays is what root reports, and a move is told once", async () => {
+test("the place of sound is the one that root reports, and a move calls back once", async () => {
   await using machine = await makeMachine("wanted=auto plays=television there=jack television");
   const { places, moves } = follow(machine);
   using _places = places;
@@ -72,7 +72,7 @@ test("where sound plays is what root reports, and a move is told once", async ()
   await eventually(() => expect([places.report(), moves()]).toEqual([{ there: [] }, 2]));
 });
 
-test("root is told the owner's wish only when it changes, and after a restart of the service only if it differs", async () => {
+test("root gets the owner's wish when it changes, and at a start of the service if root knows another one", async () => {
   await using machine = await makeMachine("wanted=usb plays=television there=television");
   {
     const { places, want } = follow(machine);

@@ -85,7 +85,7 @@ test("an answer to select tells the size of a frame, the waiting time and the hi
     expect(parseAts(Uint8Array.fromHex(wrong))).toBeUndefined();
 });
 
-test("the blocks of ISO/IEC 14443-4 are told apart", () => {
+test("each block of ISO/IEC 14443-4 is of one kind", () => {
   expect(parseIsoBlock(Uint8Array.of(0x02, 0x90, 0x00))).toEqual({
     kind: "i",
     number: 0,
