@@ -38,6 +38,7 @@ import { createServices } from "./services/api-services.ts";
 import { type Bluetooth, followBluetooth } from "./services/bluetooth.ts";
 import { createPlayback, ofMachine } from "./services/build-playback.ts";
 import { type Buttons, followButtons, withPowerKey } from "./services/buttons.ts";
+import { followCaseLights } from "./services/case-lights.ts";
 import { type ClientAccess, createClientAccess } from "./services/clients-and-audit.ts";
 import { countMetrics, staffSecret } from "./services/fleet.ts";
 import { followFolders, followSticks } from "./services/follow-media.ts";
@@ -166,7 +167,11 @@ async function startParts(base: Base): Promise<number> {
     pairing: offer,
     fingerprint,
     audit: access.audit.read,
-    onEnding: (how) => screen.showEnding(how === "restart" ? "restarting" : "switching-off"),
+    onEnding(how) {
+      const ending = how === "restart" ? "restarting" : "switching-off";
+      lights.showEnding(ending);
+      return screen.showEnding(ending);
+    },
     readers: () => readers,
     mqtt: () => mqtt,
     wifi,
@@ -204,7 +209,9 @@ async function startParts(base: Base): Promise<number> {
   const feedback = () => config().audio.feedback;
   const readers = startReaders({ ...config().readers, drivers, bus, clock, log, feedback });
   stops.add("readers", readers);
-  const screen = startScreen(base, { ...playback, api, offer, readers, wifi });
+  const shown = shownFacts(base, { ...playback, readers });
+  const screen = startScreen(base, { ...shown, api, offer, wifi });
+  const lights = startLights(base, shown);
   access.onOwnerAct(screen.showAct);
   startMenu(base, { ...playback, screen, services, wifi, bluetooth });
   followSettings(base, { ...playback, access, api, launching, readers, buttons });
@@ -219,25 +226,37 @@ async function startParts(base: Base): Promise<number> {
 }
 
 interface ShownParts extends Pick<Awaited<ReturnType<typeof createPlayback>>, "playTime" | "saves"> {
-  readonly api: ApiServer;
-  readonly offer: ReturnType<typeof pairingService>;
   readonly readers: Readers;
-  readonly wifi: Wifi;
 }
 
-/** The status screen. */
-function startScreen(base: Base, { api, offer, playTime, readers, saves, wifi }: ShownParts) {
-  const { bus, clock, log, settings, stops } = base;
-  const screen = followScreen({
-    port: api.port,
+/** The facts that the screen and the lights of the case show. */
+function shownFacts(base: Base, { playTime, readers, saves }: ShownParts) {
+  const { bus, clock, log } = base;
+  return {
     bus,
     clock,
     log,
     refusal: playTime.refusal,
-    place: offer.describe,
     readers: () => readers.list(),
     brokenReader: () => readers.broken(),
     faults: screenFaults(base, saves),
+  };
+}
+
+type ShownFacts = ReturnType<typeof shownFacts>;
+
+interface ScreenParts extends ShownFacts {
+  readonly api: ApiServer;
+  readonly offer: ReturnType<typeof pairingService>;
+  readonly wifi: Wifi;
+}
+
+/** The status screen. */
+function startScreen({ settings, stops }: Base, { api, offer, wifi, ...facts }: ScreenParts) {
+  const screen = followScreen({
+    ...facts,
+    port: api.port,
+    place: offer.describe,
     wifi: wifi.state,
     hasGames: Bun.which("retroarch") !== null,
     language: () => settings.current().television.language,
@@ -251,6 +270,15 @@ function startScreen(base: Base, { api, offer, playTime, readers, saves, wifi }:
     if (!isSame) screen.refresh();
   });
   return stops.add("screen", screen);
+}
+
+/** The lights of the case. */
+function startLights({ settings, stops }: Base, facts: ShownFacts) {
+  const lights = followCaseLights({ ...facts, brightness: () => settings.current().light.brightness });
+  settings.onChange((now, before) => {
+    if (now.light.brightness !== before.light.brightness) lights.refresh();
+  });
+  return stops.add("lights", lights);
 }
 
 interface MenuBase extends Pick<Awaited<ReturnType<typeof createPlayback>>, "launchQueue"> {

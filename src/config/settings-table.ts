@@ -242,6 +242,12 @@ export const settingsTable = {
       "or 270. A player is turned at its next start. On the SD image, a line rotation= in tapdeck.conf overrides this.",
     ]),
   },
+  light: {
+    brightness: setting({ check: wholeNumber(0, 100), default: 100 }, [
+      "The highest brightness of the lights of the case, in percent; 0 keeps them dark. They are the LEDs of the kernel whose names",
+      "begin with tapdeck (docs/USE.md).",
+    ]),
+  },
   playtime: {
     limits_enabled: setting({ check: boolean, default: true, api: "limitsEnabled" }, [
       "Whether the limits below count; false suspends them.",

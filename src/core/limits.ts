@@ -281,6 +281,7 @@ export const buttonsMax = 64; // Of `[[buttons]]`: a case has a dozen.
 export const buttonTeachingMs = 30_000; // As long as a teaching waits for a press: enough for a walk to the device.
 export const buttonTeachingsPerHourMax = 20; // Each tells its owner a key that was pressed, so that a password is not read so.
 export const knobStepsMax = 4; // Scripts of one event of a knob, which may report several steps.
+export const caseLightsMax = 64; // LEDs of the case: more than on the strips that a case has.
 export const televisionStandbyMinutesMax = 1440; // A day.
 export const playsRowsMax = 2000; // Kept in the history of played media.
 export const menuEntriesMax = 5000; // Of one folder on the television; each is a tile, and 5,000 take 2 MB.

@@ -21,6 +21,7 @@ const stopOrder = [
   "MQTT",
   "Wi-Fi",
   "Bluetooth",
+  "lights",
   "screen",
   "certificates",
   "pairing",

@@ -1,6 +1,7 @@
 /** The image's own files, without a board: scripts, numbers that occur in several places, and readers of tapdeck.conf. */
 import { expect, test } from "bun:test";
 import {
+  chmod,
   copyFile,
   mkdir,
   mkdtemp,
@@ -124,6 +125,36 @@ test("the light blinks during a start and an end, and is dark once the plug may 
     const end = await text("overlay/etc/init.d/rcK");
     expect(end.indexOf("light none")).toBeGreaterThan(end.indexOf("umount -a -r"));
   }));
+
+test.skipIf(process.getuid?.() !== 0)(
+  "the lights of the case are the service's from its start on, and dark once the plug may be pulled",
+  () =>
+    inRoot(async (folder) => {
+      await copyFile(at("overlay/usr/lib/tapdeck/light"), join(folder, "usr/lib/tapdeck/light"));
+      const lamp = "sys/class/leds/tapdeck:rgb:status";
+      await mkdir(join(folder, lamp), { recursive: true });
+      for (const name of ["trigger", "brightness", "multi_intensity"]) {
+        await writeFile(join(folder, lamp, name), "9");
+        await chmod(join(folder, lamp, name), 0o644);
+      }
+      const after = (word: string) =>
+        run([
+          "chroot",
+          folder,
+          "sh",
+          "-c",
+          `/usr/lib/tapdeck/light ${word}; cd ${lamp}; stat -c '%a %G %n' *; cat *`,
+        ]);
+      const closed = "644 root brightness\n644 root multi_intensity\n644 root trigger\n";
+      const open = "664 tapdeck brightness\n664 tapdeck multi_intensity\n644 root trigger\n";
+      expect(await after("timer")).toBe(`${closed}999`);
+      expect(await after("default-on")).toBe(`${closed}999`);
+      expect(await after("allow")).toBe(`${open}99none\n`);
+      expect(await after("none")).toBe(`${open}0\n9none\n`);
+      await run(["chroot", folder, "rm", "-r", "/sys/class"]);
+      await run(["chroot", folder, "/usr/lib/tapdeck/light", "allow"]);
+    }),
+);
 
 test("the image keeps away the modules that the Debian package keeps away", async () => {
   expect(await text("overlay/etc/modprobe.d/tapdeck.conf")).toBe(

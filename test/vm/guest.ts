@@ -40,7 +40,7 @@ const libraryFolder = "usr/lib/aarch64-linux-gnu";
 /** The kernel's driver for the chip claims an ACR122U before the service starts; a gamepad needs joydev. */
 const modules = [
   ...["virtio_pci", "virtio_console", "xhci-pci", "evdev", "joydev", "uinput", "uhid", "hid-generic"],
-  ...["ftdi_sio", "pn533_usb", "i2c-dev", "vivid"],
+  ...["ftdi_sio", "pn533_usb", "i2c-dev", "vivid", "led-class-multicolor"],
 ];
 const pollMs = 20;
 const answerMsMax = 300_000; // The first answer comes when all is loaded, on a busy machine.
@@ -154,7 +154,7 @@ async function makeInitramfs(
     ...[compiler, "-Wall", "-Wextra", "-Werror", "-O1", "-static", "-o", relay],
     join(import.meta.dir, "uhid-relay.c"),
   ]);
-  await putBusRelay(kernel, join(folder, "bus-relay"), target);
+  await putModules(kernel, join(folder, "modules"), target);
   for (const [path, text] of Object.entries({ ...files, "/init": initScript })) {
     await mkdir(join(target, path, ".."), { recursive: true });
     await writeFile(join(target, path), text);
@@ -168,17 +168,19 @@ async function makeInitramfs(
   return archive;
 }
 
-/** Compiles the module of the buses for this kernel. */
-async function putBusRelay(kernel: string, folder: string, target: string): Promise<void> {
+/** Compiles the modules of the tests for this kernel. */
+async function putModules(kernel: string, folder: string, target: string): Promise<void> {
   await mkdir(folder);
-  await cp(join(import.meta.dir, "bus-relay.c"), join(folder, "bus-relay.c"));
-  await writeFile(join(folder, "Kbuild"), "obj-m := bus-relay.o\nccflags-y := -Wall -Werror\n");
+  for (const name of ownModules) await cp(join(import.meta.dir, `${name}.c`), join(folder, `${name}.c`));
+  const objects = ownModules.map((name) => `${name}.o`).join(" ");
+  await writeFile(join(folder, "Kbuild"), `obj-m := ${objects}\nccflags-y := -Wall -Werror\n`);
   const cross = process.arch === "arm64" ? [] : ["CROSS_COMPILE=aarch64-linux-gnu-"];
   await run(["make", "-C", await unpackHeaders(kernel), `M=${folder}`, "ARCH=arm64", ...cross, "modules"]);
-  await cp(join(folder, "bus-relay.ko"), join(target, busRelay));
+  for (const name of ownModules) await cp(join(folder, `${name}.ko`), join(target, "usr/lib", `${name}.ko`));
 }
 
-const busRelay = "/usr/lib/bus-relay.ko";
+/** Buses whose devices are outside of the machine, and lights of a case. */
+const ownModules = ["bus-relay", "case-lights"];
 
 const initScript = `#!/bin/sh
 export PATH=/usr/bin HOME=/data TMPDIR=/tmp
@@ -187,7 +189,7 @@ mount -t sysfs none /sys
 mount -t devtmpfs none /dev
 ifconfig lo up
 for module in ${modules.join(" ")}; do modprobe $module; done
-insmod ${busRelay}
+for module in ${ownModules.join(" ")}; do insmod /usr/lib/$module.ko; done
 # Names for the ports of the machine, which udev would give.
 for port in /sys/class/virtio-ports/*; do ln -s "$(basename $port)" "/dev/$(cat $port/name)"; done
 # A port can be opened once at a time.

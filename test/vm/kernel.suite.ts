@@ -9,6 +9,7 @@
  *   HID keyboard   /dev/uhid of the guest
  *   Toy Pad        /dev/uhid of the guest
  *   macros         /dev/uinput of the guest
+ *   lights         the kernel's class of LEDs, with two lights of `case-lights.c`
  *   television     the kernel's vivid, whose input is the television and whose output the deck's
  */
 import { afterAll, beforeAll } from "bun:test";
@@ -24,6 +25,7 @@ import { testAcr122u } from "./acr122u.ts";
 import { createI2cPort, createSpiPort, joinBuses } from "./bus-ports.ts";
 import { type Deck, startDeck } from "./deck.ts";
 import { testInput } from "./input.ts";
+import { testLights } from "./lights.ts";
 import { createMachinePort } from "./port.ts";
 import { testReaders } from "./readers.ts";
 import { createSerialPn532 } from "./serial-port.ts";
@@ -99,4 +101,5 @@ testReaders(
 );
 testTelevision(deckOf, testMs);
 // The last test of this group ends the service.
+testLights(deckOf, testMs);
 testInput(deckOf, testMs);

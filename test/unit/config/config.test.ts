@@ -130,6 +130,8 @@ wake = false
 standby_minutes = 90
 overscan = 5
 rotation = 270
+[light]
+brightness = 30
 [hooks]
 on_scan = "**echo:a"
 on_remove = "**echo:b"
@@ -218,6 +220,7 @@ command = ["any", "--file={path}"]
     retroarch: { resume: false },
     playback: { resume: "never" },
     television: { language: "de", wake: false, standbyMinutes: 90, overscan: 5, rotation: 270 },
+    light: { brightness: 30 },
     playtime: {
       limitsEnabled: false,
       dailyMinutes: 60,

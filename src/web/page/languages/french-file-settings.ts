@@ -37,6 +37,8 @@ export const frenchFileSettings = {
     "Si un jeu continue là où il s’est arrêté : sa fin enregistre l’état, et le prochain démarrage le charge. Une carte le change avec ?resume=no ou ?resume=yes.",
   "retroarch.saves":
     "Le dossier des sauvegardes. Avec lui, une coupure de courant laisse chaque fichier comme avant ou après un changement, vieux de dix secondes au plus. Sans lui, les réglages de RetroArch décident.",
+  "light.brightness":
+    "La luminosité maximale des voyants du boîtier, en pour cent ; avec 0, ils restent éteints. Ce sont les LED du noyau dont le nom commence par tapdeck.",
   "hooks.on_scan":
     "Scripts exécutés autour de vos cartes ; un script vide ne fait rien. S’il échoue, le journal le dit et rien d’autre n’arrive, sauf pour before_start. Celui-ci s’exécute quand une carte est posée.",
   "hooks.on_remove": "S’exécute quand une carte est retirée.",

@@ -36,6 +36,8 @@ export const germanFileSettings = {
     "Ob ein Spiel dort weitergeht, wo es endete: Sein Ende speichert den Zustand, der nächste Start lädt ihn. Eine Karte ändert das mit ?resume=no oder ?resume=yes.",
   "retroarch.saves":
     "Der Ordner für Spielstände. Mit ihm bleibt bei Stromausfall jede Datei wie vor oder nach einer Änderung, höchstens zehn Sekunden alt. Ohne ihn gelten die Einstellungen von RetroArch.",
+  "light.brightness":
+    "Die höchste Helligkeit der Leuchten des Gehäuses in Prozent; mit 0 bleiben sie dunkel. Es sind die LEDs des Kernels, deren Namen mit tapdeck beginnen.",
   "hooks.on_scan":
     "Skripte, die rund um Ihre Karten laufen; ein leeres tut nichts. Schlägt eines fehl, steht das im Protokoll, und sonst geschieht nichts, außer bei before_start. Dieses läuft, wenn eine Karte aufgelegt wird.",
   "hooks.on_remove": "Läuft, wenn eine Karte weggenommen wird.",

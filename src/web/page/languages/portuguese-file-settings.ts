@@ -35,6 +35,8 @@ export const portugueseFileSettings = {
     "Se um jogo continua onde terminou: o fim grava o estado e o próximo início o carrega. Um cartão muda isso com ?resume=no ou ?resume=yes.",
   "retroarch.saves":
     "A pasta dos jogos salvos. Com ela, uma queda de energia deixa cada arquivo como antes ou depois de uma mudança, com dez segundos no máximo. Sem ela, valem as configurações do RetroArch.",
+  "light.brightness":
+    "O brilho máximo das luzes da caixa, em percentagem; com 0 ficam apagadas. São os LED do núcleo cujo nome começa por tapdeck.",
   "hooks.on_scan":
     "Scripts que rodam em torno dos seus cartões; um vazio não faz nada. Se falhar, o registro diz e nada mais acontece, exceto com before_start. Este roda quando um cartão é colocado.",
   "hooks.on_remove": "Roda quando um cartão é retirado.",

@@ -36,6 +36,8 @@ export const spanishFileSettings = {
     "Si un juego continúa donde terminó: su final guarda el estado y el próximo inicio lo carga. Una tarjeta lo cambia con ?resume=no o ?resume=yes.",
   "retroarch.saves":
     "La carpeta de partidas guardadas. Con ella, un corte de luz deja cada archivo como antes o después de un cambio, con diez segundos como máximo. Sin ella deciden los ajustes de RetroArch.",
+  "light.brightness":
+    "El brillo máximo de las luces de la carcasa, en porcentaje; con 0 quedan apagadas. Son los LED del núcleo cuyo nombre empieza por tapdeck.",
   "hooks.on_scan":
     "Scripts que se ejecutan en torno a sus tarjetas; uno vacío no hace nada. Si falla, el registro lo dice y no pasa nada más, salvo con before_start. Este se ejecuta cuando se pone una tarjeta.",
   "hooks.on_remove": "Se ejecuta cuando se quita una tarjeta.",
