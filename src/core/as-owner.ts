@@ -1,6 +1,7 @@
 /**
- * root and the files of others. A user could put a link into a folder of their own, for root to follow. So a command of root acts
- * as that user there: a link opens nothing that the user could not open, and what root makes there belongs to the user.
+ * root and the files of others. A user could put a link into a folder of their own, for root to follow. A command of
+ * root therefore acts as that user there: a link opens nothing that the user could not open, and what root makes there
+ * belongs to the user.
  */
 import { constants } from "node:fs";
 import { lstat, open, stat } from "node:fs/promises";

@@ -37,8 +37,8 @@ export interface Audit {
   note(note: AuditNote): void;
   /** Consecutive refusals of one kind become one line with a count. */
   refused(why: RefusalReason, from: From): void;
-  /** Counted like refusals; the history holds the media. */
+  /** Records a remote launch. It is counted like refusals, and the history holds the media. */
   launched(from: From): void;
-  /** A change by a remote caller, in a line of its own. */
+  /** Records a change by a remote caller, in a line of its own. */
   changed(from: From, change: Change): void;
 }

@@ -2,11 +2,11 @@
 import * as v from "valibot";
 import type { ValueOf } from "./shapes.ts";
 
-/** Why the last act did not work. `no-radio`: there is one, and it does not answer. */
+/** Why the last act did not work. `no-radio`: there is a radio, and it does not answer. */
 export const bluetoothFaults = ["no-radio", "not-found", "refused", "failed"] as const;
 export type BluetoothFault = (typeof bluetoothFaults)[number];
 
-/** By the class of the device, or by its appearance (Bluetooth Assigned Numbers). */
+/** The kinds of devices, by the class of the device or by its appearance (Bluetooth Assigned Numbers). */
 export const bluetoothKinds = ["controller", "keyboard", "sound", "other"] as const;
 export type BluetoothKind = (typeof bluetoothKinds)[number];
 
@@ -34,7 +34,7 @@ export const bluetoothState = v.object({
   /** The device of the last act. */
   address: v.exactOptional(bluetoothAddress),
   fault: v.exactOptional(v.picklist(bluetoothFaults)),
-  /** A person types it on the keyboard that is being paired. */
+  /** The code that a person types on the keyboard that is being paired. */
   code: v.exactOptional(v.pipe(v.string(), v.regex(/^\d{1,16}$/))),
 });
 export type BluetoothState = ValueOf<typeof bluetoothState>;

@@ -11,7 +11,7 @@ export interface ButtonCode {
   readonly way: number;
 }
 
-/** Each as `name:code`, without KEY_. */
+/** Keys as `name:code`, without KEY_. */
 const keys = [
   "power:116 sleep:142 wakeup:143 mute:113 volumedown:114 volumeup:115 playpause:164 play:207 pause:119",
   "playcd:200 pausecd:201 stopcd:166 stop:128 nextsong:163 previoussong:165 fastforward:208 rewind:168",
@@ -27,7 +27,7 @@ const keys = [
   "prog4:203",
 ].join(" ");
 
-/** Without BTN_. */
+/** Buttons as `name:code`, without BTN_. */
 const buttons = [
   "0:256 1:257 2:258 3:259 4:260 5:261 6:262 7:263 8:264 9:265 south:304 east:305 north:307 west:308",
   "tl:310 tr:311 tl2:312 tr2:313 select:314 start:315 mode:316 thumbl:317 thumbr:318 dpad_up:544",
@@ -36,7 +36,7 @@ const buttons = [
   "trigger_happy2:705 trigger_happy3:706 trigger_happy4:707",
 ].join(" ");
 
-/** Without REL_. */
+/** Knobs as `name:code`, without REL_. */
 const knobs = "x:0 y:1 dial:7 wheel:8 misc:9";
 
 const codes: ReadonlyMap<string, number> = new Map([

@@ -15,7 +15,7 @@ const byScheme: Readonly<Record<string, string>> = {
 
 const anyScheme = /^([a-z][\w+.-]*):\/\//i;
 const shortScheme = /^(spotify|tel|sms|mailto|geo|file):/i;
-// A name of hosts with a path, as phones write addresses without their scheme. Folders rarely have such names.
+// A host name with a path, as phones write addresses without their scheme. Folders rarely have such names.
 const bareHost = /^(?:[a-z0-9-]+\.)+(?:com|org|net|tv|fm|be|de|io|co|me|app|[a-z]{2}\.[a-z]{2})\//i;
 
 /**
@@ -49,7 +49,7 @@ export function textOfLaunchLink(text: string, ports: readonly number[]): string
   try {
     return decodeURIComponent(encoded);
   } catch {
-    // It is badly encoded, so it stays an address, which the launch refuses by name.
+    // The text is badly encoded, so it stays an address, which the launch refuses by name.
     return text;
   }
 }

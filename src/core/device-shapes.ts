@@ -13,7 +13,7 @@ const updateSteps = ["fetching", "waiting", "checking", "writing", "reading back
 export const updateState = v.object({
   step: v.picklist([...updateSteps, "failed"]),
   percent: v.exactOptional(count),
-  /** A sentence, if it failed. */
+  /** A sentence that says why a failed update failed. */
   why: v.exactOptional(v.string()),
   /** The step during which it failed. */
   at: v.exactOptional(v.picklist(updateSteps)),
@@ -24,12 +24,12 @@ export type UpdateState = ValueOf<typeof updateState>;
 export const latestVersion = v.object({ version: v.string(), summary: v.exactOptional(v.string()) });
 export type LatestVersion = ValueOf<typeof latestVersion>;
 
-/** The server of updates that the settings name, and the last answer of it. */
+/** The server of updates that the settings name, and its last answer. */
 export const updateServer = v.object({
   server: v.string(),
   latest: v.exactOptional(latestVersion),
   checked: v.exactOptional(time),
-  /** A sentence: the reason why the last try failed. */
+  /** A sentence that says why the last try failed. */
   fault: v.exactOptional(v.string()),
 });
 export type UpdateServer = ValueOf<typeof updateServer>;
@@ -50,7 +50,7 @@ export const backupFacts = v.object({
   /** The name of a backup that stays on the device. */
   kept: v.exactOptional(v.string()),
 });
-/** Numbers of rows, files and launchers. */
+/** The numbers of rows, files and launchers. */
 const backupCounts = v.object({
   mappings: count,
   mappingFiles: count,
@@ -78,7 +78,7 @@ export const backupContent = v.object({
   made: time,
   version: v.string(),
   counts: backupCounts,
-  /** `none`: it holds none; `locked`: without the passphrase their number is unknown. */
+  /** `none`: the backup holds no clients. `locked`: without the passphrase their number is unknown. */
   clients: v.union([v.picklist(["none", "locked"]), count]),
   /** Settings that differ from those of the device. */
   changes: v.array(v.string()),

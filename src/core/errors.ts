@@ -28,7 +28,7 @@ interface ServiceErrorOptions {
   readonly cause?: unknown;
   /** Facts for programs (`data` of the wire's error object), such as `{ limit: "batch" }`. */
   readonly data?: Readonly<Record<string, unknown>>;
-  /** Why a launch failed; absent means the reason of the same name as the code. */
+  /** Why a launch failed. Without it, the reason has the same name as the code. */
   readonly reason?: LaunchReason;
   /** The subject of that reason, such as a USB stick. */
   readonly subject?: string;
@@ -74,7 +74,10 @@ export function publicError(code: ErrorCode, message: string, reason?: LaunchRea
   return new ServiceError(code, message, { isPublic: true, ...(reason && { reason }) });
 }
 
-/** The error with the code of its refusal and the facts of that, from which a page makes a sentence in its own language. */
+/**
+ * The error with the code of its refusal and the facts of that refusal. A page makes a sentence in its own language
+ * from both.
+ */
 export function coded(
   refusal: RefusalCode,
   error: ServiceError,
@@ -104,7 +107,7 @@ export function wrongScript(message: string): ServiceError {
   return launchFailed("script-invalid", message);
 }
 
-/** Exit codes of the program, from sysexits(3) if it has one. */
+/** Exit codes of the program. They are those of sysexits(3) where it has one. */
 export const exitCodes = {
   ok: 0,
   failed: 1,
@@ -131,7 +134,10 @@ export function exitFailure(message: string, cause?: unknown): StartError {
   return new StartError(exitCodes.failed, message, cause);
 }
 
-/** For faults of the service: the error ends the request, is logged with its stack, and does not reach the wire. */
+/**
+ * Throws if the condition does not hold, which is a fault of the service. The error ends the request, is logged with
+ * its stack, and does not reach the wire.
+ */
 export function assert(condition: boolean, whatMustHold: string): asserts condition {
   if (!condition) throw new Error(`must hold: ${whatMustHold}`);
 }
@@ -146,7 +152,7 @@ export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-/** Undefined if the promise rejects because there is no such file. */
+/** The value of the promise; undefined if it rejects because there is no such file. */
 export async function ifThere<Value>(asked: Promise<Value>): Promise<Value | undefined> {
   try {
     return await asked;

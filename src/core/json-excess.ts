@@ -13,8 +13,9 @@ const openObject = 0x7b;
 const closeObject = 0x7d;
 
 /**
- * The first limit that the text passes; undefined for none. Reads the marks only, so the text need not be JSON. Each comma,
- * colon and opening bracket outside of strings counts as one value: a parser makes at most one value for each, and the whole.
+ * The first limit that the text exceeds; undefined for none. Reads the marks only, so the text need not be JSON. Each
+ * comma, colon and opening bracket outside of strings counts as one value: a parser makes at most one value for each,
+ * and the whole.
  */
 export function jsonExcess(text: string, valuesMax = Number.POSITIVE_INFINITY): JsonExcess | undefined {
   let depth = 0;

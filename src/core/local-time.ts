@@ -1,6 +1,6 @@
 /** Days and times of day in a time zone, by the names and rules of the IANA time zone database in the runtime. */
 
-/** The machine's own zone is an empty name. */
+/** True for a name of the database. The empty name is the machine's own zone. */
 export function isTimeZone(name: string): boolean {
   if (name === "") return true;
   try {
@@ -23,7 +23,7 @@ export function minuteOfDay(wallMs: number, zone: string): number {
   return hour * 60 + minute;
 }
 
-/** Minutes since midnight of a time such as `20:30`; undefined for any other text. */
+/** Minutes since midnight for a time such as `20:30`; undefined for any other text. */
 export function minuteOf(time: string): number | undefined {
   const [, hour, minute] = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(time) ?? [];
   return hour === undefined ? undefined : Number(hour) * 60 + Number(minute);
@@ -55,7 +55,7 @@ function partsOf(wallMs: number, zone: string): Readonly<Record<Part, number>> {
   };
 }
 
-/** The last one, because making it takes longer than using it. */
+/** The last formatter, because making one takes longer than using it. */
 let made: { readonly zone: string; readonly form: Intl.DateTimeFormat } | undefined;
 
 /** Throws `RangeError` for an unknown zone. */

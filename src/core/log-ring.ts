@@ -6,17 +6,17 @@ import { type Clock, rfc3339 } from "./clock.ts";
 import { limitReached } from "./errors.ts";
 import { logWaitersMax } from "./limits.ts";
 
-const linesKeptMax = 2000; // Some days of taps.
-const ringCharsMax = 512 * 1024; // All kept lines together.
+const linesKeptMax = 2000; // Lines of some days of taps.
+const ringCharsMax = 512 * 1024; // The characters of all kept lines together.
 const lineCharsMax = 4000; // One line, as long as a stack trace. The console has the whole line.
-const answerCharsMax = 256 * 1024; // In base64 twice, as in a sealed frame, it stays below 1 MiB.
+const answerCharsMax = 256 * 1024; // One answer. In base64 twice, as in a sealed frame, it stays below 1 MiB.
 
-/** The worst first: a query for one also finds those before it. */
+/** The kept levels, the worst first. A query for one level also finds the levels before it. */
 export const keptLevels = ["error", "warn", "info"] as const;
 export type KeptLevel = (typeof keptLevels)[number];
 
 export interface KeptLine {
-  /** Larger than those of all earlier lines, also over restarts. */
+  /** A number that is larger than those of all earlier lines, also over restarts. */
   readonly id: number;
   readonly time: string;
   readonly level: KeptLevel;
@@ -27,18 +27,18 @@ export interface KeptLine {
 
 export interface LogQuery {
   readonly level: KeptLevel;
-  /** Part of the area or the text, in any case of letters. */
+  /** A part of the area or the text, in any case of letters. */
   readonly text: string;
   readonly sinceMs: number;
   readonly limit: number;
-  /** Only lines with a smaller id. */
+  /** Limits the page to lines with a smaller id. */
   readonly before?: number | undefined;
-  /** Only lines with a larger id, and the oldest of them first. An id that is not known yet counts as 0. */
+  /** Limits the page to lines with a larger id, the oldest of them first. An id that is not known yet counts as 0. */
   readonly after?: number | undefined;
 }
 
 export interface LogPage {
-  /** The oldest first. */
+  /** The lines of the page, the oldest first. */
   readonly lines: readonly KeptLine[];
   /** Whether more lines fit: older ones, or with `after` newer ones. */
   readonly hasMore: boolean;

@@ -1,6 +1,6 @@
 /**
- * Processes long lists in slices and yields to the event loop between them. So a folder of 100,000 files delays no
- * heartbeat and no tap.
+ * Processes long lists in slices and yields to the event loop between them. A folder of 100,000 files therefore delays
+ * no heartbeat and no tap.
  */
 
 // A slice takes about a millisecond.

@@ -5,7 +5,7 @@ export type { ActiveMedia, AudioTags, IndexStatus, Media, MediaTag, System } fro
 
 /** The data to start media again. */
 export interface StartedMedia {
-  /** Absolute; empty if a system was started without a file. */
+  /** An absolute path; empty if a system was started without a file. */
   readonly path: string;
   readonly systemId: string;
   readonly launcherId: string;
@@ -28,17 +28,17 @@ export type PictureType = (typeof pictureTypes)[number];
 
 /** A folder with media of one system, outside the root folders. */
 export interface SystemFolder {
-  /** Its id, or another of its names. */
+  /** The id of the system, or another of its names. */
   readonly system: string;
-  /** Absolute. */
+  /** An absolute path. */
   readonly folder: string;
 }
 
 /** Files and folders of the service itself, which are never played or indexed. */
 export interface ClosedPlaces {
-  /** Absolute; everything below them is also closed. */
+  /** Absolute paths; everything below them is also closed. */
   readonly folders: readonly string[];
-  /** Absolute. */
+  /** Absolute paths. */
   readonly files: readonly string[];
   /** The one folder with media below `folders` that is not closed. A link at this path is closed as well. */
   readonly open: string;
@@ -48,24 +48,24 @@ export interface ClosedPlaces {
 export interface MediaFolders {
   /** Absolute folders with one folder for each system, in order of preference. */
   readonly roots: readonly string[];
-  /** Searched after the roots, in this order. */
+  /** Folders that are searched after the roots, in this order. */
   readonly own: readonly SystemFolder[];
   /** Folders in which USB sticks appear; absent for none. */
   readonly removable?: readonly string[];
   /** The folders of the plugged-in sticks: searched after the roots, with the same layout. */
   readonly sticks?: readonly string[];
-  /** Absent if only the kernel's folders are closed. */
+  /** Places that are closed besides the kernel's folders. */
   readonly closed?: ClosedPlaces;
 }
 
 /** A search in the media index. */
 export interface MediaQuery {
   readonly query: string;
-  /** Exact ids; empty means all. */
+  /** Exact ids of systems; empty means all. */
   readonly systems: readonly string[];
   /** `systems` may be ids, names or folders, in any spelling. */
   readonly anySpelling?: boolean;
-  /** Number of the best to leave out; 0 if absent. */
+  /** The number of best results to leave out; 0 if absent. */
   readonly skip?: number;
   readonly maxResults: number;
 }
@@ -79,7 +79,7 @@ export interface MediaAnswer {
 export interface BrowseQuery {
   /** `<system id>/<folder>` as in an entry; empty for the systems. */
   readonly path: string;
-  /** Exact ids; empty means all. */
+  /** Exact ids of systems; empty means all. */
   readonly systems: readonly string[];
   readonly maxResults: number;
   readonly cursor: string | undefined;
@@ -92,9 +92,9 @@ export interface BrowseQuery {
 
 /** The order of preference among several files of one title. */
 export interface TitlePreferences {
-  /** As they occur in file names, the best first: `USA`, `Europe`. */
+  /** Regions as they occur in file names, the best first: `USA`, `Europe`. */
   readonly regions: readonly string[];
-  /** `En`, `Fr`. */
+  /** Languages as they occur in file names, the best first: `En`, `Fr`. */
   readonly languages: readonly string[];
 }
 

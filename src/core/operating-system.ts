@@ -6,7 +6,7 @@
 /** The contents of the console: the kernel's text, or only the drawing of a program. */
 type ConsoleMode = "text" | "graphics";
 
-/** Switches the terminal at `path`. Returns false if it is no terminal, or not this user's. */
+/** Switches the terminal at `path`. Returns false if `path` is no terminal, or not this user's. */
 export type SetConsole = (path: string, mode: ConsoleMode) => boolean;
 
 /** The sentence for EMFILE and ENFILE. */
@@ -53,7 +53,7 @@ export type InputStep =
 
 /** The process that connected a socket in the file system, as the kernel noted it then. */
 export interface SocketPeer {
-  /** 0 in a namespace of processes that this process does not see. */
+  /** The process id; 0 if the process is in a namespace that this process does not see. */
   readonly pid: number;
   readonly uid: number;
 }
@@ -74,7 +74,10 @@ export interface LocalSockets {
   end(socket: AcceptedSocket, farewell: string): void;
 }
 
-/** A change in a watched folder. After `overflow` changes are missing, and `watch` is -1; after `ended` the number is free again. */
+/**
+ * A change in a watched folder. After `overflow` changes are missing, and `watch` is -1. After `ended` the number of
+ * the watch may be used again.
+ */
 export interface FolderEvent {
   readonly kind: "appeared" | "left" | "written" | "ended" | "overflow";
   readonly watch: number;
@@ -84,7 +87,7 @@ export interface FolderEvent {
 }
 
 export interface FolderWatches {
-  /** The number of the watch, equal for two paths of one folder; undefined if the kernel refuses. */
+  /** Returns the number of the watch, equal for two paths of one folder; undefined if the kernel refuses. */
   add(path: string): number | undefined;
   remove(watch: number): void;
   close(): void;
@@ -104,13 +107,16 @@ export interface TelevisionLine {
   close(): void;
 }
 
-/** Opens the adapter at `path`, which tells the television this name; undefined if there is none, or it cannot be had. */
+/**
+ * Opens the adapter at `path` under this name, which the television shows; undefined if there is no adapter, or it
+ * cannot be opened.
+ */
 export type OpenTelevision = (path: string, name: string) => TelevisionLine | undefined;
 
 /** A press of a key or button, or a turn of a knob by so many steps, negative to the left. */
 export interface ButtonEvent {
   readonly kind: "key" | "turn";
-  /** As in linux/input-event-codes.h. */
+  /** The number in linux/input-event-codes.h. */
   readonly code: number;
   readonly steps: number;
 }
@@ -126,7 +132,10 @@ export interface ButtonDevice {
   close(): void;
 }
 
-/** Hears the device at `path` if it is wanted; undefined if it is not, or cannot be opened. */
+/**
+ * Opens the device at `path` if it is wanted, and reports its presses and turns; undefined if the device is not wanted
+ * or cannot be opened.
+ */
 export type OpenButtons = (
   path: string,
   isWanted: (device: ButtonFacts) => boolean,
@@ -154,7 +163,10 @@ export interface MenuKeyEvent {
   readonly isDown: boolean;
 }
 
-/** Hears the device at `path` if it has keys for a menu; undefined if it has none, or cannot be opened. */
+/**
+ * Opens the device at `path` if it has keys for a menu, and reports their presses; undefined if it has none or cannot
+ * be opened.
+ */
 export type OpenMenuKeys = (
   path: string,
   isWanted: (device: Pick<ButtonFacts, "name">) => boolean,

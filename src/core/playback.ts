@@ -38,7 +38,7 @@ export interface Resuming {
 export interface Progress {
   readonly positionMs: number;
   readonly durationMs: number;
-  /** The file was played to its end. */
+  /** True if the file was played to its end. */
   readonly isOver: boolean;
 }
 
@@ -66,7 +66,7 @@ export const overscanMax = 10;
 /** The use of the screen by pictures and players. */
 export interface ScreenView {
   readonly rotation: Rotation;
-  /** Percent of each side that stay free, because the television cuts its edges off. */
+  /** The percentage of each side that stays free, because the television cuts its edges off. */
   readonly overscan: number;
 }
 
@@ -102,7 +102,7 @@ export const gameLauncherId = "retroarch";
 export type ControlAction =
   | { readonly kind: PlainAction }
   | { readonly kind: "seek"; readonly to: SeekTarget }
-  /** Plays faster, or seeks if the player can. */
+  /** Seeks if the player can; otherwise it plays faster. */
   | { readonly kind: "fast-forward"; readonly to: SeekTarget }
   | { readonly kind: "rewind"; readonly to: SeekTarget }
   /** The player's own volume; the script command `volume` sets the device's. */
@@ -218,7 +218,7 @@ function error(message: string): ReadAction {
 export interface PlayRecord {
   /** The current day of the count. */
   readonly day: string;
-  /** Milliseconds by day. */
+  /** The played milliseconds of each day. */
   readonly days: ReadonlyMap<string, number>;
   /** Milliseconds of the last session. */
   readonly sessionMs: number;

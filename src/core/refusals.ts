@@ -6,7 +6,7 @@
 
 /** Each code with its meaning. */
 export const refusalMeanings = {
-  // The kinds of errors, for all that has no code of its own: `data.reason`.
+  // The kinds of errors (`data.reason`), for every error that has no code of its own.
   busy: "a limit is reached",
   failed: "it failed",
   forbidden: "the caller may not do this",

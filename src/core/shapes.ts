@@ -27,9 +27,9 @@ const content = { type: text, uid: text, text, data: text };
 
 /** Why a tag that lies on a reader has no text. */
 export const tagProblems = [
-  /** Formatted, and without a message. */
+  /** The tag is formatted and has no message. */
   "blank",
-  /** Not formatted for NDEF. */
+  /** The tag is not formatted for NDEF. */
   "unformatted",
   /** The message is truncated or malformed. */
   "half-written",
@@ -48,7 +48,7 @@ export const token = v.object({
   /** Empty for tokens that came over the API. */
   readerId: text,
   problem: v.exactOptional(v.picklist(tagProblems)),
-  /** As in `Sighting`: removal never stops the media. */
+  /** Absent or false, as in `Sighting`: with false, removal never stops the media. */
   removable: v.exactOptional(v.literal(false)),
 });
 export type Token = ValueOf<typeof token>;
@@ -93,7 +93,7 @@ export const mapping = v.object({
   pattern: text,
   /** Replaces the token's text. */
   override: text,
-  /** It is in a file of the owner's. */
+  /** True for a mapping in a file of the owner's. */
   readOnly: v.exactOptional(v.boolean()),
   /** The name of that file in the folder `mappings` of the settings. */
   file: optionalText,
@@ -135,7 +135,7 @@ export const mediaItem = v.object({
   tags: v.array(mediaTag),
   /** A script that launches it. */
   zapScript: text,
-  /** Of an audio file, once its tags were read. */
+  /** The tags of an audio file, once they were read. */
   audio: v.exactOptional(audioTags),
 });
 export type Media = ValueOf<typeof mediaItem>;
@@ -160,9 +160,9 @@ export const mediaStopped = v.object({
   ...startedMedia,
   elapsed: count,
   exitCode: v.nullable(integer),
-  /** `ended` by itself, `stopped` on request, or `failed`: a code other than 0, or a signal. */
+  /** `ended`: by itself; `stopped`: on request; `failed`: with a code other than 0, or by a signal. */
   reason: v.exactOptional(v.picklist(["ended", "stopped", "failed"])),
-  /** A sentence, if it was stopped because its USB stick was removed. */
+  /** A sentence, if the media was stopped because its USB stick was removed. */
   why: optionalText,
   /** The name of that stick. */
   stick: optionalText,
@@ -222,16 +222,16 @@ export type IndexStatus = ValueOf<typeof indexStatus>;
 /** A row of the launch history, as `tokens.history` returns it. */
 export const launchEntry = v.object({
   ...content,
-  /** True also while it runs. */
+  /** True for a launch that succeeded, or that still runs. */
   success: v.boolean(),
   state: v.picklist(["running", "done", "failed"]),
   time,
   readerId: optionalText,
   /** The text after mapping. */
   script: optionalText,
-  /** A sentence; present only if `success` is false. */
+  /** A sentence about the failure; present only if `success` is false. */
   error: optionalText,
-  /** Its code. Absent for rows of a version without codes. */
+  /** The code of the failure. Rows of a version without codes have none. */
   reason: optionalText,
 });
 export type LaunchEntry = ValueOf<typeof launchEntry>;
@@ -250,7 +250,7 @@ export type TappedCard = ValueOf<typeof tappedCard>;
 
 /** The playlist that is loaded. `place` is the item that plays or is next, from 1. */
 export const loadedPlaylist = v.object({
-  /** Empty for a list that is on the card. */
+  /** The path of the playlist; empty for a list that is on the card. */
   path: text,
   name: text,
   place: count,
@@ -292,7 +292,7 @@ export const launchGuarded = v.object({
   text,
   /** The name of the current media. */
   playing: text,
-  /** The time to confirm it, in milliseconds. */
+  /** The time to confirm the card, in milliseconds. */
   confirmMs: count,
 });
 export type LaunchGuarded = ValueOf<typeof launchGuarded>;
@@ -350,7 +350,7 @@ export const auditEntry = v.object({
   method: optionalText,
   /** The changed object, such as `mapping 7`; no secret, and no text of a card. */
   object: optionalText,
-  /** The number of events since the previous line of this kind; 1 if absent. */
+  /** The number of events since the previous line of this kind; an absent count is 1. */
   count: v.exactOptional(v.pipe(integer, v.minValue(1))),
 });
 export type AuditEntry = ValueOf<typeof auditEntry>;

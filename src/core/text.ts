@@ -25,7 +25,7 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The caller reports it.
+    // The caller reports the fault.
     return undefined;
   }
 }
@@ -39,7 +39,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** `just now`, `5 minutes ago`, `3 days ago`. `time` is RFC 3339; a time after `nowMs` is `just now`. */
+/** The age of a time: `just now`, `5 minutes ago`, `3 days ago`. `time` is RFC 3339; a time after `nowMs` is `just now`. */
 export function ago(time: string, nowMs: number): string {
   const ms = nowMs - Date.parse(time);
   if (ms < minuteMs) return "just now";
@@ -64,7 +64,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
     : undefined;
 }
 
-/** `; did you mean X?`, or an empty string, also for a word that is known. */
+/** A hint such as `; did you mean X?`. It is empty if no word is near, or if the word is known. */
 export function didYouMean(word: string, known: readonly string[]): string {
   const meant = nearest(word, known);
   return meant === undefined || meant === word ? "" : `; did you mean ${meant}?`;

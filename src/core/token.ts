@@ -22,15 +22,15 @@ export type TagType =
 /** A tag in a reader's field, before the service adds time and reader. */
 export interface Sighting {
   readonly type: TagType;
-  /** Lower-case hex. */
+  /** The UID in lower-case hex. */
   readonly uid: string;
   /** The text of the tag's message; empty if there is none. */
   readonly text: string;
-  /** Lower-case hex of the memory that was read; empty if none was. */
+  /** The memory that was read, in lower-case hex; empty if none was read. */
   readonly data: string;
   /** Why `text` is empty; absent if it is not, and for tags that are identified by UID or as toys. */
   readonly problem?: TagProblem;
-  /** False if the reader cannot detect removal: then the token's leaving has no meaning. */
+  /** False if the reader cannot detect removal: then a token that leaves has no effect. */
   readonly removable?: false;
 }
 

@@ -46,7 +46,7 @@ export const wifiReport = v.object({
 });
 export type WifiReport = ValueOf<typeof wifiReport>;
 
-/** Of WPA: a password, or the key that is made of it, as 64 hex digits. */
+/** True for a password of WPA, or for the key that is made of it, as 64 hex digits. */
 export function isWifiPassword(text: string): boolean {
   const bytes = Buffer.byteLength(text);
   if (/\p{Cc}/u.test(text)) return false;
