@@ -13,9 +13,9 @@ export type ResultFor = (method: string, result: unknown) => unknown;
 /** A caller, and its requests in flight. */
 export interface CallerSession {
   readonly access: Access;
-  /** The caller's right now: changed settings and a revocation take effect at once. */
+  /** The caller's present right. Changed settings and a revocation take effect at once. */
   grant(): Grant;
-  /** Its name in the audit log. */
+  /** The caller's name in the audit log. */
   readonly from: From;
   /** The shape of results for clients of version 1; absent for all others. */
   readonly resultFor?: ResultFor | undefined;
@@ -23,7 +23,7 @@ export interface CallerSession {
   inFlight: number;
   /** The limit that the caller has reached by not reading earlier answers. */
   readonly unreadLimit?: (() => UnreadLimit | undefined) | undefined;
-  /** The caller is gone: what it asked for is still done, but no answer is written. */
+  /** True after the caller is gone. Its requests are still carried out, but no answer is written. */
   isGone(): boolean;
   /** Aborts when the caller is gone, so that its request does not run on without it. */
   gone(): AbortSignal;
@@ -61,7 +61,7 @@ export function createConnection(
       if (hasEnded) abort();
       return leaving.signal;
     },
-    /** The caller has gone. */
+    /** Called after the caller is gone. */
     end() {
       hasEnded = true;
       abort();

@@ -88,7 +88,7 @@ export const settingFacts = v.object({
   max: v.exactOptional(v.number()),
   isWhole: v.exactOptional(v.boolean()),
   choices: v.exactOptional(v.array(v.string())),
-  /** As the config file states it. */
+  /** The default in the form of the config file. */
   default: v.string(),
   docs: v.string(),
   value: v.exactOptional(

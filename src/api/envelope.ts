@@ -4,20 +4,20 @@ import { jsonExcess } from "../core/json-excess.ts";
 import { batchRequestsMax, jsonDepthMax, requestIdCharsMax } from "../core/limits.ts";
 import { isRecord, parseJson } from "../core/text.ts";
 
-/** Echoed exactly. */
+/** The answer repeats it exactly. */
 type RequestId = string | number | null;
 
 export type Item =
-  /** Without an id it is a notification: run, and never answered. */
+  /** A call without an id is a notification, which runs and is never answered. */
   | {
       readonly kind: "request";
       readonly id: RequestId | undefined;
       readonly method: string;
       readonly params: unknown;
     }
-  /** Answered with this text as it is. */
+  /** The item is answered with this text as it is. */
   | { readonly kind: "refused"; readonly answer: string }
-  /** A response by the peer, which is ignored: the service sends no requests. */
+  /** A response by the peer. It is ignored, because the service sends no requests. */
   | { readonly kind: "response" };
 
 type Envelope =

@@ -12,10 +12,10 @@ import type { Right } from "../core/rights.ts";
 import type { Recipient, SendBacklog } from "./admission/connection-pool.ts";
 
 interface StreamCaller {
-  /** Whether it may hear what requires this right. */
+  /** Whether the caller may hear events that require this right. */
   readonly mayHear: (right: Right) => boolean;
   readonly isAdmitted: () => boolean;
-  /** Undefined for a caller on the device. */
+  /** Limits the unread output; undefined for a caller on the device. */
   readonly backlog: SendBacklog | undefined;
   readonly onSend: (bytes: number) => void;
   readonly onOpen: (drop: () => void) => void;
@@ -146,7 +146,7 @@ function createStream(
   };
   onOpen(drop);
   return {
-    /** Without a right, every listener gets it, except those that have `without`. */
+    /** Sends to a listener that has `right`, or to any if no right is given. A listener that has `without` gets nothing. */
     send(bytes: Uint8Array, right?: Right, without?: Right) {
       if (!isOpen || (right !== undefined && !mayHear(right))) return;
       if (without !== undefined && mayHear(without)) return;

@@ -1,6 +1,6 @@
 /**
- * Schedules requests fairly. In one turn of the event loop, requests run at once for a short time; the rest wait in the
- * queue of their connection. The queues are served round-robin. So a flood of requests delays no heartbeat and no tap.
+ * Schedules requests fairly. In one turn of the event loop, requests run at once for a short time; the rest wait in the queue
+ * of their connection. The queues are served round-robin. A flood of requests therefore delays no heartbeat and no tap.
  */
 import { requestsWaitingBytesMax, requestsWaitingMax } from "../core/limits.ts";
 

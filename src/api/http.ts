@@ -10,11 +10,11 @@ export interface Visit {
   readonly address: string;
   readonly access: Access;
   readonly isTls: boolean;
-  /** Nobody on the way can read it: TLS, or a connection within the device. A remote caller without this must seal. */
+  /** True if nobody on the way can read the request: over TLS, or within the device. Any other remote caller must seal. */
   readonly isPrivate: boolean;
   /** Whether the settings, and this device's addresses, still admit the caller as they did at first. */
   readonly isAdmitted: () => boolean;
-  /** The caller's right now; `none` before a caller that must seal has done so. */
+  /** The caller's present right; `none` until a caller that must seal has done so. */
   readonly grant: () => Grant;
   /** Gives the token of the rate limit back, for a request that has brought bytes of an upload. */
   readonly refund: () => void;

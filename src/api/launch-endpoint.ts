@@ -61,9 +61,9 @@ export function answerLaunch(
 }
 
 /**
- * The effect of a request: `launch` at once, `ask` a person with the page, or none, if a page sends it in the `background`.
- * The header of the button's request proves its origin. A foreign page needs a CORS preflight to send it (Fetch Standard,
- * 4.8), which is never granted.
+ * The effect of a request: `launch` at once, `ask` a person with the page, or no effect for a request that a page sends
+ * in the `background`. The header of the button's request proves its origin. A foreign page needs a CORS preflight to
+ * send it (Fetch Standard, 4.8), which is never granted.
  */
 function mannerOf(headers: Headers): "launch" | "ask" | "background" {
   if (isPrefetch(headers)) return "background";
@@ -90,7 +90,7 @@ function textOf(url: string): string | undefined {
   try {
     return decodeURIComponent(rest.slice(prefix.length));
   } catch {
-    // A stray percent sign, or invalid UTF-8.
+    // The text has a stray percent sign, or is invalid UTF-8.
     return undefined;
   }
 }

@@ -44,11 +44,11 @@ interface MethodFacts<
    */
   readonly isLocal?: true;
   readonly docs: string;
-  /** None if absent. */
+  /** The schema of the params. A method without it takes none. */
   readonly params?: Params;
   /** A bare string as params stands for this field. */
   readonly shorthand?: Short;
-  /** Null if absent. */
+  /** The schema of the result. Without it the result is null. */
   readonly result?: Result;
   /** Its answer may come much later. The notifications that it causes are sent before the answer. */
   readonly isLong?: true;
@@ -165,7 +165,7 @@ function named(params: unknown, fields: readonly string[], shorthand: string | u
   return Object.fromEntries(params.map((value, place) => [fields[place], value]));
 }
 
-/** Such as `limit: it is 0, and the least is 1`. */
+/** The complaint about one field, such as `limit: it is 0, and the least is 1`. */
 function complaint(issue: v.BaseIssue<unknown>): string {
   const field = v.getDotPath(issue);
   const why = sentenceOf(issue);

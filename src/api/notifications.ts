@@ -132,7 +132,7 @@ function isAddress(path: string): boolean {
   return /^https?:\/\//i.test(path);
 }
 
-/** The names of such a list are texts of the card. */
+/** True for a playlist that is on a card: its names are texts of the card. */
 function isCardsList(name: string, payload: unknown): boolean {
   return name === "playlist.opened" && v.is(shapes.loadedPlaylist, payload) && payload.path === "";
 }

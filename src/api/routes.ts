@@ -115,7 +115,7 @@ async function answerPost(
   const gone = () => AbortSignal.any([request.signal, revoked.signal]);
   const isGone = () => request.signal.aborted;
   const session = { access, grant, from: { address, client }, inFlight: 0, gone, isGone };
-  // `media.index` takes as long as it takes. Reading the request and sending the answer have a limit.
+  // `media.index` may take any time. Only the reading of the request and the sending of the answer have a limit.
   server.timeout(request, 0);
   const answer = await dispatch(session, new TextDecoder().decode(body.bytes));
   server.timeout(request, answerSeconds);

@@ -198,7 +198,7 @@ export const browsePage = v.object({
   pagination,
 });
 
-/** `path` is that of `media.browse`. */
+/** A folder; `path` is that of `media.browse`. */
 export const foundFolders = v.object({
   folders: v.array(
     v.object({
@@ -212,7 +212,7 @@ export const foundFolders = v.object({
   total: count,
 });
 
-/** Files and folders. */
+/** The favourites, which are files and folders. */
 export const favourites = v.array(
   v.object({
     type: v.picklist(["directory", "media"]),
@@ -229,7 +229,7 @@ export const picture = v.object({
   delivery: v.literal("inline"),
   contentType: v.string(),
   extension: v.string(),
-  /** In base64. */
+  /** The picture in base64. */
   data: v.string(),
   /** `property:image-` and the type. */
   typeTag: v.string(),
@@ -242,7 +242,7 @@ export const screenshot = v.object({
   contentType: v.string(),
   /** The number of bytes in `data`. */
   size: count,
-  /** In base64. */
+  /** The picture in base64. */
   data: v.string(),
 });
 
@@ -250,7 +250,7 @@ const played = {
   systemId: v.string(),
   systemName: v.string(),
   mediaName: v.string(),
-  /** Absolute; empty for a system that was started without a file. */
+  /** An absolute path; empty for a system that was started without a file. */
   mediaPath: v.string(),
   audio: v.exactOptional(audioTags),
 };
@@ -260,7 +260,7 @@ export const play = v.object({
   launcherId: v.string(),
   startedAt: time,
   endedAt: v.exactOptional(time),
-  /** Seconds. */
+  /** In seconds. */
   playTime: count,
 });
 export const playsPage = v.object({ entries: v.array(play), pagination });
@@ -268,7 +268,7 @@ export const playsPage = v.object({ entries: v.array(play), pagination });
 export const topPlays = v.array(
   v.object({
     ...played,
-    /** Seconds. */
+    /** In seconds. */
     totalPlayTime: count,
     sessionCount: count,
     lastPlayedAt: time,
@@ -281,7 +281,7 @@ export const upload = v.object(uploadFields);
 const setting = v.pipe(v.string(), v.minLength(1), v.maxLength(settingsTextCharsMax));
 const settingList = v.pipe(v.array(setting), v.maxLength(settingsListMax));
 const readerStrings = v.pipe(v.array(setting), v.maxLength(readersMax));
-/** Seconds. */
+/** In seconds. */
 const exitDelay = v.pipe(v.number(), v.minValue(0), v.maxValue(insertModeExitDelaySecondsMax));
 const timeOfDay = v.pipe(
   v.string(),
@@ -320,7 +320,7 @@ export const laterSettings = {
   readers: readerStrings,
   audioScanFeedback: v.boolean(),
   readersAutoDetect: v.boolean(),
-  /** `insertMode`: `hold` is true. */
+  /** `insertMode` under another name: `hold` is true, and `tap` is false. */
   readersScanMode: v.picklist(["tap", "hold"]),
   readersScanIgnoreSystems: settingList,
   readersScanExitDelay: exitDelay,
@@ -341,7 +341,7 @@ export const writeRequest = v.object({
 
 const minutes = v.pipe(integer, v.minValue(0), v.maxValue(playTimeMinutesMax));
 const playAccount = { usedMs: count, remainingMs: v.exactOptional(count) };
-/** Minutes of 0 are no limit; `volumeMax` is in percent. */
+/** Limits of play time. A limit of 0 minutes does not exist; `volumeMax` is in percent. */
 export const playTimeLimits = {
   limitsEnabled: v.boolean(),
   dailyMinutes: minutes,
@@ -358,7 +358,7 @@ export const playTimeState = v.object({
   clockBelieved: v.boolean(),
 });
 
-/** `serial` and the names of the files of the bundle in use; absent if none is in use. */
+/** The bundle of shared cards. `serial` and the names of its files are absent if none is in use. */
 export const sharedCards = v.object({
   url: v.string(),
   serial: v.exactOptional(count),

@@ -129,7 +129,7 @@ export function createSealedLine({ accept, send, onProved, onPayload, refuse }: 
   };
 }
 
-/** One exchange. */
+/** One exchange of a pairing. */
 export interface PairingTry {
   readonly reply: string;
   /**
@@ -137,12 +137,12 @@ export interface PairingTry {
    * callers evicted this exchange, or wrong codes delay it.
    */
   prove(proof: string): string;
-  /** The socket is gone. An exchange that ends before a proof costs no try. */
+  /** Called when the socket is gone. An exchange that ends before a proof uses up no try. */
   close(): void;
 }
 
 export interface PairingDoor {
-  /** Undefined if the text is no pairing hello. */
+  /** Reads a pairing hello; undefined for any other text. */
   read(text: string): PairingHello | undefined;
   /**
    * Begins an exchange, which spends no try. Throws `forbidden` if no pairing is open, and `busy` while wrong codes delay
@@ -156,7 +156,7 @@ interface PairingLineParts {
   readonly address: string;
   readonly send: (text: string) => void;
   readonly refuse: (error: ServiceError) => void;
-  /** The grant was sent. */
+  /** Called after the grant was sent. */
   readonly onPaired: () => void;
 }
 

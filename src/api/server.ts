@@ -46,7 +46,7 @@ export interface ApiOptions extends OfAdmission, OfSockets, OfRoutes {
   readonly clock: Clock;
   /** With 0 the kernel chooses a free port. */
   readonly port: number;
-  /** Addresses to listen on. Empty: all. */
+  /** Addresses to listen on. An empty list means all. */
   readonly listen: readonly string[];
   /** A socket in the file system, for callers on the device; undefined for none. */
   readonly socketPath: string | undefined;
@@ -83,7 +83,7 @@ export async function serveApi(options: ApiOptions) {
   const forwarding = forwardEvents(bus, receivers);
   return {
     port: plain.port,
-    /** For callers that come by another way than a port; their session decides what they may do. */
+    /** Dispatches requests of callers that come by another way than a port. Their session decides what they may do. */
     dispatch,
     /** Shows another certificate from now on; connections that are open stay. */
     showCertificate(shown: TlsOptions) {

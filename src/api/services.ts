@@ -47,7 +47,7 @@ export interface Services {
   readonly sleepTimer: {
     /** The time in milliseconds; 0 ends the timer. */
     set(ms: number): void;
-    /** RFC 3339; undefined if none runs. */
+    /** The end of the timer in RFC 3339; undefined if none runs. */
     endsAt(): string | undefined;
   };
   /** Launches the card that the launch guard holds back. Throws `not-found` if there is none. */
@@ -62,8 +62,8 @@ export interface Services {
   scan(token: TokenParams, durationMs: number, readerId: string | undefined, requester?: Requester): void;
   tokens(): { readonly active: readonly Token[]; readonly last: Token | undefined };
   /**
-   * Only launches before `beforeMs`, in milliseconds since 1970, and of the card with this UID unless it is empty.
-   * `nextCursor` leads to the next page.
+   * A page of the launches before `beforeMs`, in milliseconds since 1970. With a UID, only launches of that card are in
+   * it. `nextCursor` leads to the next page.
    */
   history(page: {
     readonly limit: number;
@@ -113,7 +113,7 @@ export interface Services {
   readonly library: LibraryService;
   readonly uploads: UploadService;
   readonly mappings: MappingService;
-  /** Undefined if the settings name no address. */
+  /** The shared cards in use; undefined if the settings name no address. */
   sharedCards(): ValueOf<typeof schemas.sharedCards> | undefined;
   readonly settings: SettingsService;
   readonly clients: ClientService;
@@ -132,7 +132,7 @@ export interface Services {
 
 /** Rejects with `failed` and a sentence, and with `conflict` once a restore is decided. */
 export interface BackupService {
-  /** Makes a backup to download. With `before` it stays on the device instead, as before an update. */
+  /** Makes a backup to download. With `before`, the backup stays on the device. */
   make(passphrase: string | undefined, before: "update" | undefined): Promise<ValueOf<typeof backupFacts>>;
   /** Returns the backup that was made last, and deletes it. Rejects with `not-found` if there is none. */
   take(): Promise<{ readonly bytes: number; readonly stream: ReadableStream<Uint8Array> }>;
@@ -152,8 +152,7 @@ export interface BackupService {
   ): Promise<BackupContent & { readonly kept: string; readonly folder: string }>;
 }
 
-/** The MQTT broker of the settings. */
-/** A button of the settings; without a device, of every one. */
+/** A button of the settings. Without `device` it is a button of every device. */
 interface ButtonPlaceParams {
   readonly device?: string | undefined;
   readonly key: string;
@@ -182,7 +181,7 @@ export interface BrokerService {
     readonly discovery: string;
     readonly role: string;
     readonly id: string;
-    /** `tapdeck.conf` names it. */
+    /** True if `tapdeck.conf` names the broker. */
     readonly isSetByImage: boolean;
     readonly connected: boolean;
   } & BrokerFault;
@@ -222,7 +221,7 @@ interface BluetoothService {
 
 interface BrokerFault {
   readonly fault?: Fault;
-  /** The fault in a sentence. */
+  /** The fault as a sentence. */
   readonly reason?: string;
 }
 
@@ -252,9 +251,9 @@ export interface LibraryService {
   image(
     request: {
       readonly path: string;
-      /** May be empty. */
+      /** The id of the system; may be empty. */
       readonly system: string;
-      /** The best first. */
+      /** The wanted types of pictures, the best first. */
       readonly types: readonly PictureType[];
       readonly maxSize: number | undefined;
     },
@@ -295,7 +294,7 @@ export interface UploadService {
     },
     caller: MethodCaller,
   ): Promise<ListedUpload & { readonly key: string }>;
-  /** Those that the caller may continue. */
+  /** The uploads that the caller may continue. */
   list(
     caller: MethodCaller,
   ): Promise<{ readonly uploads: readonly ListedUpload[]; readonly freeBytes: number }>;
@@ -401,10 +400,10 @@ export interface ClientService {
 }
 
 interface ClientRequest {
-  /** Empty: none. */
+  /** The name of the client; empty for none. */
   readonly name: string;
   readonly role: Role;
-  /** For a pairing link: the client expires if nobody uses it within `pairingLinkMs`. */
+  /** True for a client of a pairing link, which expires if nobody uses it within `pairingLinkMs`. */
   readonly isLink: boolean;
 }
 

@@ -13,7 +13,7 @@ export interface SocketData
     Visit,
     "address" | "access" | "isPrivate" | "isAdmitted" | "penalize" | "grant" | "client" | "isV1App"
   > {
-  /** A text came that was no heartbeat. */
+  /** True after the caller has sent a text that was no heartbeat. */
   hasSpoken: boolean;
   /** The connection of a caller that may send requests. */
   opened: OpenConnection | undefined;

@@ -44,9 +44,9 @@ export interface SocketParts {
   /** Like `accept`, of version 1 only. */
   readonly acceptV1: AcceptFrom;
   readonly pairing: PairingDoor;
-  /** The right of a client now; `none` for a deleted client. */
+  /** The present right of a client; `none` for a deleted client. */
   readonly grantOf: (clientId: string) => () => Grant;
-  /** A remote client has proved its secret. Throws `ServiceError` if it may not continue nevertheless. */
+  /** Called after a remote client has proved its secret. Throws `ServiceError` if it may not continue nevertheless. */
   readonly onProved: (clientId: string, address: string) => void;
   readonly audit: Audit;
   readonly limits: RemoteLimits;
@@ -54,8 +54,8 @@ export interface SocketParts {
 
 const unsealedMs = 10_000; // An unsealed remote connection is closed after this.
 const farewellMs = 1000; // The time that a peer has for the closing handshake.
-const cutOffMs = 50; // The time that the refusal has to leave; the peer may still send at full speed.
-const idleSeconds = 120; // Bun sends pings on its own before; a peer that answers no ping in this time is gone.
+const cutOffMs = 50; // The time in which the refusal can be sent, while the peer may still send at full speed.
+const idleSeconds = 120; // Bun sends pings before this time is over. A peer that answers none of them in this time is gone.
 const normal = 1000;
 const goingAway = 1001;
 const policyViolation = 1008;
@@ -168,7 +168,7 @@ export function createSockets(parts: SocketParts) {
     else {
       penalize();
       refuse(socket, error);
-      // A peer can ignore the close, and send on.
+      // A peer can ignore the close and continue to send.
       clock.after(cutOffMs, () => socket.terminate());
     }
     return false;
@@ -190,7 +190,7 @@ export function createSockets(parts: SocketParts) {
       const remote = {
         address,
         unsentBytes: () => socket.getBufferedAmount(),
-        // Terminated, because a peer can ignore a close, and half of a long frame is kept until the peer is gone.
+        // The socket is terminated, because a peer can ignore a close, and half of a long frame is kept until the peer is gone.
         drop: () => socket.terminate(),
       };
       socket.data.remote = remote;

@@ -97,7 +97,7 @@ function answerTo(
   }
 }
 
-/** The same for everything that does not open, so that a stranger learns nothing. */
+/** The answer is the same for everything that does not open, so that a stranger learns nothing. */
 function unsealed(): Response {
   return sentence(403, "encryption is required for remote connections", hangUp);
 }
@@ -116,7 +116,7 @@ function piecesOf(body: ReadableStream<Uint8Array> | null) {
   return async function* pieces(signal: AbortSignal): AsyncGenerator<Uint8Array> {
     if (body === null) return;
     const reader = body.getReader();
-    // A read that waits also ends.
+    // The stop also ends a read that waits.
     const stop = () => void reader.cancel().catch(() => {});
     signal.addEventListener("abort", stop, { once: true });
     try {

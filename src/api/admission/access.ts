@@ -47,7 +47,7 @@ export function requestSource(headers: Headers) {
   return { host: headers.get("host"), origin, isEmbedded: isForeign && !isFollowed && !isExplained };
 }
 
-/** The browser requests in advance what its user may open later. */
+/** True for a request that a browser makes in advance, for a page that its user may open later. */
 export function isPrefetch(headers: Headers): boolean {
   return headers.has("sec-purpose") || headers.has("purpose") || headers.get("x-moz") === "prefetch";
 }
@@ -102,7 +102,7 @@ export function judgeAccess(
   if (host === null || !isHostAllowed(host, rules))
     return refused("this name is not one of this device: use its address, or add it to api.allowed_hosts");
   if (origin !== null && !isOriginAllowed(origin, { host, isDevice, own }, rules)) {
-    // On the device itself this origin would give all rights, and any page there could have it.
+    // With this origin, a caller on the device would get all rights, and any page there can have the origin.
     if (rules.allowV1Clients && !isDevice && appOrigins.includes(origin)) return { kind: "v1-app" };
     return refused("pages of this origin may not use this device: add it to api.allowed_origins");
   }

@@ -119,7 +119,10 @@ export function createAdmission<Data>({
       ...hangUp,
     });
   };
-  /** A client with a right token has a rate of its own, when others have used up that of its address. */
+  /**
+   * Whether the request has a right token and its client's own rate is not used up. Only requests over TLS have tokens.
+   * An address whose rate other callers have used up thus does not lock out its clients.
+   */
   const hasOwnRate = ({ request, address, isTls }: Arrival<Data>): boolean => {
     const authorization = isTls ? request.headers.get("authorization") : null;
     const client = authorization === null ? undefined : bearer(authorization, address);
@@ -141,10 +144,10 @@ export function createAdmission<Data>({
         // for it. Bun has noticed the closed connection after it has polled.
         await setImmediate();
         await setImmediate();
-        // Nobody reads this answer.
+        // The answer of a caller that is gone is not read.
         if (request.signal.aborted) return sentence(400, "the caller is gone", hangUp);
         const isKnown = caller !== undefined && !caller.isPlayer;
-        // Not the cached list: an address that was lost within the last second may belong to another host.
+        // The cached list is not used here, because an address that was lost within the last second may belong to another host.
         const isDevice = isKnown && (isLocal || isDeviceAddress(address, ownAddresses));
         const from = !isDevice && (isLocal || caller?.isPlayer === true) ? players : address;
         return enterAs(
@@ -259,7 +262,7 @@ interface Arrival<Data> {
   readonly isTls: boolean;
 }
 
-/** The visit of a remote caller without an identity. */
+/** The request of a remote caller, with the rights of a caller without an identity. */
 function visitOf(request: Request, address: string, isTls: boolean): Omit<Visit, "isAdmitted"> {
   // A Host with an impossible port makes the URL invalid. The empty path is answered with 404.
   const path = URL.canParse(request.url) ? new URL(request.url).pathname : "";

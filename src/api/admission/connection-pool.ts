@@ -136,7 +136,7 @@ export function createSendBacklog(bytesMax: number = unsentInAllBytesMax) {
     note(recipient: Recipient) {
       set(recipient, recipient.unsentBytes());
       if (total <= bytesMax) return;
-      // Some may have read since they were measured.
+      // Some recipients may have read since they were measured.
       for (const one of [...known.keys()]) set(one, one.unsentBytes());
       while (total > bytesMax) {
         const one = largest();

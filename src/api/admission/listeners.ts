@@ -37,7 +37,7 @@ export function openPlainPort<Data>(port: number, addresses: readonly string[], 
     try {
       return listen(at, [address], handlers, "shared");
     } catch {
-      // A kernel without IPv6. Local callers can use the socket in the file system.
+      // The kernel has no IPv6. Local callers can use the socket in the file system.
       return [];
     }
   };
@@ -169,7 +169,7 @@ function serveAtAny<Data>(port: number, handlers: Handlers<Data>, sharing: Shari
     return serveAt("::", port, handlers, sharing);
   } catch (error) {
     if (error instanceof StartError && codeOf(error.cause) === "EADDRINUSE") throw error;
-    // A kernel without IPv6.
+    // The kernel has no IPv6.
     return serveAt("0.0.0.0", port, handlers, sharing);
   }
 }

@@ -9,19 +9,19 @@ import type { Descriptors } from "../../core/operating-system.ts";
 
 export interface GuardedPort {
   readonly name: string;
-  /** It is shut at this many descriptors in use, and opened again at half of them. */
+  /** The port is shut at this many descriptors in use, and opened again at half of them. */
   readonly shutAt: number;
-  /** The requests that the rate limits have refused there so far. */
+  /** The requests that the rate limits have refused at this port so far. */
   readonly turnedAway: () => number;
   /** More refusals in a second shut the port for a while. */
   readonly turnedAwayPerSecondMax: number;
   readonly shut: () => void;
-  /** May throw; it is tried again. */
+  /** The function may throw. The guard then calls it again later. */
   readonly open: () => void;
 }
 
 const lookMs = 100; // A board accepts some hundred connections in this time: far fewer than the descriptors kept free.
-const lookWhileFullMs = 1000; // To count descriptors takes milliseconds.
+const lookWhileFullMs = 1000; // Counting the descriptors takes milliseconds.
 const shutMs = 1000; // A port stays shut at least this long, so that the processor is free for a tap during most of a flood.
 const warnAgainMs = 10 * 60_000;
 
@@ -38,7 +38,7 @@ export function createOverloadGuard(
 ): Disposable {
   /** The shut ports, with the time in ms since they were shut. */
   const shut = new Map<GuardedPort, number>();
-  /** The count at the last look. */
+  /** The refusals of each port at the last look. */
   const turnedAway = new Map<GuardedPort, number>();
   let isFull = false;
   let waitedMs = lookMs;

@@ -131,9 +131,9 @@ export function createFailedAttempts(clock: Clock) {
 }
 
 /**
- * Limits hellos, each of which costs a handshake. Addresses with many failures share a rate of their own: they do not use up that
- * of the others, and a right secret from such an address still passes. The returned function takes a token of the address's
- * rate. It returns the refusal if there is none.
+ * Limits hellos, each of which costs a handshake. Addresses with many failures share a rate of their own: they do not
+ * use up that of the others, and a right secret from such an address still passes. The returned function takes a token
+ * of the address's rate, and returns the refusal if no token is left.
  */
 export function createHandshakeRate(clock: Clock, failures: Pick<FailedAttempts, "blockedMs">) {
   const bucketOf = (perSecond: number) =>

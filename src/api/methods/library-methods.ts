@@ -146,7 +146,7 @@ export const libraryMethods = [
   }),
   method({
     name: "media.history",
-    // A record of people's habits over months: `look` is open to unpaired callers.
+    // The answer is a record of people's habits over months, and callers that are not paired have `look`.
     right: "change",
     docs: "The played media, the newest first. `distinctMedia` returns only the newest play of each file. `playTime` is in seconds; `endedAt` is absent while it plays. `cursor` is `nextCursor` of the page before, with the same other params.",
     params: v.object({

@@ -150,7 +150,7 @@ export const mediaMethods = [
       ),
     }),
     errors: ["failed"],
-    // Both are files.
+    // A save state and a screenshot are files.
     writes({ action }) {
       const read = readAction(action, undefined);
       return read.kind !== "error" && ["save-state", "screenshot"].includes(read.action.kind);

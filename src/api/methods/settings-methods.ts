@@ -22,7 +22,7 @@ const localSettings: ReadonlySet<string> = new Set([
   ...["televisionOverscan", "televisionRotation"],
 ]);
 
-/** Settings of later clients that this device does not have. */
+/** Settings of later clients that do not exist on this device. */
 const missingSettings: ReadonlySet<string> = new Set([
   ...["runZapScript", "audioVolume", "readersConnect", "systemDefaults", "errorReporting", "encryption"],
   ...["launchGuardTimeout", "launchGuardDelay", "launchGuardRequireConfirm"],
@@ -149,7 +149,10 @@ export const settingsMethods = [
   }),
 ] as const;
 
-/** The error with the name of the list of systems that the caller has used. */
+/**
+ * The same error, in the words of the caller: the list of ignored systems has two names, and the error uses the one in
+ * the config.
+ */
 function inLaterWords(error: unknown): unknown {
   if (!(error instanceof ServiceError) || error.code !== "invalid-params") return error;
   const message = error.message.replace(/^insertModeBlocklist\b/, "readersScanIgnoreSystems");
