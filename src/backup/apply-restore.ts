@@ -46,7 +46,7 @@ export async function completeRestore(places: BackupPlaces, log: Log): Promise<v
     plan = await planOf(decided);
     if (plan === undefined) return await rm(decided, { recursive: true, force: true });
   } catch (error) {
-    // A file, or a link to a folder that is closed to this user. Otherwise each start would fail because of it.
+    // The path is a file, or a link to a folder that is closed to this user. An error here would make each start fail.
     log.error("backup", "the folder of backups cannot be used", { folder, error: messageOf(error) });
     return;
   }
@@ -74,7 +74,7 @@ export async function completeRestore(places: BackupPlaces, log: Log): Promise<v
 }
 
 /**
- * The plan of a decided restore; undefined if there is none. A folder that is not whole also gives undefined, but a rename
+ * The plan of a decided restore; undefined if there is none. An incomplete folder also gives undefined, but a rename
  * never leaves one.
  */
 async function planOf(decided: string): Promise<RestorePlan | undefined> {
@@ -118,7 +118,7 @@ async function put(staged: string, target: string): Promise<void> {
   if (text !== (present ?? "")) await saveFile(target, text, async () => true);
 }
 
-/** The rename is one step; a deletion is several. */
+/** The rename is one step, and a deletion takes several. */
 async function forget(places: BackupPlaces): Promise<void> {
   const { folder, staged, decided } = backupPaths(places);
   await rm(staged, { recursive: true, force: true });

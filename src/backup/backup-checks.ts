@@ -29,7 +29,7 @@ export function rowOf(row: Readonly<Record<string, unknown>>): BackupRow {
   return Object.fromEntries(values);
 }
 
-/** The clients and keys; undefined if there are none, or no passphrase is given. Throws `failed` for a wrong one. */
+/** The clients and keys; undefined if there are none, or no passphrase is given. Throws `failed` for a wrong passphrase. */
 export async function openSecrets(sealed: unknown, passphrase: string | undefined) {
   if (passphrase === undefined) return undefined;
   if (sealed === undefined)
@@ -100,8 +100,8 @@ export async function checkStoredMappings(
 }
 
 /**
- * These belong to the device: with the addresses and ports of another one, the service might not start, and with its name at the
- * broker, both would be one device there.
+ * These settings belong to the device. With the addresses and ports of another device the service might not start, and
+ * with its name at the broker the two would be one device there.
  */
 const ofDevice = [
   { section: "api", key: "port" },

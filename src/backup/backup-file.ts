@@ -23,7 +23,7 @@ import { createCollector } from "../core/garbage.ts";
 import { jsonExcess } from "../core/json-excess.ts";
 import { parseJson } from "../core/text.ts";
 
-/** The newest format that this version reads, and the one that it writes. */
+/** The newest format that this version reads. It writes the same. */
 export const backupFormat = 1;
 
 const head = (format: number, sha256: string, bytes: number) =>
@@ -113,7 +113,7 @@ async function startOf(file: FileHandle): Promise<string> {
   return buffer.toString("latin1", 0, bytesRead);
 }
 
-/** True if the file is a backup, of whatever format, or not there, so that another backup may replace it. */
+/** True if there is no file, or if the file is a backup of any format, so that another backup may replace it. */
 export async function mayReplace(path: string): Promise<boolean> {
   try {
     await using file = await open(path);

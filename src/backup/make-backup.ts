@@ -48,9 +48,9 @@ export const mappingFileForm = /^[^./\p{Cc}][^/\p{Cc}]{0,250}\.toml$/u;
 export const mappingFileThere = /^[^.].*\.toml$/s;
 
 export interface MadeBackup extends BackupFacts {
-  /** Sentences on what is not in it. */
+  /** Sentences about what the backup does not hold. */
   readonly leftOut: readonly string[];
-  /** The name of one that stays on the device. */
+  /** The name of a backup that stays on the device. */
   readonly kept?: string;
 }
 
@@ -162,7 +162,7 @@ export async function keepBackup(
   const oldestFirst = numbers.sort((one, other) => one - other);
   const excess = oldestFirst.slice(0, Math.max(0, numbers.length + 1 - backupsKeptMax));
   for (const number of excess) await rm(pathOf(number), { force: true });
-  // Power cuts must not bring back the deleted ones of several backups.
+  // After a power cut none of the deleted backups may come back.
   if (excess.length > 0) await syncFolderAsync(folder);
   const kept = basename(pathOf(next));
   // The backup counts, even if another user has replaced it already.

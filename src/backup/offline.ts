@@ -54,7 +54,7 @@ interface RestoreOptions {
 
 type Restored = BackupContent & { readonly kept?: string; readonly folder?: string };
 
-/** The file, or more of it than a backup may have. */
+/** The file, or as much of it as shows that it is larger than any backup. */
 async function startOf(file: string): Promise<Uint8Array> {
   try {
     await using opened = await open(file);
@@ -75,7 +75,7 @@ async function restore(
 ): Promise<Restored> {
   const { folder, given } = backupPaths(places);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  // An earlier one may not be complete.
+  // An earlier restore may not be complete.
   await complete(places);
   try {
     if (typeof source !== "string") await writeBehind(given, source);

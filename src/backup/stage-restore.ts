@@ -76,7 +76,7 @@ interface StageOptions {
   readonly passphrase?: string | undefined;
   /** The settings of this device. */
   readonly present: Config | undefined;
-  /** It was asked for over the network: settings that only the file can change stay. */
+  /** True for a restore over the network: settings that only the file can change stay as they are. */
   readonly isRemote?: boolean;
 }
 
@@ -185,7 +185,7 @@ function moved(row: BackupRow, from: string, to: string): BackupRow {
   return Object.fromEntries(values);
 }
 
-/** Returns a note for a file that the service would not use; it is restored all the same, as it was. */
+/** Returns a note for a file that the service would not use. The file is restored unchanged nevertheless. */
 async function stageMappingFile(staged: string, name: string, text: string): Promise<readonly BackupNote[]> {
   if (!mappingFileForm.test(name)) throw new Error(`${JSON.stringify(name)} is no name of a mapping file`);
   const bytes = Buffer.from(text);
