@@ -184,7 +184,7 @@ function parse(typed: readonly string[]) {
   }
 }
 
-/** Either a file, or one of the flags without a file. */
+/** The action of `update`: its file, or one of the flags without a file. */
 function updateAction([path]: readonly string[], values: Values): UpdateAction {
   const flags = (["status", "undo", "confirm"] as const).filter((name) => values[name]);
   const [kind] = flags;

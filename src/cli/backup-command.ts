@@ -29,7 +29,7 @@ export interface ServiceDoor {
 interface BackupParts {
   readonly screen: Terminal;
   readonly places: BackupPlaces;
-  /** Undefined if no service answers. */
+  /** The way to the service; undefined if no service answers. */
   readonly door: ServiceDoor | undefined;
 }
 

@@ -31,7 +31,7 @@ export async function makeSharedCards(
       // Seconds grow by themselves, and need no file that remembers the last number.
       const serial = Math.floor(Date.now() / 1000);
       const made = await makeBundle(first, key, serial);
-      // A server may be sending the file before.
+      // A server may be sending the earlier file at this moment.
       await writeFile(`${out}.new`, made.text);
       await rename(`${out}.new`, out);
       print(

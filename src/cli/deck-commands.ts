@@ -217,7 +217,7 @@ async function runScript(client: Client, text: string): Promise<void> {
   if (error !== undefined) throw exitFailure(printable(error));
 }
 
-/** A list is JSON or words with commas; a text is taken as it is; anything else is JSON. */
+/** The value of a typed setting. A list is JSON or words with commas, a text is taken as it is, and anything else is JSON. */
 export function settingValue(typed: string, now: unknown): unknown {
   if (typeof now === "string") return typed;
   const value = parseJson(typed);
@@ -246,7 +246,7 @@ interface Playing {
   readonly playbackState?: string;
 }
 
-/** `Doorbell (Audio), 0:12 of 3:20, paused`; a song is shown by its title and its artist. */
+/** The playing media, such as `Doorbell (Audio), 0:12 of 3:20, paused`. A song is shown by its title and its artist. */
 export function playingText({
   mediaName,
   audio,
@@ -262,7 +262,7 @@ export function playingText({
   return parts.join(", ");
 }
 
-/** `2 d 3 h`, `3 h 5 min`, `40 s`. */
+/** A span of time, such as `2 d 3 h`, `3 h 5 min` or `40 s`. */
 function spanOf(seconds: number): string {
   const [days, hours, minutes] = [seconds / 86_400, (seconds / 3600) % 24, (seconds / 60) % 60].map(
     Math.floor,

@@ -5,7 +5,7 @@ import { type OptionName, optionForms } from "./option-forms.ts";
 export interface OptionHelp {
   readonly name: OptionName;
   readonly letter: string | undefined;
-  /** Undefined for a flag. */
+  /** The name of the option's value; undefined for a flag. */
   readonly value: string | undefined;
   readonly text: string;
 }
@@ -24,7 +24,7 @@ function formOf(name: OptionName, command: CommandName | undefined) {
   return { letter: "short" in form ? form.short : undefined, value };
 }
 
-/** `-n, --lines N`. */
+/** The option as help shows it, such as `-n, --lines N`. */
 export function spelt({ name, letter, value }: OptionHelp): string {
   return `${letter === undefined ? "" : `-${letter}, `}--${name}${value === undefined ? "" : ` ${value}`}`;
 }

@@ -11,7 +11,7 @@ interface CommandHelp {
    * scripts, and not shown.
    */
   readonly options?: { readonly [Name in OptionName]?: string };
-  /** How many words follow the command; none if absent. */
+  /** The least and the most words that may follow the command; none if absent. */
   readonly words?: readonly [min: number, max: number];
 }
 

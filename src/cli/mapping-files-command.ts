@@ -53,7 +53,7 @@ async function contentOf(path: string): Promise<string> {
     const { size } = await stat(path);
     if (size > mappingImportCharsMax)
       throw new Error(`it has more than ${mappingImportCharsMax} bytes: divide it into several`);
-    // With --replace it would delete everything.
+    // With --replace an empty file would delete everything.
     if (size === 0) throw new Error("it is empty");
     return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(path));
   } catch (error) {
@@ -62,7 +62,7 @@ async function contentOf(path: string): Promise<string> {
   }
 }
 
-/** A line for each line of the file that is wrong, or the sentence of the service. */
+/** The lines of the file that are wrong, each with its fault; otherwise the sentence of the service. */
 function linesOf(error: unknown, path: string): readonly string[] {
   if (!(error instanceof RpcError) || !isRecord(error.data) || !Array.isArray(error.data.faults))
     return [messageOf(error)];

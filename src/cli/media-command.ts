@@ -50,10 +50,13 @@ async function untilIdle(client: Client): Promise<void> {
   if (database.indexing) await Promise.race([promise, client.closed]);
 }
 
-const conflictCode = 6; // `conflict` in docs/API.md.
+const conflictCode = 6; // The code of `conflict` in docs/API.md.
 const barWidth = 24;
 
-/** `[#######.................] Sega Genesis, 12000 files so far`; without the bar in a log. The bar shows the completed steps. */
+/**
+ * The progress, such as `[#######.................] Sega Genesis, 12000 files so far`; without the bar in a log. The
+ * bar shows the completed steps.
+ */
 export function progressLine(status: IndexStatus, withBar: boolean): string {
   const { currentStep = 0, totalSteps = 0, currentStepDisplay, totalFiles = 0, optimizing } = status;
   const what = optimizing ? "almost done" : (currentStepDisplay ?? "looking for folders");
@@ -85,7 +88,7 @@ export async function searchMedia(client: Client, query: string): Promise<string
   return lines.join("\n");
 }
 
-/** `; did you mean SNES/Game.sfc?` for a path that no file has, or an empty string. */
+/** A hint such as `; did you mean SNES/Game.sfc?` for a path that no file has, or an empty string. */
 export async function meantInstead(client: Client, text: string): Promise<string> {
   const meant = await meantMedia(client, text);
   return meant === undefined ? "" : `; did you mean ${meant.zapScript}?`;

@@ -14,7 +14,7 @@ import type { Terminal } from "./show.ts";
 const usualPort = "7497";
 
 interface OtherDeck {
-  /** With its port: `deck.local:7497`. */
+  /** The host with its port, such as `deck.local:7497`. */
   readonly name: string;
   readonly url: string;
   /** The part of a pairing link that holds the credentials; empty without one. */

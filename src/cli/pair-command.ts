@@ -8,7 +8,7 @@ import type { CommandLine } from "./arguments.ts";
 import { inColumns, type Terminal } from "./show.ts";
 import { onInterrupt, writeTags } from "./write-tags.ts";
 
-/** Throws `StartError`, and `RpcError` if the service refuses. */
+/** Pairs, lists, changes or revokes, as the options ask. Throws `StartError`, and `RpcError` if the service refuses. */
 export async function pairPhone(client: Client, asked: CommandLine, screen: Terminal): Promise<void> {
   const { card, code, pin, list, revoke, change, bearer } = asked.pair;
   if (list) return await listClients(client, asked.json, screen);

@@ -7,11 +7,11 @@ import type { Reader } from "../core/token.ts";
 export interface Terminal {
   /** False for a file or a pipe. */
   readonly isTerminal: boolean;
-  /** To stdout. */
+  /** Writes a text to stdout. */
   write(text: string): void;
-  /** A line to stdout. */
+  /** Writes a line to stdout. */
   print(line: string): void;
-  /** A line to stderr: a hint for a person. */
+  /** Writes a line to stderr: a hint for a person. */
   prompt(line: string): void;
 }
 
@@ -56,7 +56,7 @@ export function inColumns(rows: readonly (readonly string[])[]): readonly string
   return rows.map((row) => row.map(padded).join("  ").trimEnd());
 }
 
-/** `12:34:56  tokens.added     NTAG 04a1b2c3d4e5f6 "Audio/Doorbell.wav"`. */
+/** One line, such as `12:34:56  tokens.added     NTAG 04a1b2c3d4e5f6 "Audio/Doorbell.wav"`. */
 export function notificationLine(notification: Notification, at: Date): string {
   return `${at.toTimeString().slice(0, 8)}  ${notification.method.padEnd(15)} ${printable(detail(notification))}`;
 }
@@ -108,7 +108,7 @@ function detail({ method, params }: Notification): string {
   }
 }
 
-/** The exit code says something only of a failure: players end with a code of their own if they are asked to. */
+/** The exit code is shown for a failure only, because players end with a code of their own when they are asked to end. */
 function endOf({ mediaName, reason = "stopped", elapsed, exitCode, why }: Stopped): string {
   const how = reason === "failed" && exitCode !== null ? `, exit code ${exitCode}` : "";
   return `${mediaName} ${reason} after ${elapsed} s${how}${why === undefined ? "" : `: ${why}`}`;

@@ -52,7 +52,7 @@ export async function decideOnTrial(
   }
 }
 
-/** Undefined if the service does not answer. */
+/** The faults that the service reports; undefined if it does not answer. */
 async function faultsNow(port: number): Promise<readonly Fault[] | undefined> {
   const signal = AbortSignal.timeout(answerMs);
   try {

@@ -13,7 +13,7 @@ interface WriteTagsOptions extends Pick<Terminal, "print" | "prompt"> {
   readonly text: string | undefined;
   /** The path of a file with one text on each line; blank lines are skipped. */
   readonly list: string | undefined;
-  /** If absent, the first reader that can write. */
+  /** The reader to write with; if absent, the first one that can write. */
   readonly readerId: string | undefined;
   readonly force: boolean;
   /** Prints JSON instead of sentences. */
@@ -77,7 +77,7 @@ export function writerOf(readers: readonly Reader[], wanted: string | undefined)
 
 interface Refusal {
   readonly error: RpcError;
-  /** Undefined if another tag would not help. */
+  /** The cause of the refusal if another tag could help; otherwise undefined. */
   readonly cause: string | undefined;
 }
 

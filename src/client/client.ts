@@ -52,7 +52,7 @@ type RestOf<Name extends keyof Calls> =
     ? [params?: ParamsOf<Name>, options?: CallOptions]
     : [params: ParamsOf<Name>, options?: CallOptions];
 
-/** A listener. It hears nothing more after `dispose`, or after the block of a `using` declaration. */
+/** A listener. It is not called after `dispose`, or after the block of a `using` declaration. */
 export interface Listening extends Disposable {
   dispose(): void;
 }
@@ -68,7 +68,7 @@ export interface Client {
   onNotification(listener: (notification: Notification) => void): Listening;
   /** All notifications from now on, until the signal aborts or the client is closed. */
   notifications(signal?: AbortSignal): AsyncIterableIterator<Notification>;
-  /** Is called when the connection is lost, and when it is restored. */
+  /** Calls `listener` when the connection is lost, and when it is restored. */
   onState(listener: (state: "connected" | "lost") => void): Listening;
   /** Resolves after `close`, or, without `reconnect`, after the connection is lost. */
   readonly closed: Promise<void>;

@@ -21,7 +21,7 @@ interface Reading {
   readonly systems: readonly string[];
 }
 
-export const foundMax = 1000; // As `media.search` allows.
+export const foundMax = 1000; // The most results that `media.search` allows.
 /** At most this many words of a query are tried with another letter, because each costs up to three searches. */
 const slipWordsMax = 4;
 /** No system's name has more words. */

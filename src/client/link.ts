@@ -192,7 +192,7 @@ export function nextTask(): Promise<void> {
 
 export type Deferred<T> = ReturnType<typeof deferred<T>>;
 
-/** As `Promise.withResolvers`, which Node 20 and browsers before 2024 lack. */
+/** The same as `Promise.withResolvers`, which Node 20 and browsers before 2024 lack. */
 export function deferred<T>() {
   let [resolve, reject]: [(value: T) => void, (reason: unknown) => void] = [() => {}, () => {}];
   const promise = new Promise<T>((onValue, onReason) => {

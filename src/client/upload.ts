@@ -33,7 +33,7 @@ type Begun = Extract<Started, { readonly id: string }>;
 /** The device refuses this file. */
 export class UploadRefused extends Error {
   override readonly name = "UploadRefused";
-  /** A file of this name is there already. */
+  /** True if a file of this name exists already. */
   readonly isThere: boolean;
   /** As `data` of an error: the code of the refusal, if it has one. */
   readonly data: unknown;
@@ -151,7 +151,7 @@ async function send(upload: Begun, file: Blob, options: UploadOptions): Promise<
         if (refused === undefined) onProgress?.(reached);
         return refused;
       });
-      // An abort ends it as well as this function.
+      // An abort ends the request as well as this function.
       sending.catch(() => {});
     }
     at += bytes.length;
