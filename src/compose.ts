@@ -74,7 +74,7 @@ interface ServiceOptions {
   readonly openMenuKeys: OpenMenuKeys;
   /** Settings that replace those of the config file. */
   readonly overrides: Overrides;
-  /** Stops the service and starts it again, soon: a restore is completed by a start. */
+  /** Stops the service, and soon starts it again. A start completes a restore. */
   readonly restart: () => void;
   /** Takes log lines. */
   readonly write: (line: string) => void;
@@ -251,7 +251,7 @@ interface ScreenParts extends ShownFacts {
   readonly wifi: Wifi;
 }
 
-/** The status screen. */
+/** Starts the status screen. */
 function startScreen({ settings, stops }: Base, { api, offer, wifi, ...facts }: ScreenParts) {
   const screen = followScreen({
     ...facts,
@@ -272,7 +272,7 @@ function startScreen({ settings, stops }: Base, { api, offer, wifi, ...facts }: 
   return stops.add("screen", screen);
 }
 
-/** The lights of the case. */
+/** Starts the lights of the case. */
 function startLights({ settings, stops }: Base, facts: ShownFacts) {
   const lights = followCaseLights({ ...facts, brightness: () => settings.current().light.brightness });
   settings.onChange((now, before) => {
@@ -288,11 +288,11 @@ interface MenuBase extends Pick<Awaited<ReturnType<typeof createPlayback>>, "lau
   readonly bluetooth: Bluetooth;
 }
 
-/** The menu of the status screen; none without such a screen, whose code is then not loaded. */
+/** Starts the menu of the status screen. Without such a screen, its code is not loaded. */
 function startMenu(base: Base, { launchQueue, screen, services, wifi, bluetooth }: MenuBase): void {
   const { bus, clock, log, openMenuKeys, settings, stops } = base;
   if (!screen.isThere) return;
-  // In public places, a controller in reach may play, and change nothing.
+  // In public places, a controller in reach may play but change nothing.
   const isHome = process.env.TAPDECK_FIRST_OWNER === "yes";
   const menu = import("./services/menu.ts").then(({ followMenu }) =>
     followMenu({
@@ -314,13 +314,13 @@ function startMenu(base: Base, { launchQueue, screen, services, wifi, bluetooth 
   stops.add("menu", { close: async () => (await menu)[Symbol.dispose]() });
 }
 
-/** A script of a button or the menu, with the rights of a card on the device. */
+/** Launches a script of a button or the menu, with the rights of a card on the device. */
 function byHand(type: string, text: string) {
   const source: LaunchSource = { isFromReader: true, isUnlisted: true };
   return [{ type, uid: "", text, data: "" }, source] as const;
 }
 
-/** The certificate, the clients, and pairing. */
+/** Opens the certificate, the clients and pairing. */
 async function createAccess(
   base: Base,
   later: { readonly port: () => number; readonly show: (shown: TlsOptions) => void },
@@ -365,7 +365,7 @@ interface Running extends Awaited<ReturnType<typeof createPlayback>> {
   readonly buttons: Buttons;
 }
 
-/** The buttons of the case, which hear nothing until `followSettings` names them. */
+/** Opens the buttons of the case, which are not heard until `followSettings` names them. */
 function startButtons({ clock, log, stops, openButtons }: Base, launchQueue: LaunchQueue): Buttons {
   const launch = (text: string) => launchQueue.launch(...byHand("Button", text));
   return stops.add("buttons", followButtons({ clock, log, open: openButtons, launch }));

@@ -6,15 +6,15 @@ import { isRecord } from "../core/text.ts";
 import { parseToml } from "./read-config.ts";
 import { listLiteral } from "./toml-list-edit.ts";
 
-/** A button of a device; without one, of every device. */
+/** A button of a device, or of every device if none is named. */
 export interface ButtonPlace {
   readonly device?: string | undefined;
-  /** As the file has it, such as `KEY_VOLUMEUP`. */
+  /** The name of the key in the file, such as `KEY_VOLUMEUP`. */
   readonly key: string;
 }
 
 export interface ButtonChange extends ButtonPlace {
-  /** Undefined removes the button. */
+  /** The script of the button; undefined removes the button. */
   readonly script: string | undefined;
 }
 
@@ -23,7 +23,7 @@ const anyHead = /^\s*\[/;
 const notable = /^\s*(?!#)\S/;
 const comment = /^\s*#/;
 
-/** Undefined if the text cannot be changed so. */
+/** The changed text; undefined if this function cannot make the change safely. */
 export function editButtons(source: string, change: ButtonChange): string | undefined {
   const before = treeOf(source);
   const present: readonly unknown[] = Array.isArray(before.buttons) ? before.buttons : [];

@@ -37,7 +37,7 @@ interface Form {
   readonly max?: number;
   readonly isWhole?: true;
   readonly choices?: readonly string[];
-  /** A time of day, such as 20:30, or an empty text. */
+  /** True for a time of day, such as 20:30, or an empty text. */
   readonly isTime?: true;
 }
 
@@ -273,7 +273,7 @@ export function known(table: Table, keys: readonly string[], prefix: string): vo
   );
 }
 
-/** A value for a sentence: at most 60 characters. */
+/** A value as a sentence shows it: at most 60 characters. */
 export function shown(value: unknown): string {
   if (value === undefined) return "nothing";
   if (typeof value === "bigint") return String(value).slice(0, 60);

@@ -59,7 +59,7 @@ export async function openConfigFile({
     good: (): Config => good,
     /** Why the present file is not in use; undefined if it is. */
     fault: () => fault,
-    /** `good` then also has these settings (`withShared`). */
+    /** Adds these settings to `good` (`withShared`). */
     share(settings: Table): void {
       shared = settings;
       good = configIn(goodText);
@@ -90,7 +90,7 @@ export async function openConfigFile({
       for (let attempt = 0; attempt < attemptsMax; attempt++) {
         const before = await readSound(read, configIn, withoutFolders);
         const text = "script" in change ? withButton(before ?? "", change) : patched(before ?? "", change);
-        // The file of a caller may be refused by a check of its own.
+        // A caller's change may make the file invalid.
         if (text !== before) readable(() => configIn(text), withoutFolders);
         // A file that cannot be read any more counts as changed.
         const isSame = () =>

@@ -26,15 +26,15 @@ import {
 
 export interface LauncherConfig {
   readonly id: string;
-  /** System ids it plays; empty means any. */
+  /** Ids of the systems that the launcher plays; empty means any. */
   readonly systems: readonly string[];
-  /** Lower case, with their dot; empty means any. */
+  /** Extensions in lower case, with their dot; empty means any. */
   readonly extensions: readonly string[];
   /** The program and its arguments; `{path}` stands for the file. No shell interprets it. */
   readonly command: readonly string[];
   /** How the service controls the player; a plain process if absent. */
   readonly kind?: PlayerKind;
-  /** Added to the environment of the service. */
+  /** Variables that are added to the environment of the service. */
   readonly environment?: Readonly<Record<string, string>>;
   /** The working directory; the service's own if absent. */
   readonly folder?: string;

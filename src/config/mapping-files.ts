@@ -99,7 +99,7 @@ export function createMappingFiles({ folder, shared = () => [], log, clock }: Ma
 
 /** The result of the last read of a file. */
 interface ReadFile {
-  /** Differs after each change of the file. */
+  /** A text that differs after each change of the file. */
   readonly mark: string;
   /** The mappings of its last valid version. */
   readonly mappings: readonly FileMapping[];
@@ -213,7 +213,7 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-const placesBits = 14; // 16,384: more than the mappings that a file may hold.
+const placesBits = 14; // 2^14 places are more than the mappings that a file may hold.
 
 /**
  * The id of a mapping of a file: negative, because ids of the database are positive. It is stable while the file keeps its

@@ -9,7 +9,7 @@ import { SettingError, type Table } from "./checks.ts";
 import { type Config, configOfTable, withShared } from "./shape.ts";
 
 export interface ConfigDefaults {
-  /** Its `media` is the default root folder. */
+  /** The folder whose `media` is the default root folder. */
   readonly dataFolder: string;
   /** If false, an absent file means the defaults. */
   readonly mustExist: boolean;

@@ -8,7 +8,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { codeOf, ifThere, messageOf } from "../core/errors.ts";
 
 const newFileMode = 0o600;
-const linksMax = 40; // The kernel follows at most this many (path_resolution(7)).
+const linksMax = 40; // The kernel follows at most this many links (path_resolution(7)).
 
 /**
  * Replaces the file at `target`, and keeps its mode, and its owner if this process may. Calls `mayReplace` right before

@@ -24,7 +24,7 @@ export type SettingsPatch = { readonly [One in Changeable as One["api"]]?: One["
 
 interface Field extends Omit<SettingEdit, "value"> {
   readonly check: Setting<unknown, string>["check"];
-  /** The name in the API. */
+  /** The name of the field in the API. */
   readonly name: string;
 }
 

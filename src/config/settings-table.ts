@@ -325,7 +325,7 @@ function kindOf({ check, default: value }: Setting<unknown, string>): SettingFac
   return typeof value === "boolean" ? "switch" : typeof value === "number" ? "number" : "text";
 }
 
-/** `insertMode` for `insert_mode`. */
+/** The name of a field: `insertMode` for `insert_mode`. */
 export type FieldName<Key extends string> = Key extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<FieldName<Rest>>}`
   : Key;

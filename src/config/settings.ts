@@ -61,12 +61,12 @@ export async function createSettings(options: SettingsOptions) {
     current: changes.current,
     /** Calls `listener` after each change by the API or by hand, until disposed. */
     onChange: changes.onChange,
-    /** Takes settings of others into use, where the file states none of its own (`withShared`). */
+    /** Uses the settings of others where the file states none of its own (`withShared`). */
     share(settings: Table): void {
       file.share(settings);
       changes.settle();
     },
-    /** Why the present file is not in use, or some of the environment. */
+    /** Why the present file is not in use, or why some variables of the environment are not. */
     faults(): readonly Fault[] {
       const why = file.fault();
       return why === undefined ? (options.overrides?.faults ?? []) : [faultOf("settings-invalid", { why })];
@@ -94,7 +94,7 @@ export async function createSettings(options: SettingsOptions) {
       await inTurn(() => file.save(change));
       changes.settle();
     },
-    /** Reads the file again, in case that the watch missed a change. Rejects with `failed` if the file has a fault. */
+    /** Reads the file again, in case the watch has missed a change. Rejects with `failed` if the file has a fault.  */
     async reload(): Promise<void> {
       await look();
       const fault = file.fault();

@@ -22,7 +22,7 @@ export interface Config extends Omit<Sections, "systems" | "retroarch" | "hooks"
   readonly systems: Pick<Sections["systems"], "folders" | "removableFolders"> & {
     /** Absolute folders that hold media, in order of preference: the file's, or the default. */
     readonly rootFolders: readonly string[];
-    /** Those that the file states; may be empty. */
+    /** The root folders that the file states; may be empty. */
     readonly statedRootFolders: readonly string[];
     readonly prefer: TitlePreferences;
   };

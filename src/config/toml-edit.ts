@@ -22,7 +22,7 @@ import {
 
 export type SettingValue = boolean | ListValue | readonly ListValue[];
 
-/** `section.key` gets `value`. */
+/** A change that gives `section.key` the value `value`. */
 export interface SettingEdit {
   readonly section: string;
   readonly key: string;

@@ -101,7 +101,7 @@ export function watchFile(changed: () => void, clock: Clock) {
   };
 }
 
-/** Changes whenever the file, or the target of a link, is written or replaced. */
+/** A text that changes whenever the file, or the target of a link, is written or replaced. */
 function stampOf(path: string): string {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
