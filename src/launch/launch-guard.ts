@@ -1,10 +1,13 @@
-/** The launch guard: a card must be put on twice before it ends the current media and starts other media. */
+/** The launch guard: a card must be tapped twice before it ends the current media and starts other media. */
 import type { Clock } from "../core/clock.ts";
 
 // Enough time to read the notice and to tap the card again.
 export const confirmMs = 10_000;
 
-/** While media play, it holds back a card that would switch them, until a second tap. It holds the last one. */
+/**
+ * While media play, the guard holds back a card that would start other media, until that card is tapped again. Only the
+ * last card is held.
+ */
 export function createLaunchGuard<Waiting extends { readonly card: string }>(clock: Clock) {
   let held: { readonly waiting: Waiting; readonly timer: Disposable } | undefined;
   const take = (): Waiting | undefined => {
@@ -14,7 +17,10 @@ export function createLaunchGuard<Waiting extends { readonly card: string }>(clo
     return waiting;
   };
   return {
-    /** False if this card waits already, which confirms it; otherwise it waits from now on, and replaces any other. */
+    /**
+     * False if this card is held already: this tap confirms it. Otherwise the card is held from now on, in the place of
+     * any other.
+     */
     holds(waiting: Waiting): boolean {
       if (take()?.card === waiting.card) return false;
       held = { waiting, timer: clock.after(confirmMs, take) };

@@ -40,7 +40,7 @@ import { type Aside, createScriptQueue, type QueuedScript } from "./script-queue
 
 export interface LaunchQueueParts extends SessionParts {
   readonly history: History;
-  /** The text of a mapping that replaces the token's own, or undefined. */
+  /** The text of a mapping that replaces the token's own text; undefined if no mapping matches. */
   readonly map: (token: TokenParams) => string | undefined;
 }
 
@@ -56,9 +56,9 @@ interface Run extends QueuedScript {
   readonly problem: TagProblem | undefined;
   readonly readerId: string;
   readonly requester: Requester | undefined;
-  /** Undefined for a launch without a tap. */
+  /** The card of the tap; undefined for a launch without one. */
   readonly card: string | undefined;
-  /** The launch guard held it back, and it was confirmed. */
+  /** True if the launch guard held the launch back, and it was confirmed. */
   readonly isConfirmed: boolean;
   readonly ending: AbortController;
 }
@@ -68,7 +68,7 @@ type Failure = Required<Pick<LaunchFinished, "error" | "reason">> & Pick<LaunchF
 
 /** Fields of `launch.finished` besides the result. */
 interface Remarks {
-  /** A sentence on the choice of the media. */
+  /** A sentence that says how the media was chosen. */
   note?: string;
   traits?: Readonly<Record<string, string>>;
 }
@@ -105,7 +105,7 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
       ...remarks,
     });
   };
-  /** A launch succeeds once its player has proved itself; the next launch does not wait for that. */
+  /** A launch succeeds once its player has proved itself. The next launch does not wait for that proof. */
   const settle = (run: Run, proof: Proof | undefined, remarks: Remarks) => {
     if (proof === undefined) return finish(run, undefined, remarks);
     const settling = proof.settled
@@ -192,8 +192,8 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
     // Other callers name the text itself, which api.allow_launch may judge.
     const own = isTap ? textOfLaunchLink(text, [port, tlsPort]) : text;
     const script = withoutPairingSecrets(override ?? own);
-    // A tap has no caller to answer, so its run ends with the refusal. So does the run of an untrusted caller's mapping,
-    // because an answer would show that the mapping exists.
+    // A tap has no caller to answer, so its run ends with the refusal. The run of an untrusted caller's mapping ends in
+    // the same way, because an answer would show that the mapping exists.
     if (!isTap && !(origin === "untrusted" && override !== undefined)) refuseForbidden(script, origin);
     if (origin !== "untrusted" && !isUnlisted) lastToken = token;
     const id = isUnlisted ? undefined : history.open({ timeMs, type, uid, text, data, script, readerId });
@@ -254,7 +254,10 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
       }),
     resumeMedia: (): void => logFailure(session.control({ kind: "resume" }), "resume"),
     canPauseMedia: session.canPause,
-    /** As `stopMedia` if the current media is on the USB stick that was at the folder; `media.stopped` carries its name. */
+    /**
+     * Like `stopMedia`, but only if the current media is on the USB stick that was at the folder. `media.stopped`
+     * carries the name of the stick.
+     */
     stopMediaIn(folder: string): void {
       if (session.active()?.mediaPath.startsWith(`${folder}/`))
         logFailure(session.stopMedia(basename(folder)));
@@ -267,7 +270,7 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
       guard.drop((held) => isIts(held.run));
       session.reviewPlaylist(revoked, client);
     },
-    /** Ends the running scripts of callers that lost their right. Waiting ones are checked when they start. */
+    /** Ends the running scripts of callers that lost their right. Waiting scripts are checked when they start. */
     review(): void {
       for (const { origin, requester, ending } of queue.begun())
         if (originNow(origin, requester) !== origin || !mayLaunch(requester)) ending.abort(lostRight);
@@ -295,7 +298,7 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
     /** Whether a launch of this card waits or runs, or a playlist of it plays. */
     isLaunching: (card: string) =>
       [...queue.begun(), ...queue.waiting()].some((run) => run.card === card) || session.isPlaylistOf(card),
-    /** Like `stop`, and resolves when the player is gone. Refuses launches from now on. */
+    /** Like `stop`, but resolves when the player is gone, and refuses launches from now on. */
     async close(): Promise<void> {
       closed = true;
       session.close();
@@ -314,7 +317,7 @@ function refuseBeyond(limit: string, max: number, count: number): void {
   );
 }
 
-/** Throws for a forbidden command; other faults of the script are reported when it runs. */
+/** Throws for a forbidden command. Other faults of the script are reported when it runs. */
 function refuseForbidden(script: string, origin: ScriptOrigin): void {
   try {
     readyScript(script, origin);

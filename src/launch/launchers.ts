@@ -1,4 +1,6 @@
-/** Launchers: those of the config file, then RetroArch and mpv if they are installed; and the choice of one for a file. */
+/**
+ * Launchers: those of the config file, followed by RetroArch and mpv if they are installed; and the choice of one for a file.
+ */
 
 import type { LauncherConfig } from "../config/launcher-settings.ts";
 import { usualCommands } from "../config/launcher-settings.ts";
@@ -29,9 +31,9 @@ type FollowedPlayer = Pick<ControlledPlayer, "state" | "progress"> & {
   readonly process: Pick<ControlledPlayer["process"], "exited">;
 };
 
-/** The position at which media go on. */
+/** The position at which media resume. */
 export interface Resumption {
-  /** As of now, because the player before may play the same file; undefined for the beginning. */
+  /** The position at the moment of the call, because the player before may play the same file; undefined for the beginning. */
   startMs(): number | undefined;
   /** Saves the position until the player ends. */
   follow(player: FollowedPlayer): void;
@@ -128,7 +130,7 @@ function playsSystem(launcher: LauncherConfig, systemId: string): boolean {
   return kind === "retroarch" ? coredSystems.includes(systemId) : takesFile(launcher);
 }
 
-/** The reason why a launcher can play nothing, or undefined. */
+/** The reason why a launcher can play nothing; undefined if it can play. */
 function missingOf(launcher: AvailableLauncher, find: Find): string | undefined {
   const { command, kind, systems, core, cores = noCores() } = launcher;
   const [program = ""] = command;
@@ -250,16 +252,16 @@ function specificity({ systems, extensions }: LauncherConfig): number {
 }
 
 /**
- * A card may name another system for a file, but only one that fits. The launcher must play the file as one of the named
- * system. Without a list of extensions it must also play it by the file's own system, unless the named system also has the
- * extension.
+ * A card may name another system for a file, but only one that fits. The launcher must play the file as one of the
+ * named system. A launcher without a list of extensions must also play the file as one of the file's own system, unless
+ * the named system has the extension.
  */
 function plays(launcher: AvailableLauncher, file: MediaFile): boolean {
   const { path, system, ownSystem } = file;
   if (!playsIn(launcher, path, system)) return false;
   if (ownSystem === undefined || launcher.extensions.length > 0) return true;
   if (systemByName(system.id)?.extensions.includes(extensionOf(path)) === true) return true;
-  // RetroArch chooses the core by the system alone if the launcher names no systems.
+  // If the launcher names no systems, RetroArch chooses the core by the system alone.
   const { kind, core, cores = noCores() } = launcher;
   const hasCore = kind !== "retroarch" || coreFileOf(systemIdOf(ownSystem.id), core, cores) !== undefined;
   return hasCore && playsIn(launcher, path, ownSystem);

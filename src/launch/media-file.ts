@@ -16,21 +16,21 @@ import { mayBeNonUtf8, resolvedByBytes } from "./non-utf8-paths.ts";
 import { refuseStickAway } from "./ports/media-lookup.ts";
 
 export interface MediaFile {
-  /** Absolute, links resolved. */
+  /** An absolute path with its links resolved. */
   readonly path: string;
   readonly system: System;
-  /** The system by folder and extension, if the card names another one. */
+  /** The system by folder and extension, if the card names another system. */
   readonly ownSystem?: System;
-  /** The name for people, if it is not that of the file: of a station. */
+  /** The name for people, if it differs from that of the file, such as the name of a station. */
   readonly name?: string;
   /** The path in bytes, if it is not UTF-8. */
   readonly bytes?: Uint8Array;
-  /** Call it once the player is gone. */
+  /** Removes the link that a player gets for a file whose name is not UTF-8. Call it once the player is gone. */
   readonly release?: () => void;
 }
 
 interface Base {
-  /** Absolute, links resolved. */
+  /** An absolute path with its links resolved. */
   readonly path: string;
   /** The system of all files; undefined for a root that holds a folder for each system. */
   readonly system: string | undefined;
@@ -93,7 +93,7 @@ export function createNames(list: Names = readdir): Names {
   };
 }
 
-/** One character for each byte, because different names that are not UTF-8 may decode to the same text. */
+/** The path with one character for each byte, because different names that are not UTF-8 may decode to the same text. */
 function latin1(path: FileName): string {
   return Buffer.from(nameBytes(path)).toString("latin1");
 }
@@ -126,7 +126,7 @@ async function missing(wanted: string, { roots, own }: MediaFolders, names: Name
   const there = await Promise.all(systems.map((path) => exists(path)));
   const mayBeAway = [...asked, ...systems.filter((_, at) => there[at])];
   const entries = await Promise.all(mayBeAway.map(names));
-  // Unreadable or empty, such as the mount point of an absent drive.
+  // A folder that is unreadable or empty may be the mount point of an absent drive.
   const away = mayBeAway.find((_, at) => entries[at]?.length === 0);
   const why = away === undefined ? "" : `: there is nothing at ${away}, its drive may not be plugged in`;
   return launchFailed("media-not-found", `there is no file ${wanted}${where}${why}${unseenIn(wanted)}`);
@@ -214,8 +214,8 @@ type Resolve = (base: string, segments: readonly string[]) => Promise<FileName |
 const resolvedBelow: Resolve = (base, segments) => resolved(join(base, ...segments));
 
 /**
- * Ignores case, as FAT and exFAT do, the form of accents, which a Mac stores decomposed (NFD), and characters that cannot be seen.
- * The first name in order counts.
+ * Finds a file whose name differs in case (FAT and exFAT ignore it), in the form of accents (a Mac stores them
+ * decomposed, NFD), or in characters that cannot be seen. Of several names, the first in order counts.
  */
 async function resolvedLoosely(
   base: string,
@@ -244,10 +244,10 @@ function unified(name: string): string {
   return seen.toLowerCase();
 }
 
-// Blanks of other kinds, and characters without a width, which an app leaves in a text that was copied (Unicode, 23.2 and 23.8).
+// Unusual blanks, and characters without a width, which an app leaves in a text that was copied (Unicode, 23.2 and 23.8).
 const unseen = /(?! )[\p{Zs}\u00ad\u200b-\u200f\u2060\ufeff]/gu;
 
-/** Names the first character that looks like a blank or like nothing. */
+/** Names the first character that looks like a blank or is invisible. */
 function unseenIn(text: string): string {
   const at = text.search(unseen);
   if (at < 0) return "";
@@ -284,7 +284,7 @@ function isFolderOf(folder: string, system: string): boolean {
   return host.id === wanted.id || wanted.livesWith?.includes(host.id) === true;
 }
 
-/** Undefined if there is no such file, or this user may not read it. */
+/** The real path; undefined if there is no such file, or this user may not read it. */
 async function resolved(path: string): Promise<string | undefined> {
   return realpath(path).catch((error: unknown) => {
     const code = error instanceof Error && "code" in error ? error.code : undefined;

@@ -6,14 +6,17 @@ import { readdir, realpath } from "node:fs/promises";
 import { filterInSlices } from "../core/long-lists.ts";
 import { type FileName, fileName, fsPath, joinNames, readable } from "../media/file-names.ts";
 
-/** Replaces bytes that are not UTF-8. */
+/** The character in the place of bytes that are not UTF-8. */
 export const replacement = "\ufffd";
 
 export function mayBeNonUtf8(wanted: string): boolean {
   return wanted.includes(replacement);
 }
 
-/** The file below `base`, links resolved; of names that read the same, the first by bytes. Undefined if there is none. */
+/**
+ * The file below `base`, with its links resolved; undefined if there is none. Of several names that decode to one text,
+ * the first by bytes counts.
+ */
 export async function resolvedByBytes(
   base: string,
   segments: readonly string[],

@@ -24,7 +24,7 @@ export interface SessionParts extends PortParts {
   /** Files and folders of the service, which are never played. */
   readonly closed?: ClosedPlaces;
   readonly sticks?: () => readonly string[];
-  /** The reason why nothing may start now, as a sentence, or undefined. */
+  /** The reason why nothing may start now, as a sentence; undefined if media may start. */
   readonly refusal?: () => string | undefined;
   readonly elapsedMs?: () => number;
   /** Where sound plays now, if that is known. */
@@ -92,8 +92,8 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
     active: playing.active,
     playback: playing.playback,
     /**
-     * Controls the player on behalf of no card, with the rights that the caller has now. Rejects with `ServiceError` if nothing
-     * plays, or the player cannot do it.
+     * Controls the player without a card, with the rights that the caller has now. Rejects with `ServiceError` if
+     * nothing plays, or the player cannot do it.
      */
     control(action: ControlAction, requester?: Requester): Promise<void> {
       const origin = originNow("trusted", requester);
@@ -109,9 +109,12 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
     isPlaylistOf: playlists.isOf,
     owner: playing.owner,
     canPause: playing.canPause,
-    /** Ends the player and its playlist; resolves when the player is gone. `media.stopped` carries the `stick` that was removed. */
+    /**
+     * Ends the player and its playlist, and resolves when the player is gone. `media.stopped` carries the `stick` that
+     * was removed.
+     */
     stopMedia(stick?: string): Promise<void> {
-      // A paused playlist does not play, so it stays.
+      // A paused playlist does not play, so it is kept.
       if (playlists.state()?.state === "playing") playlists.clear();
       return starting.stop(stick);
     },

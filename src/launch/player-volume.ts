@@ -6,18 +6,18 @@ import type { ControlledPlayer } from "../players/player.ts";
 const fullVolume = 100;
 
 /**
- * The volume of players that have one. A volume that was set for one player applies to later ones, until the device's volume
- * is set instead. `playing` returns the current player, `ceiling` the owner's ceiling in percent, which applies to all, and
- * `start` the volume of players for which none was set.
+ * The volume of players that have one. A volume that was set for one player applies to later ones, until the device's
+ * volume is set instead. `playing` returns the current player. `ceiling` returns the owner's ceiling in percent, which
+ * applies to all players. `start` returns the volume of players for which none was set.
  */
 export function createPlayerVolume(
   playing: () => ControlledPlayer | undefined,
   ceiling: () => number,
   start: () => number,
 ) {
-  /** The volume without the ceiling, so that it counts again when the ceiling is raised. */
+  /** The wanted volume without the ceiling, so that it applies again when the ceiling is raised. */
   let wanted: number | undefined;
-  /** The player that is turned down for a while, its volume before, and the volume that it has now. */
+  /** The player whose volume is faded, its volume before the fade, and its present volume. */
   let fading: { readonly player: ControlledPlayer; readonly from: number; now: number } | undefined;
 
   /** Keeps the change for the next player. */
@@ -30,7 +30,10 @@ export function createPlayerVolume(
     want,
     /** The volume of the next player, in percent. */
     next,
-    /** Resolves with whether the current player has a volume and took it; rejects with `ServiceError` if that failed. */
+    /**
+     * Changes the volume of the current player. Resolves with false if there is none, or it has no volume. Rejects with
+     * `ServiceError` if the change failed.
+     */
     async change(change: VolumeChange): Promise<boolean> {
       const player = playing();
       if (player?.changeVolume === undefined) return false;
@@ -45,7 +48,7 @@ export function createPlayerVolume(
       return true;
     },
     isWanted: () => wanted !== undefined,
-    /** The next player starts at its default. */
+    /** The next player starts at its default volume. */
     forget() {
       wanted = undefined;
     },
@@ -54,8 +57,8 @@ export function createPlayerVolume(
       await playing()?.changeVolume?.({ kind: "by", percent: 0 }, ceiling());
     },
     /**
-     * Turns the current player down to a share of the volume that it had before, from 0 to 1. Later players start with their
-     * usual volume. If somebody sets the volume meanwhile, it stays as they set it.
+     * Turns the current player down to a share of the volume that it had before, from 0 to 1. Later players start with
+     * their usual volume. A volume that somebody sets meanwhile stays.
      */
     async fade(share: number): Promise<void> {
       const player = playing();
@@ -67,7 +70,7 @@ export function createPlayerVolume(
       if (kept.now !== now) return;
       kept.now = await player.changeVolume({ kind: "to", percent: Math.round(kept.from * share) }, ceiling());
     },
-    /** The volume at a player's start, in percent; undefined for its default. */
+    /** The volume at a player's start, in percent; undefined for the player's default. */
     first(): number | undefined {
       const first = next();
       return wanted === undefined && first === fullVolume ? undefined : first;

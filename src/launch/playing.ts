@@ -23,7 +23,7 @@ import { createPlayerVolume } from "./player-volume.ts";
 import type { Proof, RunContext } from "./run-context.ts";
 import type { SavedGame } from "./saves/save-keeper.ts";
 
-// While the service stops, these limits replace a longer grace.
+// While the service stops, these times replace a longer grace.
 const closeGraceMs: Readonly<Record<PlayerKind, number>> = { process: 1000, mpv: 1000, retroarch: 5000 };
 // A player that cannot play its file fails within this time.
 export const proofMs = 3000;
@@ -39,10 +39,10 @@ interface PlayingParts {
   readonly volumeMax: () => number;
   /** The volume of a player's start, in percent, unless one was set. */
   readonly volumeStart: () => number;
-  /** How pictures are to lie on the screen. */
+  /** The way in which pictures lie on the screen. */
   readonly view: () => ScreenView;
   readonly onStarted: (media: ActiveMedia, owner: RunContext) => void;
-  /** `exitCode` is null if a signal ended the player. */
+  /** Called when the player has ended. `exitCode` is null if a signal ended it. */
   readonly onEnded: (
     media: ActiveMedia,
     owner: RunContext,
@@ -62,14 +62,14 @@ interface Current {
   readonly discs: readonly string[];
   readonly stop: StopHow;
   isStopping: boolean;
-  /** The name of the USB stick whose removal stops it. */
+  /** The name of the USB stick whose removal stops the media. */
   stick?: string | undefined;
 }
 
 export function createPlaying(parts: PlayingParts) {
   const { bus, clock, volumeMax, volumeStart, view, onStarted, onEnded } = parts;
   let current: Current | undefined;
-  // After a player has ended, processes of its group may still be ending.
+  // Resolves when the player and the processes of its group are gone. The processes may outlive the player.
   let lastGone: Promise<void> | undefined;
   let isHurrying = false;
   const volume = createPlayerVolume(() => current?.player, volumeMax, volumeStart);
@@ -101,7 +101,9 @@ export function createPlaying(parts: PlayingParts) {
       // The player may have ended while it was asked.
       return current === asked ? { ...asked.media, ...state } : current?.media;
     },
-    /** Starts a player on behalf of `owner`; the one before must have been stopped. Throws if the program cannot be started. */
+    /**
+     * Starts a player on behalf of `owner`. The player before must have been stopped. Throws if the program cannot be started.
+     */
     start(file: MediaFile, choice: PlayerChoice, owner: RunContext, saves?: SavedGame): Proof {
       const startedMs = clock.now();
       const media = mediaOf(file, choice, startedMs);
@@ -184,7 +186,7 @@ export function createPlaying(parts: PlayingParts) {
       if (player.picture === undefined) throw failed(`the player ${media.launcherId} saves no pictures`);
       return player.picture();
     },
-    /** The volume of players, not of the device. */
+    /** The volume of players, which is not the device's. */
     volume,
   };
 }
@@ -223,7 +225,7 @@ function watchProof({ media, player, settled, lasted }: Current, clock: Clock): 
   const hasRun = Promise.withResolvers<void>();
   const isLate = Promise.withResolvers<void>();
   const timers = [clock.after(proofMs, hasRun.resolve), clock.after(reportedProofMs, isLate.resolve)];
-  // The caller may ignore the results.
+  // The caller may ignore these promises.
   for (const { promise } of [settled, lasted]) promise.catch(() => {});
   const shown = Promise.race([player.ready ?? hasRun.promise, isLate.promise]);
   const proved = Promise.all([shown.then(settled.resolve), hasRun.promise]).then(() => undefined);

@@ -13,17 +13,17 @@ import type { ScriptOrigin } from "../script/command.ts";
 import { jsonOf } from "../script/lexer.ts";
 import { readyScript } from "../script/run-script.ts";
 
-/** `path` is a file, `script` a launch script. */
+/** An item is a file with its `path`, or a launch `script`. */
 export type PlaylistItem = { readonly name: string } & (
   | { readonly path: string }
   | { readonly script: string }
 );
 
 export interface ReadPlaylist {
-  /** Of the folder or list; empty for a JSON text. */
+  /** The path of the folder or list; empty for a JSON text. */
   readonly path: string;
   readonly name: string;
-  /** At most `playlistItemsMax`. */
+  /** The items, at most `playlistItemsMax`. */
   readonly items: readonly PlaylistItem[];
 }
 
@@ -73,7 +73,7 @@ function playlistOfJson(json: unknown, origin: ScriptOrigin): ReadPlaylist {
   return { path: "", name: name || id, items: checked };
 }
 
-/** An item starts one media, so that its end starts the next item. */
+/** Each item starts one media, so that its end starts the next item. */
 function refusalOf(script: string, origin: ScriptOrigin): ServiceError | undefined {
   try {
     const { startsMedia, names } = readyScript(script, origin);
@@ -93,11 +93,11 @@ export async function isFolderOrList(path: string): Promise<boolean> {
   return lists.includes(extensionOf(path)) || (await stat(path)).isDirectory();
 }
 
-/** By name, numbers as numbers. */
+/** Compares by name, and digits as numbers. */
 const byName = new Intl.Collator("en", { numeric: true }).compare;
 
 /**
- * The items of a list as listed, or of a folder sorted by `compare`; at most `playlistItemsMax`. Throws
+ * The items of a list in its order, or of a folder sorted by `compare`; at most `playlistItemsMax`. Throws
  * `ServiceError("failed")` if there are none.
  */
 export async function playlistItems(path: string, compare = byName): Promise<readonly string[]> {
@@ -133,7 +133,7 @@ async function textOf(path: string): Promise<string> {
   return new TextDecoder().decode(bytes.subarray(0, bytesRead));
 }
 
-/** Only sounds and films if there are any, so that a cover beside songs is left out. */
+/** The files of a folder: only sounds and films if there are any, so that a cover beside songs is left out. */
 async function inFolder(folder: string, compare: typeof byName): Promise<readonly string[]> {
   const names: string[] = [];
   const runs: string[] = [];

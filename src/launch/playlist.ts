@@ -12,14 +12,14 @@ import { lowerOrigin, originNow, type RunContext } from "./run-context.ts";
 // An exit with a failure within this time counts as a crash.
 const crashMs = 3000;
 const crashesMax = 2;
-// Limits how often items that end at once start a player.
+// Limits how often a player is started for items that end at once.
 const startsApartMs = 1000;
 
 interface PlaylistParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly elapsedMs: () => number;
-  /** The absolute path of a file that a card names. */
+  /** Returns the absolute path of a file that a card names. */
   readonly find: (path: string) => Promise<string>;
   readonly launch: (path: string, how: LaunchHow, run: RunContext) => Promise<void>;
   /** Runs the script of an item. */
@@ -27,9 +27,9 @@ interface PlaylistParts {
   /** Called when a card asks for the list, to choose from. */
   readonly onOpened: (list: LoadedPlaylist) => void;
   readonly stop: () => Promise<void>;
-  /** Absent if the items are not kept. */
+  /** Stores the place in each list; absent if places are not kept. */
   readonly positions: Positions | undefined;
-  /** Whether a playlist goes on at its item if its card does not decide. */
+  /** Whether a playlist resumes at its last item if its card does not decide. */
   readonly resumes: () => boolean;
 }
 
@@ -42,12 +42,12 @@ interface Loaded extends ReadPlaylist {
   by: RunContext;
   at: number;
   isPlaying: boolean;
-  /** The list is shown until an item starts. */
+  /** True while the list is shown, until an item starts. */
   isOpen: boolean;
   crashes: number;
   /** Aborts when the current item is no longer wanted. */
   step: AbortController;
-  /** The run that started its last item. */
+  /** The run that started the last item. */
   run: RunContext | undefined;
   /** The run whose commands have not ended. */
   begun: RunContext | undefined;
@@ -148,11 +148,11 @@ export function createPlaylists(parts: PlaylistParts) {
       signal = list.step.signal;
       await started;
     } catch (error) {
-      // If it was aborted, another request took its place.
+      // If the item was aborted, another request took its place.
       if (!signal.aborted) log.warn("playlist", messageOf(error));
     }
   };
-  /** A list on the card has no path, and a random order is drawn again. The first item needs no note. */
+  /** A list on the card has no path, and a random order is drawn again. The first item needs no stored place. */
   const keepPlace = ({ path, items, at, how }: Loaded) => {
     const item = items[at];
     if (path === "" || how.isShuffled || !(how.resume === true || resumes())) return;
@@ -201,7 +201,7 @@ export function createPlaylists(parts: PlaylistParts) {
         await playFrom(list, place - 1, 1, owner);
       },
     }),
-    /** With items from this place on, if it is given. */
+    /** The state of the loaded playlist, with its items from the place `from` on if it is given. */
     state: (from?: number): LoadedPlaylist | undefined => loaded && stateOf(loaded, from),
     /** Whether a playlist of this card plays, or is between two items. */
     isOf: (card: string) => loaded?.isPlaying === true && loaded.owner.card === card,
@@ -247,7 +247,7 @@ function originOfItem({ owner, by }: Loaded): ScriptOrigin {
 
 function stateOf(list: Loaded, from?: number): LoadedPlaylist {
   const { path, name, items, how, at, isPlaying, isOpen } = list;
-  // A launch asks for the state, without items.
+  // A launch asks for the state without the items.
   const shown = () => {
     const first = from === undefined ? Math.max(0, Math.min(at, items.length - playlistShownMax)) : from - 1;
     return items
@@ -266,14 +266,14 @@ function stateOf(list: Loaded, from?: number): LoadedPlaylist {
   };
 }
 
-/** Undefined at an end of the list. */
+/** The place after this one; undefined at an end of the list. */
 function placeAfter({ items, how }: Loaded, at: number, direction: 1 | -1): number | undefined {
   const next = at + direction;
   if (next >= 0 && next < items.length) return next;
   return how.repeat === "no" ? undefined : (next + items.length) % items.length;
 }
 
-/** All orders have the same probability. */
+/** A random order. All orders have the same probability. */
 function shuffled<T>(items: readonly T[]): readonly T[] {
   return items
     .map((item) => ({ item, key: Math.random() }))

@@ -1,12 +1,12 @@
 /**
  * Launchers that run the file that they are given, instead of reading it as media: `{path}` is the program of the command, or
- * the script of an interpreter. Wrappers such as `env` and `nice` are looked through, and the text of `sh -c` is read. If a
- * command is not clear, it counts as running its file. A program that this file does not know counts as a player.
+ * the script of an interpreter. A wrapper such as `env` or `nice` is skipped, and the text of `sh -c` is read. A command that
+ * is not clear counts as running its file. A program that this file does not know counts as a player.
  */
 import type { LauncherConfig } from "../config/launcher-settings.ts";
 import { systemByName } from "../media/known-systems.ts";
 
-/** The first launcher that would run a file with this extension, whatever system and launcher a card names for it. */
+/** The first launcher that would run a file with this extension, for any system and launcher that a card may name. */
 export function runnerOf(
   extension: string,
   systemId: string,
@@ -42,13 +42,13 @@ const codeOptions = setOf(
 
 const shells = setOf("sh bash dash ash zsh ksh mksh yash fish csh tcsh");
 
-/** They take a script, and options before it. */
+/** Programs that run a script. Options before the script are allowed. */
 const interpreters = setOf(
   `python pypy perl ruby lua luajit node nodejs deno bun php tclsh wish awk gawk mawk make guile racket ocaml rscript julia
    osascript expect gdb`,
 );
 
-/** They run, or open with any program, whatever file they are given. */
+/** Programs that run any file, or open it with any program. */
 const openers = setOf(
   `xdg-open gio gtk-launch exo-open kde-open kioclient mimeopen dex run-parts run-mailcap wine wine-stable wine-staging proton
    box box86 fexinterpreter fexloader mono java dotnet love lovr flatpak snap steam lutris umu-run electron chromium
@@ -103,11 +103,11 @@ function isRunBy(command: readonly string[]): boolean {
   return starters.has(name) && isStarted(name, rest);
 }
 
-/** The name without folder, version and `.exe`: `python` for `/usr/bin/python3.11`. */
+/** The name of a program without folder, version and `.exe`: `python` for `/usr/bin/python3.11`. */
 function nameOf(program: string): string {
   const name = (program.split("/").at(-1) ?? "").toLowerCase().replace(/\.exe$/, "");
   if (/^ld(-linux|-musl)?\b.*\.so\b/.test(name)) return "ld.so";
-  // A program of another processor; `qemu-system-…` takes disks.
+  // Such an emulator runs a program of another processor. `qemu-system-…` is a machine, and takes disks.
   if (/^qemu-(?!system)/.test(name)) return "box";
   return name.replace(/[-.]?\d[\d.]*$/, "");
 }
@@ -142,13 +142,13 @@ function isShellScript(rest: readonly string[]): boolean {
     if (word.includes(file)) return true;
     if (/^-\w*c\w*$/.test(word)) return isTextThatRuns(rest.slice(at + 1));
     if (shellValued.has(word)) at += 1;
-    // The owner's own script, which reads the file.
+    // The file is an argument of the owner's own script, which reads it.
     else if (!/^[-+]/.test(word)) return false;
   }
   return false;
 }
 
-/** The text of `sh -c`, after further options, and its arguments. */
+/** Whether the text of `sh -c`, after further options, or its arguments run the file. */
 function isTextThatRuns(rest: readonly string[]): boolean {
   const at = rest.findIndex((word) => !/^[-+]\w/.test(word));
   const [text = "", ...given] = rest.slice(Math.max(0, at));
@@ -170,12 +170,12 @@ const loaders = setOf(". source eval trap");
 
 const inline = /^(-[a-z]*[ceEm]|--eval|--execute|--print|-p|-r)$/;
 
-/** Without a list of each interpreter's options, a word after an option may be its value. */
+/** This file has no list of each interpreter's options, so a word after an option may be its value. */
 function isScript(rest: readonly string[]): boolean {
   let mayBeValue = false;
   for (const [at, word] of rest.entries()) {
     if (word.includes(file)) return true;
-    // A program in the command line cannot be judged, nor can a module.
+    // A program in the command line cannot be judged. The same is true of a module.
     if (inline.test(word)) return rest.slice(at).some((later) => later.includes(file));
     if (word.startsWith("-")) mayBeValue = word !== "--" && !word.includes("=");
     else if (mayBeValue || subcommands.has(word)) mayBeValue = false;

@@ -8,7 +8,10 @@ import type { PlayerChoice } from "./launchers.ts";
 import type { MediaFile } from "./media-file.ts";
 import { replacement } from "./non-utf8-paths.ts";
 
-/** Calls `start`. For a name that is not UTF-8, the player gets a link, removed at its end or after a failed start. */
+/**
+ * Calls `start`. For a name that is not UTF-8, the player gets a link, which is removed at the player's end or after a
+ * failed start.
+ */
 export async function startReadably<T>(
   file: MediaFile,
   choice: PlayerChoice,
@@ -26,8 +29,8 @@ export async function startReadably<T>(
 }
 
 /**
- * Makes a link to the file in a folder that only this user may enter. Its name has `_` for U+FFFD. `release` removes it; to
- * be called once. Throws `ServiceError("failed")` with a remedy.
+ * Makes a link to the file in a folder that only this user may enter. Its name has `_` for U+FFFD. `release` removes
+ * it, and is called once. Throws `ServiceError("failed")` with a remedy.
  */
 async function linkReadably(file: Uint8Array): Promise<{ readonly path: string; release(): void }> {
   const clean = readable(file).replaceAll(replacement, "_");

@@ -17,7 +17,7 @@ export interface LaunchSource {
   readonly isFromReader?: boolean;
   /** True for a token on a reader: the launch guard may hold it back, and the media belong to its card. */
   readonly isTap?: boolean;
-  /** True for a button of the case: a knob would fill the history. */
+  /** True for a button of the case. Its launches are not in the history, because a knob would fill it. */
   readonly isUnlisted?: boolean;
 }
 
@@ -26,7 +26,7 @@ export function originOf({ trusted = true, isFromReader = false, requester }: La
   return trusted ? originNow(isFromReader ? "reader" : "trusted", requester) : "untrusted";
 }
 
-/** The origin again at a later time: it becomes untrusted if the caller has lost the right `change`. */
+/** The origin at a later time: it becomes untrusted if the caller has lost the right `change`. */
 export function originNow(origin: ScriptOrigin, requester: Requester | undefined): ScriptOrigin {
   return requester === undefined || allows(requester.grant(), "change") ? origin : "untrusted";
 }
@@ -49,7 +49,7 @@ export function cardOf({ uid, text, data }: TokenParams): string {
 }
 
 interface TapEnd {
-  /** Why nothing started. */
+  /** A sentence that says why nothing started. */
   readonly error?: string;
   readonly media?: Pick<ActiveMedia, "systemId" | "launcherId"> | undefined;
   /** The texts of the card and of its mapping. */
@@ -71,7 +71,7 @@ export function logTap(
 
 // An error may quote the whole output of a player.
 const loggedErrorCharsMax = 400;
-// A piece of a path or title; shorter ones are in ordinary words.
+// The shortest piece of a path or title that is redacted. Shorter pieces are parts of ordinary words.
 const pieceChars = 5;
 
 function withoutWordsOf(texts: readonly string[], error: string): string {
@@ -93,15 +93,18 @@ function withoutWordsOf(texts: readonly string[], error: string): string {
 
 /** The context of one script; media that it starts belong to it. */
 export interface RunContext {
-  /** Undefined if no card asked for it (`cardOf`). */
+  /** The card that asked for the script (`cardOf`); undefined if none did. */
   readonly card: string | undefined;
   /** The UID of the tag with the script; absent or empty if there is none. */
   readonly uid?: string;
-  /** An untrusted script gets no facts about cards. */
+  /** The rights of the script. An untrusted script gets no facts about cards. */
   readonly origin: ScriptOrigin;
-  /** The caller of the API that caused it; a playlist asks it for its present rights before each item. */
+  /** The caller of the API that caused the script. A playlist asks it for its present rights before each item. */
   readonly requester?: Requester | undefined;
-  /** True for scripts of `hooks` in the config. Their media call no hooks, because hooks would call each other without end. */
+  /**
+   * True for scripts of `hooks` in the config. Their media call no hooks, because hooks would otherwise call each other
+   * without end.
+   */
   readonly isHook: boolean;
   readonly signal: AbortSignal;
   /** Takes a sentence that explains the choice of media, for the answer to the user. */

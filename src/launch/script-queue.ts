@@ -6,9 +6,9 @@
 export type Aside = <T>(wait: () => Promise<T>) => Promise<T>;
 
 export interface QueuedScript {
-  /** It may run while scripts before it wait. */
+  /** True if the script may run while scripts before it wait. */
   readonly cutsIn: boolean;
-  /** Never rejects. */
+  /** Runs the script. It never rejects. */
   run(aside: Aside): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ export function createScriptQueue<J extends QueuedScript>() {
       queueMicrotask(next);
     },
     waiting: () => queue,
-    /** The scripts that have begun and not ended: at most one runs, the others wait. */
+    /** The scripts that have begun and not ended. At most one of them runs, and the others wait. */
     begun: (): readonly J[] => [...begun],
     /** Removes and returns the scripts that have not begun and that `isMeant` accepts. */
     drop(isMeant: (job: J) => boolean): readonly J[] {

@@ -1,4 +1,4 @@
-/** Starts players one at a time, so that there are never two, with the hooks and the saves of a start. */
+/** Starts players with their hooks and saves. The starts run one after another, so there are never two players. */
 import { publicError } from "../core/errors.ts";
 import type { StartedMedia } from "../core/media.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
@@ -10,7 +10,7 @@ import type { SaveKeeper } from "./saves/save-keeper.ts";
 
 export type Starting = ReturnType<typeof createStarting>;
 
-/** `before` runs first, and its rejection prevents the start. */
+/** Makes the queue of starts. Each start awaits `before`, and nothing starts if that rejects. */
 export function createStarting(
   playing: Playing,
   saves: SaveKeeper | undefined,
@@ -49,9 +49,9 @@ export function createStarting(
         return startWith(file, choice, run);
       });
     },
-    /** As `Playing.stop`, and resolves once the saves of the game are kept. */
+    /** Like `Playing.stop`, but resolves once the saves of the game are kept. */
     async stop(stick?: string): Promise<void> {
-      // Saves of a game that starts meanwhile are not waited for.
+      // The stop does not wait for the saves of a game that starts meanwhile.
       const saved = saves?.settled();
       await playing.stop(stick);
       await saved;

@@ -1,6 +1,6 @@
 /**
- * A game whose BIOS file is missing fails before RetroArch starts, with the name and MD5 of the file. A file is
- * looked for in RetroArch's system folder, beside the game, and in the folder `bios` of each USB stick.
+ * Checks that a game has its BIOS file. A game without it fails before RetroArch starts, with the name and MD5 of the file. A
+ * file is searched for in RetroArch's system folder, beside the game, and in the folder `bios` of each USB stick.
  */
 import { exists } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -21,7 +21,7 @@ import type { MediaFile } from "../media-file.ts";
 export type CheckBios = (file: MediaFile, choice: PlayerChoice) => Promise<PlayerChoice>;
 
 export function createBios(environment: ServiceEnvironment, sticks: () => readonly string[]): CheckBios {
-  /** The BIOS files by system and core, kept so that a tap reads no info file. */
+  /** The BIOS files by system and core, kept so that a tap does not read an info file again. */
   const known = new Map<string, readonly Firmware[]>();
   const needed = (systemId: string, core: string) => {
     const key = `${systemId}\0${core}`;
@@ -51,7 +51,7 @@ function systemFolders(environment: ServiceEnvironment): readonly string[] {
   return [...new Set([...statedFolders("system_directory", environment), usual, flatpak])];
 }
 
-/** False for a RetroArch with unknown settings, because the command or the environment changes them. */
+/** False for a RetroArch with unknown settings, because its command or its environment changes them. */
 function isUsual({ argv, environment = {} }: PlayerChoice): boolean {
   const [program = ""] = argv;
   const isOwn = argv.some((word) => /^(-c|--config(=.*)?|--appendconfig(=.*)?)$/.test(word));

@@ -8,11 +8,14 @@ export interface Devices {
   readonly input: ScriptPorts["input"];
   readonly pair: ScriptPorts["pair"];
   readonly shutdown?: ScriptPorts["shutdown"];
-  /** The path of a new picture of the device's own screen; undefined if it has none, or a player uses it. */
+  /**
+   * Saves a picture of the device's own screen, and resolves with its path; undefined if there is no screen, or a
+   * player uses it.
+   */
   captureScreen?(): Promise<string | undefined>;
-  /** Rejects with `ServiceError` if the folder of screenshots is full, so that no player adds one. */
+  /** Rejects with `ServiceError` if the folder of screenshots is full, so that no player adds another one. */
   refuseFullScreenshots?(): Promise<void>;
-  /** Writes to the next tag, except the one with this UID; rejects as `readers.write` does, and with the signal's reason. */
+  /** Writes to the next tag, except the one with this UID. Rejects as `readers.write` does, and with the signal's reason. */
   writeTag(tag: { readonly text: string; readonly exceptUid?: string }, signal: AbortSignal): Promise<void>;
 }
 
@@ -39,7 +42,7 @@ async function none(): Promise<void> {
 
 /** Listens until disposed. A reader is announced before its first card. */
 export function followDeviceReaders(bus: Bus) {
-  // Bounded by the number of ports of this machine.
+  // The number of ids is limited by the ports of this machine.
   const ids = new Set<string>();
   const listening = bus.on("readers.added", ({ readerId, driver }) => {
     if (driver === "simulated") ids.delete(readerId);

@@ -26,7 +26,7 @@ export function createDiscs(environment: ServiceEnvironment) {
   };
 }
 
-/** Undefined for a game of one disc. */
+/** The discs of the game of this file; undefined for a game of one disc. */
 async function discsOf(path: string): Promise<DiscSet | undefined> {
   const folder = dirname(path);
   if (extensionOf(path) === ".m3u") {
@@ -38,7 +38,7 @@ async function discsOf(path: string): Promise<DiscSet | undefined> {
   if (!isNamedAsDisc(name)) return undefined;
   const discs = discsOfGame(name, await readdir(folder)).slice(0, discsMax);
   const [first] = discs;
-  // A list is a line for each disc.
+  // A list has a line for each disc, so a name with a line feed cannot be in it.
   if (first === undefined || !discs.includes(name) || discs.some((one) => one.includes("\n")))
     return undefined;
   return {

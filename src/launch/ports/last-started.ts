@@ -18,13 +18,13 @@ interface LastStartedParts {
     readonly launchers: readonly AvailableLauncher[];
     readonly knownSystems: readonly string[];
   };
-  /** Keeps the media over restarts of the service. */
+  /** Stores the media over restarts of the service. */
   readonly saved: LastMedia | undefined;
   readonly plays: Pick<Plays, "list"> | undefined;
 }
 
 export function createLastStarted({ folders, players, saved, plays }: LastStartedParts) {
-  // Read at the start, so that no tap waits for it.
+  // The media are read at the start of the service, so that no tap waits for it.
   let last: StartedMedia | undefined = saved?.read();
   const before = (nth: number): StartedMedia => {
     const all = { limit: nth, belowId: Number.MAX_SAFE_INTEGER, systems: [], isDistinct: true };
@@ -33,7 +33,7 @@ export function createLastStarted({ folders, players, saved, plays }: LastStarte
     throw publicError("failed", `fewer than ${nth} different media have been played`);
   };
   return {
-    /** Call it after a start. Its media outlast a restart of the service once the player has proved itself. */
+    /** Call it after a start. Its media are stored over a restart of the service once the player has proved itself. */
     note(file: MediaFile, choice: PlayerChoice, proof: Proof): void {
       const media = { path: file.path, systemId: file.system.id, launcherId: choice.launcherId };
       last = media;
@@ -44,7 +44,7 @@ export function createLastStarted({ folders, players, saved, plays }: LastStarte
       );
     },
     /**
-     * Finds the media that was started last, or the `nth` last; media that were started twice count once. Rejects
+     * Finds the media that was started last, or the `nth` last. Media that were started twice count once. Rejects
      * with `ServiceError` if there are none, or they may no longer start.
      */
     async find(nth = 1): Promise<{ readonly file: MediaFile; readonly choice: PlayerChoice }> {

@@ -1,4 +1,4 @@
-/** Looks media up for scripts, and names the USB stick if media are missing because it is unplugged. */
+/** Finds media for scripts, and names the USB stick if media are missing because it is unplugged. */
 import { basename, isAbsolute, relative, sep } from "node:path";
 import { launchFailed, publicError, ServiceError } from "../../core/errors.ts";
 import type { MediaFolders } from "../../core/media.ts";
@@ -12,7 +12,7 @@ import { queryOf, titleOf } from "../../script/commands/launch-commands.ts";
 export type SearchedMedia = Pick<MediaLibrary, "any" | "findTitle" | "search"> &
   Partial<Pick<MediaWithSticks, "stickWith">>;
 
-/** `random` returns a number from 0 up to 1, without 1. */
+/** Makes the lookup. `random` returns a number from 0 up to 1, without 1. */
 export function createMediaLookup(
   media: SearchedMedia,
   folders: () => MediaFolders,
@@ -68,7 +68,7 @@ function mediaSourceOf(source: RandomSource, folders: MediaFolders): MediaSource
   }
 }
 
-/** `System/folder`. */
+/** The source of `System/folder`. */
 function folderOf(path: string): MediaSource {
   const [system = "", ...rest] = path.split("/");
   const id = idOf(system);
@@ -78,7 +78,7 @@ function folderOf(path: string): MediaSource {
     : { kind: "folder", system: id, folder };
 }
 
-/** A media folder, or a folder below one. */
+/** The source of an absolute path: a media folder, or a folder below one. */
 function absoluteFolderOf(path: string, { roots, own, sticks = [] }: MediaFolders): MediaSource {
   const below = (folder: string) => {
     const rest = relative(folder, path);
@@ -98,8 +98,8 @@ function absoluteFolderOf(path: string, { roots, own, sticks = [] }: MediaFolder
 }
 
 /**
- * The file that a text means that is not a path: `System/*words*`, or `System/Title` without an extension. Undefined if it
- * has neither form, or no title is near.
+ * The file that a text means that is not a path: `System/*words*`, or `System/Title` without an extension. The result
+ * is undefined if the text has neither form, or no title is near.
  */
 export async function meantBy(text: string, lookup: MediaLookup | undefined) {
   if (lookup === undefined || isAbsolute(text)) return undefined;

@@ -7,24 +7,26 @@ import type { PlayerChoice, Resumption } from "../launchers.ts";
 import type { MediaFile } from "../media-file.ts";
 import type { Proof } from "../run-context.ts";
 
-// A power cut loses this much at most. An hour of a film costs 720 writes, 5.3 MB in all; a paused film none.
+// A power cut loses at most this much of a position. An hour of a film takes 720 writes, 5.3 MB in all, and a paused
+// film takes none.
 export const savedApartMs = 5000;
 // A position that differs less is not written.
 const changeMsMin = 1000;
-// A position this near to the end is forgotten: the last 2 %, but 30 s at most, because 2 % of an audio book is a chapter.
+// A position this near to the end is forgotten: the last 2 %, but at most 30 s, because 2 % of an audio book is a chapter.
 const endPart = 0.02;
 const endMsMax = 30_000;
 
 interface ResumingParts {
   readonly config: () => Pick<Config, "playback" | "retroarch">;
   readonly clock: Clock;
-  /** Absent if positions are not kept. */
+  /** Stores positions; absent if they are not kept. */
   readonly positions: Positions | undefined;
 }
 
 /** Decides whether media resume: by the card, or else by the config. */
 export function createResuming({ config, clock, positions }: ResumingParts) {
-  // RetroArch ignores a state that does not load, but a core may crash over one.
+  // The game whose last start with a state failed. RetroArch ignores a state that does not load, but a core may crash
+  // because of one.
   let failedPath: string | undefined;
   const ofGame = (path: string, choice: PlayerChoice, asked: boolean | undefined) => {
     const isUsual = config().retroarch.resume;
@@ -59,7 +61,7 @@ export function createResuming({ config, clock, positions }: ResumingParts) {
   };
 }
 
-/** A start at the beginning, by `resume=no`, still saves its position if the config resumes the file. */
+/** A start at the beginning by `resume=no` still saves its position if the config resumes the file. */
 function resumptionOf(
   path: string,
   asked: boolean | undefined,

@@ -46,18 +46,18 @@ import { createResuming } from "./resuming.ts";
 
 /** The parts of the service that the ports reach. */
 export interface PortParts {
-  /** Read at each use, so that new folders and players take effect at the next launch. */
+  /** Called at each use, so that new folders and players take effect at the next launch. */
   readonly config: () => Config;
   readonly clock: Clock;
   readonly log: Log;
   readonly media?: SearchedMedia;
   readonly devices?: Devices;
   readonly sleepTimer?: Pick<SleepTimer, "toggle">;
-  /** Keeps what was started last over restarts of the service. */
+  /** Stores over restarts of the service the media that were started last. */
   readonly lastMedia?: LastMedia;
-  /** The media that were played before; absent for none. */
+  /** The history of played media; absent for none. */
   readonly plays?: Pick<Plays, "list">;
-  /** Keeps the positions of sounds, films and playlists; without it they start at their beginning. */
+  /** Stores the positions of sounds, films and playlists. Without it they start at their beginning. */
   readonly positions?: Positions;
 }
 
@@ -68,7 +68,7 @@ interface ScriptPortsParts extends PortParts {
   readonly playlists: Playlists;
   /** The token that was launched last. */
   readonly token: () => TokenParams;
-  /** In percent. */
+  /** The ceiling of the volume in percent. */
   readonly volumeMax: () => number;
 }
 
@@ -180,7 +180,7 @@ function streamNameOf(url: string, fields: ReadonlyMap<string, string>): string 
   return shownTitle(named || mediaNameOf(file) || host);
 }
 
-/** The delays of one script; those of an untrusted script are `untrustedDelayMsMax` together at most. */
+/** The delays of one script. All delays of an untrusted script together are limited to `untrustedDelayMsMax`. */
 function createDelay(clock: Clock, { origin }: RunContext): ScriptPorts["delay"] {
   let leftMs = origin === "untrusted" ? untrustedDelayMsMax : Number.POSITIVE_INFINITY;
   return async (ms, signal) => {
@@ -205,7 +205,7 @@ function createPlayers(configured: () => readonly LauncherConfig[]) {
   };
 }
 
-/** `last` is the token that was launched last; undefined for an untrusted script. */
+/** The facts for expressions. `last` is the token that was launched last; undefined for an untrusted script. */
 function factsNow(
   config: Config,
   last: TokenParams | undefined,
@@ -254,7 +254,7 @@ export function createControlPorts(
 ) {
   return {
     mediaReady: playing.ready,
-    /** Handles `stop`, and `next` and `previous` of a playlist, for all players; the player handles the rest. */
+    /** Handles `stop` for all players, and `next` and `previous` for a playlist. The player handles the other actions. */
     async control(action: ControlAction): Promise<void> {
       if (action.kind === "screenshot") await beforeScreenshot?.();
       const isListed = playlists.state()?.state === "playing";
@@ -285,7 +285,7 @@ export function createControlPorts(
   };
 }
 
-/** The volume in percent that `changeVolume` changes while nothing plays: that of the next player, or of the device. */
+/** The volume in percent that `changeVolume` changes while nothing plays: the next player's, or the device's. */
 export async function idleVolume(
   { playing: { volume }, find = Bun.which }: Pick<ControlParts, "playing" | "find">,
   signal: AbortSignal,

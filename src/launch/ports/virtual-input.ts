@@ -1,6 +1,6 @@
 /**
- * Plays macros of scripts and the API on virtual keyboards and gamepads. Each device is made at its first use, and kept,
- * because programs need a moment to detect one. Each plays one macro at a time, because two would mix their keys.
+ * Plays macros of scripts and the API on virtual keyboards and gamepads. A device is made at its first use and kept,
+ * because programs need a moment to detect one. It plays one macro at a time, because two would mix their keys.
  */
 import { type Clock, sleep } from "../../core/clock.ts";
 import { failed, publicError, ServiceError } from "../../core/errors.ts";
@@ -51,7 +51,7 @@ export function createVirtualInput({ open, isAllowed, clock, log }: VirtualInput
     };
     const run = async (steps: readonly InputStep[], signal: AbortSignal, insist: () => void) => {
       signal.throwIfAborted();
-      // The permission may have changed while the macro waited.
+      // The permission may have been withdrawn while the macro waited.
       insist();
       try {
         await press(await made(signal), steps, { clock, signal, insist });
@@ -89,7 +89,7 @@ export function createVirtualInput({ open, isAllowed, clock, log }: VirtualInput
 
   /**
    * Resolves once the macro is played and every key is up again. Rejects with `forbidden` without the owner's permission,
-   * `busy` if too many wait, `failed` if there can be no such device, and with the signal's reason. No key stays down.
+   * `busy` if too many macros wait, `failed` if the device cannot be made, and with the signal's reason. No key stays down.
    */
   const play = async (kind: InputKind, steps: readonly InputStep[], signal: AbortSignal) => {
     insistOnPermission();
@@ -122,7 +122,7 @@ export function createVirtualInput({ open, isAllowed, clock, log }: VirtualInput
 interface Pressing {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Throws if no further key may go down: a macro may take minutes. */
+  /** Throws if no further key may be pressed. A macro may take minutes, so this is asked again for each key. */
   readonly insist: () => void;
 }
 

@@ -22,8 +22,8 @@ export function createAllowLaunch(
     }
     const isMatched = (part: string) => allowed.some((pattern) => patterns.test(pattern, part));
     if (!isMatched(text) || leadsUp.test(text) || hasEscapes.test(text)) return false;
-    // A pattern for one command allows no further commands after it. A pattern with `||` allows as many as it names, although
-    // its `.*` could match more.
+    // A pattern for one command allows no further commands after it. A pattern with `||` allows as many commands as it
+    // names, although its `.*` could match more.
     const parts = text.split("||");
     const isForAll = (pattern: string) =>
       partsNamed(pattern) === parts.length && patterns.test(pattern, text);
@@ -36,7 +36,7 @@ function partsNamed(pattern: string): number {
   return pattern.replaceAll("\\\\", "").split("\\|\\|").length;
 }
 
-// Escapes and expressions become other characters when the script runs, `..` among them.
+// Escapes and expressions become other characters when the script runs, and `..` may be among these.
 const hasEscapes = /\^|\[\[/;
 // `SNES/../Audio/x` matches a pattern for SNES, such as `SNES/.*`.
 const leadsUp = /(^|[/\\])\.\.([/\\]|$)/;

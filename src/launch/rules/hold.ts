@@ -40,7 +40,7 @@ export type HoldEvent =
       readonly readerId: string;
       readonly isLaunching: boolean;
     }
-  /** `card` is undefined if no card started the media. */
+  /** Media have started. `card` is undefined if no card started them. */
   | {
       readonly kind: "started";
       readonly card: string | undefined;
@@ -58,7 +58,10 @@ interface HoldState {
   readonly rules: HoldRules;
   /** The reader on which each card lies. */
   readonly lying: ReadonlyMap<string, string>;
-  /** Removal times of cards with a waiting or running launch, the oldest first. Media of such a launch have no card any more. */
+  /**
+   * Removal times of cards with a waiting or running launch, the oldest first. Media of such a launch no longer have a
+   * card on a reader.
+   */
   readonly gone: ReadonlyMap<string, number>;
   readonly media: HeldMedia | undefined;
 }
@@ -70,7 +73,7 @@ interface HeldMedia {
   /** The removal time of that card; undefined while it lies there, or if its removal is ignored. */
   readonly goneMs: number | undefined;
   readonly canPause: boolean;
-  /** The time of the pause because of that removal. */
+  /** The time at which the media were paused because of that removal. */
   readonly pausedMs: number | undefined;
 }
 
@@ -78,7 +81,10 @@ export function startHold(rules: HoldRules): HoldState {
   return { rules, lying: new Map(), gone: new Map(), media: undefined };
 }
 
-/** Whether the step `launches` the added card, and its `act` on the media of a card. `nowMs` is monotonic. */
+/**
+ * One step: the new state, whether the step `launches` the added card, and its `act` on the media of a card. `nowMs` is
+ * monotonic.
+ */
 export function stepHold(state: HoldState, event: HoldEvent, nowMs: number) {
   const launches = event.kind === "added" && !isPutBack(state, event, nowMs);
   const next = forgiven(taken(state, event, nowMs));
@@ -111,7 +117,7 @@ function pausesFor({ rules, media }: HoldState): number | undefined {
   return media?.canPause === true ? rules.pauseMs : undefined;
 }
 
-/** The time at which media are to be paused or stopped, unless an event comes before; undefined if none are. */
+/** The time at which media are to be paused or stopped, unless an event comes before; undefined if no act is due. */
 export function dueMs(state: HoldState): number | undefined {
   const { rules, media } = state;
   const pauseMs = pausesFor(state);
@@ -159,7 +165,7 @@ function taken(state: HoldState, event: HoldEvent, nowMs: number): HoldState {
   }
 }
 
-/** Drops removals that the current rules ignore, so that a later change of the rules does not bring them back. */
+/** Drops removals that the current rules ignore, so that a later change of the rules does not apply to them. */
 function forgiven(state: HoldState): HoldState {
   const { rules, gone, media } = state;
   const isMinded = rules.isOn && media !== undefined && !rules.isSpared(media.systemId);

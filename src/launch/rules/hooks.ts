@@ -32,7 +32,7 @@ export function createHooks(parts: HookRunnerParts) {
   let running = 0;
   const readers = followDeviceReaders(bus);
 
-  // Without a card: the removal of a card never stops media of a hook.
+  // A hook has no card, because the removal of a card never stops media of a hook.
   const run = (script: string, event: HookEvent, signal: AbortSignal, origin: ScriptOrigin) =>
     readyScript(script, origin).run(
       portsOf({ card: undefined, origin, isHook: true, signal, event }),
@@ -45,13 +45,13 @@ export function createHooks(parts: HookRunnerParts) {
     const script = hooks()[name];
     if (script === undefined) return;
     const complain = (error: unknown) => {
-      // As the config file names it: `on_scan`.
+      // The key as the config file names it, such as `on_scan`.
       const key = name.replace(/[A-Z]/, (letter) => `_${letter.toLowerCase()}`);
       log.warn("launch", `the hook ${key} failed`, { error: messageOf(error) });
     };
     if (running >= hooksRunningMax) return complain(new Error(`${hooksRunningMax} hooks run already`));
     running++;
-    // A microtask later, so that a hook does not delay its tap.
+    // The hook starts a microtask later, so that it does not delay its tap.
     void Promise.resolve()
       .then(() => run(script, event, stopping(), originOf(event)))
       .catch(complain)
@@ -64,7 +64,7 @@ export function createHooks(parts: HookRunnerParts) {
     bus.on("tokens.removed", (token) => beside("onRemove", { token })),
   ];
   return {
-    /** Undefined without such a hook. Rejects with `ServiceError("forbidden")` if the hook failed. */
+    /** Runs the hook; undefined if there is none. Rejects with `ServiceError("forbidden")` if the hook failed. */
     before(launching: StartedMedia, { signal, origin }: RunContext): Promise<void> | undefined {
       const script = hooks().beforeStart;
       if (script === undefined) return undefined;

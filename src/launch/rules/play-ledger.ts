@@ -1,6 +1,6 @@
 /**
- * The ledger of play time: the time played today and in this session, with a wall clock that may be wrong. Pure: readings of
- * the clocks in, a new ledger out.
+ * The ledger of play time: the time played today and in this session, with a wall clock that may be wrong. These
+ * functions are pure: they take readings of the clocks, and return a new ledger.
  *
  * A monotonic clock measures the play time; the wall clock decides only the day. On a board without a battery the wall clock
  * starts with an arbitrary time, and the network sets it later:
@@ -24,7 +24,7 @@ export interface Reading {
 export interface Ledger extends PlayRecord {
   readonly last: Reading;
   readonly isBelieved: boolean;
-  /** Played on this day since the start; it moves to another day when the clock is set. */
+  /** The time played on this day since the start. It moves to another day when the clock is set. */
   readonly carriedMs: number;
   /** The uptime on this day while the clock was not believed. */
   readonly doubtedMs: number;
@@ -57,7 +57,7 @@ export function openLedger(saved: PlayRecord | undefined, reading: Reading, dayO
   return isBelieved ? { ...passMidnight(opened, dayOf(wallMs)), seenMs: wallMs } : opened;
 }
 
-/** Advances the ledger to a reading; `playedMs` is the time played since the last one. */
+/** Advances the ledger to a reading. `playedMs` is the time played since the last reading. */
 export function advanceLedger(ledger: Ledger, reading: Reading, playedMs: number, dayOf: DayOf): Ledger {
   const upMs = Math.max(0, reading.uptimeMs - ledger.last.uptimeMs);
   const wallMs = reading.wallMs - ledger.last.wallMs;
@@ -85,7 +85,7 @@ export function usedOn({ days }: Pick<PlayRecord, "days">, day: string): number 
   return days.get(day) ?? 0;
 }
 
-/** The clock was set. */
+/** The ledger after the clock was set. */
 function carry(ledger: Ledger, { wallMs }: Reading, dayOf: DayOf): Ledger {
   // An impossible time is not believed.
   if (wallMs < plausibleMs) return { ...ledger, isBelieved: false };
@@ -97,7 +97,7 @@ function carry(ledger: Ledger, { wallMs }: Reading, dayOf: DayOf): Ledger {
   return { ...believed, day, days: days.set(day, usedOn(ledger, day) + carriedMs) };
 }
 
-/** The clock advanced with the uptime. */
+/** The ledger after the clock advanced with the uptime. */
 function pass(ledger: Ledger, { wallMs }: Reading, upMs: number, dayOf: DayOf): Ledger {
   const isBelieved = ledger.isBelieved || (wallMs >= plausibleMs && wallMs >= ledger.seenMs);
   if (isBelieved)

@@ -71,7 +71,7 @@ export function createPlayTime(parts: PlayTimeParts) {
     try {
       store.save(ledger);
     } catch (error) {
-      // A full disk must not stop the player; the next minute tries again, even if nothing plays then.
+      // A full disk must not stop the player. The next minute tries the save again, even if nothing plays then.
       isDirty = true;
       log.warn("playtime", "could not be saved", { error: messageOf(error) });
     }
@@ -130,13 +130,13 @@ export function createPlayTime(parts: PlayTimeParts) {
     bus.on("media.stopped", rest),
   ];
   return {
-    /** The reason why nothing may start now, or undefined. */
+    /** The reason why nothing may start now; undefined if media may start. */
     refusal(): string | undefined {
       if (!isOn) return undefined;
       count();
       return refusalOf(ledger, limits());
     },
-    /** `remainingMs` is absent without a limit. */
+    /** The state for the API. `remainingMs` is absent without a limit. */
     state() {
       count();
       const left = isOn ? leftOf(ledger, limits()) : {};
@@ -166,7 +166,7 @@ export function createPlayTime(parts: PlayTimeParts) {
   };
 }
 
-/** Milliseconds left for each limit; below 0 if more was played. Absent without a limit. */
+/** Milliseconds left for each limit, below 0 if more was played. A limit that is not set is absent. */
 type Left = Partial<Readonly<Record<Limit, number>>>;
 
 function leftOf(ledger: Ledger, { dailyMinutes, sessionMinutes }: PlayTimeLimits): Left {

@@ -27,7 +27,7 @@ const ceilings = {
 
 const dayMinutes = 24 * 60;
 
-/** Undefined without quiet hours. */
+/** Whether it is quiet now, and for how long; undefined without quiet hours. */
 function quietNow({ audio, device }: QuietConfig, nowMs: number) {
   const from = minuteOf(audio.quietFrom);
   const until = minuteOf(audio.quietUntil);
@@ -43,12 +43,12 @@ function quietNow({ audio, device }: QuietConfig, nowMs: number) {
 interface QuietHoursParts {
   readonly config: () => QuietConfig;
   readonly clock: Clock;
-  /** Turns what plays down to the ceiling. */
+  /** Turns the current player down to the ceiling. */
   readonly hold: () => void;
 }
 
 const minuteMs = 60_000;
-// The clock may be set meanwhile, and days of a change to summer time are shorter.
+// The clock may be set meanwhile, and a day on which summer time begins is shorter.
 const lookAgainMinutes = 60;
 
 /**

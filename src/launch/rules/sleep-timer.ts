@@ -1,4 +1,7 @@
-/** Stops the media after a time that a card or a phone has set, so that somebody falls asleep to them. They fade out before. */
+/**
+ * Stops the media after a time that a card or a phone has set, so that somebody can fall asleep to them. The sound
+ * fades out before.
+ */
 import { type Clock, rfc3339 } from "../../core/clock.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
@@ -6,18 +9,18 @@ import type { Log } from "../../core/log.ts";
 interface SleepTimerParts {
   readonly clock: Clock;
   readonly log: Log;
-  /** Ends the player as at its own end: positions and states are kept. */
+  /** Ends the player as at the end of the media: positions and states are kept. */
   readonly stopMedia: (why: string) => void;
   /** Sets the player to a share of the volume that it had before the fade, from 0 to 1. */
   readonly fade: (share: number) => Promise<void>;
 }
 
-const fadeMs = 20_000; // Long enough that nobody wakes up by the silence.
+const fadeMs = 20_000; // The fade is long enough that nobody wakes up from the silence.
 const stepMs = 1000;
 
 export type SleepTimer = ReturnType<typeof createSleepTimer>;
 
-/** At most one time runs. It ends when it is disposed. */
+/** A timer that stops the media. At most one time runs, and it ends when the timer is disposed. */
 export function createSleepTimer({ clock, log, stopMedia, fade }: SleepTimerParts) {
   let running: { readonly ms: number; readonly endsMs: number } | undefined;
   let timer: Disposable | undefined;
@@ -36,13 +39,13 @@ export function createSleepTimer({ clock, log, stopMedia, fade }: SleepTimerPart
     isFading = false;
     stopMedia("the sleep timer has ended");
   };
-  /** Makes the next step of the fade, which takes `ofMs` in all. `leftMs` of them are left. */
+  /** Makes the next step of the fade. The fade takes `ofMs` in all, of which `leftMs` are left. */
   const lower = (leftMs: number, ofMs: number) => {
     if (leftMs < stepMs) return end();
     fadeTo((leftMs - stepMs) / ofMs);
     timer = clock.after(stepMs, () => lower(leftMs - stepMs, ofMs));
   };
-  /** A new time takes the place of one that runs; 0 ends it. */
+  /** Sets a time, which replaces a running one; 0 ends it. */
   const set = (ms: number) => {
     cancel();
     if (ms <= 0) return log.info("sleep", "no timer runs");
@@ -56,7 +59,7 @@ export function createSleepTimer({ clock, log, stopMedia, fade }: SleepTimerPart
     set,
     /** Like `set`, but the same time as before ends the timer: a second tap of a card takes the first one back. */
     toggle: (ms: number) => set(running?.ms === ms ? 0 : ms),
-    /** RFC 3339; undefined if no time runs. */
+    /** The end of the time in RFC 3339; undefined if no time runs. */
     endsAt: () => (running === undefined ? undefined : rfc3339(running.endsMs)),
     [Symbol.dispose]: cancel,
   };

@@ -37,7 +37,8 @@ export function createTapRules(parts: TapRulesParts) {
   const { elapsedMs = () => performance.now(), pauseMs = hourMs } = parts;
   let state = startHold(rulesOf(parts.readers, pauseMs));
   let timer: { readonly dueMs: number; readonly handle: Disposable } | undefined;
-  // By reader id. Readers are announced before their first card. The API's virtual reader reports removals.
+  // Whether each reader reports removals, by reader id. Readers are announced before their first card. The API's
+  // virtual reader reports removals.
   const removable = new Map([["", true]]);
 
   const readers = followDeviceReaders(bus);
@@ -82,7 +83,7 @@ export function createTapRules(parts: TapRulesParts) {
     try {
       launchQueue.launch(token, from);
     } catch (error) {
-      // A tap has no caller to answer.
+      // A tap has no caller that could be answered.
       if (!(error instanceof ServiceError)) throw error;
       refuse(token, error.message);
     }

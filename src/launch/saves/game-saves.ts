@@ -1,7 +1,7 @@
 /**
- * The saves of one game while it runs: RetroArch writes them in memory, and complete files are carried home, into the
- * owner's folder. The files are polled each second, which costs microseconds. A file counts as complete if it stays the
- * same for a tenth of a second and the player does not have it open.
+ * The saves of one game while it runs: RetroArch writes them in memory, and complete files are copied into the owner's
+ * folder, which this code calls home. The files are polled each second, which costs microseconds. A file counts as
+ * complete if it stays the same for a tenth of a second and the player does not have it open.
  */
 import { readdir, readlink, statfs } from "node:fs/promises";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ const settleMs = 100;
 export type FollowedPlayer = Pick<Player, "pid" | "exited" | "gone">;
 
 export interface GameSavesParts {
-  /** The game's own folder in memory, with real path: `filesFolder`, and the settings of this start. */
+  /** The game's own folder in memory, by its real path. It holds `filesFolder` and the settings of this start. */
   readonly memory: string;
   readonly home: string;
   /** The copies from home; undefined for a folder that an earlier service left. */
@@ -41,7 +41,7 @@ export function createGameSaves(parts: GameSavesParts) {
   const carried = new Map((copies ?? []).map(({ path, version }) => [path, version]));
   const backedUp = new Set<string>();
   let fault: Fault | undefined;
-  // The end of the player is unknown for files that an earlier service left.
+  // True if a file may be incomplete: for files that an earlier service left, the end of the player is unknown.
   let mayBeCut = copies === undefined;
 
   const carry = async (file: SaveFile, isMemoryFull: boolean) => {
@@ -62,7 +62,7 @@ export function createGameSaves(parts: GameSavesParts) {
     carried.set(path, version);
     backedUp.add(path);
   };
-  /** Those files that the player does not write now. */
+  /** The files that the player does not write at this moment. */
   const completeOf = async (
     changed: readonly SaveFile[],
     { pid, over }: Writer,
@@ -74,7 +74,7 @@ export function createGameSaves(parts: GameSavesParts) {
       ({ path, version }, nth) => now[nth]?.version === version && !open.has(join(files, path)),
     );
   };
-  /** Resolves with whether all files are at home; `writer` is undefined after the player's end. */
+  /** Resolves with whether all files are at home. `writer` is undefined after the player's end. */
   const look = async (writer: Writer | undefined): Promise<boolean> => {
     const all = await listSaves(files, ".", () => true);
     const isCarried = ({ path, version }: SaveFile) => carried.get(path) === version;
@@ -108,7 +108,7 @@ export function createGameSaves(parts: GameSavesParts) {
     memory,
     home,
     finish,
-    /** Why a file could not be carried home. */
+    /** The reason why a file could not be carried home; undefined if there is none. */
     fault: () => fault,
     /** Carries complete files home until the player is gone, and then `finish`es. */
     async follow({ pid, exited, gone }: FollowedPlayer): Promise<boolean> {

@@ -24,10 +24,10 @@ export function gameNamesOf(path: string) {
 
 /** The ending of the version from before the start of a game. */
 export const backupEnding = ".bak";
-/** The file that is being written: one for each folder, because one file is written at a time. */
+/** The name of a file while it is written. Each folder has at most one, because one file is written at a time. */
 export const freshName = ".tapdeck-save.new";
 
-/** Endings of files that belong to one game. */
+/** The endings of files that belong to one game. */
 const ofOneGame = /\.(?:srm|sav|rtc|ldci|\d\.mcr|pure\.zip|state(?:\d+|\.auto)?(?:\.png)?)$/i;
 
 /** Whether the game needs the file: it has the game's name, or no ending of the files that belong to one game. */
@@ -72,7 +72,7 @@ async function isCompleteState(file: FileHandle, size: number): Promise<boolean>
   return false;
 }
 
-/** `count` bytes from `at` on; fewer if the file ends before. */
+/** The bytes from `at` on, `count` of them, or fewer if the file ends before. */
 async function bytesAt(file: FileHandle, at: number, count: number): Promise<Buffer> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(count), 0, count, at);
   return buffer.subarray(0, bytesRead);

@@ -16,9 +16,9 @@ export interface SaveFile {
   /** The path below the folder that was listed. */
   readonly path: string;
   readonly bytes: number;
-  /** Parts of it were never written and take up no room where it is; a copy would have them as zeros. */
+  /** True if parts of the file were never written, and take up no room on its disk. A copy would have them as zeros. */
   readonly hasHoles: boolean;
-  /** Changes with each write. */
+  /** A text that changes with each write. */
   readonly version: string;
 }
 
@@ -123,7 +123,7 @@ export async function replaceSave(
     await syncFolderAsync(folder.path);
     return "kept";
   } finally {
-    // A temporary file that is left would take space on a full disk. After the rename no such file exists.
+    // A temporary file that was left would take up space on a full disk. After the rename no such file exists.
     await rm(fresh, { force: true }).catch(() => {});
   }
 }
@@ -155,18 +155,18 @@ function undefinedIfMissing(error: unknown): undefined {
   if (!hasCode(error, "ENOENT", "ENOTDIR")) throw error;
 }
 
-/** Whether it is an error of the system with one of these codes, such as `ENOENT`. */
+/** True for an error of the system with one of these codes, such as `ENOENT`. */
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && "code" in error && codes.includes(String(error.code));
 }
 
 export interface OpenFolder extends AsyncDisposable {
-  /** Names the open folder by its descriptor; valid until it is closed. */
+  /** A path that names the open folder by its descriptor. It is valid until the folder is closed. */
   readonly path: string;
 }
 
 const asFolder = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-// O_NONBLOCK: opening a FIFO would wait for its writer.
+// Without O_NONBLOCK, opening a FIFO would wait for its writer.
 const asSource = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const asNew = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
@@ -218,7 +218,7 @@ async function openOne(path: string, named = path): Promise<FileHandle> {
   }
 }
 
-/** Makes the folder; false if it exists. */
+/** Makes the folder. Returns false if it exists. */
 async function isMade(path: string): Promise<boolean> {
   try {
     await mkdir(path, { mode: 0o700 });

@@ -29,7 +29,7 @@ interface KeeperParts {
   readonly log: Log;
 }
 
-/** Its `settings` are absent if saves are written in place. */
+/** A game with its saves. Its `settings` are absent if saves are written in place. */
 export interface SavedGame extends SavePlace {
   /** Call it after the start of the player. */
   follow(player: FollowedPlayer): void;
@@ -52,7 +52,7 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts) {
   const inTurn = createSerialQueue();
   const open = (folder: string, target: string, copies: GameSavesParts["copies"]) =>
     createGameSaves({ memory: folder, home: target, copies, inTurn, clock, log });
-  /** `settled` waits for it. */
+  /** Adds work that `settled` waits for. */
   const track = (work: Promise<void>) => {
     const tracked = work.finally(() => works.delete(tracked));
     works.add(tracked);

@@ -16,7 +16,7 @@ import {
   saveFileAt,
 } from "./save-files.ts";
 
-/** The folder in memory while it is open. Players may exchange its name for a link, so entries are named by its descriptor. */
+/** The folder in memory while it is open. A player may replace the folder by a link, so entries are named by its descriptor. */
 export interface OpenMemory extends OpenFolder {
   readonly realPath: string;
 }
