@@ -19,7 +19,7 @@ export type MappingFormat = "toml" | "csv";
 export interface MappingImport {
   readonly format: MappingFormat;
   readonly content: string;
-  /** Whether they take the place of all mappings of the database. */
+  /** True if they replace all mappings of the database. */
   readonly replace: boolean;
 }
 
@@ -40,7 +40,7 @@ export async function readMappings(
   check: MappingCheck,
   breathe: () => Promise<void>,
 ): Promise<ReadMappings["mappings"]> {
-  // The export of a device without mappings.
+  // An empty text is the export of a device without mappings.
   if (content === "" && replace) return [];
   const read = format === "toml" ? readMappingsToml : readMappingsCsv;
   const { mappings, faults } = await read(content, check, breathe).catch((error: unknown) => {
@@ -56,7 +56,7 @@ export async function readMappings(
 
 export interface ImportPlan {
   readonly fresh: ReadMappings["mappings"];
-  /** The lines that are left out, because their mapping is there already. */
+  /** Notes about lines that are left out, because their mapping exists already. */
   readonly notes: readonly LineNote[];
 }
 
@@ -137,7 +137,7 @@ async function checkSizes(
   }
 }
 
-/** Equal for mappings with the same effect, whatever their labels. */
+/** A text that is equal for mappings with the same effect, whatever their labels. */
 function effectOf(mapping: MappingParams): string {
   const { enabled, type, match, override } = mapping;
   return JSON.stringify([enabled, type, match, patternOf(mapping), override]);

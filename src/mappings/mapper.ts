@@ -112,7 +112,10 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
       ...mappings.list(),
       ...lookup.ofFiles().map((mapping) => ({ ...mapping, readOnly: true })),
     ],
-    /** Throws `ServiceError`: `invalid-params` with the field, `busy` if there are too many, `conflict` for a second of a UID. */
+    /**
+     * Adds a mapping, and returns its id. Throws `ServiceError`: `invalid-params` with the field, `busy` if there are
+     * too many, and `conflict` for a second mapping of a UID.
+     */
     add(params: MappingParams): number {
       check(params);
       const id = mappings.add(params, clock.now());
@@ -120,7 +123,7 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
       log.info("mappings", "added", { id, type: params.type, match: params.match });
       return id;
     },
-    /** Also throws `not-found`, and `forbidden` for a mapping of a file. */
+    /** Changes a mapping. Throws as `add`, and also `not-found`, and `forbidden` for a mapping of a file. */
     update(id: number, changes: MappingChanges): void {
       const before = stored(id);
       const after = merged(before, changes);
@@ -152,15 +155,18 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
       }
     },
     /**
-     * The mappings that match a token, the one that counts first, and the text to launch. With `draft`, as if that were
-     * stored: in the place of the mapping with its id, or as a new one, which has the id 0 in the answer.
+     * The mappings that match a token, the one that counts first, and the text to launch. With `draft`, the answer is that of a
+     * device that has stored the draft: in the place of the mapping with its id, or as a new one with the id 0.
      */
     test(token: TokenParams, draft?: MappingDraft) {
       if (draft !== undefined) checkMapping(draft, regexes);
       return lookup.test(token, draft);
     },
     reload: () => files.reload(),
-    /** The text that replaces the token's own; undefined if no mapping matches. Fast, because a tap waits for it. */
+    /**
+     * The text that replaces the token's own; undefined if no mapping matches. The function is fast, because a tap
+     * waits for it.
+     */
     map: (token: TokenParams) => lookup.find(token)?.override,
     close: () => files.close(),
   };

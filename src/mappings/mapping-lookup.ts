@@ -25,7 +25,7 @@ export function createMappingLookup(regexes: Regexes) {
   const stored = new Map<number, Rule>();
   let ofFiles: readonly FileMapping[] = [];
   let fileRules: readonly Rule[] = [];
-  // All rules once more, in the order of rank.
+  // The same rules once more, in the order of rank.
   const exact: Readonly<Record<MappingType, Map<string, readonly Rule[]>>> = {
     uid: new Map(),
     text: new Map(),
@@ -55,7 +55,7 @@ export function createMappingLookup(regexes: Regexes) {
   const idOf = ({ rank }: Rule) => (rank < firstFileRank ? rank : ofFiles[rank - firstFileRank]?.id);
 
   return {
-    /** The rule of the lowest rank that matches. Fast, because a tap waits for it. */
+    /** The rule of the lowest rank that matches. The function is fast, because a tap waits for it. */
     find(token: TokenParams): Rule | undefined {
       const fields = fieldsOf(token);
       let best: Rule | undefined;
@@ -72,7 +72,7 @@ export function createMappingLookup(regexes: Regexes) {
       }
       return best;
     },
-    /** Adds or changes mappings of the database, all at the same moment; those without params are deleted. */
+    /** Adds or changes mappings of the database in one step. A mapping without params is deleted. */
     put(mappings: ReadonlyMap<number, MappingParams | undefined>): void {
       changes += 1;
       const gone = [...mappings.keys()].flatMap((id) => stored.get(id) ?? []);
@@ -86,7 +86,7 @@ export function createMappingLookup(regexes: Regexes) {
       }
       change(gone, fresh);
     },
-    /** Grows with each change of a mapping of the database. */
+    /** A number that grows with each change of a mapping of the database. */
     changes: () => changes,
     putFiles(mappings: readonly FileMapping[]): void {
       const fresh = mappings.flatMap((mapping, place) =>
@@ -97,7 +97,7 @@ export function createMappingLookup(regexes: Regexes) {
       fileRules = fresh;
     },
     ofFiles: () => ofFiles,
-    /** The mappings that match, the one that counts first, and the text to launch; `draft` as if it were stored. */
+    /** The mappings that match, the one that counts first, and the text to launch. The draft counts as stored. */
     test(token: TokenParams, draft: MappingDraft | undefined) {
       const fields = fieldsOf(token);
       const { id: draftId = 0 } = draft ?? {};
@@ -125,7 +125,7 @@ export function createMappingLookup(regexes: Regexes) {
       if (before !== undefined && isOfUid(before) && patternOf(before) === uid) return undefined;
       return exact.uid.get(uid)?.find(({ rank }) => rank < firstFileRank && rank !== before?.id)?.rank;
     },
-    /** How many mappings of the database are compared one by one, without this id. */
+    /** The numbers of the mappings of the database that are compared one by one, without the mapping of this id. */
     comparedBeside: (id: number | undefined): Compared =>
       comparedOf([...partial, ...regex].filter(({ rank }) => rank < firstFileRank && rank !== id)),
   };
@@ -133,7 +133,7 @@ export function createMappingLookup(regexes: Regexes) {
 
 const mappingTypes: readonly MappingType[] = ["uid", "text", "data"];
 
-/** The rule with the lower rank; the other one if only that matches. */
+/** The rule with the lower rank; if only one of the two is a match, that one. */
 function earlier(best: Rule | undefined, other: Rule | undefined): Rule | undefined {
   return other === undefined || (best !== undefined && best.rank < other.rank) ? best : other;
 }

@@ -18,7 +18,7 @@ export interface Rule {
   /** The pattern in the normalized form. */
   readonly pattern: string;
   readonly override: string;
-  /** Absent for other kinds of patterns, and for an expression with a fault, which matches nothing. */
+  /** The compiled expression; absent for other kinds of patterns, and for an expression with a fault, which matches nothing. */
   readonly regex?: RE2JS;
 }
 
@@ -36,7 +36,7 @@ export function patternOf({ type, match, pattern }: MappingParams): string {
   return type === "text" || match === "regex" ? pattern : normalizeUid(pattern);
 }
 
-/** Whether it is for exactly one UID. */
+/** True for a mapping of exactly one UID. */
 export function isOfUid({ enabled, type, match }: MappingParams): boolean {
   return enabled && type === "uid" && match === "exact";
 }

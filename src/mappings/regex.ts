@@ -12,7 +12,7 @@ import {
 
 export type Regexes = ReturnType<typeof createRegexes>;
 
-// Three full sets: those of the database, of the files, and of files that are about to replace them.
+// Three full sets: the mappings of the database, those of the files, and those of files that are about to replace them.
 const mappingRegexesReadyMax = 3 * regexMappingsMax;
 
 /** Compiles each expression once, and evicts the least recently used. */
@@ -36,12 +36,12 @@ export function isFault(regex: RE2JS | RegexFault): regex is RegexFault {
 }
 
 interface RegexFault {
-  /** In UTF-16 units from the start of the pattern; undefined if the whole pattern is at fault. */
+  /** The place of the fault in UTF-16 units from the start of the pattern; undefined if the whole pattern is at fault. */
   readonly offset?: number;
   readonly sentence: string;
 }
 
-/** The fault of a pattern, or undefined. */
+/** The fault of a pattern; undefined if it has none. */
 export function regexFault(pattern: string): RegexFault | undefined {
   const regex = compileRegex(pattern, regexStepsMax);
   return isFault(regex) ? regex : undefined;
@@ -98,7 +98,7 @@ function compileOrSay(pattern: string): RE2JS | RE2JSSyntaxException {
     return RE2JS.compile(pattern);
   } catch (error) {
     if (error instanceof RE2JSSyntaxException) return error;
-    // The engine gave up for another reason, which must not fail its caller.
+    // The engine gave up for another reason, and that must not fail the caller.
     return new RE2JSSyntaxException(messageOf(error));
   }
 }
