@@ -1,6 +1,6 @@
 /**
- * Discs of one game without a list: files of one folder whose names differ in the number of the disc alone, as Redump and TOSEC
- * write it: `Game (USA) (Disc 1).chd` and `Game (USA) (Disc 2).chd`, or `(Disk 1 of 3)`, or `(CD 1)`.
+ * Discs of one game without a list: files of one folder whose names differ in the number of the disc alone, as Redump
+ * and TOSEC write them: `Game (USA) (Disc 1).chd` and `Game (USA) (Disc 2).chd`, or `(Disk 1 of 3)`, or `(CD 1)`.
  */
 const discMark = /\((?:disc|disk|cd)\s*(\d{1,2})(?:\s+of\s+\d{1,2})?\)/i;
 
@@ -14,7 +14,7 @@ export function discsOfGame(name: string, names: readonly string[]): readonly st
   return game === undefined ? [] : (gamesOf(names).get(game) ?? []);
 }
 
-/** The names for which the first disc of their game stands. */
+/** The later discs of each game, which the first disc represents. */
 export function laterDiscs(names: readonly string[]): readonly string[] {
   return [...gamesOf(names).values()].flatMap((discs) => discs.slice(1));
 }
@@ -33,7 +33,7 @@ function gamesOf(names: readonly string[]): ReadonlyMap<string, readonly string[
   );
 }
 
-/** `game` is the name without the number, with its extension. */
+/** The number of a disc, and its `game`: the name without the number, with its extension. */
 function discOf(name: string): { readonly game: string; readonly number: number } | undefined {
   const mark = discMark.exec(name);
   if (mark === null) return undefined;

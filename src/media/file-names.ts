@@ -5,22 +5,22 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** A string if the bytes are UTF-8. */
+/** The name as a string if the bytes are UTF-8, else as bytes. */
 export function fileName(bytes: Uint8Array): FileName {
   try {
     return strict.decode(bytes);
   } catch {
-    // Not UTF-8.
+    // The bytes are not UTF-8.
     return bytes;
   }
 }
 
-/** For display: each byte that is not UTF-8 becomes U+FFFD. */
+/** The name for display: each byte that is not UTF-8 becomes U+FFFD. */
 export function readable(name: FileName): string {
   return typeof name === "string" ? name : decoder.decode(name);
 }
 
-/** `a/b`; only one of them if the other is empty. */
+/** The path `a/b`; only one of the two if the other is empty. */
 export function joinNames(a: FileName, b: FileName): FileName {
   if (a === "" || b === "") return a === "" ? b : a;
   if (typeof a === "string" && typeof b === "string") return `${a}/${b}`;
@@ -31,7 +31,7 @@ export function nameBytes(name: FileName): Uint8Array {
   return typeof name === "string" ? encoder.encode(name) : name;
 }
 
-/** For calls of `node:fs`, which take bytes as a Buffer. */
+/** The name for calls of `node:fs`, which take bytes as a Buffer. */
 export function fsPath(name: FileName): string | Buffer {
   return typeof name === "string" ? name : Buffer.from(name);
 }

@@ -13,15 +13,15 @@ export interface KnownSystem extends System {
   readonly category: "Console" | "Handheld" | "Computer" | "Arcade" | "Media" | "Other";
   /** The manufacturer of the first model; absent if there is none or it is not certain. */
   readonly manufacturer?: string;
-  /** Year of the first sale in any country. */
+  /** The year of the first sale in any country. */
   readonly releaseYear?: number;
   /** More names, as `systemKeyOf` writes them. */
   readonly aliases: readonly string[];
   /** Its folders in MiSTer, Batocera, RetroPie, ES-DE and others, the most common first, as `systemKeyOf` writes them. */
   readonly folders: readonly string[];
   /**
-   * Lower case, with their dot; several systems may share one. For CDs, the extensions of sheets and images, not those of
-   * tracks.
+   * Extensions in lower case, with their dot. Several systems may share one. For CDs they are those of sheets and
+   * images, and not those of tracks.
    */
   readonly extensions: readonly string[];
   /** Ids of systems whose folders hold its files too (`systemOfFile`). */
@@ -41,13 +41,15 @@ export function systemById(id: string): KnownSystem | undefined {
   return system?.id === id ? system : undefined;
 }
 
-/** By its id, name, folder or alias, in any spelling (`systemKeyOf`). */
+/** The system by its id, name, folder or alias, in any spelling (`systemKeyOf`). */
 export function systemByName(name: string): KnownSystem | undefined {
   const key = systemKeyOf(name);
   return byFolder().get(key) ?? byAlias().get(key) ?? byFullName().get(key);
 }
 
-/** By the name of a folder below a media folder: the id, the name, or one of `folders`, in any spelling. */
+/**
+ * The system by the name of a folder below a media folder. That name is the id, the name, or one of `folders`, in any spelling.
+ */
 export function systemByFolder(folder: string): KnownSystem | undefined {
   const key = systemKeyOf(folder);
   return byFolder().get(key) ?? byFullName().get(key);
@@ -55,8 +57,8 @@ export function systemByFolder(folder: string): KnownSystem | undefined {
 
 /**
  * The system of a file, by its folder and its extension in lower case with its dot. Some firmware keeps the files of
- * several systems in one folder, such as `.gbc` beside `.gb`. Undefined if the folder is of no system, or holds no files
- * with this extension.
+ * several systems in one folder, such as `.gbc` beside `.gb`. The result is undefined if the folder is of no system, or
+ * holds no files with this extension.
  */
 export function systemOfFile(folder: string, extension: string): KnownSystem | undefined {
   const host = systemByFolder(folder);
@@ -83,7 +85,7 @@ export function systemKeyOf(name: string): string {
 
 const byFolder = lazy(() => new Map(keyed(({ id, folders }) => [id.toLowerCase(), ...folders])));
 const byAlias = lazy(() => new Map(keyed(({ aliases }) => aliases)));
-/** With and without the manufacturer, because some firmware names its folders so. */
+/** The names with and without the manufacturer, because some firmware names its folders by both. */
 const byFullName = lazy(
   () =>
     new Map(keyed(({ name, manufacturer = "" }) => [systemKeyOf(name), systemKeyOf(manufacturer + name)])),
@@ -160,7 +162,7 @@ export function isAudio(extension: string): boolean {
 export const mediaExtensions: readonly string[] = [...kindByExtension.keys()];
 
 /**
- * A sentence if a name is of no system. Undefined for a name of a known system in any spelling, and for the names in
+ * A sentence if a name is of no system; undefined for a name of a known system in any spelling, and for the names in
  * `configured`, which are systems of the config.
  */
 export function systemFault(name: string, configured: readonly string[]): string | undefined {

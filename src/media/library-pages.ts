@@ -18,7 +18,7 @@ interface FolderEntry {
   readonly fileCount: number;
   readonly systemId: string;
   readonly systemIds: readonly string[];
-  /** Of a system. */
+  /** The category of a system. */
   readonly category?: string;
 }
 
@@ -115,7 +115,7 @@ function fileEntry({ system, ...file }: Media): FileEntry {
 
 const foldersAStep = 500;
 
-/** The first `most` entries after the key. Sorts few at a time, because a folder may hold very many. */
+/** The first `most` entries after the key. They are sorted a few at a time, because a folder may hold very many. */
 async function firstOf(
   entries: readonly FolderEntry[],
   { after, most, way }: { readonly after: NameKey | undefined; readonly most: number; readonly way: 1 | -1 },
@@ -207,7 +207,7 @@ export async function lookUp(library: Pick<MediaLibrary, "findTitle">, system: s
   return { ...found.media, confidence: confidenceOf(found, title) };
 }
 
-/** Exact is 1, another spelling 0.95. A slip costs its share of the title. */
+/** The confidence in a title: 1 for an exact one, and 0.95 for another spelling. A slip lowers it by its share of the title. */
 function confidenceOf(
   { how, media }: NonNullable<Awaited<ReturnType<MediaLibrary["findTitle"]>>>,
   wanted: string,

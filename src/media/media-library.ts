@@ -42,11 +42,11 @@ import { type Run, startRun } from "./scan/indexer.ts";
 export interface MediaOptions {
   /** The folder of the index. */
   readonly folder: string;
-  /** Name of the index; that of the media folders if absent. */
+  /** The name of the index; that of the media folders if absent. */
   readonly name?: string;
-  /** Called at each run. */
+  /** Returns the media folders. It is called at each run. */
   readonly folders: () => MediaFolders;
-  /** Called for each title. */
+  /** Returns the preferences. It is called for each title. */
   readonly prefer: () => TitlePreferences;
   /** Called at the start, at each system, at the end, and in between at most four times a second. */
   readonly emit: (status: IndexStatus) => void;
@@ -74,7 +74,7 @@ export function createMedia(options: MediaOptions) {
     runs.index([]).catch((error: unknown) => log.warn("media", messageOf(error)));
   });
   const runs = createRuns(options, path, holder);
-  /** Throws if there is no answer because the first run is under way. */
+  /** Throws if the answer is undefined because the first run is not finished. */
   const orIndexing = <T>(answer: T | undefined): T | undefined => {
     if (answer === undefined && holder.current() === undefined && runs.status().indexing)
       throw publicError("failed", "the media are being indexed: try again then");
@@ -104,10 +104,10 @@ export function createMedia(options: MediaOptions) {
       orIndexing(await holder.walk((held) => foldersNamed(held, foldedWords(query)))),
     /** The number of files of each system that has some; undefined if there is no index. */
     filesOfSystems: async () => orIndexing(await holder.walk(filesOfSystems)),
-    /** How many files of these systems, or of all, have each tag; undefined if there is no index. */
+    /** The number of files of these systems, or of all, that have each tag; undefined if there is no index. */
     tags: async (systems: readonly string[]) =>
       orIndexing(await holder.walk((held) => tagsOfNames(held, systems))),
-    /** A random file, as `chooseAny`. */
+    /** A random file, as `chooseAny` chooses it. */
     any: async (sources: readonly MediaSource[], random: () => number) =>
       orIndexing(
         await holder.walk(function* (held) {
@@ -181,7 +181,7 @@ function createRuns(options: MediaOptions, path: string, holder: IndexHolder) {
     if (tags.isRunning()) {
       // A new game must not wait for the tags of a thousand songs.
       await tags.end();
-      // Another caller may have begun meanwhile.
+      // Another caller may have begun a run meanwhile.
       return index(systems);
     }
     mkdirSync(folder, { recursive: true });
@@ -254,7 +254,7 @@ function createTagRuns(
         log.warn("media", messageOf(error));
       }
     },
-    /** Ends the run, which goes on with the next one. */
+    /** Ends the run. The next run continues it. */
     async end(): Promise<void> {
       running?.run.cancel();
       await running?.ended;

@@ -63,10 +63,10 @@ interface Candidate {
 }
 
 export interface PictureRequest {
-  /** The media file: absolute, links resolved. */
+  /** The absolute path of the media file, with its links resolved. */
   readonly file: string;
   readonly folders: MediaFolders;
-  /** The best first. */
+  /** The wanted types, the best first. */
   readonly types: readonly PictureType[];
   /** The longest edge in pixels; absent for the picture as it is, if that is not too long. */
   readonly maxSize: number | undefined;
@@ -134,7 +134,7 @@ export async function readPicture(
   return bytes === undefined || bytes === "too-large" ? undefined : fitted(bytes, maxSize);
 }
 
-/** Whether two paths open one file: a drive that ignores case takes it by several names. */
+/** Whether two paths open one file. On a drive that ignores case, a file has several names. */
 async function isOneFile(path: string, other: string): Promise<boolean> {
   const [a, b] = await Promise.all([path, other].map((one) => stat(one).catch(() => undefined)));
   return a !== undefined && a.ino === b?.ino && a.dev === b.dev;
@@ -191,7 +191,7 @@ async function candidatesFor(file: string, top: string): Promise<readonly Candid
 /** The names of a folder's own picture, as programs for music and films write them. */
 const coverNames = ["cover", "folder", "front", "poster", "Cover", "Folder", "Front", "Poster"];
 
-/** The picture of a folder; of a file that of its folder, unless this is the folder of the whole system. */
+/** The picture of a folder, or for a file the picture of its folder, unless this is the folder of the whole system. */
 async function coversOf(file: string, top: string): Promise<readonly Candidate[]> {
   const isFolder = await stat(file).then(
     (found) => found.isDirectory(),
@@ -215,7 +215,7 @@ async function listedIn(top: string, path: string): Promise<readonly Candidate[]
     .map((text) => list.indexOf(text))
     .find((at) => at >= 0);
   if (start === undefined) return [];
-  // The other elements of the game are around the path.
+  // The other elements of the game are near the path.
   const from = Math.max(list.lastIndexOf("<game", start), start - pictureGameBytesMax);
   const to = Math.min(list.indexOf("</game>", start), start + pictureGameBytesMax);
   const game = list.toString("utf8", from, to);
@@ -231,7 +231,7 @@ function unescaped(text: string): string {
   return text.replace(/&(lt|gt|quot|apos|amp);/g, (whole, name: string) => entities[name] ?? whole);
 }
 
-/** Undefined if there is no such file, or it cannot be read. */
+/** The bytes of a file; undefined if there is no such file, or it cannot be read. */
 async function readFile(path: string, bytesMax: number): Promise<Buffer | "too-large" | undefined> {
   try {
     // A pipe must not block, and a link may have taken the place of the file.
@@ -247,7 +247,7 @@ async function readFile(path: string, bytesMax: number): Promise<Buffer | "too-l
   }
 }
 
-/** By the first bytes (PNG 1.2, 12.11; JPEG, B.1.1.3; RFC 9649, 2.5); undefined for anything else. */
+/** The type by the first bytes (PNG 1.2, 12.11; JPEG, B.1.1.3; RFC 9649, 2.5); undefined for anything else. */
 function contentTypeOf(bytes: Buffer): string | undefined {
   if (bytes.subarray(0, 8).equals(Buffer.from("89504e470d0a1a0a", "hex"))) return "image/png";
   if (bytes.subarray(0, 3).equals(Buffer.from("ffd8ff", "hex"))) return "image/jpeg";
@@ -277,12 +277,12 @@ async function fitted(
       if (whole !== undefined) return whole;
     }
   } catch {
-    // Too many pixels, or damaged: the client may still show it.
+    // The picture has too many pixels, or is damaged. The client may still show it.
   }
   return whole;
 }
 
-/** Such as `jpg`. */
+/** The extension of a picture file, such as `jpg`. */
 export function extensionFor(contentType: string): string {
   return contentType.replace("image/", "").replace("jpeg", "jpg");
 }

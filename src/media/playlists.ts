@@ -12,7 +12,7 @@ import { type FileName, fsPath } from "./file-names.ts";
 /** Listed names by folder, relative to the system's folder, in lower case because other machines ignore case. */
 export type ListedParts = Map<string, Set<string>>;
 
-/** `extension` in lower case with its dot. */
+/** True for a playlist or a sheet. The `extension` is in lower case with its dot. */
 export function isPlaylistOrSheet(extension: string): boolean {
   return extension === ".m3u" || extension === ".cue";
 }
@@ -57,7 +57,7 @@ function listedInCue(text: string): readonly string[] {
   return [...files].map((file) => file[1] ?? file[2] ?? "");
 }
 
-/** The place in lower case; undefined if it is absolute, a URL, or above the system's folder. */
+/** The listed path in lower case; undefined if it is absolute, a URL, or above the system's folder. */
 function resolveBelow(folder: string, entry: string): string | undefined {
   if (entry.startsWith("/") || /^\w+:/.test(entry)) return undefined;
   const place: string[] = folder === "" ? [] : folder.split("/");

@@ -3,7 +3,7 @@
  * may send them. The extension decides before an upload, and the first bytes decide before the file becomes visible.
  */
 
-/** As many bytes of a file as `programKind` reads. */
+/** `programKind` reads this many bytes of a file. */
 export const programStartBytes = 4096;
 
 // Systems of `systems.jsonl` have files with some of these extensions. Lutro and Hypseus give their Lua all of its library.
@@ -25,7 +25,7 @@ const emulatedDos: ReadonlySet<string> = new Set([".exe", ".com", ".dos", ".pc",
 /** The kind of program whose file begins with these bytes, for a sentence; undefined for other files. */
 export function programKind(start: Uint8Array, extension: string): string | undefined {
   const text = new TextDecoder("latin1").decode(start.subarray(0, programStartBytes));
-  // Interpreters pass over blanks and a byte order mark, although the kernel does not.
+  // Interpreters skip blanks and a byte order mark, although the kernel does not.
   const words = text.replace(/^\u00ef\u00bb\u00bf/, "").trimStart();
   if (words.startsWith("#!")) return "a script";
   if (words.startsWith("<?php")) return "a PHP script";
@@ -44,7 +44,7 @@ function isDesktopFile(text: string): boolean {
   return /^\s*\[(Desktop Entry|Flatpak (Ref|Repo))\]/.test(first ?? "");
 }
 
-/** A number of the version, CR LF, and flags below 4 (PEP 552). */
+/** True for the head of Python's bytecode: a number of the version, CR LF, and flags below 4 (PEP 552). */
 function isPythonBytecode(start: Uint8Array): boolean {
   const [, , cr, lf, flags = 4, ...rest] = start.subarray(0, 8);
   return cr === 0x0d && lf === 0x0a && flags < 4 && rest.length === 3 && rest.every((byte) => byte === 0);

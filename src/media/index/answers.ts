@@ -26,9 +26,9 @@ import type { LoadedIndex } from "./index-file.ts";
 
 export interface FoundTitle extends TitleChoice {
   readonly media: Media;
-  /** Absolute; bytes that are not UTF-8 are replaced. */
+  /** An absolute path. Bytes that are not UTF-8 are replaced. */
   readonly file: string;
-  /** How it was found: a sentence without its full stop. */
+  /** The way in which the file was found: a sentence without its full stop. */
   readonly why: string;
 }
 
@@ -40,7 +40,7 @@ export function answerOf(index: LoadedIndex, query: MediaQuery): MediaAnswer {
 }
 
 /**
- * Like `answerOf`, with only the files whose name without its extension `keeps` accepts. It looks at the best
+ * Like `answerOf`, with only the files whose name without its extension `keeps` accepts. It checks the best
  * `filteredSearchMax` results, in steps.
  */
 export function* filteredAnswer(
@@ -81,7 +81,7 @@ export function mediaAt(index: LoadedIndex, file: number): Media | undefined {
 
 /**
  * The file of the system, or of any system, that the title names; undefined if none is near. Each step reads one piece of the
- * titles. A text longer than a title can be names no file.
+ * titles. A text that is longer than the longest title names no file.
  */
 export function* findTitle(
   index: LoadedIndex,
@@ -93,7 +93,7 @@ export function* findTitle(
   const systems = [...index.systemIds.entries()].filter(([, id]) => id === (system ?? id));
   const { title } = splitTitle(wanted);
   for (const find of [sameTitles, nearTitles]) {
-    // The best of each system, so that the candidates of one system are weighed at a time.
+    // The search takes the best candidates of each system, so that candidates of one system are compared at a time.
     const best: StoredPlace[] = [];
     let others = 0;
     for (const [at] of systems) {
@@ -159,7 +159,7 @@ function stemOf({ name }: Pick<StoredPlace, "name">): string {
 }
 
 export type MediaSource =
-  /** The results of a search; ids of systems, none for all. */
+  /** The results of a search in systems of these ids; no ids mean all systems. */
   | { readonly kind: "search"; readonly query: string; readonly systems: readonly string[] }
   /** The files in a folder of a system, by its exact name, and below it. */
   | { readonly kind: "folder"; readonly system: string; readonly folder: string };
@@ -171,15 +171,15 @@ interface Pile {
   at(place: number): number | undefined;
 }
 
-// A step takes about a millisecond.
+// A step of this many folders takes about a millisecond.
 const foldersAStep = 1000;
 const namesAStep = 200;
 const filesAStep = 10_000;
 
 /**
- * The number of a random file, with equal odds for each file of the sources; undefined if there is none. A file in two of
- * the sources counts twice. It counts the files and looks up only the chosen one. `random` returns a number from 0 up to 1,
- * without 1. Works in steps.
+ * The number of a random file, with equal odds for each file of the sources; undefined if there is none. A file in two
+ * of the sources counts twice. The function counts the files and reads only the chosen one. `random` returns a number
+ * from 0 up to 1, without 1. Works in steps.
  */
 export function* chooseAny(
   index: LoadedIndex,

@@ -3,7 +3,7 @@ import { type FileName, fileName, readable } from "../file-names.ts";
 
 const numbersPerChunk = 64 * 1024;
 
-/** Whole numbers from 0 to 2^32 - 1. It grows by chunks, so that growth copies nothing. */
+/** A column of whole numbers from 0 to 2^32 - 1. It grows by chunks, so that growth copies nothing. */
 export class NumberColumn {
   readonly #chunks: Uint32Array[] = [];
   #length = 0;
@@ -12,7 +12,7 @@ export class NumberColumn {
     return this.#length;
   }
 
-  /** Returns its place. */
+  /** Appends a number, and returns its place. */
   add(value: number): number {
     if (this.#length === this.#chunks.length * numbersPerChunk)
       this.#chunks.push(new Uint32Array(numbersPerChunk));
@@ -44,7 +44,7 @@ const chunkBytes = 1024 * 1024;
 const chunksMax = 4096;
 const nameBytesMax = 64 * 1024;
 
-/** Names of at most 64 KiB each, 4 GiB together. A name that is added as text is returned as text. */
+/** A column of names of at most 64 KiB each, 4 GiB together. A name that is added as text is returned as text. */
 export class NameColumn {
   readonly #chunks: Buffer[] = [];
   readonly #starts = new NumberColumn();
@@ -55,7 +55,7 @@ export class NameColumn {
     return this.#starts.length;
   }
 
-  /** Returns its place. */
+  /** Appends a name, and returns its place. */
   add(name: FileName): number {
     if (typeof name !== "string") return this.addBytes(name, 0, name.length);
     const chunk = this.#room(name.length * 3);
@@ -73,7 +73,7 @@ export class NameColumn {
     this.#chunks.length = 0;
   }
 
-  /** The name is between `startOf` and `endOf` of these bytes, which the caller must not change. */
+  /** The bytes that hold the name between `startOf` and `endOf`. The caller must not change them. */
   chunkOf(place: number): Buffer {
     return this.#chunks[Math.floor(this.#starts.at(place) / chunkBytes)] ?? none;
   }
@@ -95,12 +95,12 @@ export class NameColumn {
     return text.includes("\ufffd") ? fileName(chunk.subarray(start, end)) : text;
   }
 
-  /** With U+FFFD for bytes that are not UTF-8. */
+  /** The name as text, with U+FFFD for bytes that are not UTF-8. */
   text(place: number): string {
     return readable(this.name(place));
   }
 
-  /** The first six bytes as a number in the same order; a shorter name counts as if zeros followed. */
+  /** The first six bytes as a number in the same order. A shorter name is padded with zeros. */
   head(place: number): number {
     const chunk = this.chunkOf(place);
     const start = this.startOf(place);
@@ -110,7 +110,7 @@ export class NameColumn {
     return head;
   }
 
-  /** Negative, zero or positive, by bytes. */
+  /** Compares two names by bytes. The result is negative, zero or positive. */
   compare(a: number, b: number): number {
     const chunkA = this.chunkOf(a);
     const chunkB = this.chunkOf(b);
@@ -150,13 +150,13 @@ const none = Buffer.alloc(0);
 
 export const lineFeed = 0x0a;
 
-/** Words by their bytes, each once, in an open-addressed table. */
+/** A set of words by their bytes, in an open-addressed table. */
 export class WordTable {
   #words = new Uint8Array(64 * 1024);
   #used = 0;
   readonly #starts = new NumberColumn();
   readonly #hashes = new NumberColumn();
-  /** Places plus one; 0 for a free slot. The length is a power of two. */
+  /** The slots of the table: places plus one, and 0 for a free slot. Their number is a power of two. */
   #slots = new Uint32Array(4096);
 
   constructor() {
@@ -167,7 +167,7 @@ export class WordTable {
     return this.#hashes.length;
   }
 
-  /** The place of the word of these bytes; adds a new word. */
+  /** The place of the word of these bytes. A new word is added. */
   place(bytes: Uint8Array, start: number, end: number): number {
     const hash = hashOf(bytes, start, end);
     const mask = this.#slots.length - 1;
@@ -178,7 +178,7 @@ export class WordTable {
     }
   }
 
-  /** All words in order, a line each, and the start of each; one more start than words. */
+  /** All words in order, a line each, and the start of each word, followed by the end of the last one. */
   done() {
     return { words: this.#words.slice(0, this.#used), starts: this.#starts.toArray() };
   }
@@ -220,7 +220,7 @@ export function grown(bytes: Uint8Array, needed: number): Uint8Array<ArrayBuffer
   return wider;
 }
 
-/** FNV-1a, 32 bits, mixed once more because the table uses the low bits. */
+/** A hash of the bytes: FNV-1a with 32 bits, mixed once more because the table uses the low bits. */
 function hashOf(bytes: Uint8Array, start: number, end: number): number {
   let hash = 0x811c9dc5;
   for (let at = start; at < end; at++) hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01000193);

@@ -11,7 +11,7 @@ import { bitmapBytes, ListWriter, orList, type PackedLists, packMap } from "./li
 export interface Dictionary {
   /** Folded words in UTF-8, a line each. */
   readonly words: Uint8Array;
-  /** The start of each word; one more than words. */
+  /** The start of each word, followed by the end of the last one. */
   readonly starts: Uint32Array;
   /** The files of each word. */
   readonly files: PackedLists;
@@ -23,8 +23,8 @@ export interface Dictionary {
 const space = 0x20;
 
 /**
- * `order` holds the places of the names in the column, by number of file; `systemOf` the system of each file. `more` has
- * further words at the same places.
+ * Builds the dictionary. `order` holds the places of the names in the column, by number of file. `systemOf` holds the
+ * system of each file, and `more` has further words at the same places.
  */
 export function buildDictionary(
   folded: NameColumn,
@@ -43,7 +43,7 @@ export function buildDictionary(
   };
 }
 
-/** The words of the names in one list, `wordOf`, and the end of each name in it. */
+/** The words of the names in one list, `wordOf`, and the end of each name in that list. */
 function splitNames(columns: readonly NameColumn[], order: Uint32Array) {
   const table = new WordTable();
   const ends = new Uint32Array(order.length);
@@ -93,7 +93,7 @@ type Words = Pick<Dictionary, "words" | "starts" | "files">;
 const keys = 0x1_0000;
 /** The cost of one word in bytes of lists (measured: 40 ns a word, 3 ns a byte). */
 const wordCost = 12;
-/** About 0.5 ms: joining less than this is fast enough. */
+/** Joining fewer bytes than this takes less than about 0.5 ms, which is fast enough. */
 const joinCostMin = 128 * 1024;
 
 /** One or two bytes as a number: the first byte low. File names hold no byte 0. */
@@ -144,7 +144,7 @@ function eachKey(
   { words, starts }: Words,
   visit: (key: number, word: number, atStart: boolean) => void,
 ): void {
-  // The last word with each key, plus one, and whether the key was at a start there.
+  // By key: the last word with the key, plus one, and whether the key was at a start in that word.
   const seenIn = new Uint32Array(keys);
   const seenAtStart = new Uint8Array(keys);
   const met: number[] = [];

@@ -18,7 +18,10 @@ const plain: Readonly<Record<string, string>> = {
 
 const asciiOnly = /^[\x20-\x7e]*$/;
 
-/** Decomposes (NFKD), folds case by way of upper case (`ß` is `ss`), drops marks, collapses and trims space. Idempotent. */
+/**
+ * The text decomposed (NFKD), folded by way of upper case (`ß` is `ss`), and without marks; its space is collapsed and
+ * trimmed. A second call changes nothing.
+ */
 export function fold(text: string): string {
   if (asciiOnly.test(text)) return narrow(text.toLowerCase());
   const bare = text
@@ -37,7 +40,7 @@ export function foldedWords(query: string): readonly string[] {
   return [...new Set(fold(query).split(" "))].filter((word) => word !== "");
 }
 
-/** True if a word may begin after this byte of a folded UTF-8 text: a space or ASCII punctuation. */
+/** True if a word may begin after this byte of a folded UTF-8 text, which is a space or ASCII punctuation. */
 export function endsWord(byte: number): boolean {
   const isDigit = byte >= 0x30 && byte <= 0x39;
   const isLetter = byte >= 0x61 && byte <= 0x7a;
@@ -56,7 +59,7 @@ export function foldedName(name: FileName): string {
   return fold(mediaNameOf(readable(name)));
 }
 
-/** Adds the `foldedName` of the name at `place`. An ASCII name, as most are, needs no strings. */
+/** Adds the `foldedName` of the name at `place`. An ASCII name needs no strings, and most names are ASCII. */
 export function addFolded(folded: NameColumn, names: NameColumn, place: number): void {
   const bytes = names.chunkOf(place);
   const start = names.startOf(place);

@@ -13,33 +13,33 @@ import { naturalKey } from "./natural-order.ts";
 export interface NameKey {
   /** The shown name. */
   readonly name: string;
-  /** Decides between equal folded names: the name on the disk. */
+  /** The name on the disk, which decides between equal folded names. */
   readonly tie: string;
 }
 
 export interface FolderQuery {
-  /** Its exact id. */
+  /** The exact id of the system. */
   readonly system: string;
   /** The path below the folder of the system; empty for that folder itself. */
   readonly path: string;
-  /** -1 lists from the last name to the first. */
+  /** The direction of the list; -1 lists from the last name to the first. */
   readonly way: 1 | -1;
-  /** Only files that follow this one. */
+  /** The file after which the page begins; undefined for the first page. */
   readonly after: NameKey | undefined;
   readonly most: number;
-  /** Takes a name without its extension; undefined for all files. */
+  /** Accepts a name without its extension; undefined for all files. */
   readonly keeps: ((name: string) => boolean) | undefined;
 }
 
 export interface FolderContent {
   /** False if the index has no such folder. */
   readonly isThere: boolean;
-  /** The folders in it, with the number of files in and below each. */
+  /** The folders in this folder, with the number of files in and below each. */
   readonly folders: ReadonlyMap<string, number>;
   readonly files: readonly Media[];
-  /** The number of files directly in it that `keeps` accepts. */
+  /** The number of files directly in this folder that `keeps` accepts. */
   readonly total: number;
-  /** The length of the audio files in and below it, on the first page; 0 if it is not known. */
+  /** The length of the audio files in and below this folder, on the first page; 0 if it is not known. */
   readonly durationMs: number;
 }
 
@@ -75,7 +75,7 @@ export function* folderContent(index: LoadedIndex, query: FolderQuery): Generato
   const start = query.path === "" ? "" : `${query.path}/`;
   const folders = new Map<string, number>();
   const here: Holding[] = [];
-  /** Absolute paths of the folder, of which each media folder may have one. */
+  /** Absolute paths of the folder. Each media folder may have one. */
   const places = new Set<string>();
   for (let after = -1, isMore = true; isMore; ) {
     const some = index.holdings(system, after, holdingsAStep);
@@ -96,7 +96,7 @@ export function* folderContent(index: LoadedIndex, query: FolderQuery): Generato
   }
   const found: { readonly id: number; readonly media: Media }[] = [];
   let total = 0;
-  // Several if more than one media folder has a folder of this path.
+  // There are several if more than one media folder has a folder of this path.
   for (const holding of here) {
     const listed = yield* listFiles(index, { ...holding, system }, query);
     total += listed.total;
@@ -117,7 +117,7 @@ function* listFiles(index: LoadedIndex, at: Holding & { readonly system: number 
   let total = keeps === undefined ? at.files : 0;
   let from = 0;
   let to = index.count;
-  // A filter counts all files. Without one, the listing begins near the file that it follows.
+  // A filter counts all files. Without a filter, the listing begins near the file that it follows.
   const last = after && foldedKey(after);
   if (last !== undefined && keeps === undefined) {
     if (way > 0) from = index.firstFrom(last.natural);
@@ -146,11 +146,11 @@ export interface FoundFolder {
   readonly systemId: string;
   /** The path below the folder of the system. */
   readonly path: string;
-  /** The number of files in and below it. */
+  /** The number of files in and below the folder. */
   readonly files: number;
 }
 
-/** The folders whose own name has each of the folded words, in no order. */
+/** The folders whose own name has each of the folded words. They are in no order. */
 export function* foldersNamed(
   index: LoadedIndex,
   words: readonly string[],
@@ -192,7 +192,7 @@ type TagCounts = ReadonlyMap<string, number>;
 /** The counts of tags by system; they are counted once for each index. */
 const counted = new WeakMap<LoadedIndex, readonly TagCounts[]>();
 
-/** How many files of these systems, or of all, have each tag in their names. */
+/** The number of files of these systems, or of all, that have each tag in their names. */
 export function* tagsOfNames(
   index: LoadedIndex,
   systems: readonly string[],

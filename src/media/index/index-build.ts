@@ -66,7 +66,10 @@ export function wordsOf({ title = "", artist = "", album = "" }: AudioTags = {})
   return `${title} ${artist} ${album}`;
 }
 
-/** Sorts in natural order, then by folded name, name, system and folder. Of two files with one name in the API, the first root's stays. */
+/**
+ * Sorts in natural order, then by folded name, name, system and folder. Of two files with one name in the API, the one
+ * in the first root stays.
+ */
 function sortedFiles(found: ScanResult, folded: NameColumn): Uint32Array {
   const keys = new NameColumn();
   for (let file = 0; file < folded.length; file++) addNaturalKey(keys, folded, file);
@@ -88,7 +91,7 @@ function sortedFiles(found: ScanResult, folded: NameColumn): Uint32Array {
   return Uint32Array.from(counting.filter(isFirst));
 }
 
-/** Zero if two files have the same name in the API. */
+/** Compares two files; zero means that they have the same name in the API. */
 function namesComparer({ names, systemOf, folderOf, systems, folders }: ScanResult) {
   const ids = systems.map(({ id }) => id);
   const path = (file: number) => folders[folderOf.at(file)]?.path ?? "";
@@ -116,7 +119,7 @@ function pieced({ words, starts, files, systems, shortcuts }: Dictionary) {
   return { pieces, shortcuts };
 }
 
-/** Titles of one piece of the table, which is one step of a title search. */
+/** The number of titles in one piece of the table, which is one step of a title search. */
 export const titlesPerPiece = 256;
 
 const lengths = keyBytesMax + 1;

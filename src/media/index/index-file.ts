@@ -12,14 +12,14 @@ export function indexPath(folder: string, name = "media.db"): string {
 }
 
 export interface LoadedIndex extends MediaIndexFile {
-  /** Ids, by place. */
+  /** The ids of systems, by place. */
   readonly systemIds: readonly string[];
   /** The tags of audio files; undefined if none were read. */
   readonly tags: TagFile | undefined;
   /** Ids of the systems with files. */
   readonly usedSystemIds: readonly string[];
   search(asked: IndexQuery): SearchHits;
-  /** As in `search.ts`. */
+  /** The same as `firstFrom` of `search.ts`. */
   firstFrom(key: Uint8Array): number;
 }
 
@@ -73,7 +73,7 @@ function numbers(bytes: Uint8Array): Uint32Array {
 /** The index in use, replaced by a newer one in short steps. */
 export type IndexHolder = ReturnType<typeof holdIndex>;
 
-/** Short enough to answer a heartbeat within 5 ms. */
+/** A slice is short enough that a heartbeat is answered within 5 ms. */
 const sliceMs = 2;
 
 /** Begins to read the index at `path`. Calls `onDamage` after dropping a damaged index. `now` is monotonic. */
@@ -91,7 +91,7 @@ export function holdIndex(
     index = undefined;
     onDamage(error.message);
   };
-  /** One step; true at the end. */
+  /** Makes one step of a reading. Returns true at its end. */
   const step = (of: NonNullable<typeof reading>): boolean => {
     try {
       const { done, value } = of.next();
@@ -132,7 +132,7 @@ export function holdIndex(
         return undefined;
       }
     },
-    /** Like `use`, with a pause after each 2 ms. Starts again if another index replaces the one in use meanwhile. */
+    /** Like `use`, with a pause after each 2 ms. It starts again if another index replaces the one in use meanwhile. */
     async walk<T>(ask: (index: LoadedIndex) => Generator<void, T, void>): Promise<T | undefined> {
       for (;;) {
         const held = current();
@@ -152,7 +152,7 @@ export function holdIndex(
         }
       }
     },
-    /** Reads the new index of the file in steps, and puts it to use. */
+    /** Reads the new index of the file in steps, and then uses it. */
     renew(): Promise<void> {
       reading = openIndex(path);
       return readOn(reading);

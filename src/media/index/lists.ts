@@ -8,7 +8,7 @@
  */
 import { grown } from "./columns.ts";
 
-/** Bytes of a bitmap for `files` numbers: whole 32-bit words, so that sets are joined word by word. */
+/** The bytes of a bitmap for `files` numbers. They are whole 32-bit words, so that sets are joined word by word. */
 export function bitmapBytes(files: number): number {
   return Math.ceil(files / 32) * 4;
 }
@@ -38,7 +38,7 @@ export class ListWriter {
     this.#count++;
   }
 
-  /** Ends the list; the next number begins another. */
+  /** Ends the list. The next number begins another one. */
   end(): void {
     const start = this.#starts.at(-1) ?? 0;
     const mapBytes = bitmapBytes(this.#files);
@@ -53,7 +53,7 @@ export class ListWriter {
     this.#count = 0;
   }
 
-  /** The bytes of all lists, and the start of each; one more start than lists. */
+  /** The bytes of all lists, and the start of each, followed by the end of the last one. */
   done(): PackedLists {
     return { bytes: this.#bytes.slice(0, this.#length), starts: Uint32Array.from(this.#starts) };
   }

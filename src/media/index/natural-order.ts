@@ -6,9 +6,9 @@ import type { NameColumn } from "./columns.ts";
 
 const zero = 0x30;
 const nine = 0x39;
-/** One byte holds the number of digits if it is at most this one. Longer numbers have a second byte for it. */
+/** One byte holds the number of digits if it is at most this number. Longer numbers have a second byte for it. */
 const shortDigits = 9;
-/** The highest number of digits: below 0xff, which sorts after each continuation of a key. */
+/** The highest number of digits. It is below 0xff, which sorts after each continuation of a key. */
 const longDigitsMax = 0xfe;
 
 /** The key of a folded name in UTF-8. Names with equal keys differ only in zeros at the start of numbers. */

@@ -13,24 +13,24 @@ import { naturalKey } from "./natural-order.ts";
 /** The data of an index that a search reads. */
 export interface SearchSource extends Omit<Dictionary, "shortcuts"> {
   readonly count: number;
-  /** Folded name of a file. */
+  /** The folded name of a file. */
   name(file: number): string;
   /** The stored answer of a `shortKeyOf`; undefined if there is none. */
   shortcut(key: number): { readonly anywhere: Uint8Array; readonly atStart: Uint8Array } | undefined;
 }
 
 export interface IndexQuery {
-  /** As `foldedWords` returns them; an empty list matches all files. */
+  /** The words as `foldedWords` returns them. An empty list matches all files. */
   readonly words: readonly string[];
-  /** Places of systems; undefined for all. */
+  /** The places of systems; undefined for all. */
   readonly systems: readonly number[] | undefined;
-  /** Number of the best to leave out; 0 if absent. */
+  /** The number of best results to leave out; 0 if absent. */
   readonly skip?: number;
   readonly maxResults: number;
 }
 
 export interface SearchHits {
-  /** Numbers of files after the skipped ones, the best first; at most `maxResults`. */
+  /** The numbers of files after the skipped ones, the best first; at most `maxResults`. */
   readonly files: readonly number[];
   readonly total: number;
 }
@@ -62,10 +62,10 @@ export function createSearch(source: SearchSource): (asked: IndexQuery) => Searc
   };
 }
 
-/** The results of a search so far. */
+/** The results of a search that are taken so far. */
 interface Taken {
   readonly files: number[];
-  /** Number still to skip. */
+  /** The number of results that are still to be skipped. */
   skip: number;
   readonly most: number;
 }
@@ -74,13 +74,13 @@ interface Taken {
 function takeBest(source: SearchSource, phrase: string, found: Bits, atStarts: Bits, taken: Taken): void {
   const start = naturalKey(encoder.encode(phrase));
   const first = firstFrom(source, start);
-  // No key has the byte 0xff, so it sorts after each continuation.
+  // No key has the byte 0xff, so a start with this byte sorts after each continuation of the start.
   const last = phrase === "" ? source.count : firstFrom(source, Buffer.concat([start, Uint8Array.of(0xff)]));
   takeFrom(taken, found, first, last);
   for (const set of [atStarts, found]) {
     takeFrom(taken, set, 0, first);
     takeFrom(taken, set, last, source.count);
-    // Never takes a file twice.
+    // No file is taken twice.
     for (let at = 0; at < found.words.length; at++)
       found.words[at] = (found.words[at] ?? 0) & ~(set.words[at] ?? 0);
   }

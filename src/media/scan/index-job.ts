@@ -18,9 +18,9 @@ export interface IndexJob {
   /** The path of the index. */
   readonly path: string;
   readonly folders: MediaFolders;
-  /** System ids; empty means all. */
+  /** Ids of the systems; empty means all. */
   readonly systems: readonly string[];
-  /** Reads the tags in the audio files of the index, and walks through no folders. */
+  /** True for a run that reads the tags in the audio files of the index, and no folders. */
   readonly isForTags?: boolean;
 }
 
@@ -59,7 +59,7 @@ function write(line: JobLine): void {
   writeSync(1, `${JSON.stringify(line)}\n`);
 }
 
-/** Updates the index; `tell` may throw to end it. */
+/** Updates the index. `tell` may throw to end the update. */
 export function runJob(job: IndexJob, tell: (line: JobLine) => void): void {
   const { path, systems } = job;
   const asked = new Set(systems);

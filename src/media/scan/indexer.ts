@@ -6,7 +6,7 @@ import { gently, giveInput, jobEnvironment, ownCommand } from "../../system/own-
 import type { IndexJob, JobLine } from "./index-job.ts";
 
 export interface RunOptions {
-  /** The command of the job; this program's own if absent. */
+  /** The command of the job; this program itself if absent. */
   readonly command?: readonly string[] | undefined;
   readonly log: Log;
   readonly onLine: (line: JobLine) => void;
@@ -68,7 +68,7 @@ function spawnGently(command: readonly string[] = ownCommand(jobArgument, jobSou
   }
 }
 
-/** The output of a job: a line of JSON each. */
+/** The output of a job, which has one line of JSON for each event. */
 async function* linesOf<Line>(stream: ReadableStream<Uint8Array>): AsyncGenerator<Line> {
   const decoder = new TextDecoder();
   let rest = "";
@@ -81,14 +81,14 @@ async function* linesOf<Line>(stream: ReadableStream<Uint8Array>): AsyncGenerato
 
 /** The part of a media library that a watch uses. */
 export interface Indexed {
-  /** As in `createMedia`. */
+  /** The same as in `createMedia`. */
   index(systems: readonly string[]): Promise<void>;
 }
 
-/** Time between two attempts while another run is under way. */
+/** The time between two attempts while another run is in progress. */
 const againMs = 2000;
 
-/** As `media.index`, but waits while another run is under way. Does nothing once `isOver` returns true. */
+/** Like `media.index`, but waits while another run is in progress. It does nothing once `isOver` returns true. */
 export async function indexWhenFree(
   media: Indexed,
   systems: readonly string[],

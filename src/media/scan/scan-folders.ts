@@ -13,9 +13,9 @@ import type { Known } from "./scan-result.ts";
 
 /** A media folder, or the folder of one system. */
 export interface Root {
-  /** As the settings have it. */
+  /** The path as the settings have it. */
   readonly root: string;
-  /** Absolute, links resolved; undefined if it is away. */
+  /** The absolute path with its links resolved; undefined if the folder is away. */
   readonly real: string | undefined;
   readonly wasEmpty: boolean;
 }
@@ -70,7 +70,7 @@ function isGone(path: FileName): boolean {
   try {
     return readdirSync(fsPath(path)).length === 0;
   } catch {
-    // Not there, or its drive does not answer.
+    // The folder does not exist, or its drive does not answer.
     return true;
   }
 }
@@ -81,7 +81,7 @@ const ignoreMark = ".tapdeckignore";
 /** Names in a folder by kind, without hidden ones. `ignored` is true for a folder with the mark, which is left out. */
 export type Entries = ReturnType<typeof readOddFolder>;
 
-/** Reads a folder; throws as `readdir` does. */
+/** Reads a folder. Throws as `readdir` does. */
 export function readFolder(path: FileName): Entries {
   const files: FileName[] = [];
   const folders: FileName[] = [];
@@ -94,7 +94,7 @@ export function readFolder(path: FileName): Entries {
     else if (entry.isFile()) files.push(name);
     else if (entry.isDirectory()) folders.push(name);
     else if (entry.isSymbolicLink()) links.push(name);
-    // Some file systems do not say what an entry is.
+    // Some file systems do not report the kind of an entry.
     else if (!(entry.isFIFO() || entry.isSocket() || entry.isBlockDevice() || entry.isCharacterDevice()))
       odd = true;
     // U+FFFD stands for bytes that are not UTF-8.
@@ -103,7 +103,7 @@ export function readFolder(path: FileName): Entries {
   return odd ? readOddFolder(path, ignored) : { files, folders, links, ignored };
 }
 
-/** Like `readFolder`, by bytes and with the kind of each entry: slower, and needed seldom. */
+/** Like `readFolder`, but by bytes and with the kind of each entry. This is slower, and rarely needed. */
 function readOddFolder(path: FileName, ignored: boolean) {
   const files: FileName[] = [];
   const folders: FileName[] = [];
@@ -132,7 +132,7 @@ export function realNameOf(path: FileName): FileName | undefined {
   try {
     return fileName(realpathSync(fsPath(path), { encoding: "buffer" }));
   } catch {
-    // A broken link, a loop, or no permission.
+    // The link is broken or a loop, or there is no permission.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** The result of a scan: files, folders and systems; and the entries of the previous index for folders that are away. */
+/** The result of a scan: files, folders and systems. For folders that are away it has the entries of the previous index. */
 import type { MediaIndexFile } from "../../store/media-index-file.ts";
 import type { StoredBase, StoredFolder, StoredSystem } from "../../store/media-index-write.ts";
 import { exactText, type FileName } from "../file-names.ts";
@@ -12,22 +12,22 @@ function markKeyOf({ path, root, isMount }: StoredBase): string {
 /** The system of a hidden file. */
 export const noSystem = 0xffff_ffff;
 
-/** Growing lists. Files, folders and systems are numbered by their places. */
+/** Growing lists of files, folders and systems, which are numbered by their places. */
 export class ScanResult {
-  /** For each file its name, its folder and its system. */
+  /** The name, the folder and the system of each file. */
   readonly names = new NameColumn();
   readonly folderOf = new NumberColumn();
   readonly systemOf = new NumberColumn();
   /** The number of audio files that the walk found. */
   songs = 0;
   readonly #systems = new Map<string, number>();
-  /** For each system the marks of its folders, or the fingerprint of the old index. */
+  /** The marks of the folders of each system, or the fingerprint of the old index. */
   readonly #marks: (Map<string, bigint | string> | string)[] = [];
   readonly #bases: StoredBase[] = [];
   readonly #folders: StoredFolder[] = [];
   #hidden = 0;
 
-  /** Number of files that are not hidden. */
+  /** The number of files that are not hidden. */
   get files(): number {
     return this.names.length - this.#hidden;
   }
@@ -40,7 +40,7 @@ export class ScanResult {
     return [...this.#systems].map(([id, place]) => ({ id, fingerprint: this.#fingerprint(place) }));
   }
 
-  /** The place of the system; adds a new one, with its fingerprint if it comes from the old index. */
+  /** The place of the system. A new one is added, with its fingerprint if it comes from the old index. */
   system(id: string, fingerprint?: string): number {
     const known = this.#systems.get(id);
     if (known !== undefined) return known;
@@ -52,7 +52,7 @@ export class ScanResult {
     return this.#bases;
   }
 
-  /** The place of the folder; adds a new one. */
+  /** The place of the folder. A new one is added. */
   base(base: StoredBase): number {
     const key = markKeyOf(base);
     const known = this.#bases.findIndex((one) => markKeyOf(one) === key);
@@ -110,7 +110,7 @@ export const nothingKnown: Known = { basesIn: () => [], keep() {} };
 /** The folders of the old index, because the files of an unplugged drive stay in the index. */
 export function knownOf(old: MediaIndexFile) {
   return {
-    /** The systems' folders in a media folder. */
+    /** The folders of systems in a media folder. */
     basesIn: (root: string): readonly StoredBase[] => old.bases().filter((base) => base.root === root),
     /** Adds the old files of a system's folder: those of the asked systems, or of all if `asked` is empty. */
     keep(base: StoredBase, found: ScanResult, asked: ReadonlySet<string>): void {

@@ -2,7 +2,7 @@
  * The scan of the media folders: `<root>/<system folder>/...`, and the folders of single systems. The table of systems gives
  * the system of a folder and its extensions. Hidden entries, trees with `.tapdeckignore` and folders of the service are left
  * out. Links are followed inside the media folders only, and into each folder at most once. Files that playlists list are
- * left out, and of a game on several discs all but the first. An archive is one file.
+ * left out, and so are all discs of a game but the first. An archive is one file.
  */
 import { statSync } from "node:fs";
 import { messageOf } from "../../core/errors.ts";
@@ -31,9 +31,9 @@ import { type Known, noSystem, type ScanResult } from "./scan-result.ts";
 
 interface ScanOptions {
   readonly folders: MediaFolders;
-  /** System ids; empty means all. */
+  /** Ids of the systems; empty means all. */
   readonly systems: ReadonlySet<string>;
-  /** The old index, for folders that are away. */
+  /** The old index, which is used for folders that are away. */
   readonly known: Known;
   /** Called before each system. */
   readonly onSystem: (step: ScanStep) => void;
@@ -44,7 +44,7 @@ interface ScanOptions {
 }
 
 export interface ScanStep {
-  /** From 1. */
+  /** The number of the step, from 1. */
   readonly step: number;
   readonly steps: number;
   readonly name: string;
@@ -58,7 +58,7 @@ interface Walk extends ScanOptions {
   readonly service: ClosedIndex;
 }
 
-/** Adds the files of the asked systems to `found`; of all systems if none is asked for. */
+/** Adds the files of the asked systems to `found`, or of all systems if none is asked for. */
 export function scan(options: ScanOptions, found: ScanResult): void {
   const { folders, known, onComplaint } = options;
   const roots = openRoots(folders, known, onComplaint);
@@ -112,7 +112,9 @@ function systemFolders(walk: Walk) {
     .sort((a, b) => (a.host.id < b.host.id ? -1 : 1));
 }
 
-/** The systems' folders in a media folder; those of the old index if the media folder or a drive below it is away. */
+/**
+ * The folders of systems in a media folder. If the media folder or a drive below it is away, they are those of the old index.
+ */
 function basesIn(walk: Walk, { root, real }: Root): Base[] {
   const before = walk.known.basesIn(root);
   const away = before.filter((base) => real === undefined || isAway(base, real));
@@ -128,18 +130,18 @@ function basesIn(walk: Walk, { root, real }: Root): Base[] {
   return [...kept, ...there];
 }
 
-/** One folder of one system and all below it. */
+/** One folder of one system, and all folders below it. */
 interface Tree {
   readonly walk: Walk;
   readonly base: FileName;
-  /** Its place in the result. */
+  /** The place of the folder in the result. */
   readonly place: number;
   /** The system of an extension in this tree; undefined if files with it are left out. */
   readonly systemOf: (extension: string) => number | undefined;
   readonly parts: ListedParts;
-  /** Its games may have several discs, of which the first one stands for all. */
+  /** True if games of the system may have several discs, of which the first one represents all. */
   readonly hasDiscs: boolean;
-  /** Real paths of folders that a link led to. */
+  /** The real paths of folders that a link led to. */
   readonly linked: Set<string>;
 }
 
@@ -161,7 +163,7 @@ function walkSystem(walk: Walk, host: KnownSystem, { path: base, root, isMount }
   if (tree.parts.size > 0) hideParts(tree, first);
 }
 
-/** How the walk came to a folder. */
+/** The way by which the walk came to a folder. */
 interface Way {
   /** The real paths of the tree's top and of each link followed on the way here. */
   readonly chain: readonly string[];
@@ -213,7 +215,7 @@ function keepFiles(tree: Tree, path: FileName, names: readonly FileName[]): void
   for (const [system, text] of texts) found.mark(system, place, `${exactText(path)}${text}`);
 }
 
-/** Hides the files that a list names, of those from `first` on. */
+/** Hides the files that a list names. Only files from `first` on are hidden. */
 function hideParts({ walk: { found }, place, parts }: Tree, first: number): void {
   const seen = new Set<number>();
   const byFolder = new Map<number, Set<string> | undefined>();

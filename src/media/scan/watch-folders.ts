@@ -19,8 +19,8 @@ const settleMs = 2000;
 /** A longer burst is reported before its end. */
 const burstMsMax = 60_000;
 /**
- * Folders that are read at the same time. One after another they cost three times as much processor time; 16 at a time delay
- * a tap by 0.1 ms.
+ * Folders that are read at the same time. Reading them one after another takes three times as much processor time.
+ * Reading 16 at a time delays a tap by 0.1 ms.
  */
 const atOnce = 16;
 /** Time between two looks at the mounts, because a mount over a folder is no change in it. */
@@ -38,9 +38,9 @@ interface WatchOptions {
 /** A media folder of the settings, with all folders below it. */
 interface Root {
   readonly folder: string;
-  /** Ids of the systems of a path below it; none means all. */
+  /** The ids of the systems that a path below the folder belongs to; none means all. */
   readonly systemsOf: (path: string) => readonly string[];
-  /** Counts its beginnings; only the last one may set watches. */
+  /** The number of times that the watches were begun. Only the last beginning may set watches. */
   round: number;
   seen: Stats | undefined;
   mounted: readonly string[];
@@ -67,7 +67,7 @@ export function watchMedia({ media, folders, log, open, clock = systemClock }: W
     isWanted: (root, round) => !isOver && root.round === round,
   });
   const complain = (root: Root, why: string) => {
-    // The watches are closed then, and refuse every folder.
+    // After the end the watches are closed, and refuse every folder.
     if (!isOver) log.warn("media", "changes are not seen", { why: `${root.folder}: ${why}` });
   };
   const begin = async (root: Root) => {
@@ -76,7 +76,7 @@ export function watchMedia({ media, folders, log, open, clock = systemClock }: W
     try {
       await tree.follow(root, "");
     } catch (error) {
-      // There is no such folder, or the kernel has no room for so many watches.
+      // The folder does not exist, or the kernel has no room for so many watches.
       complain(root, messageOf(error));
     }
   };
@@ -141,9 +141,9 @@ function rootsOf({ roots, own }: MediaFolders): readonly Root[] {
 
 interface TreeParts {
   readonly open: OpenFolderWatches;
-  /** The path is that of the changed file or folder, below the root. */
+  /** Called with the path of the changed file or folder, below the root. */
   readonly onChange: (root: Root, path: string) => void;
-  /** Changes were missed. */
+  /** Called when changes were missed. */
   readonly onMissed: () => void;
   /** Whether the root still wants the watches of this round. */
   readonly isWanted: (root: Root, round: number) => boolean;
@@ -151,7 +151,7 @@ interface TreeParts {
 
 /** The watches of all folders below the roots. Links are not followed. */
 function watchTrees({ open, onChange, onMissed, isWanted }: TreeParts) {
-  /** The paths of each watched folder, by its roots: the folder of one system may lie below a root. */
+  /** The paths of each watched folder, by root. The folder of one system may lie below a root. */
   const watched = new Map<number, Map<Root, string>>();
   const watches = open((events) => events.forEach(take));
 
@@ -163,7 +163,7 @@ function watchTrees({ open, onChange, onMissed, isWanted }: TreeParts) {
     for (const [root, folder] of [...places]) {
       const path = joined(folder, event.name);
       if (event.isFolder && event.kind === "left") drop(root, path);
-      // A folder that is gone again has no changes to be seen.
+      // A folder that is gone again has no changes to report.
       if (event.isFolder && event.kind === "appeared") void follow(root, path).catch(() => {});
       onChange(root, path);
     }
@@ -183,7 +183,7 @@ function watchTrees({ open, onChange, onMissed, isWanted }: TreeParts) {
   /** Watches one folder, and returns the folders in it. Rejects if the kernel has no room. */
   const followOne = async (root: Root, path: string): Promise<readonly string[] | undefined> => {
     const whole = joined(root.folder, path);
-    // Before its entries are read, so that an entry of the next moment causes an event.
+    // The watch begins before the entries are read, so that an entry of the next moment causes an event.
     const watch = watches.add(whole);
     if (watch === undefined) {
       const isThere = await ifThere(stat(whole)).catch(() => undefined);

@@ -17,7 +17,7 @@ import type { MediaLibrary } from "../media-library.ts";
 
 type Libraries = readonly MediaLibrary[];
 
-/** Counts are sums; the step is that of the first running library. */
+/** The status of all libraries. Counts are sums, and the step is that of the first running library. */
 export function joinedStatus(libraries: Libraries): IndexStatus {
   const all = libraries.map((library) => library.status());
   const sum = (key: "totalFiles" | "totalMedia" | "tagsRead" | "tagsTotal") => {
@@ -42,8 +42,8 @@ export function joinedSystems(libraries: Libraries): readonly System[] {
 }
 
 /**
- * The results of all libraries, in the order of `search.ts`. Of two files with one path only the first library's is in the
- * results; the total counts both.
+ * The results of all libraries, in the order of `search.ts`. Of two files with one path only the first library's is in
+ * the results, but the total counts both.
  */
 export function joinedSearch(libraries: Libraries, query: MediaQuery): MediaAnswer {
   const whole = fromTheFirst(query);
@@ -66,7 +66,7 @@ function fromTheFirst({ skip = 0, maxResults, ...query }: MediaQuery): MediaQuer
   return { ...query, skip: 0, maxResults: skip + maxResults };
 }
 
-/** The page of the query, of answers from the first result on. */
+/** The page that the query asks for, from answers that begin at the first result. */
 function merged(answers: readonly MediaAnswer[], query: MediaQuery): MediaAnswer {
   const { skip = 0, maxResults } = query;
   const total = answers.reduce((sum, answer) => sum + answer.total, 0);
@@ -98,7 +98,7 @@ function startsWordIn(folded: Uint8Array, word: Uint8Array): boolean {
   return false;
 }
 
-/** The title whose spelling is nearest; among equals, that of the first library. */
+/** The title whose spelling is nearest; among equally near titles, that of the first library. */
 export async function joinedTitle(
   libraries: Libraries,
   system: string | undefined,
@@ -109,7 +109,7 @@ export async function joinedTitle(
   return by("exact") ?? by("folded") ?? by("close");
 }
 
-/** Equal odds for each file of all libraries. */
+/** A random file, with the same probability for each file of all libraries. */
 export async function joinedAny(
   libraries: Libraries,
   sources: readonly MediaSource[],
@@ -126,7 +126,10 @@ export async function joinedAny(
   return (chosen ?? libraries[0])?.any(sources, random);
 }
 
-/** In the natural order of their names; the folders of one path count as one. Undefined if no library has an index. */
+/**
+ * Folders in the natural order of their names. The folders of one path count as one. The result is undefined if no
+ * library has an index.
+ */
 export async function joinedFolders(
   libraries: readonly Pick<MediaLibrary, "foldersNamed">[],
   query: string,
@@ -147,8 +150,8 @@ export async function joinedFolders(
 }
 
 /**
- * The entries of a folder of all libraries, in the order of their names. Of two files with one path only the first library's
- * is listed; the total counts both.
+ * The entries of a folder of all libraries, in the order of their names. Of two files with one path only the first
+ * library's is listed, but the total counts both.
  */
 export async function joinedFolder(
   libraries: readonly Pick<MediaLibrary, "folder">[],

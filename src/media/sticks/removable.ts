@@ -9,7 +9,7 @@ import { watchFolder } from "../../config/watch-files.ts";
 import type { Clock } from "../../core/clock.ts";
 import { sticksMax } from "../../core/limits.ts";
 
-// One mount causes several changes.
+// One mount causes several changes, which end within this time.
 const settleMs = 20;
 const firstLookMs = 100;
 const lastLookMs = 12_800;
@@ -62,7 +62,7 @@ export function watchRemovable({
     watching = [];
   };
   return {
-    /** From now on watches the entries of these folders. */
+    /** Watches the entries of these folders from now on. */
     aim(folders: readonly string[]) {
       if (folders.join("\0") === aimed.join("\0")) return;
       stop();
@@ -74,7 +74,7 @@ export function watchRemovable({
   };
 }
 
-/** Empty if the folder is not there. */
+/** The folders in a folder; none if it does not exist. */
 async function foldersIn(folder: string): Promise<readonly string[]> {
   try {
     const real = await realpath(folder);
@@ -83,7 +83,7 @@ async function foldersIn(folder: string): Promise<readonly string[]> {
       .filter((entry) => entry.isDirectory() && !entry.name.startsWith("."))
       .map(({ name }) => join(real, name));
   } catch {
-    // No such folder, or no permission.
+    // The folder does not exist, or there is no permission.
     return [];
   }
 }
@@ -91,7 +91,7 @@ async function foldersIn(folder: string): Promise<readonly string[]> {
 async function hasEntries(path: string): Promise<boolean> {
   return readdir(path).then(
     (names) => names.length > 0,
-    // It went away, or cannot be read.
+    // The stick went away, or cannot be read.
     () => false,
   );
 }

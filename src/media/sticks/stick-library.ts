@@ -1,6 +1,6 @@
 /**
  * The media folders and the plugged-in USB sticks as one library. Each stick has an index of its own beside the main one.
- * So its files are gone at once when it is removed, and back at once when it is plugged in again.
+ * Its files therefore disappear as soon as it is removed, and return as soon as it is plugged in again.
  */
 import { readdirSync, rmSync, statSync, utimesSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -48,7 +48,7 @@ export function createMediaWithSticks(options: MediaOptions): MediaWithSticks {
   const sticks = new Map<string, Stick>();
   const closing = new Map<string, Promise<void>>();
   const all = () => [main, ...[...sticks.values()].map(({ library }) => library)];
-  /** The libraries with an index, so that a search does not wait for the first index of a stick. */
+  /** The libraries that have an index, so that a search does not wait for the first index of a stick. */
   const ready = () => {
     const indexed = all().filter((library) => library.status().exists);
     return indexed.length === 0 ? [main] : indexed;
@@ -79,7 +79,7 @@ export function createMediaWithSticks(options: MediaOptions): MediaWithSticks {
     const stick: Stick = { library, isOver: false };
     sticks.set(folder, stick);
     log.info("media", "a USB stick was plugged in", { folder });
-    // The last run for this stick may still be ending, and deletes its unfinished file.
+    // The last run for this stick may still be ending, and it deletes its unfinished file.
     const begin = async () => {
       await closing.get(folder);
       await indexWhenFree(library, [], () => stick.isOver);
@@ -151,13 +151,13 @@ function indexNameOf(folder: string): string {
   return `stick-${Bun.hash(folder).toString(16)}.db`;
 }
 
-/** Indexes of sticks in the data folder, the last used first. */
+/** The indexes of sticks in the data folder, the last used first. */
 function stickIndexes(dataFolder: string): readonly string[] {
   let names: readonly string[] = [];
   try {
     names = readdirSync(dataFolder).filter((name) => indexNames.test(name));
   } catch {
-    // There is no data folder yet.
+    // The data folder does not exist yet.
   }
   return names
     .map((name) => indexPath(dataFolder, name))
@@ -182,7 +182,7 @@ function keepFew(dataFolder: string, name: string): void {
 }
 
 type SoughtMedia =
-  /** `<System>/<path>`, as on a card. */
+  /** A path such as `<System>/<path>`, as on a card. */
   | { readonly kind: "path"; readonly path: string }
   | { readonly kind: "title"; readonly system?: string; readonly title: string };
 

@@ -32,7 +32,7 @@ function pair<T>(name: string, value: T | undefined): readonly (readonly [string
   return value === undefined ? [] : [[name, value]];
 }
 
-/** On one line, without control characters, and not longer than a line on a screen; undefined if nothing is left. */
+/** The text on one line, without control characters, and not longer than a line on a screen; undefined if nothing is left. */
 function plain(text: string | undefined): string | undefined {
   // A line feed would end a word of the index.
   const line = (text ?? "").replace(/[\p{Cc}\p{Cs}\s]+/gu, " ").trim();

@@ -1,7 +1,7 @@
 /**
- * Reads the tags of the audio files of an index, of those that are new or have changed, and builds the index again if a
- * search would find other words. It is a run of its own after that of the index, because it takes a millisecond a file
- * where a name takes ten microseconds, and may be killed at any moment: the next run goes on where this one ended.
+ * Reads the tags of the audio files of an index, of those that are new or have changed, and builds the index again if a search
+ * would find other words. It is a run of its own after that of the index, because it takes a millisecond for each file, and the
+ * index takes ten microseconds for a name. It may be killed at any moment, and the next run continues where it ended.
  */
 import { statSync } from "node:fs";
 import { embeddedPicturesMax, pictureFileBytesMax, tagTriesMax } from "../../core/limits.ts";
@@ -15,16 +15,16 @@ import { smallPicture } from "../pictures.ts";
 import { ScanResult, takeOver } from "../scan/scan-result.ts";
 import { type AudioContent, readAudio } from "./audio-reader.ts";
 
-/** The edge of a kept picture in pixels: that of the largest tile, twice for sharp screens. */
+/** The edge of a stored picture in pixels: twice that of the largest tile, for sharp screens. */
 const pictureEdge = 512;
 const tellMs = 250;
 
 export type TagLine =
   | { readonly kind: "tags"; readonly read: number; readonly of: number }
-  /** `songs`: audio files that were found, or whose tags were read. */
+  /** `songs` is the number of audio files that were found, or whose tags were read. */
   | { readonly kind: "done"; readonly files: number; readonly changed: boolean; readonly songs: number };
 
-/** Updates the tags of the index at `path`; `tell` may throw to end it. */
+/** Updates the tags of the index at `path`. `tell` may throw to end the update. */
 export async function runTagJob(path: string, tell: (line: TagLine) => void): Promise<void> {
   const writer = openTagWriter(path);
   try {
@@ -40,7 +40,7 @@ export async function runTagJob(path: string, tell: (line: TagLine) => void): Pr
     const changed = writer.isIndexBehind();
     const files = changed ? buildAgain(path) : 0;
     tell({ kind: "done", files, changed, songs: fresh.length });
-    // A run that is killed before this builds the index once more.
+    // A run that is killed before this call builds the index once more.
     writer.setIndexDone();
   } finally {
     writer.close();
@@ -51,7 +51,7 @@ interface FreshFile extends ReadFile {
   readonly path: FileName;
 }
 
-/** The files of the index that are not read as they are now, and the read ones that it has no more. */
+/** The files of the index whose present version was not read, and the read files that the index no longer has. */
 function filesToRead(path: string, writer: TagWriter) {
   const before = new Map([...writer.all()].map((file) => [exactText(file.path), file]));
   const fresh: FreshFile[] = [];
@@ -66,7 +66,7 @@ function filesToRead(path: string, writer: TagWriter) {
       const known = before.get(exactText(file));
       before.delete(exactText(file));
       const stat = statSync(fsPath(file), { throwIfNoEntry: false });
-      // The drive of the file may be away: its tags stay.
+      // The drive of the file may be away, so its tags stay.
       if (stat?.isFile() !== true) continue;
       const { size, mtimeMs } = stat;
       const changedMs = Math.trunc(mtimeMs);
@@ -93,9 +93,9 @@ async function readOne(file: FreshFile, writer: TagWriter): Promise<void> {
 
 async function contentOf(path: FileName): Promise<AudioContent> {
   const nothing: AudioContent = { tags: {}, picture: undefined };
-  // The library opens files by text alone.
+  // The library opens a file by a text only.
   if (typeof path !== "string") return nothing;
-  // A damaged file, or one of another form than its name says, has no tags.
+  // A damaged file has no tags. The same is true of a file that has another form than its name says.
   return readAudio(path).catch(() => nothing);
 }
 

@@ -54,10 +54,10 @@ const numerals: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Keys of a name of the index, in UTF-8; valid until the next call. */
+/** The keys of a name of the index, in UTF-8. They are valid until the next call. */
 interface NameKeys {
   readonly key: Uint8Array;
-  /** The `plainTitleKey` if it differs. */
+  /** The `plainTitleKey`, if it differs from the key. */
   readonly plain: Uint8Array | undefined;
 }
 
@@ -80,7 +80,7 @@ export function titleKeyBytes(key: string): Uint8Array {
 
 const encoder = new TextEncoder();
 
-/** At the first bracket; a name that begins with one is all title. */
+/** The end of the title, which is the first bracket. A name that begins with a bracket is all title. */
 function endOfTitle(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   while (at < end && bytes[at] !== 0x28 && bytes[at] !== 0x5b) at++;
@@ -92,7 +92,7 @@ const plainScratch = new Uint8Array(1024);
 const wordEnds = new Uint16Array(1024);
 const ampersand = 0x26;
 
-/** Undefined if the title is not ASCII, or has a comma, because an article may follow it. */
+/** The keys of an ASCII title; undefined if the title is not ASCII, or has a comma, because an article may follow it. */
 function asciiKeys(bytes: Uint8Array, start: number, end: number): NameKeys | undefined {
   const words = end - start > keyBytesMax ? -1 : splitAscii(bytes, start, end);
   if (words < 0) return undefined;

@@ -1,7 +1,7 @@
 /**
- * Titles: `Super Mario World` on a card is `Super Mario World (USA).sfc` on one device and `Super Mario World (Europe)
- * (Rev 1).zip` on another. Exact titles come before folded ones, and these before close ones. Among files of one title, the
- * order is: the tags on the card, finished versions, preferred regions and languages, the latest revision, the name.
+ * Titles: `Super Mario World` on a card is `Super Mario World (USA).sfc` on one device and `Super Mario World (Europe) (Rev
+ * 1).zip` on another. Exact titles come before folded ones, and these before close ones. Files of one title are ordered by the
+ * tags on the card, then finished versions, preferred regions and languages, the latest revision, and the name.
  */
 import { titleTagsMax } from "../../core/limits.ts";
 import type { MediaTag, TitlePreferences } from "../../core/media.ts";
@@ -19,14 +19,17 @@ import {
 } from "./title-key.ts";
 
 export interface TitleChoice {
-  /** Place among the candidates. */
+  /** The place among the candidates. */
   readonly place: number;
   readonly how: "exact" | "folded" | "close";
-  /** Number of other candidates with the same title. */
+  /** The number of other candidates with the same title. */
   readonly rivals: number;
 }
 
-/** The best of `names`, which have no extensions, for `wanted`; of equals the first. Undefined if none is near. */
+/**
+ * The best of `names`, which have no extensions, for `wanted`; of equally good names the first. The result is undefined
+ * if none is near.
+ */
 export function chooseTitle(
   wanted: string,
   names: readonly string[],
@@ -53,7 +56,7 @@ export function chooseTitle(
   return { place: best.place, how, rivals: fitting.length - 1 };
 }
 
-/** The nearest, without sequels and sister games. */
+/** The nearest titles, without sequels and sister games. */
 function closest<T extends Title>(asked: string, titles: readonly T[]): readonly T[] {
   const key = titleKey(asked);
   const marks = marksOf(asked);
@@ -72,7 +75,7 @@ function closest<T extends Title>(asked: string, titles: readonly T[]): readonly
 const unfinished =
   /^(beta|proto|prototype|demo|sample|kiosk|hack|pirate|unl|aftermarket|bios|b\d*|o\d*|h\d*|p\d*|t\d*)\b/i;
 
-/** Lower is better, number by number. */
+/** The score of a name as a list of numbers, which are compared one by one. Lower is better. */
 function scoreOf(
   tags: readonly string[],
   asked: readonly string[],
@@ -89,7 +92,7 @@ function scoreOf(
 }
 
 const revisionTag = /^(?:rev\s*([a-z]|\d+)|v(\d+(?:\.\d+)?))$/i;
-/** The codes of the known app for regions whose names they do not begin. */
+/** Codes of regions in the known app that are not the start of the region's name. */
 const regionCodes: Readonly<Record<string, string>> = {
   us: "usa",
   eu: "europe",
@@ -108,7 +111,7 @@ const regionCodes: Readonly<Record<string, string>> = {
 
 /**
  * The number of tags on the card that do not fit those of a name. A tag is `USA`, or `region:us` as the known app writes it.
- * After `-` the name must not have it, and of all tags after `~` it needs one.
+ * A name must not have a tag after `-`, and needs one of all tags after `~`.
  */
 function missingOf(tags: readonly string[], asked: readonly string[]): number {
   const own = tags.map((tag) => tag.toLowerCase());
@@ -126,7 +129,7 @@ function missingOf(tags: readonly string[], asked: readonly string[]): number {
   return each.filter(({ isMet }) => !isMet).length + (isSomeMet ? 0 : 1);
 }
 
-/** `Rev 2` and `Rev B` are 2, `v1.1` is 1.1; 0 if there is none. */
+/** The revision as a number: `Rev 2` and `Rev B` are 2, `v1.1` is 1.1, and 0 means that there is none. */
 function revisionOf(tags: readonly string[]): number {
   for (const tag of tags) {
     const [, revision, version] = revisionTag.exec(tag) ?? [];
@@ -139,7 +142,7 @@ function revisionOf(tags: readonly string[]): number {
 
 const discTag = /^(?:disc|disk|cd|side)\s*(?:(\d+)|[a-d]\b)/i;
 
-/** The first disc starts the game. */
+/** The number of the disc. The first disc starts the game. */
 function discOf(tags: readonly string[]): number {
   for (const tag of tags) {
     const disc = discTag.exec(tag)?.[1];
@@ -153,10 +156,13 @@ function compareScores(a: readonly number[], b: readonly number[]): number {
   return place < 0 ? 0 : (a[place] ?? 0) - (b[place] ?? 0);
 }
 
-/** `Super Mario World (USA) (Rev 1) [!]` is the title `Super Mario World` with the tags `USA`, `Rev 1` and `!`. */
+/**
+ * A name and its parts: `Super Mario World (USA) (Rev 1) [!]` is the title `Super Mario World` with the tags `USA`,
+ * `Rev 1` and `!`.
+ */
 interface Title {
   readonly title: string;
-  /** In order, each once; lists such as `(En,Fr)` are split. */
+  /** The tags in order, each once. Lists such as `(En,Fr)` are split. */
   readonly tags: readonly string[];
 }
 
@@ -172,7 +178,8 @@ export function splitTitle(name: string): Title {
 
 // A `!` marks a good copy, `a` an alternative one and `f` a fixed one.
 const statusTag = /^(?:!|alt|[af]\d*|debug|preview|promo)$/i;
-// As No-Intro, TOSEC and GoodTools write them. Capitals distinguish the country `DE` from the language `De` or `de`.
+// Tags of regions as No-Intro, TOSEC and GoodTools write them. Capitals distinguish the country `DE` from the language
+// `De` or `de`.
 const regionTags = new Set(
   "World|USA|Europe|Japan|Asia|Argentina|Australia|Austria|Belgium|Brazil|Canada|China|Denmark|Finland|France|Germany|Greece|Hong Kong|India|Ireland|Israel|Italy|Korea|Latin America|Mexico|Netherlands|New Zealand|Norway|Poland|Portugal|Russia|Scandinavia|South Africa|Spain|Sweden|Switzerland|Taiwan|Turkey|UK|United Kingdom|US|EU|JP|GB|DE|FR|ES|IT|KR|CN|TW|HK|AU|BR|CA|NL|SE|NO|FI|DK|PL|PT|RU|U|E|J|W|UE|JU|JE|JUE".split(
     "|",
@@ -224,7 +231,7 @@ function* equalIn({ keys, files, length }: StoredTitles, sought: Uint8Array): Ge
   const text = Buffer.from(keys.buffer, keys.byteOffset, keys.byteLength);
   for (let at = text.indexOf(sought); at >= 0; at = text.indexOf(sought, at + 1)) {
     const file = files[at / length];
-    // Undefined for a match across two keys.
+    // A match across two keys has no file.
     if (file !== undefined) yield file;
   }
 }
