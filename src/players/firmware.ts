@@ -1,15 +1,15 @@
 /**
- * BIOS files that a game needs, by the core's `.info` file (docs.libretro.com, "Core info files"). A table adds systems
- * whose games need a file that cores call optional. One of several files is enough; which one depends on the game's region.
+ * BIOS files that a game needs, by the core's `.info` file (docs.libretro.com, "Core info files"). A table adds systems whose
+ * games need a file that cores call optional. One of several files is enough, and the game's region decides which one.
  */
 import { basename } from "node:path";
 import { firmwareFilesMax } from "../core/limits.ts";
 import { coreInfo, coreNameOf } from "./retroarch-cores.ts";
 
 export interface Firmware {
-  /** Below RetroArch's `system_directory`. */
+  /** The path below RetroArch's `system_directory`. */
   readonly path: string;
-  /** In lower case; absent if it is not known. */
+  /** The MD5 in lower case; absent if it is not known. */
   readonly md5?: string;
 }
 
@@ -32,7 +32,7 @@ const neededBySystem: Readonly<Record<string, Readonly<Record<string, string>>>>
     "bios_CD_J.bin": "278a9397d192149e84e820ac621a8edd",
   },
 };
-/** PlayStation cores without a built-in BIOS. */
+/** PlayStation cores that have no built-in BIOS. */
 const playStationCores = ["swanstation", "mednafen_psx", "mednafen_psx_hw"];
 /** Systems that need no file, although their cores call some required. */
 const withoutFirmware = ["GBA", "Gameboy", "GameboyColor", "Atari800", "AtariXEGS"];
@@ -62,7 +62,10 @@ function isLike(path: string, names: readonly string[]): boolean {
   return names.some((name) => stem(name) === stem(path));
 }
 
-/** `firmware0_path = "x.bin"`, `firmware0_opt = "false"`, and `(!) x.bin (md5): ...` in the notes. */
+/**
+ * The files in the text of an `.info` file: `firmware0_path = "x.bin"`, `firmware0_opt = "false"`, and `(!) x.bin
+ * (md5): ...` in its notes.
+ */
 export function firmwareIn(text: string): readonly ListedFirmware[] {
   const values = new Map(
     [...text.matchAll(/^[ \t]*(\w+)[ \t]*=[ \t]*"([^"\n]*)"/gm)].map(([, key = "", value = ""]) => [

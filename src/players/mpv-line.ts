@@ -28,7 +28,7 @@ export type MpvLine = ReturnType<typeof openMpvLine>;
 // mpv answers within a frame, and later while it loads from a slow disc.
 const answerMsMax = 2000;
 
-/** Takes the descriptor `line` over. */
+/** Opens the line on the descriptor `line`, which it then owns. */
 export function openMpvLine(
   line: number,
   clock: Clock,
@@ -60,7 +60,7 @@ export function openMpvLine(
       await keepPace(Math.max(lines / playerLinesASecondMax, read.value.length / playerBytesASecondMax));
     }
   })()
-    // After any end, no further message comes.
+    // After the end of the line, for whatever reason, no further message comes.
     .catch(() => {})
     .finally(hangUp);
   return {
@@ -96,7 +96,10 @@ export function openMpvLine(
 
 const burstMs = 1000;
 
-/** A token bucket: waits after what was read, in seconds of the permitted rate, so that a flood stays in the player's socket. */
+/**
+ * A token bucket. It waits after each read until the permitted rate allows the next one, so that a flood stays in the
+ * player's socket.
+ */
 function createPace(clock: Clock, closing: AbortSignal): (seconds: number) => Promise<void> {
   let paidUntilMs = 0;
   return async (seconds) => {
@@ -160,7 +163,7 @@ export function cutLines(bytesMax: number, take: (line: string) => void): (chunk
       bytes = 0;
       from = end + 1;
     }
-    // A copy: the chunk may be used again.
+    // The piece is copied, because the chunk may be used again.
     if (from < chunk.length) keep(chunk.slice(from));
   };
 }

@@ -21,7 +21,7 @@ const openingMsMax = 5000;
 // mpv sends an event for each change of these. The position changes all the time, so it is requested instead.
 const observed = ["pause", "duration", "paused-for-cache", "volume", "speed"] as const;
 
-// Between two questions for the position it is calculated, but not for a player that has not answered for this long.
+// Between two questions the position is calculated, but not for a player that has not answered for this long.
 const calculatedMsMax = 10_000;
 
 /**
@@ -31,20 +31,22 @@ const calculatedMsMax = 10_000;
 const fileOnly = [
   // Playlists, EDL, HLS, archives and ordered chapters refer to other files or to the network.
   "--access-references=no",
-  // From the folder of the file come subtitles of its name, such as `Film.srt` and `Film.de.srt`, and no covers or sound tracks.
+  // Subtitles with the name of the file, such as `Film.srt` and `Film.de.srt`, are loaded from its folder. Covers and
+  // sound tracks are not.
   "--sub-auto=exact",
   "--audio-file-auto=no",
   "--cover-art-auto=no",
   "--load-unsafe-playlists=no",
-  // No settings from the folder of the file.
+  // Settings in the folder of the file are ignored.
   "--use-filedir-conf=no",
   // SDP and RTSP open sockets inside of FFmpeg. mpv itself reads media files, which need no protocol of FFmpeg.
   "--demuxer-lavf-o-append=protocol_whitelist=data",
-  // The settings `noScripts`. An mpv without Lua does not know them: as options they would end it, in a file they do not.
+  // The settings `noScripts` come from a file. An mpv without Lua does not know them, and ends if they are options, but
+  // not if they are in a file.
   "--include=/dev/stdin",
 ] as const;
 
-/** A stream comes through the standard input. Without `mpv.conf` and its folder there are no scripts, either. */
+/** A stream comes through the standard input. Without `mpv.conf` and its folder there are also no scripts. */
 const streamOnly = [
   ...fileOnly.filter((option) => !option.startsWith("--include=")),
   "--no-config",
@@ -59,7 +61,7 @@ const sides = ["left", "right", "top", "bottom"] as const;
 
 /**
  * mpv manual, "Video": the angle is clockwise, and a margin is a share of the window, within which the turned video fits. mpv turns
- * no subtitles. The owner's `mpv.conf` counts for what is not set here.
+ * no subtitles. The owner's `mpv.conf` applies to everything that is not set here.
  */
 function viewOptions({ rotation, overscan }: ScreenView): readonly string[] {
   return [
@@ -73,7 +75,7 @@ function viewOptions({ rotation, overscan }: ScreenView): readonly string[] {
 interface Known {
   isLoaded: boolean;
   positionMs: number | undefined;
-  /** The time of that position (`performance.now`). */
+  /** The time of the last reported position (`performance.now`). */
   positionAtMs: number;
   /** The last duration, which mpv no longer reports at the end. */
   durationMs: number | undefined;
@@ -84,7 +86,7 @@ interface Known {
   readonly complaints: string[];
 }
 
-/** Throws as `spawnPlayer` does. */
+/** Starts mpv. Throws as `spawnPlayer` does. */
 export function startMpv(
   order: PlayerOrder,
   { clock, volume, view, onPause }: Pick<PlayerParts, "clock" | "volume" | "view" | "onPause">,
@@ -194,7 +196,8 @@ export function startMpv(
     },
     async picture() {
       const stated = await line.ask(["get_property", "screenshot-directory"]);
-      // Its folder may begin with `~`. Versions below 0.37 do not report the name of a picture, so they get one.
+      // The folder may begin with `~`. Versions of mpv below 0.37 do not report the name of a picture, so this function
+      // chooses one.
       const into = await line.ask(["expand-path", typeof stated === "string" ? stated : ""]);
       const name = `mpv-${new Date(clock.now()).toISOString().replace(/\D/g, "")}.png`;
       const path = resolve(folder ?? cwd(), typeof into === "string" ? into : "", name);
@@ -213,7 +216,7 @@ export function startMpv(
   };
 }
 
-/** mpv manual, "List of events"; `end-file` has a `file_error` if the file could not be played. */
+/** Takes an event (mpv manual, "List of events"). `end-file` has a `file_error` if the file could not be played. */
 function hear(known: Known, name: string, facts: Readonly<Record<string, unknown>>): void {
   if (name === "file-loaded") {
     known.isLoaded = true;
@@ -252,7 +255,7 @@ function positionNow({ positionMs, positionAtMs, properties }: Known): number | 
   return Math.round(positionMs + sinceMs * (typeof speed === "number" ? speed : 1));
 }
 
-/** Undefined without a position, or if mpv went on to another file. */
+/** The position; undefined without one, or if mpv went on to another file. */
 function progressOf(known: Known): Progress | undefined {
   const { durationMs, files, isOver } = known;
   const positionMs = positionNow(known);
@@ -319,12 +322,14 @@ async function seek(line: MpvLine, to: SeekTarget): Promise<void> {
   }
 }
 
-/** Best effort: failures are ignored. */
+/** Sends a command and ignores a failure. */
 function quietly(line: MpvLine, command: readonly (string | number)[], msMax?: number): Promise<unknown> {
   return line.ask(command, msMax).catch(() => undefined);
 }
 
-/** Milliseconds within the range of positions in the database and in backups, because a file may state any length. */
+/**
+ * Milliseconds of a time, within the range of positions in the database and in backups, because a file may state any length.
+ */
 function toMs(seconds: number): number {
   return Math.min(Math.max(0, Math.round(seconds * 1000)), mediaMsMax);
 }

@@ -21,28 +21,28 @@ export interface PlayerOrder {
   readonly optionsAt: number;
   readonly environment?: Readonly<Record<string, string>> | undefined;
   readonly folder?: string | undefined;
-  /** It runs without tapdeck-confine. */
+  /** True if the player runs without tapdeck-confine. */
   readonly isUnconfined?: true | undefined;
-  /** Absent for the usual stop by signals. */
+  /** The way to stop the player; absent for the usual stop by signals. */
   readonly stop?: StopHow | undefined;
-  /** mpv only: the position of the start, if not the beginning. */
+  /** The position of the start, if it is not the beginning. Only mpv has it. */
   readonly startMs?: number;
-  /** RetroArch only: loads and saves a state. Neither if absent. */
+  /** Whether a state is loaded and saved; neither if absent. Only RetroArch has states. */
   readonly resuming?: Resuming;
-  /** RetroArch only: the folder of saves. Its own settings decide if absent. */
+  /** The folder of saves; RetroArch's own settings decide if absent. */
   readonly saves?: SavePlace;
-  /** mpv only: plays these bytes from its standard input, and not its file. */
+  /** The bytes that mpv plays from its standard input, instead of a file. */
   readonly stream?: WebBody;
-  /** RetroArch only: the discs of a game that has several. */
+  /** The discs of a game that has several. Only RetroArch takes them. */
   readonly discs?: DiscSet;
-  /** RetroArch only: the folder of BIOS files, if it is not RetroArch's own. */
+  /** The folder of BIOS files, if it is not RetroArch's own. */
   readonly systemFolder?: string;
 }
 
 export interface DiscSet {
-  /** The list that names the discs, or else the first disc: saves are named after it. */
+  /** The list that names the discs, or else the first disc. Saves are named after it. */
   readonly content: string;
-  /** In order, absolute. */
+  /** The absolute paths of the discs, in order. */
   readonly paths: readonly string[];
   /** The place in `paths` of the disc that is in the drive at the start. */
   readonly inserted: number;
@@ -58,7 +58,7 @@ export interface PlayerParts {
   /** The name of the launcher, for error messages. */
   readonly name: string;
   readonly clock: Clock;
-  /** How pictures are to lie on the screen; absent means as the player has them. */
+  /** The way in which pictures lie on the screen; the player's own way if absent. */
   readonly view?: ScreenView;
   /** The initial volume in percent, below the owner's ceiling; undefined for the player's own volume. */
   readonly volume: number | undefined;

@@ -7,7 +7,7 @@ import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { coreInfoBytesMax, retroArchSettingsBytesMax } from "../core/limits.ts";
 
-/** By system id. Systems with the same cores share a row. */
+/** Cores by the ids of systems. Systems with the same cores share a row. */
 const rows: readonly (readonly [systems: string, cores: string])[] = [
   ["NES FDS", "mesen fceumm nestopia quicknes"],
   [
@@ -103,7 +103,7 @@ export type Cores = ReadonlyMap<string, string>;
 const ending = "_libretro.so";
 const infoEnding = "_libretro.info";
 
-/** The cores in these folders. Of two cores of one name, the earlier folder's counts. */
+/** The cores in these folders. Of two cores with one name, the one in the earlier folder counts. */
 export function findCores(folders: readonly string[]): Cores {
   const found = new Map<string, string>();
   for (const folder of folders) {
@@ -153,7 +153,7 @@ function filesIn(folder: string): readonly string[] {
   }
 }
 
-/** The variables of the service; `HOME` and `XDG_CONFIG_HOME` count. */
+/** The variables of the service. Only `HOME` and `XDG_CONFIG_HOME` are used. */
 export type ServiceEnvironment = Readonly<Record<string, string | undefined>>;
 
 /** RetroArch's folder of settings. */
@@ -169,7 +169,7 @@ export function statedFolders(key: string, environment: ServiceEnvironment): rea
   );
 }
 
-/** `libretro_directory = "/folder"` in a settings file of RetroArch. */
+/** The folder that a settings file of RetroArch states, such as `libretro_directory = "/folder"`. */
 export function statedFolder(file: string, key: string): string | undefined {
   // `\s` would match all empty lines after each line's start, and take minutes for a file of them.
   const line = new RegExp(`^[ \\t]*${key}[ \\t]*=[ \\t]*"([^"\\n]+)"`, "m");

@@ -26,7 +26,7 @@ const question = "GET_CONFIG_PARAM";
 const filler = `${question} -\n`;
 const fillerAnswerBytes = `${question} - unsupported`.length;
 
-/** Takes a player that was started with `hasTalk`. */
+/** Opens the line to a player that was started with `hasTalk`. */
 export function openRetroArchLine({ pid, talk }: Pick<Player, "pid" | "talk">, clock: Clock) {
   assert(talk !== undefined, "a player that is started with hasTalk has a talk");
   let lastQuestion = 0;
@@ -44,7 +44,7 @@ export function openRetroArchLine({ pid, talk }: Pick<Player, "pid" | "talk">, c
   });
   return {
     say: (command: string): void => talk.say(`${command}\n`),
-    /** Undefined without a response within `msMax`. */
+    /** Asks for the status; undefined without a response within `msMax`. */
     status(msMax: number): Promise<RetroArchStatus | undefined> {
       // Callers share a question that still waits, because no response is lost.
       if (asked === undefined) {
@@ -68,16 +68,16 @@ async function listen({ output }: Talk, take: (text: string) => void): Promise<v
   try {
     for await (const chunk of output) take(Buffer.from(chunk).toString("latin1"));
   } catch {
-    // After any end, no further output comes.
+    // After the end of the player, for whatever reason, no further output comes.
   }
 }
 
-/** The most bytes that its C library buffers. */
+/** The most bytes that the player's C library buffers. */
 function bufferBytes(pid: number): number {
   try {
     return Math.max(bufferBytesMin, statSync(`/proc/${pid}/fd/1`).blksize);
   } catch {
-    // It has ended.
+    // The player has ended.
     return bufferBytesMin;
   }
 }
@@ -98,5 +98,5 @@ function tailOf(text: string, number: number): string {
 }
 
 const mark = (number: number) => `${question} ask${number} `;
-// Longer than any mark and any status.
+// The length of the tail, which is longer than any mark and any status.
 const tailBytes = 64;

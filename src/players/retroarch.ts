@@ -34,15 +34,15 @@ const pausedAskMs = 2000;
 // RetroArch runs equal commands that arrive within one frame only once, and a slow game has few frames.
 const discStepMs = 100;
 const driveOpenMs = 1000;
-// It writes a picture in a thread of its own.
+// RetroArch writes a picture in a thread of its own, which takes less than this time.
 const pictureMsMax = 5000;
-const softest = -80; // dB
+const softest = -80; // The lowest gain in dB, which RetroArch takes.
 const autosaveSeconds = 10;
-// Saves in memory are written to the disk a second or two later, so that battery RAM is safe within 10 s of a change.
+// Saves in memory are written to the disk one or two seconds later, so that battery RAM is safe within 10 s of a change.
 const carriedAutosaveSeconds = 5;
 const noResuming: Resuming = { loadsState: false, savesState: false };
 
-/** Throws as `spawnPlayer` does. */
+/** Starts RetroArch. Throws as `spawnPlayer` does. */
 export function startRetroArch(
   order: PlayerOrder,
   { clock, volume, view, onPause }: Pick<PlayerParts, "clock" | "volume" | "view" | "onPause">,
@@ -93,7 +93,7 @@ export function startRetroArch(
       await ask(stateMsMax).catch(() => {});
     }
   };
-  // One after another, because two toggles of the pause at once would cancel each other.
+  // Runs actions one after another, because two toggles of the pause at once would cancel each other.
   const inTurn = (act: () => Promise<void>) => {
     const mine = turn.then(act);
     turn = mine.catch(() => {});
@@ -130,7 +130,7 @@ export function startRetroArch(
   };
 }
 
-/** Undefined without an answer within `msMax`. */
+/** Asks for the status; undefined without an answer within `msMax`. */
 type Ask = (msMax: number) => Promise<RetroArchStatus | undefined>;
 
 /**
@@ -141,7 +141,7 @@ function writeSettings(settings: RetroArchSettings, parent = playersFolder(proce
   try {
     const folder = mkdtempSync(join(parent, `tapdeck-retroarch-${process.pid}-`));
     const path = join(folder, "settings.cfg");
-    // Removes the file; nothing waits for that.
+    // Removes the file. Nothing waits for the removal.
     const release = () => rm(folder, { recursive: true, force: true }, () => {});
     const lines = Object.entries(settings).map(([key, value]) => `${key} = "${value}"\n`);
     writeFileSync(path, lines.join(""), { mode: 0o600 });
@@ -152,8 +152,8 @@ function writeSettings(settings: RetroArchSettings, parent = playersFolder(proce
 }
 
 /**
- * A list of the discs, with the one first that is in the drive; undefined if the game has a list of its own. RetroArch names saves
- * after the list and its folder.
+ * Makes a list of the discs that begins with the one in the drive; undefined if the game has a list of its own.
+ * RetroArch names saves after the list and its folder.
  */
 function writeDiscList(folder: string, { content, paths, inserted }: DiscSet): string | undefined {
   if (isList(content)) return undefined;
@@ -202,7 +202,7 @@ const usualSettings: RetroArchSettings = {
   network_remote_enable: "false",
   // Achievements query a server for each game.
   cheevos_enable: "false",
-  // The settings of this start must not get into the owner's file.
+  // The settings of this start must not be written to the owner's file.
   config_save_on_exit: "false",
   // One QUIT is enough.
   quit_press_twice: "false",
@@ -225,7 +225,7 @@ function resumeSettings({ loadsState, savesState }: Resuming): RetroArchSettings
 }
 
 const stateSettings: RetroArchSettings = {
-  // The name of a state has the file name only: games of one name need a folder for each system and core.
+  // The name of a state has only the file name, so games of one name need a folder for each system and core.
   sort_savestates_enable: "true",
   sort_savestates_by_content_enable: "true",
   // After a crash or a power cut the state is older than battery RAM, which it must not overwrite.
@@ -263,15 +263,15 @@ function loudness(percent: number | undefined): RetroArchSettings {
 }
 
 /**
- * RetroArch turns counterclockwise, in quarters (`retroarch.cfg` of 1.14), and turns the proportions that a core states since a later
- * version (1.20, `video_driver.c`). It has no margin that keeps a game's proportions.
+ * RetroArch turns counterclockwise, in quarters (`retroarch.cfg` of 1.14). Since version 1.20 it also turns the
+ * proportions that a core states (`video_driver.c`). It has no margin that keeps a game's proportions.
  */
 function viewSettings(view: ScreenView | undefined): RetroArchSettings {
   const { rotation = 0 } = view ?? {};
   return rotation === 0 ? {} : { video_rotation: String((360 - rotation) / 90) };
 }
 
-/** Never rejects. It stays pending for a RetroArch that never answers. */
+/** Resolves when RetroArch plays. It never rejects, and stays pending for a RetroArch that never answers. */
 async function untilPlaying(ask: Ask, clock: Clock, ended: AbortSignal): Promise<void> {
   const deadline = performance.now() + mediaReadyMsMax;
   while (performance.now() < deadline && !ended.aborted) {
@@ -288,7 +288,7 @@ function stateOf(status: RetroArchStatus | undefined): PlayerState {
   return status === "contentless" ? {} : { playbackState: status };
 }
 
-/** docs.libretro.com, "Network control interface": the same commands. */
+/** The commands of docs.libretro.com, "Network control interface". */
 const commands: Partial<Readonly<Record<PlainAction | "fast-forward", string>>> = {
   mute: "MUTE",
   "save-state": "SAVE_STATE",
@@ -329,7 +329,7 @@ function createDrive(line: RetroArchLine, { content, paths, inserted }: DiscSet,
         throw failed(`the game has ${paths.length} discs, and disc ${place + 1} is in the drive`);
       const steps = (wanted - shift + paths.length) % paths.length;
       await say("DISK_EJECT_TOGGLE");
-      // Its keys stop at the first disc, whichever one a player chose in the menu.
+      // The drive's keys stop at the first disc, whichever one a player chose in the menu.
       for (let back = 1; back < paths.length; back++) await say("DISK_PREV");
       for (let on = 0; on < steps; on++) await say("DISK_NEXT");
       place = wanted;
@@ -340,7 +340,10 @@ function createDrive(line: RetroArchLine, { content, paths, inserted }: DiscSet,
   };
 }
 
-/** `screenshot_directory` of its settings, its own folder, and that of the game, in which it saves without a setting. */
+/**
+ * The folders in which a picture may be: `screenshot_directory` of RetroArch's settings, its own folder, and that of
+ * the game, in which it saves without a setting.
+ */
 function pictureFolders(argv: readonly string[], environment: ServiceEnvironment): readonly string[] {
   const key = "screenshot_directory";
   const named = argv.flatMap((word) => (word.startsWith("--config=") ? word.slice("--config=".length) : []));

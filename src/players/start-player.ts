@@ -5,7 +5,7 @@ import { startMpv } from "./mpv.ts";
 import type { ControlledPlayer, PlayerOrder, PlayerParts } from "./player.ts";
 import { startRetroArch } from "./retroarch.ts";
 
-/** Throws `ServiceError("failed")` with a sentence if the program cannot be started. */
+/** Starts the player that the order names. Throws `ServiceError("failed")` with a sentence if the program cannot be started. */
 export function startPlayer(order: PlayerOrder, parts: PlayerParts): ControlledPlayer {
   switch (order.kind) {
     case "mpv":
@@ -17,7 +17,7 @@ export function startPlayer(order: PlayerOrder, parts: PlayerParts): ControlledP
   }
 }
 
-/** Starts any other program, which has no controls. Throws as `spawnPlayer` does. */
+/** Starts a player that has no controls, which may be any program. Throws as `spawnPlayer` does. */
 export function startPlain(
   { argv, environment, folder, isUnconfined }: PlayerOrder,
   { name }: Pick<PlayerParts, "name">,

@@ -1,7 +1,7 @@
 /**
- * The body of a web radio or podcast, on its way to a player's standard input. So the player opens no connection, and each
- * redirect and address is checked by the service. Stations put titles between the bytes, if they are asked to (SHOUTcast and
- * Icecast, `icy-metaint`):
+ * The body of a web radio or podcast, on its way to a player's standard input. The player therefore opens no
+ * connection, and the service checks each redirect and address. Stations put titles between the bytes, if they are
+ * asked to (SHOUTcast and Icecast, `icy-metaint`):
  *
  *   N bytes of sound, one byte L, 16 L bytes of text with zeros after it, and again. `StreamTitle='Artist - Song';`
  */
@@ -16,7 +16,7 @@ export async function feedStream(body: WebBody, talk: Talk, onTitle: (title: str
     for await (const chunk of body.chunks)
       for (const piece of cut(chunk)) if (!(await talk.send(piece))) return;
   } catch {
-    // The connection was lost: the player ends with what it has.
+    // The connection was lost. The player ends with the bytes that it has.
   } finally {
     body.close();
     talk.end();
