@@ -22,13 +22,13 @@ export interface Attended {
   readonly supervisor: Supervisor;
   /** The path in the config; undefined for a detected reader. */
   readonly namedPath: () => string | undefined;
-  /** The driver knows the device by its USB ids, so that its faults are reported even if it is detected. */
+  /** True if the driver knows the device by its USB ids. Its faults are then reported even if it is detected. */
   readonly isCertain: boolean;
   /** Makes it a configured reader with this path. The device stays open. */
   adopt(path: string): void;
   /** Makes it a detected reader. The device stays open. */
   release(wanted: Wanted): void;
-  /** Resolves when the device is closed. */
+  /** Ends the supervision, and resolves when the device is closed. */
   dismiss(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ interface AttendanceParts {
 export function createAttendance(parts: AttendanceParts, signal: AbortSignal) {
   const { bus, clock, log, feedback, presenceOf } = parts;
   const attended = new Map<string, Attended>();
-  /** Ids of readers beyond `readersMax`; as many as this machine has ports at most. */
+  /** The ids of readers beyond `readersMax`. There are no more of them than ports of this machine. */
   const left = new Set<string>();
 
   const attend = (
@@ -58,7 +58,7 @@ export function createAttendance(parts: AttendanceParts, signal: AbortSignal) {
     const readerId = readerIdOf(connection.driver.id, stablePath);
     if (signal.aborted || attended.has(readerId)) return;
     if (attended.size >= readersMax) {
-      // Detection offers it again and again.
+      // Detection offers such a reader again and again, so it is logged once.
       if (!left.has(readerId))
         log.warn("readers", "too many readers: this one is left alone", {
           path: connection.path,
@@ -146,7 +146,7 @@ type Fate =
   | { readonly kind: "detected"; readonly one: Attended; readonly wanted: Wanted }
   | { readonly kind: "stays" | "goes"; readonly one: Attended };
 
-/** Opens, closes and changes nothing. */
+/** Decides the fate of each reader. It opens, closes and changes nothing. */
 async function fatesOf(
   attended: readonly Attended[],
   named: readonly ReaderConnection[],

@@ -17,11 +17,11 @@ import type { Log } from "../core/log.ts";
 import type { Candidate, Driver, ReaderConnection } from "./driver.ts";
 
 const deviceFolder = "/dev";
-/** A folder for each bus with a node for each device, for readers without a kernel driver. */
+/** The folder with a folder for each bus of USB, and a node for each device in it, for readers without a kernel driver. */
 const usbFolder = "/dev/bus/usb";
-// Device nodes appear one by one, and their links a moment later.
+// Device nodes appear one by one, and their links appear a moment later.
 const settleMs = 150;
-// The interval of the look without an event, for kernels and containers that report no new nodes.
+// The interval between looks without an event, for kernels and containers that report no new nodes.
 const sweepMs = 10_000;
 
 const leftAlone =
@@ -45,9 +45,9 @@ export interface DetectionOptions {
 
 /** The facts about a detected reader before it is opened. */
 export interface FoundReader {
-  /** The driver knows the device by its USB ids. */
+  /** True if the driver knows the device by its USB ids. */
   readonly isCertain: boolean;
-  /** An earlier try failed, so that a further failure is no news. */
+  /** True if an earlier try failed. A further failure is then logged as `debug` only. */
   readonly wasRefused: boolean;
 }
 
@@ -69,7 +69,7 @@ export function createDetection(options: DetectionOptions) {
   const refusals = createRefusals(clock);
   /** The ports that were tried and refused at the last look. The map has the same keys as `refusals`. */
   const refused = new Map<string, RefusedPort>();
-  /** The reasons in the log. Bounded as `refusals`. */
+  /** The reasons in the log. Their number is limited as that of `refusals`. */
   const logged = new Map<string, string>();
   let timer: Disposable | undefined;
   let looking = false;
@@ -90,7 +90,7 @@ export function createDetection(options: DetectionOptions) {
     const plain = await resolved(candidate.path);
     if (!refusals.mayTry(key, candidate) || taken.has(plain)) return;
     if (ending.signal.aborted || begun !== round) return;
-    // Two drivers may know the same converter. The second one tries after the first has released it.
+    // Two drivers may know the same converter. The second one tries to open it after the first has released it.
     taken.add(plain);
     const isCertain = candidate.isCertain ?? false;
     const wanted = async (everOpened: boolean, fault: string) => {
@@ -117,7 +117,7 @@ export function createDetection(options: DetectionOptions) {
         await lookAt(driver, candidate, taken, begun);
       }
     }
-    // A port that was unplugged, or plugged in again, is no refused one.
+    // A port that was unplugged, or plugged in again, no longer counts as refused.
     const isRefused = (key: string) => {
       const candidate = present.get(key);
       return candidate !== undefined && refusals.knows(key, candidate);
@@ -199,7 +199,7 @@ function watchDevices(changed: () => void, log: Log): Disposable {
     );
     for (const bus of usbBuses()) watchers.push(watch(join(usbFolder, bus), () => changed()));
   } catch (error) {
-    // Without events there is still the sweep.
+    // Without events, the look every ten seconds still finds devices.
     log.warn("readers", "new devices are noticed every ten seconds only", { error: messageOf(error) });
   }
   return {
@@ -209,7 +209,7 @@ function watchDevices(changed: () => void, log: Log): Disposable {
   };
 }
 
-/** None on machines without USB. */
+/** The folders of the buses of USB; none on machines without USB. */
 function usbBuses(): readonly string[] {
   try {
     return readdirSync(usbFolder);
@@ -225,9 +225,9 @@ export async function resolved(path: string): Promise<string> {
   return realpath(plain).catch(() => plain);
 }
 
-/** Milliseconds from each refusal to the next try; the last one repeats. The first is for modules that start slowly. */
+/** The milliseconds from each refusal to the next try. The last wait repeats. The first is for modules that start slowly. */
 const waitsMs: readonly number[] = [1000, 10_000, 20_000, 40_000, 60_000];
-/** The same for a shared port, without a try after the last one. */
+/** The waits for a shared port, without a try after the last one. */
 const sharedWaitsMs: readonly number[] = [1000, 60_000, 600_000];
 
 type Port = Pick<Candidate, "stamp" | "isShared">;
@@ -236,11 +236,11 @@ interface Refusal {
   readonly stamp: string;
   readonly times: number;
   readonly atMs: number;
-  /** Infinity for no further try. */
+  /** The wait until the next try; infinity for no further try. */
   readonly forMs: number;
 }
 
-/** The refused ports, by driver and path. Bounded by the ports that this machine has ever had. */
+/** The refused ports, by driver and path. Their number is limited by the ports that this machine has ever had. */
 export function createRefusals(clock: Pick<Clock, "now">) {
   const refusals = new Map<string, Refusal>();
   const leftMs = ({ atMs, forMs }: Refusal) => {
@@ -260,7 +260,7 @@ export function createRefusals(clock: Pick<Clock, "now">) {
     },
     /** True if the port was refused, and was not re-plugged after that. */
     knows: (key: string, port: Port): boolean => known(key, port) !== undefined,
-    /** Notes a failed try. False if there is no further one. */
+    /** Notes a failed try. Returns false if no further try follows. */
     add(key: string, port: Port): boolean {
       const times = known(key, port)?.times ?? 0;
       const forMs = port.isShared

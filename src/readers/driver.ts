@@ -15,7 +15,10 @@ export interface Driver {
   readonly id: string;
   /** The functions of its readers. With `removable`, sightings end when a card leaves, except those that say otherwise. */
   readonly capabilities: readonly Capability[];
-  /** Paths that may be this device, and those that it rules out. It opens no device. Absent if only the config file can name the device. */
+  /**
+   * Paths that may be this device, and paths that it rules out. It opens no device. The method is absent if only the
+   * config file can name the device.
+   */
   detect?(signal: AbortSignal): Promise<readonly Candidate[]>;
   /**
    * Opens the device at `path` (the part of the connection string after the first colon) and proves that it is one. Otherwise
@@ -35,8 +38,8 @@ export interface DriverContext {
 export interface Candidate {
   readonly path: string;
   /**
-   * Another text after each re-plugging (for device nodes: inode and change time). A failed candidate is tried again at once
-   * after a change of its stamp, and otherwise after growing waits.
+   * A text that differs after each re-plugging (for device nodes: inode and change time). A failed candidate is tried
+   * again at once after a change of its stamp, and otherwise after growing waits.
    */
   readonly stamp: string;
   /** A name of the port that survives restarts and re-plugging, such as the by-path name; else the path. */
@@ -50,9 +53,9 @@ export interface Candidate {
    * (detection.ts).
    */
   readonly isShared?: true;
-  /** A port of the board itself, which is there without a reader on it. */
+  /** True for a port of the board itself, which exists without a reader on it. */
   readonly isOnBoard?: true;
-  /** Why it is never opened unless the config names it: a part of a sentence for the log. */
+  /** The reason why it is never opened unless the config names it, as a part of a sentence for the log. */
   readonly ruledOut?: string;
 }
 
@@ -92,9 +95,9 @@ export interface ReaderSession {
 export type Signal = "scanned" | "failed" | "written";
 
 export interface WriteOrder {
-  /** Well-formed, without a byte-order mark. It becomes UTF-8. */
+  /** The text to write. It is well-formed, without a byte-order mark, and written as UTF-8. */
   readonly text: string;
-  /** The one record of the NDEF message: Text, in English, by default; or URI, which phones open. */
+  /** The kind of the one record of the NDEF message: Text, in English, which is the default; or URI, which phones open. */
   readonly record?: "text" | "uri" | undefined;
   /** True to also write to a tag with foreign data (`foreign`). */
   readonly force: boolean;
@@ -106,11 +109,11 @@ export interface WriteOrder {
 export type WriteCause =
   /** The tag is read-only. */
   | "locked"
-  /** `bytesMissing` has the difference. */
+  /** The text does not fit. `bytesMissing` has the difference. */
   | "too-small"
   /** The tag left, or the reader failed, during the write. */
   | "gone"
-  /** The bytes read back differ. */
+  /** The bytes that were read back differ. */
   | "mismatch"
   | "password"
   /** The tag is an amiibo, a payment or transit card, or holds data of another kind. */
@@ -139,7 +142,7 @@ export type Report = (present: readonly Sighting[]) => void;
 
 export interface SimulatedCard {
   readonly text: string;
-  /** 14 hex digits; derived from the text if absent. */
+  /** The UID of 14 hex digits; derived from the text if absent. */
   readonly uid?: string;
 }
 
@@ -149,7 +152,7 @@ export interface ReaderConnection {
   readonly path: string;
 }
 
-/** Reads `pn532-uart:/dev/ttyAMA0`. The message of an error lists the drivers. */
+/** Reads a connection string such as `pn532-uart:/dev/ttyAMA0`. The message of an error lists the drivers. */
 export function parseConnection(text: string, drivers: readonly Driver[]) {
   const colon = text.indexOf(":");
   const id = colon < 0 ? text : text.slice(0, colon);

@@ -53,7 +53,7 @@ export function createPresence({ clock, added, removed }: PresenceEvents) {
         .filter((sighting) => !held.some((tag) => isSame(tag, sighting)));
       const [seen, missing] = partition(held, (tag) => reported.some((sighting) => isSame(tag, sighting)));
       seen.forEach(stay);
-      // A new tag means that the card was changed: no debounce.
+      // A new tag means that the card was changed, so there is no debounce.
       missing.forEach(fresh.length > 0 ? letGo : startLeaving);
       for (const sighting of fresh) {
         held = [...held, { sighting, uid: sighting.uid, leaving: undefined, written: false }];
@@ -62,7 +62,7 @@ export function createPresence({ clock, added, removed }: PresenceEvents) {
     },
     /** The reader failed: its tags stay until the next report. */
     hold: () => held.forEach(stay),
-    /** The tag with this UID is about to be written. Until it has left, reports of it are no news. */
+    /** Notes that the tag with this UID is about to be written. Until it has left, reports of it cause no event. */
     writing(uid: string) {
       const known = held.find((tag) => tag.uid === uid);
       const tag = known ?? { sighting: undefined, uid, leaving: undefined, written: true };
@@ -98,7 +98,7 @@ interface VirtualToken {
   readonly leaving: Disposable;
 }
 
-/** The tokens that lie on readers now, real and virtual, and the last one that came. The bus gets each change. */
+/** The tokens that lie on readers now, real and virtual, and the last one that came. Each change is an event on the bus. */
 export function createTokens(bus: Bus, clock: Clock) {
   let active: readonly Token[] = [];
   let last: Token | undefined;

@@ -26,20 +26,20 @@ interface ReadersOptions extends ReadersConfig {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
-  /** `DriverContext.feedback`. */
+  /** The same as `DriverContext.feedback`. */
   readonly feedback?: () => boolean;
-  /** The ports that a radio holds. */
+  /** The ports that a radio of Bluetooth holds. */
   readonly radioPorts?: () => readonly string[];
 }
 
 export interface Readers extends Writing {
   list(): readonly Reader[];
   tokens(): { readonly active: readonly Token[]; readonly last: Token | undefined };
-  /** `Services.scan` of the API. */
+  /** The function `Services.scan` of the API. */
   scan(params: TokenParams, durationMs: number, readerId: string | undefined, requester?: Requester): void;
   /** The caller of the API that laid this token down; undefined for a person's card. */
   requesterOf(token: Token): Requester | undefined;
-  /** Removes the tokens of such callers. */
+  /** Removes the tokens of callers for which `isMeant` is true. */
   withdraw(isMeant: (requester: Requester) => boolean): void;
   /** Shows a signal by the reader's lights or buzzer, if it has some and the settings allow it. */
   signal(readerId: string, kind: Signal): void;
@@ -67,7 +67,7 @@ export function startReaders(options: ReadersOptions): Readers {
   const signal: Readers["signal"] = (readerId, kind) => {
     if (feedback?.() === true) attendance.byId(readerId)?.supervisor.session()?.signal?.(kind);
   };
-  // The answer to the write comes first.
+  // The answer to the write is sent before the event.
   const onWritten = (written: TokenWritten) => void clock.after(0, () => bus.emit("tokens.written", written));
   const writing = createWriting({ attendance, presenceOf, clock, log, signal, onWritten });
   // Ids of dismissed readers. Their tokens are not listed until they are attended again.
@@ -94,7 +94,7 @@ export function startReaders(options: ReadersOptions): Readers {
     log,
     taken: () => attendance.all().map(({ supervisor }) => supervisor.record().path),
     attend(connection, stablePath, wanted, found) {
-      // A look from before a change has old facts; another look follows the change.
+      // A look from before a change has outdated facts. Another look follows the change.
       if (!changing) attendance.attend(connection, stablePath, wanted, found);
     },
   });
@@ -129,7 +129,7 @@ export function startReaders(options: ReadersOptions): Readers {
     list: () =>
       attendance
         .all()
-        // A port is no reader until it was opened.
+        // A port is not a reader until it was opened.
         .filter((one) => isReader(one) || one.supervisor.record().info !== "")
         .map(({ supervisor }) => supervisor.record()),
     tokens() {
@@ -147,7 +147,7 @@ export function startReaders(options: ReadersOptions): Readers {
       if (requester === undefined) tappers.delete(readerId);
       else tappers.set(readerId, requester);
     },
-    // A simulated card is the caller's, even after a write.
+    // A simulated card belongs to the caller that laid it down, even after a write.
     requesterOf: (token) => tokens.requesterOf(token) ?? tappers.get(token.readerId),
     withdraw(isMeant) {
       tokens.withdraw(isMeant);
@@ -173,7 +173,7 @@ export function startReaders(options: ReadersOptions): Readers {
     },
     reconfigure(config) {
       const changed = lastChange.then(() => change(config));
-      // The caller gets the error; the next change runs nevertheless.
+      // The caller gets the error. The next change runs nevertheless.
       lastChange = changed.catch((error) =>
         log.error("readers", "could not change the readers", { error: messageOf(error) }),
       );
@@ -189,7 +189,7 @@ export function startReaders(options: ReadersOptions): Readers {
   };
 }
 
-/** True if the config names it, or if the driver knows it by its USB ids. */
+/** True if the config names the reader, or if the driver knows it by its USB ids. */
 function isReader({ namedPath, isCertain }: Attended): boolean {
   return isCertain || namedPath() !== undefined;
 }
@@ -198,7 +198,7 @@ function isReader({ namedPath, isCertain }: Attended): boolean {
 function createSwitch(options: DetectionOptions) {
   let detection: Detection | undefined;
   return {
-    /** It looks at once after it is switched on, and again if it is on already. */
+    /** Switches detection. It looks for readers as soon as it is switched on, and again if it was on already. */
     set(isOn: boolean): void {
       if (isOn && detection !== undefined) {
         detection.lookAgain();
@@ -211,8 +211,8 @@ function createSwitch(options: DetectionOptions) {
   };
 }
 
-// By reader id. They are kept, because a card that stays on a re-plugged reader is no new tap. Bounded by the ports that this
-// machine has ever had.
+// The presences by reader id. They are kept, because a card that stays on a re-plugged reader is no new tap. Their
+// number is limited by the ports that this machine has ever had.
 function createPresences(
   tokens: ReturnType<typeof createTokens>,
   clock: Clock,
@@ -253,8 +253,8 @@ const boardPorts: readonly (readonly [node: string, path: string])[] = [
 ];
 
 /**
- * The serial ports that a radio of Bluetooth holds: the kernel gives them no device node, so no reader can be there. Devices on
- * serial lines are below `folder`, such as `serial0-0`.
+ * The serial ports that a radio of Bluetooth holds. The kernel gives them no device node, so no reader can be on them.
+ * Devices on serial lines are below `folder`, such as `serial0-0`.
  */
 export function radioPorts(folder = "/sys/bus/serial/devices"): readonly string[] {
   try {

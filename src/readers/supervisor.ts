@@ -10,11 +10,11 @@ import type { Reader } from "../core/token.ts";
 import { type ReaderConnection, type ReaderSession, readerIdOf } from "./driver.ts";
 import type { Presence } from "./presence.ts";
 
-// Opening a missing port costs one system call. A reader works within two seconds after it is back, of which a probe of a silent
-// chip takes half a second.
+// Opening a missing port takes one system call. A reader works within two seconds after it is back, and half a second
+// of them is the probe of a silent chip.
 const retryMsFirst = 100;
 const retryMsMax = 800;
-// For a reader that fails sooner than this after each opening, the waits grow.
+// The waits grow for a reader that fails sooner than this after each opening.
 const steadyMs = 1000;
 
 interface SupervisorOptions {
@@ -22,13 +22,13 @@ interface SupervisorOptions {
   readonly stablePath: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** `DriverContext.feedback`. */
+  /** The same as `DriverContext.feedback`. */
   readonly feedback?: (() => boolean) | undefined;
-  /** An earlier try failed, so that a further failure is logged at `debug`. */
+  /** True if an earlier try failed. A further failure is then logged at `debug`. */
   readonly isRetry?: boolean;
   readonly connected: (reader: Reader) => void;
   readonly disconnected: (reader: Reader) => void;
-  /** It outlives the supervisor, because a card that stays on a re-plugged reader is no new tap. */
+  /** The presence outlives the supervisor, because a card that stays on a re-plugged reader is no new tap. */
   readonly presence: Pick<Presence, "see" | "hold">;
   /** Called after a failure, with its sentence: false ends the supervisor. `everOpened` is true if the reader worked before. */
   readonly wanted: (everOpened: boolean, why: string) => boolean | Promise<boolean>;
@@ -88,7 +88,7 @@ export function supervise(options: SupervisorOptions, signal: AbortSignal) {
       try {
         await live();
       } catch (error) {
-        // The loop tries again; the message is kept for `readers` and `health`.
+        // The loop tries again. The message is kept for `readers` and `health`.
         if (signal.aborted) break;
         const isNews = fault !== messageOf(error);
         const level = options.isRetry && !everOpened && fault !== undefined ? "debug" : "warn";
@@ -101,7 +101,7 @@ export function supervise(options: SupervisorOptions, signal: AbortSignal) {
         fault = messageOf(error);
       }
       if (signal.aborted || !(await options.wanted(everOpened, fault ?? ""))) break;
-      // The wait rejects only after an abort, which the condition of the loop sees.
+      // The wait rejects only after an abort, which the condition of the loop detects.
       await sleep(clock, retryMs, signal).catch(() => {});
       retryMs = Math.min(retryMs * 2, retryMsMax);
     }

@@ -16,17 +16,17 @@ import type { Presence } from "./presence.ts";
 export const tagWaitMs = 28_000;
 
 export interface WriteRequest {
-  /** A launch script. A URI is also one, and becomes a Text record unless `record` says otherwise. */
+  /** A launch script. It may be a URI, which also becomes a Text record unless `record` says otherwise. */
   readonly text: string;
-  /** The first reader that can write if absent. */
+  /** The reader to write with; the first one that can write if absent. */
   readonly readerId?: string | undefined;
-  /** `WriteOrder.force`. */
+  /** The same as `WriteOrder.force`. */
   readonly force?: boolean | undefined;
-  /** Skips a tag that lies there since an earlier write. */
+  /** True to skip a tag that lies on the reader since an earlier write. */
   readonly newTag?: boolean | undefined;
-  /** `WriteOrder.record`; `text` if absent. */
+  /** The same as `WriteOrder.record`; `text` if absent. */
   readonly record?: "text" | "uri" | undefined;
-  /** Skips the tag with this UID, whose script asked for the write. */
+  /** The UID of a tag to skip, whose script asked for the write. */
   readonly exceptUid?: string | undefined;
 }
 
@@ -44,7 +44,7 @@ interface WritingParts {
   readonly presenceOf: (readerId: string) => Presence;
   readonly clock: Clock;
   readonly log: Log;
-  /** `Readers.signal`. */
+  /** The same as `Readers.signal`. */
   readonly signal?: (readerId: string, kind: Signal) => void;
   readonly onWritten?: (written: TokenWritten) => void;
 }
