@@ -15,28 +15,31 @@ export type DrawJob =
   | {
       readonly kind: "draw";
       readonly svg: string;
-      /** Whether it is also packed, to be shown again without a process. */
+      /** True if the drawing is also packed, to be shown again without a process. */
       readonly isKept: boolean;
       /** Pictures that are packed after the drawing, and not shown. */
       readonly ahead: readonly string[];
       readonly canvas: Canvas;
       readonly terminal: string;
     }
-  /** Shows the console's text again. */
+  /** A job that shows the console's text again. */
   | { readonly kind: "text"; readonly terminal: string };
 
 export type DrawResult =
-  /** `isConsoleOff`: the kernel draws no text over the picture; `ms`: the time until the picture was shown. */
+  /**
+   * The drawing was shown. `isConsoleOff` is true if the kernel draws no text over the picture. `ms` is the time until
+   * the picture was shown.
+   */
   | {
       readonly kind: "done";
       readonly isConsoleOff: boolean;
       readonly ms: number;
-      /** Empty unless it is kept. */
+      /** The packed drawing; empty unless it is to be kept. */
       readonly shown: PackedFrame;
       readonly ahead: readonly PackedFrame[];
     }
   | { readonly kind: "failed"; readonly why: string }
-  /** It was ended early: the next try may get more time. */
+  /** The job was ended early. The next try may get more time. */
   | { readonly kind: "late" };
 
 /** Runs the job of the standard input; returns the exit code. */
@@ -64,7 +67,7 @@ async function runJob(setConsole: SetConsole): Promise<DrawResult> {
   return { kind: "done", isConsoleOff, ms, shown, ahead };
 }
 
-/** Pixels of 4 bytes, R G B A. Rejects a text that is no SVG, or not of this size. */
+/** The pixels of an SVG, with 4 bytes R G B A each. Rejects a text that is no SVG, or not of this size. */
 export async function render(svg: string, size: Pick<Box, "width" | "height">): Promise<Uint8Array> {
   await startRenderer();
   const fonts = { fontBuffers: fontsFor(svg), defaultFontFamily: "DejaVu Sans" };

@@ -14,7 +14,10 @@ export interface FrameBuffer {
   readonly bitsPerPixel: 16 | 32;
 }
 
-/** The first frame buffer, read again at each call: a display may come, go or change. Undefined if none can be drawn on. */
+/**
+ * The first frame buffer, read again at each call, because a display may be plugged in, unplugged or changed; undefined
+ * if none can be drawn on.
+ */
 export async function findFrameBuffer(
   folder = "/sys/class/graphics/fb0",
   device = "/dev/fb0",
@@ -26,7 +29,7 @@ export async function findFrameBuffer(
     const [width = 0, height = 0] = size.split(",").map(Number);
     return checked({ device, width, height, stride: Number(stride), bitsPerPixel: Number(bits) });
   } catch {
-    // The machine has no display, or a kernel without frame buffers.
+    // The machine has no display, or its kernel has no frame buffers.
     return undefined;
   }
 }
@@ -47,7 +50,7 @@ function checked(
   return isSound ? { ...found, bitsPerPixel } : undefined;
 }
 
-/** In whole pixels. */
+/** A box in whole pixels. */
 export interface Box {
   readonly x: number;
   readonly y: number;
@@ -60,7 +63,7 @@ type Size = Pick<Box, "width" | "height">;
 /** The part of a frame buffer that pictures use, as its viewers see it: turned, and without the edges that stay free. */
 export interface Canvas extends Box {
   readonly frame: FrameBuffer;
-  /** Clockwise. */
+  /** The angle by which the picture is turned clockwise. */
   readonly rotation: Rotation;
 }
 
@@ -92,14 +95,14 @@ function placeOf({ x, y, width, height }: Box, { frame, rotation }: Canvas): Box
   }
 }
 
-/** As `placeOf`, for a box of the canvas. */
+/** Like `placeOf`, for a box of the canvas. */
 function placeOn(canvas: Canvas, { x, y, width, height }: Box): Box {
   return placeOf({ x: x + canvas.x, y: y + canvas.y, width, height }, canvas);
 }
 
 /**
- * The way through the pixels of a picture by which they come out turned clockwise: the address of the first one, and the steps to
- * the next one on the right and to the next row. `column` and `row` are the steps of the picture itself.
+ * The order in which the pixels of a picture are read, so that the result is turned clockwise: the address of the first pixel,
+ * and the steps to the next pixel on the right and to the next row. `column` and `row` are the steps of the picture itself.
  */
 function turned(by: Rotation, { width, height }: Size, column: number, row: number) {
   switch (by) {
@@ -117,16 +120,16 @@ function turned(by: Rotation, { width, height }: Size, column: number, row: numb
 /** The turn that undoes a turn. */
 const backFrom = { 0: 0, 90: 270, 180: 180, 270: 90 } as const;
 
-export const bandRows = 64; // Rows at a time, instead of another copy of the whole picture: 0.5 MB on a screen of 1920 columns.
+export const bandRows = 64; // The rows that are processed at a time: 0.5 MB on a screen of 1920 columns. The whole picture at once would need another copy.
 
-/** The bands of a picture, each in zstd and base64: a few kB together, because colors are flat. */
+/** The bands of a picture, each compressed by zstd and in base64. Together they have a few kB, because colors are flat. */
 export type PackedFrame = readonly string[];
 
 export function packFrame(rgba: Uint8Array, canvas: Canvas): PackedFrame {
   return [...bandsOf(rgba, canvas)].map((band) => Bun.zstdCompressSync(band).toString("base64"));
 }
 
-/** Another thread unpacks each band, and the event loop runs between two bands. */
+/** Writes a packed picture. Another thread unpacks each band, and the event loop runs between two bands. */
 export function writePacked(packed: PackedFrame, { device }: FrameBuffer): Promise<void> {
   return writeBands(
     device,
@@ -134,7 +137,7 @@ export function writePacked(packed: PackedFrame, { device }: FrameBuffer): Promi
   );
 }
 
-/** `rgba` is the whole screen as its viewers see it. */
+/** Writes a picture. `rgba` is the whole screen as its viewers see it. */
 export function writeFrame(rgba: Uint8Array, canvas: Canvas): Promise<void> {
   return writeBands(canvas.frame.device, bandsOf(rgba, canvas));
 }
@@ -151,7 +154,7 @@ async function writeBands(device: string, bands: Iterable<Uint8Array | Promise<U
     let start = 0;
     for (const band of bands) {
       const bytes = await band;
-      // Not by another thread: at the lowest priority, half a picture would be visible for long.
+      // The write is not done by another thread. At the lowest priority, half a picture would be visible for long.
       for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at, bytes.length - at, start + at);
       start += bytes.length;
     }
@@ -215,7 +218,7 @@ function pixelsOf(frame: FrameBuffer, color: string, count: number): Uint8Array 
 
 const displays = /^\/dev\/(dri\/card|fb)\d+$/;
 
-/** Whether a process of this user has a display open. The kernel does not show that of other users' processes. */
+/** Whether a process of this user has a display open. The kernel does not show the open files of other users' processes. */
 export async function isDisplayTaken(folder = "/proc"): Promise<boolean> {
   for (const pid of await readdir(folder)) {
     if (!/^\d+$/.test(pid)) continue;

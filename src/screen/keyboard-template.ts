@@ -11,12 +11,12 @@ type Size = Pick<Box, "width" | "height">;
 
 const columns = 10;
 const rows = 4;
-/** Keys of one letter, row by row; further keys below them are twice as wide. */
+/** The number of keys of one letter, which stand row by row. Further keys below them are twice as wide. */
 export const letterKeys = columns * rows;
 const actionKeys = columns / 2;
 export const keysMax = letterKeys + actionKeys;
 
-/** Letters that the field has room for. */
+/** The number of letters that the field has room for. */
 export const typedMax = 72;
 
 function measures(size: Size) {
@@ -88,7 +88,7 @@ export function letterIn(index: number, size: Size): Box {
   };
 }
 
-/** The key that an arrow leads to. Left and right wrap around at the ends of a row. */
+/** The key that an arrow leads to. Left and right continue at the other end of a row. */
 export function keyNeighbour(place: number, key: "up" | "down" | "left" | "right"): number | undefined {
   const isAction = place >= letterKeys;
   const width = isAction ? actionKeys : columns;
@@ -118,7 +118,7 @@ export function keyRows({ tiles, typed = "" }: ShownMenu, size: Size): readonly 
       anchor: "middle",
     });
   return [
-    // A letter covers its corner of the field.
+    // A letter covers the corner of the field that it lies on.
     rect({ ...field, width: fieldColumns * cell.width, height: fieldRows * cell.height }, cell.height),
     ...[...typed].map((text, at) => letter(text, letterIn(at, size))),
     ...tiles.flatMap(({ name, symbol }, place) => {

@@ -46,13 +46,13 @@ function measures(size: Size) {
   };
 }
 
-/** The part of the level that stays. */
+/** The part of the level that does not change. */
 export function levelRows(size: Size): readonly string[] {
   const { sign, digit } = measures(size);
   return [words("%", { ...sign, size: digit.height / capHeight, color: colors.text, anchor: "middle" })];
 }
 
-/** The boxes of a level from 0 to 100, in the order in which they are filled. They cover those of each other level. */
+/** The boxes of a level from 0 to 100, in the order in which they are filled. They cover the boxes of every other level. */
 export function levelBoxes(percent: number, size: Size): readonly Filled[] {
   const { bar, digit, digitX } = measures(size);
   const whole = Math.min(100, Math.max(0, Math.round(percent)));
@@ -99,7 +99,7 @@ function digitBoxes(digit: string, cell: Box): readonly Filled[] {
   const lit = segments[digit] ?? "";
   const isLit = ([name]: readonly [string, Box]) => lit.includes(name);
   const all = Object.entries(boxes);
-  // Segments share their corners, so those that are lit come last.
+  // Segments share their corners, so the lit segments are drawn last.
   return [
     ...all.filter((one) => !isLit(one)).map(([, box]) => ({ box, color: colors.background })),
     ...all.filter(isLit).map(([, box]) => ({ box, color: colors.text })),

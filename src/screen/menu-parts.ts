@@ -3,7 +3,7 @@ import { colors } from "./drawings.ts";
 import type { Box } from "./frame-buffer.ts";
 import { escapeXml } from "./screen-lines.ts";
 
-/** Televisions cut the edges off, so the margin stays empty. */
+/** Televisions cut the edges off, so this margin stays empty. */
 export const marginShare = 0.05;
 
 /** The margin, the title above, and the line below, in pixels. Sizes are parts of `unit`, the shorter side. */
@@ -17,7 +17,7 @@ export function menuMeasures({ width, height }: Pick<Box, "width" | "height">) {
   };
 }
 
-/** The screen stands on its side. */
+/** True for a screen that stands on its side. */
 export function isUpright({ width, height }: Pick<Box, "width" | "height">): boolean {
   return height > width;
 }
@@ -34,7 +34,7 @@ export function drawnSymbol(symbol: string, room: Box): string {
 
 interface Words {
   readonly x: number;
-  /** The baseline. */
+  /** The y of the baseline. */
   readonly y: number;
   readonly size: number;
   readonly color: string;

@@ -179,7 +179,10 @@ function drawnTile({ name, symbol, picture }: MenuTile, box: Box): readonly stri
   ];
 }
 
-/** In the middle of what is below the picture; without a picture, larger and in the middle of the tile. */
+/**
+ * The rows of a name in the middle of the space below the picture. Without a picture, the name is larger and in the
+ * middle of the tile.
+ */
 function nameRows(name: string, box: Box, pad: number, from: number): readonly string[] {
   const height = box.height * (1 - from) - pad;
   const fitted = fitText(plainText(name, screenNameCharsMax), {

@@ -10,9 +10,9 @@ import type { DrawJob, DrawResult } from "./draw-job.ts";
 export const drawArgument = "draw-job";
 
 export interface Painter {
-  /** Resolves when the job has ended; a fault is also a result. Never called during another drawing. */
+  /** Runs a job, and resolves when it has ended. A fault is also a result. It is never called during another drawing. */
   run(job: DrawJob): Promise<DrawResult>;
-  /** Ends the current drawing, whose result is `late`. */
+  /** Ends the current drawing. Its result is then `late`. */
   cancel(): void;
 }
 
@@ -27,7 +27,7 @@ export function createPainter({ clock, command }: PainterParts): Painter {
   let endDrawing: (() => void) | undefined;
   return {
     async run(job) {
-      // The end of the service waits for the console's text, so that job keeps its priority.
+      // At its end the service waits for the console's text, so that job keeps its normal priority.
       const [words, msMax] =
         job.kind === "text" ? [own, screenRestoreMsMax] : [[...gently, ...own], screenDrawMsMax];
       let isLate = false;
@@ -46,7 +46,7 @@ export function createPainter({ clock, command }: PainterParts): Painter {
           ? { kind: "failed", why: `its process ended with ${child.signalCode ?? code}` }
           : JSON.parse(line);
       } catch (error) {
-        // It could not be started.
+        // The process could not be started.
         return { kind: "failed", why: messageOf(error) };
       } finally {
         endDrawing = undefined;
@@ -62,7 +62,7 @@ function start(command: readonly string[]) {
     stdout: "pipe",
     stderr: "ignore",
     env: jobEnvironment,
-    // The leader of a session of its own, which may get the console as its terminal (drivers/io/kernel-controls.ts).
+    // The process leads a session of its own, which may get the console as its terminal (drivers/io/kernel-controls.ts).
     detached: true,
   });
 }

@@ -6,7 +6,7 @@ import { plainText } from "./screen-lines.ts";
 
 export type Picture = StatePicture | PairingPicture | MenuPicture;
 
-/** A drawing and words. */
+/** A picture that has a drawing and words. */
 export type StatePicture =
   | Notice
   | { readonly kind: "ready" | "no-reader" | Ending }
@@ -21,7 +21,7 @@ export type Notice =
   | Starting
   /** The items of a playlist, each with its place. */
   | { readonly kind: "playlist"; readonly name: string; readonly items: readonly string[] }
-  /** `cause` tells it in plain words, if the screen has some for it. */
+  /** A launch that failed. `cause` tells why in plain words, if the screen has some for it. */
   | { readonly kind: "failed"; readonly reason: string; readonly cause?: LaunchReason };
 
 /** The machine is about to stop or to restart. */
@@ -39,7 +39,7 @@ export function isOwnerAct(method: string): method is OwnerAct {
   return ownerActs.some((act) => act === method);
 }
 
-/** The act of an owner over the network, and the name of the phone. */
+/** The act of an owner over the network, and the name of the owner's phone. */
 export interface ShownAct {
   readonly act: OwnerAct;
   readonly name: string;
@@ -48,7 +48,7 @@ export interface ShownAct {
 /** The data of the pairing picture. */
 export interface ShownPairing {
   readonly link: string;
-  /** The link without the code, for typing. */
+  /** The link without the code, for people who type it. */
   readonly base: string;
   readonly code: string;
 }
@@ -59,7 +59,7 @@ interface PairingPicture extends ShownPairing {
 
 export interface MenuTile {
   readonly name: string;
-  /** A line in a square of 24 units; not drawn if there is a picture. */
+  /** A drawing of lines in a square of 24 units. It is not drawn if there is a picture. */
   readonly symbol?: string;
   /** A PNG file in base64. */
   readonly picture?: string;
@@ -70,13 +70,13 @@ export interface ShownMenu {
   readonly title: string;
   /** The tiles, at most `menuTilesMax`, or the keys of a keyboard. */
   readonly tiles: readonly MenuTile[];
-  /** The text so far, if the tiles are keys. */
+  /** The typed text, if the tiles are keys. */
   readonly typed?: string;
-  /** A level is shown below the first row of tiles, which the page has no more of. */
+  /** True if a level is shown below the first row of tiles. The page then has no second row. */
   readonly hasLevel?: true;
-  /** Says why there are no tiles; absent means the words of an empty list. */
+  /** The reason why there are no tiles; absent means the words of an empty list. */
   readonly note?: string;
-  /** The number of this page, from 1 on, and of all pages. */
+  /** The number of this page, from 1 on, and the number of all pages. */
   readonly page: number;
   readonly pages: number;
 }
@@ -87,9 +87,9 @@ interface MenuPicture extends ShownMenu {
 
 interface Starting {
   readonly kind: "starting";
-  /** Empty until the start proves slow. */
+  /** The name of the media; empty until the start proves slow. */
   readonly name: string;
-  /** The media is a game that a controller can end. */
+  /** True for a game that a controller can end. */
   readonly isGame?: true;
 }
 
@@ -97,9 +97,9 @@ export interface ScreenFacts {
   readonly hasReader: boolean;
   /** Why a reader that is plugged in does not work. */
   readonly brokenReader: string | undefined;
-  /** The first look for readers is over. */
+  /** True after the first look for readers. */
   readonly isSettled: boolean;
-  /** A player has the screen. */
+  /** True while a player has the screen. */
   readonly isPlaying: boolean;
   /** The reason why nothing may start now. */
   readonly refusal: string | undefined;
@@ -109,7 +109,10 @@ export interface ScreenFacts {
   readonly ending: Ending | undefined;
 }
 
-/** Undefined if nothing is to be drawn: the screen belongs to a player, or the facts are not known yet. */
+/**
+ * The picture for these facts; undefined if nothing is to be drawn, because a player has the screen or the facts are
+ * not known yet.
+ */
 export function pictureOf(facts: ScreenFacts): Picture | undefined {
   const { hasReader, brokenReader, isSettled, isPlaying, refusal, pairing, menu, notice, ending } = facts;
   if (isPlaying) return notice?.kind === "starting" ? notice : undefined;
@@ -130,7 +133,7 @@ type FailedLaunch = Pick<LaunchFinished, "text" | "error" | "reason" | "subject"
 const empty: readonly LaunchReason[] = ["blank", "unformatted", "no-text"];
 const onPurpose: readonly LaunchReason[] = ["stopped", "taken-over"];
 
-/** Undefined if no message is needed, because it was ended on purpose. */
+/** The notice for the end of media; undefined if no message is needed, because they were ended on purpose. */
 export function noticeOf({
   text,
   error = "",
@@ -173,7 +176,7 @@ export function playlistOf({ name, place, items = [] }: LoadedPlaylist): Notice 
   };
 }
 
-/** The last part of a path without its ending; nothing for scripts and addresses, which may hold secrets. */
+/** The last part of a path without its extension; empty for scripts and addresses, which may hold secrets. */
 function nameIn(text: string): string {
   if (text.startsWith("**") || text.includes("://")) return "";
   const [path = ""] = text.split("?");

@@ -42,7 +42,7 @@ interface FittedText {
   readonly lines: readonly string[];
 }
 
-const smaller = 0.94; // One step, too fine to be noticed.
+const smaller = 0.94; // The factor of one step, which is too small to be noticed.
 
 /** The largest size at which the text fits; at the smallest, the rest is cut off. */
 export function fitText(text: string, { width, linesMax, sizeMax, sizeMin }: Room): FittedText {
@@ -59,13 +59,16 @@ export function fitText(text: string, { width, linesMax, sizeMax, sizeMin }: Roo
   return { size: sizeMin, lines: whole.map((line) => cut(line, width / sizeMin)) };
 }
 
-/** After a blank, and after each Japanese or Chinese character that no closing mark or small kana follows (JIS X 4051). */
+/**
+ * A line may break after a blank, and after each Japanese or Chinese character that no closing mark or small kana
+ * follows (JIS X 4051).
+ */
 const breaks =
   /(?<= )|(?<=[\u3001\u3002\u3040-\u30ff\u4e00-\u9fff])(?![ 、。」』）：！？ー…ぁぃぅぇぉっゃゅょァィゥェォッャュョ])/u;
 
 const trimmed = (line: string) => line.trimEnd();
 
-/** The lines keep the blanks at their ends. */
+/** The lines of the words. They keep the blanks at their ends. */
 function wrap(words: readonly string[], widthEm: number): readonly string[] {
   const lines: string[] = [];
   let line = "";
@@ -80,7 +83,7 @@ function wrap(words: readonly string[], widthEm: number): readonly string[] {
   return [...lines, line];
 }
 
-/** The same number of lines, of about the same length, so that no word is alone in the last one. */
+/** The same number of lines with about the same length, so that no word is alone in the last one. */
 function balance(words: readonly string[], widthEm: number, lines: readonly string[]): readonly string[] {
   let best = lines;
   for (let narrower = widthEm * smaller; narrower > widthEm / 2; narrower *= smaller) {

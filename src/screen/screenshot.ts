@@ -9,7 +9,10 @@ import { screenshotsMax } from "../core/console-limits.ts";
 import { failed, messageOf } from "../core/errors.ts";
 import { bandRows, type Canvas, readRows, wholeOf } from "./frame-buffer.ts";
 
-/** Writes a new file with the screen as its viewers see it, which is named after the time, and resolves with its path. Rejects with `ServiceError`, also if the folder is full. */
+/**
+ * Writes a picture of the screen as its viewers see it to a new file, which is named after the time, and resolves with
+ * its path. Rejects with `ServiceError`, also if the folder is full.
+ */
 export async function saveScreenshot(canvas: Canvas, folder: string, nowMs: number): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await refuseFull(folder);
@@ -47,7 +50,7 @@ async function pngOf(canvas: Canvas): Promise<Buffer> {
   return Buffer.concat([signature, ...chunks.flat()]);
 }
 
-/** Section 5.3: the length, the type, the data, and the sum of the last two. */
+/** A chunk of a PNG file (section 5.3): the length, the type, the data, and the sum of the last two. */
 function chunk(type: string, data: Uint8Array): readonly Uint8Array[] {
   const length = Buffer.alloc(4);
   const sum = Buffer.alloc(4);

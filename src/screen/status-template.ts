@@ -1,6 +1,6 @@
 /**
  * The one picture of the graphical screen, as an SVG of the whole screen. It has a drawing and few words for people at
- * a distance of three metres, and the page's address as a QR code. Flat colors only, for screens of 16 bits.
+ * a distance of three metres, and the page's address as a QR code. Its colors are flat, for screens of 16 bits.
  */
 import { encode } from "uqr";
 import { screenFaultsCharsMax, screenNameCharsMax, screenReasonCharsMax } from "../core/console-limits.ts";
@@ -33,24 +33,24 @@ export const screenTexts: Readonly<Record<TelevisionLanguage, ScreenTexts>> = {
 };
 
 export interface ScreenPlace {
-  /** The address of the page: `http://deck.local:7497`. Undefined without a network. */
+  /** The address of the page, such as `http://deck.local:7497`; undefined without a network. */
   readonly base: string | undefined;
   /** The faults of the machine's start; absent means none. */
   readonly faults?: readonly Fault[];
-  /** The device plays games. */
+  /** True if the device plays games. */
   readonly hasGames?: boolean;
-  /** The act of an owner over the network a moment ago. */
+  /** The act of an owner over the network a moment ago; undefined for none. */
   readonly act?: ShownAct | undefined;
-  /** Absent means that the device has no Wi-Fi of its own. */
+  /** The state of the Wi-Fi; absent if the device has no Wi-Fi of its own. */
   readonly wifi?: WifiState;
   /**
-   * The number of rest intervals without an event. From the first one on the picture is dim, and it moves in each. Absent
-   * means none.
+   * The number of rest intervals without an event. From the first interval on the picture is dim, and it moves in each
+   * interval. Absent means none.
    */
   readonly rest?: number;
 }
 
-/** Where the picture moves at rest, in parts of the margin, so that nothing leaves the screen. */
+/** The places to which the picture moves at rest, in parts of the margin, so that nothing leaves the screen. */
 const restPlaces = [
   [0, 0],
   [0.6, 0.4],
@@ -60,7 +60,7 @@ const restPlaces = [
 ] as const;
 const restOpacity = 0.3;
 
-/** The part of the screen for pictures; `x` and `y` are free at both sides, and absent means 0. */
+/** The part of the screen for pictures. `x` and `y` are the space that is free at both sides; 0 if absent. */
 type ScreenPart = Pick<Box, "width" | "height"> & Partial<Pick<Box, "x" | "y">>;
 
 export function screenSvg(
@@ -87,7 +87,7 @@ export function screenSvg(
   ].join("\n");
 }
 
-/** On a screen that shows one picture for hours, its lines would burn in. */
+/** Moves the rows. On a screen that shows one picture for hours, its lines would burn in. */
 function resting(rows: readonly string[], { rest = 0 }: ScreenPlace, margin: number): readonly string[] {
   if (rest === 0) return rows;
   const [x, y] = restPlaces[rest % restPlaces.length] ?? restPlaces[0];
@@ -98,7 +98,7 @@ function resting(rows: readonly string[], { rest = 0 }: ScreenPlace, margin: num
   ];
 }
 
-/** The state's drawing and words; on the right, the address of the page if it can be opened. */
+/** The drawing and words of the state. On the right is the address of the page, if it can be opened. */
 function state(
   picture: StatePicture,
   place: ScreenPlace,
@@ -112,14 +112,15 @@ function state(
     height: inside.height - footHeight - Math.min(footHeight, 0.05 * inside.height),
   };
   const words = textRows(foot, { ...inside, y: inside.y + inside.height - footHeight }, 0);
-  // The picture of a start has no QR code, because the player soon covers the screen, and that of an end leads nowhere.
+  // The picture of a start has no QR code, because the player soon covers the screen. The picture of an end has none,
+  // because the page will not answer.
   const shown = picture.kind === "starting" || isEnding(picture) ? undefined : panelOf(place, texts);
   return shown === undefined
     ? [...message(picture, above, texts), ...words]
     : [...besidePanel(picture, shown, above, texts), ...words];
 }
 
-/** A few words below the rest: an act of an owner, which stands before the faults of the machine and advice. */
+/** A few words at the foot. An act of an owner has precedence over the faults of the machine and over advice. */
 function footOf(
   picture: StatePicture,
   { base, faults = [], hasGames = false, act, wifi }: ScreenPlace,
@@ -168,7 +169,7 @@ interface Panel {
   readonly link: string;
   readonly above: string;
   readonly below: readonly string[];
-  /** The lines below are to be typed, and not only to be recognized. */
+  /** True if people type the lines below, and do not only recognize them. */
   readonly isTyped?: true;
 }
 
@@ -176,7 +177,7 @@ interface Panel {
 function panelOf({ base, wifi }: ScreenPlace, texts: ScreenTexts): Panel | undefined {
   if (wifi?.point !== undefined) {
     const { name, password } = wifi.point;
-    // As cameras of phones read it; neither part has a character that would need a backslash.
+    // The form that cameras of phones read. Neither part has a character that would need a backslash.
     const link = `WIFI:T:WPA;S:${name};P:${password};;`;
     const below = [name, `${texts.wifiPassword} ${password}`];
     return { link, above: texts.joinWifi, below, isTyped: true };
@@ -184,7 +185,7 @@ function panelOf({ base, wifi }: ScreenPlace, texts: ScreenTexts): Panel | undef
   return base === undefined ? undefined : { link: base, above: texts.openPage, below: [shown(base)] };
 }
 
-/** On an upright screen, the panel is below. */
+/** Splits the screen. On an upright screen, the panel is below the rest. */
 function besidePanel(
   picture: StatePicture,
   beside: Panel,
@@ -256,7 +257,7 @@ function sentence(reason: string): string {
   return reason.charAt(0).toUpperCase() + reason.slice(1);
 }
 
-/** `wordsWidth` is the room of the words, in the middle of the box. */
+/** A panel. `wordsWidth` is the room of the words, in the middle of the box. */
 function panel({ link, ...words }: Panel, box: Box, wordsWidth = box.width): readonly string[] {
   const size = box.width;
   const top = box.y + (box.height - size) / 2;
@@ -340,9 +341,9 @@ function textRows(rows: readonly Row[], box: Box, gap: number): readonly string[
   });
 }
 
-const quietModules = 4; // ISO/IEC 18004: the border that a camera needs.
+const quietModules = 4; // The width of the border that a camera needs (ISO/IEC 18004).
 
-/** Dark modules as one path on a white card; whole pixels, so that no edge is blurred. */
+/** A QR code: the dark modules as one path on a white card. Modules have whole pixels, so that no edge is blurred. */
 function qrCode(text: string, x: number, y: number, size: number): string {
   const { data, size: modules } = encode(text, { ecc: "M", border: quietModules });
   const module = Math.max(1, Math.floor(size / modules));

@@ -19,7 +19,7 @@ export interface MenuTexts {
   readonly quieter: string;
   readonly louder: string;
   readonly wifi: string;
-  /** Opens the access point. */
+  /** The entry that opens the access point. */
   readonly wifiByPhone: string;
   /** The title of the keyboard. */
   readonly wifiPassword: string;
@@ -28,9 +28,9 @@ export interface MenuTexts {
   readonly pair: string;
   readonly isConnected: string;
   readonly pairing: string;
-  /** For a keyboard. */
+  /** The text while a code is typed on a keyboard that is being paired. */
   readonly typeCode: string;
-  /** While a search goes on. */
+  /** The text during a search. */
   readonly pressPairing: string;
   readonly forget: string;
   readonly keep: string;
@@ -39,7 +39,7 @@ export interface MenuTexts {
   readonly searching: string;
   readonly switchOff: string;
   readonly stayOn: string;
-  /** A folder or list without entries. */
+  /** The text of a folder or list without entries. */
   readonly empty: string;
   /** The acts of the buttons. */
   readonly hint: string;
@@ -51,9 +51,9 @@ export interface ScreenTexts {
   readonly menu: MenuTexts;
   /** The text above the QR code of the page. */
   readonly openPage: string;
-  /** The sentences of the service are in this language, and say why a launch failed. */
+  /** True if the sentences of the service are in this language. They then say why a launch failed. */
   readonly hasReasons?: true;
-  /** For failures whose own sentence is for people who know the player, or is in another language. */
+  /** Texts for failures whose own sentence is for people who know the player, or is in another language. */
   readonly causes: Readonly<Partial<Record<LaunchReason, string>>>;
   /** The faults of the machine, by code. */
   readonly faults: FaultTexts;
@@ -61,17 +61,17 @@ export interface ScreenTexts {
   /** The text above the QR code of the access point, and the words before its password. */
   readonly joinWifi: string;
   readonly wifiPassword: string;
-  /** While the access point is open. */
+  /** The text while the access point is open. */
   readonly noWifi: string;
   readonly joiningWifi: string;
-  /** While the device has a radio, and neither a network nor an open access point. */
+  /** The text while the device has a radio, and neither a network nor an open access point. */
   readonly wifiLater: string;
   readonly wifiFaults: Readonly<Record<WifiFault, string>>;
-  /** Names the act of the phone with this name. */
+  /** The text that names the act of the phone with this name. */
   readonly acts: Readonly<Record<OwnerAct, (name: string) => string>>;
-  /** The keys that end a game, if games are played: the hot key of overlay/etc/retroarch.cfg. */
+  /** The text about the keys that end a game, if games are played: the hot key of overlay/etc/retroarch.cfg. */
   readonly endGame: string;
-  /** Pairing: above and below the six digits. */
+  /** The texts above and below the six digits of a pairing. */
   readonly typeDigits: string;
   readonly atAddress: string;
 }
@@ -93,7 +93,7 @@ export const english: ScreenTexts = {
     restarting: "Starting again",
     pairing: "Connect a phone",
   },
-  // For states without words of their own, such as a name or a reason.
+  // Texts for states without words of their own, such as a name or a reason.
   below: {
     ready: "and it starts here",
     "no-reader": "Cards need a card reader",
