@@ -3,17 +3,17 @@ import type { InputKind, InputStep } from "../core/operating-system.ts";
 import type { ControlAction, VolumeChange } from "../core/playback.ts";
 import type { Facts } from "./expression.ts";
 
-/** The source of a script: a page or link by anyone, a trusted caller or file, or a card on a reader of the device. */
+/** The origin of a script: a page or link by anyone, a trusted caller or file, or a card on a reader of the device. */
 export type ScriptOrigin = "untrusted" | "trusted" | "reader";
 
 export interface LaunchHow {
   readonly launcher?: string;
   readonly system?: string;
-  /** Whether the media go on where they ended; the config decides if absent. */
+  /** Whether the media resume where they ended; the config decides if absent. */
   readonly resume?: boolean;
-  /** The file is an item of a playlist; items cannot be playlists. */
+  /** True if the file is an item of a playlist. Items cannot be playlists. */
   readonly isItem?: true;
-  /** A sentence on how the file was found, if the match is not exact. */
+  /** A sentence that says how the file was found, if the match is not exact. */
   readonly why?: string;
 }
 
@@ -25,16 +25,16 @@ interface WebRequest {
 
 /** The parts of `System/Title (tag) (tag)`. */
 export interface WantedTitle {
-  /** Absent for all systems. */
+  /** The name of the system; absent for all systems. */
   readonly system?: string;
   readonly title: string;
-  /** Without their brackets, as written. */
+  /** The tags as written, without their brackets. */
   readonly tags: readonly string[];
 }
 
-/** `System/*words*` or `*words*`: a name in which each `*` matches any text. */
+/** A search such as `System/*words*` or `*words*`: a name in which each `*` matches any text. */
 export interface NameQuery {
-  /** Absent for all systems. */
+  /** The name of the system; absent for all systems. */
   readonly system?: string;
   readonly pattern: string;
 }
@@ -47,10 +47,10 @@ export type RandomSource =
 
 /** Looks media up. Each method resolves with a path that `launch` takes, or rejects with `ServiceError`. */
 export interface MediaLookup {
-  /** `why` is absent for an exact match. */
+  /** Finds the file of a title. `why` is absent for an exact match. */
   title(wanted: WantedTitle): Promise<{ readonly path: string; readonly why?: string }>;
   search(query: NameQuery): Promise<string>;
-  /** Any file of any of the sources, all with the same probability. */
+  /** Chooses a file of any of the sources, all with the same probability. */
   random(sources: readonly RandomSource[]): Promise<string>;
 }
 
@@ -69,7 +69,7 @@ export interface PlaylistPorts {
   open(path: string | undefined, how: PlaylistHow): Promise<void>;
   /** Ends the playlist, and stops its item. */
   stop(): Promise<void>;
-  /** Stops its item, and keeps the place. */
+  /** Stops its item, and keeps its place. */
   pause(): Promise<void>;
   /** Starts the item `by` places on, or back. */
   move(by: number): Promise<void>;
@@ -79,18 +79,21 @@ export interface PlaylistPorts {
 
 /** All that commands may act on; the launch queue builds one for each script. */
 export interface ScriptPorts {
-  /** The values of the variables of expressions now. */
+  /** The present values of the variables of expressions. */
   facts(): Facts;
   /** Starts media and resolves once its player runs; rejects with `ServiceError`. */
   launch(path: string, how: LaunchHow): Promise<void>;
   launchSystem(system: string): Promise<void>;
-  /** `nth` counts different media, the last one is 1. */
+  /** Starts media that were played before. `nth` counts different media, and the last one is 1. */
   launchLast(how: Pick<LaunchHow, "resume"> & { readonly nth?: number }): Promise<void>;
   /** Stops the player, and resolves once it has ended. */
   stop(): Promise<void>;
   delay(ms: number, signal: AbortSignal): Promise<void>;
   echo(text: string): void;
-  /** Resolves after a successful response; rejects with `ServiceError`, `forbidden` if the owner did not allow it. */
+  /**
+   * Sends a web request, and resolves after a successful response. Rejects with `ServiceError`, with `forbidden` if the
+   * owner did not allow it.
+   */
   request(request: WebRequest, signal: AbortSignal): Promise<void>;
   /** Runs a program to its end, without a shell; rejects as `request` does, and for an exit code other than 0. */
   execute(argv: readonly string[], signal: AbortSignal): Promise<void>;
@@ -106,14 +109,14 @@ export interface ScriptPorts {
   write(text: string, signal: AbortSignal): Promise<void>;
   /** Saves a picture of the player, or else of the device's own screen; rejects if there is neither. */
   screenshot(): Promise<void>;
-  /** Stops the media after this time; the same time again, or 0, ends the timer. */
+  /** Stops the media after this time. The same time again, or 0, ends the timer. */
   sleep(ms: number): void;
   /** Stops the media and switches the device off; rejects if the service may not do that. */
   shutdown(): Promise<void>;
   /** Shows the pairing code on the screen of the device; rejects if there is no screen. */
   pair(): Promise<void>;
   readonly playlist: PlaylistPorts;
-  /** Absent without a media index. */
+  /** The media index; absent if there is none. */
   readonly index?: MediaLookup;
 }
 
@@ -135,23 +138,22 @@ export interface Call {
 }
 
 export interface ScriptCommand {
-  /** In lower case; the first is the name in messages, the others are aliases. */
+  /** The names in lower case. The first is the name in messages, and the others are aliases. */
   readonly names: readonly string[];
   readonly argsMin: number;
   readonly argsMax: number;
   /** Its arguments, for people: `url, type, body`; empty if it has none. */
   readonly args: string;
-  /** Its options, each with a line for people. Every command takes `when` besides. */
+  /** Its options, each with a line for people. Every command also takes `when`. */
   readonly options: Readonly<Record<string, string>>;
   /** Options that have no effect here, for cards of other devices: each with its only value, or `""` for any. */
   readonly ignores?: Readonly<Record<string, string>>;
   /**
-   * It starts media. A script with such a command ends the scripts of other cards that still run, and the launch guard holds
-   * it back while something plays; `goesOn` is the exception from both. A script that is an item of a playlist must have such
-   * a command.
+   * It starts media. A script with such a command ends the scripts of other cards that still run, and the launch guard holds it
+   * back while media play. `goesOn` is the exception to both. A script that is an item of a playlist must have such a command.
    */
   readonly startsMedia: boolean;
-  /** It acts on media, so that it takes the option `slot`. */
+  /** It acts on media, so it takes the option `slot`. */
   readonly takesSlot?: true;
   /** It continues the current media, so the launch guard does not hold it back. */
   readonly goesOn?: true;
@@ -159,7 +161,7 @@ export interface ScriptCommand {
    * It stops the current media. Its script ends those of other cards that still run. The launch guard does not hold it back.
    */
   readonly endsMedia?: true;
-  /** It may take long; another card may take over meanwhile. */
+  /** It may take long. Meanwhile another card may run its script. */
   readonly waits?: true;
   /** It reaches nothing outside the device, so a script of an untrusted origin may run it. */
   readonly allowedUntrusted: boolean;
@@ -169,6 +171,6 @@ export interface ScriptCommand {
   readonly needsIndex?: true;
   readonly docs: string;
   readonly example: string;
-  /** Rejects with `ServiceError("failed")` and a sentence. */
+  /** Runs the command. Rejects with `ServiceError("failed")` and a sentence. */
   run(call: Call, ports: ScriptPorts, signal: AbortSignal): Promise<void>;
 }

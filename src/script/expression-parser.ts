@@ -51,7 +51,10 @@ interface Stacks {
 
 const binaryOperators = Object.keys(precedences).filter(isBinaryOperator);
 
-/** `open` is the place of its `[[`. The expressions of a script may have `expressionPartsMax` parts together. */
+/**
+ * Parses an expression. `open` is the place of its `[[`. All expressions of a script together may have
+ * `expressionPartsMax` parts.
+ */
 export function parseExpression(source: ScriptSource, open: number): ParsedExpression | Failure {
   const { expressions } = source;
   const known = expressions.get(open);

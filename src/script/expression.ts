@@ -68,7 +68,7 @@ export type Expression =
 /** The value of an argument or an option: texts and expressions. No two texts are adjacent, and none is empty. */
 export type Text = readonly (string | Expression)[];
 
-/** Precedences; all operators are left-associative. `!` and brackets bind tighter. */
+/** The precedence of each operator. All operators are left-associative. `!` and brackets bind tighter. */
 export const precedences: Readonly<Record<BinaryOperator, number>> = {
   "||": 1,
   "&&": 2,
@@ -103,7 +103,7 @@ export function typeOfBinary(
 
 type Value = string | number | boolean;
 
-/** Throws `ServiceError("failed")` if a text becomes longer than `scriptBytesMax` UTF-16 units. */
+/** The value of an expression. Throws `ServiceError("failed")` if a text becomes longer than `scriptBytesMax` UTF-16 units. */
 function evaluate(expression: Expression, facts: Facts): Value {
   switch (expression.kind) {
     case "text":
@@ -162,7 +162,7 @@ function bounded(text: string): string {
   return text;
 }
 
-// Twelve digits show 0.1 + 0.2 as 0.3.
+// A value as text. Twelve digits show 0.1 + 0.2 as 0.3.
 function shown(value: Value): string {
   return typeof value === "number" ? String(Number(value.toPrecision(12))) : String(value);
 }

@@ -4,7 +4,7 @@ import type { InputKind } from "../core/operating-system.ts";
 /** The keys of one device, by single characters and by names in braces. The codes of one entry are pressed together, in order. */
 export interface InputTable {
   readonly chars: ReadonlyMap<string, readonly number[]>;
-  /** In lower case. */
+  /** Names in lower case, with the codes of each. */
   readonly names: ReadonlyMap<string, readonly number[]>;
 }
 
@@ -83,7 +83,7 @@ export const keyboard: InputTable = {
   ),
 };
 
-/** By position, not by label (Linux, Documentation/input/gamepad.rst); A and B lie as on a Nintendo gamepad. */
+/** Buttons by position, not by label (Linux, Documentation/input/gamepad.rst). A and B lie as on a Nintendo gamepad. */
 const buttons = {
   south: 0x130,
   east: 0x131,

@@ -20,7 +20,7 @@ type InputMacro =
   | { readonly kind: "macro"; readonly steps: readonly InputStep[] }
   | { readonly kind: "error"; readonly message: string };
 
-// Two frames at 50 Hz: most programs poll their keys once a frame.
+// A press takes two frames at 50 Hz, because most programs poll their keys once a frame.
 const pressMs = 40;
 /** The default time from one press to the next. */
 export const defaultSpeedMs = 100;
@@ -53,7 +53,7 @@ export function typed(text: string): string {
   return text.replace(/[\\{]/g, "\\$&");
 }
 
-/** Presses the keys together, `times` times: at most `macroKeysMax`, and within `macroMsMax`. */
+/** The steps that press the keys together, `times` times: at most `macroKeysMax` keys, and within `macroMsMax`. */
 export function pressedTimes(codes: readonly number[], times: number): readonly InputStep[] {
   const playing: Playing = { table: keyboard, speedMs: defaultSpeedMs, steps: [], held: [], keys: 0, ms: 0 };
   const fault = repeat(times, () => playKeys(playing, codes));
@@ -61,7 +61,10 @@ export function pressedTimes(codes: readonly number[], times: number): readonly 
   return playing.steps;
 }
 
-/** The place after the `}` that closes the brace at `at`, or undefined. An escaped `}`, or one in a quoted text, closes nothing. */
+/**
+ * The place after the `}` that closes the brace at `at`; undefined if none does. An escaped `}`, or one in a quoted
+ * text, closes nothing.
+ */
 export function braceEnd(text: string, at: number): number | undefined {
   let quoted = false;
   for (let end = at + 1; end < text.length; end++) {
@@ -190,7 +193,7 @@ function pause(playing: Playing, ms: number): Fault {
   return playing.ms > macroMsMax ? `it takes longer than ${macroMsMax / 1000} seconds` : undefined;
 }
 
-/** The keys of `ctrl+c`, `shift+esc`, `a`; a sentence if there is no such key. */
+/** The codes of a chord such as `ctrl+c`, `shift+esc` or `a`; a sentence if there is no such key. */
 function chordOf(text: string, table: InputTable): readonly number[] | string {
   const names = [...text.matchAll(/\\?(.[^+]*)(?:\+|$)/gsu)].map(([, name = ""]) => name);
   const codes = new Set<number>();

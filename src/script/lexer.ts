@@ -25,15 +25,15 @@ import {
 
 export interface Value {
   readonly kind: "value";
-  /** Quotes and escapes resolved. */
+  /** The text with its quotes and escapes resolved. */
   readonly text: Text;
-  /** The place of its separator, or the end of the script. */
+  /** The place of the value's separator, or the end of the script. */
   readonly end: number;
 }
 
 /**
- * Reads the value that begins at `start`; `endsAt` returns true at an unquoted, unescaped separator. Where `isKept` returns true,
- * a `^` is a plain character.
+ * Reads the value that begins at `start`. `endsAt` returns true at an unquoted, unescaped separator. Where `isKept`
+ * returns true, a `^` is a plain character.
  */
 export function lexValue(
   source: ScriptSource,

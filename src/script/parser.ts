@@ -75,7 +75,7 @@ export function parseSource(source: ScriptSource): ParsedScript {
   }
 }
 
-/** `end` is the place of its `||`, or the end of the script. */
+/** Parses a command. `end` is the place of its `||`, or the end of the script. */
 function parseCommand(source: ScriptSource, offset: number) {
   const head = parseHead(source, offset);
   if (head.kind === "error") return head;
@@ -163,7 +163,7 @@ function parseValues(source: ScriptSource, start: number, { name, takes }: Head)
     args.push(value.text);
     end = value.end;
   } while (separates(end));
-  // An argument that is empty but for quotes is one.
+  // An argument that is empty, but in quotes, counts as an argument.
   const isEmpty = takes !== "path" && args.length === 1 && text.slice(start, end).trim() === "";
   const rest = { kind: "rest", args: isEmpty ? [] : args, options: new Map<string, Text>(), end } as const;
   const found = text[end] === "?" ? optionsAt(end) : undefined;
@@ -178,15 +178,16 @@ interface Options {
 }
 
 interface OptionsForm {
-  /** A key may have neither "=" nor value. */
+  /** True if a key may have neither "=" nor value. */
   readonly takesFlags?: boolean;
-  /** The one key that is an option; absent for any. */
+  /** The only key that is an option; absent if any key is one. */
   readonly only?: string;
 }
 
 /**
- * `optionsAt` reads the options at a "?"; undefined if none begin there. It remembers the last result. `isInBroken` is true
- * between a "?" and the bad "&" that ends its options: that text is kept as written, as the language has it.
+ * Finds options. `optionsAt` reads the options at a "?"; undefined if none begin there. It remembers the last result.
+ * `isInBroken` is true between a "?" and the bad "&" that ends its options: that text is kept as written, as the
+ * language demands.
  */
 function optionsFinder(source: ScriptSource, form: OptionsForm) {
   let last: { readonly at: number; readonly found: Options | Failure | undefined } | undefined;
@@ -203,7 +204,7 @@ function optionsFinder(source: ScriptSource, form: OptionsForm) {
   return { optionsAt, isInBroken: (at: number) => at < literalUntil };
 }
 
-/** `broken` has the place of the "?" or "&" after which there is no option. */
+/** Parses options. `broken` has the place of the "?" or "&" after which there is no option. */
 function parseOptions(
   source: ScriptSource,
   start: number,

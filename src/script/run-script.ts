@@ -18,7 +18,7 @@ export function readyScript(text: string, origin: ScriptOrigin) {
     const why = refusalOf(command.name, meaning, origin);
     if (why !== undefined) throw publicError("forbidden", why);
   }
-  // Background media never switch: they start only while nothing plays.
+  // Background media never replace other media: they start only while nothing plays.
   const forPrimary = steps.filter(
     ({ command }) => !isBackground(command.options.get("slot")?.join("") ?? ""),
   );
@@ -27,11 +27,14 @@ export function readyScript(text: string, origin: ScriptOrigin) {
     traits: parsed.traits,
     names: parsed.commands.map(({ name }) => name),
     startsMedia: steps.some(({ meaning }) => meaning.startsMedia),
-    /** Whether one of its commands starts other media than the current one. */
+    /** Whether one of the commands starts media in the place of the current one. */
     switchesMedia,
-    /** Whether it ends the scripts before it, because it switches or stops media. */
+    /** Whether the script ends the scripts before it, because it starts or stops media. */
     takesOver: switchesMedia || forPrimary.some(({ meaning }) => meaning.endsMedia === true),
-    /** Rejects at the first command that fails, and with the signal's reason. `aside` runs the commands that wait. */
+    /**
+     * Runs the commands. Rejects at the first command that fails, and with the signal's reason. `aside` runs the
+     * commands that wait.
+     */
     async run(
       ports: ScriptPorts,
       signal: AbortSignal,
@@ -49,7 +52,7 @@ export function readyScript(text: string, origin: ScriptOrigin) {
   };
 }
 
-/** The reason why a script of this origin may not use the command, or undefined. */
+/** The reason why a script of this origin may not use the command; undefined if it may. */
 function refusalOf(
   name: string,
   { allowedUntrusted, needsReader }: ScriptCommand,
@@ -122,7 +125,10 @@ function callOf({ name, args, options }: Command, facts: Facts): Call | undefine
   return call;
 }
 
-/** Whether its `slot` is the background, and it must not act on the media there are. Throws for a slot that no device has. */
+/**
+ * Whether the command is left out, because its `slot` is the background and it must not act on the present media.
+ * Throws for a slot that no device has.
+ */
 function isLeftOut(
   { options }: Call,
   { startsMedia, goesOn }: ScriptCommand,

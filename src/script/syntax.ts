@@ -3,9 +3,9 @@ import type { Expression, Text } from "./expression.ts";
 
 export interface ScriptSource {
   readonly text: string;
-  /** Characters read so far. Tests use it to prove that it grows linearly with the text. */
+  /** The number of characters read so far. Tests use it to prove that the work grows linearly with the text. */
   steps: number;
-  /** Operands and operators in all expressions so far. */
+  /** The number of operands and operators in all expressions so far. */
   expressionParts: number;
   /** The expressions so far, by the place of their `[[`, because options that turn out to be text are read twice. */
   readonly expressions: Map<number, ParsedExpression>;
@@ -14,7 +14,7 @@ export interface ScriptSource {
 export interface ParsedExpression {
   readonly kind: "expression";
   readonly expression: Expression;
-  /** The place after its `]]`. */
+  /** The place after the `]]` of the expression. */
   readonly end: number;
 }
 
@@ -69,12 +69,12 @@ export function unescaped(char: string): string {
 }
 
 export interface Command {
-  /** In lower case. */
+  /** The name in lower case. */
   readonly name: string;
   readonly args: readonly Text[];
-  /** `?key=value&key=value`, keys as written; of two equal keys the last one counts. */
+  /** The options `?key=value&key=value`, with keys as written. Of two equal keys the last one counts. */
   readonly options: ReadonlyMap<string, Text>;
-  /** Its place in the script, in UTF-16 units. */
+  /** The place of the command in the script, in UTF-16 units. */
   readonly offset: number;
   readonly length: number;
 }
@@ -83,7 +83,7 @@ export type ParsedScript =
   | {
       readonly kind: "script";
       readonly commands: readonly Command[];
-      /** `#key=value`, keys in lower case; of two equal keys the last one counts. They start nothing. */
+      /** The traits `#key=value`, with keys in lower case. Of two equal keys the last one counts. Traits start nothing. */
       readonly traits: ReadonlyMap<string, string>;
     }
   | Failure;

@@ -18,13 +18,13 @@ import {
 
 interface Traits {
   readonly kind: "traits";
-  /** Keys in lower case. */
+  /** The traits, with keys in lower case. */
   readonly traits: readonly (readonly [key: string, value: string])[];
-  /** The place of the `||` after them, or the end of the script. */
+  /** The place of the `||` after the traits, or the end of the script. */
   readonly end: number;
 }
 
-/** Returns undefined if a word of the part at `offset` is not a trait. */
+/** Parses traits; undefined if a word of the part at `offset` is not a trait. */
 export function parseTraits(source: ScriptSource, offset: number): Traits | undefined {
   const { text } = source;
   const traits: (readonly [string, string])[] = [];

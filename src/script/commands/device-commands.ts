@@ -133,7 +133,7 @@ function speedOf(text: string | undefined): number | undefined {
   return ms;
 }
 
-/** Reads `f12`, `{f12}`, `a`, or a number of linux/input-event-codes.h. */
+/** The codes of a key such as `f12`, `{f12}`, `a`, or a number of linux/input-event-codes.h. */
 function codesOfKey(key: string): readonly number[] {
   const { chars, names } = keyboard;
   if (/^\d+$/.test(key)) {

@@ -14,7 +14,7 @@ export const scriptCommands: readonly ScriptCommand[] = [
   ...deviceCommands,
 ];
 
-/** Commands of one other kind of device, which cards may carry: they get an error of their own. */
+/** Commands of one other kind of device, which cards may have. They get an error of their own. */
 export const misterCommands: readonly string[] = [
   ...["mister.ini", "mister.core", "mister.script", "mister.mgl", "mister.wallpaper", "ini"],
 ];

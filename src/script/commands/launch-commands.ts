@@ -134,7 +134,10 @@ function resumeOf({ options }: Call): Pick<LaunchHow, "resume"> {
   throw wrongScript(`resume is yes or no, not "${text.slice(0, 64)}"`);
 }
 
-/** A system stands before the first slash, the tags in brackets at the end. Throws `ServiceError("failed")`. */
+/**
+ * Reads a title. The system stands before the first slash, and the tags in brackets at the end. Throws
+ * `ServiceError("failed")`.
+ */
 export function titleOf(text: string): WantedTitle {
   const slash = text.indexOf("/");
   const system = text.slice(0, Math.max(0, slash)).trim();
@@ -142,7 +145,7 @@ export function titleOf(text: string): WantedTitle {
   let title = text.slice(slash + 1).trim();
   while (title.endsWith(")")) {
     const open = title.lastIndexOf("(");
-    // A title may consist of brackets only.
+    // A title may have brackets only.
     if (open <= 0) break;
     tags.unshift(title.slice(open + 1, -1).trim());
     title = title.slice(0, open).trimEnd();
@@ -158,7 +161,7 @@ function randomSourceOf(text: string): RandomSource {
   return text.toLowerCase() === "all" ? { kind: "all" } : { kind: "system", system: text };
 }
 
-/** Throws `ServiceError("failed")` if there is no index; `why` names what needs it. */
+/** The media index. Throws `ServiceError("failed")` if there is none; `why` names the command that needs it. */
 function indexOf({ index }: ScriptPorts, why: string): MediaLookup {
   if (index === undefined)
     throw publicError(

@@ -96,7 +96,9 @@ export const playerCommands: readonly ScriptCommand[] = [
   },
 ];
 
-/** Throws `ServiceError("failed")` for a text that is no time, and for a time above `delayMsMax`. */
+/**
+ * The milliseconds of a time. Throws `ServiceError("failed")` for a text that is no time, and for a time above `delayMsMax`.
+ */
 function delayMs(text: string): number {
   const ms = durationMs(text);
   if (ms === undefined || ms > delayMsMax)

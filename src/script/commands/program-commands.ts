@@ -58,7 +58,7 @@ export const programCommands: readonly ScriptCommand[] = [
   },
 ];
 
-/** Throws `ServiceError("failed")` if the program is missing, or a quote is not closed. */
+/** The words of a command line. Throws `ServiceError("failed")` if the program is missing, or a quote is not closed. */
 function argvOf(args: readonly string[]): readonly string[] {
   const [first = "", ...others] = args;
   const argv = others.length === 0 ? wordsOf(first) : args;
