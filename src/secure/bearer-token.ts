@@ -10,8 +10,8 @@ import { fromHex, toHex } from "../core/hex.ts";
 import { keyBytes } from "./primitives.ts";
 
 /**
- * 64 hex characters. `secretHex` has 64 hex characters; `fingerprint` is the certificate's SHA-256 in either case, with or
- * without colons. Throws `invalid-params` for anything else.
+ * The token as 64 hex characters. `secretHex` has 64 hex characters. `fingerprint` is the certificate's SHA-256 in
+ * either case, with or without colons. Throws `invalid-params` for anything else.
  */
 export function bearerToken(secretHex: string, fingerprint: string): string {
   const secret = fromHex(secretHex);

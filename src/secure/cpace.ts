@@ -8,8 +8,8 @@
  *   ISK  = SHA-512(lv_cat("CPace255_ISK", sid, K) || lv_cat(Ya, ADa) || lv_cat(Yb, ADb))
  *   tags = HMAC-SHA512(SHA-512("CPaceMac" || sid || ISK), lv_cat(Y, AD)), one per side     section "Key confirmation"
  *
- * X25519 comes from `primitives.ts`. The map from hash to point computes with BigInts, whose time depends on the code a
- * little. A device does it once for each code, a client once for each exchange.
+ * X25519 comes from `primitives.ts`. The map from hash to point computes with BigInts, so its time depends a little on
+ * the code. A device computes it once for each code, and a client once for each exchange.
  */
 import { invert, mod, pow } from "@noble/curves/abstract/modular.js";
 import { bytesToNumberLE, numberToBytesLE } from "@noble/curves/utils.js";
@@ -35,7 +35,7 @@ export interface CpaceMessage {
   readonly data: Uint8Array;
 }
 
-/** The point that both sides start from: 32 bytes. */
+/** The point from which both sides start: 32 bytes. */
 export function generatorOf({ prs, ci, sid }: CpaceInputs): Uint8Array {
   const hash = hashOf(sha512, generatorString({ prs, ci, sid })).subarray(0, keyBytes);
   const generator = elligator2(hash);
@@ -43,7 +43,7 @@ export function generatorOf({ prs, ci, sid }: CpaceInputs): Uint8Array {
   return generator;
 }
 
-/** The share of a private scalar of 32 bytes. Undefined with a chance of 2^-250: the caller draws another scalar. */
+/** The share of a private scalar of 32 bytes; undefined with a chance of 2^-250. The caller then draws another scalar. */
 export function shareOf(
   primitives: Pick<Primitives, "sharedSecret">,
   generator: Uint8Array,
@@ -52,7 +52,7 @@ export function shareOf(
   return primitives.sharedSecret(scalar, generator);
 }
 
-/** The same text for all spellings of a share: with and without the top bit. */
+/** A text that is the same for all spellings of a share: with and without the top bit. */
 export function shareName(share: Uint8Array): string {
   return (bytesToNumberLE(share) & withoutTopBit).toString(16);
 }
@@ -95,7 +95,9 @@ export function lvCat(...parts: readonly Uint8Array[]): Uint8Array {
   return concatBytes(...parts.map(prependLength));
 }
 
-/** `prepend_len`: the length as LEB128, seven bits a byte, the low ones first; the top bit is set if more follow. */
+/**
+ * The length as LEB128 (`prepend_len`): seven bits in each byte, the low ones first. The top bit is set if more bytes follow.
+ */
 export function prependLength(bytes: Uint8Array): Uint8Array {
   const length: number[] = [];
   let left = bytes.length;
@@ -104,8 +106,8 @@ export function prependLength(bytes: Uint8Array): Uint8Array {
 }
 
 const prime = 2n ** 255n - 19n;
-const withoutTopBit = 2n ** 255n - 1n; // X25519 ignores the top bit (RFC 7748, 5).
-const curveA = 486662n; // RFC 7748, 4.1.
+const withoutTopBit = 2n ** 255n - 1n; // A mask, because X25519 ignores the top bit (RFC 7748, 5).
+const curveA = 486662n; // The constant A of the curve (RFC 7748, 4.1).
 
 /**
  * The u-coordinate on Curve25519 for 32 bytes of hash (RFC 9380, 6.7.1, with Z = 2; the draft's appendix "Elligator 2
@@ -115,7 +117,7 @@ export function elligator2(bytes: Uint8Array): Uint8Array {
   const r = bytesToNumberLE(bytes) & withoutTopBit;
   const x = mod(-curveA * invert(1n + 2n * r * r, prime), prime);
   const right = mod(x * x * x + curveA * x * x + x, prime);
-  // Neither `1 + 2r²` nor `right` is ever 0: -1/2 and A² - 4 are no squares in this field.
+  // Neither `1 + 2r²` nor `right` is ever 0, because -1/2 and A² - 4 are no squares in this field.
   const isOnCurve = pow(right, (prime - 1n) / 2n, prime) === 1n;
   return numberToBytesLE(isOnCurve ? x : mod(-curveA - x, prime), keyBytes);
 }

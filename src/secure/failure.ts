@@ -5,9 +5,9 @@ import { ServiceError } from "../core/errors.ts";
 export const secureVersion = 2;
 
 /**
- * A message does not open. Causes are an unknown client, a wrong secret, an altered, cut, repeated, reflected or reordered
- * message, a second handshake, or a call after `close()`. The session is over and its keys are wiped; the caller closes the
- * connection.
+ * A message does not open. Causes are an unknown client, a wrong secret, an altered, cut, repeated, reflected or
+ * reordered message, a second handshake, or a call after `close()`. The session is over and its keys are wiped. The
+ * caller closes the connection.
  */
 export class SecureFailure extends ServiceError {
   constructor() {
@@ -18,7 +18,7 @@ export class SecureFailure extends ServiceError {
   }
 }
 
-/** The handshake has a version that is not supported. */
+/** The error for a handshake of a version that is not supported. */
 export function unsupportedVersion(supported: readonly number[] = [secureVersion]): ServiceError {
   return new ServiceError(
     "unsupported-secure-version",
@@ -27,7 +27,7 @@ export function unsupportedVersion(supported: readonly number[] = [secureVersion
   );
 }
 
-/** The first text of a remote connection is no handshake. */
+/** The error for a remote connection whose first text is no handshake. */
 export function encryptionRequired(): ServiceError {
   return new ServiceError(
     "encryption-required",

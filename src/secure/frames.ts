@@ -1,7 +1,7 @@
 /**
- * The texts of the secure layer: its JSON frames, base64, and the text of a payload (docs/SECURE.md, "A session"). Unknown
- * members are ignored. Base64 is that of RFC 4648, 4, with padding, without white space and with unused bits 0. So two
- * different texts never decode to the same bytes.
+ * The texts of the secure layer: its JSON frames, base64, and the text of a payload (docs/SECURE.md, "A session").
+ * Unknown members are ignored. Base64 is that of RFC 4648, 4, with padding, without white space and with unused bits 0.
+ * Two different texts therefore never decode to the same bytes.
  */
 import { limitReached } from "../core/errors.ts";
 import {
@@ -21,7 +21,7 @@ export type Hello =
   | { readonly kind: "hello"; readonly clientId: string; readonly message: Uint8Array }
   /** A handshake of another version. */
   | { readonly kind: "other-version" }
-  /** A handshake of this version with a wrong member. */
+  /** A handshake of this version that has a wrong member. */
   | { readonly kind: "malformed" }
   /** No frame of the secure layer. */
   | { readonly kind: "cleartext" };
@@ -41,7 +41,7 @@ export function helloText(clientId: string, message: Uint8Array): string {
   return JSON.stringify({ v: secureVersion, t: clientId, e: toBase64(message) });
 }
 
-/** Noise message 2; undefined for any other text. */
+/** The Noise message 2; undefined for any other text. */
 export function readReply(text: string): Uint8Array | undefined {
   const frame = readObject(text, handshakeCharsMax);
   if (frame?.v !== secureVersion) return undefined;
@@ -63,7 +63,10 @@ export function sealedText(messages: Uint8Array): string {
   return `{"e":"${toBase64(messages)}"}`;
 }
 
-/** 1 to `sealedClientIdCharsMax` printable characters of ASCII, because the id is part of the prologue. */
+/**
+ * True for 1 to `sealedClientIdCharsMax` printable characters of ASCII. The limit exists because the id is part of the
+ * prologue.
+ */
 export function isClientId(value: unknown): value is string {
   return typeof value === "string" && value.length <= sealedClientIdCharsMax && /^[\x21-\x7e]+$/.test(value);
 }
@@ -83,7 +86,7 @@ export function readBytes(value: unknown): Uint8Array | undefined {
 // The number of arguments that a call takes in every browser.
 const pieceBytes = 0x8000;
 
-/** Browsers before 2025 and Node before 25 have no `toBase64`. */
+/** The bytes in base64. Browsers before 2025 and Node before 25 have no `toBase64`. */
 export function toBase64(bytes: Uint8Array): string {
   if (typeof bytes.toBase64 === "function") return bytes.toBase64();
   let text = "";
@@ -92,7 +95,7 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
-/** Undefined for a text that `toBase64` does not write. */
+/** The bytes of a text in base64; undefined for a text that `toBase64` does not write. */
 export function fromBase64(text: string): Uint8Array | undefined {
   try {
     if (typeof Uint8Array.fromBase64 !== "function") return fromBase64ByAtob(text);
@@ -105,7 +108,7 @@ export function fromBase64(text: string): Uint8Array | undefined {
   }
 }
 
-/** `fromBase64` of older browsers. Throws if `atob` does. */
+/** The same as `fromBase64`, for older browsers. Throws if `atob` does. */
 export function fromBase64ByAtob(text: string): Uint8Array | undefined {
   const binary = atob(text);
   // `atob` accepts white space, missing padding and stray bits, which `btoa` never writes.

@@ -14,7 +14,7 @@ import { createSession, type SecureSession } from "./secure-session.ts";
 type SecretLookup = (clientId: string) => string | undefined;
 
 export type Accepted =
-  /** The caller sends `reply` before anything that the session seals. */
+  /** The caller sends `reply` before everything that the session seals. */
   | { readonly kind: "accepted"; readonly session: SecureSession; readonly reply: string }
   /** The caller sends the error without an id and closes the connection. */
   | { readonly kind: "refused"; readonly error: ServiceError };
@@ -33,7 +33,7 @@ export async function startHandshake(clientId: string, secret: string) {
   return start(await loadPrimitives(), clientId, secret);
 }
 
-/** `acceptHandshake` with loaded primitives. */
+/** The same as `acceptHandshake`, with loaded primitives. */
 export function accept(primitives: Primitives, text: string, lookup: SecretLookup): Accepted {
   const hello = readHello(text);
   switch (hello.kind) {
@@ -48,7 +48,7 @@ export function accept(primitives: Primitives, text: string, lookup: SecretLooku
   }
 }
 
-/** `startHandshake` with loaded primitives. */
+/** The same as `startHandshake`, with loaded primitives. */
 export function start(primitives: Primitives, clientId: string, secret: string) {
   if (!isClientId(clientId)) throw notPaired("id");
   const psk = readSecret(secret);
@@ -86,7 +86,7 @@ function answer(
   message: Uint8Array,
   lookup: SecretLookup,
 ): Accepted {
-  // An unknown client is checked against a random secret, drawn for every client so that the work is the same.
+  // For an unknown client a random secret is used. It is drawn for every client, so that the work is the same.
   const random = toHex(primitives.randomBytes(keyBytes));
   const psk = readSecret(lookup(clientId) ?? random);
   assert(psk !== undefined, "a client is stored with a secret of 64 hex characters");

@@ -32,7 +32,7 @@ interface HandshakeOptions {
   readonly pattern: HandshakePattern;
   readonly role: "initiator" | "responder";
   readonly prologue: Uint8Array;
-  /** 32 bytes for each `psk` of the pattern. The handshake wipes them. */
+  /** A secret of 32 bytes for each `psk` of the pattern. The handshake wipes them. */
   readonly psks: readonly Uint8Array[];
   /** A fresh private key of 32 random bytes. The handshake wipes it. */
   readonly ephemeral: Uint8Array;
@@ -83,7 +83,7 @@ export function createHandshake(primitives: Primitives, options: HandshakeOption
       }
       return state.decryptAndHash(message.subarray(at));
     },
-    /** After the last message: the states to send and receive with. Wipes everything else. */
+    /** Returns the states to send and receive with, after the last message. Wipes everything else. */
     split() {
       const hash = state.handshakeHash();
       const [initiator, responder] = state.split();
@@ -110,7 +110,7 @@ function mixPublicKey(publicKey: Uint8Array, state: SymmetricState, keys: Keys):
   if (keys.hasPsk) state.mixKey(publicKey);
 }
 
-/** False if the secret is missing or the other side's key is weak. */
+/** Mixes a token into the state. Returns false if the secret is missing or the other side's key is weak. */
 function mix(token: "ee" | "psk", primitives: Primitives, state: SymmetricState, keys: Keys): boolean {
   switch (token) {
     case "psk": {
@@ -177,7 +177,7 @@ function createSymmetricState(primitives: Primitives, protocolName: string) {
       if (ciphertext !== undefined) mixHash(ciphertext);
       return ciphertext;
     },
-    /** Undefined if it does not open. */
+    /** The opened payload; undefined if it does not open. */
     decryptAndHash(ciphertext: Uint8Array): Uint8Array | undefined {
       const plaintext = cipher === undefined ? ciphertext : cipher.decrypt(hash, ciphertext);
       if (plaintext !== undefined) mixHash(ciphertext);
@@ -190,7 +190,7 @@ function createSymmetricState(primitives: Primitives, protocolName: string) {
       wipeAll();
       return [createCipherState(primitives, first), createCipherState(primitives, second)];
     },
-    /** 32 bytes that both sides share and that name the session; not secret. */
+    /** A value of 32 bytes that both sides share and that names the session. It is not secret. */
     handshakeHash: () => hash.slice(),
     wipe: wipeAll,
   };
@@ -207,7 +207,10 @@ const reservedNonce = 2n ** 64n - 1n;
 
 export type CipherState = ReturnType<typeof createCipherState>;
 
-/** One direction's key and counter (5.1). Takes the key over. Only tests of the last nonce give a `firstNonce`. */
+/**
+ * The key and the counter of one direction (5.1). The state owns the key from now on. Only tests of the last nonce give
+ * a `firstNonce`.
+ */
 export function createCipherState(primitives: Primitives, key: Uint8Array, firstNonce = 0n) {
   assert(key.length === keyBytes, "a key has 32 bytes");
   const nonce = new DataView(new ArrayBuffer(12));
@@ -227,7 +230,10 @@ export function createCipherState(primitives: Primitives, key: Uint8Array, first
     /** The ciphertext with its tag; undefined after the last nonce. */
     encrypt: (ad: Uint8Array, plaintext: Uint8Array) =>
       once(() => primitives.encrypt(key, nonceBytes, ad, plaintext)),
-    /** Undefined if it does not open, or after the last nonce. A message that does not open uses no nonce. */
+    /**
+     * The plaintext; undefined if the message does not open, or after the last nonce. A message that does not open uses
+     * no nonce.
+     */
     decrypt: (ad: Uint8Array, ciphertext: Uint8Array) =>
       once(() => primitives.decrypt(key, nonceBytes, ad, ciphertext)),
     /** Wipes the key; later calls return undefined. */

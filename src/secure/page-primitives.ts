@@ -1,6 +1,6 @@
 /**
  * The primitives of `@noble`, for the device's page: 12 KB instead of libsodium's 153 KB, and no WebAssembly. X25519 computes
- * with BigInts, whose time depends on the values a little. The page uses each private key for one connection only.
+ * with BigInts, so its time depends a little on the values. The page uses each private key for one connection only.
  */
 
 import { chacha20poly1305 } from "@noble/ciphers/chacha.js";
@@ -16,7 +16,7 @@ const x25519 = montgomery({
   P: prime,
   type: "x25519",
   powPminus2: (x) => pow(x, prime - 2n, prime),
-  /** RFC 7748, 5: a multiple of 8 with the bit 254 set. */
+  /** Makes a scalar as RFC 7748, 5 says: a multiple of 8 with the bit 254 set. */
   adjustScalarBytes(bytes: Uint8Array) {
     bytes[0] = (bytes[0] ?? 0) & 248;
     bytes[keyBytes - 1] = ((bytes[keyBytes - 1] ?? 0) & 127) | 64;

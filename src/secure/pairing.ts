@@ -24,7 +24,7 @@ import { keyBytes, loadPrimitives, type Primitives } from "./primitives.ts";
 /** The id and secret that a client keeps, as `clients.new` returns them. */
 export interface Credentials {
   readonly id: string;
-  /** 64 hex characters. */
+  /** The secret as 64 hex characters. */
   readonly secret: string;
 }
 
@@ -60,7 +60,7 @@ export function generatorOfCode(code: string): Uint8Array {
   return generatorOf(inputsOf(code));
 }
 
-/** A code of digits, each as likely as the others. */
+/** A new code of digits. All digits have the same probability. */
 export async function newPairingCode(): Promise<string> {
   const primitives = await loadPrimitives();
   let code = "";
@@ -72,7 +72,7 @@ export async function newPairingCode(): Promise<string> {
   return code;
 }
 
-/** Undefined for any other text, such as a handshake. */
+/** Reads a pairing hello; undefined for any other text, such as a handshake. */
 export function readPairingHello(text: string): PairingHello | undefined {
   const frame = readFrame(text);
   const share = readShare(frame?.p);
@@ -81,7 +81,7 @@ export function readPairingHello(text: string): PairingHello | undefined {
   return name.length <= clientNameCharsMax && name.isWellFormed() ? { name, share } : undefined;
 }
 
-/** `startPairing` with loaded primitives. */
+/** The same as `startPairing`, with loaded primitives. */
 export function pairAsClient(primitives: Primitives, code: string, name: string) {
   const { share, scalar } = drawShare(primitives, generatorOfCode(code));
   const own = { share, data: utf8(name) };
@@ -120,7 +120,7 @@ export function pairAsClient(primitives: Primitives, code: string, name: string)
   };
 }
 
-/** `answerPairing` with loaded primitives. */
+/** The same as `answerPairing`, with loaded primitives. */
 export function pairAsDevice(
   primitives: Primitives,
   code: string,
@@ -153,7 +153,7 @@ export function pairAsDevice(
 }
 
 const nothing = new Uint8Array(0);
-const nonce = new Uint8Array(12); // Each key seals one message.
+const nonce = new Uint8Array(12); // Each key seals one message, so the nonce may be zero.
 const roles = "tapdeck-pair-2:client:device";
 
 function inputsOf(code: string): CpaceInputs {
@@ -175,7 +175,7 @@ function sealKey(key: Uint8Array): Uint8Array {
   return expand(sha512, key, utf8("tapdeck-pair-2"), keyBytes);
 }
 
-// A name may take six characters for each of its own, written as \uXXXX.
+// A character of a name may take six characters in JSON, written as \uXXXX.
 const pairingCharsMax = handshakeCharsMax + 6 * clientNameCharsMax;
 
 function readFrame(text: string): ReturnType<typeof readObject> {

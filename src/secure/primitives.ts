@@ -13,13 +13,16 @@ export const tagBytes = 16;
 export interface Primitives {
   /** The public key of 32 bytes that belongs to a private one. */
   publicKeyOf(privateKey: Uint8Array): Uint8Array;
-  /** 32 bytes; undefined for a public key of small order, with which the result would not depend on the private one. */
+  /**
+   * A shared secret of 32 bytes; undefined for a public key of small order, with which the result would not depend on
+   * the private one.
+   */
   sharedSecret(privateKey: Uint8Array, publicKey: Uint8Array): Uint8Array | undefined;
   /** The ciphertext and its tag of 16 bytes. The nonce has 12 bytes. */
   encrypt(key: Uint8Array, nonce: Uint8Array, ad: Uint8Array, plaintext: Uint8Array): Uint8Array;
-  /** Undefined if the tag does not fit. */
+  /** The plaintext; undefined if the tag does not match. */
   decrypt(key: Uint8Array, nonce: Uint8Array, ad: Uint8Array, ciphertext: Uint8Array): Uint8Array | undefined;
-  /** Fit for keys. */
+  /** Random bytes that may be used as keys. */
   randomBytes(count: number): Uint8Array;
   /** A hash of many bytes, for uploads. */
   sha256(): { update(bytes: Uint8Array): unknown; digest(): Uint8Array };
@@ -30,7 +33,7 @@ let loading: Promise<Primitives> | undefined;
 /** Loads the library at the first call; later calls share it. */
 export function loadPrimitives(): Promise<Primitives> {
   loading ??= load().catch((error: unknown) => {
-    // A page may have lost its network meanwhile: the next call tries again.
+    // A page may have lost its network meanwhile. The next call tries again.
     loading = undefined;
     throw error;
   });
@@ -42,7 +45,10 @@ async function load(): Promise<Primitives> {
   return createPrimitives();
 }
 
-/** Undefined if the library throws, which it does for a weak key and for a wrong tag; callers treat both alike. */
+/**
+ * The result of `run`; undefined if the library throws. It throws for a weak key and for a wrong tag, and callers treat
+ * both alike.
+ */
 export function unlessThrown(run: () => Uint8Array): Uint8Array | undefined {
   try {
     return run();

@@ -31,7 +31,7 @@ interface SessionKeys {
 
 export type SecureSession = ReturnType<typeof createSession>;
 
-/** Takes the cipher states over and wipes them. */
+/** Makes a session, which owns the cipher states from now on and wipes them. */
 export function createSession({ clientId, send, receive, peerIsProved }: SessionKeys) {
   const gathered = createGatherer();
   let isOpen = true;
@@ -59,7 +59,7 @@ export function createSession({ clientId, send, receive, peerIsProved }: Session
     },
     /**
      * Seals a payload into one frame. The caller sends frames in the order in which they were sealed. Throws `busy` for more
-     * than `messageBytesMax` bytes, which does not change the session, and `SecureFailure` after the session's end.
+     * than `messageBytesMax` bytes, and the session then stays as it was. Throws `SecureFailure` after the session's end.
      */
     seal(text: string): string {
       if (!isOpen) throw new SecureFailure();
@@ -120,12 +120,12 @@ function openPieces(
 
 type Gatherer = ReturnType<typeof createGatherer>;
 
-/** One buffer that doubles, so that a payload of many small pieces costs no more than its bytes. */
+/** Gathers pieces in one buffer that doubles, so that the time for a payload of many small pieces depends on its bytes only. */
 function createGatherer() {
   let buffer: Uint8Array = nothing;
   let length = 0;
   return {
-    /** False if the payload would be longer than `messageBytesMax`. */
+    /** Adds a piece. Returns false if the payload would be longer than `messageBytesMax`. */
     add(piece: Uint8Array): boolean {
       const needed = length + piece.length;
       if (needed > messageBytesMax) return false;

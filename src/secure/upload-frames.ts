@@ -7,8 +7,8 @@
  *   nonce   4 bytes of zero, then the offset of the frame in the file (64 bits, little-endian)
  *   data    the id of the upload in ASCII, authenticated and not sent
  *
- * So nobody can change, reorder, replay or inject frames. A sender seals each offset at most once with a key: before it
- * sends one again, it calls `uploads.start`.
+ * Nobody can therefore change, reorder, replay or inject frames. A sender seals each offset at most once with a key:
+ * before it sends one again, it calls `uploads.start`.
  */
 import { concatBytes } from "@noble/hashes/utils.js";
 import { toBase64 } from "./frames.ts";
@@ -20,7 +20,7 @@ const sealedBytes = frameBytes + tagBytes;
 const blockFrames = 8;
 
 export interface UploadSeal {
-  /** 32 bytes. */
+  /** A key of 32 bytes. */
   readonly key: Uint8Array;
   readonly id: string;
 }
@@ -28,13 +28,16 @@ export interface UploadSeal {
 /** Seals and opens the frame at an offset of the file. */
 interface FrameCipher {
   seal(at: number, bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array>;
-  /** Undefined if the tag does not fit. */
+  /** The bytes of a frame; undefined if the tag does not match. */
   open(at: number, sealed: Uint8Array<ArrayBuffer>): Promise<Uint8Array | undefined>;
 }
 
 const name = "ChaCha20-Poly1305";
 
-/** That of the runtime takes a third of libsodium's time, beside this thread. Browsers and older runtimes have none. */
+/**
+ * The cipher of the runtime takes a third of libsodium's time, and does not block this thread. Browsers and older
+ * runtimes have none.
+ */
 async function cipherOf({ encrypt, decrypt }: Primitives, { key, id }: UploadSeal): Promise<FrameCipher> {
   const data = new TextEncoder().encode(id);
   // A page that came over plain HTTP has no `subtle`.
