@@ -105,7 +105,8 @@ export interface Services {
   readonly machine: {
     restart(): Promise<void>;
     shutdown(): Promise<void>;
-    update(url: string): void;
+    /** Without an address, installs the version that the server of updates offers. */
+    update(url?: string): void;
   };
   /** The newest lines of the log. */
   readonly logs: Pick<LogRing, "follow">;

@@ -7,7 +7,7 @@ import type { Config } from "../config/shape.ts";
 import { type Clock, rfc3339, sleep } from "../core/clock.ts";
 import { hawkbitPausesMs, hawkbitSleepMsMax, hawkbitSleepMsMin } from "../core/console-limits.ts";
 import type { LatestVersion, UpdateServer } from "../core/device-shapes.ts";
-import { messageOf } from "../core/errors.ts";
+import { failed, messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
 import { backoffMs } from "./backoff.ts";
@@ -21,6 +21,7 @@ import {
   sendJson,
   withoutIdentity,
 } from "./server-requests.ts";
+import { nothingWaits } from "./update-index.ts";
 import type { UpdateJob } from "./update-job.ts";
 
 interface HawkbitParts {
@@ -45,6 +46,8 @@ interface Work {
   readonly id: string;
   /** Its address, which changes with its content. */
   readonly href: string;
+  /** False if the server lets it only be fetched. */
+  readonly installs: boolean;
   readonly stop: AbortController;
   readonly done: Promise<void>;
 }
@@ -74,6 +77,8 @@ export function followHawkbit(parts: HawkbitParts) {
   /** Runs after a work that failed. */
   let resting: Disposable | undefined;
   let latest: LatestVersion | undefined;
+  /** Somebody wants the update that waits, at once. */
+  let isWanted = false;
   let wake = () => {};
 
   const requestOf = ({ token, tls }: Account, url: string) => {
@@ -96,6 +101,7 @@ export function followHawkbit(parts: HawkbitParts) {
   const showLatest = (now: LatestVersion | undefined) => {
     if (Bun.deepEquals(now, latest)) return;
     latest = now;
+    isWanted = false;
     onLatest(now);
   };
 
@@ -143,12 +149,20 @@ export function followHawkbit(parts: HawkbitParts) {
     if ("fault" in found) return feedback(found.id, "failure", found.fault);
     showLatest({ version: found.version });
     const stop = new AbortController();
-    work = { id: action, href, stop, done: begin(found, await readAccount(), stop.signal) };
+    const moments = momentsOf(found, settings.interrupt);
+    const installs = moments.install !== undefined;
+    const soon = isWanted && installs ? ({ fetch: "now", install: "now" } as const) : moments;
+    isWanted = false;
+    work = { id: action, href, installs, stop, done: begin(found, soon, await readAccount(), stop.signal) };
   };
-  const begin = async (found: Deployment, account: Account, stopped: AbortSignal) => {
+  const begin = async (
+    found: Deployment,
+    moments: ReturnType<typeof momentsOf>,
+    account: Account,
+    stopped: AbortSignal,
+  ) => {
     const { id, url, bytes, sha256, version } = found;
     const { setting, headers, tls } = requestOf(account, url);
-    const moments = momentsOf(found, settings.interrupt);
     try {
       const outcome = await job.run(
         {
@@ -240,6 +254,16 @@ export function followHawkbit(parts: HawkbitParts) {
       ...(checkedMs === undefined ? {} : { checked: rfc3339(checkedMs) }),
       ...(faults.poll === "" && faults.work === "" ? {} : { fault: faults.poll || faults.work }),
     }),
+    /** Installs the update that waits, without waiting for its moment. */
+    install(): void {
+      if (latest === undefined) throw failed(nothingWaits);
+      if (work?.installs === false) throw failed("hawkBit lets this device only fetch the update for now");
+      if (job.hasten()) return;
+      isWanted = true;
+      resting?.[Symbol.dispose]();
+      resting = undefined;
+      wake();
+    },
     async close(): Promise<void> {
       resting?.[Symbol.dispose]();
       ending.abort(new Error("the service ends"));

@@ -16,7 +16,7 @@ import {
   updateSummaryCharsMax,
 } from "../core/console-limits.ts";
 import type { LatestVersion, UpdateServer } from "../core/device-shapes.ts";
-import { messageOf } from "../core/errors.ts";
+import { failed, messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { besideSystem } from "../system/tls-files.ts";
 import { backoffMs } from "./backoff.ts";
@@ -64,6 +64,9 @@ export function followIndex(parts: IndexParts) {
   let fault = "";
   let checkedMs: number | undefined;
   let latest: LatestVersion | undefined;
+  /** Somebody wants the version that waits, at once. */
+  let isWanted = false;
+  let wake = () => {};
 
   const install = async () => {
     // A bundle is signed, and RAUC checks it.
@@ -79,11 +82,15 @@ export function followIndex(parts: IndexParts) {
     const id = `index:${found.version}:${own.sha256.slice(0, 8)}`;
     const { id: earlier, outcome } = job.current() ?? {};
     // One that was not kept, or cannot be installed.
-    if (earlier === id && outcome !== undefined) return;
+    if (earlier === id && outcome !== undefined) {
+      if (!isWanted) return;
+      await job.forget();
+    }
     const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(dayMs)]);
     const isOwn = new URL(own.url).origin === new URL(url).origin;
     const what = { ...own, setting: url, tls: isOwn ? tls : withoutIdentity(tls) };
-    const wish = { id, what, fetch: "quiet", install: "quiet", onStep: () => {} } as const;
+    const moment = isWanted ? "now" : "quiet";
+    const wish = { id, what, fetch: moment, install: moment, onStep: () => {} } as const;
     const refused = await job.run(wish, signal);
     if (refused !== undefined) fault = `${found.version}: ${refused.sentence}`;
   };
@@ -99,7 +106,15 @@ export function followIndex(parts: IndexParts) {
       if (!ending.signal.aborted)
         log.warn("fleet", "the index of updates is read again later", { why: fault });
       return backoffMs(failures, indexPausesMs, random);
+    } finally {
+      isWanted = false;
     }
+  };
+  const pause = async (ms: number) => {
+    const woken = new AbortController();
+    wake = () => woken.abort();
+    await sleep(clock, ms, AbortSignal.any([ending.signal, woken.signal])).catch(() => {});
+    ending.signal.throwIfAborted();
   };
   const follow = async () => {
     try {
@@ -109,7 +124,7 @@ export function followIndex(parts: IndexParts) {
         if (outcome !== undefined) log.info("fleet", "an update has ended", { sentence: outcome.sentence });
         if (outcome?.isKept === true) await job.forget();
       }
-      for (let ms = firstMs * random(); ; ms = await look()) await sleep(clock, ms, ending.signal);
+      for (let ms = firstMs * random(); ; ms = await look()) await pause(ms);
     } catch (error) {
       if (!ending.signal.aborted) log.error("fleet", messageOf(error));
     }
@@ -122,6 +137,13 @@ export function followIndex(parts: IndexParts) {
       ...(checkedMs === undefined ? {} : { checked: rfc3339(checkedMs) }),
       ...(fault === "" ? {} : { fault }),
     }),
+    /** Installs the version that waits, without waiting for a quiet moment; again, if it was not kept. */
+    install(): void {
+      if (latest === undefined) throw failed(nothingWaits);
+      if (job.hasten()) return;
+      isWanted = true;
+      wake();
+    },
     async close(): Promise<void> {
       ending.abort(new Error("the service ends"));
       // An installation that runs outlives the service.
@@ -129,6 +151,8 @@ export function followIndex(parts: IndexParts) {
     },
   };
 }
+
+export const nothingWaits = "the server of updates offers no other version now";
 
 /** The index with whole addresses. Throws an error with a sentence. */
 export function readIndex(value: unknown, base: string): v.InferOutput<typeof index> {

@@ -58,6 +58,18 @@ export type UpdateJob = Awaited<ReturnType<typeof openUpdateJob>>;
 
 export async function openUpdateJob({ engine, idle, path, clock, log }: JobParts) {
   let job = await readJob(path);
+  /** Aborted once somebody wants the wish that runs without a delay; undefined if none runs. */
+  let haste: AbortController | undefined;
+  /** Resolves at the moment, or once the wish is hastened. */
+  const wait = async (moment: Moment, signal: AbortSignal) => {
+    const hastened = haste?.signal ?? signal;
+    try {
+      await idle.wait(moment, AbortSignal.any([signal, hastened]));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!hastened.aborted) throw error;
+    }
+  };
   const save = async (next: Job) => {
     await saveFile(path, `${JSON.stringify(next)}\n`, async () => true);
     job = next;
@@ -77,8 +89,8 @@ export async function openUpdateJob({ engine, idle, path, clock, log }: JobParts
   const install = async ({ id, what, install: moment, onStep }: Wish, signal: AbortSignal) => {
     if (moment === undefined) return undefined;
     await known(signal);
-    if (!idle.is(moment)) onStep("waiting");
-    await idle.wait(moment, signal);
+    if (!idle.is(moment) && haste?.signal.aborted !== true) onStep("waiting");
+    await wait(moment, signal);
     onStep("installing");
     const tries = (job?.id === id ? job.tries : 0) + 1;
     const begun = async ({ progress, last }: Seen) => {
@@ -130,8 +142,9 @@ export async function openUpdateJob({ engine, idle, path, clock, log }: JobParts
       const { id, what, onStep } = wish;
       if (job?.id === id && job.tries >= updateTriesMax)
         return await fail(id, `it was interrupted ${updateTriesMax} times before its trial`);
+      haste = new AbortController();
       try {
-        await idle.wait(wish.fetch, signal);
+        await wait(wish.fetch, signal);
         onStep("fetching");
         await engine.fetch(what, signal);
         return await install(wish, signal);
@@ -139,7 +152,14 @@ export async function openUpdateJob({ engine, idle, path, clock, log }: JobParts
         if (!(error instanceof DownloadRefused || error instanceof InstallFailed)) throw error;
         log.warn("fleet", "the update is given up", { id, why: messageOf(error) });
         return await fail(id, messageOf(error));
+      } finally {
+        haste = undefined;
       }
+    },
+    /** Lets the wish that runs wait for no moment any more. Returns false if none runs. */
+    hasten(): boolean {
+      haste?.abort();
+      return haste !== undefined;
     },
     /**
      * After a start with an update under way: resolves with its outcome, when it can be seen, or with undefined if its

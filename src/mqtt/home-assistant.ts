@@ -2,6 +2,7 @@
  * Home Assistant's discovery by MQTT: one retained description for each entity, at
  * `<prefix>/<component>/<id>/<object>/config` (home-assistant.io/integrations/mqtt, "MQTT Discovery").
  */
+import type { Role } from "../core/rights.ts";
 import type { Broker } from "./broker.ts";
 
 export interface DeviceFacts {
@@ -15,7 +16,7 @@ export interface DeviceFacts {
 
 /** The payloads by topic; empty if discovery is off. */
 export function discoveryOf(
-  { discovery, topic, id }: Broker,
+  { discovery, topic, id, role }: Broker,
   { version, platform, pageUrl }: DeviceFacts,
 ): ReadonlyMap<string, string> {
   if (discovery === "") return new Map();
@@ -37,7 +38,7 @@ export function discoveryOf(
   };
   const describe = ([component, object, facts]: (typeof entities)[number]) => {
     // The fields that end in `topic` are relative here.
-    const fields = Object.entries(facts(topic));
+    const fields = Object.entries(facts(topic, role));
     const payload =
       component === "tag"
         ? { ...Object.fromEntries(fields), device }
@@ -48,7 +49,7 @@ export function discoveryOf(
 }
 
 type Facts = Readonly<Record<string, string | number>>;
-type Entity = readonly [component: string, object: string, facts: (topic: string) => Facts];
+type Entity = readonly [component: string, object: string, facts: (topic: string, role: Role) => Facts];
 
 const diagnostic = { entity_category: "diagnostic" } as const;
 
@@ -135,11 +136,13 @@ const entities: readonly Entity[] = [
   [
     "update",
     "system",
-    (topic) => ({
+    (topic, role) => ({
       name: "System",
       device_class: "firmware",
       ...diagnostic,
       state_topic: `${topic}/state/update`,
+      // Its button to install. A command with less than this role would be refused.
+      ...(role === "owner" && { command_topic: `${topic}/cmd/device.update`, payload_install: "{}" }),
     }),
   ],
 ];

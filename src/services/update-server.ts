@@ -6,7 +6,7 @@ import type { Bus } from "../bus.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Clock } from "../core/clock.ts";
 import type { LatestVersion, UpdateServer } from "../core/device-shapes.ts";
-import { messageOf } from "../core/errors.ts";
+import { failed, messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { machineFacts } from "../system/device-facts.ts";
 import { tapdeckVersion } from "../system/own-program.ts";
@@ -26,31 +26,48 @@ interface UpdateServerParts {
 
 interface Client {
   status(): UpdateServer;
+  install(): void;
   close(): Promise<void>;
 }
 
-/** The state of the server; undefined if the settings name none. */
-export function followUpdateServer(parts: UpdateServerParts): () => UpdateServer | undefined {
+interface FollowedServer {
+  /** Undefined if the settings name no server. */
+  status(): UpdateServer | undefined;
+  /** Begins to install the version that waits. Throws `failed` if none does. */
+  install(): void;
+}
+
+export function followUpdateServer(parts: UpdateServerParts): FollowedServer {
   const { settings, engine, log, stops } = parts;
   const { fleet, update } = settings.current();
   const server = fleet.hawkbitUrl || update.url;
-  if (server === "") return () => undefined;
+  const refuseInstall = (why: string) => () => {
+    throw failed(why);
+  };
+  if (server === "")
+    return {
+      status: () => undefined,
+      install: refuseInstall("the settings name no server of updates: give the address of an update"),
+    };
   const refuse = (fault: string) => {
     log.warn("fleet", fault);
-    return (): UpdateServer => ({ server, fault });
+    return { status: (): UpdateServer => ({ server, fault }), install: refuseInstall(fault) };
   };
   if (!engine.isHere) return refuse("the service updates only Tapdeck's own image, so it asks no server");
   if (fleet.hawkbitUrl !== "" && update.url !== "")
     log.warn("fleet", "update.url is not read, because fleet.hawkbit_url takes precedence");
   let client: Client | undefined;
-  let status = (): UpdateServer => ({ server });
+  let now: FollowedServer = {
+    status: () => ({ server }),
+    install: refuseInstall("the server of updates has not answered yet"),
+  };
   const starting = start(parts).then(
     (started) => {
       client = started;
-      status = started.status;
+      now = started;
     },
     (error) => {
-      status = refuse(messageOf(error));
+      now = refuse(messageOf(error));
     },
   );
   stops.add("update server", {
@@ -59,7 +76,7 @@ export function followUpdateServer(parts: UpdateServerParts): () => UpdateServer
       await client?.close();
     },
   });
-  return () => status();
+  return { status: () => now.status(), install: () => now.install() };
 }
 
 async function start({ settings, engine, dataFolder, bus, clock, log, onLatest }: UpdateServerParts) {
@@ -87,7 +104,7 @@ async function start({ settings, engine, dataFolder, bus, clock, log, onLatest }
   if (fleet.hawkbitUrl === "") {
     const { followIndex } = await import("../fleet/update-index.ts");
     const client = followIndex({ ...common, url: update.url, settings: fleet, version });
-    return { status: client.status, close: () => close(client) };
+    return { ...client, close: () => close(client) };
   }
   const { followHawkbit } = await import("../fleet/hawkbit.ts");
   const facts = { board, slot, version, site: device.site, host_name: hostname() };
@@ -97,7 +114,7 @@ async function start({ settings, engine, dataFolder, bus, clock, log, onLatest }
     controllerId: fleet.id || targetOf(hostname()),
     attributes: Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, value.slice(0, 128)])),
   });
-  return { status: client.status, close: () => close(client) };
+  return { ...client, close: () => close(client) };
 }
 
 /** As `mqtt.id`: `Living Room.lan` gives `living-room-lan`. */

@@ -144,6 +144,28 @@ test("an optional update waits for a quiet moment, and its cancellation removes 
   expect(next.said).toContain("proceeding none: 0.9.0: the update is fetched");
 });
 
+test("an owner installs an optional update at once, and one that may only be fetched not at all", async () => {
+  await using here = await scene();
+  const { client } = here.service();
+  await expect(client.call("device.update", {})).rejects.toThrow(
+    "the server of updates offers no other version now",
+  );
+  const fetched = here.server.assign({ content, update: "skip" });
+  await eventually(() => last(fetched)?.includes("is fetched") === true);
+  await expect(client.call("device.update", {})).rejects.toThrow(
+    "hawkBit lets this device only fetch the update",
+  );
+  here.server.cancel(fetched);
+  await eventually(() => fetched.state === "canceled");
+  const action = here.server.assign({ content, update: "attempt" });
+  await eventually(() => last(action)?.includes("waits until nothing plays") === true);
+  await polledTwice(here);
+  expect(here.image.updates()).toBe(0);
+  await client.call("device.update", {});
+  await eventually(() => here.image.updates() === 1);
+  expect(last(action)).toContain("the update is installed");
+});
+
 test("a cancellation during the trial is rejected, and the outcome is reported", async () => {
   await using here = await scene();
   const action = here.server.assign({ content });

@@ -387,6 +387,19 @@ brokerTest(
       const tag = JSON.parse(retained().get("homeassistant/tag/one/reader/config") ?? "");
       expect(tag).toMatchObject({ topic: "tapdeck/one/tap", value_template: "{{ value_json.tag }}" });
 
+      // Only a broker with the rights of an owner has a button to install updates.
+      const system = () => JSON.parse(retained().get("homeassistant/update/one/system/config") ?? "{}");
+      expect(system()).not.toContainKey("command_topic");
+      await place.config(byPassword("one", 'role = "owner"\n'));
+      await eventually(() =>
+        expect(system()).toMatchObject({
+          command_topic: "tapdeck/one/cmd/device.update",
+          payload_install: "{}",
+        }),
+      );
+      await place.config(byPassword("one", 'role = "member"\n'));
+      await eventually(() => expect(system()).not.toContainKey("command_topic"));
+
       await place.config(byPassword("two"));
       await eventually(() => expect(present("/two/").length).toBe(15));
       expect(present("/one/")).toEqual([]);

@@ -1,12 +1,13 @@
 /**
  * `make test-home-assistant`: a real Home Assistant, mosquitto and the real service with its simulated reader, in a network
- * namespace of their own. It prints the entities, the event of a tag, a launch by an automation, and what the custom integration
+ * namespace of their own. It prints the entities, the event of a tag, a launch by an automation, an update by its button, and what the custom integration
  * shows and does; 1 if one is missing.
  */
 import { mosquitto } from "../helpers/mosquitto.ts";
 import { eventually, within } from "../helpers/processes.ts";
 import { firstReader, makePlace, noReaders, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 import { ask, brokerPort, call, entities, listen, say, startHome, uid } from "./home.ts";
+import { installUpdate } from "./install.ts";
 import { useIntegration } from "./integration.ts";
 
 const startMsMax = 180_000;
@@ -29,6 +30,7 @@ try {
   await eventually(async () => (await ask("states")).ok, startMsMax);
   say("Home Assistant answers");
   await useDeck();
+  await installUpdate();
   await useIntegration();
 } finally {
   home.kill();

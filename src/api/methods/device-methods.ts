@@ -54,12 +54,14 @@ export const deviceMethods = [
   method({
     name: "device.update",
     right: "own",
-    docs: "Fetches a signed update by its address and installs it, on the SD image only. It answers at once, and `device.updating` reports the progress. The device then restarts, and keeps the update after a healthy minute.",
+    docs: "Fetches a signed update by its address and installs it, on the SD image only. Without `url` it is the version that the server of updates offers (`updates` of `health`), and it is installed now instead of at a quiet moment. The call answers at once, and `device.updating` reports the progress. The device then restarts, and keeps the update after a healthy minute.",
     params: v.object({
-      url: v.pipe(
-        v.string(),
-        v.maxLength(settingsTextCharsMax),
-        v.regex(/^https?:\/\/\S+$/, "must begin with http:// or https://"),
+      url: v.exactOptional(
+        v.pipe(
+          v.string(),
+          v.maxLength(settingsTextCharsMax),
+          v.regex(/^https?:\/\/\S+$/, "must begin with http:// or https://"),
+        ),
       ),
     }),
     shorthand: "url",

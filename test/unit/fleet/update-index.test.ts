@@ -152,6 +152,38 @@ test("a version that was not kept, or is damaged, is not tried again, and the ne
   await after.close();
 });
 
+test("a version that an owner wants now waits for no quiet moment, and is tried again although it was not kept", async () => {
+  await using one = await deck();
+  one.server.offer(indexOf("0.1.9"));
+  const first = await one.start();
+  expect(first.install).toThrow("offers no other version");
+  await first.close();
+  one.server.offer(indexOf("0.2.0"));
+  const before = await one.start();
+  await one.askedTimes(1, 60_000);
+  await eventually(() => one.offers.length > 0);
+  one.bus.emit("media.started", media);
+  one.clock.advance(2 * updateQuietMs);
+  await Bun.sleep(0);
+  expect(one.asked).toEqual([]);
+  before.install();
+  await eventually(() => one.asked.length === 1);
+  await before.close();
+  one.now.seen = { ...one.now.seen, last: { stamp: "2", event: "back", version: "0.2.0" } };
+  const { length: offers } = one.offers;
+  const after = await one.start();
+  await eventually(() => {
+    if (one.clock.waiting() > 0) one.clock.advance(60_000);
+    return one.offers.length > offers;
+  });
+  // The look that saw it has ended: it is no second try.
+  await eventually(() => one.clock.waiting() > 0);
+  expect(one.asked).toHaveLength(1);
+  after.install();
+  await eventually(() => one.asked.length === 2);
+  await after.close();
+});
+
 test("an installation that nobody began is begun again after some seconds", async () => {
   await using one = await deck();
   const job = await one.open();
