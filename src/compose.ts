@@ -40,7 +40,7 @@ import { createPlayback, ofMachine } from "./services/build-playback.ts";
 import { type Buttons, followButtons, withPowerKey } from "./services/buttons.ts";
 import { followCaseLights } from "./services/case-lights.ts";
 import { type ClientAccess, createClientAccess } from "./services/clients-and-audit.ts";
-import { countMetrics, staffSecret } from "./services/fleet.ts";
+import { countMetrics, fleetKeys } from "./services/fleet.ts";
 import { followFolders, followSticks } from "./services/follow-media.ts";
 import { diskFaults } from "./services/health-report.ts";
 import { followMqtt, type Mqtt } from "./services/mqtt.ts";
@@ -332,15 +332,17 @@ async function createAccess(
   if (certificate !== undefined) stops.add("certificates", certificate);
   const fingerprint = () => certificate?.fingerprint();
   const isV1Allowed = () => config().api.allowV1Clients;
+  const keys = await fleetKeys(process.env);
   const access = createClientAccess({
     ...base,
     fingerprint,
+    metricsKey: keys.metrics,
     isV1Allowed,
     isFirstOwner: process.env.TAPDECK_FIRST_OWNER === "yes",
   });
   stops.add("audit log", access);
   const { clients, audit } = access;
-  clients.keepStaff(await staffSecret(process.env));
+  clients.keepStaff(keys.staff);
   const pairing = createPairing({
     clock,
     log,

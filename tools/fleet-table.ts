@@ -18,6 +18,8 @@ const cardsMax = 10_000;
 export const fileWords = { ca_file: "ca.pem", certificate_file: "client.pem", key_file: "client.key" };
 /** The same for cards with the word `hawkbit_url`. */
 export const tokenWords = { token_file: "hawkbit.token" };
+/** The column that is no key of tapdeck.conf. */
+const addressKey = "address";
 const { mqtt: mqttDefaults } = configOfTable({}, []);
 
 export interface Card {
@@ -25,6 +27,8 @@ export interface Card {
   readonly name: string;
   /** Keys of tapdeck.conf and their values, without empty ones. */
   readonly values: ReadonlyMap<string, string>;
+  /** Where servers reach the device. */
+  readonly address: string;
 }
 
 interface Fault {
@@ -68,7 +72,7 @@ function cardsOf(text: string): readonly Card[] {
   const [head, ...rows] = rowsOf(text);
   const keys = head?.cells.map((cell) => cell.trim()) ?? [];
   const faults: string[] = [];
-  const ofTool = keys.find((key) => Object.hasOwn({ ...fileWords, ...tokenWords }, key));
+  const ofTool = keys.find((key) => Object.hasOwn({ ...fileWords, ...tokenWords, metrics_key: "" }, key));
   const twice = keys.find((key, at) => keys.indexOf(key) < at);
   if (!keys.includes("host_name")) faults.push("line 1: the column host_name is missing");
   if (ofTool !== undefined) faults.push(`line 1: ${ofTool} is written by this tool: delete that column`);
@@ -91,7 +95,9 @@ function cardsOf(text: string): readonly Card[] {
     if (name === "") faults.push(`line ${line}: host_name is empty`);
     else if (before !== undefined) faults.push(`line ${line}: host_name ${name} is in line ${before}, too`);
     lines.set(name, line);
-    return [{ line, name, values }];
+    const address = values.get(addressKey) ?? `${name}.local`;
+    values.delete(addressKey);
+    return [{ line, name, values, address }];
   });
   if (cards.length === 0) faults.push("there is no row for a card");
   refuse(faults);
@@ -130,14 +136,24 @@ async function scriptFaults(cards: readonly Card[]): Promise<readonly Fault[]> {
 }
 
 /** The faults that only the service finds, and words that need each other. */
-function serviceFaults({ line, name, values }: Card): readonly Fault[] {
+function serviceFaults({ line, name, values, address }: Card): readonly Fault[] {
   const words = [...values].flatMap(([key, value]) =>
     fleetWordFaults(key, value).map((why) => ({ line, key, why })),
   );
   const broker = brokerFault(name, values.get("mqtt_url"));
+  const isAddress = /^[\w.-]{1,253}$/.test(address) || address === `${name}.local`;
   const [hasUrl, hasKey] = [values.has("cards_url"), values.has("cards_key")];
   return [
     ...words,
+    ...(isAddress
+      ? []
+      : [
+          {
+            line,
+            key: addressKey,
+            why: "it is a name or an IPv4 address, such as hall-1.lan or 192.168.1.20",
+          },
+        ]),
     ...(broker === undefined ? [] : [{ line, key: "mqtt_url", why: broker }]),
     ...(hasUrl && !hasKey
       ? [{ line, key: "cards_url", why: "it needs cards_key, the digits that tapdeck cards key prints" }]

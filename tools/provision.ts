@@ -8,7 +8,7 @@
  *   OUT/cards/NAME              the files for the first partition of that card: tapdeck.conf, ca.pem, client.pem, client.key
  *
  *   OUT/hawkbit-targets.json    of the rows with hawkbit_url: the body of `POST /rest/v1/targets`; each card has its token
- *   OUT/decks.json              of the rows with metrics=yes: the targets for Prometheus (fleet/prometheus/decks.json)
+ *   OUT/prometheus              of the rows with metrics=yes: decks.yml, the jobs for Prometheus, and the token of each deck
  *   OUT/staff.secret, staff.csv with --staff: a secret for the staff, and the key of each card, which is derived from it
  *
  * A second run keeps the certificates that exist, and writes each tapdeck.conf again. It names the folders of cards that are in
@@ -16,7 +16,7 @@
  */
 import { createHmac, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathAndFault } from "../src/core/file-faults.ts";
 import { type Card, fileWords, output, readFleetTable, tokenWords } from "./fleet-table.ts";
@@ -76,10 +76,56 @@ async function makeCard({ name, values }: Card, out: string) {
   return target;
 }
 
-/** The target of a deck for Prometheus, in the format of its file_sd_config. */
-function scrapeTarget({ name, values }: Card) {
-  const site = values.get("site");
-  return { targets: [`${name}.local:7498`], ...(site === undefined ? {} : { labels: { site } }) };
+/** The card with the key of its metrics, if its row has them. The token is made once. */
+async function withMetricsKey(card: Card, out: string): Promise<Card> {
+  if (!isMeasured(card)) return card;
+  const path = join(out, "prometheus", `${card.name}.token`);
+  await mkdir(join(out, "prometheus"), { recursive: true });
+  // The server runs as a user of its own, in the group of this file.
+  if (!existsSync(path))
+    await writeFile(path, `metrics:${randomBytes(32).toString("hex")}\n`, { mode: 0o600 });
+  await chmod(path, 0o640);
+  const [, key] = /^metrics:([0-9a-f]{64})\n$/.exec(await readFile(path, "utf8")) ?? [];
+  if (key === undefined)
+    throw new Error(`${path} must hold metrics: and 64 digits: delete it, and a new one is made`);
+  return { ...card, values: new Map([...card.values, ["metrics_key", key]]) };
+}
+
+function isMeasured({ values }: Card): boolean {
+  return values.get("metrics") === "yes";
+}
+
+/**
+ * The jobs for Prometheus. Each deck has a job, because no list of targets can hold a token for each of them; the label `job` is the
+ * same for all. A deck makes its certificate at its first start, so it cannot be checked: the token opens nothing but the metrics.
+ */
+function scrapeJobs(cards: readonly Card[]): string {
+  const jobs = cards.map(({ name, values, address }) => {
+    const site = values.get("site");
+    return {
+      job_name: name,
+      scheme: "https",
+      authorization: { credentials_file: `${name}.token` },
+      tls_config: { insecure_skip_verify: true },
+      static_configs: [
+        {
+          targets: [`${address}:7498`],
+          labels: { job: "tapdeck", instance: name, ...(site === undefined ? {} : { site }) },
+        },
+      ],
+    };
+  });
+  // JSON is also YAML.
+  return `{"scrape_configs": [\n${jobs.map((job) => JSON.stringify(job)).join(",\n")}\n]}\n`;
+}
+
+/** Writes the jobs of these decks, and removes the tokens of others. */
+async function writeJobs(folder: string, cards: readonly Card[]): Promise<void> {
+  if (!existsSync(folder)) return;
+  const kept = new Set(cards.map(({ name }) => `${name}.token`));
+  for (const file of await readdir(folder))
+    if (file.endsWith(".token") && !kept.has(file)) await rm(join(folder, file));
+  await writeFile(join(folder, "decks.yml"), scrapeJobs(cards), { mode: 0o644 });
 }
 
 /** The folders of cards that no row names. */
@@ -97,7 +143,8 @@ async function provision(table: string, out: string, hasStaff: boolean): Promise
   const rows = await readFleetTable(table);
   await mkdir(out, { recursive: true, mode: 0o700 });
   const secret = hasStaff ? await staffSecretIn(join(out, "staff.secret")) : undefined;
-  const cards = rows.map((card) =>
+  const measured = await Promise.all(rows.map((card) => withMetricsKey(card, out)));
+  const cards = measured.map((card) =>
     secret === undefined
       ? card
       : { ...card, values: new Map([...card.values, ["staff_key", staffKeyOf(secret, card.name)]]) },
@@ -117,10 +164,7 @@ async function provision(table: string, out: string, hasStaff: boolean): Promise
   const [targets, list] = [made.flat(), join(out, "hawkbit-targets.json")];
   if (targets.length > 0) await writeFile(list, `${JSON.stringify(targets)}\n`, { mode: 0o600 });
   else await rm(list, { force: true });
-  const measured = rows.filter(({ values }) => values.get("metrics") === "yes");
-  if (measured.length > 0)
-    await writeFile(join(out, "decks.json"), `${JSON.stringify(measured.map(scrapeTarget), null, 2)}\n`);
-  else await rm(join(out, "decks.json"), { force: true });
+  await writeJobs(join(out, "prometheus"), rows.filter(isMeasured));
   const others = await othersIn(join(out, "cards"), cards);
   return [
     `${join(out, "cards")}: the files of ${cards.length} cards`,

@@ -66,10 +66,16 @@ export async function openCards({ settings, dataFolder, clock, log, stops }: Fle
   };
 }
 
-/** The secret of `staff_key` in `tapdeck.conf`. It is in a file, because players inherit the environment. */
-export async function staffSecret({
-  TAPDECK_STAFF_KEY_FILE: path,
-}: Environment): Promise<string | undefined> {
+/** The secrets of `staff_key` and `metrics_key` in `tapdeck.conf`. They are in files, because players inherit the environment. */
+export async function fleetKeys(environment: Environment) {
+  const [staff, metrics] = await Promise.all([
+    keyIn(environment.TAPDECK_STAFF_KEY_FILE),
+    keyIn(environment.TAPDECK_METRICS_KEY_FILE),
+  ]);
+  return { staff, metrics };
+}
+
+async function keyIn(path: string | undefined): Promise<string | undefined> {
   const text = path === undefined ? "" : await readFile(path, "utf8").catch(() => "");
   return /^([0-9a-f]{64})\n?$/.exec(text)?.[1];
 }

@@ -383,16 +383,6 @@ brokerTest(
     }),
 );
 
-test.skipIf(Bun.which("promtool") === null)("promtool accepts the configuration of Prometheus", () =>
-  inFolder(async (folder) => {
-    await cp(fleet("prometheus"), folder, { recursive: true });
-    const conf = await readFile(fleet("prometheus/prometheus.yml"), "utf8");
-    await writeFile(join(folder, "prometheus.yml"), conf.replace("/etc/prometheus", folder));
-    const { out, code } = await run(["promtool", "check", "config", join(folder, "prometheus.yml")]);
-    expect([code, out]).toEqual([0, expect.stringContaining("is valid prometheus config file syntax")]);
-  }),
-);
-
 test.skipIf(Bun.which("promtool") === null)(
   "the alerts fire for a deck that is away, a reader that is unplugged and faults that stay, and not for a restart",
   async () => {

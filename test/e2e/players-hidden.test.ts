@@ -26,7 +26,7 @@ done >"$(dirname "$file")/found"
 mv "$(dirname "$file")/found" "$(dirname "$file")/report"
 `;
 
-const words = ["staff_key", "ca_file", "certificate_file", "key_file", "token_file"] as const;
+const words = ["staff_key", "metrics_key", "ca_file", "certificate_file", "key_file", "token_file"] as const;
 
 /** The places that a player listed although it may: a name of a hidden folder is no secret, and Landlock does not refuse it. */
 const beyondNames = (found: readonly string[]) => found.filter((line) => !line.startsWith("list "));
@@ -37,7 +37,7 @@ test("with the environment of the image a player reaches no secret of the fleet,
     words.map((word) => served.put(`run/tapdeck/${word}`, `${"5a".repeat(32)}\n`)),
   );
   const variables = words.map((word, at) => {
-    const name = word === "staff_key" ? "STAFF_KEY_FILE" : word.toUpperCase();
+    const name = word.replace(/_key$/, "_key_file").toUpperCase();
     return [`TAPDECK_${name}`, secrets[at] ?? ""] as const;
   });
   const places = [

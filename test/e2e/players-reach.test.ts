@@ -11,10 +11,10 @@ const transcript = join(import.meta.dir, "../transcripts/players/served.txt");
 test("a player reaches what the transcript lists, and no more", async () => {
   await using served = await makeServedPlace();
   const { at, put, place } = served;
-  const words = ["staff_key", "ca_file", "certificate_file", "key_file", "token_file"];
+  const words = ["staff_key", "metrics_key", "ca_file", "certificate_file", "key_file", "token_file"];
   const variables: Record<string, string> = {};
   for (const word of words) {
-    const name = `TAPDECK_${word === "staff_key" ? "STAFF_KEY_FILE" : word.toUpperCase()}`;
+    const name = `TAPDECK_${word.replace(/_key$/, "_key_file").toUpperCase()}`;
     variables[name] = await put(`run/tapdeck-fleet/${word}`, `${"5a".repeat(32)}\n`);
   }
   for (const path of [

@@ -250,6 +250,7 @@ test("the tapdeck.conf of the image sets nothing, and each line of it is good on
     "key_file",
     "log_host",
     "metrics",
+    "metrics_key",
     "mqtt_discovery",
     "mqtt_password",
     "mqtt_role",
@@ -416,7 +417,7 @@ test.skipIf(process.getuid?.() !== 0)(
     const conf = [
       "time_zone=Etc/GMT+5\nrotation=90\noverscan=5\nsite=hall\nmqtt_url=mqtts://broker.example:8883\ncards_url=https://c.example/a?b=c&d",
       "ca_file=ca.pem\nkey_file=client.key\ncertificate_file=away.pem\nupdate_url=x\n",
-      `staff_key=${"5a".repeat(32)}`,
+      `staff_key=${"5a".repeat(32)}\nmetrics_key=${"5a".repeat(32)}`,
       "mqtt_user=deck\nmqtt_password= pass;word && $HOME \nmqtt_role=member\nmqtt_discovery=ha",
     ].join("\n");
     const notes = await startedWith(conf, { "ca.pem": "CA", "client.key": "KEY" });
@@ -429,6 +430,7 @@ test.skipIf(process.getuid?.() !== 0)(
       "TAPDECK_CARDS_URL=https://c.example/a?b=c&d",
       "TAPDECK_CA_FILE=/run/tapdeck-fleet/ca_file",
       "TAPDECK_KEY_FILE=/run/tapdeck-fleet/key_file",
+      "TAPDECK_METRICS_KEY_FILE=/run/tapdeck-fleet/metrics_key",
       "TAPDECK_MQTT_DISCOVERY=ha",
       "TAPDECK_MQTT_PASSWORD_FILE=/run/tapdeck-fleet/mqtt_password",
       "TAPDECK_MQTT_ROLE=member",
@@ -443,7 +445,8 @@ test.skipIf(process.getuid?.() !== 0)(
     expect(notes).not.toContain("5a5a");
     expect(notes).not.toContain("pass;word");
     expect(notes).toMatch(/^640 root:tapdeck \/run\/tapdeck-fleet\/mqtt_password$/m);
-    expect(notes).toMatch(/^640 root:tapdeck \/run\/tapdeck-fleet\/staff_key$/m);
+    for (const name of ["staff_key", "metrics_key"])
+      expect(notes).toMatch(new RegExp(`^640 root:tapdeck /run/tapdeck-fleet/${name}$`, "m"));
     expect(notes).toMatch(/^640 root:tapdeck \/run\/tapdeck-fleet\/key_file$/m);
     expect(notes).toContain("conf-file-missing\nsubject=away.pem\nkey=certificate_file\n");
   },
@@ -638,6 +641,7 @@ for (const [line, said] of [
   [`update_url=https://${"x".repeat(1024)}`, `line 2: update_url ${urlCharacters}`],
   ["cards_key=00", "line 2: cards_key has the 64 digits that tapdeck cards key prints"],
   ["staff_key=0A", "line 2: staff_key has 64 digits, as tools/provision.ts makes them"],
+  ["metrics_key=0A", "line 2: metrics_key has 64 digits, as tools/provision.ts makes them"],
   ["ca_file=../etc/shadow", "line 2: ca_file is the name of a file beside tapdeck.conf"],
   ["certificate_file=.x", "line 2: certificate_file is the name of a file beside tapdeck.conf"],
   ["key_file=", "line 2: key_file is the name of a file beside tapdeck.conf"],

@@ -58,6 +58,8 @@ export interface AdmissionOptions<Data> {
 
 /** A paired client, identified by its bearer token. */
 export interface BearerClient {
+  /** The only path that the token opens; all of them if absent. */
+  readonly path?: string;
   readonly id: string;
   readonly grant: () => Grant;
 }
@@ -105,7 +107,8 @@ export function createAdmission<Data>({
     if (authorization === null) return answer({ ...visit, grant: anonymous }, server);
     // A right token always passes: others may share its address, behind a proxy for instance.
     const client = bearer(authorization, address);
-    const grant = () => (isAdmitted() ? (client?.grant() ?? "none") : "none");
+    const isOpen = client !== undefined && (client.path ?? visit.path) === visit.path;
+    const grant = () => (isAdmitted() && isOpen ? client.grant() : "none");
     if (client !== undefined) return answer({ ...visit, client: client.id, grant }, server);
     const blockedMs = failures.blockedMs(address);
     if (blockedMs > 0) {
