@@ -195,6 +195,7 @@ export const eventsKeptBytesMax = 256 * 1024; // The bytes of these events. An e
 // MQTT (src/mqtt).
 export const mqttTapsKeptMax = 100; // Taps that wait until a broker has taken them. At the limit the oldest is dropped.
 export const mqttEventMsMax = 5000; // The age of a tap or a launch at which no automation may act on it any more.
+export const mqttWayMs = 500; // Of that age, the time that is left for the way over the broker.
 export const mqttCommandBytesMax = 64 * 1024; // The params of one command: four of the longest scripts.
 export const mqttCommandsPerSecondMax = 20; // The commands of all senders together, because the broker hides the sender.
 // Output that the broker does not read: two of the longest answers. Above it the connection is closed.

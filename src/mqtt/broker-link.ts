@@ -2,7 +2,7 @@
  * The connection to the broker, MQTT 5. It is tried again after a random time, because all decks of a fleet lose their broker
  * at the same moment. Nothing waits for it.
  */
-import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTcp, isIP, Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type MqttClient from "mqtt/lib/client";
 import type { IClientOptions } from "mqtt/lib/client";
@@ -52,8 +52,8 @@ export interface Message {
 interface PublishOptions {
   readonly retain?: true;
   readonly isSigned?: true;
-  /** Seconds after which the broker delivers it to nobody (MQTT 5, 3.3.2.3.3). */
-  readonly expirySeconds?: number;
+  /** The time after which it must reach nobody, here and at the broker (MQTT 5, 3.3.2.3.3). */
+  readonly lifeMs?: number;
   readonly correlationData?: Buffer | undefined;
 }
 
@@ -183,7 +183,7 @@ export function createLink(parts: LinkParts) {
     publish(
       topic: string,
       payload: string,
-      { retain, isSigned, correlationData, expirySeconds }: PublishOptions = {},
+      { retain, isSigned, correlationData, lifeMs }: PublishOptions = {},
     ): Promise<Published> {
       const client = current;
       if (client === undefined || !isOpen) return Promise.resolve("lost");
@@ -194,11 +194,11 @@ export function createLink(parts: LinkParts) {
       }
       const properties = {
         ...(correlationData === undefined ? {} : { correlationData }),
-        ...(expirySeconds === undefined ? {} : { messageExpiryInterval: expirySeconds }),
+        ...(lifeMs === undefined ? {} : { messageExpiryInterval: Math.max(1, Math.floor(lifeMs / 1000)) }),
         ...(isSigned === true ? signature : {}),
       };
       const options = { qos: 1, retain: retain === true, properties } as const;
-      return new Promise((resolve) => {
+      const sent = new Promise<Published>((resolve) => {
         pending.add(resolve);
         client.publish(topic, payload, options, (error) => {
           pending.delete(resolve);
@@ -210,6 +210,9 @@ export function createLink(parts: LinkParts) {
           resolve("refused");
         });
       });
+      if (lifeMs === undefined) return sent;
+      const timer = clock.after(lifeMs, () => forget(client));
+      return sent.finally(() => timer[Symbol.dispose]());
     },
     /** Ends the connection in order, so that the broker does not publish the will. Resolves within a third of a second. */
     async close() {
@@ -300,6 +303,12 @@ function limitPackets(client: MqttClient): void {
     bytes += chunk.length;
     if (bytes > mqttCommandBytesMax + chunkBytesMax) client.stream.destroy(new Error("a packet is too long"));
   });
+}
+
+/** Ends the connection so that the kernel also drops what it has not delivered; at another end it would go on for minutes. */
+function forget({ stream }: MqttClient): void {
+  if (stream instanceof Socket) stream.resetAndDestroy();
+  else stream.destroy();
 }
 
 function unsentBytes({ stream }: MqttClient): number {

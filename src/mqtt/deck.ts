@@ -23,6 +23,7 @@ import {
   mqttLeftoversMsMax,
   mqttRivalMs,
   mqttTapsKeptMax,
+  mqttWayMs,
 } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { Role } from "../core/rights.ts";
@@ -119,11 +120,11 @@ export function startDeck(parts: DeckParts) {
     (name, payload) => link.publish(at(name), payload, { retain: true }),
     log,
   );
-  const publishEvent = (name: string, text: string) =>
-    link.publish(at(name), text, { expirySeconds: mqttEventMsMax / 1000 });
+  const publishEvent = (name: string, text: string, ageMs = 0) =>
+    link.publish(at(name), text, { lifeMs: mqttEventMsMax - mqttWayMs - ageMs });
   const flush = createTapFlush(
     taps,
-    (text) => publishEvent("tap", text),
+    (text, ageMs) => publishEvent("tap", text, ageMs),
     () => later("state"),
   );
   const commands = createCommands({ ...parts, groups }, broker, (topic, text, correlationData) =>
@@ -328,7 +329,7 @@ function keepTap(taps: WaitingTaps, text: string): void {
  */
 function createTapFlush(
   taps: WaitingTaps,
-  publish: (text: string) => ReturnType<BrokerLink["publish"]>,
+  publish: (text: string, ageMs: number) => ReturnType<BrokerLink["publish"]>,
   onMissed: () => void,
 ) {
   const { waiting } = taps;
@@ -339,8 +340,9 @@ function createTapFlush(
     const missedBefore = taps.missed;
     try {
       for (let tap = waiting[0]; tap !== undefined; tap = waiting[0]) {
-        if (performance.now() - tap.atMs > mqttEventMsMax) taps.missed += 1;
-        else if ((await publish(tap.text)) === "lost") return;
+        const ageMs = performance.now() - tap.atMs;
+        if (ageMs > mqttEventMsMax - mqttWayMs) taps.missed += 1;
+        else if ((await publish(tap.text, ageMs)) === "lost") return;
         // The list may have dropped it meanwhile.
         if (waiting[0] === tap) waiting.shift();
       }

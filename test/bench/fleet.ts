@@ -1,7 +1,7 @@
 /**
  * `bun test/bench/main.ts fleet`: the cost of MQTT in one deck, and 10,000 simulated decks at one mosquitto. A simulated deck
  * sends the packets of a real one: a will, four retained topics, a subscription, and taps. FLEET_DECKS=N takes another number,
- * and FLEET_TLS=1 gives all of them a client certificate.
+ * and FLEET_TLS=1 gives all of them a client certificate. Then fewer real decks lose their broker for a minute.
  */
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -19,6 +19,7 @@ import { makeBroker, mosquitto, type TestBroker } from "../helpers/mosquitto.ts"
 import { eventually, printed } from "../helpers/processes.ts";
 import { makePlace, noReaders, startTapdeck } from "../helpers/tapdeck.ts";
 import { cpuSeconds, line, quantile, title } from "./figures.ts";
+import { measureOutage } from "./fleet-outage.ts";
 
 const decks = Number(process.env.FLEET_DECKS ?? 10_000);
 const settledMs = 4000;
@@ -37,6 +38,7 @@ export async function measureFleet(): Promise<void> {
   await broker.stop();
   title(`${decks} simulated decks at one mosquitto, ${isTls ? "with" : "without"} TLS`);
   if (decks > 0) await manyDecks(broker);
+  await measureOutage();
 }
 
 function tlsSettings(broker: TestBroker): string {
