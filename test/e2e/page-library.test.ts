@@ -8,7 +8,7 @@ import { deviceForAll } from "../helpers/device.ts";
 import { emulatedPn532, ntag213, textOn, unlessHeldUp } from "../helpers/emulated.ts";
 import { makeFiles } from "../helpers/library.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
-import { look, openPage, region, unnamed } from "../helpers/page-visit.ts";
+import { connected, look, openPage, region, unnamed } from "../helpers/page-visit.ts";
 import { eventually } from "../helpers/processes.ts";
 import { makeSound } from "../helpers/sound-file.ts";
 import { firstReader, indexMedia, readerConfig, sleeper } from "../helpers/tapdeck.ts";
@@ -26,6 +26,11 @@ command = ["mpv", "--no-terminal", "--no-config", "--ao=null", "--vo=null", "--"
 const songs = ["Der Mond", "Die Sterne", "Das Licht"];
 const song = (title: string, track: number) =>
   mp3({ title, artist: "Zoë & Band", album: "Nachtlieder", track, disc: 1, picture: picture() }, 70);
+
+/** More than twice as many as the page keeps as tiles. */
+const manyGames = 600;
+/** 240, and those of a part that is being filled and of one with the focus. */
+const tilesMax = 264;
 
 const reader = emulatedPn532("real");
 const device = deviceForAll(
@@ -45,6 +50,10 @@ const device = deviceForAll(
     makeFiles(
       join(place.folder, "media"),
       numbers.map((number) => `GBA/Long/${Number(number) % 2 === 0 ? "Arrow" : "Boat"} ${number}.gba`),
+    );
+    makeFiles(
+      join(place.folder, "media"),
+      Array.from({ length: manyGames }, (_, number) => `NES/Game ${String(number).padStart(3, "0")}.nes`),
     );
     await firstReader(service);
     await indexMedia(service.client);
@@ -215,6 +224,55 @@ remoteTest(
     expect(faults).toEqual([]);
   },
   60_000,
+);
+
+remoteTest(
+  "a wall that was scrolled to its end and back keeps a few tiles, and asks for the pictures in view only",
+  async () => {
+    await using visit = await open("Scroller");
+    const { page, faults } = visit;
+    let sent = 0;
+    page.on("websocket", (socket) => socket.on("framesent", () => (sent += 1)));
+    await page.reload();
+    await connected(page);
+    const browse = region(page, "Browse");
+    const tiles = browse.getByRole("listitem");
+    await page.evaluate(() => {
+      location.hash = "#library/NES";
+    });
+    const game = (number: number) =>
+      browse.getByRole("button", { name: `Game ${String(number).padStart(3, "0")}`, exact: true });
+    const seen = (number: number) => game(number).and(page.locator(":visible")).waitFor();
+    await seen(0);
+    const sentBefore = sent;
+    await eventually(async () => {
+      await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+      await game(manyGames - 1).waitFor({ timeout: 200 });
+    }, 30_000);
+    expect(await browse.getByRole("button", { name: "Show more" }).count()).toBe(0);
+    const height = await page.evaluate(() => document.body.scrollHeight);
+    expect(await tiles.count()).toBeLessThanOrEqual(tilesMax);
+    // Each page of entries is a request. The pictures of tiles that were passed without a stop are none.
+    expect(sent - sentBefore).toBeLessThan(manyGames / 2);
+    await game(0).waitFor({ state: "detached" });
+    for (const share of [0.75, 0.5, 0.25]) {
+      await page.evaluate((y) => scrollTo(0, y), Math.round(height * share));
+      await seen(Math.round(manyGames * share));
+      expect(await tiles.count()).toBeLessThanOrEqual(tilesMax);
+      expect(await page.evaluate(() => document.querySelectorAll("*").length)).toBeLessThan(tilesMax * 15);
+    }
+    // The tile with the focus stays, however far the page scrolls.
+    await game(Math.round(manyGames / 4)).focus();
+    await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+    await seen(manyGames - 1);
+    expect(await game(Math.round(manyGames / 4)).evaluate((one) => one === document.activeElement)).toBe(
+      true,
+    );
+    await page.evaluate(() => scrollTo(0, 0));
+    await seen(0);
+    expect(faults).toEqual([]);
+  },
+  90_000,
 );
 
 remoteTest(

@@ -3,10 +3,10 @@
  * shared. Further entries load when their place comes into view, so a folder of 100,000 files costs no more than one of forty.
  */
 import { type Calls, RpcError } from "../../client/client.ts";
-import { nextTask } from "../../client/link.ts";
 import { lengthText, scriptOf } from "../../core/media.ts";
 import { symbolOf } from "../../core/system-symbols.ts";
-import { button, el, icon, madeInSlices, replaceKeepingFocus, section, telling } from "./dom.ts";
+import { button, drawn, el, icon, section, telling } from "./dom.ts";
+import { longList } from "./long-list.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 import {
@@ -16,7 +16,6 @@ import {
   itemTile,
   type LibraryItem,
   namedBy,
-  partsOf,
   playButton,
 } from "./tiles.ts";
 
@@ -32,10 +31,11 @@ type Entry = Calls["media.browse"]["result"]["entries"][number];
 export function browseCard(shared: Shared): PageCard {
   const { client } = shared;
   const place = el("p", { class: "more", role: "status" });
-  const list = el("div");
   const acts = el("div", { class: "bar" });
   /** The entries in view begin with this letter, and go on with those after it. */
   let letter = "";
+  /** The letter of the first entries in view. */
+  let shownLetter = "";
   /** The letter of the entries that were loaded last. */
   let reached = "";
   /** The path in view; undefined before the first one. */
@@ -58,7 +58,7 @@ export function browseCard(shared: Shared): PageCard {
     const remove = () => {
       gone.add(at);
       // An index that ended during the dialog has replaced the entry.
-      for (const now of shownEntries()) if (now.dataset.path === at) now.remove();
+      list.remove((one) => one.path === at);
       catchUp();
     };
     const isFile = type === "media";
@@ -73,19 +73,9 @@ export function browseCard(shared: Shared): PageCard {
           address: folderAddress(at),
           ...symbol,
         };
-    const made = (isWall() ? itemTile : itemRow)(shared, item, isFile ? { onGone: remove } : {});
-    made.dataset.path = at;
-    made.dataset.start = letterOf(name);
-    return made;
+    return (isWall() ? itemTile : itemRow)(shared, item, isFile ? { onGone: remove } : {});
   };
-  const shownEntries = () => [...list.querySelectorAll<HTMLElement>("[data-path]:not(img)")];
-  /** Adds parts, each in a task of its own, as long as they are wanted. */
-  const append = async (parts: readonly HTMLElement[], isWanted: () => boolean) => {
-    for (const part of parts) {
-      await nextTask();
-      if (isWanted()) list.append(part);
-    }
-  };
+  const list = longList(entryOf);
   const ask = (at: string, maxResults: number, start: string, cursor?: string) =>
     client.call("media.browse", {
       path: at,
@@ -112,14 +102,18 @@ export function browseCard(shared: Shared): PageCard {
     const at = pathInAddress();
     const start = letter;
     const page = await ask(at, Math.min(depth, shownAgainMax), start);
-    const entries = await madeInSlices(page.entries, entryOf);
     const names = await namesOf(at);
+    const show = await list.prepare(page.entries, {
+      isWall: isWall(),
+      isSame: path === at && shownLetter === start,
+    });
     // A later press may have been answered first.
     if (number !== asked) return;
     for (const one of gone) if (!page.entries.some((entry) => entry.path === one)) gone.delete(one);
     // A reader that writes may have come or gone.
     if (path !== at || !acts.contains(document.activeElement)) showActs(at, names.at(-1) ?? "");
     path = at;
+    shownLetter = start;
     reached = start;
     following = page.pagination.nextCursor;
     depths.set(at, page.entries.length);
@@ -129,10 +123,8 @@ export function browseCard(shared: Shared): PageCard {
       one.setAttribute("aria-pressed", String(one.getAttribute("data-letter") === letter));
     const length = page.durationMs === undefined ? "" : ` · ${lengthText(page.durationMs)}`;
     place.textContent = count === 0 ? say.nothingHere : say.browsed(names.join(" › "), count) + length;
-    const [first, ...further] = partsOf(entries, isWall());
-    replaceKeepingFocus(list, first === undefined ? [] : [first]);
-    markPlace();
-    await append(further, () => number === asked);
+    show();
+    markSoon();
   };
   const loadMore = async () => {
     const at = path;
@@ -143,20 +135,19 @@ export function browseCard(shared: Shared): PageCard {
     const number = asked;
     const start = following === undefined ? (letters[letters.indexOf(reached) + 1] ?? "") : reached;
     const page = await ask(at, pageEntries, start, following);
-    const entries = await madeInSlices(page.entries, entryOf);
     // Another folder or letter was chosen meanwhile.
     if (number !== asked) return;
     reached = start;
     following = page.pagination.nextCursor;
-    depths.set(at, (depths.get(at) ?? 0) + entries.length);
-    await append(partsOf(entries, isWall()), () => number === asked);
-    return entries[0];
+    depths.set(at, (depths.get(at) ?? 0) + page.entries.length);
+    list.add(page.entries);
+    return page.entries[0];
   };
   const more = button(
     say.showMore,
     async () => {
       const first = await loadMore();
-      first?.querySelector<HTMLElement>("a, button")?.focus();
+      focusOn(await list.reveal((entry) => entry === first));
     },
     { class: "later" },
   );
@@ -168,7 +159,7 @@ export function browseCard(shared: Shared): PageCard {
   );
   const watchEnd = () => {
     more.hidden = following === undefined && !hasLater();
-    markPlace();
+    markSoon();
     // After it is observed again, the observer reports once more if it is still in view.
     end.unobserve(more);
     end.observe(more);
@@ -210,17 +201,10 @@ export function browseCard(shared: Shared): PageCard {
   /** Marks the letter of the entry at the upper edge of the view. */
   const markPlace = () => {
     if (strip.hidden) return;
-    const { left, bottom } = strip.getBoundingClientRect();
-    const isAbove = list.getBoundingClientRect().top > bottom;
-    // The first point may be between two entries.
-    const under = placeInsetsPx.map((down) =>
-      document.elementFromPoint(left + placeLeftPx, Math.max(0, bottom) + down)?.closest("[data-start]"),
-    );
-    const entry = isAbove
-      ? list.querySelector("[data-start]")
-      : under.find((one) => list.contains(one ?? null));
-    const here = entry?.getAttribute("data-start");
-    if (typeof here !== "string") return;
+    const { bottom } = strip.getBoundingClientRect();
+    const entry = list.at(Math.max(0, bottom) + placeInsetPx);
+    if (entry === undefined) return;
+    const here = letterOf(entry.name);
     for (const one of strip.children) {
       const isHere = here !== "" && one.getAttribute("data-letter") === here;
       if (isHere === one.hasAttribute("aria-current")) continue;
@@ -231,15 +215,20 @@ export function browseCard(shared: Shared): PageCard {
     }
   };
   let isMarking = false;
+  const markSoon = () => {
+    if (isMarking) return;
+    isMarking = true;
+    setTimeout(async () => {
+      // After a drawing all places are known, and a measurement costs no layout.
+      await drawn();
+      isMarking = false;
+      markPlace();
+    }, markMs);
+  };
   const onScroll = () => {
     // A card outside the document belongs to another screen or to an earlier connection.
     if (!card.isConnected) removeEventListener("scroll", onScroll);
-    if (isMarking) return;
-    isMarking = true;
-    requestAnimationFrame(() => {
-      isMarking = false;
-      markPlace();
-    });
+    markSoon();
   };
   const views = viewChoice(() => load(depths.get(path ?? "")));
   /** Shows the folder of the address, or loads the one in view again. */
@@ -249,7 +238,7 @@ export function browseCard(shared: Shared): PageCard {
     const left = path;
     const at = pathInAddress();
     if (left !== undefined && left !== at) return follow(left, at);
-    isStale = gone.size === 0 && at !== "" && list.contains(document.activeElement);
+    isStale = gone.size === 0 && at !== "" && list.element.contains(document.activeElement);
     if (isStale) return;
     await load(depths.get(at)).catch(upwards);
   };
@@ -260,9 +249,10 @@ export function browseCard(shared: Shared): PageCard {
     await load(isBack ? depths.get(at) : pageEntries).catch(upwards);
     const next = isBack ? left.slice(at === "" ? 0 : at.length + 1).split("/")[0] : undefined;
     const wanted = at === "" ? next : `${at}/${next}`;
-    const entries = shownEntries();
-    const entry = entries.find(({ dataset }) => dataset.path === wanted) ?? entries[0];
-    (entry ?? acts).querySelector<HTMLElement>("a, button")?.focus();
+    const entry = (await list.reveal((one) => one.path === wanted)) ?? (await list.reveal(() => true));
+    // The layout of what was shown is not to be a part of this task.
+    await drawn();
+    focusOn(entry ?? acts);
   };
   /** A folder that is gone leads to the systems. */
   const upwards = async (error: unknown) => {
@@ -271,11 +261,11 @@ export function browseCard(shared: Shared): PageCard {
     await load();
   };
   const catchUp = () => {
-    if (isStale && !list.contains(document.activeElement)) telling(refresh)();
+    if (isStale && !list.element.contains(document.activeElement)) telling(refresh)();
   };
   // The list catches up a moment later, because the next control gets the focus only after this event.
-  list.addEventListener("focusout", () => setTimeout(catchUp));
-  const card = section(say.browse, acts, strip, place, list, more);
+  list.element.addEventListener("focusout", () => setTimeout(catchUp));
+  const card = section(say.browse, acts, strip, place, list.element, more);
   return {
     card,
     hears: ["readers.added", "readers.removed"],
@@ -288,8 +278,9 @@ export function browseCard(shared: Shared): PageCard {
   };
 }
 
-const placeLeftPx = 24;
-const placeInsetsPx = [24, 56, 88, 120];
+const placeInsetPx = 24;
+/** The marked letter follows a scrolling page this often. */
+const markMs = 100;
 
 /** The place of a name in the strip; nothing for a letter that is not there. */
 function letterOf(name: string): string {
@@ -298,6 +289,8 @@ function letterOf(name: string): string {
   if (/\p{N}/u.test(first)) return "0-9";
   return /\p{L}/u.test(first) ? "" : "#";
 }
+
+const focusOn = (entry: Element | undefined) => entry?.querySelector<HTMLElement>("a, button")?.focus();
 
 /** Plays a folder as a list; a whole system is only opened. */
 const folderScript = (path: string) => (path.includes("/") ? scriptOf(path) : "");

@@ -2,14 +2,15 @@
 import type { Calls } from "../../client/client.ts";
 import { normalizeUid } from "../../core/token.ts";
 import { cardChoice } from "./card-choice.ts";
-import { button, el, madeInSlices, note, openDialog, replaceKeepingFocus, section, telling } from "./dom.ts";
+import { button, el, note, openDialog, section, telling } from "./dom.ts";
 import { printLabels } from "./labels.ts";
 import { whenOf } from "./local-forms.ts";
+import { longList } from "./long-list.ts";
 import { launchWords, type MappingRow } from "./mapping-editor.ts";
 import { actionOf, nameOfText, pathShownFor } from "./page-status.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
-import { inTile, partsOf } from "./tiles.ts";
+import { inTile } from "./tiles.ts";
 import { writeToCard } from "./write-card.ts";
 
 type Tapped = Calls["tokens.cards"]["result"]["cards"][number];
@@ -30,8 +31,9 @@ export function cardsCard(shared: Shared): PageCard {
   const { client } = shared;
   const texts = say.cards;
   let all: readonly KnownCard[] = [];
+  let drawings = 0;
   const find = el("input", { type: "search", "aria-label": texts.findCard, placeholder: texts.findCard });
-  const list = el("div");
+  const empty = el("p", { class: "quiet" });
   const labels = button(texts.labels, () => printLabels(shared, all));
   const bar = el("div", { class: "bar later" }, labels);
   const draw = async () => {
@@ -39,9 +41,14 @@ export function cardsCard(shared: Shared): PageCard {
     const fitting = all.filter(({ uid, name, text }) =>
       [uid, name, text].some((one) => one.toLowerCase().includes(word)),
     );
-    const tiles = await madeInSlices(fitting, tileOfCard);
-    const empty = el("p", { class: "quiet" }, all.length === 0 ? texts.noCards : say.nothingFits);
-    replaceKeepingFocus(list, tiles.length === 0 ? [empty] : partsOf(tiles, true));
+    drawings += 1;
+    const mine = drawings;
+    const show = await list.prepare(fitting, { isWall: true, isSame: true });
+    // A later word may have been typed meanwhile.
+    if (mine !== drawings) return;
+    show();
+    empty.textContent = all.length === 0 ? texts.noCards : say.nothingFits;
+    empty.hidden = fitting.length > 0;
     find.hidden = all.length === 0;
     bar.hidden = all.length === 0;
   };
@@ -60,8 +67,9 @@ export function cardsCard(shared: Shared): PageCard {
     const open = telling(async () => showCard(shared, card, refresh));
     return inTile(shared, { name, facts, path: picture }, el("button", { type: "button", onclick: open }));
   };
+  const list = longList(tileOfCard);
   find.addEventListener("input", telling(draw));
-  const card = section(texts.yours, find, list, bar);
+  const card = section(texts.yours, find, empty, list.element, bar);
   card.classList.add("cards");
   return { card, refresh, hears: ["launch.finished"] };
 }

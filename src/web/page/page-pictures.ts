@@ -44,18 +44,26 @@ export function createPictures(client: Client) {
     waiting.push(async () => {
       // Media without a picture keep their empty place.
       const address = isWanted() ? await addressOf(path, maxSize).catch(() => "") : "";
-      if (address === "" || !isWanted()) return;
+      if (address === "" || image.dataset.path !== path) return;
       image.src = address;
       image.hidden = false;
     });
     runNext();
   };
+  /** Images in view without their picture. Pictures that were scrolled past are not asked for. */
+  const inView = new Set<Element>();
   const seen = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) inView.delete(target);
       if (!isIntersecting || !(target instanceof HTMLImageElement)) continue;
-      seen.unobserve(target);
+      inView.add(target);
       const { path = "", size } = target.dataset;
-      queue(target, path, Number(size), () => target.isConnected);
+      const isWanted = () => {
+        const isSeen = inView.delete(target);
+        if (isSeen) seen.unobserve(target);
+        return isSeen;
+      };
+      queue(target, path, Number(size), isWanted);
     }
   });
   const whenSeen = (path: string, size: number) => {

@@ -63,17 +63,6 @@ export function inTile(
   return el("li", {}, press, el("div", { class: "caption" }, caption, corner));
 }
 
-/** A part is laid out at once when it comes near. It fills lines of 2, 3, 4, 6 or 8 tiles. */
-const partEntries = 24;
-
-/** Lists of some entries each, for a wall of tiles or for rows. */
-export function partsOf(entries: readonly HTMLElement[], isWall: boolean): readonly HTMLElement[] {
-  const parts: HTMLElement[] = [];
-  for (let at = 0; at < entries.length; at += partEntries)
-    parts.push(el("ul", { class: isWall ? "tiles wall" : "rows" }, ...entries.slice(at, at + partEntries)));
-  return parts;
-}
-
 /** A small picture, the name beside it, and the button for a card. */
 export const itemRow: ItemForm = (shared, item, events = {}) => {
   const { name, facts, path, address } = item;
