@@ -28,12 +28,19 @@ case $method in
   *.Pair) [ ! -e /answers/refusal ] || { cat /answers/refusal >&2; exit 1; } ;;
   *.RemoveDevice) rm -rf "/answers\${1#objpath:}" /data/state/bluetooth/*/*/info ;;
 esac`,
-  // The socket of the bus is there as soon as its daemon is started.
-  "bin/start-stop-daemon": `echo "started $*" >>/run/done; case "$*" in *dbus-daemon*) nc_socket ;; esac; case "$*" in *"-p "*) echo 1 >"$(echo "$*" | sed 's/.*-p \\([^ ]*\\).*/\\1/')" ;; esac`,
+  // The socket of the bus is there as soon as its daemon is started. No process has the number of the pid file.
+  "bin/start-stop-daemon": `echo "started $*" >>/run/done; case "$*" in *dbus-daemon*) nc_socket ;; esac; case "$*" in *"-p "*) echo 9999999 >"$(echo "$*" | sed 's/.*-p \\([^ ]*\\).*/\\1/')" ;; esac`,
   "bin/nc_socket": "cp -a /socket /run/bluetooth-bus/socket",
-  "bin/bluetoothctl": "cat >/dev/null",
+  // As an agent: it is not there at once.
+  "bin/bluetoothctl": `[ "$1" = --agent ] || exec cat >/dev/null
+sleep 0.5
+echo "Agent registered"
+read -r word
+echo "agent $word" >>/run/asked
+echo "Default agent request successful"
+while read -r word && [ "$word" != quit ]; do :; done`,
   "bin/modprobe": "true",
-  "bin/usleep": "true",
+  "bin/usleep": "sleep 0.02",
   "bin/logger": "true",
   "usr/libexec/bluetooth/bluetoothd": "true",
 };
@@ -207,6 +214,9 @@ for (const [refusal, fault] of [
       const seen = { state: "ready", address } as const;
       expect(await machine.state()).toEqual(fault === undefined ? seen : { ...seen, fault });
       const asked = await machine.text("run/asked");
+      // Nobody else can tell the code that a keyboard has to type.
+      expect(asked).toContain("agent default-agent");
+      expect(asked.indexOf("agent default-agent")).toBeLessThan(asked.indexOf("Device1.Pair "));
       // It may connect by itself only if it was paired.
       expect(asked.match(/string:Trusted variant:boolean:(\w+)/g)?.at(-1)).toEndWith(
         fault === undefined ? "true" : "false",
