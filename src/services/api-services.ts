@@ -48,7 +48,7 @@ interface ServiceSources
     "logs" | "clients" | "pairByPin" | "audit" | "pairing" | "uploads" | "wifi" | "bluetooth"
   > {
   readonly media: MediaWithSticks;
-  /** Files and folders of the service. */
+  /** The files and folders of the service. */
   readonly closed: ClosedPlaces;
   readonly launchQueue: LaunchQueue;
   readonly playTime: PlayTimeLimiter;
@@ -63,11 +63,11 @@ interface ServiceSources
   readonly dataFolder: string;
   readonly configPath: string;
   readonly overrides: Pick<Overrides, "fleet">;
-  /** Stops the service and starts it again, soon. */
+  /** Stops the service, and soon starts it again. */
   readonly restart: () => void;
   readonly onEnding: (how: "restart" | "shutdown") => Promise<void>;
   readonly cards: Pick<SharedCards, "faults" | "status"> | undefined;
-  /** Why saves of games are not kept. */
+  /** The reasons why saves of games are not kept. */
   readonly saves: Pick<SaveKeeper, "faults">;
   /** The fingerprint of the TLS certificate. */
   readonly fingerprint: () => string | undefined;

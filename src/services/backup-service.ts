@@ -28,7 +28,7 @@ interface BackupParts {
   readonly settings: Pick<Settings, "current" | "faults">;
   readonly store: Pick<Store, "history">;
   readonly log: Log;
-  /** Stops the service and starts it again, soon. */
+  /** Stops the service, and soon starts it again. */
   readonly restart: () => void;
 }
 
@@ -45,7 +45,7 @@ export function createBackupService({ places, settings, store, log, restart }: B
           "conflict",
           "a backup is being restored: wait until the service has started again",
         );
-      // A row of the history waits in memory for a moment.
+      // A row of the history waits in memory for a moment before it is written.
       store.history.flush();
       try {
         return await run();
@@ -130,7 +130,7 @@ export function createBackupService({ places, settings, store, log, restart }: B
           made: content.made,
           kept,
         });
-        // After the answer.
+        // The restart comes after the answer.
         setImmediate(restart);
         return { ...content, kept, folder: paths.folder };
       }),

@@ -30,7 +30,7 @@ export function createBrokerService(parts: BrokerParts): BrokerService {
   const { settings, overrides, dataFolder, clock, mqtt } = parts;
   const inTurn = createSerialQueue();
   const isSetByImage = () => (overrides.fleet ?? []).some(({ section }) => section === "mqtt");
-  /** Throws an error with a sentence if the settings are invalid. */
+  /** The broker by these settings. Throws an error with a sentence if they are invalid. */
   const brokerWith = async (now: ReturnType<Settings["current"]>["mqtt"]) =>
     (await import("../mqtt/broker.ts")).brokerOf(now, "deck", dataFolder);
 
@@ -65,7 +65,7 @@ export function createBrokerService(parts: BrokerParts): BrokerService {
           role = before.role,
           id = before.id,
         } = changes;
-        // An account that is gone has no password.
+        // Without an account there is no password.
         const newPassword = user === "" ? "" : password;
         const next = {
           ...before,

@@ -1,4 +1,6 @@
-/** Builds the launch queue, what it plays from, and what follows it: cards, media, uploads, limits, saves, sound and the television. */
+/**
+ * Builds the launch queue, what it plays, and what follows it: cards, media, uploads, limits, saves, sound and the television.
+ */
 import { dirname, join } from "node:path";
 import type { Bus } from "../bus.ts";
 import { createMappingFiles } from "../config/mapping-files.ts";
@@ -42,7 +44,7 @@ interface PlaybackBase extends ServicePlaces {
 /** The pipe and the folder of root's scripts on the image. */
 export const ofMachine = { folder: process.env.TAPDECK_MACHINE ?? "", pipe: 0 } as const;
 
-/** The launch queue and what it plays from. */
+/** Builds the launch queue and what it plays. */
 export async function createPlayback(
   base: PlaybackBase,
   later: {
@@ -126,7 +128,7 @@ export async function createPlayback(
   return { ...shown, devices, saves, launchQueue, sound, holdVolume };
 }
 
-/** The history of what was played, and the television. */
+/** Notes the played media in the history, and follows the television. */
 function followPlays(
   { bus, clock, config, log, openTelevision, stops, store }: PlaybackBase,
   queue: LaunchQueue,

@@ -32,7 +32,9 @@ export function createButtonTeaching({
   bus,
   clock,
 }: TeachingParts): Services["buttons"] {
-  /** The starts of the teachings of the last hour: each tells a key that any person presses. */
+  /**
+   * The starts of the teachings of the last hour. Their number is limited, because each reports a key that any person presses.
+   */
   let begun: readonly number[] = [];
   /** The teaching that waits for a press. */
   let waiting: AbortController | undefined;

@@ -15,7 +15,10 @@ import { followInputDevices, isOwnDevice } from "./input-devices.ts";
 const powerDevices = ["*button*", "gpio*"] as const;
 const power = buttonCode("KEY_POWER");
 
-/** On a machine that a card may switch off, the power key of its case does so too, unless the settings give it another script. */
+/**
+ * If a card may switch the machine off, the power key of its case also does so, unless the settings give the key
+ * another script.
+ */
 export function withPowerKey(
   buttons: readonly ButtonConfig[],
   canSwitchOff: boolean,
@@ -30,29 +33,29 @@ export interface ButtonsOptions {
   readonly log: Log;
   readonly open: OpenButtons;
   readonly launch: (script: string) => void;
-  /** Folder of the device nodes. */
+  /** The folder of the device nodes. */
   readonly folder?: string;
 }
 
 export interface Buttons extends Disposable {
-  /** Hears these buttons from now on. */
+  /** Runs the scripts of these buttons from now on. */
   configure(buttons: readonly ButtonConfig[]): void;
   /**
-   * The next press or turn on any input device but those of macros; undefined if `signal` aborts first, or if media begin to play.
-   * Until then, no button runs its script.
+   * The next press or turn on any input device except those of macros; undefined if `signal` aborts first, or if media
+   * begin to play. Until then, no button runs its script.
    */
   learn(signal: AbortSignal, playing: () => unknown): Promise<TaughtButton | undefined>;
 }
 
 export interface TaughtButton {
-  /** The name of the device as the kernel tells it. */
+  /** The name of the device as the kernel reports it. */
   readonly device: string;
   readonly code: ButtonCode;
 }
 
-/** Movements of mice and pads, which come without a wish. */
-const movements: ReadonlySet<number> = new Set([0, 1, 11, 12]); // REL_X, REL_Y, and the wheels of high resolution.
-const touches: ReadonlySet<number> = new Set([320, 325, 330, 333, 334, 335]); // BTN_TOOL_*, BTN_TOUCH and taps of fingers.
+/** Movements of mice and touch pads, which come without a wish of a person. */
+const movements: ReadonlySet<number> = new Set([0, 1, 11, 12]); // The codes of REL_X, REL_Y, and of the wheels of high resolution.
+const touches: ReadonlySet<number> = new Set([320, 325, 330, 333, 334, 335]); // The codes of BTN_TOOL_*, BTN_TOUCH and of taps of fingers.
 
 export function followButtons({ clock, log, open, launch, folder = "/dev/input" }: ButtonsOptions): Buttons {
   let wanted: readonly ButtonConfig[] = [];
@@ -141,7 +144,7 @@ export function followButtons({ clock, log, open, launch, folder = "/dev/input" 
   };
 }
 
-/** `*` stands for any characters; case does not matter. */
+/** True if the name matches. `*` stands for any characters, and case does not matter. */
 function fits(glob: string, name: string): boolean {
   const parts = glob.toLowerCase().split("*");
   const text = name.toLowerCase();

@@ -20,9 +20,9 @@ interface ClientParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly audit: Audit;
-  /** A client was deleted, or its link has expired. */
+  /** Called when a client was deleted, or its link has expired. */
   readonly onRevoked: (id: string) => void;
-  /** A client has another role. */
+  /** Called when a client has another role. */
   readonly onRole: (id: string, role: Role) => void;
 }
 
@@ -34,7 +34,7 @@ export function createClientRegistry({ store, clock, log, audit, onRevoked, onRo
   const removed = new Map<string, { readonly client: StoredClient; readonly forgetting: Disposable }>();
   const list = (): readonly ClientEntry[] => [
     ...clients.list(),
-    // The two sides agreed on the key of a client of version 1, so the API need not show it.
+    // A client of version 1 and the device agreed on the key themselves, so the API need not show it.
     ...v1Clients.list().map(({ token: _token, key: _key, ...shown }) => {
       return { ...shown, secret: "", role: "member" } as const;
     }),
@@ -51,7 +51,7 @@ export function createClientRegistry({ store, clock, log, audit, onRevoked, onRo
       if (nextMs !== undefined) timer = clock.after(Math.max(0, nextMs - clock.now()), expire);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      // The store never returns an expired client, so a link that a full disk keeps from being deleted still admits nobody.
+      // The store never returns an expired client. A link that cannot be deleted on a full disk therefore still admits nobody.
       log.warn("clients", "expired pairing links could not be deleted", { error: messageOf(error) });
       timer = clock.after(pairingLinkMs, expire);
     }
@@ -59,7 +59,7 @@ export function createClientRegistry({ store, clock, log, audit, onRevoked, onRo
   const keep = (name: string, role: Role, by: PairedBy, isLink = false): ClientEntry => {
     const secret = toHex(crypto.getRandomValues(new Uint8Array(secretBytes)));
     const id = crypto.randomUUID();
-    // One reading of the clock, so that a link lasts exactly as long as it should.
+    // The clock is read once, so that a link lasts exactly as long as it should.
     const nowMs = clock.now();
     const expiresMs = isLink ? nowMs + pairingLinkMs : undefined;
     clients.add({ id, name, secret, address: "", role }, nowMs, expiresMs);
@@ -141,11 +141,11 @@ export function createClientRegistry({ store, clock, log, audit, onRevoked, onRo
           publicError("forbidden", "this is the last owner: only the device itself can change or revoke it"),
         );
     },
-    /** Whether a client is an owner; a link that nobody has used is no client yet. */
+    /** Whether a client is an owner. A link that nobody has used is not a client yet. */
     hasOwner: () => list().some(isOwner),
     /**
-     * Makes the client `staff` with this secret, a member, or deletes it if there is no secret. Call it at the start, before
-     * any session: a `staff` that was revoked during the last run exists again.
+     * Makes the client `staff` with this secret, a member, or deletes it if there is no secret. Call it at the start,
+     * before any session. A `staff` client that was revoked during the last run then exists again.
      */
     keepStaff(secret: string | undefined): void {
       try {
@@ -186,7 +186,7 @@ export function seenIn({ clients, v1Clients }: Store): (id: string, address: str
   };
 }
 
-/** The name, or, if it is in use, the name with the first free number from 2. */
+/** The chosen name, or, if that is in use, the name with the first free number from 2. */
 export function freeName(chosen: string, taken: readonly Pick<ClientEntry, "name">[]): string {
   const wanted = chosen.trim();
   const isTaken = (name: string) => taken.some((client) => isSameName(client.name, name));
@@ -201,7 +201,7 @@ export function freeName(chosen: string, taken: readonly Pick<ClientEntry, "name
   return free;
 }
 
-/** Empty names may repeat. */
+/** Empty names are never the same, so several clients may have none. */
 function isSameName(one: string, other: string): boolean {
   return one !== "" && foldedName(one) === foldedName(other);
 }

@@ -21,7 +21,7 @@ interface ClientAccessParts {
   readonly dataFolder: string;
   /** The current value of `api.allow_v1_clients`. */
   readonly isV1Allowed: () => boolean;
-  /** TAPDECK_FIRST_OWNER, which the image sets unless `tapdeck.conf` has `first_owner=no`. */
+  /** True if TAPDECK_FIRST_OWNER is set. The image sets it unless `tapdeck.conf` has `first_owner=no`. */
   readonly isFirstOwner: boolean;
   /** The fingerprint of the TLS certificate. */
   readonly fingerprint: () => string | undefined;
@@ -51,7 +51,7 @@ export function createClientAccess(parts: ClientAccessParts) {
   };
   const actListeners: ((act: ShownAct) => void)[] = [];
   const changeListeners: ((id: string) => void)[] = [];
-  // Clients changed in this run. Their launches may outlive their connections, and get their new grant by this.
+  // Clients that changed in this run. Their launches may outlive their connections, and get their new grant from here.
   const changed = new Map<string, Grant>();
   const change = (id: string, grant: Grant) => {
     changed.set(id, grant);
@@ -89,19 +89,19 @@ export function createClientAccess(parts: ClientAccessParts) {
   };
 }
 
-/** `none` for a deleted client. Clients of version 1 are members. */
+/** The grant of a client; `none` for a deleted one. Clients of version 1 are members. */
 function grantOfClient({ clients, v1Clients }: Store, id: string): Grant {
   const client = clients.get(id);
   if (client !== undefined) return grantOfRole[client.role];
   return v1Clients.list().some((one) => one.id === id) ? grantOfRole.member : "none";
 }
 
-// `<client id>:<token>`; a token has 64 hex characters, and no id is longer than a UUID.
+// The form `<client id>:<token>`. A token has 64 hex characters, and no id is longer than a UUID.
 const form = /^Bearer +([0-9a-zA-Z-]{1,64}):([0-9a-f]{64})$/i;
 
 /**
- * Checks an `Authorization` header (RFC 6750, 2.1). Undefined if its token is not that of a client. An unknown client takes as
- * long as a wrong token.
+ * Checks an `Authorization` header (RFC 6750, 2.1). The result is undefined if its token is not that of a client. An
+ * unknown client takes as long as a wrong token.
  */
 function createBearerCheck(
   { store, fingerprint, metricsKey }: ClientAccessParts,

@@ -13,14 +13,17 @@ export interface Shown {
   readonly addresses: readonly string[];
   readonly port: number;
   readonly readers: readonly ShownReader[];
-  /** The act of an owner over the network a moment ago. */
+  /** The act of an owner over the network a moment ago; undefined for none. */
   readonly act?: ShownAct | undefined;
 }
 
 const addressesShownMax = 2;
 const readersShownMax = 4;
 
-/** The whole screen: cleared, and at most 20 lines of 70 columns, which the smallest television shows. */
+/**
+ * The text of the whole screen. It clears the screen, and has at most 20 lines of 70 columns, which the smallest
+ * television shows.
+ */
 export function screenText({ name, addresses, port, readers, act }: Shown): string {
   const places = addresses.slice(0, addressesShownMax).map((address) => `http://${address}:${port}`);
   const shown = readers.filter(({ connected }) => connected).slice(0, readersShownMax);
@@ -39,7 +42,7 @@ export function screenText({ name, addresses, port, readers, act }: Shown): stri
   return whole(lines);
 }
 
-/** Also the whole screen: a line, and the QR code, which takes 19 lines of 37 columns. */
+/** The text of the whole screen for a pairing: a line, and the QR code, which takes 19 lines of 37 columns. */
 export function pairingText({ link, base, code }: ShownPairing): string {
   const digits = `${code.slice(0, 3)} ${code.slice(3)}`;
   const said = `  Point a phone at it, or type ${digits} at ${base}`.slice(0, lineColumns);
@@ -47,7 +50,8 @@ export function pairingText({ link, base, code }: ShownPairing): string {
 }
 
 function whole(lines: readonly string[]): string {
-  // Home, then erase to the end (ECMA-48, 8.3.21 and 8.3.39): the screen of another program is also gone.
+  // The cursor goes to the first place, and all that follows is erased (ECMA-48, 8.3.21 and 8.3.39): the screen of
+  // another program is also gone.
   return `\x1b[H\x1b[J${lines.join("\r\n")}`;
 }
 
@@ -60,7 +64,10 @@ function row(label: string, text: string): string {
   return `  ${label.padEnd(labelColumns)}${plain}`.slice(0, lineColumns);
 }
 
-/** Writes the whole screen. The terminal does not become the program's own, and a stopped terminal delays nothing. */
+/**
+ * Writes the whole screen. The terminal does not become the controlling terminal of this program, and a stopped
+ * terminal delays nothing.
+ */
 export async function writeTerminal(path: string, text: string): Promise<void> {
   await using file = await open(path, constants.O_WRONLY | constants.O_NOCTTY | constants.O_NONBLOCK);
   await file.write(text);

@@ -26,7 +26,7 @@ interface DeviceParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly dataFolder: string;
-  /** The files of the sounds are next to it. */
+  /** The path of the socket. The files of the sounds are next to it. */
   readonly socketPath: string;
 }
 
@@ -51,7 +51,7 @@ export function createDevices(parts: DeviceParts) {
     log,
   });
   const following = new DisposableStack();
-  /** Held back by the launch guard, and not finished yet. */
+  /** The launch that the launch guard held back, until it is finished. */
   let held: Launch | undefined;
   const write = async (request: WriteRequest, signal?: AbortSignal) => {
     try {
@@ -71,7 +71,7 @@ export function createDevices(parts: DeviceParts) {
     inputText: virtual.playText,
     write,
     writeTag: write,
-    /** Plays sounds from now on. Subscribes after all that launches, so that a sound comes last in a tap. */
+    /** Plays sounds from now on. It subscribes after all parts that launch, so that a sound comes last in a tap. */
     startSounds() {
       const subscriptions = [
         bus.on("tokens.added", () => void clock.after(behindTapMs, () => sounds.play("scanned"))),
@@ -80,7 +80,7 @@ export function createDevices(parts: DeviceParts) {
           sounds.play("guarded");
         }),
         bus.on("launch.finished", (launch) => {
-          // A card that was held back did not fail: its own sound asked for a second tap.
+          // A card that was held back did not fail. Its own sound asked for a second tap.
           const wasHeld = isSame(held, launch);
           if (wasHeld) held = undefined;
           if (!launch.success && !wasHeld) sounds.play("failed");

@@ -1,4 +1,4 @@
-/** Keeps the media in step with the settings, the folders and the USB sticks. */
+/** Updates the media after changes of the settings, the folders and the USB sticks. */
 import type { Settings } from "../config/settings.ts";
 import { mediaFolders } from "../config/shape.ts";
 import type { Clock } from "../core/clock.ts";
@@ -12,7 +12,7 @@ import { watchMedia } from "../media/scan/watch-folders.ts";
 import { watchRemovable } from "../media/sticks/removable.ts";
 import type { MediaWithSticks } from "../media/sticks/stick-library.ts";
 
-// Readers and taps come first at the start.
+// The first run of the index waits for this time, so that readers and taps come first.
 const firstIndexMs = 3000;
 const watchAgainMs = 60_000;
 
@@ -37,13 +37,13 @@ export function followFolders(
     try {
       watching = watchMedia({ media, folders: mediaFolders(settings.current()), log, open, clock });
     } catch (error) {
-      // Tried again later, when the machine may have free descriptors.
+      // The watch is tried again later, when the machine may have free descriptors.
       log.warn("media", "changes are not seen for now", { error: messageOf(error) });
       again = clock.after(watchAgainMs, watch);
     }
   };
   const first = clock.after(firstIndexMs, () => {
-    // First, so that changes during the indexing are seen.
+    // The watch begins first, so that changes during the indexing are seen.
     watch();
     index();
   });

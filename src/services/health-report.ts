@@ -1,4 +1,4 @@
-/** The health of the service, by its checks. A failed check has its faults, and a sentence of them. */
+/** The health of the service, from its checks. A failed check has its faults, and a sentence that joins them. */
 import { statfsSync } from "node:fs";
 import { access, readdir } from "node:fs/promises";
 import type { Health, HealthCheck } from "../api/services.ts";
@@ -7,16 +7,16 @@ import { messageOf } from "../core/errors.ts";
 import { type Fault, faultLine, faultOf } from "../core/faults.ts";
 import { certificateWarnDays, mediaFolderMsMax } from "../core/limits.ts";
 
-// With less, the next checkpoint of the database may not fit.
+// With fewer free bytes, the next checkpoint of the database may not fit.
 const freeBytesMin = 16 * 1024 * 1024;
 
 const dayMs = 24 * 60 * 60 * 1000;
 
 export interface CertificateEnd {
-  /** The setting that names it, `tls/owner.pem`, or `broker`. */
+  /** The setting that names the certificate, or `tls/owner.pem`, or `broker`. */
   readonly of: string;
   readonly endMs: number;
-  /** The broker that showed it. */
+  /** The broker that showed the certificate. */
   readonly host?: string;
 }
 
@@ -30,9 +30,9 @@ interface HealthParts {
   readonly mqtt: () => Health["mqtt"];
   /** The server of updates; undefined without one in the settings. */
   readonly updates: () => Health["updates"];
-  /** Those that somebody must renew. */
+  /** The certificates that a person must renew. */
   readonly certificates: () => Promise<readonly CertificateEnd[]>;
-  /** Each returns its faults; undefined if it does not apply. An error is also a fault. */
+  /** Each check returns its faults; undefined if it does not apply. An error is also a fault. */
   readonly checks: readonly {
     readonly name: HealthCheck["name"];
     readonly ask: () => readonly Fault[] | undefined | Promise<readonly Fault[] | undefined>;
@@ -94,7 +94,7 @@ export function certificateFaults(
   return ends.flatMap(({ of: subject, endMs, host }) => {
     const days = Math.floor((endMs - nowMs) / dayMs);
     if (days >= certificateWarnDays) return [];
-    // The connection to a broker whose certificate has ended fails, and has a fault of its own.
+    // If the certificate of a broker has ended, the connection fails and has a fault of its own.
     if (host !== undefined)
       return days < 0 ? [] : [faultOf("broker-certificate-ends", { subject: host, days: String(days) })];
     return [
@@ -116,15 +116,15 @@ export function diskFaults(folder: string): readonly Fault[] {
 
 export interface FolderToCheck {
   readonly folder: string;
-  /** The settings state it, so that it must exist. */
+  /** True if the settings state the folder, so it must exist. */
   readonly isStated: boolean;
-  /** The folders in it of which the index has files. */
+  /** The folders in it that hold files of the index. */
   readonly indexed: readonly (string | Uint8Array)[];
 }
 
-/** The faults of media folders that are missing, or have lost all that the index has of them. */
+/** The faults of media folders that are missing, or in which no file of the index is left. */
 export function createMediaCheck(folders: () => readonly FolderToCheck[]): () => Promise<readonly Fault[]> {
-  // While a network drive does not answer, at most one check of it is under way, however many callers ask.
+  // While a network drive does not answer, at most one check of it runs, however many callers ask.
   const looks = new Map<string, Promise<readonly Fault[]>>();
   const look = (one: FolderToCheck): Promise<readonly Fault[]> => {
     const under = looks.get(one.folder) ?? mediaFaults(one).finally(() => looks.delete(one.folder));

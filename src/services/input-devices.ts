@@ -1,4 +1,4 @@
-/** The input devices that one part of the service hears, those that appear later included. */
+/** The input devices that one part of the service reads, and those that appear later. */
 import { type FSWatcher, readdirSync, watch } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
@@ -7,7 +7,7 @@ import type { ButtonDevice } from "../core/operating-system.ts";
 
 // Nodes appear one by one, and get their group a moment later.
 const settleMs = 300;
-/** Devices that the service makes itself: a script must not press a button that runs a script. */
+/** Devices that the service makes itself. A script must not press a button that runs a script. */
 const ownDevices = /^Tapdeck (keyboard|gamepad)/;
 
 export function isOwnDevice(name: string): boolean {
@@ -19,14 +19,14 @@ interface InputDeviceParts {
   readonly log: Log;
   /** Names the part in the log. */
   readonly part: string;
-  /** Undefined if the device is not wanted. */
+  /** Opens a device; undefined if it is not wanted. */
   readonly open: (path: string, gone: () => void) => ButtonDevice | undefined;
-  /** Folder of the device nodes. */
+  /** The folder of the device nodes. */
   readonly folder: string;
 }
 
 export interface InputDevices extends Disposable {
-  /** Opens what is there and what appears. A second call does nothing. */
+  /** Opens the devices that exist, and those that appear. A second call does nothing. */
   hear(): void;
   /** Closes all devices, and watches no folder. */
   rest(): void;
@@ -51,7 +51,7 @@ export function followInputDevices({ clock, log, part, open, folder }: InputDevi
     try {
       names = readdirSync(folder).filter((name) => name.startsWith("event"));
     } catch {
-      // There are no input devices.
+      // The folder does not exist, because there are no input devices.
     }
     for (const name of names) if (!devices.has(join(folder, name))) openOne(join(folder, name));
   };

@@ -33,7 +33,7 @@ interface LibraryParts {
   readonly plays: Plays;
   readonly favourites: Favourites;
   readonly clock: Clock;
-  /** Only tests set it. */
+  /** Finds pictures. Only tests set it. */
   readonly find?: typeof findPicture | undefined;
 }
 
@@ -102,7 +102,7 @@ export function createLibrary({
   };
 }
 
-/** The id that the rows of the next page are below; the cursor of a history is the id of a page's last row. */
+/** The id below which the rows of the next page are. The cursor of a history is the id of a page's last row. */
 export function idBelow(cursor: string | undefined): number {
   if (cursor === undefined) return Number.MAX_SAFE_INTEGER;
   if (!/^\d{1,15}$/.test(cursor))
@@ -110,7 +110,7 @@ export function idBelow(cursor: string | undefined): number {
   return Number(cursor);
 }
 
-// The search for the file ends after this time, because a drive may not answer, and the mapping is already stored.
+// The search for the file ends after this time. A drive may not answer, and the mapping is already stored.
 const warningMsMax = 1000;
 
 /** The result tells why a text would start nothing now: its fault, or its missing file. */
@@ -193,7 +193,7 @@ interface PictureParts extends Pick<LibraryParts, "folders" | "clock" | "find"> 
   readonly embedded: NonNullable<PictureRequest["embedded"]>;
 }
 
-/** Finds pictures one after another, because each may take 50 MB while it is made smaller. */
+/** Finds pictures one after another, because making one smaller may take 50 MB. */
 function createPictures({
   folders,
   clock,
@@ -222,7 +222,7 @@ function createPictures({
       // Photos are private, so callers without the right `change` do not get them.
       showsPhotos: allows(caller.grant(), "change"),
     });
-    // Known clients show no error for these words.
+    // Known clients show no error for this sentence.
     if (found === undefined) throw publicError("not-found", `no image found for media ${path}`);
     return {
       delivery: "inline" as const,
@@ -232,7 +232,7 @@ function createPictures({
       typeTag: `property:image-${found.type}`,
     };
   };
-  // A drive that hangs must not keep the pictures of the others back.
+  // A drive that hangs must not delay the pictures of other drives.
   const answerInTime = async (...asked: Asked) => {
     const { promise, reject } = Promise.withResolvers<never>();
     const late = publicError("failed", "the picture was not read in time: its drive may not answer");

@@ -17,7 +17,7 @@ interface BluetoothParts {
 const pollMs = 500;
 /** The script reports the beginning of an act at once. */
 const beginMsMax = 5000;
-/** Of a search, with the start of all programs; and of a pairing, whose parts end after 65 s. */
+/** The longest search, with the start of all programs, and the longest pairing, whose parts end after 65 s. */
 const endMsMax = 75_000;
 
 export function bluetoothList({ bluetooth, clock, texts }: BluetoothParts): MenuList {
@@ -25,7 +25,7 @@ export function bluetoothList({ bluetooth, clock, texts }: BluetoothParts): Menu
     const endMs = clock.now() + ms;
     while (!holds() && clock.now() < endMs) await sleep(clock, pollMs, new AbortController().signal);
   };
-  /** Waits for an act that was asked for to begin. */
+  /** Waits for the beginning of an act that was asked for. */
   const begun = (state: "searching" | "pairing") =>
     until(() => bluetooth.report().state === state, beginMsMax);
 
@@ -80,7 +80,7 @@ export function bluetoothList({ bluetooth, clock, texts }: BluetoothParts): Menu
       const before = new Set(bluetooth.report().found.map(({ address }) => address));
       await bluetooth.search();
       await begun("searching");
-      // The search goes on behind the list, and a pairing ends it.
+      // The search continues while the list is shown, and a pairing ends it.
       await until(() => {
         const { state, found } = bluetooth.report();
         const isNew = ({ address, kind }: FoundDevice) => kind === "controller" && !before.has(address);

@@ -1,10 +1,10 @@
-/** The parts of which the lists of the television's menu are made. */
+/** The parts of the lists in the television's menu. */
 import type { MenuTile } from "../screen/picture.ts";
 
 export interface MenuItem extends Omit<MenuTile, "picture"> {
   /** The path of the media or folder whose picture is shown. */
   readonly path?: string;
-  /** The list that it leads to, if any; `close` ends the menu. */
+  /** Returns the list to which the item leads, if any; `close` ends the menu. */
   readonly choose: () => MenuStep | Promise<MenuStep>;
 }
 
@@ -15,17 +15,17 @@ export interface MenuList {
   readonly items: readonly MenuItem[];
   /** True if it replaces the list before it, and keeps the chosen item. */
   readonly replaces?: true;
-  /** The typed text, of a list whose items are the keys of a keyboard. */
+  /** Returns the typed text, for a list whose items are the keys of a keyboard. */
   readonly typed?: () => string;
-  /** Of a list whose items change a level, in percent. */
+  /** Returns the level in percent, for a list whose items change one. */
   readonly level?: () => Promise<number>;
-  /** Of a list without items. */
+  /** The text of a list without items. */
   readonly note?: string;
   /** Makes the list that comes after this one without a press. */
   readonly follow?: () => Promise<MenuList>;
 }
 
-/** The symbols: lines in a square of 24 units. */
+/** The symbols of items: lines in a square of 24 units. */
 export const menuSymbols = {
   play: "M7 4.5v15l12-7.5z",
   recent: "M12 4a8 8 0 1 1-8 8M4 5v4h4M12 8v4.5l3 2",

@@ -22,9 +22,9 @@ export interface ListParts {
   readonly launch: (script: string) => void;
   /** The volume that its scripts change, in percent. */
   readonly volume: () => Promise<number>;
-  /** Undefined without a Wi-Fi of the device's own, such as an adapter that was not plugged in yet. */
+  /** The Wi-Fi; undefined if the device has none of its own, for example before an adapter is plugged in. */
   readonly wifi: () => MenuWifi | undefined;
-  /** Undefined without a radio. */
+  /** Bluetooth; undefined without a radio. */
   readonly bluetooth: () => MenuBluetooth | undefined;
   readonly canSwitchOff: boolean;
   readonly texts: () => MenuTexts;
@@ -32,7 +32,7 @@ export interface ListParts {
 
 const recentMax = 24;
 const browsedMax = 1000;
-/** A longer folder leads to its letters first, unless there are too many of these. */
+/** A longer folder first shows the letters of its names, unless there are too many letters. */
 const withoutLettersMax = 6 * menuTilesMax;
 const lettersMax = 5 * menuTilesMax;
 
@@ -75,7 +75,7 @@ export function createMenuLists(parts: ListParts) {
       const symbol = symbolOf(systemId ?? "", entry.category);
       return { name, symbol, choose: () => folder(below, name, entry.category) };
     });
-    // A folder of songs or films plays as a list; one of games does not.
+    // A folder of songs or films is played as a list, and a folder of games is not.
     const isAlbum = category === "Media" && entries.some(({ type }) => type === "media");
     const all = { name: texts().playAll, symbol: menuSymbols.play, choose: starting(scriptOf(path)) };
     if (isAlbum) return { title, items: [all, ...items] };
@@ -164,7 +164,7 @@ async function entriesOf(library: Pick<LibraryService, "browse">, path: string) 
   return entries;
 }
 
-/** The items, or the letters with which they begin. */
+/** The items, or the first letters of their names if there are many items. */
 function withLetters(title: string, items: readonly MenuItem[]): readonly MenuItem[] {
   if (items.length <= withoutLettersMax) return items;
   const groups = Map.groupBy(items, ({ name }) => letterOf(name));
@@ -182,7 +182,7 @@ function letterOf(name: string): string {
 }
 
 const pictureEdge = 320;
-/** A drive that sleeps must not keep the page back. */
+/** A drive that sleeps must not delay the page. */
 const picturesMs = 1500;
 const keptMax = 3 * menuTilesMax;
 

@@ -14,7 +14,7 @@ export function createMenuPen() {
   let bordered: number | undefined;
   let chosen = 0;
   let isStale = false;
-  /** In percent; undefined until it is known. */
+  /** The level in percent; undefined until it is known. */
   let level: number | undefined;
   const draw = (how: (on: Canvas) => void) => {
     if (canvas === undefined) return;
@@ -40,14 +40,14 @@ export function createMenuPen() {
     });
   };
   return {
-    /** Also undefined while another menu is about to be drawn. */
+    /** The menu that is drawn; undefined while another one is about to be drawn. */
     menu: () => (isStale ? undefined : menu),
     isOver: (picture: Picture | undefined) => menu !== undefined && picture?.kind !== "menu",
     choose(place: number) {
       chosen = place;
       move();
     },
-    /** Copies the letter of the chosen key into the field; a letter that is gone becomes a piece of its background. */
+    /** Copies the letter of the chosen key into the field. A letter that is gone is replaced by a piece of its background. */
     type(index: number, isGone: boolean) {
       if (isStale) return;
       draw((on) => {
@@ -56,19 +56,19 @@ export function createMenuPen() {
         else copyBox(on, letterOn(chosen, on), cell);
       });
     },
-    /** The level of a page that has one, from 0 to 100. */
+    /** Shows the level of a page that has one, from 0 to 100. */
     level(percent: number) {
       level = percent;
       drawLevel();
     },
-    /** A menu is about to be drawn; absent, the chosen tile stays. */
+    /** Notes that a menu is about to be drawn. Without `place`, the chosen tile stays. */
     expect(place = chosen) {
       chosen = place;
       isStale = true;
     },
     /** The tiles in a row of the menu that is drawn. */
     columns: () => menuColumns(canvas ?? { width: 1, height: 1 }),
-    /** This menu is on the screen; a fresh drawing has no border. */
+    /** Notes the menu that is on the screen. A fresh drawing has no border. */
     drawn(now: ShownMenu | undefined, on: Canvas, isFresh: boolean) {
       menu = now;
       canvas = on;

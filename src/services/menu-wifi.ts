@@ -84,7 +84,7 @@ interface Typing {
   readonly done: (text: string) => MenuItem["choose"] | undefined;
 }
 
-/** Ends with the text, or by going back. */
+/** The keys of a keyboard. They end with the text, or by going back. */
 export function passwordKeys({ title, done }: Typing): MenuList {
   let text = "";
   const type = (letter: string) => () => {

@@ -17,7 +17,7 @@ import type { Screen } from "./screen.ts";
 interface MenuParts extends ListParts {
   readonly bus: Bus;
   readonly open: OpenMenuKeys;
-  /** Folder of the device nodes. */
+  /** The folder of the device nodes. */
   readonly folder?: string;
   readonly screen: Pick<
     Screen,
@@ -25,11 +25,14 @@ interface MenuParts extends ListParts {
   >;
 }
 
-/** Somebody has gone away. */
+/** After this time without a key, the person has gone away. */
 const idleMs = 120_000;
 const repeatAfterMs = 450;
 const repeatMs = 160;
-/** Cards that change places stop one game and start the next, and opening devices in between would delay that. */
+/**
+ * Two cards in turn stop one game and start the next. Opening devices in between would delay that, so the menu waits
+ * for this time.
+ */
 const hearAgainMs = 1500;
 
 /** A list, and the item that is chosen in it. */
@@ -44,7 +47,7 @@ const isArrow = (key: MenuKey): key is Arrow => arrows.some((arrow) => arrow ===
 
 export function followMenu(parts: MenuParts): Disposable {
   const { bus, clock, log, open, screen, folder = "/dev/input" } = parts;
-  /** A script of the menu has not ended yet: a second press would start it again. */
+  /** True while a script of the menu has not ended: a second press would start it again. */
   let isLaunching = false;
   const lists = createMenuLists({
     ...parts,
@@ -80,7 +83,7 @@ export function followMenu(parts: MenuParts): Disposable {
     const first = firstOf(place);
     const items = list.items.slice(first, first + tilesOf(list));
     const tiles = await Promise.all(items.map(pictures.tileOf));
-    // A person has pressed a further key meanwhile.
+    // The person has pressed a further key meanwhile.
     if (places !== now) return;
     const pages = Math.max(1, Math.ceil(list.items.length / tilesOf(list)));
     shown = {
@@ -101,7 +104,7 @@ export function followMenu(parts: MenuParts): Disposable {
     const asked = ++levelsAsked;
     try {
       const level = await list.level();
-      // A later question has the newer level.
+      // A later question has a newer level.
       if (asked === levelsAsked && places.at(-1)?.list === list) screen.showLevel(level);
     } catch (error) {
       log.debug("menu", messageOf(error));
@@ -112,7 +115,7 @@ export function followMenu(parts: MenuParts): Disposable {
     isLoading = true;
     try {
       const then = await next();
-      // Media have started, or somebody has closed it.
+      // Media have started, or the person has closed the menu.
       if (places.length === 0 && !isOpening) return;
       places = then;
       await show();
@@ -159,7 +162,7 @@ export function followMenu(parts: MenuParts): Disposable {
     const place = places.at(-1);
     if (place === undefined) return;
     if (key === "menu" || (key === "back" && places.length === 1)) return close();
-    // The screen does not show yet what a key would choose.
+    // The screen does not show yet what a key would choose, so the key is ignored.
     if (isLoading || shown === undefined || screen.drawnMenu() !== shown) return;
     if (key === "back") return void load(() => places.slice(0, -1));
     const item = place.list.items[place.chosen];
@@ -182,7 +185,7 @@ export function followMenu(parts: MenuParts): Disposable {
       press(key);
       return hold(key);
     }
-    // A card reader that types presses Enter.
+    // The menu does not open at Enter, because a card reader that types presses it.
     if (!(isArrow(key) || key === "ok" || key === "menu") || !screen.canShowMenu()) return;
     idle = clock.after(idleMs, close);
     isOpening = true;
@@ -243,14 +246,16 @@ function firstOf({ list, chosen }: Place): number {
   return Math.floor(chosen / tilesOf(list)) * tilesOf(list);
 }
 
-/** A list that replaces another one keeps the chosen item, if it has one there. */
+/** The place in a list that replaces another one. The chosen item stays chosen, if the new list has it. */
 function after(places: readonly Place[], list: MenuList): readonly Place[] {
   if (list.replaces === undefined) return [...places, { list, chosen: 0 }];
   const kept = list.typed === undefined ? 0 : (places.at(-1)?.chosen ?? 0);
   return [...places.slice(0, -1), { list, chosen: kept }];
 }
 
-/** The item that an arrow leads to; past the last column it is in the first one of the next page, and back. */
+/**
+ * The item that an arrow leads to. After the last column it is in the first column of the next page, and the other way round.
+ */
 function afterArrow(place: Place, key: Arrow, columns: number): number | undefined {
   const { list, chosen } = place;
   if (list.typed !== undefined) return keyNeighbour(chosen, key);

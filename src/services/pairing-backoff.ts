@@ -1,7 +1,7 @@
 /**
  * Counts wrong pairing codes over all openings and restarts. After the free ones, each wrong code delays the next proof
- * (`core/limits.ts`, `pairingDelayMsMax`, has the arithmetic). A guess is on the disk before it is checked, so neither a
- * pulled plug nor many proofs at once give an additional guess.
+ * (`core/limits.ts`, `pairingDelayMsMax`, has the arithmetic). A guess is stored on the disk before it is checked, so
+ * neither a power cut nor many proofs at once give an additional guess.
  */
 import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
@@ -16,7 +16,8 @@ import type { PairingGuesses } from "../store/client-table.ts";
 export function createGuesses(clock: Clock, store: PairingGuesses) {
   let wrong = 0;
   let untilMs = 0;
-  // Timers do not follow the clock of a board, which may jump, and which a neighbour may set by forging NTP answers.
+  // The wait is a timer. A timer does not follow the clock of a board, which may jump, and which a neighbour may set by
+  // forging NTP answers.
   let waiting: Disposable | undefined;
   let keeping: Disposable | undefined;
 
@@ -46,13 +47,15 @@ export function createGuesses(clock: Clock, store: PairingGuesses) {
       if (waiting === undefined) return 0;
       return Math.min(Math.max(untilMs - clock.now(), 1), delayAfter(wrong));
     },
-    /** Counts a proof as wrong before it is checked. Throws `failed` if the disk refuses; then it must not be checked. */
+    /**
+     * Counts a proof as wrong before it is checked. Throws `failed` if the disk refuses. The proof must not be checked then.
+     */
     count() {
       store.save({ wrong: wrong + 1, lastMs: clock.now() });
       wrong += 1;
       delay();
     },
-    /** The proof was right: sets the count back to `before`. */
+    /** Sets the count back to `before`, because the proof was right. */
     forgive(before: number) {
       wrong = Math.min(wrong, before);
       waiting?.[Symbol.dispose]();

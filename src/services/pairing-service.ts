@@ -1,6 +1,6 @@
 /**
- * Pairing by a code: opened on the device for ten minutes and three tries of all phones together. A try is spent when a proof
- * arrives, before it is checked, so that many proofs at once are no more than three tries. A hello spends none.
+ * Pairing by a code: opened on the device for ten minutes and three tries of all phones together. A try is used up when a proof
+ * arrives, before it is checked, so that many proofs at once are no more than three tries. A hello uses up no try.
  */
 import type { PairingTry } from "../api/sealed-line.ts";
 import type { ClientEntry, PairingEnd, PairingOpening, PairingService } from "../api/services.ts";
@@ -43,7 +43,7 @@ interface CodePairingParts {
 interface Opening {
   readonly code: string;
   readonly generator: Uint8Array;
-  /** The role of the phone, asked when it has proved the code. */
+  /** The role of the phone. It is read after the phone has proved the code. */
   readonly role: () => Role;
   readonly expires: string;
   triesLeft: number;
@@ -51,7 +51,7 @@ interface Opening {
   readonly wrongBefore: number;
   /** Exchanges without a proof, the oldest first, with their addresses. */
   readonly running: Map<PairingDevice, string>;
-  /** Our shares in this opening: a client that sends one of them reflects it. */
+  /** Our shares in this opening. A client that sends one of them reflects it. */
   readonly shares: Set<string>;
   readonly timer: Disposable;
   readonly ended: PromiseWithResolvers<PairingEnd>;
@@ -107,8 +107,8 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
           log.warn("pairing", "a wrong code was tried", { address, triesLeft: which.triesLeft });
           throw wrongCode(which.triesLeft, guesses.waitMs());
         }
-        // Only people to whom the owner showed the code know it, so this opening's wrong codes were typing errors. Earlier ones
-        // stay: a neighbour who guesses gains at most two free guesses for each phone that the owner pairs.
+        // Only people to whom the owner showed the code know it, so this opening's wrong codes were typing errors. Earlier
+        // wrong codes still count: a neighbour who guesses gains at most two free guesses for each phone that the owner pairs.
         guesses.forgive(which.wrongBefore);
         const { id, secret, name: kept } = addClient(name, which.role());
         const grant = device.grant({ id, secret });
@@ -150,7 +150,7 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
       audit.note({ event: "pairing-opened", by: "code" });
       return { code, expires, triesLeft: fresh.triesLeft };
     },
-    /** Does nothing if no pairing is open. */
+    /** Cancels the pairing. It does nothing if none is open. */
     cancel,
     /** The opening without its code; undefined if none is open. */
     current: () => opening && { expires: opening.expires, triesLeft: opening.triesLeft },
@@ -160,7 +160,7 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
       return opening.ended.promise;
     },
     read: readPairingHello,
-    /** As `PairingDoor.begin`. */
+    /** The same as `PairingDoor.begin`. */
     async begin(hello: PairingHello, address: string) {
       const which = opening;
       if (which === undefined) {
@@ -184,7 +184,7 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
       remember(which.shares, shareName(device.share));
       return attempt(which, device, hello.name, address);
     },
-    /** Cancels, and stops all timers. */
+    /** Cancels the pairing, and stops all timers. */
     close() {
       cancel();
       guesses[Symbol.dispose]();
@@ -207,7 +207,7 @@ function remember(shares: Set<string>, share: string): void {
 }
 
 interface DeviceReach {
-  /** Addresses of the config to listen on. */
+  /** The addresses of the config to listen on. */
   readonly listen: () => readonly string[];
   readonly port: () => number;
   readonly fingerprint: () => string | undefined;
@@ -235,7 +235,7 @@ export function pairingService(pairing: Pairing, { listen, port, fingerprint }: 
           ),
         );
       return await pairing.open(() => {
-        // An owner who was revoked meanwhile lets nobody in any more.
+        // An owner who was revoked meanwhile admits nobody any more.
         if (!allows(grant(), "own")) throw notOpen();
         return role;
       });

@@ -31,7 +31,7 @@ export interface FactParts {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly readers: () => readonly ShownReader[];
-  /** `Readers.broken`; absent means that none is. */
+  /** The same as `Readers.broken`; absent if no reader is broken. */
   readonly brokenReader?: () => string | undefined;
   /** The reason why nothing may start now; undefined if starts are allowed. */
   readonly refusal: () => string | undefined;
@@ -63,7 +63,7 @@ export function followFacts(
     ending = now === undefined ? undefined : clock.after(ms, () => note(next));
     changed();
   };
-  /** It lasts from its drawing on: on a busy board a drawing can take as long as that. */
+  /** The notice lasts from its drawing on, because on a busy board a drawing can take as long as the notice. */
   const noteOnceDrawn = (now: Notice) => {
     ending?.[Symbol.dispose]();
     notice = now;
@@ -79,7 +79,7 @@ export function followFacts(
     bus.on("readers.removed", changed),
     bus.on("launch.finished", finished),
     bus.on("playtime.warning", changed),
-    // Root restarts the machine for an update, and does not ask the service.
+    // Root restarts the machine to start an updated system, without a request of the service.
     bus.on("device.updating", ({ step }) => {
       if (step === "restarting") machineEnding = "restarting";
       else if (step === "failed" && machineEnding === "restarting") machineEnding = undefined;
@@ -111,19 +111,19 @@ export function followFacts(
       notice,
       ending: machineEnding,
     }),
-    /** Shows this from now on, once no player has the screen. */
+    /** Shows this ending from now on, once no player has the screen. */
     setEnding(now: Ending) {
       machineEnding = now;
       changed();
     },
-    /** The screen shows this notice, or never will. */
+    /** Notes that the screen shows this notice, or never will. */
     wasDrawn(drawn: Notice | undefined) {
       if (undrawn === undefined || undrawn !== drawn) return;
       undrawn = undefined;
       ending = clock.after(noticeMs, () => note(undefined));
     },
     act: () => act,
-    /** Shows what an owner over the network did, for a minute. */
+    /** Shows for a minute what an owner over the network did. */
     showAct(now: ShownAct) {
       actEnding?.[Symbol.dispose]();
       act = now;
@@ -141,11 +141,11 @@ export function followFacts(
     setMenu(now: ShownMenu | undefined) {
       menu = now;
     },
-    /** From now on an absent reader counts as missing; at the start, readers are still being looked for. */
+    /** From now on an absent reader counts as missing. During the start, readers are still being detected. */
     settle() {
       isSettled = true;
     },
-    /** Whether a player had the screen since the last call: earlier drawings may be gone. */
+    /** Whether a player had the screen since the last call. Earlier drawings may then be gone. */
     hasPlayed() {
       const had = hasPlayed;
       hasPlayed = isPlaying;

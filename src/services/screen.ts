@@ -38,37 +38,37 @@ import { createMenuPen } from "./menu-pen.ts";
 import { type FactParts, followFacts } from "./screen-facts.ts";
 
 export interface ScreenOptions extends FactParts {
-  /** The terminal; absent means that of TAPDECK_SCREEN. */
+  /** The path of the terminal; that of TAPDECK_SCREEN if absent. */
   readonly path?: string;
   readonly port: number;
   /** The faults of the machine's start; absent means none. */
   readonly faults?: () => readonly Fault[];
-  /** Absent means English. */
+  /** The language of the texts; English if absent. */
   readonly language?: () => TelevisionLanguage;
-  /** Absent means the whole screen, and not turned. */
+  /** The way in which pictures lie on the screen; the whole screen, and not turned, if absent. */
   readonly view?: () => ScreenView;
   /** Whether the device plays games; absent means no. */
   readonly hasGames?: boolean;
   /** Names and addresses by which phones reach the page, the best first, and its port. */
   readonly place: () => Promise<{ readonly hosts: readonly string[]; readonly port: number }>;
-  /** Absent means that the device has no Wi-Fi of its own. */
+  /** The state of the Wi-Fi; absent if the device has no Wi-Fi of its own. */
   readonly wifi?: () => WifiState;
   readonly log: Log;
-  /** Absent means the machine's, if the terminal is the machine's console. */
+  /** Finds the frame buffer; the machine's if absent and the terminal is the machine's console. */
   readonly findFrame?: () => Promise<FrameBuffer | undefined>;
   readonly painter?: Painter;
-  /** Absent means a check for a process of this user with a display. */
+  /** Whether a program uses the display. If absent, the check looks for a process of this user with a display. */
   readonly isTaken?: () => Promise<boolean>;
 }
 
 // This process gets no event for a new address, so it polls, about as often as a person would look.
 const lookMs = 5000;
-// Televisions switch themselves off after hours, and projectors never do.
+// After each such time at rest the picture moves. Televisions switch themselves off after hours, and projectors never do.
 const restMs = 10 * 60_000;
-// A start has priority, and a burst of events is one drawing.
+// A start has priority, and a burst of events causes one drawing.
 const drawDelayMs = 150;
-// A name is drawn only if the start takes three times as long as a drawing, within these bounds. A drawing costs more than
-// RetroArch's start.
+// A name is drawn only if the start takes three times as long as a drawing, within these bounds. A drawing takes more
+// time than RetroArch's start.
 const namelessMs = { min: 1500, max: 8000 } as const;
 const namelessDrawings = 3;
 
@@ -93,9 +93,9 @@ export interface Screen {
   menuColumns(): number;
   /** The menu that is drawn at present. */
   drawnMenu(): ShownMenu | undefined;
-  /** Looks again at all that it shows. */
+  /** Reads again all facts that it shows. */
   refresh(): void;
-  /** Shows that the machine ends, also after `close`. Resolves once it is drawn, or does not have to be. */
+  /** Shows that the machine ends, also after `close`. Resolves once the picture is drawn, or need not be drawn. */
   showEnding(how: Ending): Promise<void>;
   /** Restores the console's text, unless the machine ends. */
   close(): Promise<void>;
@@ -225,7 +225,7 @@ export function followScreen(options: ScreenOptions): Screen {
   };
 }
 
-/** Writes the text of the terminal, if it changed. */
+/** Makes the writer of the terminal's text, which writes only a changed text. */
 function createTerminal(path: string, { port, readers }: ScreenOptions) {
   let last = "";
   return async (facts: Pick<ReturnType<typeof followFacts>, "pairing" | "act">) => {
@@ -244,12 +244,11 @@ function createTerminal(path: string, { port, readers }: ScreenOptions) {
   };
 }
 
-// The pictures of a start without its name: the job of the idle screen packs them, and the service writes them without a
-// process.
+// The picture of a start without its name. The job of the idle screen packs it, and the service writes it without a process.
 const aStart = startingOf("");
 const aGame = startingOf("", true);
 
-/** The picture, while drawing works. */
+/** Makes the picture, as long as drawing works. */
 function createDrawn(terminal: string, options: ScreenOptions) {
   const { place, clock, log, hasGames = false, isTaken = isDisplayTaken } = options;
   const findFrame = options.findFrame ?? (() => ownFrame(terminal));
@@ -315,7 +314,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
     return true;
   };
   return {
-    /** Whether the screen has a drawing, which may stay. */
+    /** Shows the picture. Resolves with whether the screen has a drawing, which may stay. */
     async show(facts: ReturnType<typeof followFacts>, rest: number): Promise<boolean> {
       const frame = isBroken ? undefined : await findFrame();
       if (frame === undefined) {
@@ -340,7 +339,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
         await writePacked(idle.shown, frame).catch(() => {});
       const base = host === undefined ? undefined : `http://${host}:${port}`;
       const faults = options.faults?.() ?? [];
-      // Facts that are not shown, such as the free bytes of a full card, cause no drawing.
+      // Facts that the screen does not show, such as the free bytes of a full card, cause no drawing.
       const said = faults.map((fault) => faultSentence(fault, screenTexts[language()].faults));
       // The picture of a start has no address, so a changed address does not draw over the player.
       const isStart = picture.kind === "starting";
@@ -352,7 +351,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
         return true;
       }
       const start = packed.get(key);
-      // Without a process only a packed picture is possible, and a player keeps the display that it has.
+      // Without a process, only a packed picture is possible. A player keeps the display that it has.
       if (isStart && start === undefined && (picture.name === "" || (await isTaken()))) return true;
       last = key;
       if (start === undefined) {
@@ -371,9 +370,9 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       return true;
     },
     pen,
-    /** Whether the last drawing did not end in time. */
+    /** Whether the last drawing ended too late. */
     isLate: () => isLate,
-    /** The time of a start until its name is drawn. */
+    /** The time from a start until its name is drawn. */
     namelessMs: () => Math.min(Math.max(namelessMs.min, namelessDrawings * drawingMs), namelessMs.max),
     /** Ends a drawing, which the next check repeats. */
     interrupt: () => painter.cancel(),
@@ -406,7 +405,7 @@ async function ownFrame(terminal: string): Promise<FrameBuffer | undefined> {
   return (await isVirtualTerminal(terminal)) ? findFrameBuffer() : undefined;
 }
 
-// Documentation/admin-guide/devices.txt: major 4, of which 1 to 63 are virtual terminals.
+// The major number 4, of which 1 to 63 are virtual terminals (Documentation/admin-guide/devices.txt).
 const ttyMajor = 4;
 const virtualTerminalsMax = 63;
 
@@ -417,7 +416,7 @@ async function isVirtualTerminal(path: string): Promise<boolean> {
     const minor = rdev & 0xff;
     return major === ttyMajor && minor >= 1 && minor <= virtualTerminalsMax;
   } catch {
-    // It is missing: the code that writes to it reports that.
+    // The terminal is missing. The code that writes to it reports that.
     return false;
   }
 }

@@ -1,4 +1,4 @@
-/** A picture of what the device shows now: a file that stays on the device, and its bytes for a phone. */
+/** A picture of the present screen: a file that stays on the device, and its bytes for a phone. */
 import type { MethodCaller } from "../api/connection.ts";
 import type { Services } from "../api/services.ts";
 import { coded, failed, publicError } from "../core/errors.ts";
@@ -7,13 +7,16 @@ import { readPicture } from "../media/pictures.ts";
 
 interface ScreenshotParts {
   readonly devices: {
-    /** The path of a new picture of the device's own screen; undefined if it has none, or a player uses it. */
+    /**
+     * Saves a picture of the device's own screen, and resolves with its path; undefined if there is no screen, or a
+     * player uses it.
+     */
     captureScreen(): Promise<string | undefined>;
     refuseFullScreenshots(): Promise<void>;
   };
   readonly launchQueue: {
     activeMedia(): unknown;
-    /** The path of a picture that the player saves of its media. */
+    /** Resolves with the path of a picture that the player saves of its media. */
     picture(): Promise<string>;
   };
 }

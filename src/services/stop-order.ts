@@ -2,7 +2,7 @@
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 
-/** The order of the stop: no part calls another that has stopped already. */
+/** The order of the stop. No part calls another one that has stopped already. */
 const stopOrder = [
   "menu",
   "buttons",
@@ -48,7 +48,7 @@ export function createStops(log: Log) {
   /** The parts that have started. */
   const started = new Map<string, Closable>();
   return {
-    /** Returns the part. */
+    /** Adds a part, and returns it. */
     add<Part extends Closable>(what: (typeof stopOrder)[number], part: Part): Part {
       started.set(what, part);
       return part;

@@ -1,7 +1,7 @@
 /**
- * The television over HDMI CEC: media that start switch it on and to this device, its remote control works on them, its standby
- * pauses them, and it can be sent to standby after the last media. Opcodes and codes of keys are those of HDMI 1.4b,
- * supplement 1 (CEC), tables 8 to 30.
+ * Controls the television over HDMI CEC. Media that start switch it on and select this device. Its remote control works
+ * on them, its standby pauses them, and it can be sent to standby after the last media. Opcodes and codes of keys are
+ * those of HDMI 1.4b, supplement 1 (CEC), tables 8 to 30.
  */
 import { existsSync } from "node:fs";
 import type { Bus } from "../bus.ts";
@@ -14,7 +14,7 @@ import { type ControlAction, gameLauncherId } from "../core/playback.ts";
 
 /** The adapter of the first HDMI socket, and that of the second one on a board with two. */
 const paths = ["/dev/cec0", "/dev/cec1"] as const;
-/** The kernel has no event for it that the runtime could wait for, so messages are fetched. */
+/** The kernel has no event for messages that the runtime could wait for, so they are polled. */
 const pollMs = 250;
 const television = 0;
 const everyone = 15;
@@ -44,10 +44,10 @@ const isOn = 0;
 const menuIsActive = 0;
 const unknownOpcode = 0;
 const stepMs = 10_000;
-/** The next item of a list starts at once; a person who lays on another card needs longer. */
+/** The next item of a list starts at once. A person who lays on another card needs longer. */
 const nextMs = 2000;
 
-/** Keys of remote controls. The kernel gives them to games as keys of a keyboard; here are those for songs and films. */
+/** The keys of remote controls that control songs and films. Games get them from the kernel as keys of a keyboard. */
 const keys: ReadonlyMap<number, ControlAction> = new Map<number, ControlAction>([
   [0x00, { kind: "toggle" }], // Select
   [0x0d, { kind: "stop" }], // Exit
@@ -73,7 +73,7 @@ export interface TelevisionOptions {
   readonly control: (action: ControlAction) => Promise<void>;
 }
 
-/** Follows the television at each adapter. A machine without one pays nothing. */
+/** Follows the television at each adapter. A machine without one does no work for it. */
 export function followTelevision(options: TelevisionOptions): Disposable {
   const following = new DisposableStack();
   for (const path of paths) {
@@ -90,7 +90,7 @@ export function followLine(line: TelevisionLine, options: TelevisionOptions): Di
   const { bus, clock, log, settings } = options;
   const following = new DisposableStack();
   following.defer(() => line.close());
-  /** The television shows this device, as far as the messages tell. */
+  /** Whether the television shows this device, as far as its messages report it. */
   let isShown = false;
   let standby: Disposable | undefined;
   const bytesOf = (address: number) => [address >> 8, address & 0xff];
@@ -99,10 +99,10 @@ export function followLine(line: TelevisionLine, options: TelevisionOptions): Di
     if (address === undefined) return;
     isShown = line.send(everyone, [opcodes.activeSource, ...bytesOf(address)]);
   };
-  /** When media last ended by themselves. */
+  /** The time at which media last ended by themselves. */
   let endedMs = Number.NEGATIVE_INFINITY;
   const wake = () => {
-    // The next song of a list must not end the broadcast that the family watches meanwhile.
+    // The next song of a list must not end a broadcast that the family has begun to watch.
     const isNext = clock.now() - endedMs < nextMs;
     if (isNext || !settings().wake) return;
     line.send(television, [opcodes.imageViewOn]);
@@ -165,13 +165,13 @@ interface Answering {
   readonly press: (key: number) => void;
 }
 
-/** Answers what the kernel leaves to a program that follows. */
+/** Answers the messages that the kernel leaves to a program. */
 function createAnswers(line: TelevisionLine, deck: Answering): (message: Uint8Array) => void {
   return (message) => {
     const [header = 0, opcode, first = 0, second = 0] = message;
     const from = header >> 4;
     const isForAll = (header & 0xf) === everyone;
-    // A header alone asks whether a device is there.
+    // A message with a header alone asks whether a device is there.
     if (opcode === undefined) return;
     switch (opcode) {
       case opcodes.standby:
@@ -184,7 +184,7 @@ function createAnswers(line: TelevisionLine, deck: Answering): (message: Uint8Ar
       case opcodes.activeSource:
         return deck.leave();
       case opcodes.routingChange:
-        // The new address is the second one.
+        // The second address is the new one.
         return deck.isOurs(((message[4] ?? 0) << 8) | (message[5] ?? 0)) ? deck.claimScreen() : deck.leave();
       case opcodes.setStreamPath:
         return deck.isOurs((first << 8) | second) ? deck.claimScreen() : deck.leave();
@@ -202,7 +202,7 @@ function createAnswers(line: TelevisionLine, deck: Answering): (message: Uint8Ar
   };
 }
 
-/** The standby of the television: media that can pause do so, and a game keeps a state before. */
+/** The act at a standby of the television: media that can pause do so, and a game first saves a state. */
 function rest({ playing, control, log }: TelevisionOptions): void {
   const now = playing();
   if (now === undefined) return;
@@ -211,14 +211,14 @@ function rest({ playing, control, log }: TelevisionOptions): void {
     if (now.launcherId === gameLauncherId) await control({ kind: "save-state" });
     await control({ kind: "pause" });
   };
-  // A program without a pause plays on.
+  // A program that cannot pause continues to play.
   void pause().catch((error: unknown) => log.debug("television", messageOf(error)));
 }
 
 function press(key: number, { playing, control, log }: TelevisionOptions): void {
   const action = keys.get(key);
   const now = playing();
-  // A game hears the keys as those of a keyboard.
+  // A game gets the keys as those of a keyboard.
   if (action === undefined || now === undefined || now.launcherId === gameLauncherId) return;
   void control(action).catch((error: unknown) => log.debug("television", messageOf(error)));
 }

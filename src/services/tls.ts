@@ -1,4 +1,4 @@
-/** The TLS certificate, at the start and when it changes. */
+/** The TLS certificate at the start, and after it has changed. */
 import { watchFolder } from "../config/watch-files.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
@@ -20,7 +20,7 @@ export async function tlsOf(port: number, folder: string, log: Log) {
   }
 }
 
-// An owner copies the certificate and its key one after the other: debounce.
+// The time of a debounce, because an owner copies the certificate and its key one after the other.
 const certificateGatherMs = 500;
 // The interval of a check for new addresses, because a board often starts before it has one.
 const addressesMs = 10_000;

@@ -1,4 +1,4 @@
-/** Follows the server of updates that the settings name (docs/FLEET.md). Otherwise nothing of it is loaded. */
+/** Follows the server of updates that the settings name (docs/FLEET.md). Without such a setting, none of its code is loaded. */
 import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -117,7 +117,7 @@ async function start({ settings, engine, dataFolder, bus, clock, log, onLatest }
   return { ...client, close: () => close(client) };
 }
 
-/** As `mqtt.id`: `Living Room.lan` gives `living-room-lan`. */
+/** The target by the name of the device, made like `mqtt.id`: `Living Room.lan` gives `living-room-lan`. */
 function targetOf(name: string): string {
   const id = name.toLowerCase().replace(/[^\w-]+/g, "-");
   return id.replace(/^-+|-+$/g, "").slice(0, 64) || "deck";

@@ -1,6 +1,6 @@
 /**
- * The web server of the access point, for the phone that sets up the Wi-Fi. It asks for no right, because a phone joins with the
- * password that the screen shows.
+ * The web server of the access point, for the phone that sets up the Wi-Fi. It requires no right, because a phone needs
+ * the password on the screen to join.
  */
 
 import { wifiFormBytesMax, wifiNameBytesMax } from "../core/console-limits.ts";
@@ -59,7 +59,7 @@ export function servePointPage({ address, port, report, join, scan, log }: Point
       const { method, url, headers } = request;
       const origin = own === 80 ? `http://${address}` : `http://${address}:${own}`;
       const { pathname } = new URL(url);
-      // All names lead here. A phone shows the page if the answer to its own question is a redirection.
+      // All names lead to this server. A phone shows the page if its own request is redirected.
       if (headers.get("host") !== new URL(origin).host)
         return new Response(null, {
           status: 302,

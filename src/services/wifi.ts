@@ -42,10 +42,10 @@ interface WifiParts {
 
 export type Wifi = ReturnType<typeof followWifi>;
 
-const ownLink = "/sys/class/net/wlan0"; // The scripts use this interface.
-const httpPort = 80; // Phones look there for the page of an access point.
+const ownLink = "/sys/class/net/wlan0"; // The interface that the scripts use.
+const httpPort = 80; // The port at which phones look for the page of an access point.
 
-/** Follows the reports until closed. A machine that is not the image has no Wi-Fi of ours. */
+/** Follows the reports until closed. A machine that is not the image has no Wi-Fi that the service controls. */
 export function followWifi({ folder, pipe, log, onChanged, pagePort = httpPort, link = ownLink }: WifiParts) {
   let seen = readReports(folder);
   let page: ReturnType<typeof servePointPage> | undefined;
@@ -73,7 +73,7 @@ export function followWifi({ folder, pipe, log, onChanged, pagePort = httpPort, 
       throw new ServiceError("not-found", "no such network was set up here: `wifi` has the known ones");
     await order(word, id);
   };
-  /** The script reports what it did; later the connection comes and goes by itself. */
+  /** The script reports what it did. After that the connection comes and goes by itself. */
   const now = (): WifiReport => {
     const { isOpening, ...report } = seen;
     // While the access point is open, the interface is up without a connection to a network.
@@ -106,14 +106,14 @@ export function followWifi({ folder, pipe, log, onChanged, pagePort = httpPort, 
     showPage();
     onChanged();
   };
-  // The watch looks once at its beginning, when the other parts are not there yet.
+  // The watch reads the files once at its beginning, when the other parts do not exist yet.
   let isStarting = true;
   const watching = folder === "" ? undefined : watchFolder(folder, look);
   isStarting = false;
   showPage();
   return {
     report: now,
-    /** The page of the access point, while that is open. */
+    /** The page of the access point; undefined while that is closed. */
     page: () => page,
     state(): WifiState {
       const { networks: _, known: __, ...state } = now();
@@ -147,7 +147,7 @@ function readReports(folder: string): WifiReport & { readonly isOpening: boolean
     try {
       return readFileSync(path, "latin1").slice(0, wifiReportBytesMax);
     } catch {
-      return ""; // The script replaces it at this moment, and the watch reports that.
+      return ""; // The script replaces the file at this moment. The watch reports the new one.
     }
   };
   const state = text("wifi");
@@ -162,7 +162,7 @@ function readReports(folder: string): WifiReport & { readonly isOpening: boolean
   };
 }
 
-/** The state by the lines of the script; `none` without them. */
+/** The state in the lines of the script; `none` without them. */
 export function wifiStateIn(text: string): WifiState {
   const facts = new Map(text.split("\n").map((line) => splitAt(line, "=")));
   const { name, password, address, network, state, fault } = Object.fromEntries(facts);
@@ -176,8 +176,9 @@ export function wifiStateIn(text: string): WifiState {
 }
 
 /**
- * The networks by `wpa_cli scan_results`: a heading, then a line for each radio with its address, frequency, signal level, flags
- * and name, separated by tabs. Names have escapes (`printf_encode` of wpa_supplicant). Hidden ones have none.
+ * The networks in the output of `wpa_cli scan_results`: a heading, then a line for each radio with its address,
+ * frequency, signal level, flags and name, separated by tabs. Names have escapes (`printf_encode` of wpa_supplicant).
+ * Hidden ones have none.
  */
 export function networksIn(text: string): readonly WifiNetwork[] {
   const strongest = new Map<string, WifiNetwork>();
@@ -192,7 +193,7 @@ export function networksIn(text: string): readonly WifiNetwork[] {
   return [...strongest.values()].toSorted((a, b) => b.signal - a.signal).slice(0, wifiNetworksMax);
 }
 
-/** Flags are such as `[WPA2-PSK-CCMP][ESS]`. */
+/** The security of a network by flags such as `[WPA2-PSK-CCMP][ESS]`. */
 function securityOf(flags: string): WifiNetwork["security"] {
   if (/PSK|SAE/.test(flags)) return "password";
   return /WEP|EAP|OWE|RSN|WPA/.test(flags) ? "other" : "open";

@@ -1,4 +1,6 @@
-/** The files of unfinished uploads on the disk (`uploads.ts`): made, written, checked, and found again after a restart. */
+/**
+ * The files of unfinished uploads on the disk (`uploads.ts`): they are made, written, checked, and found again after a restart.
+ */
 import { constants } from "node:fs";
 import { type FileHandle, readdir, readFile, rename, rm, rmdir } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -26,7 +28,7 @@ export interface WantedUpload {
   readonly system: string;
   readonly path: string;
   readonly size: number;
-  /** Replaces an existing file. */
+  /** True to replace an existing file. */
   readonly replace: boolean;
   /** The id of the client that sends it; empty for a caller with the right `own`. */
   readonly sender: string;
@@ -43,7 +45,7 @@ export interface OpenUpload extends Upload {
   replace: boolean;
   sender: string;
   offset: number;
-  /** Of the bytes so far; undefined if some were written by an earlier run. */
+  /** The hash of the bytes so far; undefined if some were written by an earlier run. */
   hash: Bun.CryptoHasher | undefined;
   /** The bytes that the last sync includes, and its end. */
   syncedTo: number;
@@ -57,23 +59,23 @@ export interface OpenUpload extends Upload {
 /** The bytes of a request. They end early when the signal aborts. */
 export type Pieces = (signal: AbortSignal) => AsyncIterable<Uint8Array>;
 
-const syncBytes = 8 * 1024 * 1024; // A card writes as many in half a second.
+const syncBytes = 8 * 1024 * 1024; // A card writes this many bytes in half a second.
 const tornBytesMax = 2 * (syncBytes + uploadChunkBytesMax);
 const readBytes = 1024 * 1024;
-const factsBytesMax = 64 * 1024; // The longest path, escaped.
+const factsBytesMax = 64 * 1024; // The facts with the longest path, escaped.
 
 const stored = v.object({
   system: v.string(),
   path: v.string(),
   size: v.number(),
   replace: v.boolean(),
-  // Earlier versions kept none.
+  // Earlier versions stored no sender.
   sender: v.optional(v.string(), ""),
   /** The id of the machine's start. */
   boot: v.string(),
 });
 
-/** FAT ignores capitals, and a Mac stores accents in another form. */
+/** True for one file in spite of another spelling: FAT ignores capitals, and a Mac stores accents in another form. */
 export function isSameFile(one: UploadPlace, other: UploadPlace): boolean {
   const key = ({ base, path }: UploadPlace) => `${base}/${path.normalize("NFC").toLowerCase()}`;
   return key(one) === key(other);
@@ -131,7 +133,7 @@ function opened(
   };
 }
 
-/** The same until the machine starts again (random(4)). */
+/** The id of this start of the machine, which stays the same until the next one (random(4)). */
 function bootId(): Promise<string> {
   return readFile("/proc/sys/kernel/random/boot_id", "utf8").then((text) => text.trim());
 }
@@ -165,7 +167,7 @@ async function writeAll(file: FileHandle, upload: OpenUpload, piece: Uint8Array)
   }
 }
 
-/** Syncs each few megabytes beside the next writes, so that `tornBytesMax` holds. Closes the file. */
+/** Syncs every few megabytes while the next bytes are written, so that `tornBytesMax` holds. Closes the file. */
 async function beginSync(file: FileHandle, upload: OpenUpload): Promise<void> {
   if (upload.offset - upload.syncedTo < syncBytes) return file.close();
   await upload.syncing;
@@ -177,7 +179,7 @@ async function beginSync(file: FileHandle, upload: OpenUpload): Promise<void> {
     .catch(() => {});
 }
 
-/** `file` has the bytes of the upload. */
+/** Syncs `file`, which has the bytes of the upload. Throws if bytes are missing, or the hash differs. */
 export async function assertWhole(upload: OpenUpload, file: FileHandle, sha256: string): Promise<void> {
   const missing = upload.size - upload.offset;
   const offset = (at: number) => ({ data: { offset: at } });
@@ -211,7 +213,7 @@ async function hashOf(file: FileHandle): Promise<string> {
   }
 }
 
-/** `file` has the bytes, which were checked. */
+/** Makes the bytes in `file`, which were checked, a media file. */
 export async function putInPlace({ place, replace, id }: OpenUpload, file: FileHandle): Promise<void> {
   await refuseExisting(place, replace);
   await using store = await openUploadsFolder(place.top);
@@ -224,9 +226,12 @@ export async function putInPlace({ place, replace, id }: OpenUpload, file: FileH
   await removeFiles(place.top, id);
 }
 
-/** Also removes the folder, if it is empty, because a media folder with an entry counts as a drive that is there. */
+/**
+ * Removes the files of an upload, and also the folder if it is empty, because a media folder with an entry counts as a
+ * drive that is there.
+ */
 export async function removeFiles(top: string, id: string): Promise<void> {
-  // Files in a folder that is not the service's own are not its files.
+  // Files in a folder that belongs to another user are not files of the service.
   await using store = await openUploadsFolder(top).catch(() => undefined);
   if (store === undefined) return;
   for (const kind of ["part", "json"]) await rm(inFolder(store, `${id}.${kind}`), { force: true });
@@ -250,7 +255,7 @@ export async function loadAll(all: Map<string, OpenUpload>, parts: LoadParts): P
     for (const id of ids) {
       if (all.has(id)) continue;
       const upload = await loadOne(store, { top, id, boot }, parts).catch(() => undefined);
-      // A folder in the place of a file stays, and does not hinder other uploads.
+      // A folder in the place of a file stays. It does not hinder other uploads.
       if (upload === "gone") await removeFiles(top, id).catch(() => {});
       else if (upload !== undefined) all.set(id, upload);
     }
@@ -264,7 +269,7 @@ interface Left {
   readonly boot: string;
 }
 
-/** `gone` if it can never be finished. Rejects if its folder is not what it was, which may be temporary. */
+/** Loads an upload; `gone` if it can never be finished. Rejects if its folder has changed, which may be temporary. */
 async function loadOne(
   store: FileHandle,
   { top, id, boot }: Left,
@@ -285,7 +290,7 @@ async function loadOne(
   return opened(id, facts.output, at, offset, offset === 0 ? new Bun.CryptoHasher("sha256") : undefined);
 }
 
-/** Undefined if there is no such file, or something else is in its place. */
+/** The file; undefined if there is no such file, or something else is in its place. */
 function leftFile(store: FileHandle, name: string, access: number): Promise<FileHandle | undefined> {
   return ifThere(openFile(store, name, access)).catch((error: unknown) => {
     if (error instanceof ServiceError) return undefined;

@@ -22,16 +22,16 @@ import { closedNow } from "../../system/closed-places.ts";
 
 export interface UploadPlace {
   readonly system: KnownSystem;
-  /** Absolute, links resolved: the folder of the system, which may not exist yet. */
+  /** The absolute path of the system's folder, with its links resolved. The folder may not exist yet. */
   readonly base: string;
-  /** Below `base`. */
+  /** The path below `base`. */
   readonly path: string;
   /** An existing folder on the same file system, in which unfinished files lie. */
   readonly top: string;
 }
 
-const nameBytesMax = 255; // limits.h, NAME_MAX.
-// Windows does not open them, with any extension (learn.microsoft.com, "Naming Files, Paths, and Namespaces").
+const nameBytesMax = 255; // The longest name of a file (limits.h, NAME_MAX).
+// Names that Windows does not open, with any extension (learn.microsoft.com, "Naming Files, Paths, and Namespaces").
 const reserved = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i;
 
 /** Why no file may have this path below a system's folder; undefined if it may. */
@@ -61,7 +61,7 @@ function nameFault(name: string): string | undefined {
 }
 
 interface Wanted {
-  /** Any name of a known system. */
+  /** The id of a known system, or another of its names. */
   readonly system: string;
   readonly path: string;
 }
@@ -150,12 +150,12 @@ async function systemFolder(
   );
 }
 
-/** Undefined if there is no such folder, or its drive does not answer. */
+/** The real path; undefined if there is no such folder, or its drive does not answer. */
 function resolved(path: string): Promise<string | undefined> {
   return realpath(path).catch(() => undefined);
 }
 
-/** The entries of the folder are on the disk when this resolves. */
+/** Resolves when the entries of the folder are on the disk. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, "r");
   try {

@@ -15,7 +15,7 @@ export async function freeBytesOf(folder: string): Promise<number> {
   return Math.max(0, bavail * bsize - uploadFreeBytesMin);
 }
 
-const fatType = 0x4d44; // statfs(2), MSDOS_SUPER_MAGIC.
+const fatType = 0x4d44; // The type of FAT (statfs(2), MSDOS_SUPER_MAGIC).
 const fatBytesMax = 2 ** 32 - 1;
 
 export async function refuseWithoutRoom(folder: string, size: number): Promise<void> {
@@ -39,8 +39,8 @@ interface Unfinished extends Declared {
 }
 
 /**
- * Throws `busy` if there is no place for another upload, or none for this sender. Uploads of an owner (an empty `sender`) are
- * limited by the places of all, and by the free bytes.
+ * Throws `busy` if there is no place for another upload, or none for this sender. Uploads of an owner (an empty
+ * `sender`) are limited only by the places for all senders, and by the free bytes.
  */
 export async function refuseBeyondShare(
   { sender, size }: Declared,

@@ -1,7 +1,7 @@
 /**
- * The files that a caller may send or move: those that a launcher of the system accepts, with their pictures, subtitles and the
- * parts of discs, and never a program. A caller on the device may send anything; an owner over the network
- * may not, because programs that start are the device's own matter.
+ * The files that a caller may send or move: those that a launcher of the system accepts, with their pictures, subtitles
+ * and the parts of discs, and never a program. A caller on the device may send anything. An owner over the network may
+ * not, because only callers on the device may add programs that it starts.
  */
 import type { MethodCaller } from "../../api/connection.ts";
 import type { LauncherConfig } from "../../config/launcher-settings.ts";
@@ -13,7 +13,7 @@ import { kindOf, systemByName, systemOfFile } from "../../media/known-systems.ts
 import { isProgramExtension, programKind } from "../../media/program-files.ts";
 
 interface SentFile {
-  /** Any name of a system. */
+  /** The id of a system, or another of its names. */
   readonly system: string;
   readonly path: string;
 }
@@ -57,7 +57,8 @@ function onlyHere(why: string): ServiceError {
   );
 }
 
-// Tracks and images of discs, subtitles, and texts of songs. The table of systems has the sheets of discs, not their tracks.
+// Companions of media: tracks and images of discs, subtitles, and texts of songs. The table of systems has the sheets
+// of discs, not their tracks.
 const companions: ReadonlySet<string> = new Set(
   ".bin .img .iso .sub .sbi .raw .cue .m3u .m3u8 .srt .ass .ssa .vtt .idx .lrc".split(" "),
 );

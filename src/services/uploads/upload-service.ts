@@ -1,4 +1,4 @@
-/** Changes of the media folders over the API: uploads with their keys, deletions and moves. The index follows them. */
+/** Changes of the media folders over the API: uploads with their keys, deletions and moves. The index is updated after them. */
 import { constants } from "node:fs";
 import { lstat, open, realpath, rename, rm } from "node:fs/promises";
 import { basename, relative } from "node:path";
@@ -36,7 +36,7 @@ interface UploadSources {
   readonly media: Pick<MediaWithSticks, "index" | "bases">;
   /** The media folders, with those of the plugged-in sticks, and the closed places. */
   readonly folders: () => MediaFolders;
-  /** They follow a file that is moved or deleted. */
+  /** The favourites, which keep a file that is moved, and drop a deleted one. */
   readonly favourites: {
     move(path: string, to: string, systemId: string): void;
     remove(path: string): void;
@@ -55,7 +55,7 @@ interface Owner {
 
 export function createUploadService(sources: UploadSources): UploadService & { close(): Promise<void> } {
   const { media, bus, clock, folders, favourites, config } = sources;
-  // Sticks have no part in it: their owner would not find the file on the device.
+  // Sticks are left out, because their owner would not find the file on the device.
   const stated = () => ({ ...folders(), sticks: [] });
   const isIndexed = (root: string) => media.bases().some((base) => base.root === root);
   const uploads = createUploads({ folders: stated, isIndexed, clock });
@@ -197,8 +197,8 @@ async function onDisk(change: () => Promise<void>): Promise<void> {
 type Opened = (signal: AbortSignal) => AsyncIterable<Uint8Array>;
 
 /**
- * The bytes of a sealed body, after its first frame has opened. Before that the caller has proved nothing, and must not
- * take over an upload. Undefined without a key, or without a frame. Throws `ForgedFrame`.
+ * Opens a sealed body. The bytes come after its first frame has opened. Before that the caller has proved nothing, and
+ * must not take over an upload. The result is undefined without a key, or without a frame. Throws `ForgedFrame`.
  */
 async function opened(
   owner: Owner | undefined,
@@ -235,11 +235,11 @@ function createTeller(bus: Bus, clock: Clock) {
   };
 }
 
-// One run of the index for the files of a batch.
+// One run of the index serves the files of a batch that ends with this pause.
 const settleMs = 1000;
 const settleMsMax = 60_000;
 
-/** Indexes changed systems after a second without a change or a byte, and after a minute in any case. */
+/** Indexes changed systems after a second without a change or a byte, and at the latest after a minute. */
 function createFollower({ media, clock, log }: UploadSources) {
   const systems = new Set<string>();
   let firstMs = 0;
@@ -297,7 +297,7 @@ async function located(path: string, folders: MediaFolders) {
 }
 
 async function startOfFile(name: string | Buffer): Promise<Uint8Array> {
-  // O_NONBLOCK: a FIFO that comes into the place of the file does not block.
+  // With O_NONBLOCK, a FIFO that comes into the place of the file does not block.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   await using file = await open(name, flags);
   return await startOf(file, programStartBytes);

@@ -14,11 +14,11 @@ import { isInside } from "../../media/scan/scan-folders.ts";
 import { syncFolder, type UploadPlace, uploadTarget } from "./upload-place.ts";
 
 const asFolder = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-// O_NONBLOCK: opening a FIFO would wait for its writer.
+// Without O_NONBLOCK, opening a FIFO would wait for its writer.
 const asPlainFile = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const asNewFile = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** Names an entry of an open folder, wherever the folder is by now. */
+/** A path to an entry of an open folder, wherever that folder was moved. */
 export function inFolder({ fd }: Pick<FileHandle, "fd">, name: string): string {
   return `/proc/self/fd/${fd}/${name}`;
 }
@@ -28,8 +28,9 @@ export function newUploadId(): string {
 }
 
 /**
- * Opens the folder of uploads in `top`, a real path. With `makes`, a missing one is made. Rejects if a link is in the path, or the
- * folder belongs to another user. No other user may open it afterwards, except on a file system without rights, such as FAT.
+ * Opens the folder of uploads in `top`, a real path. With `makes`, a missing one is made. Rejects if a link is in the
+ * path, or the folder belongs to another user. After that no other user may open it, except on a file system without
+ * rights, such as FAT.
  */
 export async function openUploadsFolder(top: string, makes = false): Promise<FileHandle> {
   await using above = await openFolder(top);
@@ -37,7 +38,7 @@ export async function openUploadsFolder(top: string, makes = false): Promise<Fil
   try {
     const { uid, mode } = await store.stat();
     if (!(await isOwn(store, uid))) throw failed(`${uploadsFolder} belongs to another user: remove it`);
-    // Earlier versions made it for all to read. FAT and its like refuse, and store no links.
+    // Earlier versions made a folder that all may read. FAT and similar file systems refuse the change, and store no links.
     if ((mode & 0o077) !== 0) await store.chmod(0o700).catch(() => {});
     return store;
   } catch (error) {
@@ -54,14 +55,14 @@ async function isOwn(store: FileHandle, uid: number): Promise<boolean> {
     await using probe = await makeFile(store, name);
     return (await probe.stat()).uid === uid;
   } catch {
-    // A folder in which no file can be made is of no use for uploads.
+    // A folder in which no file can be made cannot hold uploads.
     return false;
   } finally {
     await rm(inFolder(store, name), { force: true }).catch(() => {});
   }
 }
 
-/** Makes a file, with the rights of the finished one. Rejects with `EEXIST`. */
+/** Makes a file with the rights of the finished one. Rejects with `EEXIST`. */
 export function makeFile(store: FileHandle, name: string): Promise<FileHandle> {
   return open(inFolder(store, name), asNewFile, 0o666);
 }
@@ -73,7 +74,7 @@ export async function openFile(
   access: number = constants.O_RDONLY,
 ): Promise<FileHandle> {
   const file = await open(inFolder(store, name), access | asPlainFile).catch((error: unknown) => {
-    // A link, a folder, and a socket.
+    // The errors for a link, a folder, and a socket.
     throw ["ELOOP", "EISDIR", "ENXIO"].includes(codeOf(error)) ? replaced(error) : error;
   });
   const found = await file.stat();
@@ -141,7 +142,7 @@ async function openBelow(above: FileHandle, name: string, makes: boolean): Promi
   return open(path, asFolder).catch(refuseMoved);
 }
 
-/** Makes the folder; false if the name is taken. */
+/** Makes the folder. Returns false if the name is taken. */
 async function isMade(path: string, name: string): Promise<boolean> {
   try {
     await mkdir(path, { mode: name === uploadsFolder ? 0o700 : 0o777 });
@@ -157,7 +158,7 @@ function refuseMoved(error?: unknown): never {
   throw failed("a folder of this path is a link now: nothing is changed there", error);
 }
 
-/** The folders in which a folder of uploads may be. That of a system on another drive is in the system's folder. */
+/** The folders in which a folder of uploads may be. For a system on another drive, that is the system's folder. */
 export async function topsIn({ roots, own }: MediaFolders): Promise<readonly string[]> {
   const below = await Promise.all(
     roots.map(async (root) => {

@@ -1,6 +1,6 @@
 /**
- * Uploads of media: bytes go to a hidden file beside the systems' folders, and one rename makes it a media file. So an
- * unfinished upload is never indexed or played, and it survives a restart of the service.
+ * Uploads of media: bytes go to a hidden file beside the systems' folders, and one rename makes it a media file. An
+ * unfinished upload is therefore never indexed or played, and it survives a restart of the service.
  *
  *   .tapdeck-uploads/<id>.part   the bytes so far
  *   .tapdeck-uploads/<id>.json   its system, path and size, and the start of the machine in which it was written
@@ -105,8 +105,8 @@ export function createUploads({ folders, isIndexed, clock }: UploadParts) {
       return root === undefined ? 0 : freeBytesOf(root).catch(() => 0);
     },
     /**
-     * Writes at `offset`, which must be the end of the bytes so far, and returns the new end. Undefined for another offset.
-     * Rejects if the disk refuses, the pieces reject, or a newer write takes over.
+     * Writes at `offset`, which must be the end of the bytes so far, and returns the new end; undefined for another
+     * offset. Rejects if the disk refuses, the pieces reject, or a newer write takes over.
      */
     async write(
       id: string,
@@ -160,7 +160,10 @@ export function createUploads({ folders, isIndexed, clock }: UploadParts) {
       await inTurn(() => drop(upload));
       return upload;
     },
-    /** Runs a change of media files while no upload becomes one: between a look for a name and its use, no other takes it. */
+    /**
+     * Runs a change of media files while no upload becomes one. No upload can then take a name between the check of
+     * that name and its use.
+     */
     inTurn,
     /** Ends all writes. */
     async close() {
@@ -169,7 +172,7 @@ export function createUploads({ folders, isIndexed, clock }: UploadParts) {
   };
 }
 
-/** Throws `forbidden` unless the upload is the sender's own, or an owner's rights are there (an empty `sender`). */
+/** Throws `forbidden` unless the upload is the sender's own, or the sender has an owner's rights (an empty `sender`). */
 export function refuseOthers(upload: Upload, sender: string): void {
   if (sender !== "" && upload.sender !== sender)
     throw coded(
