@@ -1,6 +1,7 @@
 /**
- * The rows of a backup: read as of one moment, staged in a database of their own, and put in the place of the present rows in
- * one transaction. A staged database begins with the schema of the backup, and the later migrations bring it up to date.
+ * The rows of a backup. They are read in their state at one moment, staged in a database of their own, and replace the
+ * present rows in one transaction. A staged database begins with the schema of the backup, and the later migrations
+ * bring it up to date.
  */
 import { Database, SQLiteError } from "bun:sqlite";
 import { rmSync } from "node:fs";
@@ -51,13 +52,15 @@ const sql = {
   roles: "SELECT count(*) AS count FROM clients WHERE role NOT IN ('member', 'player', 'owner')",
 } as const;
 
-/** Reads the rows of a database, also while a service uses it. Each table is of the same moment until disposed. */
+/**
+ * Reads the rows of a database, also while a service uses it. All tables are read in their state at one moment, until disposed.
+ */
 export function readBackupRows(path: string) {
   const database = new Database(path, { readonly: true, strict: true });
   database.run("PRAGMA busy_timeout = 2000");
   database.run("BEGIN");
   const firstHistoryId = async (breathe: () => Promise<void>) => {
-    // As long as in the file: a control character of a text has six bytes there.
+    // The size of the row in the file, where a control character of a text has six bytes.
     let bytes = 0;
     let first = 0;
     for (const row of database.query<BackupRow & { id: number }, []>(sql.newest).iterate()) {
@@ -70,8 +73,8 @@ export function readBackupRows(path: string) {
   };
   return {
     /**
-     * The rows in order; those of the history only as far as the newest fit into `backupHistoryBytesMax`. Awaits `breathe`
-     * often.
+     * The rows in order. Of the history only the newest rows are returned, up to `backupHistoryBytesMax`. Awaits
+     * `breathe` often.
      */
     async *rows(table: BackupTable, breathe: () => Promise<void>): AsyncGenerator<BackupRow> {
       const found =
@@ -133,7 +136,7 @@ export function stageRows(path: string, schema: number) {
     return known;
   };
   return {
-    /** Adds a row. Throws a sentence for one that the table cannot hold. */
+    /** Adds a row. Throws a sentence for a row that the table cannot hold. */
     add(table: BackupTable, given: BackupRow): void {
       const row = withShortError(given);
       const names = Object.keys(row);
@@ -149,7 +152,10 @@ export function stageRows(path: string, schema: number) {
       const places = names.map((name) => `$${name}`).join(", ");
       inWords(table, () => database.query(`INSERT INTO ${table} (${list}) VALUES (${places})`).run(row));
     },
-    /** Brings the rows up to date and on the disk, a step in each turn; returns their numbers and the mappings. */
+    /**
+     * Brings the rows up to date and writes them to the disk, a step in each turn of the event loop. Returns their
+     * numbers and the mappings.
+     */
     async finish(breathe: () => Promise<void>) {
       database.run("COMMIT");
       await nextTurn();
@@ -188,7 +194,7 @@ function mappingOf({ enabled, ...row }: StoredMapping): MappingParams {
 }
 
 const idMax = 2 ** 48; // Ids stay below the ranks of mappings in files.
-const playedSecondsMax = 2 ** 40; // So that the end of a play is always a valid Date, whenever the play began.
+const playedSecondsMax = 2 ** 40; // With this limit the end of a play is always a valid Date, whenever the play began.
 
 const boundsOf: Readonly<Record<string, readonly [number, number]>> = {
   id: [1, idMax],
@@ -207,7 +213,7 @@ function checkValue(place: string, name: string, value: Value): void {
   }
 }
 
-/** The row as the service writes it now: earlier versions kept the reason of a failed launch whole, up to 256 KiB. */
+/** The row as the service writes it now. Earlier versions stored the reason of a failed launch whole, up to 256 KiB. */
 function withShortError(row: BackupRow): BackupRow {
   const { error } = row;
   return typeof error === "string" ? { ...row, error: clipped(error, launchErrorCharsMax) } : row;
@@ -229,7 +235,7 @@ function inWords(table: string, run: () => unknown): void {
 
 /**
  * Puts the rows of the staged tables in the place of those of the database at `path`, in one transaction that is on the disk
- * when it returns. All other tables stay. No other connection may be open. Throws without a change.
+ * when it returns. All other tables stay unchanged. No other connection may be open. Throws without a change.
  */
 export function replaceRows(path: string, staged: string, tables: readonly BackupTable[]): void {
   using database = new Database(path, { strict: true });

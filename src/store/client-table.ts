@@ -6,23 +6,23 @@ import { clientsMax, clientUseSavedMs, pairingLinkMs } from "../core/limits.ts";
 import type { Role } from "../core/rights.ts";
 import type { DurableWrites } from "./durable-writes.ts";
 
-/** Absent texts are empty. */
+/** A row for a new client. Absent texts are empty. */
 export interface NewClientRow {
   readonly id: string;
   readonly name: string;
-  /** 64 hex characters. */
+  /** The secret as 64 hex characters. */
   readonly secret: string;
   /** The address of the last connection. */
   readonly address: string;
   readonly role: Role;
 }
 
-/** Times are RFC 3339. */
+/** A client as it is stored. Times are RFC 3339. */
 export interface StoredClient extends NewClientRow {
   readonly added: string;
-  /** Absent if never. */
+  /** The last use; absent if there was none. */
   readonly lastUsed?: string;
-  /** Present only for a pairing link that is not used yet. */
+  /** The end of a pairing link that is not used yet; absent for other clients. */
   readonly expires?: string;
 }
 
@@ -87,14 +87,14 @@ export function createClientTable(
   return {
     /** The clients in the order in which they were added, without expired ones. */
     list: (): readonly StoredClient[] => ask(() => list.all({ nowMs: clock.now() })).map(clientOf),
-    /** Also undefined for an expired one. */
+    /** The client; undefined for an unknown or an expired one. */
     get(id: string) {
       const found = row(id);
       return found && clientOf(found);
     },
     /**
-     * On the disk when it returns. A client with `expiresMs` ends then, unless `seen` comes first. Throws `busy` if there
-     * are `clientsMax` already, `conflict` for an id in use.
+     * Adds a client, which is on the disk when this returns. A client with `expiresMs` ends then, unless `seen` comes
+     * first. Throws `busy` if there are `clientsMax` already, and `conflict` for an id in use.
      */
     add({ id, name, secret, address, role }: NewClientRow, addedMs: number, expiresMs?: number): void {
       if ((ask(() => count.get({ nowMs: clock.now() }))?.clients ?? 0) >= clientsMax) {
@@ -106,25 +106,25 @@ export function createClientTable(
       if (row(id) !== undefined) throw new ServiceError("conflict", "a client with this id exists");
       durable(() => add.run({ id, name, secret, address, role, addedMs, expiresMs: expiresMs ?? null }));
     },
-    /** On the disk when it returns; false if no client has this id. */
+    /** Removes a client, also on the disk when this returns. Returns false if no client has this id. */
     remove(id: string): boolean {
       uses.forget(id);
       return durable(() => remove.run({ id })).changes > 0;
     },
-    /** On the disk when it returns. */
+    /** Changes a client, also on the disk when this returns. */
     update: (id: string, name: string, role: Role) => void durable(() => update.run({ id, name, role })),
-    /** Deletes expired ones, on the disk when it returns, and returns them. */
+    /** Deletes expired clients, also on the disk when this returns, and returns them. */
     expire() {
       const gone = ask(() => expired.all({ nowMs: clock.now(), aheadMsMax: 2 * pairingLinkMs }));
       if (gone.length > 0)
         durable(() => database.transaction(() => gone.forEach(({ id }) => void remove.run({ id })))());
       return gone;
     },
-    /** When the next one expires, in milliseconds since 1970; undefined if none does. */
+    /** The time at which the next client expires, in milliseconds since 1970; undefined if none does. */
     nextExpiryMs: () => ask(() => nextExpiry.get())?.ms ?? undefined,
     /**
-     * Notes a use of a client that has proved its secret; false if there is no such client. The first use makes a client
-     * permanent, on the disk when it returns. Time and address of a use may be lost at a power cut (`createClientUses`).
+     * Notes a use of a client that has proved its secret. Returns false if there is no such client. The first use makes a
+     * client permanent, on the disk when this returns. A power cut may lose the time and address of a use (`createClientUses`).
      */
     seen(id: string, address: string): boolean {
       const found = row(id);
@@ -144,14 +144,14 @@ interface ClientUse {
 }
 
 interface NotedUse extends ClientUse {
-  /** When it was saved, or when saving it failed. */
+  /** The time at which it was saved, or at which saving it failed. */
   readonly savedMs: number | undefined;
   readonly isSaved: boolean;
 }
 
 /**
- * The last uses of clients: exact in memory, saved at most once in `clientUseSavedMs` for each client, and at the end.
- * `savedMs` returns the time of the saved use.
+ * The last uses of clients. They are exact in memory, and saved at most once in `clientUseSavedMs` for each client, and
+ * at the end. `savedMs` returns the time of the saved use.
  */
 export function createClientUses({
   clock,
@@ -189,7 +189,7 @@ export function createClientUses({
           : { ...use, savedMs: lastMs, isSaved: false },
       );
     },
-    /** Address and last use: those of this run if there are any, else the saved ones. */
+    /** The address and the last use: those of this run if there are any, else the saved ones. */
     latest(saved: { readonly id: string; readonly address: string }, savedUseMs: number | null) {
       const used = uses.get(saved.id);
       const lastUsedMs = used?.lastUsedMs ?? savedUseMs;
@@ -199,19 +199,19 @@ export function createClientUses({
       };
     },
     forget: (id: string) => void uses.delete(id),
-    /** Saves what is not on the disk yet. */
+    /** Saves the uses that are not on the disk yet. */
     close() {
       for (const [id, use] of uses) if (!use.isSaved) isSaved(id, use);
     },
   };
 }
 
-/** Wrong guesses at pairing codes: they count across restarts. */
+/** Wrong guesses at pairing codes. They count across restarts. */
 export type PairingGuesses = ReturnType<typeof createPairingGuesses>;
 
 interface GuessRecord {
   readonly wrong: number;
-  /** Milliseconds since 1970 of the last guess. */
+  /** The time of the last guess, in milliseconds since 1970. */
   readonly lastMs: number;
 }
 
@@ -219,9 +219,9 @@ export function createPairingGuesses(database: Database, { durableOnly, ask }: D
   const read = database.query<GuessRecord, []>(sql.guesses);
   const save = database.query(sql.saveGuesses);
   return {
-    /** Undefined if nothing was saved yet. */
+    /** The saved record; undefined if there is none yet. */
     read: (): GuessRecord | undefined => ask(() => read.get()) ?? undefined,
-    /** On the disk when it returns. Throws `ServiceError("failed")` if the disk refuses. */
+    /** Saves the record, which is on the disk when this returns. Throws `ServiceError("failed")` if the disk refuses. */
     save: ({ wrong, lastMs }: GuessRecord) => void durableOnly(() => save.run({ wrong, lastMs })),
   };
 }

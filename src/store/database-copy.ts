@@ -1,9 +1,9 @@
 /**
  * The backup copy of mappings, clients and favourites: `tapdeck.db.backup`, itself a whole database.
  *
- * The history is left out: it is most of the bytes and changes with each tap, so a copy would wear out an SD card. The copy
- * is built in memory, a slice of rows at a time, so that a tap waits for one slice at most. It is written only if its bytes
- * differ from the file; time does not decide, because a board may have no clock of its own.
+ * The history is left out. It has most of the bytes and changes with each tap, so a copy would wear out an SD card. The
+ * copy is built in memory, a slice of rows at a time, so that a tap waits for one slice at most. It is written only if
+ * its bytes differ from the file. Time does not decide, because a board may have no clock of its own.
  */
 import { Database } from "bun:sqlite";
 import { readFileSync, renameSync } from "node:fs";
@@ -17,7 +17,7 @@ import { lengthOf, moveDurably, syncFolderAsync, writeBehind, writeDurably } fro
 import type { DurableWrites } from "./durable-writes.ts";
 import { createTables, schemaVersion, schemaVersionMin, versionOf } from "./migrations.ts";
 
-// A broken file loses one minute of changes at most, and a busy hour costs sixty writes at most.
+// A broken file loses at most one minute of changes, and a busy hour causes at most sixty writes.
 export const copyDelayMs = 60_000;
 // The wait after a failed copy, for example on a full disk.
 const retryDelayMs = 10 * 60_000;
@@ -30,7 +30,7 @@ export const copiedTables = ["mappings", "clients", "favourites"] as const;
 
 const sql = {
   attach: "ATTACH $path AS live",
-  // The last ids are kept, so none is reused after a restore.
+  // The last ids are kept, so no id is used again after a restore.
   sequence: `DELETE FROM main.sqlite_sequence;
              INSERT INTO main.sqlite_sequence SELECT * FROM live.sqlite_sequence`,
   last: (table: string) =>
@@ -52,8 +52,8 @@ interface BackupParts {
 }
 
 /**
- * Copies the database at `path` to a file beside it. `writes` reports damage that a copy finds; after any damage the last
- * good copy is never replaced.
+ * Copies the database at `path` to a file beside it. `writes` reports damage that a copy finds. After any damage the
+ * last good copy is never replaced.
  */
 export function createBackup({ path, clock, log, writes }: BackupParts) {
   const sound = () => writes.damage() === undefined;
@@ -121,7 +121,7 @@ export function createBackup({ path, clock, log, writes }: BackupParts) {
   };
 }
 
-/** Copies if the rows differ, a step in each turn of the event loop; gives up once `stopped` returns true. */
+/** Copies if the rows differ, a step in each turn of the event loop. It gives up once `stopped` returns true. */
 async function copyInTurns(path: string, writes: Writes, stopped: () => boolean): Promise<void> {
   const target = backupPathOf(path);
   const fresh = `${target}.new`;
@@ -141,7 +141,7 @@ async function copyInTurns(path: string, writes: Writes, stopped: () => boolean)
   await syncFolderAsync(dirname(target));
 }
 
-/** The same in one turn. */
+/** Does the same in one turn of the event loop. */
 function copyNow(path: string, writes: Writes): void {
   const steps = copySteps(path, writes);
   let step = steps.next();
@@ -149,19 +149,19 @@ function copyNow(path: string, writes: Writes): void {
   const bytes = step.value;
   const target = backupPathOf(path);
   if (lengthOf(target) === undefined ? !hasRows(bytes) : readFileSync(target).equals(bytes)) return;
-  // Another name than `copyInTurns` uses, because that may still be writing.
+  // This name differs from that of `copyInTurns`, which may still be writing.
   const fresh = `${target}.last`;
   writeDurably(fresh, bytes);
   verify(fresh);
   moveDurably(fresh, target);
 }
 
-/** The bytes of a database with the same rows, of one moment; equal rows give equal bytes. */
+/** The bytes of a database with the same rows, in their state at one moment. Equal rows give equal bytes. */
 function* copySteps(path: string, { ask }: Writes): Generator<undefined, Uint8Array, undefined> {
   using copy = new Database(":memory:", { strict: true });
   createTables(copy);
   ask(() => copy.query(sql.attach).run({ path }));
-  // One transaction, so that the copy is of one moment.
+  // One transaction gives the copy the state at one moment.
   copy.run("BEGIN");
   for (const table of copiedTables) {
     const nextLast = copy.query<{ rowid: number | null }, { after: number }>(sql.last(table));

@@ -18,8 +18,8 @@ import { exitCodes, ifThere, StartError } from "../core/errors.ts";
 const privateMode = 0o600;
 
 /**
- * Creates the file, empty, if it does not exist. Call it before SQLite opens the file: closing a second descriptor of a
- * file drops this process's locks on it (fcntl(2), "Advisory record locking").
+ * Creates an empty file if there is none. Call it before SQLite opens the file, because closing a second descriptor of
+ * a file drops this process's locks on it (fcntl(2), "Advisory record locking").
  */
 export function makePrivate(path: string): void {
   closeSync(openSync(path, "a", privateMode));
@@ -40,12 +40,13 @@ function becomesPrivate(file: string): boolean {
     if (((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0) chmodSync(file, privateMode);
     return true;
   } catch {
-    // The file of another user, or a file system without modes: the caller logs it, and the service starts all the same.
+    // The file belongs to another user, or the file system has no modes. The caller logs it, and the service starts
+    // nevertheless.
     return false;
   }
 }
 
-/** Length in bytes; undefined if there is no such file. */
+/** The length in bytes; undefined if there is no such file. */
 export function lengthOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.size;
 }
@@ -67,7 +68,7 @@ export function writeDurably(path: string, bytes: Uint8Array): void {
   }
 }
 
-/** Like `writeDurably`, without blocking the event loop: an SD card may take a second. */
+/** Like `writeDurably`, but without blocking the event loop, because an SD card may take a second. */
 export async function writeBehind(path: string, bytes: Uint8Array): Promise<void> {
   await using file = await open(path, "w", privateMode);
   await file.writeFile(bytes);
@@ -84,29 +85,29 @@ export function syncPath(path: string): void {
   }
 }
 
-/** As `syncPath` of a folder, without blocking the event loop. */
+/** Syncs a folder as `syncPath` does, without blocking the event loop. */
 export async function syncFolderAsync(folder: string): Promise<void> {
   await using handle = await open(folder, "r");
   await handle.sync();
 }
 
 /**
- * Syncs the data of a file, without blocking the event loop; does nothing if there is no such file. Do not use it for a file
- * that SQLite locks, because closing it here would drop those locks. SQLite does not lock the log (`-wal`).
+ * Syncs the data of a file, without blocking the event loop. It does nothing if there is no such file. Do not use it
+ * for a file that SQLite locks, because closing it here would drop those locks. SQLite does not lock the log (`-wal`).
  */
 export async function syncBehind(path: string): Promise<void> {
-  // Without a log the database is written in place, and synced with each commit.
+  // Without the log, the database is written in place, and synced with each commit.
   await using file = await ifThere(open(path, "r"));
   await file?.datasync();
 }
 
-// Long enough for another service that is stopping to end.
+// This time is long enough for another service that is stopping to end.
 const waitMs = 2000;
 
 /**
- * Locks the data folder for one service, until disposed. The lock is SQLite's own, on an empty file beside the database:
- * the kernel releases it when the process ends (fcntl(2)). Throws `StartError` if another process holds it. Locks nothing
- * if the file cannot be created, as on a full disk: the service must start all the same.
+ * Locks the data folder for one service, until disposed. The lock is one of SQLite, on an empty file beside the
+ * database. The kernel releases it when the process ends (fcntl(2)). Throws `StartError` if another process holds it.
+ * If the file cannot be created, as on a full disk, nothing is locked, because the service must start nevertheless.
  */
 export function lockFolderOf(path: string): Disposable {
   let lock: Database | undefined;

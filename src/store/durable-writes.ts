@@ -35,8 +35,8 @@ export function createDurableWrites(
     return ask(() => syncing(database, write));
   };
   /**
-   * Runs a write and returns once it is on the disk; not inside a transaction, but it may hold one. Throws
-   * `ServiceError("failed")` if the disk is full or broken or the database is damaged; reads go on.
+   * Runs a write, and returns once it is on the disk. It must not run inside a transaction, but the write may hold one.
+   * Throws `ServiceError("failed")` if the disk is full or broken, or the database is damaged. Reads continue.
    */
   const durable = <T>(write: () => T): T => {
     const result = durableOnly(write);
@@ -47,7 +47,7 @@ export function createDurableWrites(
 }
 
 /**
- * In WAL mode `FULL` syncs the log at each commit; `NORMAL` only before a checkpoint (sqlite.org/pragma.html,
+ * In WAL mode `FULL` syncs the log at each commit, and `NORMAL` only before a checkpoint (sqlite.org/pragma.html,
  * synchronous). `run` prepares both statements each time: this pragma takes effect while it is prepared, so a cached
  * statement does nothing the second time.
  */
@@ -73,7 +73,7 @@ export function createLaterSync(onDisk: () => Promise<void>): () => void {
     isSyncing = true;
     while (isStale) {
       isStale = false;
-      // A disk that fails is reported by the next row of the history.
+      // The next row of the history reports a disk that fails.
       await onDisk().catch(() => {});
     }
     isSyncing = false;
@@ -81,7 +81,7 @@ export function createLaterSync(onDisk: () => Promise<void>): () => void {
   return () => void sync();
 }
 
-/** True if the file itself is broken, rather than the disk full or the statement wrong. */
+/** True if the file itself is broken. A full disk or a wrong statement is no damage. */
 export function isDamage(error: unknown): boolean {
   return error instanceof SQLiteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code ?? "");
 }

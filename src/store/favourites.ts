@@ -12,7 +12,7 @@ const sql = {
 } as const;
 
 export interface Favourite {
-  /** As `media.browse` names it. */
+  /** The path as `media.browse` names it. */
   readonly path: string;
   readonly systemId: string;
   readonly isFolder: boolean;
@@ -33,15 +33,15 @@ export function createFavourites(
     list: (): readonly Favourite[] =>
       ask(() => list.all()).map(({ isFolder, ...row }) => ({ ...row, isFolder: isFolder === 1 })),
     count: () => ask(() => count.get())?.count ?? 0,
-    /** On the disk when it returns; one that is there already stays at its place. */
+    /** Adds a favourite, which is on the disk when this returns. One that exists already stays at its place. */
     add({ path, systemId, isFolder }: Favourite): void {
       durable(() => add.run({ path, systemId, isFolder: Number(isFolder) }));
     },
-    /** On the disk when it returns. */
+    /** Removes a favourite, also on the disk when this returns. */
     remove(path: string): void {
       durable(() => remove.run({ path }));
     },
-    /** Follows a file that was moved to another system. */
+    /** Changes the path of a favourite whose file was moved to another system. */
     move(path: string, to: string, systemId: string): void {
       durable(() => move.run({ path, to, systemId }));
     },

@@ -29,7 +29,7 @@ const sql = {
   finish: "UPDATE history SET success = $success, error = $error, reason = $reason WHERE id = $id",
   list: `SELECT id, time_ms AS timeMs, type, uid, text, data, reader_id AS readerId, script, success, error, reason
          FROM history WHERE time_ms < $beforeMs AND id < $belowId AND ($uid = '' OR uid = $uid) ORDER BY id DESC LIMIT $limit`,
-  // The texts are read of the newest launches only.
+  // Only the texts of the newest launches are read.
   cards: `WITH newest AS (SELECT max(id) AS id, count(*) AS taps FROM history WHERE uid <> '' GROUP BY uid
                           ORDER BY max(id) DESC LIMIT $limit)
           SELECT uid, text, script, time_ms AS timeMs, taps FROM newest JOIN history USING (id) ORDER BY id DESC`,
@@ -38,11 +38,12 @@ const sql = {
             (SELECT id FROM history WHERE id <= $id ORDER BY id LIMIT $rows)`,
 } as const;
 
-// Long after the spawn of the player, so that a tap does not wait for the disk.
+// The write comes long after the spawn of the player, so that a tap does not wait for the disk.
 const writeDelayMs = 50;
-// This many take 2 ms a transaction (measured with 20,000 rows on x86-64); the next transaction deletes the rest.
+// Deleting this many rows takes 2 ms in a transaction (measured with 20,000 rows on x86-64). The next transaction
+// deletes the rest.
 const pruneRowsMax = 500;
-// 1 MB if all texts have their greatest length.
+// The texts of this many rows have 1 MB if all have their greatest length.
 const readRowsMax = 16;
 
 interface Row extends LaunchRow {
@@ -52,7 +53,7 @@ interface Row extends LaunchRow {
   readonly reason: string | null;
 }
 
-/** `syncLater` requests a sync of everything committed so far. */
+/** Makes the history. `syncLater` requests a sync of everything committed so far. */
 export function createHistory(
   database: Database,
   { ask }: Pick<DurableWrites, "ask">,
@@ -69,8 +70,8 @@ export function createHistory(
   let timer: NodeJS.Timeout | undefined;
   let fault: unknown;
   let closed = false;
-  let wantsSync = false; // One of the notes must be synced.
-  let isExcess = false; // There are more rows than `historyRowsMax`.
+  let wantsSync = false; // True if one of the notes must be synced.
+  let isExcess = false; // True if there are more rows than `historyRowsMax`.
   let lastId = database.query<{ id: number | null }, []>(sql.lastId).get()?.id ?? 0;
 
   const writeAll = database.transaction(() => {
@@ -102,7 +103,7 @@ export function createHistory(
   };
 
   return {
-    /** Notes a launch that begins; returns its number. */
+    /** Notes a launch that begins, and returns its number. */
     open(row: LaunchRow): number {
       const id = ++lastId;
       running.add(id);
@@ -122,10 +123,10 @@ export function createHistory(
     /** Like `beside`, with a sync after the transaction. */
     besideSynced: (write: () => void): void => note(write, true),
     /**
-     * Newest first, and only launches that began before `beforeMs`, of one card if `uid` is not empty. Fewer than `limit`, but at least one, if their texts
-     * exceed `historyPageCharsMax`. A launch that still runs is shown as a success, because known clients show no state.
-     * `nextId` is the `belowId` of the next page, or absent on the last one. Launches of one millisecond, or from before the
-     * clock was set back, are on one page each only by `belowId`.
+     * The launches that began before `beforeMs`, the newest first; of one card if `uid` is not empty. If their texts exceed
+     * `historyPageCharsMax`, fewer than `limit` are returned, but at least one. A launch that still runs is shown as a success,
+     * because known clients show no state. `nextId` is the `belowId` of the next page, or absent on the last one. `belowId` is
+     * needed, because launches may have the same millisecond, or a later time from before the clock was set back.
      */
     page({ limit, beforeMs = idMax, belowId = idMax, uid = "" }: PageParams) {
       flush();
@@ -134,7 +135,9 @@ export function createHistory(
       const nextId = hasMore ? rows.at(-1)?.id : undefined;
       return { entries, nextId };
     },
-    /** The cards of the launches, the newest first; fewer than `limit` if their texts exceed `historyPageCharsMax`. */
+    /**
+     * The cards of the launches, the newest first. Fewer than `limit` are returned if their texts exceed `historyPageCharsMax`.
+     */
     cards(limit: number): readonly TappedCard[] {
       flush();
       let chars = 0;
@@ -150,7 +153,7 @@ export function createHistory(
       flush();
       if (fault !== undefined) throw fault;
     },
-    /** Writes the noted rows; call it before the database is closed. */
+    /** Writes the noted rows. Call it before the database is closed. */
     close(): void {
       closed = true;
       flush();

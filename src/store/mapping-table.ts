@@ -56,15 +56,15 @@ export function createMappings(database: Database, { durable, ask }: Pick<Durabl
     },
     /** The number of mappings, and of the characters in their labels, patterns and overrides. */
     size: () => ask(() => size.get()) ?? { mappings: 0, chars: 0 },
-    /** On the disk when it returns the new id. An id is never reused. */
+    /** Adds a mapping, which is on the disk when this returns the new id. An id is never used again. */
     add: (mapping: MappingParams, addedMs: number): number => durable(() => addOne(mapping, addedMs)),
     /**
-     * Adds them in their order, in the place of all others if `replace`: either everything is on the disk when it returns, or
-     * nothing is changed. Returns the new ids.
+     * Adds mappings in their order; with `replace`, all others are deleted. Either everything is on the disk when this
+     * returns, or nothing has changed. Returns the new ids.
      */
     addAll: (mappings: readonly MappingParams[], addedMs: number, replace: boolean): readonly number[] =>
       durable(() => addAll(mappings, addedMs, replace)),
-    /** Changes only the given fields; on the disk when it returns. False if no mapping has this id. */
+    /** Changes only the given fields, also on the disk when this returns. Returns false if no mapping has this id. */
     update(id: number, { enabled, label, type, match, pattern, override }: MappingChanges): boolean {
       const changes = {
         enabled: enabled === undefined ? null : Number(enabled),
@@ -76,7 +76,7 @@ export function createMappings(database: Database, { durable, ask }: Pick<Durabl
       };
       return durable(() => update.run({ id, ...changes })).changes > 0;
     },
-    /** On the disk when it returns. False if no mapping has this id. */
+    /** Removes a mapping, also on the disk when this returns. Returns false if no mapping has this id. */
     remove: (id: number) => durable(() => remove.run({ id })).changes > 0,
   };
 }

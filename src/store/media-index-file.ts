@@ -1,6 +1,6 @@
 /**
- * The media index, read: a SQLite file of its own. The writer (`media-index-write.ts`) writes a whole new file beside the
- * old one and renames it, so a reader has the old or the new one. The file never changes after that.
+ * Reads the media index, a SQLite file of its own. The writer (`media-index-write.ts`) writes a whole new file beside
+ * the old one and renames it, so a reader has the old or the new one. The file never changes after that.
  */
 import { Database, SQLiteError } from "bun:sqlite";
 import {
@@ -21,7 +21,7 @@ const selectFilesBelow = `SELECT file.system, folder.path, file.name FROM file J
                           WHERE folder.base = ? ORDER BY file.id`;
 const selectFolders = "SELECT base, path FROM folder ORDER BY id";
 const selectFiles = "SELECT system, folder, name FROM file ORDER BY id";
-// In the order of the list, because SQLite never reorders a cross join (sqlite.org/lang_select.html, 2.1).
+// The rows come in the order of the list, because SQLite never reorders a cross join (sqlite.org/lang_select.html, 2.1).
 const selectPlaces = `SELECT file.system, file.name, folder.base, folder.path FROM json_each(?) AS wanted
                       CROSS JOIN file ON file.id = wanted.value CROSS JOIN folder ON folder.id = file.folder`;
 const selectFolderPaths = "SELECT path FROM folder WHERE id >= ?1 AND id < ?1 + ?2 ORDER BY id";
@@ -46,24 +46,24 @@ const selectShortcut = "SELECT sum, anywhere, start FROM shortcut WHERE key = ?"
 const selectTitles = `SELECT length, sum, bytes FROM title WHERE system = ? AND plain = ? AND length BETWEEN ? AND ?
                       ORDER BY length, number`;
 
-/** The file is not an index, not whole, or of another layout: it must be made again. */
+/** The file is not an index, not complete, or of another layout. It must be made again. */
 export class IndexDamage extends Error {
   override readonly name = "IndexDamage";
 }
 
 export interface Holding {
   readonly folder: number;
-  /** Absolute: the folder of the system. */
+  /** The absolute path of the system's folder. */
   readonly base: StoredName;
   /** The path below the folder of the system. */
   readonly path: StoredName;
-  /** Files of the system in it. */
+  /** The number of files of the system in this folder. */
   readonly files: number;
 }
 
 export type MediaIndexFile = ReturnType<typeof read>;
 
-/** Opens an index; undefined if there is no file. Throws `IndexDamage`, as do its methods. */
+/** Opens an index; undefined if there is no file. This function and the methods throw `IndexDamage`. */
 export function openMediaIndex(path: string): MediaIndexFile | undefined {
   return guarded(() => {
     const database = openExisting(path);
@@ -87,8 +87,8 @@ function openExisting(path: string): Database | undefined {
 }
 
 function read(database: Database) {
-  // One transaction as long as it is open: the file never changes, and checking that at each query costs more than the
-  // query.
+  // One transaction lasts as long as the index is open. The file never changes, and a check of that at each query takes
+  // longer than the query.
   database.run("BEGIN");
   const version = database.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version;
   if (version !== layout) throw new IndexDamage(`its layout is ${version}, not ${layout}`);
@@ -106,7 +106,7 @@ function read(database: Database) {
     /** The files of a system's folder and all below it, in order. */
     filesBelow: (base: StoredName) =>
       guarded(() => database.query<Omit<StoredPlace, "base">, [StoredName]>(selectFilesBelow).all(base)),
-    /** All of them, in order. */
+    /** All folders, in order. */
     folders: () => guarded(() => database.query<StoredFolder, []>(selectFolders).all()),
     files: (): Iterable<StoredFile> => database.query<StoredFile, []>(selectFiles).iterate(),
     /** The paths of at most `most` folders, from the number `first` on. */
@@ -120,13 +120,13 @@ function read(database: Database) {
     /** The files of a system in one of these folders. */
     filesIn: (system: number, folders: readonly number[]) =>
       filesIn(database, system, JSON.stringify(folders)),
-    /** The folders with files of a system, with their number; at most `most`, those after the folder with this number. */
+    /** The folders with files of a system, with their numbers: at most `most` folders after the one with the number `after`. */
     holdings: (system: number, after: number, most: number) =>
       guarded(() => database.query<Holding, number[]>(selectHoldings).all(system, after, most)),
     /** The number of files of a system. */
     held: (system: number) =>
       guarded(() => database.query<{ files: number }, [number]>(selectHeld).get(system))?.files ?? 0,
-    /** The first or last `most` files of a system in a folder, of those from `from` to before `to`. */
+    /** The first or last `most` files of a system in a folder, among the numbers from `from` to before `to`. */
     listed: (
       at: Holding & { readonly system: number },
       from: number,
@@ -139,12 +139,12 @@ function read(database: Database) {
           .query<{ id: number; name: StoredName }, number[]>(way < 0 ? selectListedBackwards : selectListed)
           .all(at.system, at.folder, from, to, most),
       ),
-    /** Names of at most `most` files, from the number `first` on. */
+    /** The names of at most `most` files, from the number `first` on. */
     names: (first: number, most: number) =>
       guarded(() =>
         database.query<{ system: number; name: StoredName }, number[]>(selectNames).all(first, most),
       ),
-    /** Throws `IndexDamage` if one of the files does not exist. */
+    /** The places of these files. Throws `IndexDamage` if one of them does not exist. */
     places(wanted: readonly number[]): readonly StoredPlace[] {
       const found = guarded(() => places.all(JSON.stringify(wanted)));
       if (found.length !== wanted.length) throw new IndexDamage("a file is missing");
@@ -155,7 +155,7 @@ function read(database: Database) {
       if (found === null) throw new IndexDamage("a file is missing");
       return found.name;
     },
-    /** A part of the search structure; each step reads one piece of at most 256 KiB. */
+    /** A part of the search structure. Each step reads one piece of at most 256 KiB. */
     piece: (wanted: string) => readPieces(database, wanted),
     shortcut: (key: number) =>
       guarded(() => {
@@ -165,10 +165,10 @@ function read(database: Database) {
         if (sumOf(anywhere, atStart) !== sum) throw new IndexDamage("a ready answer has a wrong sum");
         return { anywhere, atStart };
       }),
-    /** The titles of a system with keys of these lengths, in bytes, both included; read one piece at a time. */
+    /** The titles of a system whose keys have a length in this range, in bytes. They are read one piece at a time. */
     titles: (system: number, isPlain: boolean, lengthMin: number, lengthMax: number) =>
       readTitles(database, system, isPlain, lengthMin, lengthMax),
-    /** Reads the whole file and throws `IndexDamage` if it is not sound. */
+    /** Reads the whole file, and throws `IndexDamage` if it is not sound. */
     check(): void {
       const said = guarded(() =>
         database.query<{ quick_check: string }, []>("PRAGMA quick_check(1)").get(),
@@ -184,14 +184,14 @@ function readBases(database: Database): readonly StoredBase[] {
   return rows.map(({ path, root, mounted }) => ({ path, root, isMount: mounted === 1 }));
 }
 
-/** Files of a system in some folders, of those with the numbers from `first` to `first + span - 1`. */
+/** The files of a system in some folders, among the numbers from `first` to `first + span - 1`. */
 function filesIn(database: Database, system: number, folders: string) {
   const count = database.query<{ count: number }, [number, number, number, string]>(countFilesIn);
   const file = database.query<{ id: number }, [number, number, number, string, number]>(selectFileIn);
   return {
     count: (first: number, span: number) =>
       guarded(() => count.get(first, span, system, folders))?.count ?? 0,
-    /** Number of the file at this place among them; undefined if there are fewer. */
+    /** The number of the file at this place among them; undefined if there are fewer. */
     at: (first: number, span: number, place: number) =>
       guarded(() => file.get(first, span, system, folders, place))?.id,
   };

@@ -15,7 +15,10 @@ import { Database } from "bun:sqlite";
 import { rmSync } from "node:fs";
 import { makePrivate, moveDurably, syncPath } from "./database-files.ts";
 
-/** Raised with each change of the layout, or of the folding or order of names: an index of another layout is made again. */
+/**
+ * This number is raised with each change of the layout, or of the folding or order of names. An index of another layout
+ * is made again.
+ */
 export const layout = 4;
 
 const pieceBytesMax = 256 * 1024;
@@ -34,39 +37,39 @@ const schema = [
                        sum INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (system, plain, length, number)) STRICT`,
 ];
 
-/** Made after the files are written, which is faster. */
+/** These indexes are made after the files are written, which is faster. */
 const places = [
   "CREATE INDEX file_place ON file (system, folder)",
   "INSERT INTO holding SELECT system, folder, count(*) FROM file GROUP BY system, folder",
 ];
 
-/** A name as on the disk: bytes if they are not UTF-8. */
+/** A name as on the disk; bytes if it is not UTF-8. */
 export type StoredName = string | Uint8Array;
 
 export interface StoredSystem {
   readonly id: string;
-  /** Equal for the same files in the same order: pairs of a folder and its mark, in JSON. */
+  /** A text that is equal for the same files in the same order: pairs of a folder and its mark, in JSON. */
   readonly fingerprint: string;
 }
 
 export interface StoredFolder {
-  /** Absolute: the system's folder. */
+  /** The absolute path of the system's folder. */
   readonly base: StoredName;
   /** The path below `base`; empty for that folder itself. */
   readonly path: StoredName;
 }
 
 export interface StoredBase {
-  /** Absolute: the system's folder. */
+  /** The absolute path of the system's folder. */
   readonly path: StoredName;
-  /** Its media folder as in the settings; itself for the folder of one system. */
+  /** The media folder as in the settings; for the folder of one system, that folder itself. */
   readonly root: string;
-  /** True on another file system than the media folder. */
+  /** True for a folder on another file system than its media folder. */
   readonly isMount: boolean;
 }
 
 export interface StoredFile {
-  /** Places in the lists of systems and folders. */
+  /** `system` and `folder` are places in the lists of systems and folders. */
   readonly system: number;
   readonly folder: number;
   readonly name: StoredName;
@@ -80,7 +83,7 @@ export interface StoredPlace extends StoredFolder {
 /** The stored answer to one or two bytes of text, as packed lists (`src/media/index/lists.ts`). */
 export interface StoredShortcut {
   readonly key: number;
-  /** Files with the text anywhere, and those with it at the start of a word. */
+  /** The files with the text anywhere, and those with it at the start of a word. */
   readonly anywhere: Uint8Array;
   readonly atStart: Uint8Array;
 }
@@ -88,7 +91,7 @@ export interface StoredShortcut {
 /** Titles of one system whose keys are of one length. */
 export interface StoredTitles {
   readonly system: number;
-  /** Numerals stay letters in these keys. */
+  /** True if numerals stay letters in these keys. */
   readonly isPlain: boolean;
   /** The length of each key, in bytes. */
   readonly length: number;
@@ -106,7 +109,7 @@ export interface IndexContent {
   readonly files: Iterable<StoredFile>;
   /** The titles by system and length; it is called after the files are written. */
   readonly titles: () => Iterable<StoredTitles>;
-  /** The search structure; called after the files and titles are written, because both at once need much memory. */
+  /** The search structure. It is called after the files and titles are written, because both at once need much memory. */
   readonly search: () => {
     readonly pieces: Readonly<Record<string, Uint8Array>>;
     readonly shortcuts: Iterable<StoredShortcut>;
@@ -118,7 +121,7 @@ export function sumOf(anywhere: Uint8Array, atStart: Uint8Array): number {
   return (Bun.hash.crc32(anywhere) ^ Bun.hash.crc32(atStart)) >>> 0;
 }
 
-/** Writes the index beside `path` and renames it to `path`; returns once that is on the disk. */
+/** Writes the index beside `path` and renames it to `path`. Returns once that is on the disk. */
 export function writeMediaIndex(path: string, content: IndexContent): void {
   const fresh = `${path}.new`;
   rmSync(fresh, { force: true });

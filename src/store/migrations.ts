@@ -1,11 +1,11 @@
 /**
- * The tables of the database: the schema, and after it the migrations, in order. An earlier one is never edited. A start
- * checks the file and runs the migrations that it lacks.
+ * The tables of the database: the schema, followed by the migrations in order. An earlier migration is never edited. A
+ * start checks the file and runs the migrations that it lacks.
  */
 import { Database, SQLiteError } from "bun:sqlite";
 import { messageOf } from "../core/errors.ts";
 
-// Times are milliseconds since 1970, and days are local dates.
+// The schema. Times are milliseconds since 1970, and days are local dates.
 const schema = `
 -- The launches. \`success\` is NULL while the launch runs.
 CREATE TABLE history (
@@ -141,13 +141,13 @@ export function createTables(database: Database, version = schemaVersion): void 
 // A higher version number comes from damage, not from a newer program.
 const versionsMax = 10_000;
 
-// The columns, not the text of the schema: the text of an altered table may change with the version of SQLite.
+// The columns are compared, not the text of the schema. The text of an altered table may change with the version of SQLite.
 const columns = `
   SELECT json_array(tables.name, columns.name, columns.type, columns."notnull", columns.pk) AS facts
   FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns WHERE tables.type = 'table'`;
 
 /**
- * Runs the migrations that the file lacks. Returns the damage that it finds, or undefined if the file is sound. Throws
+ * Runs the migrations that the file lacks. Returns the damage that it finds; undefined if the file is sound. Throws
  * for a file of a newer version, which stays unchanged.
  */
 export function bringUpToDate(database: Database): string | undefined {

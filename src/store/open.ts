@@ -26,7 +26,7 @@ export interface StoreOptions {
 }
 
 /**
- * Opens or creates `tapdeck.db` in `folder`. A damaged file is moved aside and its last good copy takes its place. Throws
+ * Opens or creates `tapdeck.db` in `folder`. A damaged file is moved aside, and its last good copy replaces it. Throws
  * `StartError` with the fault and its remedy, also if another service uses the folder.
  */
 export function openStore(folder: string, { clock = systemClock, log = silentLog }: StoreOptions = {}) {
@@ -107,7 +107,7 @@ function assemble({
   };
 }
 
-/** Opens the file if it is sound; else recovers, and opens the copy. The caller holds the lock of the folder. */
+/** Opens the file if it is sound; otherwise recovers, and opens the copy. The caller holds the lock of the folder. */
 export function openSound(
   path: string,
   clock: Clock,
@@ -121,8 +121,8 @@ export function openSound(
 }
 
 /**
- * The database, or its damage. Each start checks all pages, because most runs end with a power cut. It takes 8 to 16 ms for
- * a file of 10,000 mappings and 10,000 launches (5.6 MB, measured on x86-64).
+ * Opens the database; the result is its damage if it has some. Each start checks all pages, because most runs end with a power
+ * cut. The check takes 8 to 16 ms for a file of 10,000 mappings and 10,000 launches (5.6 MB, measured on x86-64).
  */
 function openWhole(path: string): Database | string {
   makePrivate(path);
@@ -143,9 +143,9 @@ function openWhole(path: string): Database | string {
 }
 
 /**
- * If the disk has no room for the 32 KiB of shared memory of WAL mode, opens the database for one connection alone. That
- * needs none (sqlite.org/wal.html, 6). A full disk must not keep the service from starting. The backup copy needs a second
- * connection, so it fails until the next start, and `check` reports it.
+ * If the disk has no room for the 32 KiB of shared memory of WAL mode, this opens the database for one connection
+ * alone, which needs no shared memory (sqlite.org/wal.html, 6). A full disk must not keep the service from starting.
+ * The backup copy needs a second connection, so it fails until the next start, and `check` reports it.
  */
 function connect(path: string): Database {
   try {
@@ -162,7 +162,8 @@ function connectBy(path: string, locking: "NORMAL" | "EXCLUSIVE"): Database {
     database.run("PRAGMA busy_timeout = 2000");
     database.run(`PRAGMA locking_mode = ${locking}`);
     database.run("PRAGMA journal_mode = WAL");
-    // A commit waits for no sync. `durable` and the history add theirs (`durable-writes.ts`); a power cut never breaks the file.
+    // A commit waits for no sync. `durable` and the history make theirs (`durable-writes.ts`). A power cut never breaks
+    // the file.
     database.run("PRAGMA synchronous = NORMAL");
     return database;
   } catch (error) {

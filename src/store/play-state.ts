@@ -30,12 +30,12 @@ export function createLastMedia(
   const save = database.query(sql.saveMedia);
   let last: StartedMedia | undefined;
   return {
-    /** As it was saved last, in this run or another; undefined if nothing was. */
+    /** The media that were saved last, in this run or another; undefined if there are none. */
     read(): StartedMedia | undefined {
       if (last !== undefined) return last;
       return ask(() => read.get()) ?? undefined;
     },
-    /** Notes it; it is written with the rows of the history, a moment later. */
+    /** Notes the media. They are written a moment later, with the rows of the history. */
     save({ path, systemId, launcherId }: StartedMedia): void {
       last = { path, systemId, launcherId };
       history.beside(() => save.run({ path, systemId, launcherId }));
@@ -59,15 +59,15 @@ export function createPlayTimes(database: Database, { durableOnly, ask }: Durabl
   });
 
   return {
-    /** Undefined if nothing was saved yet. */
+    /** The saved record; undefined if there is none yet. */
     read(): PlayRecord | undefined {
       const last = ask(() => session.get());
       if (last === null) return undefined;
       return { ...last, days: new Map(ask(() => days.all()).map(({ day, usedMs }) => [day, usedMs])) };
     },
     /**
-     * On the disk when it returns, so that a power cut does not extend the play time. Keeps the newest `playDaysKeptMax`
-     * days. Throws `ServiceError("failed")` if the disk refuses.
+     * Saves the record, which is on the disk when this returns, so that a power cut does not extend the play time.
+     * Keeps the newest `playDaysKeptMax` days. Throws `ServiceError("failed")` if the disk refuses.
      */
     save: (record: PlayRecord) => void durableOnly(() => saveAll(record)),
   };

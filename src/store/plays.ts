@@ -17,7 +17,7 @@ const sql = {
          AND ($systems = '[]' OR system_id IN (SELECT value FROM json_each($systems)))
          AND (NOT $isDistinct OR id IN (SELECT max(id) FROM plays GROUP BY system_id, path))
          ORDER BY id DESC LIMIT $limit`,
-  // A file that plays now counts as a start, and its time after its end.
+  // A file that plays now counts as a start. Its time counts after its end.
   top: `SELECT path, system_id AS systemId, sum(coalesce(played_s, 0)) AS totalS, count(*) AS starts,
                max(started_ms) AS startedMs
         FROM plays WHERE started_ms >= $sinceMs
@@ -27,15 +27,15 @@ const sql = {
 
 export interface Play extends StartedMedia {
   readonly id: number;
-  /** Milliseconds since 1970. */
+  /** The start in milliseconds since 1970. */
   readonly startedMs: number;
-  /** Seconds; null while it plays. */
+  /** The played time in seconds; null while the file plays. */
   readonly playedS: number | null;
 }
 
 /** All plays of a file of a system. */
 export interface PlayTotal extends Pick<Play, "path" | "systemId"> {
-  /** Seconds. */
+  /** The played time in seconds. */
   readonly totalS: number;
   readonly starts: number;
   /** The last start, in milliseconds since 1970. */
@@ -44,27 +44,27 @@ export interface PlayTotal extends Pick<Play, "path" | "systemId"> {
 
 export interface TopPlays {
   readonly limit: number;
-  /** Exact ids; empty means all. */
+  /** Exact ids of systems; empty means all. */
   readonly systems: readonly string[];
-  /** Only starts at or after this time, in milliseconds since 1970. */
+  /** Limits the answer to starts at or after this time, in milliseconds since 1970. */
   readonly sinceMs: number;
 }
 
 export interface PlaysPage {
   readonly limit: number;
-  /** Only plays before this one. */
+  /** Limits the answer to plays before the one with this id. */
   readonly belowId: number;
-  /** Exact ids; empty means all. */
+  /** Exact ids of systems; empty means all. */
   readonly systems: readonly string[];
-  /** Only the newest play of each file of a system. */
+  /** True to return only the newest play of each file of a system. */
   readonly isDistinct: boolean;
 }
 
 export type Plays = ReturnType<typeof createPlays>;
 
 /**
- * Writes are noted, and written with the rows of the history a moment later, so that a tap does not wait for the disk. The
- * end of a play is synced, because a power cut would turn its time into zero.
+ * Makes the history of plays. Its writes are noted, and done a moment later with the rows of the history, so that a tap
+ * does not wait for the disk. The end of a play is synced, because a power cut would turn its time into zero.
  */
 export function createPlays(
   database: Database,
@@ -79,7 +79,7 @@ export function createPlays(
   const first = lastId;
   history.beside(() => database.query(sql.interrupted).run({ id: first }));
   return {
-    /** Notes a start, and that the one before has ended. */
+    /** Notes a start, and that the play before has ended. */
     begin({ path, systemId, launcherId, startedMs }: Omit<Play, "id" | "playedS">): void {
       const id = ++lastId;
       history.beside(() => {
@@ -92,13 +92,13 @@ export function createPlays(
       const id = lastId;
       history.besideSynced(() => finish?.run({ id, playedS }));
     },
-    /** The newest first. */
+    /** The plays, the newest first. */
     list({ limit, belowId, systems, isDistinct }: PlaysPage): readonly Play[] {
       history.flush();
       const asked = { limit, belowId, systems: JSON.stringify(systems), isDistinct: isDistinct ? 1 : 0 };
       return ask(() => list.all(asked));
     },
-    /** The files that were played longest, and of equals the last one first. */
+    /** The files that were played longest. Of files with equal times the last played one comes first. */
     top({ limit, systems, sinceMs }: TopPlays): readonly PlayTotal[] {
       history.flush();
       const asked = { limit, sinceMs, systems: JSON.stringify(systems) };

@@ -1,4 +1,4 @@
-/** Recovery of a broken database: it is moved aside under a dated name, and the last good copy takes its place. */
+/** Recovery of a broken database: it is moved aside under a dated name, and the last good copy replaces it. */
 import { Database } from "bun:sqlite";
 import {
   closeSync,
@@ -18,11 +18,11 @@ import { lengthOf, moveDurably, syncPath, writeDurably } from "./database-files.
 import { bringUpToDate } from "./migrations.ts";
 
 export interface Recovery {
-  /** The fault, in a few words. */
+  /** The fault in a few words. */
   readonly reason: string;
-  /** Name of the damaged file in the same folder; absent if there was no file. */
+  /** The name of the damaged file in the same folder; absent if there was no file. */
   readonly setAside?: string;
-  /** Time of the copy in its place (RFC 3339); absent if there was none and the database is new. */
+  /** The time of the copy that replaced it (RFC 3339); absent if there was no copy, and the database is new. */
   readonly restoredFrom?: string;
 }
 
@@ -34,7 +34,7 @@ const magic = Buffer.from("SQLite format 3\0");
 
 /**
  * Moves the database aside and restores its backup if that is good. A bad backup is also moved aside, because the next
- * copy would overwrite it. Each step is on the disk before the next one; a start that finds a backup and no database
+ * copy would overwrite it. Each step is on the disk before the next one. A start that finds a backup and no database
  * continues from there.
  */
 export function recover(path: string, reason: string, nowMs: number): Recovery {
@@ -53,7 +53,7 @@ export function recover(path: string, reason: string, nowMs: number): Recovery {
 }
 
 /**
- * Why the file is lost, or undefined if SQLite must check it. SQLite takes an absent or empty file for a new database and
+ * Why the file is lost; undefined if SQLite must check it. SQLite takes an absent or empty file for a new database, and
  * deletes the log, which may be all that remains of the old one.
  */
 export function lossOf(path: string): string | undefined {
@@ -103,12 +103,14 @@ function servesAsDatabase(bytes: Uint8Array): boolean {
     using trial = Database.deserialize(bytes);
     return bringUpToDate(trial) === undefined;
   } catch {
-    // Damaged or of a newer version: either way it is kept aside.
+    // The copy is damaged, or of a newer version. In both cases it is kept aside.
     return false;
   }
 }
 
-/** `tapdeck.db.damaged-2026-01-31T120000Z`, with a number after it if that exists, because a clock may stand still. */
+/**
+ * A name such as `tapdeck.db.damaged-2026-01-31T120000Z`. If it exists, a number follows it, because a clock may stand still.
+ */
 function freeName(path: string, nowMs: number): string {
   const stamp = rfc3339(nowMs).replace(/\.\d+/, "").replaceAll(":", "");
   const taken = new Set(groupsOf(path));
@@ -127,7 +129,7 @@ function forgetOldest(path: string, latest: string): void {
   }
 }
 
-/** Names of the damaged files, oldest first, without suffixes. */
+/** The names of the damaged files without suffixes, the oldest first. */
 function groupsOf(path: string): readonly string[] {
   const names = readdirSync(dirname(path)).flatMap((name) => {
     if (!name.startsWith(`${basename(path)}.damaged-`)) return [];

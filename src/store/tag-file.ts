@@ -1,6 +1,6 @@
 /**
  * The tags of audio files beside the media index, in a SQLite file of its own, because they take much longer to read than
- * names. A job writes it row by row while the service reads it. It is made from the files alone: a damaged one is deleted.
+ * names. A job writes it row by row while the service reads it. It is made from the files alone, so a damaged one is deleted.
  *
  *   audio     by path: size and time of the file when it was read, its tags, and the number of its picture
  *   behind    one row while the index lacks words of these tags
@@ -15,7 +15,7 @@ import type { AudioTags } from "../core/media.ts";
 import { makePrivate } from "./database-files.ts";
 import type { StoredName } from "./media-index-write.ts";
 
-/** Raised with each change of the layout: a file of another layout is made again. */
+/** This number is raised with each change of the layout. A file of another layout is made again. */
 const layout = 2;
 
 const schema = [
@@ -68,7 +68,7 @@ function layoutOf(database: Database): number | undefined {
   return database.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version;
 }
 
-/** Everything has an empty answer if the file is damaged, because the next run of the job makes it again. */
+/** Reads the tags. If the file is damaged, every answer is empty, because the next run of the job makes it again. */
 function readTags(database: Database) {
   type Row = { readonly [Name in keyof AudioTags]-?: AudioTags[Name] | null };
   type Bytes = { readonly bytes: Uint8Array };
@@ -98,7 +98,7 @@ function readTags(database: Database) {
   };
 }
 
-/** All paths in a folder lie between these two: `/` is followed by `0`. */
+/** All paths in a folder lie between these two, because `/` is followed by `0` in ASCII. */
 function rangeBelow(folder: string): [string, string] {
   return [`${folder}/`, `${folder}0`];
 }
@@ -112,10 +112,10 @@ function orNothing<T>(run: () => T): T | undefined {
   }
 }
 
-/** A file as it was when its tags were read. */
+/** A file in its state when its tags were read. */
 export interface ReadFile {
   readonly size: number;
-  /** Milliseconds since 1970. */
+  /** The time of the last change in milliseconds since 1970. */
   readonly changedMs: number;
 }
 
@@ -146,7 +146,7 @@ function openSoundTags(path: string): Database | undefined {
 }
 
 function writeTags(database: Database) {
-  // The service reads while the job writes. A commit that a power cut takes back is read again.
+  // The service reads while the job writes. The tags of a commit that is lost at a power cut are read again.
   database.run("PRAGMA journal_mode = WAL");
   database.run("PRAGMA synchronous = NORMAL");
   const { close: _close, ...reader } = readTags(database);

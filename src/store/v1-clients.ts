@@ -7,9 +7,9 @@ import { createClientUses, type NewClientRow, type StoredClient } from "./client
 import type { DurableWrites } from "./durable-writes.ts";
 
 export interface NewV1ClientRow extends Pick<NewClientRow, "id" | "name" | "address"> {
-  /** Names the client on the wire, in cleartext. */
+  /** The text that names the client on the wire, in cleartext. */
   readonly token: string;
-  /** The pairing key, 64 hex characters. */
+  /** The pairing key as 64 hex characters. */
   readonly key: string;
 }
 
@@ -38,7 +38,7 @@ interface Row extends NewV1ClientRow {
   readonly last_used_ms: number | null;
 }
 
-/** `onDisk` resolves once all that was committed so far is on the disk. */
+/** Makes the table. `onDisk` resolves once all that was committed so far is on the disk. */
 export function createV1Clients(
   database: Database,
   { durable, ask }: DurableWrites,
@@ -58,7 +58,7 @@ export function createV1Clients(
   const remember = database.query(sql.remember);
   const isFull = () => (ask(() => count.get())?.count ?? 0) >= v1ClientsMax;
   const numberOf = (id: string) => ask(() => number.get({ id }))?.number;
-  /** Salts of each client, counted in the table once in a run, because a busy client has many. */
+  /** The number of salts of each client. It is counted in the table once in a run, because a busy client has many. */
   const used = new Map<number, number>();
   const uses = createClientUses({
     clock,
@@ -78,7 +78,7 @@ export function createV1Clients(
       const found = ask(() => find.get({ token }));
       return found === null ? undefined : clientOf(found);
     },
-    /** On the disk when it returns. Throws `busy` if there are `v1ClientsMax` already. */
+    /** Adds a client, which is on the disk when this returns. Throws `busy` if there are `v1ClientsMax` already. */
     add({ id, name, token, key, address }: NewV1ClientRow, addedMs: number): void {
       if (isFull()) {
         const sentence = `there are ${v1ClientsMax} clients of version 1 already: delete one that is not used`;
@@ -86,7 +86,7 @@ export function createV1Clients(
       }
       durable(() => add.run({ id, name, token, key, address, addedMs }));
     },
-    /** Also removes its salts; on the disk when it returns. False if no client has this id. */
+    /** Removes a client and its salts, also on the disk when this returns. Returns false if no client has this id. */
     remove(id: string): boolean {
       const own = numberOf(id);
       if (own === undefined) return false;
@@ -100,15 +100,15 @@ export function createV1Clients(
       uses.forget(id);
       return true;
     },
-    /** Notes a use (`createClientUses`); false if there is no such client. */
+    /** Notes a use (`createClientUses`). Returns false if there is no such client. */
     seen(id: string, address: string): boolean {
       if (numberOf(id) === undefined) return false;
       uses.note(id, address);
       return true;
     },
     /**
-     * Notes a salt and resolves once it is on the disk, without blocking the event loop. `known` for a salt that was noted
-     * before, `full` if the client has used up its salts and must be paired again.
+     * Notes a salt and resolves once it is on the disk, without blocking the event loop. The result is `known` for a
+     * salt that was noted before, and `full` if the client has used up its salts and must be paired again.
      */
     async remember(id: string, salt: Uint8Array): Promise<"new" | "known" | "full"> {
       const own = numberOf(id);
