@@ -1,7 +1,7 @@
 /**
- * Loads the native addons that the compiled program carries (tools/addons.ts). The runtime would unpack them to TMPDIR and map them
- * from there. A player that can write there changes the code of the service, so they are written to a folder that is hidden from
- * players.
+ * Loads the native addons that the compiled program carries (tools/addons.ts). The runtime would unpack them to TMPDIR
+ * and map them from there. A player that can write there could change the code of the service. The addons are therefore
+ * written to a folder that is hidden from players.
  */
 import {
   accessSync,
@@ -51,7 +51,10 @@ export function loadAddon(embedded: string): unknown {
   return loaded.exports;
 }
 
-/** False on a file system that is mounted noexec (access(2), "EACCES"), as Debian's /run is. */
+/**
+ * True if files in the folder may be executed. They may not on a file system that is mounted noexec (access(2),
+ * "EACCES"), as Debian's /run is.
+ */
 function mayExecuteIn(parent: string): boolean {
   const probe = join(parent, `.exec-${process.pid}`);
   try {

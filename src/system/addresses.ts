@@ -28,7 +28,9 @@ export function isOwnAddress(address: string): boolean {
 
 let last: ReturnType<typeof networkInterfaces> = {};
 
-/** The present interfaces; the last known ones if the process is out of descriptors, because getifaddrs(3) takes a socket. */
+/**
+ * The present interfaces, or the last known ones if the process is out of descriptors, because getifaddrs(3) takes a socket.
+ */
 export function interfaces(): ReturnType<typeof networkInterfaces> {
   try {
     last = networkInterfaces();
@@ -49,7 +51,7 @@ export function heldAddresses(): readonly string[] {
   return ownAddresses().filter((address) => !unheld.has(keyOf(address) ?? ""));
 }
 
-// linux/if_addr.h.
+// A flag of linux/if_addr.h.
 const dadFailed = 0x08;
 const tentative = 0x40;
 
@@ -70,7 +72,7 @@ function unheldAddresses(): ReadonlySet<string> {
   return new Set([...isHeld].flatMap(([address, isUsed]) => (isUsed ? [] : [address])));
 }
 
-// Bridges and tunnels of programs on this device.
+// Interfaces of bridges and tunnels of programs on this device.
 const inner = /^(lo|docker|br-|veth|virbr|lxc|lxd|podman|cni|tun|tap|wg|tailscale)/;
 
 export function isInnerInterface(name: string): boolean {
@@ -100,7 +102,7 @@ export function ownNames(): readonly string[] {
 
 type Range = readonly [prefix: string, bits: number, reach: Reach];
 
-/** IANA's registries of special-purpose addresses. The first match counts. */
+/** The entries of IANA's registries of special-purpose addresses. The first match counts. */
 const ipv4Reaches = ranges([
   ["0.0.0.0", 8, "loopback"],
   ["127.0.0.0", 8, "loopback"],
@@ -139,7 +141,7 @@ const embedded: readonly (readonly [prefix: string, bits: number, at: number])[]
 ];
 
 function ipv4Within(bytes: Uint8Array): Uint8Array | undefined {
-  // ::0 and ::1 look like compatible addresses.
+  // The addresses ::0 and ::1 look like compatible ones.
   if (startsWith(bytes, new Uint8Array(16), 127)) return undefined;
   const found = embedded.find(([prefix, bits]) => startsWith(bytes, addressBytes(prefix) ?? bytes, bits));
   return found === undefined ? undefined : bytes.subarray(found[2], found[2] + 4);
@@ -161,7 +163,7 @@ function startsWith(bytes: Uint8Array, prefix: Uint8Array, bits: number): boolea
   return true;
 }
 
-/** The same text for every spelling of an address, mapped or not. */
+/** A text that is the same for every spelling of an address, mapped or not. */
 function keyOf(address: string): string | undefined {
   const bytes = addressBytes(address);
   if (bytes === undefined) return undefined;
@@ -172,9 +174,9 @@ const responders = ["/run/avahi-daemon/socket", "/run/avahi-daemon/pid"];
 
 /**
  * The hosts by which a phone on the same network reaches this device, the best first. They are the addresses of the
- * config's `listen`, if there are any. Otherwise they are `<name>.local`, if a program on the device answers for that name,
- * and the addresses of the network cards. The card of the default route comes first. Empty if only the device itself can
- * connect.
+ * config's `listen`, if there are any. Otherwise they are `<name>.local`, if a program on the device answers for that
+ * name, and the addresses of the network cards. The card of the default route comes first. The list is empty if only
+ * the device itself can connect.
  */
 export async function reachableHosts(listen: readonly string[]): Promise<readonly string[]> {
   const isAll = listen.length === 0 || listen.some((address) => address === "::" || address === "0.0.0.0");
@@ -192,7 +194,7 @@ function isLan(address: string): boolean {
   return reach !== "loopback" && reach !== "link-local";
 }
 
-/** A URL has an IPv6 address in brackets. */
+/** The address as a URL has it, with IPv6 in brackets. */
 function forUrl(address: string): string {
   return address.includes(":") ? `[${address}]` : address;
 }
@@ -202,7 +204,7 @@ async function answersForName(): Promise<boolean> {
   return found.some((one) => one !== undefined);
 }
 
-/** The device of the route to 0.0.0.0/0 (proc(5), /proc/net/route: name, destination and gateway in hex, ...). */
+/** The device of the default route, 0.0.0.0/0 (proc(5), /proc/net/route: name, destination and gateway in hex, ...). */
 function defaultDevice(table: string): string | undefined {
   const rows = table.split("\n").map((line) => line.split("\t"));
   return rows.find(

@@ -5,7 +5,7 @@
  *   audit-changes.jsonl   changes by remote callers, one line each; the write quota bounds them
  *   audit-traffic.jsonl   refusals and remote launches: the first of a kind at once, a count of the rest after ten minutes
  *
- * An attacker causes a bounded number of lines in any ten minutes, and so a bounded wear of an SD card.
+ * An attacker causes a limited number of lines in any ten minutes, and so a limited wear of an SD card.
  *
  * `<name>.jsonl` is the file that is written; `<name>.1.jsonl` and so on are older. Lines are gathered and written together.
  */
@@ -57,7 +57,7 @@ export function createAuditLog({ folder, clock, log }: AuditLogOptions) {
   const flush = async () => {
     await Promise.all([people.flush(), changes.flush(), traffic.flush()]);
   };
-  /** Writes the count of each kind, and starts again from 0. */
+  /** Writes the count of each kind, and restarts the counts. */
   const settle = () => {
     counting?.[Symbol.dispose]();
     counting = undefined;
@@ -94,7 +94,7 @@ export function createAuditLog({ folder, clock, log }: AuditLogOptions) {
   };
   return {
     ...audit,
-    /** Newest first. */
+    /** The entries, the newest first. */
     async read(limit: number): Promise<readonly AuditEntry[]> {
       const files = [people, changes, traffic];
       const lines = (await Promise.all(files.map((file) => file.newest(limit)))).flat();
@@ -125,7 +125,7 @@ function entryOf(line: string): readonly AuditEntry[] {
     const value: unknown = JSON.parse(line);
     return isEntry(value) ? [value] : [];
   } catch {
-    // A power cut ended the line early; the others are whole.
+    // A power cut ended the line early. The other lines are whole.
     return [];
   }
 }
@@ -138,7 +138,7 @@ type RotatedLines = ReturnType<typeof createRotatedLines>;
 
 const privateMode = 0o600;
 
-/** `stem` is the path of the files without `.jsonl`. */
+/** Makes rotated files. `stem` is their path without `.jsonl`. */
 function createRotatedLines(stem: string, onFault: (error: unknown) => void) {
   let waiting: string[] = [];
   let waitingBytes = 0;
@@ -151,7 +151,7 @@ function createRotatedLines(stem: string, onFault: (error: unknown) => void) {
     size = 0;
   };
   const append = async (lines: string) => {
-    // A power cut may have left half a line: the first write starts a new one.
+    // A power cut may have left half a line, so the first write begins a new one.
     const isFirst = size === undefined;
     size ??= (await ifThere(stat(path(0))))?.size ?? 0;
     const text = isFirst && size > 0 ? `\n${lines}` : lines;
@@ -162,7 +162,7 @@ function createRotatedLines(stem: string, onFault: (error: unknown) => void) {
     await file.writeFile(text);
     size += bytes;
   };
-  /** Writes the lines that wait. One write runs at a time. Never rejects. */
+  /** Writes the lines that wait. One write runs at a time. It never rejects. */
   const flush = () => {
     writing = writing.then(async () => {
       if (waiting.length === 0) return;
@@ -173,7 +173,7 @@ function createRotatedLines(stem: string, onFault: (error: unknown) => void) {
       try {
         await append(lines.map((line) => `${line}\n`).join(""));
       } catch (error) {
-        // The next flush tries again; the limit bounds the lines that wait.
+        // The next flush tries again. A limit bounds the lines that wait.
         waiting = [...lines, ...waiting];
         waitingBytes += bytes;
         size = undefined;
@@ -192,7 +192,7 @@ function createRotatedLines(stem: string, onFault: (error: unknown) => void) {
       waitingBytes += bytes;
     },
     flush,
-    /** The newest lines, newest first, with those that are not written yet. */
+    /** The newest lines, the newest first, with those that are not written yet. */
     async newest(count: number): Promise<readonly string[]> {
       await writing;
       const found = waiting.toReversed();

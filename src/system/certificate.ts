@@ -1,9 +1,9 @@
 /**
- * The certificate of the service over TLS, in the data folder's `tls`: the owner's (`owner.pem`, `owner-key.pem`) if there is
- * one. Otherwise the device makes its own, and makes a new one after its names or addresses change.
+ * The certificate of the service over TLS, in the data folder's `tls`. It is the owner's (`owner.pem`, `owner-key.pem`) if
+ * there is one. Otherwise the device makes its own certificate, and a new one after its names or addresses have changed.
  *
- * The device signs its certificate itself: ECDSA on P-256 with SHA-256 (RFC 5280; DER of X.690). Libraries for that bring
- * twenty packages and a global polyfill in place of a hundred lines.
+ * The device signs its certificate itself: ECDSA on P-256 with SHA-256 (RFC 5280; DER of X.690). Libraries for this
+ * would bring twenty packages and a global polyfill, in place of a hundred lines.
  *
  *   Certificate     ::= SEQUENCE { tbs, algorithm, signature BIT STRING }
  *   TBSCertificate  ::= SEQUENCE { [0] version 2, serial, algorithm, issuer, validity, subject, spki, [3] extensions }
@@ -24,21 +24,21 @@ import type { Log } from "../core/log.ts";
 import { lastingAddresses, ownAddresses, ownNames } from "./addresses.ts";
 
 interface CertificateParams {
-  /** The name of subject and issuer. */
+  /** The common name of subject and issuer. */
   readonly commonName: string;
-  /** DNS names, ASCII. */
+  /** DNS names in ASCII. */
   readonly names: readonly string[];
-  /** 4 or 16 bytes each. */
+  /** IP addresses of 4 or 16 bytes each. */
   readonly addresses: readonly Uint8Array[];
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** A key on P-256; a new key if absent. */
+  /** A key on P-256. A new key is made if absent. */
   readonly keyPem?: string;
 }
 
 export interface Certificate {
   readonly certificatePem: string;
-  /** PKCS #8. */
+  /** The private key in PKCS #8. */
   readonly keyPem: string;
 }
 
@@ -60,7 +60,7 @@ export function makeCertificate(params: CertificateParams): Certificate {
   const extensions = sequence(
     extension(oids.subjectAltName, alternatives),
     extension(oids.basicConstraints, sequence(), true),
-    // digitalSignature, the first bit; the other seven bits of the byte are unused (RFC 5280, 4.2.1.3).
+    // The flag digitalSignature is the first bit. The other seven bits of the byte are unused (RFC 5280, 4.2.1.3).
     extension(oids.keyUsage, tagged(0x03, Uint8Array.of(7, 0x80)), true),
     extension(oids.extKeyUsage, sequence(objectId(oids.serverAuth))),
   );
@@ -84,7 +84,7 @@ export function makeCertificate(params: CertificateParams): Certificate {
   };
 }
 
-/** SHA-256 of a certificate in PEM, as browsers show it: `AB:CD:...`. */
+/** The SHA-256 of a certificate in PEM, as browsers show it: `AB:CD:...`. */
 export function fingerprintOf(certificatePem: string): string {
   return new X509Certificate(certificatePem).fingerprint256;
 }
@@ -104,14 +104,17 @@ function extension(id: readonly number[], value: Uint8Array, critical = false): 
   return sequence(objectId(id), ...isCritical, tagged(0x04, value));
 }
 
-/** UTCTime until 2049, then GeneralizedTime (RFC 5280, 4.1.2.5). */
+/** A time: UTCTime until 2049, and GeneralizedTime after that (RFC 5280, 4.1.2.5). */
 function time(date: Date): Uint8Array {
   const digits = date.toISOString().replace(/[-:T]/g, "").slice(0, 14);
   const isShort = date.getUTCFullYear() < 2050;
   return tagged(isShort ? 0x17 : 0x18, new TextEncoder().encode(`${isShort ? digits.slice(2) : digits}Z`));
 }
 
-/** The first two numbers share a byte. The others are in base 128, high digits first, all but the last marked (X.690, 8.19). */
+/**
+ * An object identifier. The first two numbers share a byte. The others are in base 128, high digits first, and all
+ * digits but the last are marked (X.690, 8.19).
+ */
 function objectId([first = 0, second = 0, ...rest]: readonly number[]): Uint8Array {
   const groups = rest.flatMap((number) => {
     const digits = [number & 0x7f];
@@ -125,7 +128,7 @@ function sequence(...parts: readonly Uint8Array[]): Uint8Array {
   return tagged(0x30, Buffer.concat(parts));
 }
 
-/** Tag, length (one byte, or the number of its bytes and then these), content (X.690, 8.1). */
+/** A value with its tag and length. The length is one byte, or the number of its bytes followed by these (X.690, 8.1). */
 function tagged(tag: number, content: Uint8Array): Uint8Array {
   const length: number[] = [];
   if (content.length < 0x80) length.push(content.length);
@@ -140,7 +143,7 @@ const ecdsaWithSha256 = sequence(objectId(oids.ecdsaWithSha256));
 
 const yearsValid = 10;
 const dayMs = 24 * 60 * 60 * 1000;
-// The clock of a board without a battery starts in the past.
+// The clock of a board without a battery starts in the past, so certificates are valid from this time on.
 const earliest = new Date("2020-01-01T00:00:00Z");
 const renewDaysBefore = 30;
 
@@ -163,7 +166,7 @@ export async function certificateIn(folder: string, nowMs: number, log: Log): Pr
     addresses: ownAddresses().flatMap((address) => addressBytes(address) ?? []),
     notBefore: earliest,
     notAfter: new Date(Math.max(nowMs, earliest.getTime()) + yearsValid * 365 * dayMs),
-    // The same key keeps the trust of clients.
+    // With the same key, the trust of clients remains.
     ...(known === undefined || certificateFault(known) !== undefined ? {} : { keyPem: known.keyPem }),
   });
   await writePrivate(keyPath, made.keyPem);
@@ -178,7 +181,7 @@ async function readPair(certificatePath: string, keyPath: string): Promise<Certi
     const certificatePem = await readFile(certificatePath, "utf8");
     return { certificatePem, keyPem: await readFile(keyPath, "utf8") };
   } catch {
-    // One of the files is missing: there is no certificate.
+    // One of the files is missing, so there is no certificate.
     return undefined;
   }
 }
@@ -193,7 +196,7 @@ export function certificateFault({ certificatePem, keyPem }: Certificate): strin
   }
 }
 
-/** True if it covers all present names and lasting addresses, and does not expire soon. */
+/** True if the certificate covers all present names and lasting addresses, and does not expire soon. */
 function isFresh({ certificatePem }: Certificate, nowMs: number): boolean {
   const certificate = new X509Certificate(certificatePem);
   return (

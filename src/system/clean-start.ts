@@ -2,8 +2,8 @@
  * Restarts the compiled program in the same process without the variables of its runtime, if any are set. `main.ts` imports
  * this file first.
  *
- * The engine reads its variables before any code of this program runs, and some (`BUN_JSC_*`) by their prefix. The build
- * removes the others from the runtime (`tools/sealed-runtime.ts`).
+ * The JavaScript engine reads its variables before any code of this program runs, and reads some of them (`BUN_JSC_*`)
+ * by their prefix. The build removes the other variables from the runtime (`tools/sealed-runtime.ts`).
  */
 
 const all = Object.entries(process.env);

@@ -1,7 +1,7 @@
 /**
- * The client certificate of this device at its servers, and the one that takes its place. A renewal has the key and the name of the
- * present certificate and is signed by an authority that the device trusts, so nobody has to be trusted who brings it. The data
- * folder keeps it, because the service cannot write the files that the settings may name.
+ * The client certificate of this device at its servers, and the one that takes its place. A renewal has the key and the
+ * name of the present certificate, and is signed by an authority that the device trusts. It may therefore come from
+ * anybody. It is stored in the data folder, because the service cannot write the files that the settings may name.
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -14,12 +14,12 @@ export function renewalPathIn(dataFolder: string): string {
 }
 
 interface Pair {
-  /** In PEM. */
+  /** The certificate in PEM. */
   readonly cert: string;
   readonly key: string;
 }
 
-/** The kept renewal if it is one of this certificate and ends later; else the certificate itself. Both are PEM. */
+/** The stored renewal if it is one of this certificate and ends later; else the certificate itself. Both are PEM. */
 export async function newestCertificate({ cert, key }: Pair, renewalPath: string): Promise<string> {
   const renewal = certificateOf((await ifThere(readFile(renewalPath, "utf8"))) ?? "");
   const named = certificateOf(cert);
@@ -46,19 +46,21 @@ export function renewalFault(
   return Date.parse(renewal.validFrom) > nowMs ? "it is not valid yet" : undefined;
 }
 
-/** When the certificate of a file ends; undefined without one, and for a bundle of authorities, some of which may have ended. */
+/**
+ * The end of the certificate in a text; undefined without one, and for a bundle of authorities, some of which may have ended.
+ */
 export function endOfCertificate(pem: string): number | undefined {
   const first = certificateOf(pem);
   const hasMore = pem.split("-----BEGIN CERTIFICATE-----").length > 2;
   return first === undefined || (first.ca && hasMore) ? undefined : Date.parse(first.validTo);
 }
 
-/** The first one of a text; undefined without one. */
+/** The first certificate of a text; undefined without one. */
 function certificateOf(text: string): X509Certificate | undefined {
   try {
     return new X509Certificate(text);
   } catch {
-    // The caller says that there is none.
+    // The caller reports that there is no certificate.
     return undefined;
   }
 }
@@ -72,7 +74,7 @@ function hasKey(certificate: X509Certificate, key: string): boolean {
   try {
     return certificate.checkPrivateKey(createPrivateKey(key));
   } catch {
-    // A key that cannot be read is none of it; `checkTlsFiles` names its fault.
+    // A key that cannot be read is not the key of the certificate. `checkTlsFiles` names its fault.
     return false;
   }
 }

@@ -23,10 +23,10 @@ interface PlaceSet {
   readonly ids: ReadonlySet<string>;
 }
 
-/** These hold no media, and many of their files change with each read. */
+/** The kernel's folders hold no media, and many of their files change with each read. */
 const kernelFolders = ["/proc", "/sys", "/dev"];
 
-/** The places with their real paths. It reads the disk, so that the caller calls it once, at the start. */
+/** The places with their real paths. The function reads the disk, so the caller calls it once, at the start. */
 export function withRealPaths({ folders, files, open }: ClosedPlaces): ClosedPlaces {
   const both = (paths: readonly string[]) => [
     ...new Set(paths.flatMap((path) => [path, orNothing(() => realpathSync(path)) ?? path])),
@@ -34,7 +34,7 @@ export function withRealPaths({ folders, files, open }: ClosedPlaces): ClosedPla
   return { folders: both(folders), files: both(files), open };
 }
 
-/** The places that are closed at this moment. It reads the disk without blocking. `isClosed` takes a real path. */
+/** The places that are closed at this moment. The disk is read without blocking. `isClosed` takes a real path. */
 export function closedNow(places: ClosedPlaces | undefined) {
   const loading = rulesOf(places);
   return {
@@ -47,19 +47,19 @@ export function closedNow(places: ClosedPlaces | undefined) {
   };
 }
 
-/** Undefined if the folder above decides. */
+/** Whether a folder is closed or open; undefined if the folder above it decides that. */
 type FolderState = "closed" | "open" | undefined;
 
 export type ClosedIndex = ReturnType<typeof closedFor>;
 
-/** `closedNow` without promises, for the process that builds the index. */
+/** The same as `closedNow`, without promises, for the process that builds the index. */
 export function closedFor(places: ClosedPlaces | undefined) {
   const rules = rulesNow(places);
   const look = (path: string): Place => ({ path, id: idOf(statNow(path)) });
   return {
-    /** Takes a real path. */
+    /** True if the place is closed. Takes a real path. */
     isClosed: (path: string | Uint8Array): boolean => judge(ancestorsOf(latin1(path)).map(look), rules),
-    /** The state of one folder without the folders above it; its path may contain links. */
+    /** The state of one folder without the folders above it. Its path may contain links. */
     stateOf: (folder: string | Uint8Array): FolderState => stateOf(look(latin1(folder)), rules),
   };
 }
@@ -86,7 +86,7 @@ async function rulesOf(places: ClosedPlaces | undefined): Promise<PlaceRules> {
   if (places === undefined) return makeRules([], undefined);
   const paths = [...places.folders, ...places.files];
   const [opened, ...closed] = await Promise.all([
-    // Without a readable folder, no file below it is found.
+    // If the open folder cannot be read, no file below it is found.
     lstat(places.open, { bigint: true }).catch(() => undefined),
     ...paths.map(async (path) => placeOf(path, await statOf(latin1(path)))),
   ]);
@@ -105,7 +105,7 @@ function placeOf(path: string, found: BigIntStats | undefined): Place {
   return { path: latin1(path), id: idOf(found) };
 }
 
-/** Undefined for anything but a folder. */
+/** The open place; undefined if the path is not a folder. */
 function openPlace(open: string, found: BigIntStats | undefined): Place | undefined {
   return found?.isDirectory() ? placeOf(open, found) : undefined;
 }
@@ -139,7 +139,7 @@ function orNothing<Value>(read: () => Value): Value | undefined {
   try {
     return read();
   } catch {
-    // As in `statOf`.
+    // The same as in `statOf`.
     return undefined;
   }
 }
@@ -152,7 +152,7 @@ function ancestorsOf(path: string): readonly string[] {
   return all;
 }
 
-/** Each byte as one character, because a name may not be UTF-8. */
+/** The path with each byte as one character, because a name may not be UTF-8. */
 function latin1(path: string | Uint8Array): string {
   return Buffer.from(path).toString("latin1");
 }

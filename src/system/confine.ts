@@ -1,7 +1,7 @@
 /**
- * Confinement of players, of their sounds, and of programs of cards. tapdeck-confine (watchdog/tapdeck-confine.c) starts them
- * without access to the places of `player-places.ts`. It lies beside the service's program. The service probes it once, at the
- * start. If it cannot confine, players start without it, and `health` says so.
+ * Confinement of players, of their sounds, and of programs of cards. tapdeck-confine (watchdog/tapdeck-confine.c)
+ * starts them without access to the places of `player-places.ts`. The helper lies beside the service's program. The
+ * service probes it once, at the start. If it cannot confine, players start without it, and `health` says so.
  */
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
@@ -23,10 +23,10 @@ type Confinement =
 
 const unconfined = (why: string): Confinement => ({ fault: faultOf("players-unconfined", { why }) });
 
-// Global state, set once before the first player.
+// This state is global. It is set once, before the first player.
 let current = unconfined("the service has not set it up");
 
-/** The fault that players are not confined. */
+/** The fault that players are not confined; none if they are. */
 export function confinementFaults(): readonly Fault[] {
   return "fault" in current ? [current.fault] : [];
 }
@@ -47,7 +47,7 @@ export async function confinePlayers(
       ? { helper, options: () => placeOptions(places, named(), process.env) }
       : unconfined(why);
   for (const fault of confinementFaults()) log.warn("players", faultSentence(fault));
-  // Unconfined players put their temporary files there as well.
+  // Unconfined players also put their temporary files there.
   if (ownRunFolder(process.env) !== undefined)
     await mkdir(playersFolder(process.env), { recursive: true, mode: 0o700 });
   if (why === undefined) await makeFolders(process.env);
@@ -103,7 +103,7 @@ function programOf(name: string, at: ProgramPlace): string {
   throw Object.assign(new Error(`cannot run ${name}`), { code: isThere ? "EACCES" : "ENOENT" });
 }
 
-/** Why the helper cannot confine, and what to do; undefined if it can. */
+/** Why the helper cannot confine players, and what to do; undefined if it can. */
 async function refusalOf(helper: string): Promise<string | undefined> {
   if (!existsSync(helper)) return `${helper} is missing: install it again`;
   const why = await complaintOf(helper);
@@ -125,9 +125,9 @@ async function complaintOf(helper: string): Promise<string | undefined> {
 }
 
 /**
- * Makes the folders that players expect, because confined players cannot create entries in folders above hidden files. Hidden
- * files lie in two such folders: `.config` of a person has the service's folder, and on an image the home of the players is
- * the data folder.
+ * Makes the folders that players expect, because confined players cannot create entries in folders above hidden files.
+ * Hidden files lie in two such folders. `.config` of a person has the service's folder. On an image, the home of the
+ * players is the data folder.
  */
 async function makeFolders(environment: Environment): Promise<void> {
   const home = environment.HOME ?? homedir();
@@ -143,7 +143,7 @@ async function makeFolders(environment: Environment): Promise<void> {
     base("XDG_STATE_HOME", ".local/state"),
   ];
   const known = ["retroarch", "mpv"].filter((name) => Bun.which(name) !== null);
-  // Players can cope with a home that is read-only.
+  // Players work with a home that is read-only.
   for (const folder of [...bases, ...known.map((name) => join(config, name))])
     await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => {});
 }

@@ -9,37 +9,37 @@ import { uptime } from "node:os";
 export const markName = "TAPDECK_LAUNCH";
 
 export interface Family {
-  /** Process group of the player: the id of the program that was started. */
+  /** The process group of the player, which is the id of the program that was started. */
   readonly groupId: number;
   /** The value of `markName`. */
   readonly mark: string;
-  /** `os.uptime()` before the start, in seconds. An older process is no member. */
+  /** The value of `os.uptime()` before the start, in seconds. An older process is no member. */
   readonly bornSeconds: number;
 }
 
 interface FamilyMember {
   readonly pid: number;
   readonly isInGroup: boolean;
-  /** It waits for a device, and signals wait with it (proc(5), state D). */
+  /** True if the process waits for a device. Signals wait with it (proc(5), state D). */
   readonly isStuck: boolean;
 }
 
 // The unit of `starttime`: USER_HZ, 100 on every supported processor (time(7)).
 const ticksPerSecond = 100;
-// `os.uptime` may be a whole number.
+// The margin is needed, because `os.uptime` may be a whole number.
 const bornMarginSeconds = 2;
-const kernelThread = 0x0020_0000; // PF_KTHREAD in `flags` (include/linux/sched.h): a kernel thread has no environment.
+const kernelThread = 0x0020_0000; // The flag PF_KTHREAD (include/linux/sched.h). A kernel thread has no environment.
 // Loading a program from an SD card takes a few milliseconds, and longer on a busy processor.
 const emptyLookMs = 4;
 const emptyLooksMax = 10;
 const becomingMsMax = 1000;
 
-/** A mark that no other launch has, of this service or another one, and the present time. */
+/** The present time, and a mark that no other launch of any service has. */
 export function nextMark(): Omit<Family, "groupId"> {
   return { mark: crypto.randomUUID(), bornSeconds: uptime() - bornMarginSeconds };
 }
 
-/** Looks through all processes, off the main thread. A zombie is not living. */
+/** The living processes of a family. All processes are read, off the main thread. A zombie is not living. */
 export async function livingOf(family: Family): Promise<readonly FamilyMember[]> {
   const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const members = await Promise.all(ids.map((id) => memberOf(Number(id), family)));
@@ -60,7 +60,7 @@ async function memberOf(pid: number, family: Family): Promise<FamilyMember | und
   return (await isMarked(pid, family.mark)) ? { pid, isInGroup: false, isStuck } : undefined;
 }
 
-/** During execve(2) a process has no environment for a moment, so that an empty one is read again. */
+/** During execve(2) a process has no environment for a moment, so an empty environment is read again. */
 async function isMarked(pid: number, mark: string): Promise<boolean> {
   const endMs = performance.now() + becomingMsMax;
   for (let looks = 0; looks < emptyLooksMax && performance.now() < endMs; ) {
@@ -76,8 +76,9 @@ async function isMarked(pid: number, mark: string): Promise<boolean> {
 }
 
 /**
- * proc(5), `stat`: pid (name) state ppid pgrp ... flags ... starttime ... startcode; the name may hold any character. During
- * execve(2), `startcode` is 0 until the environment is set (fs/binfmt_elf.c, `load_elf_binary`). Undefined for the dead.
+ * proc(5), `stat`: pid (name) state ppid pgrp ... flags ... starttime ... startcode; the name may hold any character.
+ * During execve(2), `startcode` is 0 until the environment is set (fs/binfmt_elf.c, `load_elf_binary`). The result is
+ * undefined for a process that has ended.
  */
 async function statOf(pid: number) {
   const text = (await textOf(`/proc/${pid}/stat`)) ?? "";
@@ -93,7 +94,7 @@ async function statOf(pid: number) {
   };
 }
 
-/** Undefined if the process has ended, or if another user owns it. */
+/** The text of a file in /proc; undefined if the process has ended, or if another user owns it. */
 async function textOf(path: string): Promise<string | undefined> {
   return readFile(path, "latin1").catch(() => undefined);
 }

@@ -1,6 +1,6 @@
 /**
- * The number of used descriptors of the process. The runtime raises the soft limit to the hard limit before any code of this
- * program runs.
+ * Counts the used descriptors of the process. The runtime raises the soft limit to the hard limit before any code of
+ * this program runs.
  */
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import type { Descriptors } from "../core/operating-system.ts";
@@ -12,12 +12,12 @@ export function createDescriptors(): Descriptors {
     limit: readLimit(),
     used() {
       try {
-        // The kernel returns the lowest free descriptor (open(2)): all below it are in use.
+        // The kernel returns the lowest free descriptor (open(2)), so all below it are in use.
         const lowest = openSync("/dev/null", "r");
         closeSync(lowest);
         return lowest;
       } catch {
-        // EMFILE or ENFILE: none is free.
+        // The errors EMFILE and ENFILE mean that none is free.
         return Number.POSITIVE_INFINITY;
       }
     },
@@ -25,14 +25,14 @@ export function createDescriptors(): Descriptors {
       try {
         return readdirSync("/proc/self/fd").length;
       } catch {
-        // EMFILE: the call needs a descriptor itself.
+        // The error EMFILE means that the call itself found no free descriptor.
         return Number.POSITIVE_INFINITY;
       }
     },
   };
 }
 
-/** proc(5): `Max open files            1024                 4096                 files`. */
+/** The limit in a line of proc(5): `Max open files            1024                 4096                 files`. */
 function readLimit(): number {
   const line = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"));
   return line === null ? limitWhereUnknown : Number(line[1]);

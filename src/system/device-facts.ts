@@ -7,7 +7,7 @@ import { mediaFolderMsMax } from "../core/limits.ts";
 import { interfaces, isInnerInterface } from "./addresses.ts";
 
 export interface Disk {
-  /** The folders of Tapdeck on it. */
+  /** The folders of Tapdeck on the disk. */
   readonly folders: readonly string[];
   readonly freeBytes: number;
   readonly totalBytes: number;
@@ -46,10 +46,13 @@ export async function machineFacts() {
 
 type FolderFacts = Omit<Disk, "folders"> & { readonly folder: string; readonly device: number };
 
-// While a network drive does not answer, at most one check of it is under way, however many callers ask.
+// While a network drive does not answer, at most one check of it runs, however many callers ask.
 const looks = new Map<string, Promise<FolderFacts | undefined>>();
 
-/** Folders of one file system are one disk. A folder that is missing or does not answer in time is left out. */
+/**
+ * The disks of the folders. Folders of one file system are one disk. A folder that is missing or does not answer in
+ * time is left out.
+ */
 export async function diskFacts(folders: readonly string[]): Promise<readonly Disk[]> {
   const found = await Promise.all([...new Set(folders)].map(inTime));
   const disks = new Map<number, Disk>();
@@ -93,7 +96,7 @@ async function networkFacts(): Promise<readonly NetworkFacts[]> {
         const folder = join("/sys/class/net", name);
         const state = (await textOf(join(folder, "operstate"))).trim();
         const addresses = (known[name] ?? []).map(({ address }) => address);
-        // `wlan0: 0000   54.  -56.  -256 ...`: status, link, level (wireless.h, iw_quality).
+        // A line has status, link and level, such as `wlan0: 0000   54.  -56.  -256 ...` (wireless.h, iw_quality).
         const level = new RegExp(`^\\s*${RegExp.escape(name)}:\\s+\\S+\\s+\\S+\\s+(-\\d+)`, "m").exec(
           wireless,
         )?.[1];
@@ -109,6 +112,6 @@ async function networkFacts(): Promise<readonly NetworkFacts[]> {
 }
 
 async function textOf(path: string): Promise<string> {
-  // Not every kernel and board has each of these files.
+  // Some kernels and boards lack some of these files.
   return readFile(path, "utf8").catch(() => "");
 }

@@ -1,6 +1,6 @@
 /**
  * Downloads of large files, which continue after a cut, a restart of the service and a power cut (RFC 9110, 14: ranges). Beside
- * the file `path` stand `<path>.part`, as far as it has arrived, and `<path>.source`, which says what both are.
+ * the file `path` are `<path>.part`, which holds the bytes so far, and `<path>.source`, which says what both are.
  */
 import { createHash } from "node:crypto";
 import { lookup } from "node:dns/promises";
@@ -16,15 +16,18 @@ import { isOwnAddress } from "./addresses.ts";
 import type { TlsFiles } from "./tls-files.ts";
 
 export interface Download {
-  /** http or https. */
+  /** An address of http or https. */
   readonly url: string;
   /** The address in the setting of the server that named `url`; absent if `url` itself is that setting. */
   readonly setting?: string;
   /** The size of the file, if it is known. */
   readonly bytes?: number;
-  /** Its SHA-256, 64 lower-case hex digits, if it is known. */
+  /** The SHA-256 of the file in 64 lower-case hex digits, if it is known. */
   readonly sha256?: string;
-  /** Sent to the server of `url`, and to no other one that it redirects to; so is the client certificate. */
+  /**
+   * Headers that are sent to the server of `url` only, and not to one that it redirects to. The client certificate is
+   * treated in the same way.
+   */
   readonly headers?: Readonly<Record<string, string>>;
   readonly tls?: TlsFiles;
 }
@@ -32,20 +35,20 @@ export interface Download {
 export interface DownloadPlace {
   readonly path: string;
   readonly bytesMax: number;
-  /** Space that the disk must have left afterwards. */
+  /** The space that the disk must have left after the download. */
   readonly freeBytesMin: number;
   readonly clock: Clock;
   readonly progress: (percent: number) => void;
 }
 
-/** No further try with the same request can work: a missing file, a wrong size or hash, a full disk. */
+/** No further try with the same request can succeed: the file is missing, its size or hash is wrong, or the disk is full. */
 export class DownloadRefused extends Error {
   override readonly name = "DownloadRefused";
 }
 
 /**
- * Resolves when `path` holds the whole file, with the right size and hash. A cut leaves what has arrived, and the next call for
- * the same file continues there. Throws `DownloadRefused`, another error with a sentence, or the signal's reason.
+ * Resolves when `path` holds the whole file, with the right size and hash. After a cut the bytes so far stay, and the next call
+ * for the same file continues there. Throws `DownloadRefused`, another error with a sentence, or the signal's reason.
  */
 export async function download(what: Download, place: DownloadPlace, signal: AbortSignal): Promise<void> {
   const known = await readSource(place.path);
@@ -62,12 +65,12 @@ export async function download(what: Download, place: DownloadPlace, signal: Abo
   await rename(`${place.path}.part`, place.path);
 }
 
-/** Removes the file, and what has arrived of it. */
+/** Removes the file, and the bytes of an unfinished download. */
 export async function removeDownload(path: string): Promise<void> {
   for (const one of [path, `${path}.part`, `${path}.source`]) await rm(one, { force: true });
 }
 
-/** Appends what is missing. Returns whether there was a beginning. Without `mayResume` it starts from the beginning. */
+/** Appends the missing bytes. Returns whether a beginning existed. Without `mayResume` it starts from the first byte. */
 async function fetchRest(
   what: Download,
   place: DownloadPlace,
@@ -106,7 +109,7 @@ async function fetchRest(
 /** The offset at which the body begins. */
 function startOf(response: Response, there: number, url: string): number {
   const { status } = response;
-  // 408 and 429 ask for another try; so do the faults of servers (RFC 9110, 15.6).
+  // The statuses 408 and 429 ask for another try, and so do the faults of servers (RFC 9110, 15.6).
   if (status >= 400 && status < 500 && status !== 408 && status !== 429)
     throw new DownloadRefused(`${url}: the server answered ${status}`);
   if (status === 200) return 0;
@@ -152,7 +155,7 @@ async function roomFor({ path, bytesMax, freeBytesMin }: DownloadPlace, there: n
   return Math.min(bavail * bsize - freeBytesMin + there, bytesMax);
 }
 
-/** The response to a GET. Follows redirects, which must neither leave TLS nor lead to this device. */
+/** The response to a GET. Redirects are followed, but must neither leave TLS nor lead to this device. */
 export async function requested(
   {
     url: first,
@@ -185,9 +188,9 @@ export async function requested(
 }
 
 /**
- * Throws `DownloadRefused` for an address of this device, because its API takes a local caller for the owner. The host that
- * the setting names is not checked. Without TLS the result holds the checked address, so that no second look-up of the name
- * leads elsewhere; with TLS the certificate proves the name.
+ * Throws `DownloadRefused` for an address of this device, because its API takes a local caller for the owner. The host
+ * that the setting names is not checked. Without TLS the result holds the checked address, so that no second look-up of
+ * the name leads elsewhere. With TLS the certificate proves the name.
  */
 async function checkedTarget(url: URL, setting: URL): Promise<URL> {
   if (url.hostname === setting.hostname) return url;
@@ -223,7 +226,7 @@ async function sizeOf(path: string): Promise<number> {
   return (await stat(path).catch(() => undefined))?.size ?? 0;
 }
 
-/** The download that a file, whole or in part, belongs to. */
+/** The download to which a whole or unfinished file belongs. */
 interface Source {
   readonly url: string;
   readonly sha256: string;
@@ -231,13 +234,16 @@ interface Source {
   readonly tag: string;
 }
 
-/** With a hash any server of the file will do; else only the same version at the same address. */
+/**
+ * True if the present bytes belong to the download. With a hash any server of the file is accepted, else only the same
+ * version at the same address.
+ */
 function isSame(known: Source | undefined, { url, sha256 }: Download): boolean {
   if (known === undefined) return false;
   return sha256 === undefined ? known.url === url && known.tag !== "" : known.sha256 === sha256;
 }
 
-/** Another server has other tags. */
+/** The tag belongs to one server, because another server has other tags. */
 function ifRange(known: Source | undefined, url: string): Readonly<Record<string, string>> {
   return known === undefined || known.tag === "" || known.url !== url ? {} : { "if-range": known.tag };
 }
@@ -250,7 +256,7 @@ async function readSource(path: string): Promise<Source | undefined> {
     if (typeof url !== "string" || typeof sha256 !== "string" || typeof tag !== "string") return undefined;
     return { url, sha256, tag };
   } catch {
-    return undefined; // It is missing, or a power cut tore it: the download starts from its beginning.
+    return undefined; // The file is missing, or a power cut damaged it. The download starts from its beginning.
   }
 }
 
@@ -261,7 +267,7 @@ async function writeSource(path: string, { url, sha256 = "" }: Download, { heade
   await writeFile(`${path}.source`, JSON.stringify(source), { mode: 0o600 });
 }
 
-/** Aborts if `heard` is not called for a minute. */
+/** Aborts the download if `heard` is not called for a minute. */
 function stallWatch(clock: Clock, stalled: AbortController) {
   const begin = () => clock.after(updateStallMsMax, () => stalled.abort());
   let timer = begin();

@@ -5,9 +5,9 @@ import { dirname, join, resolve } from "node:path";
 import type { ClosedPlaces } from "../core/media.ts";
 
 export interface PlaceOptions {
-  /** `--config`: the config file. */
+  /** The config file, from `--config`. */
   readonly config?: string | undefined;
-  /** `--data`: the data folder. */
+  /** The data folder, from `--data`. */
   readonly data?: string | undefined;
 }
 
@@ -39,8 +39,8 @@ export function placesOf({ config, data }: PlaceOptions, environment: Environmen
 }
 
 /**
- * The service's files and folders, which it never plays. A named config file may lie among media: then only the file and the
- * `mappings` folder beside it are closed.
+ * The service's files and folders, which it never plays. A named config file may lie among media. Only the file and the
+ * `mappings` folder beside it are then closed.
  */
 export function closedPlaces(places: ServicePlaces, environment: Environment): ClosedPlaces {
   const { configPath, configNamed, dataFolder, socketPath } = places;
@@ -60,20 +60,23 @@ export function closedPlaces(places: ServicePlaces, environment: Environment): C
 }
 
 /**
- * The run folder that is the service's alone; undefined if it has none. The run folder that a login makes is for all programs
- * of that person, so it is not meant.
+ * The run folder that is the service's alone; undefined if it has none. The run folder that a login makes is for all
+ * programs of that person, so it does not count.
  */
 export function ownRunFolder(environment: Environment): string | undefined {
   return runFoldersOf(environment)[0];
 }
 
-/** The folder for the temporary files of players. In a run folder of its own the service hides all else from them. */
+/**
+ * The folder for the temporary files of players. In a run folder that is the service's alone, everything else is hidden
+ * from players.
+ */
 export function playersFolder(environment: Environment): string {
   const run = ownRunFolder(environment);
   return run === undefined ? tmpdir() : join(run, "players");
 }
 
-/** systemd.exec(5), RuntimeDirectory=: several folders are separated by colons. */
+/** The run folders: several are separated by colons (systemd.exec(5), RuntimeDirectory=). */
 function runFoldersOf({ RUNTIME_DIRECTORY }: Environment): readonly string[] {
   return (RUNTIME_DIRECTORY ?? "").split(":").filter((path) => path.startsWith("/"));
 }
@@ -82,7 +85,10 @@ function ownConfigFolder({ XDG_CONFIG_HOME }: Environment): string {
   return join(base(XDG_CONFIG_HOME, ".config"), "tapdeck");
 }
 
-/** systemd makes one for a system service (systemd.exec(5), RuntimeDirectory=), the login makes one for a person. */
+/**
+ * The run folder. systemd makes one for a system service (systemd.exec(5), RuntimeDirectory=), and a login makes one
+ * for a person.
+ */
 function runFolder(environment: Environment, otherwise: string): string {
   const { XDG_RUNTIME_DIR: ofLogin } = environment;
   return ownRunFolder(environment) ?? (ofLogin?.startsWith("/") ? ofLogin : otherwise);

@@ -11,11 +11,11 @@ import { webBodyBytesMax, webHeadBytesMax } from "../core/limits.ts";
 
 export interface HttpExchange {
   readonly method: "GET" | "POST";
-  /** Only with POST. */
+  /** The content of a POST. */
   readonly content?: { readonly type: string; readonly body: string };
   /** Asks a radio station to put titles into the body, and to say how (`icy-metaint`). */
   readonly hasTitles?: true;
-  /** Its host name goes to the server, whose certificate must be for that name. */
+  /** The URL. Its host name goes to the server, whose certificate must be for that name. */
   readonly url: URL;
   /** The address to connect to. */
   readonly address: string;
@@ -33,7 +33,7 @@ export interface WebBody {
 }
 
 /**
- * Sends one request and resolves with the head of the response; the signal counts until then. Throws
+ * Sends one request, and resolves with the head of the response. The signal has no effect after that. Throws
  * `ServiceError("failed")`, with `data.connected` false if there was no connection, and the signal's reason if that aborts.
  */
 export async function openBody(asked: HttpExchange, signal: AbortSignal): Promise<WebBody> {
@@ -50,7 +50,7 @@ export async function openBody(asked: HttpExchange, signal: AbortSignal): Promis
     ...(hasTitles === true ? { "Icy-MetaData": "1" } : {}),
     ...(content === undefined ? {} : { "Content-Type": content.type, "Content-Length": body.length }),
   };
-  // It takes 2.7 MB of memory, and most decks call no server.
+  // The module takes 2.7 MB of memory, and most decks call no server.
   const { request } = await import("node:http");
   signal.throwIfAborted();
   return new Promise((resolve, reject) => {
@@ -99,7 +99,7 @@ function faultOf(error: NodeJS.ErrnoException): string {
   return code.startsWith("HPE_") ? "did not answer in HTTP" : "closed the connection without an answer";
 }
 
-/** Reads a body and drops it. Throws `ServiceError("failed")` if it is too long or incomplete. */
+/** Reads a body to its end and drops it. Throws `ServiceError("failed")` if it is too long or incomplete. */
 export async function dropBody({ host, chunks, close }: WebBody, signal: AbortSignal): Promise<void> {
   signal.addEventListener("abort", close, { once: true });
   let bytes = 0;
@@ -122,7 +122,7 @@ function connect({ url, address }: HttpExchange, onOpen: () => void): Socket {
   const port = portOf(url);
   if (url.protocol !== "https:") return connectPlain({ host: address, port }, onOpen);
   const name = url.hostname.replace(/^\[|\]$/g, "");
-  // An address is no server name (RFC 6066, 3).
+  // An address is not a server name (RFC 6066, 3).
   const servername = isIP(name) > 0 ? {} : { servername: name };
   return connectTls({ host: address, port, ...servername, ALPNProtocols: ["http/1.1"] }, onOpen);
 }
@@ -132,7 +132,9 @@ export function portOf({ port, protocol }: URL): number {
   return Number(port === "" ? (protocol === "https:" ? 443 : 80) : port);
 }
 
-/** A connection whose answer begins with `HTTP/1.0` where SHOUTcast 1 writes `ICY`, which `node:http` refuses. */
+/**
+ * A connection on which an answer of SHOUTcast 1 begins with `HTTP/1.0`. Such a server writes `ICY`, which `node:http` refuses.
+ */
 function asHttp(socket: Socket): Duplex {
   let begin: Buffer | undefined = Buffer.alloc(0);
   const readable = new Transform({

@@ -1,7 +1,7 @@
 /**
- * Distinguishes the players of the service from other callers on the device, by their mark in the kernel (player-mark.ts). A
- * player may connect, and then pass its socket to another process, or end. So the process that connected decides at the socket
- * in the file system, and all holders of the caller's socket decide over TCP.
+ * Distinguishes the players of the service from other callers on the device, by their mark in the kernel
+ * (player-mark.ts). A player may connect, and then pass its socket to another process, or end. Therefore, at the socket
+ * in the file system, the process that connected decides. Over TCP, all holders of the caller's socket decide.
  */
 import { setImmediate } from "node:timers/promises";
 import { provedCallersMax, provedCallersMsMax } from "../core/limits.ts";
@@ -11,13 +11,13 @@ import { ownerOf, type TcpPeer } from "./socket-owner.ts";
 
 export interface LocalCaller {
   readonly uid: number;
-  /** Also true if it is not certain that it is none. */
+  /** True if the caller is a player, or may be one. */
   readonly isPlayer: boolean;
 }
 
 interface LocalCallersOptions {
   readonly localSockets: LocalSockets;
-  /** The socket in the file system. */
+  /** The path of the socket in the file system. */
   readonly socketPath: string;
 }
 
@@ -32,7 +32,7 @@ export function createLocalCallers({ localSockets: sockets, socketPath: path }: 
   const isPlayer = (peer: SocketPeer) => mayBePlayer(peer.uid) && markOf(peer.pid) !== "other";
   /** The cookies of connections that no player has made. */
   let admitted = new Set<bigint>();
-  /** True after the runtime has closed all of these. Bun notices an end after it has polled. */
+  /** Resolves with true after the runtime has closed all of these connections. Bun notices an end after it has polled. */
   const areClosed = async (ended: readonly AcceptedSocket[]) => {
     const cookies = new Set(ended.map(({ cookie }) => cookie));
     const endMs = performance.now() + closeMsMax;
@@ -45,7 +45,7 @@ export function createLocalCallers({ localSockets: sockets, socketPath: path }: 
   return {
     /** The user of the service. */
     uid,
-    /** Undefined unless the caller is certainly an open socket of this device. */
+    /** The caller; undefined unless it is certainly an open socket of this device. */
     async callerAt(peer: TcpPeer): Promise<LocalCaller | undefined> {
       const owner = await ownerOf(peer);
       if (owner === undefined) return undefined;
@@ -59,14 +59,14 @@ export function createLocalCallers({ localSockets: sockets, socketPath: path }: 
       return { uid: caller, isPlayer: !isOthers };
     },
     /**
-     * Ends the connections of players at the socket in the file system. Undefined if there are none. Otherwise it resolves after
-     * the runtime has closed them and their requests are aborted; false if it does not close them, or if the connection of the
-     * request is not found.
+     * Ends the connections of players at the socket in the file system. The result is undefined if there are none.
+     * Otherwise it resolves with true after the runtime has closed them and their requests are aborted. It resolves
+     * with false if they are not closed, or if the connection of the request is not found.
      */
     endPlayers(): Promise<boolean> | undefined {
       const all = sockets.acceptedAt(path);
       if (all.length === 0) return Promise.resolve(false);
-      // The runtime does not say on which connection a request came, so that all new ones are checked.
+      // The runtime does not report the connection of a request, so all new connections are checked.
       const ended = all.filter(
         (socket) => !admitted.has(socket.cookie) && (sockets.lookAtPeer(socket, isPlayer) ?? true),
       );
@@ -102,7 +102,10 @@ function batched(look: (inodes: ReadonlySet<string>) => Promise<Holders>) {
   };
 }
 
-/** Connections that were checked a moment ago. The kernel repeats the number of a socket after 2^32 others, which takes longer. */
+/**
+ * The connections that were checked a moment ago. The kernel uses the number of a socket again after 2^32 others, which
+ * takes longer.
+ */
 function createProved() {
   const untilMs = new Map<string, number>();
   return {

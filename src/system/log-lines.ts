@@ -5,7 +5,7 @@
 import { logUnsentCharsMax } from "../core/limits.ts";
 
 interface LogOutput {
-  /** Calls `done` after the text was written, or failed to be. */
+  /** Writes the text, and calls `done` afterwards, also after a failure. */
   write(text: string, done: () => void): unknown;
 }
 

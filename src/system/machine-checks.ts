@@ -12,10 +12,10 @@ import { type Fault, faultOf, knownFault } from "../core/faults.ts";
 import { machineFaultBytesMax, machineFaultsMax } from "../core/limits.ts";
 import type { Environment } from "./folders.ts";
 
-// A person who looks once a day sees the event.
+// An event is reported for this long, so that a person who looks once a day sees it.
 const eventMsMax = 24 * 60 * 60 * 1000;
 
-/** The checks whose variables are set: none outside of an image. `ask` returns the faults. */
+/** The checks whose variables are set. There are none outside of an image. `ask` returns the faults. */
 export function machineChecks(environment: Environment, clock: Clock) {
   const { TAPDECK_FAULTS: faults, TAPDECK_WATCHDOG_STATE: state } = environment;
   const watchdog = (path: string) => watchdogFaults(textOf(path), clock.now());
@@ -38,14 +38,14 @@ function faultsIn(folder: string): readonly Fault[] {
   });
 }
 
-/** The fault of the watchdog's line; none for any other text and for an old event. */
+/** The fault in the watchdog's line; none for any other text and for an old event. */
 export function watchdogFaults(line: string, nowMs: number): readonly Fault[] {
   const [, event = "", seconds = "", times = "", why = ""] =
     /^event=([a-z-]+) time=(\d+) restarts=\d+ resets=(\d+) why=(.*)/.exec(line) ?? [];
   const fault = watchdogFault(event, times, why);
   if (fault === undefined) return [];
   const agoMs = nowMs - Number(seconds) * 1000;
-  // The clock of a board may be set after the event: an event of the future counts as recent.
+  // The clock of a board may be set after the event, so an event in the future counts as recent.
   return event !== "unguarded" && agoMs > eventMsMax ? [] : [fault];
 }
 

@@ -1,8 +1,8 @@
 /**
- * Restarts, stops and updates the machine. The service has no right to do so itself. On the SD image a root script reads words
- * from a pipe (`overlay/usr/lib/tapdeck/machine`) and reports in the folder that TAPDECK_MACHINE names. The pipe is the standard
- * input of the service, opened for writing by root, so that no other process of this user can open it. Below systemd the service
- * can end, and is started again. Elsewhere its owner restarts it.
+ * Restarts, stops and updates the machine. The service itself has no right to do so. On the SD image a root script
+ * reads words from a pipe (`overlay/usr/lib/tapdeck/machine`) and reports in the folder that TAPDECK_MACHINE names. The
+ * pipe is the standard input of the service, opened for writing by root, so that no other process of this user can open
+ * it. Below systemd the service ends, and systemd starts it again. On other machines its owner restarts it.
  */
 import { readFileSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
@@ -19,11 +19,11 @@ interface MachineControlParts {
   readonly dataFolder: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** The orderly end of the service also stops them, and waits for their saves. */
+  /** Stops the media. The orderly end of the service also stops them, and waits for their saves. */
   readonly stopMedia: () => void;
   /**
-   * Shows on the screen that the machine ends, and resolves once that is visible, which may take as long as a player needs to
-   * save.
+   * Shows on the screen that the machine ends, and resolves once that is visible. This may take as long as a player
+   * needs to save.
    */
   readonly onEnding?: (how: "restart" | "shutdown") => Promise<void>;
   /** Called after each change of the state of an update. */
@@ -44,7 +44,7 @@ export function createMachineControl(parts: MachineControlParts) {
   };
   const stopAnd = async (word: "restart" | "shutdown") => {
     stopMedia();
-    // A screen that cannot be drawn keeps nobody from switching off.
+    // A screen that cannot be drawn does not prevent the machine from stopping.
     const late = Promise.withResolvers<void>();
     using _timer = clock.after(endingShownMsMax, late.resolve);
     await Promise.race([onEnding(word).catch(() => {}), late.promise]);
@@ -52,14 +52,14 @@ export function createMachineControl(parts: MachineControlParts) {
   };
   return {
     actions,
-    /** Undefined if none was begun since the start. */
+    /** The state of the update; undefined if none was begun since the start. */
     updating: engine.updating,
     engine,
     /** Restarts the machine, or below systemd the service. */
     async restart(): Promise<void> {
       need("restart");
       if (folder !== "") return stopAnd("restart");
-      // After the answer.
+      // The end comes after the answer.
       setTimeout(() => process.kill(process.pid, "SIGTERM"), restartMs);
     },
     async shutdown(): Promise<void> {
@@ -89,7 +89,7 @@ const refusals: Readonly<Record<DeviceAction, string>> = {
 function isRestarted({ INVOCATION_ID }: Environment): boolean {
   if (INVOCATION_ID === undefined) return false;
   try {
-    // A name there has 15 characters at most (proc_pid_comm(5)).
+    // A name in this file has at most 15 characters (proc_pid_comm(5)).
     return readFileSync(`/proc/${process.ppid}/comm`, "utf8").startsWith("tapdeck-watchdo");
   } catch {
     return false;

@@ -20,10 +20,10 @@ const percentIn = (answer: string): number | undefined => {
   return percent === undefined ? undefined : Number(percent);
 };
 
-/** Sound servers first, then the card. */
+/** The programs that set the volume: those of sound servers first, then that of the card. */
 const mixers: readonly Mixer[] = [
   {
-    // PipeWire: `Volume: 0.50`.
+    // The output of PipeWire: `Volume: 0.50`.
     program: "wpctl",
     get: ["get-volume", "@DEFAULT_AUDIO_SINK@"],
     read(answer) {
@@ -33,14 +33,14 @@ const mixers: readonly Mixer[] = [
     set: (percent) => ["set-volume", "@DEFAULT_AUDIO_SINK@", `${percent}%`],
   },
   {
-    // PulseAudio: `Volume: front-left: 32768 /  50% / ...`.
+    // The output of PulseAudio: `Volume: front-left: 32768 /  50% / ...`.
     program: "pactl",
     get: ["get-sink-volume", "@DEFAULT_SINK@"],
     read: percentIn,
     set: (percent) => ["set-sink-volume", "@DEFAULT_SINK@", `${percent}%`],
   },
   {
-    // ALSA, on a perceptual scale: `Front Left: Playback 32768 [50%] [on]`.
+    // The output of ALSA, on a perceptual scale: `Front Left: Playback 32768 [50%] [on]`.
     program: "amixer",
     get: ["--mapped-volume", "get", "Master"],
     read: percentIn,
@@ -49,7 +49,7 @@ const mixers: readonly Mixer[] = [
 ];
 
 /**
- * Changes the volume, never beyond `ceiling`, in percent. `find` returns the path of a program. Rejects with
+ * Changes the volume, but never above `ceiling`, in percent. `find` returns the path of a program. Rejects with
  * `ServiceError("failed")` and a remedy if no program can change it.
  */
 export async function changeSystemVolume(
@@ -88,7 +88,7 @@ export async function readSystemVolume(
   return undefined;
 }
 
-/** The program's complaint; undefined after a success. */
+/** Runs the program, and returns its complaint; undefined after a success. */
 async function changeBy(
   { get, read, set }: Mixer,
   path: string,

@@ -1,6 +1,7 @@
 /**
- * Gives the service access to its own files again, at each start. Players run as its user, and no rule of Landlock covers chmod(2): a
- * player can take the permissions of files that it can neither read nor change, and the service would not start any more.
+ * Gives the service access to its own files again, at each start. Players run as its user, and no rule of Landlock
+ * covers chmod(2): a player can remove the permissions of files that it can neither read nor change. Without this
+ * repair the service would not start any more.
  */
 import type { Stats } from "node:fs";
 import { chmod, lstat, readdir } from "node:fs/promises";
@@ -13,7 +14,7 @@ import { dataOfPlayers } from "./player-places.ts";
 const all = { folder: 0o700, file: 0o600 };
 /** The service makes files there and reads those of a person, who may have removed the permission to write. */
 const certificates = { folder: 0o700, file: 0o400 };
-/** The same for the folder. */
+/** The same for the settings. A person may also have made their folder read-only. */
 const settings = { folder: 0o500, file: 0o400 };
 const others: Readonly<Record<string, typeof all>> = {
   "config.toml": settings,
@@ -28,7 +29,7 @@ const ofPlayers: readonly string[] = [...dataOfPlayers, "players"];
 export async function regainAccess(places: ServicePlaces, environment: Environment, log: Log): Promise<void> {
   const { configPath, configNamed, dataFolder, savesMemory } = places;
   const config = dirname(configPath);
-  // A named config file may lie in a folder of anything.
+  // The folder of a named config file may hold other files.
   const ofSettings = configNamed ? [configPath, join(config, "mappings")] : [config];
   const run = ownRunFolder(environment);
   for (const path of ofSettings) await regain(path, settings, 2, log);

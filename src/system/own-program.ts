@@ -1,11 +1,11 @@
-/** This program: its version, and how it starts itself again for jobs in the background. */
+/** This program: its version, and the command with which it starts itself again for jobs in the background. */
 import { constants, setPriority } from "node:os";
 import { version as packageVersion } from "../../package.json";
 
-/** Plain semver, because known clients switch features by it. */
+/** A plain semver version, because known clients switch features by it. */
 export const tapdeckVersion: string = packageVersion;
 export const platform = "linux";
-/** False if it runs from its sources. */
+/** True for a compiled program, and false for one that runs from its sources. */
 const isCompiled: boolean = Bun.main.startsWith("/$bunfs/");
 
 /** The environment without variables of the runtime, with which this program would restart itself (`clean-start.ts`). */
@@ -20,9 +20,9 @@ export const jobEnvironment: typeof plainEnvironment = {
 };
 
 /**
- * Words before a command that give all its threads idle scheduling from the start. Any other thread preempts them at once,
- * which a low priority does not promise (sched(7), "SCHED_IDLE"; ioprio_set(2), "I/O scheduling classes"). If these programs
- * are missing, the process lowers its own priority.
+ * Words before a command that give all its threads idle scheduling from the start. Other threads preempt them at once,
+ * which a low priority does not ensure (sched(7), "SCHED_IDLE"; ioprio_set(2), "I/O scheduling classes"). If these
+ * programs are missing, the process lowers its own priority.
  */
 export const gently: readonly string[] = [
   ["chrt", "-i", "0"],
@@ -35,7 +35,7 @@ export function lowerPriority(): void {
   try {
     setPriority(constants.priority.PRIORITY_LOW);
   } catch {
-    // Not allowed: it runs at the normal priority.
+    // The process may not lower it, so it runs at the normal priority.
   }
 }
 
@@ -51,7 +51,7 @@ export function ownCommand(argument: string, source: string): readonly string[] 
 }
 
 /**
- * Writes the input of a child, and ends it. A child that ended before it read all of it is no fault, because its
+ * Writes the input of a child, and ends it. A child that ends before it has read the whole input causes no fault, because its
  * exit has the reason. Without the wait, the broken pipe would be an unhandled rejection, which ends this process.
  */
 export async function giveInput({ stdin }: { readonly stdin: Bun.FileSink }, text: string): Promise<void> {
@@ -59,6 +59,6 @@ export async function giveInput({ stdin }: { readonly stdin: Bun.FileSink }, tex
     await stdin.write(text);
     await stdin.end();
   } catch {
-    // EPIPE
+    // The error is EPIPE.
   }
 }

@@ -10,7 +10,7 @@ import { holdersMsMax, ordinaryProcessMsMax } from "../core/limits.ts";
 
 const processes = "/proc";
 
-/** `hidden`: the kernel does not show the limits of this process. */
+/** The mark of a process; `hidden` means that the kernel does not show the limits of this process. */
 type Mark = "player" | "other" | "ended" | "hidden";
 
 export function markOf(pid: number, folder = processes): Mark {
@@ -23,7 +23,7 @@ export function markOf(pid: number, folder = processes): Mark {
   }
 }
 
-/** Whether these are the limits of a player. The first number is the soft limit, and the second the hard one. */
+/** Whether these are the limits of a player. The first number is the soft limit, and the second the hard limit. */
 export function hasMark(limits: string): boolean {
   return /^Max file locks +0 +0 /m.test(limits);
 }
@@ -36,7 +36,7 @@ export interface Holders {
   readonly isComplete: boolean;
 }
 
-// Taps wait no longer than this while processes are looked through.
+// A tap waits at most this long while processes are searched.
 const sliceMs = 2;
 
 /** Finds the holders of the sockets with these inodes, for a service of the user `uid`. */
@@ -59,7 +59,7 @@ export async function holdersOf(
   const found = (isComplete: boolean): Holders => ({ byPlayers, byOthers, isComplete });
   const ordinary = ordinaryIn(folder, nowMs());
   for (const pid of likelyFirst(pidsOf(folder))) {
-    // Once all sockets have a holder, a further one changes the result only if it is a player.
+    // Once all sockets have a holder, a further holder changes the result only if it is a player.
     const isSecond = byOthers.size === links.size;
     if (isSecond && ordinary.has(pid)) continue;
     await rest();
@@ -85,18 +85,20 @@ export async function holdersOf(
   return found(true);
 }
 
-// Global state: the last callers. They only decide the order of the next search.
+// This state is global: the last callers. They only decide the order of the next search.
 let recent: readonly number[] = [];
 const recentMax = 8;
 
-// Global state: the processes that had no mark a moment ago, because a look into each one costs more than all else of a search.
+// This state is global: the processes that had no mark a moment ago. Reading the limits of a process takes longer than
+// the rest of a search.
 let ordinaryPids:
   | { readonly folder: string; readonly untilMs: number; readonly pids: Set<number> }
   | undefined;
 
 /**
- * The processes without a mark. A process gets the mark at the start of a player, before it runs the player's code, and a number is
- * used again only after thousands of others. So within `ordinaryProcessMsMax` none of them becomes a player that has connected.
+ * The processes without a mark. A process gets the mark at the start of a player, before it runs the player's code, and
+ * a number is used again only after thousands of others. Within `ordinaryProcessMsMax` none of them can therefore
+ * become a player that has connected.
  */
 function ordinaryIn(folder: string, nowMs: number): Set<number> {
   if (ordinaryPids?.folder !== folder || nowMs > ordinaryPids.untilMs)
@@ -104,7 +106,10 @@ function ordinaryIn(folder: string, nowMs: number): Set<number> {
   return ordinaryPids.pids;
 }
 
-/** The last callers, then the newest processes: the descriptors of the others need not be listed once a caller is found. */
+/**
+ * The last callers, and after them the newest processes. The descriptors of the others need not be listed once a caller
+ * is found.
+ */
 function likelyFirst(pids: readonly number[]): readonly number[] {
   return [
     ...pids.filter((pid) => recent.includes(pid)),
@@ -118,7 +123,10 @@ function pidsOf(folder: string): number[] {
     .map(Number);
 }
 
-/** Undefined if the process does not show its descriptors: it is another user's, is not dumpable, or has ended. */
+/**
+ * The descriptors of a process; undefined if the process does not show them, because it is another user's, is not
+ * dumpable, or has ended.
+ */
 function descriptorsOf(pid: number, folder: string): readonly string[] | undefined {
   try {
     return readdirSync(`${folder}/${pid}/fd`);
@@ -131,14 +139,15 @@ function linkOf(path: string): string {
   try {
     return readlinkSync(path);
   } catch {
-    // It was closed meanwhile.
+    // The descriptor was closed meanwhile.
     return "";
   }
 }
 
 /**
- * Whether a process may be a player of a service of this user: one of its user ids is that user's (proc(5), `status`). A player cannot
- * change its ids, unless the service is root. The owner of the folder does not show this, because it is root if the process hides.
+ * Whether a process may be a player of a service of this user: one of its user ids is that user's (proc(5), `status`).
+ * A player cannot change its ids, unless the service is root. The owner of the process's folder is no proof, because it
+ * is root for a process that is not dumpable.
  */
 function isOfUser(pid: number, uid: number, folder: string): boolean {
   try {

@@ -1,6 +1,6 @@
 /**
- * The places of confined players, as options of tapdeck-confine (watchdog/places.h). By rule the folders of the service are hidden
- * as a whole: its data, its settings and its run folder. Players get single folders in them.
+ * The places of confined players, as options of tapdeck-confine (watchdog/places.h). The folders of the service are
+ * hidden as a whole: its data, its settings and its run folder. Single folders in them are open to players.
  */
 import { lstatSync, readlinkSync, type Stats } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -8,9 +8,9 @@ import { type Environment, ownRunFolder, playersFolder, type ServicePlaces } fro
 
 /** Absolute paths that are not the service's own; they may have links, and may not exist. */
 export interface ReachOfPlayers {
-  /** Players can neither read nor change them. */
+  /** Places that players can neither read nor change. */
   readonly hidden: readonly string[];
-  /** Players cannot change them. A hidden place stays hidden. */
+  /** Places that players cannot change. A hidden place stays hidden. */
   readonly kept: readonly string[];
   /**
    * Folders that are for players, so that no restriction applies inside them. A hidden place stays hidden, because callers of
@@ -19,7 +19,7 @@ export interface ReachOfPlayers {
   readonly open: readonly string[];
 }
 
-/** The folders in the data folder that are for players. All else there is hidden, unless its name begins with a dot. */
+/** The folders in the data folder that are for players. Everything else there is hidden, unless its name begins with a dot. */
 export const dataOfPlayers = ["media", "saves", "states", "bios", "screenshots"] as const;
 
 /** The folder of the generated sounds (sound.ts). */
@@ -27,7 +27,7 @@ export function soundsFolder({ socketPath }: Pick<ServicePlaces, "socketPath">):
   return join(dirname(socketPath), "tapdeck-sounds");
 }
 
-// The rights of the system protect these. To list them costs time with each player.
+// Folders that the rights of the system protect. Listing them would take time at each start of a player.
 const systemFolders = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/dev", "/proc", "/sys"];
 /**
  * Devices that the service's groups open, and that reach beyond a player: keys for any other program (Linux, Documentation/input/uinput.rst
@@ -37,14 +37,14 @@ const closedDevices = [
   ...["/dev/uinput", "/dev/uhid", "/dev/vcio", "/dev/cec0", "/dev/cec1"],
   ...["/dev/i2c-1", "/dev/spidev0.0", "/dev/spidev0.1"],
 ];
-/** Each process may write there about others of its user: `oom_score_adj` and `autogroup` (proc(5)). */
+/** Each process may write in this folder about other processes of its user: `oom_score_adj` and `autogroup` (proc(5)). */
 const processes = "/proc";
-// `places_max` in watchdog/places.h.
+// The value of `places_max` in watchdog/places.h.
 const placesMax = 512;
 
 /**
- * The options at this moment, by real paths; a link that leads to a hidden place is hidden itself. It reads links only, and takes well
- * under a millisecond.
+ * The options at this moment, by real paths. A link that leads to a hidden place is hidden itself. The function reads
+ * links only, and takes well under a millisecond.
  */
 export function placeOptions(
   { configPath, configNamed, dataFolder, socketPath, savesMemory }: ServicePlaces,
@@ -96,7 +96,7 @@ function isBelowOneOf(places: readonly string[]): (path: string) => boolean {
   return (path) => places.some((place) => path === place || path.startsWith(`${place}/`));
 }
 
-// As the kernel's limit (path_resolution(7)).
+// The kernel has the same limit (path_resolution(7)).
 const linksMax = 40;
 
 /** Resolves paths, and reads each link once. For a path that does not exist, the part that exists is resolved. */
@@ -131,13 +131,13 @@ function linkFollower() {
   };
 }
 
-/** Undefined for anything but a link. */
+/** The target of a link; undefined if the path is no link. */
 function linkAt(path: string): string | undefined {
   try {
     const found: Stats | undefined = lstatSync(path, { throwIfNoEntry: false });
     return found?.isSymbolicLink() ? readlinkSync(path) : undefined;
   } catch {
-    // A folder above it cannot be searched, and players cannot search it either.
+    // A folder above the path cannot be searched, and players cannot search it either.
     return undefined;
   }
 }

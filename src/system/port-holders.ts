@@ -1,6 +1,6 @@
 /**
- * The processes of this device that listen at a TCP port, by the kernel's tables (proc(5)). A player that outlives its service
- * may hold the port that the next service needs.
+ * The processes of this device that listen on a TCP port, by the kernel's tables (proc(5)). A player that outlives its
+ * service may hold the port that the next service needs.
  */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { portHolderEndMsMax } from "../core/limits.ts";
@@ -15,7 +15,7 @@ interface PortHolder {
 
 const pollMs = 20;
 
-/** Ends each player that listens at the port, and resolves when none does, or after `portHolderEndMsMax`. */
+/** Ends each player that listens on the port, and resolves when none does, or after `portHolderEndMsMax`. */
 export async function endPlayersAt(port: number, log: Log): Promise<void> {
   const deadline = performance.now() + portHolderEndMsMax;
   const asked = new Set<number>();
@@ -35,7 +35,7 @@ export async function endPlayersAt(port: number, log: Log): Promise<void> {
   }
 }
 
-/** The listening processes that this user may look into. */
+/** The listening processes whose descriptors this user may read. */
 export function holdersAt(port: number): readonly PortHolder[] {
   const links = new Set(listenersAt(port).map((inode) => `socket:[${inode}]`));
   if (links.size === 0) return [];
@@ -53,14 +53,14 @@ function listenersAt(port: number): readonly string[] {
     .map((row) => row[9] ?? "");
 }
 
-const listening = "0A"; // include/net/tcp_states.h.
+const listening = "0A"; // The state in the kernel's table (include/net/tcp_states.h).
 
 function linksOf(pid: string): readonly string[] {
   const folder = `/proc/${pid}/fd`;
   try {
     return readdirSync(folder).map((descriptor) => linkOf(`${folder}/${descriptor}`));
   } catch {
-    // It is another user's, or has ended.
+    // The process is another user's, or has ended.
     return [];
   }
 }
@@ -92,6 +92,6 @@ function kill(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
   }
 }

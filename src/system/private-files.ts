@@ -6,7 +6,7 @@ import { exitCodes, messageOf, StartError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { prepareAddonFolder } from "./addon-folder.ts";
 
-/** The secrets of clients, the history, and the keys of certificates. */
+/** Files with the secrets of clients, the history, and the keys of certificates. */
 const secretFiles = /^(tapdeck\.db.*|audit.*\.jsonl|tls\/.*key.*\.pem.*)$/;
 /** The service's other files: names of media, its own certificate, its account at a broker, and shared cards. */
 const otherFiles = /^(media\.db.*|stick-[0-9a-f]+\.db.*|tls\/device\.pem.*|mqtt-.*|shared-cards\..*)$/;
@@ -36,7 +36,7 @@ export async function prepareDataFolder(folder: string, log: Log): Promise<void>
  * Removes the access of other users to the data folder, its `tls`, and the service's files in both. Logs a warning for each
  * change and each failure; a failure does not stop the service.
  *
- * A group may still pass through the data folder if `media` is shared with it by the setgid bit. The Debian package makes it
+ * A group may still enter the data folder if `media` is shared with it by the setgid bit. The Debian package makes it
  * so (`packaging/systemd/tmpfiles.conf`).
  */
 export async function closeToOthers(dataFolder: string, log: Log): Promise<void> {
@@ -61,7 +61,7 @@ export async function closeToOthers(dataFolder: string, log: Log): Promise<void>
 interface Closing {
   /** The permissions that may stay. */
   readonly keep: number;
-  /** The name in the log. */
+  /** The name of the file in the log. */
   readonly name: string;
   readonly log: Log;
   readonly warning?: string;
@@ -71,7 +71,7 @@ async function close(path: string, { keep, name, log, warning = readable }: Clos
   try {
     const { mode } = await stat(path);
     if ((mode & 0o777 & ~keep) === 0) return;
-    // A folder such as /tmp.
+    // Such a folder is one for all users, such as /tmp.
     if ((mode & sticky) !== 0) throw new Error("it is a folder for all users: name another one with --data");
     await chmod(path, mode & (keep | 0o7000));
     log.warn("store", warning, { file: name });

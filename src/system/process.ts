@@ -12,7 +12,7 @@ import { type Child, type StartOptions, sendSignal, startProcess } from "./start
 import { keepLastWords } from "./stderr-tail.ts";
 
 export interface Exit {
-  /** Null if a signal ended it. */
+  /** The exit code; null if a signal ended the process. */
   readonly exitCode: number | null;
 }
 
@@ -20,11 +20,11 @@ export type Player = ReturnType<typeof spawnPlayer>;
 
 /** The standard input and output of a player that takes commands there. */
 export interface Talk {
-  /** Never throws, even if the player has ended. */
+  /** Writes a text. It never throws, even if the player has ended. */
   say(text: string): void;
-  /** Resolves with whether the player's pipe has taken the bytes; false if it has ended. */
+  /** Writes bytes. Resolves with true once the player's pipe has taken them, and with false if the player has ended. */
   send(bytes: Uint8Array): Promise<boolean>;
-  /** Ends its standard input. */
+  /** Ends the player's standard input. */
   end(): void;
   readonly output: ReadableStream<Uint8Array>;
 }
@@ -38,10 +38,10 @@ interface PlayerOptions extends StartOptions {
 const endPollMs = 20;
 const handedOnPollMs = 250;
 const leftoverGraceMs = 1000;
-// The kernel ends a killed process at once, unless it waits for a device, or for a processor.
+// The kernel ends a killed process at once, unless it waits for a device or for a processor.
 const killMsMax = 200;
 const starvedMsMax = 1000;
-// A wrapper has started the real program and ended by then.
+// A wrapper has started the real program and has ended within this time.
 const starterMsMax = 3000;
 
 /** Starts `argv`. Throws `ServiceError("failed")` with a sentence if the program cannot be started. */
@@ -84,17 +84,17 @@ export function spawnPlayer(argv: readonly string[], options: PlayerOptions = {}
     pid,
     /** Resolves when the player has ended, with the exit of the program that was started. */
     exited,
-    /** Resolves after `exited`, when nothing of its family is left. */
+    /** Resolves after `exited`, when no process of the player's family is left. */
     gone,
-    /** The service's end of the socket at the player's descriptor 3, with `hasLine`; the caller closes it. */
+    /** The service's end of the socket at the player's descriptor 3, if `hasLine` was set. The caller closes it. */
     line,
-    /** With `hasTalk`; the caller reads all of the output. */
+    /** The player's input and output, if `hasTalk` was set. The caller reads all of the output. */
     talk,
-    /** The last lines of its error output; those of its output if it wrote no errors and has a talk. */
+    /** The last lines of its error output. A player with `hasTalk` that wrote no errors has those of its output. */
     lastWords: async () => (await words.lines()) || complaintsIn((await said?.lines()) ?? ""),
     /**
-     * Sends `signal` to the family, KILL after `graceMs`, and resolves when nothing is left. A second call can shorten the
-     * grace time but not extend it.
+     * Sends `signal` to the family and KILL after `graceMs`, and resolves when no process is left. A second call can
+     * shorten the grace time but not extend it.
      */
     async stop(graceMs: number, signal: StopSignal = "TERM"): Promise<Exit> {
       await endAll(graceMs, signal);
@@ -120,7 +120,7 @@ function talkOf({ stdin, stdout, exited }: Pick<Child, "stdin" | "stdout" | "exi
     try {
       void Promise.resolve(act()).catch(() => {});
     } catch {
-      // EPIPE: it has ended, and its exit says more.
+      // The error EPIPE means that the player has ended. Its exit has the reason.
     }
   };
   void exited.then(() => quietly(() => stdin.end()));
@@ -133,7 +133,7 @@ function talkOf({ stdin, stdout, exited }: Pick<Child, "stdin" | "stdout" | "exi
         await stdin.flush();
         return true;
       } catch {
-        // EPIPE: it has ended, and its exit says more.
+        // The error EPIPE means that the player has ended. Its exit has the reason.
         return false;
       }
     },
@@ -146,7 +146,7 @@ function talkOf({ stdin, stdout, exited }: Pick<Child, "stdin" | "stdout" | "exi
   return { talk, said: keepLastWords(copy) };
 }
 
-/** Resolves when nothing of the player behind a wrapper is left. */
+/** Resolves when no process of the player that a wrapper started is left. */
 async function outlived(family: Family, withEscaped: boolean): Promise<void> {
   const find = async () => (await livingOf(family)).find(({ isInGroup }) => isInGroup || withEscaped);
   // The second look finds a process that forked during the first.
@@ -159,11 +159,11 @@ interface Ending {
   readonly leader: Promise<Exit>;
   readonly leaderRuns: () => boolean;
   readonly signal: `SIG${StopSignal}`;
-  /** In the time of `performance.now`. A later call of `stop` may make it earlier. */
+  /** The deadline in the time of `performance.now`. A later call of `stop` may make it earlier. */
   readonly deadlineMs: () => number;
 }
 
-/** Sends the signal to the family, and KILL to the rest at the deadline. */
+/** Sends the signal to the family, and KILL to the remaining processes at the deadline. */
 async function endFamily(family: Family, { leader, leaderRuns, signal, deadlineMs }: Ending): Promise<void> {
   const asked = new Set<number>();
   sendSignal(-family.groupId, signal);
@@ -180,7 +180,7 @@ async function endFamily(family: Family, { leader, leaderRuns, signal, deadlineM
     await shortly(leaderRuns() ? leader : undefined, Math.min(endPollMs, restMs));
   }
   const killedMs = performance.now();
-  // A process may fork between two looks, so that each round kills again.
+  // A process may fork between two looks, so each round kills again.
   for (;;) {
     sendSignal(-family.groupId, "SIGKILL");
     const left = await livingOf(family);

@@ -5,7 +5,7 @@ import { confined } from "./confine.ts";
 import { playerEnvironment, sendSignal, startFaultOf } from "./start-process.ts";
 
 export interface ProgramEnd {
-  /** Null if a signal ended it. */
+  /** The exit code; null if a signal ended the program. */
   readonly exitCode: number | null;
   /** The first `executeOutputBytesMax` bytes of its output and its error output. */
   readonly output: string;
@@ -39,7 +39,7 @@ export async function runProgram(
   );
   try {
     await child.exited;
-    // Kills the children that are left. A child that left the group continues, and its output is dropped.
+    // Kills the remaining children. A child that left the group continues, and its output is dropped.
     endGroup();
     drained = setTimeout(() => reading.abort(), drainMsMax);
     const output = (await Promise.all(outputs)).join("");

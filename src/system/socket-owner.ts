@@ -6,17 +6,17 @@ export interface TcpPeer {
   /** The caller's IP address; a mapped IPv4 address as IPv4. */
   readonly address: string;
   readonly port: number;
-  /** The port of the service. */
+  /** The port on which the service listens. */
   readonly servicePort: number;
 }
 
 export interface SocketOwner {
   readonly uid: number;
-  /** The caller's sockets; more than one if the runtime cannot tell which of them the request came from. */
+  /** The caller's sockets. There are more than one if the runtime does not report which of them the request came from. */
   readonly inodes: readonly string[];
 }
 
-/** Undefined unless the caller is certainly an open socket of this device. */
+/** The caller's user and sockets; undefined unless the caller is certainly an open socket of this device. */
 export async function ownerOf(peer: TcpPeer): Promise<SocketOwner | undefined> {
   const isIpv4 = !peer.address.includes(":");
   const paths = isIpv4 ? ["/proc/net/tcp", "/proc/net/tcp6"] : ["/proc/net/tcp6"];
@@ -58,14 +58,15 @@ export function ownerIn(
     : undefined;
 }
 
-// include/net/tcp_states.h. In an unaccepted state the service has read no request from the connection.
+// The state in the kernel's table (include/net/tcp_states.h). In an unaccepted state the service has read no request
+// from the connection.
 const established = "01";
 const synReceived = "03";
 const timeWait = "06";
 const newSynReceived = "0C";
 const unaccepted: ReadonlySet<string> = new Set([synReceived, timeWait, newSynReceived]);
 
-const mappedPrefix = "0000000000000000FFFF0000"; // ::ffff:0:0/96 (RFC 4291, 2.5.5.2), on a little-endian machine.
+const mappedPrefix = "0000000000000000FFFF0000"; // The prefix ::ffff:0:0/96 (RFC 4291, 2.5.5.2), as a little-endian machine prints it.
 
 function unmapped(place: string): string {
   return place.startsWith(mappedPrefix) ? place.slice(mappedPrefix.length) : place;
@@ -80,7 +81,7 @@ function wordsHex(bytes: Uint8Array): string {
   return Buffer.from(bytes).swap32().toString("hex").toUpperCase();
 }
 
-/** The lines that contain `part`: few of many thousands, so that only these are split. */
+/** The lines that contain `part`. There are few of them among many thousands, and only these are split. */
 function linesWith(table: string, part: string): string[] {
   const lines: string[] = [];
   for (let at = table.indexOf(part); at !== -1; ) {

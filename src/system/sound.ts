@@ -1,8 +1,8 @@
 /**
- * Sound feedback: short generated sounds, played by the first program of the system that can. Sounds are pre-forked: a
- * waiting shell execs the player, and a tap only writes one line into its pipe. On an emulated Cortex-A53 that blocks the service
- * for 2.7 ms, and a spawn for 8.9 ms (medians of 20). One sound plays at a time, and a rate limit drops the rest. If nothing can
- * play, one log line says so.
+ * Sound feedback: short generated sounds, played by the first program of the system that can. The process of a sound is
+ * pre-forked: a waiting shell execs the player, and a tap only writes one line into its pipe. On an emulated Cortex-A53
+ * the line blocks the service for 2.7 ms, and a spawn blocks it for 8.9 ms (medians of 20). One sound plays at a time,
+ * and a rate limit drops the rest. If nothing can play, one log line says so.
  *
  * A sound is a WAV file (RIFF, format 1) of sine notes that begin softly and fade:
  *
@@ -39,13 +39,13 @@ export const sounds = {
     { pitch: 0, ms: 30 },
     { pitch: 175, ms: 180 },
   ],
-  // The guard asks for a second tap.
+  // The launch guard asks for a second tap.
   guarded: [
     { pitch: 784, ms: 100 },
     { pitch: 0, ms: 40 },
     { pitch: 784, ms: 100 },
   ],
-  // Play time is nearly over.
+  // The play time is nearly over.
   warning: [
     { pitch: 988, ms: 110 },
     { pitch: 784, ms: 110 },
@@ -57,7 +57,7 @@ export type SoundName = keyof typeof sounds;
 const ranks = Object.keys(sounds);
 
 export interface SoundParts {
-  /** A folder for the files, made and removed here. */
+  /** A folder for the files, which is made and removed by this code. */
   readonly folder: string;
   readonly isOn: boolean;
   readonly clock: Clock;
@@ -69,9 +69,9 @@ export interface SoundParts {
 
 /** Programs that play the file at a path, the best first. */
 const players = [["pw-play"], ["paplay"], ["aplay", "--quiet"]] as const;
-const soundMsMax = 3000; // A player that hangs at its device is killed after that; no sound is longer than 400 ms.
+const soundMsMax = 3000; // A player that hangs at its device is killed after this time. No sound is longer than 400 ms.
 const windowMs = 4000;
-// After a failure, a sound device may appear later. A try at each tap would cost too much.
+// After a failure no player is tried for this time. A sound device may appear later, and a try at each tap would take too long.
 const silenceMs = 60_000;
 // Waits for a line and execs the player of the named file, confined, because the player loads the user's settings and plug-ins.
 // If the service ends, the pipe closes without a line, and the shell ends.
@@ -82,7 +82,7 @@ type Shell = Subprocess<"pipe", "ignore", "ignore">;
 export function createSounds(parts: SoundParts) {
   const { folder, clock, log, which = Bun.which, elapsedMs = () => performance.now() } = parts;
   const files = writeSounds(folder);
-  // The first sound reports a failure.
+  // The first sound that plays reports a failure.
   files.catch(() => {});
   let isOn = parts.isOn;
   let isClosed = false;
@@ -120,7 +120,7 @@ export function createSounds(parts: SoundParts) {
     armed?.shell.kill();
     armed = undefined;
   };
-  /** True if the player ended well. */
+  /** Plays a sound once. Resolves with true if the player ended well. */
   const playOnce = async (name: SoundName): Promise<boolean> => {
     arm();
     const shell = armed?.shell;
@@ -175,7 +175,7 @@ export function createSounds(parts: SoundParts) {
       lastMs = lastMs.filter((ms) => ms > nowMs - windowMs);
       if (lastMs.length >= soundsPerWindowMax) return;
       lastMs = [...lastMs, nowMs];
-      // At most one sound waits, the more important one.
+      // At most one sound waits: the more important one.
       if (next === undefined || ranks.indexOf(name) >= ranks.indexOf(next)) next = name;
       playing ??= playAll(name).catch((error) => {
         playing = undefined;
@@ -186,12 +186,12 @@ export function createSounds(parts: SoundParts) {
     configure(now: boolean): void {
       if (now === isOn) return;
       isOn = now;
-      // A switch by hand ends the wait after a failure.
+      // A person who switches sounds on ends the wait after a failure.
       silentUntilMs = Number.NEGATIVE_INFINITY;
       if (!isOn) disarm();
       else if (playing === undefined) arm();
     },
-    /** Resolves when its programs have ended and its files are removed. */
+    /** Resolves when the programs of this code have ended and its files are removed. */
     async close(): Promise<void> {
       isClosed = true;
       disarm();
@@ -209,7 +209,7 @@ async function writeSounds(folder: string): Promise<void> {
 }
 
 interface Note {
-  /** Hz; 0 is a rest. */
+  /** The pitch in Hz; 0 is a rest. */
   readonly pitch: number;
   readonly ms: number;
 }
@@ -219,8 +219,8 @@ const framesPerSecond = 48_000;
 const channels = 2;
 const sampleBytes = 2;
 const headerBytes = 44;
-const peak = 0.25; // A quarter of full scale, -12 dB: audible beside a game, and not too loud in silence.
-const attackMs = 4; // A shorter attack is a click.
+const peak = 0.25; // The amplitude is a quarter of full scale, -12 dB. It is audible beside a game, and not too loud in silence.
+const attackMs = 4; // A shorter attack would be heard as a click.
 const releaseMs = 12;
 
 export function waveOf(notes: readonly Note[]): Uint8Array {

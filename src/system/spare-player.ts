@@ -1,11 +1,11 @@
 /**
- * The spare: a pre-forked, confined process that becomes the next player. Confinement costs 1 to 2 ms, and a fork also costs
- * time; the spare spends both before a tap. It is a tapdeck-confine that waits at a socket (watchdog/spare.h) for one
- * message. There is at most one spare, of the kind of the last player; a player of another kind starts without it.
+ * The spare: a pre-forked, confined process that becomes the next player. Confinement takes 1 to 2 ms, and a fork also takes
+ * time. With the spare, both are done before a tap. It is a tapdeck-confine that waits at a socket (watchdog/spare.h) for one
+ * message. There is at most one spare, of the kind of the last player. A player of another kind starts without it.
  *
  * The message: the number of bytes that follow as u32, little-endian. Then the path of the program, its name and its
- * arguments in UTF-8, each with a zero after it, and the end of the stream. A spare that reads anything else ends silently,
- * so that no spare outlives the service.
+ * arguments in UTF-8, each with a zero after it, and the end of the stream. A spare that reads anything else ends
+ * silently, so no spare outlives the service.
  */
 import { closeSync, writeSync } from "node:fs";
 import { spareMessageBytesMax } from "../core/limits.ts";
@@ -16,22 +16,22 @@ type Kind = Required<Pick<StartOptions, "hasLine" | "hasTalk" | "reach">> & Pick
 
 interface Spare extends StartedProcess {
   readonly kind: Kind;
-  /** Its own command, with the places of its start. */
+  /** The command of the spare, with the places at its start. */
   readonly command: readonly string[];
   /** The service's end of its socket. */
   readonly socket: number;
 }
 
-// Global state, as the confinement itself.
+// This state is global, like the confinement itself.
 let spare: Spare | undefined;
 let coming: { readonly timer: NodeJS.Timeout; kind: Kind } | undefined;
 
-// A player that has just started has the processors for this time: an mpv on a board opens its file by then.
+// A player that has just started needs the processors for this time. An mpv on a board has opened its file by then.
 const startDelayMs = 100;
 // The kernel ends a killed process at once, unless it waits for a device.
 const endMsMax = 200;
 
-/** Makes the spare the player `argv`. Undefined if no spare fits; the caller then starts a process. */
+/** Makes the spare the player `argv`. If no spare fits, the result is undefined, and the caller starts a process. */
 export function takeSpare(argv: readonly string[], options: StartOptions): StartedProcess | undefined {
   if (spare === undefined || !isUsual(options) || !isSame(spare.kind, kindOf(options))) return undefined;
   const message = messageOf(argv);
@@ -118,7 +118,7 @@ function descriptorOf({ hasLine }: Kind): number {
   return hasLine ? 4 : 3;
 }
 
-/** Whether the places of players are those of its start. */
+/** Whether the places of players are those at the start of the spare. */
 function isCurrent({ kind, command }: Spare): boolean {
   return Bun.deepEquals(waitingHelper(kind.reach, descriptorOf(kind)), command);
 }
@@ -134,7 +134,7 @@ function letGo({ child, kind, socket }: Spare): void {
     await child.stdout?.cancel();
     await child.stderr.cancel();
   };
-  // EPIPE: it has ended.
+  // The error EPIPE means that the spare has ended.
   close().catch(() => {});
 }
 
@@ -152,12 +152,14 @@ function isSame(one: Kind, other: Kind): boolean {
     one.hasLine === other.hasLine &&
     one.hasTalk === other.hasTalk &&
     one.reach === other.reach &&
-    // Compared by identity, because a player's input is always the same constant.
+    // The inputs are compared by identity, because a player's input is always the same constant.
     one.input === other.input
   );
 }
 
-/** Undefined if there is no such program, if its arguments are too long, or if one contains a zero. */
+/**
+ * The message to the spare; undefined if there is no such program, if its arguments are too long, or if one contains a zero.
+ */
 function messageOf(argv: readonly string[]): Uint8Array | undefined {
   const program = programFor(argv[0] ?? "", { path: playerEnvironment.PATH });
   if (program === null || argv.some((word) => word.includes("\0"))) return undefined;
@@ -171,10 +173,10 @@ function messageOf(argv: readonly string[]): Uint8Array | undefined {
 
 function isSent(message: Uint8Array, socket: number): boolean {
   try {
-    // The socket's empty buffer is larger than the message, so that the write does not block.
+    // The socket's empty buffer is larger than the message, so the write does not block.
     return writeSync(socket, message) === message.length;
   } catch {
-    // EPIPE: the spare has ended.
+    // The error EPIPE means that the spare has ended.
     return false;
   }
 }

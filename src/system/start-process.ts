@@ -9,17 +9,17 @@ import { type Family, markName, nextMark } from "./descendants.ts";
 import { ownRunFolder, playersFolder } from "./folders.ts";
 
 export interface StartOptions {
-  /** Added to the service's own variables. */
+  /** Variables that are added to the service's own. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Its working folder; the service's own if absent. */
+  /** The working folder of the player; the service's own if absent. */
   readonly folder?: string | undefined;
-  /** Its standard input, as a file in memory. */
+  /** The standard input of the player, as a file in memory. */
   readonly input?: Uint8Array | undefined;
-  /** Its descriptor 3 is a socket to the service. */
+  /** True to give the player a socket to the service as descriptor 3. */
   readonly hasLine?: boolean;
-  /** Its standard input and output are pipes to the service, and `input` has no meaning. */
+  /** True to make the player's standard input and output pipes to the service. `input` then has no effect. */
   readonly hasTalk?: boolean;
-  /** "network" if absent. */
+  /** The reach of the player; "network" if absent. */
   readonly reach?: ProgramReach;
 }
 
@@ -72,12 +72,12 @@ function spawn(
   });
 }
 
-/** Sends a signal to a process, or to the group `-target`; does nothing if it has ended. */
+/** Sends a signal to a process, or to the group `-target`. It does nothing if the target has ended. */
 export function sendSignal(target: number, signal: NodeJS.Signals): void {
   try {
     process.kill(target, signal);
   } catch {
-    // ESRCH: nothing of it is left.
+    // The error ESRCH means that no process of it is left.
   }
 }
 
@@ -95,9 +95,9 @@ const startFaults: Readonly<Record<string, string>> = {
 };
 
 /**
- * The variables, or prefixes of variables (with a `*`), that players and programs of cards get: user, folders, language,
- * screen, sound, and drivers. Variables of the runtime, secrets and `LD_PRELOAD` stay out, and the session bus, because that starts
- * programs without confinement.
+ * The variables, or prefixes of variables (with a `*`), that players and programs of cards get: user, folders,
+ * language, screen, sound, and drivers. Variables of the runtime, secrets and `LD_PRELOAD` are left out. The session
+ * bus is also left out, because it starts programs without confinement.
  */
 const kept = [
   ...["HOME", "USER", "LOGNAME", "SHELL", "PATH", "TERM", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LC_*"],
@@ -112,8 +112,8 @@ const prefixes = kept.filter((name) => name.endsWith("*")).map((name) => name.sl
 const ownRun = ownRunFolder(process.env);
 
 /**
- * A copy from the start: the service does not change its environment. Players of a service with a run folder of its own get the
- * folder in it that is theirs.
+ * The environment of players. It is a copy from the start, because the service does not change its environment. If the
+ * service has a run folder of its own, players get the folder in it that is theirs.
  */
 export const playerEnvironment: Readonly<Record<string, string | undefined>> = {
   ...Object.fromEntries(

@@ -1,4 +1,4 @@
-/** The last lines of a player's error output. It is read without pause, so that the player never blocks. */
+/** The last lines of a player's error output. The output is read without pause, so that the player never blocks. */
 import { playerWordsBytesMax } from "../core/limits.ts";
 
 // The time to read the output of an ended player, which is in the pipe already. Another process may hold the pipe open.
@@ -14,7 +14,7 @@ export function keepLastWords(stream: ReadableStream<Uint8Array>) {
       const both = read.value.length >= playerWordsBytesMax ? read.value : Buffer.concat([kept, read.value]);
       kept = both.slice(-playerWordsBytesMax);
     }
-    // A stream that fails has ended.
+    // An error of the stream also means its end.
   })().catch(() => {});
   return {
     /** The last lines so far, or all of them after the player has ended; empty without output. */

@@ -5,7 +5,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { rootCertificates } from "node:tls";
 
-/** In PEM. Without `ca` the certificates of the system count. */
+/** The texts of PEM files. Without `ca` the authorities of the system count. */
 export interface TlsFiles {
   readonly ca?: string | string[];
   readonly cert?: string;
@@ -27,7 +27,7 @@ export function checkTlsFiles(
     throw new Error(`the key of ${names.key} does not belong to the certificate of ${names.cert}`);
 }
 
-/** The first one of the file. */
+/** The first certificate of the file. */
 function certificateIn(text: string, setting: string): X509Certificate {
   try {
     return new X509Certificate(text);
@@ -49,8 +49,8 @@ function privateKeyIn(text: string, setting: string) {
 }
 
 /**
- * For a server whose content is signed, so that any known authority is good enough: `ca` counts beside those of the system. A deck
- * with the authority of its fleet may then fetch from any web server.
+ * The authorities for a server whose content is signed. Any known authority is then good enough, so `ca` counts beside
+ * those of the system. A deck with the authority of its fleet may then fetch from any web server.
  */
 export function besideSystem(tls: TlsFiles): TlsFiles {
   return tls.ca === undefined ? tls : { ...tls, ca: [...rootCertificates, tls.ca].flat() };

@@ -2,7 +2,7 @@
  * Updates of the image, as far as the service has a part in them: it fetches a bundle, writes a word into the pipe of
  * `overlay/usr/lib/tapdeck/machine`, and reads what the root script reports:
  *
- *   update        the output of `tapdeck update --json`, and `{"exit":<code>}` after a failure; new with each word, gone after a
+ *   update        the output of `tapdeck update --json`, and `{"exit":<code>}` after a failure; new after each word, and gone after a
  *                 restart of the machine
  *   last-update   the note of the last update that was tried (`src/update/trial.ts`), from some moments after the start of the
  *                 machine; empty if there is none
@@ -39,7 +39,7 @@ interface EngineParts {
 /** The reports of the root script. A stamp differs after each writing. */
 export interface Seen {
   readonly progress: { readonly stamp: string; readonly state: UpdateState | undefined };
-  /** Undefined until the image has written it. */
+  /** The note of the last update; undefined until the image has written it. */
   readonly last:
     | {
         readonly stamp: string;
@@ -56,7 +56,7 @@ export function createUpdateEngine({ folder, pipe, dataFolder, clock, log, onUpd
   const ending = new AbortController();
   let updating: UpdateState | undefined;
   let isBusy = false;
-  /** An installation that began before the service was restarted. */
+  /** True while an installation runs that began before the service was restarted. */
   let isFollowing = false;
   const show = (state: UpdateState) => {
     if (Bun.deepEquals(state, updating)) return;
@@ -99,7 +99,7 @@ export function createUpdateEngine({ folder, pipe, dataFolder, clock, log, onUpd
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(updateFetchMsMax)]);
     await download(what, place, inTime);
   };
-  /** One at a time. A failure is shown. */
+  /** Runs work that must not overlap with other work of an update. A failure is shown. */
   const alone = async (signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>) => {
     isBusy = true;
     try {
@@ -120,7 +120,7 @@ export function createUpdateEngine({ folder, pipe, dataFolder, clock, log, onUpd
   const install = async (what: Download, begun: (now: Seen) => Promise<void>, signal: AbortSignal) => {
     await fetchBundle(what, signal);
     await begun(await seen());
-    // From here on the bundle is no download that could be continued.
+    // From here on the bundle is not a download that could be continued.
     await rm(`${bundle}.source`, { force: true });
     await ask(pipe, "update");
     show({ step: "checking", percent: 0 });
@@ -131,7 +131,7 @@ export function createUpdateEngine({ folder, pipe, dataFolder, clock, log, onUpd
       if (!ending.signal.aborted) await removeDownload(bundle).catch(() => {});
     }
   };
-  /** Shows an installation that goes on although the service was restarted. */
+  /** Shows an installation that continues although the service was restarted. */
   const followEarlier = async () => {
     isFollowing = true;
     try {
@@ -155,14 +155,14 @@ export function createUpdateEngine({ folder, pipe, dataFolder, clock, log, onUpd
     if (!existsSync(`${bundle}.source`)) await removeDownload(bundle);
   };
   const started = folder === "" ? undefined : begin();
-  // After this time the root script has read even a word that was written right before the service was restarted.
+  // After this time the root script has read every word, even one that was written right before the service was restarted.
   const cleaning = folder === "" ? undefined : clock.after(cleanAfterMs, () => void clean().catch(() => {}));
   const refuseBusy = () => {
     if (isBusy || isFollowing) throw busy();
   };
   return {
     isHere: folder !== "",
-    /** Undefined if none was begun since the start. */
+    /** The state of the update; undefined if none was begun since the start. */
     updating: () => updating,
     refuseBusy,
     seen,
@@ -173,8 +173,8 @@ export function createUpdateEngine({ folder, pipe, dataFolder, clock, log, onUpd
       show({ step: "waiting" });
     },
     /**
-     * Fetches a bundle, unless it is there, and installs it. `begun` is called before the request. Rejects with `InstallFailed`
-     * if it was not installed, or as `fetch`; otherwise the machine restarts.
+     * Fetches a bundle, unless it was fetched before, and installs it. `begun` is called before the request. Rejects
+     * with `InstallFailed` if it was not installed, or as `fetch`; otherwise the machine restarts.
      */
     async install(what: Download, begun: (now: Seen) => Promise<void>, signal: AbortSignal): Promise<void> {
       refuseBusy();
@@ -198,7 +198,7 @@ function busy(): ServiceError {
   );
 }
 
-/** The root script did not install the bundle; nothing was changed. */
+/** The root script did not install the bundle. Nothing was changed. */
 export class InstallFailed extends Error {
   override readonly name = "InstallFailed";
 }
@@ -209,7 +209,7 @@ const cleanAfterMs = 15_000;
 /** Writes a word into the pipe. Rejects with `failed` if the descriptor is no pipe, or if nobody reads it. */
 export async function ask(pipe: number, word: string): Promise<void> {
   try {
-    // After a start without the pipe, the descriptor may be a terminal or a file.
+    // If the service was started without the pipe, the descriptor may be a terminal or a file.
     if (!fstatSync(pipe).isFIFO()) throw new Error("it is no pipe");
     await promisify(write)(pipe, `${word}\n`);
   } catch (error) {
@@ -220,13 +220,13 @@ export async function ask(pipe: number, word: string): Promise<void> {
   }
 }
 
-/** The stamp is empty if there is no such file. */
+/** The text of a file with its stamp, which is empty if there is no such file. */
 async function stampedText(path: string): Promise<{ readonly stamp: string; readonly text: string }> {
   try {
     const [{ mtimeMs }, text] = [await stat(path), await readFile(path, "utf8")];
     return { stamp: `${mtimeMs} ${text.trim()}`, text };
   } catch {
-    return { stamp: "", text: "" }; // The image writes both only when they have a content.
+    return { stamp: "", text: "" }; // The image writes both files only when they have a content.
   }
 }
 
@@ -237,13 +237,13 @@ const fact = v.union([
   v.object({ exit: count }),
 ]);
 
-/** The failure of an update that was at this state before. */
+/** The state of an update that failed in the state `before`. */
 function failedAt(before: UpdateState | undefined, why: string): UpdateState {
   const { step = "checking", at } = before ?? {};
   return { step: "failed", why, at: step === "failed" ? (at ?? "checking") : step };
 }
 
-/** The state by the output of `tapdeck update --json`; undefined before its first step. Other lines are passed over. */
+/** The state in the output of `tapdeck update --json`; undefined before its first step. Other lines are ignored. */
 export function stateIn(text: string): UpdateState | undefined {
   let state: UpdateState | undefined;
   for (const line of text.split("\n")) {

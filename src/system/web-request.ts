@@ -13,13 +13,13 @@ import { dropBody, type HttpExchange, openBody, portOf, type WebBody } from "./h
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
 interface WebClientParts {
-  /** The entries of the owner's list that match the URL. */
+  /** Returns the entries of the owner's list that match the URL. */
   readonly listed: (url: URL) => readonly string[];
   /** The remedy for a URL that is not listed, as the end of a sentence. */
   readonly how: string;
   /** The name of one entry of the list. */
   readonly entry: string;
-  /** Ports that this service listens on. */
+  /** Returns the ports on which this service listens. */
   readonly ownPorts: () => readonly number[];
   readonly resolve?: Resolve;
   readonly msMax?: number;
@@ -57,8 +57,8 @@ export function createWebClient({
         return await openBody({ ...request, url, address }, signal);
       } catch (error) {
         fault = error;
-        // A server that accepted the connection may have done the request. The next address is tried only if the server was
-        // not reached.
+        // A server that accepted the connection may have carried out the request. The next address is tried only if the
+        // server was not reached.
         if (!(error instanceof ServiceError) || error.data?.connected !== false) throw error;
       }
     }
@@ -76,7 +76,7 @@ export function createWebClient({
       if (status < 300 || status >= 400 || location === undefined)
         throw failed(`${url.host} answered with the code ${status}`);
       url = urlOf(location, url);
-      // 307 and 308 keep the method (RFC 9110, 15.4.8 and 15.4.9); clients follow the others with GET.
+      // The statuses 307 and 308 keep the method (RFC 9110, 15.4.8 and 15.4.9). Clients follow the others with GET.
       const { content: _, ...rest } = request;
       if (status !== 307 && status !== 308) request = { ...rest, method: "GET" };
     }
@@ -97,12 +97,12 @@ export function createWebClient({
     }
   };
   return {
-    /** As `request` with GET and titles; resolves with the head of the response, whose body the caller reads or closes. */
+    /** Like `request` with GET and titles, but resolves with the head of the response. The caller reads or closes its body. */
     open: (url: string, signal: AbortSignal): Promise<WebBody> =>
       inTime(urlOf(url).host, signal, (all) => follow({ method: "GET", url, hasTitles: true }, all)),
     /**
-     * Resolves after a response with a status from 200 to 299. Throws `ServiceError`: `forbidden` for a URL that the owner
-     * did not list, or `failed`; and the signal's reason if that aborts.
+     * Resolves after a response with a status from 200 to 299. Throws `ServiceError`: `forbidden` for a URL that the
+     * owner did not list, or `failed`. Throws the signal's reason if that aborts.
      */
     async request(asked: WebRequest, signal: AbortSignal): Promise<void> {
       await inTime(urlOf(asked.url).host, signal, async (all) => dropBody(await follow(asked, all), all));
@@ -119,7 +119,7 @@ function urlOf(text: string, base?: URL): URL {
   return url;
 }
 
-/** Without the brackets of an IPv6 address and the dot that may end a name. */
+/** The host of a URL, without the brackets of an IPv6 address and the dot that may end a name. */
 function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
 }
@@ -136,9 +136,9 @@ const words: Readonly<Record<Exclude<Reach, "public">, string>> = {
 };
 
 /**
- * Throws `forbidden` for a local address that a pattern such as `.*` must not open by accident. A pattern opens it by the
- * literal host: the address itself, `localhost`, or, in the home network, a name that only the home's router gives. The
- * owner of any other name could let it point at this network. The service's own ports must also be named.
+ * Throws `forbidden` for a local address that a pattern such as `.*` must not open by accident. A pattern opens it by
+ * the literal host: the address itself, `localhost`, or, in the home network, a name that only the home's router gives.
+ * The owner of any other name could make it point to this network. The service's own ports must also be named.
  */
 function checkAddress(
   url: URL,
@@ -175,12 +175,15 @@ function refusal(url: URL, where: string, entry: string): ServiceError {
   return new ServiceError("forbidden", sentence);
 }
 
-/** RFC 6762 (.local), RFC 8375 (home.arpa), ICANN's reservation of .internal, and other names that routers give. */
+/**
+ * True for a name of the home network: RFC 6762 (.local), RFC 8375 (home.arpa), ICANN's reservation of .internal, and
+ * other names that routers give.
+ */
 function isHomeName(host: string): boolean {
   return !host.includes(".") || /\.(local|lan|home|home\.arpa|internal|fritz\.box)$/.test(host);
 }
 
-/** A look-up cannot be cancelled: after an abort its result is ignored. */
+/** A look-up cannot be cancelled. After an abort its result is ignored. */
 async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(signal.reason);
