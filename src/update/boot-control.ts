@@ -1,6 +1,6 @@
 /**
- * The two slots of a system that updates itself: one runs, the other is written. A start takes the kept slot, unless the
- * other one is armed for one try; a tried slot is kept only by an explicit `keep`.
+ * The two slots of a system that updates itself: one runs, the other is written. A start takes the kept slot, unless
+ * the other slot is armed for one try. A tried slot is kept only by an explicit `keep`.
  */
 import { exitFailure } from "../core/errors.ts";
 import { type BootFiles, removeFile, replaceFile } from "./disk.ts";
@@ -24,15 +24,15 @@ export interface BootControl {
   readonly running: BootSlot;
   /** The slot that a plain start takes. */
   kept(): Promise<BootSlot>;
-  /** The next start, made by `restart`, takes this slot; the start after it takes the kept one again. */
+  /** Arms a slot: the next start, made by `restart`, takes this slot. The start after it takes the kept slot again. */
   tryOnce(slot: BootSlot): Promise<void>;
   /** Undoes `tryOnce`. */
   disarm(): Promise<void>;
-  /** From now on a plain start takes this slot. */
+  /** Makes this slot the one that a plain start takes from now on. */
   keep(slot: BootSlot): Promise<void>;
-  /** The command that restarts in order into the slot of `tryOnce`. */
+  /** The command that restarts the machine in order, into the slot of `tryOnce`. */
   readonly restart: readonly string[];
-  /** Files that a slot's folder must hold, or it would not start. */
+  /** The files that a slot's folder must hold. Without them it would not start. */
   needs(slot: BootSlot): readonly string[];
 }
 
@@ -43,7 +43,7 @@ export interface BootControl {
  * kernel's command line, which names the slot's partition.
  */
 export function createTryboot(files: BootFiles, running: BootSlot): BootControl {
-  /** The slot's own settings if present, else the kept ones. */
+  /** The slot's own settings if they exist, else the kept ones. */
   const settingsFor = async (slot: BootSlot) => {
     const own = await files.read(`${slotFolder(slot)}config.txt`);
     const text = own ?? (await files.read(configPath)) ?? new Uint8Array();
@@ -93,7 +93,7 @@ function commandLineName(slot: BootSlot): string {
 /**
  * Boot control by U-Boot and the script boot.scr (buildroot/board/qemu/boot.cmd), which reads two small files of the boot
  * partition. Only this program writes `kept.env`, by rename. The script changes one digit of `trial.env` in place before it
- * starts the slot. So the start after a trial takes the kept slot, however the trial ends.
+ * starts the slot. The start after a trial therefore takes the kept slot, however the trial ends.
  *
  *   kept.env   slot=a                trial.env  tries=1     0 after the try; the digit is at offset 6
  *              end=yes                          slot=b
@@ -114,7 +114,7 @@ export function createUboot(files: BootFiles, running: BootSlot): BootControl {
       await removeFile(files, trialPath);
     },
     restart: ["tapdeck-reboot"],
-    needs: () => ["Image"], // Only the stand-in image has an initrd.
+    needs: () => ["Image"], // Only the stand-in image also has an initrd.
   };
 }
 

@@ -34,13 +34,13 @@ export interface BootFiles {
 /** The partition of a slot's root file system. */
 export interface RootPartition {
   readonly bytes: number;
-  /** Ends when all that was written to it is on the disk. */
+  /** Resolves when all that was written to the partition is on the disk. */
   sync(): Promise<void>;
-  /** Its first `bytes` bytes. */
+  /** The first `bytes` bytes of the partition. */
   chunks(bytes: number): AsyncIterable<Uint8Array>;
 }
 
-/** Replaces a small file: after a power cut either the old one or the new one is there, whole. */
+/** Replaces a small file. After a power cut either the old file or the new one exists, and it is whole. */
 export async function replaceFile(files: BootFiles, path: string, text: string): Promise<void> {
   const fresh = path.replace(/\.[^./]*$/, ".new");
   const file = await files.create(fresh);
@@ -51,7 +51,7 @@ export async function replaceFile(files: BootFiles, path: string, text: string):
   await files.syncFolder(folderOf(path));
 }
 
-/** Removes a file if it exists; on the disk when it resolves. */
+/** Removes a file if it exists. The removal is on the disk when this resolves. */
 export async function removeFile(files: BootFiles, path: string): Promise<void> {
   if ((await files.read(path)) === undefined) return;
   await files.remove(path);
@@ -63,7 +63,7 @@ export function folderOf(path: string): string {
 }
 
 const chunkBytes = 1024 * 1024;
-// The largest file that is read whole is a manifest.
+// The largest file that is read as a whole is a manifest.
 const wholeBytesMax = 32 * updateNoteBytesMax;
 
 export function bootFilesAt(folder: string, forgetCaches: () => Promise<void>): BootFiles {
@@ -106,7 +106,7 @@ export function bootFilesAt(folder: string, forgetCaches: () => Promise<void>): 
   };
 }
 
-/** A block device, or a file in its place. */
+/** Opens the partition: a block device, or a file in its place. */
 export async function rootPartitionAt(
   path: string,
   forgetCaches: () => Promise<void>,
@@ -124,7 +124,7 @@ export async function rootPartitionAt(
   };
 }
 
-/** Later reads come from the disk, not from the page cache (proc_sys_vm(5)). */
+/** Drops the page cache, so that later reads come from the disk (proc_sys_vm(5)). */
 export async function forgetCaches(): Promise<void> {
   await using file = await open("/proc/sys/vm/drop_caches", "w");
   await file.write("1");
@@ -156,7 +156,7 @@ async function* chunksAt(path: string, bytes: number): AsyncGenerator<Uint8Array
   }
 }
 
-/** `stat` gives the size of a file, but not of a block device. */
+/** The size of a file or a device, because `stat` gives the size of a file only. */
 async function sizeOf(path: string): Promise<number> {
   const found = await stat(path);
   if (found.isFile()) return found.size;

@@ -6,14 +6,14 @@ import { bootFilesAt, forgetCaches, readNote, rootPartitionAt } from "./disk.ts"
 
 /** The paths of the image; a test has its own. */
 export interface MachinePaths {
-  /** Holds `tapdeck.slot=a` or `b`. */
+  /** The file that holds `tapdeck.slot=a` or `b`. */
   readonly commandLine: string;
-  /** Holds `tapdeck-release`, `tapdeck/board` and `rauc/keyring.pem`. */
+  /** The folder that holds `tapdeck-release`, `tapdeck/board` and `rauc/keyring.pem`. */
   readonly settings: string;
   readonly boot: string;
-  /** The file of `UpdateNote`; on the data partition, so it outlives the slot. */
+  /** The file of `UpdateNote`. It is on the data partition, so it outlives the slot. */
   readonly note: string;
-  /** A bundle that is fetched by its address; in a folder that only root writes. */
+  /** The place of a bundle that is fetched by its address, in a folder that only root writes. */
   readonly fetched: string;
   readonly partition: (slot: BootSlot) => Promise<string>;
   /** Remounts the boot partition for writing, or for reading only. */
@@ -54,7 +54,7 @@ export async function openMachine(paths: MachinePaths) {
     control: await bootControlOf(files, running),
     board: (await readNote(join(paths.settings, "tapdeck/board"))).trim(),
     version: (await readNote(join(paths.settings, "tapdeck-release"))).trim().replace(/^Tapdeck /, ""),
-    /** Whether the maker of the image left an authority whose updates it installs. */
+    /** Whether the maker of the image left an authority whose updates this machine installs. */
     hasAuthority: (await readNote(join(paths.settings, "rauc/keyring.pem"))) !== "",
     root: async (slot: BootSlot) => rootPartitionAt(await paths.partition(slot), paths.forgetCaches),
   };

@@ -7,8 +7,8 @@
  *   slot-install          writes the boot files, and reads both back from the card
  *   set-primary SLOT      arms the slot for one try
  *
- * and once the trial was healthy: `set-state SLOT good`. The kept slot is never called bad, and only the running slot good.
- * overlay/usr/lib/tapdeck/rauc-call answers RAUC's questions.
+ * `set-state SLOT good` follows once the trial was healthy. The kept slot is never called bad, and only the running
+ * slot good. overlay/usr/lib/tapdeck/rauc-call answers RAUC's questions.
  */
 import { exitFailure } from "../core/errors.ts";
 import { type BootSlot, slotFolder, slots } from "./boot-control.ts";
@@ -32,7 +32,7 @@ export const bundleRoot = "root.img";
 
 export interface RaucCall {
   readonly words: readonly string[];
-  /** The files of the mounted bundle, in the calls that need them. */
+  /** The files of the mounted bundle, for the calls that need them. */
   readonly bundle: Pick<BootFiles, "read" | "chunks">;
   readonly progress: InstallProgress;
   /** Called after the check of the whole bundle, before anything is written. */
@@ -144,9 +144,9 @@ async function judgeRoom(
     throw exitFailure(`the boot partition has room for ${free} bytes, and the update needs ${most} there`);
 }
 
-// Files take whole clusters, and a small file is written beside the one that it replaces.
+// The spare room is needed, because files take whole clusters, and a small file is written beside the one that it replaces.
 const spareBytes = 1024 * 1024;
-// Limits the page cache of a board with 512 MB.
+// This limit keeps the page cache of a board with 512 MB small.
 const unsyncedBytesMax = 8 * 1024 * 1024;
 
 async function writeSlot(machine: Machine, { bundle, progress }: RaucCall): Promise<void> {

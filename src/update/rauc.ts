@@ -20,17 +20,17 @@ export interface Installation {
   readonly facts: BundleFacts;
   readonly running: BootSlot;
   readonly answer: Answer;
-  /** Called while RAUC writes the root file system. */
+  /** Called with the bytes that RAUC has written to the root file system. */
   readonly wrote: (bytes: number) => void;
 }
 
-/** Each rejects with a sentence if RAUC refuses. */
+/** The functions of RAUC. Each rejects with a sentence if RAUC refuses. */
 export interface Rauc {
   /** Checks the signature; the content is checked during the installation. */
   read(path: string): Promise<BundleFacts>;
   /** Installs exactly the version of the facts, and arms the slot for one try. */
   install(installation: Installation): Promise<void>;
-  /** Keeps the running slot: the last call of its trial, so a system whose RAUC does not work is not kept. */
+  /** Keeps the running slot. It is the last call of its trial, so a system whose RAUC does not work is not kept. */
   markGood(running: BootSlot, answer: Answer): Promise<void>;
 }
 
@@ -76,8 +76,9 @@ function factsIn(said: string): BundleFacts | undefined {
 }
 
 /**
- * Runs RAUC, and answers the calls of overlay/usr/lib/tapdeck/rauc-call meanwhile. A call is a line of four words: its name, two
- * more or `-`, and the folder of the bundle or `-`. The answer is `ok`, or `no` and a sentence. RAUC makes one call at a time.
+ * Runs RAUC, and meanwhile answers the calls of overlay/usr/lib/tapdeck/rauc-call. A call is a line of four words: its
+ * name, two arguments or `-` for each, and the folder of the bundle or `-`. The answer is `ok`, or `no` and a sentence.
+ * RAUC makes one call at a time.
  */
 async function answering(
   folder: string,
@@ -91,7 +92,7 @@ async function answering(
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { mode: 0o700 });
   await run(["mkfifo", "-m", "0600", calls, answers]);
-  // For reading and writing: neither side waits for the other to open a pipe.
+  // The pipe is opened for reading and writing, so that neither side waits for the other to open it.
   await using from = await open(calls, "r+");
   await using to = await open(answers, "r+");
   let refusal: StartError | undefined;
@@ -122,7 +123,10 @@ async function answering(
   if (code !== 0) throw refusal ?? refusalIn(complaints);
 }
 
-/** After the kill of an update, its RAUC may still write the slot. The next call of that RAUC ends it. */
+/**
+ * Throws if another RAUC runs. After the kill of an update, its RAUC may still write the slot, and the next call of
+ * that RAUC ends it.
+ */
 async function refuseSecond(pidPath: string): Promise<void> {
   const pid = (await readFile(pidPath, "utf8").catch(() => "")).trim();
   if (pid !== "" && existsSync(`/proc/${pid}`))
@@ -168,7 +172,7 @@ export function refusalIn(complaints: string): StartError {
     const match = found.exec(complaints);
     if (match !== null) return exitFailure(sentence || (match[1] ?? match[2] ?? ""));
   }
-  // The last lines only say that it failed.
+  // The last lines only say that the installation failed.
   const isReason = (line: string) => line.trim() !== "" && !/^(finished|Installing .* failed)$/.test(line);
   const last = complaints.split("\n").findLast(isReason) ?? "no reason";
   return exitFailure(`RAUC did not install the file: ${last.slice(0, complaintCharsMax)}`);
@@ -208,7 +212,7 @@ async function run(
   return { said, complaints: `${said}\n${complained}`, code };
 }
 
-/** Zero if the kernel does not count them (proc_pid_io(5)). */
+/** The bytes that a process has written; zero if the kernel does not count them (proc_pid_io(5)). */
 async function bytesWrittenBy(pid: number): Promise<number> {
   const text = await readFile(`/proc/${pid}/io`, "utf8").catch(() => "");
   return Number(/^wchar: (\d+)$/m.exec(text)?.[1] ?? 0);

@@ -1,4 +1,4 @@
-/** The content of a slot: its manifest, what differs from it, and the way back to the other slot. */
+/** The content of a slot: its manifest, the parts that differ from it, and the way back to the other slot. */
 import { createHash } from "node:crypto";
 import { exitFailure } from "../core/errors.ts";
 import { type BootControl, type BootSlot, otherSlot, slotFolder } from "./boot-control.ts";
@@ -13,7 +13,7 @@ import {
 } from "./slot-manifest.ts";
 
 export type Step = "checking" | "writing" | "reading back";
-/** `done` of `total` bytes. */
+/** Called with the `done` bytes of `total` in a step. */
 export type InstallProgress = (step: Step, done: number, total: number) => void;
 
 /** A slot: its files on the boot partition, and its root file system. */
@@ -66,7 +66,10 @@ export async function goBack({
   return manifest.version;
 }
 
-/** Reads the whole slot from the disk. The name of the first part whose sum is not that of the manifest. */
+/**
+ * The name of the first part whose sum is not that of the manifest; undefined if there is none. Reads the whole slot
+ * from the disk.
+ */
 export async function findDamage(
   { parts }: Manifest,
   { files, slot, partition }: Target,

@@ -12,33 +12,36 @@ import {
 import { isRecord } from "../core/text.ts";
 
 export interface SlotPart {
-  /** `root` for the slot's file system, `boot/<path>` for a file of the slot's folder on the boot partition. */
+  /** The name is `root` for the slot's file system, and `boot/<path>` for a file of the slot's folder on the boot partition. */
   readonly name: string;
   readonly bytes: number;
-  /** 64 lower-case hex digits. */
+  /** The SHA-256 in 64 lower-case hex digits. */
   readonly sha256: string;
 }
 
 export interface Manifest {
-  /** Three numbers with points between them. */
+  /** The version: three numbers with points between them. */
   readonly version: string;
   readonly board: string;
-  /** Exactly one is `root`. */
+  /** The parts. Exactly one is `root`. */
   readonly parts: readonly SlotPart[];
 }
 
-/** The file's name in a slot's folder, where it must not be a part of the slot, and before RAUC activates the slot. */
+/**
+ * The name of the file in a slot's folder. No part of the slot may have it, and the file does not exist before RAUC
+ * activates the slot.
+ */
 export const manifestName = "manifest.json";
 export const nextManifestName = "next.json";
 const bootPrefix = "boot/";
 
-/** The manifest, or a sentence on its fault. */
+/** The manifest, or a sentence that tells its fault. */
 export function readManifest(bytes: Uint8Array): Manifest | string {
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
-    return "its manifest is not JSON"; // The position of the fault helps nobody: the file is not a manifest.
+    return "its manifest is not JSON"; // The position of the fault helps nobody, because the file is no manifest.
   }
   if (!isRecord(value)) return "its manifest is not an object";
   const { version, board, parts } = value;
@@ -73,7 +76,10 @@ export function totalBytes(parts: readonly SlotPart[]): number {
   return parts.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** Less than zero if `one` is the older version. A text that is no version is older than all versions. */
+/**
+ * Compares two versions. The result is less than zero if `one` is the older version. A text that is no version is older
+ * than all versions.
+ */
 export function compareVersions(one: string, other: string): number {
   const left = numbersOf(one) ?? [-1];
   const right = numbersOf(other) ?? [-1];
@@ -105,7 +111,7 @@ function isPartName(name: string): boolean {
   if (name === "root") return true;
   if (name.length > updatePartNameCharsMax || !name.startsWith(bootPrefix)) return false;
   const words = name.slice(bootPrefix.length).split("/");
-  // No word begins with a point, so that none leaves the folder; FAT ignores case.
+  // No word begins with a point, so no path leaves the folder. FAT ignores case.
   return (
     words.length <= 4 &&
     words.every((word) => /^[A-Za-z0-9_][A-Za-z0-9_.,+-]*$/.test(word)) &&

@@ -1,6 +1,7 @@
 /**
  * The trial of a new system: it is kept once it was healthy for 60 s without a gap, and given up after 5 minutes. The
- * decision is pure: the caller passes in whether each answer was good, and its time. A note on the disk holds the outcome.
+ * decision is a pure function: its arguments are whether each answer was good, and the time of the answer. A note on
+ * the disk holds the outcome.
  */
 import { rename, writeFile } from "node:fs/promises";
 import { updateNoteBytesMax } from "../core/console-limits.ts";
@@ -11,21 +12,22 @@ import type { MachinePaths } from "./machine.ts";
 
 export interface Trial {
   readonly startedMs: number;
-  /** Time of the last answer. */
+  /** The time of the last answer. */
   readonly askedMs: number;
-  /** Time since which every answer was good; undefined if the last one was not. */
+  /** The time since which every answer was good; undefined if the last answer was not. */
   readonly healthySinceMs: number | undefined;
 }
 
 export const healthyMs = 60_000;
-/** Long enough for a slow card and two restarts of the service by the watchdog. */
+/** The time is long enough for a slow card and two restarts of the service by the watchdog. */
 export const trialMsMax = 5 * 60_000;
 /** A longer silence between two answers counts as a fault. */
 export const gapMsMax = 10_000;
 /** A fault as the note keeps it: without the facts that change all the time, such as free space. */
 export type NotedFault = Readonly<{ code: string; subject?: string }>;
 
-// The watchdog's report of a restart stays for a day, and a system that is healthy after it is kept.
+// Faults that only report a past event. The watchdog's report of a restart stays for a day, and a system that is
+// healthy after it is kept.
 const pastCodes: readonly string[] = ["service-restarted"] satisfies readonly FaultCode[];
 
 /**
@@ -40,7 +42,7 @@ export function faultsAgainst(faults: readonly Fault[], before: readonly NotedFa
   );
 }
 
-/** Times are of a monotonic clock. */
+/** Starts a trial. Times are of a monotonic clock. */
 export function startTrial(nowMs: number): Trial {
   return { startedMs: nowMs, askedMs: nowMs, healthySinceMs: undefined };
 }
@@ -66,7 +68,7 @@ export interface UpdateNote {
   readonly faults: readonly NotedFault[];
 }
 
-/** Undefined if nothing was ever tried. A note of a version that wrote no faults has none. */
+/** The note; undefined if no update was ever tried. A note of a version that wrote no faults has none. */
 export async function readUpdateNote(paths: MachinePaths): Promise<UpdateNote | undefined> {
   const [, event, slot, version = "", faults = "[]"] =
     /^event=([a-z]+) slot=([ab]) version=(\S+)(?: faults=(\[.*\])$)?/m.exec(await readNote(paths.note)) ?? [];
@@ -74,7 +76,7 @@ export async function readUpdateNote(paths: MachinePaths): Promise<UpdateNote | 
   return { event, slot: slot === "b" ? "b" : "a", version, faults: notedFaults(faults) };
 }
 
-/** A list that is no list of faults counts as empty. */
+/** The faults in a text. A text that is no list of faults counts as an empty list. */
 function notedFaults(text: string): readonly NotedFault[] {
   try {
     const faults: unknown = JSON.parse(text);
@@ -90,7 +92,7 @@ function isNoted(one: unknown): one is NotedFault {
   return !("subject" in one) || typeof one.subject === "string";
 }
 
-/** Writes by rename; does not fail on a full card, which keeps the old note. */
+/** Writes the note by rename. A full card is no error, and keeps the old note. */
 export async function writeUpdateNote(paths: MachinePaths, note: UpdateNote): Promise<void> {
   const faults = note.faults.map(({ code, subject }) => ({
     code,

@@ -1,6 +1,6 @@
 /**
  * The password exchange of the secure layer's version 1: SPAKE2 on P-256 with the constants and the messages of known
- * clients. A listener learns nothing of the PIN, and a wrong guess excludes one PIN only.
+ * clients. A listener learns nothing about the PIN, and a wrong guess excludes one PIN only.
  *
  *   pw   the digits of the PIN, their ASCII bytes read as one big-endian number
  *   X = pw·U + a·G     the client's, role 0
@@ -29,13 +29,14 @@ export const constantV = p256.Point.fromAffine({
   y: 9157340230202296554417312816309453883742349874205386245733062928888341584123n,
 });
 
-// The multiplications depend on their scalars in time, as those of known clients do. Each scalar is used once: the PIN of one
-// pairing with three tries, and a key that is dropped. Multiplications of constant time take 20 MB more under a flood of
-// pairings.
+// The time of a multiplication depends on its scalar, as it does in known clients. Each scalar is used once: the PIN of
+// one pairing with three tries, and a key that is dropped. Multiplications in constant time take 20 MB more memory in a
+// flood of pairings.
 
 /**
- * Answers a client's message. `random` has 48 bytes. `message` is the service's message as bytes, because both sides hash
- * the bytes on the wire; `key` has 32 bytes. Undefined for a malformed message and for a point that is not on the curve.
+ * Answers a client's message. `random` has 48 bytes. `message` is the service's message as bytes, because both sides
+ * hash the bytes on the wire; `key` has 32 bytes. The result is undefined for a malformed message and for a point that
+ * is not on the curve.
  */
 export function answerPake(
   pin: string,
@@ -55,7 +56,10 @@ export function answerPake(
   return { message: new TextEncoder().encode(messageText(X, Y)), key: hash.digest() };
 }
 
-/** A scalar from 1 to below the order. 384 bits reduced to 256 are even enough (FIPS 186-5, A.2.1). */
+/**
+ * A scalar from 1 to below the order. 384 random bits that are reduced to 256 are distributed evenly enough (FIPS
+ * 186-5, A.2.1).
+ */
 export function scalarOf(random: Uint8Array): bigint {
   assert(random.length === 48, "a scalar is drawn from 48 bytes");
   return (bytesToNumberBE(random) % (p256.Point.Fn.ORDER - 1n)) + 1n;
@@ -81,7 +85,7 @@ function messageText(X: Point, Y: Point): string {
   return JSON.stringify({ role: 1, ...Object.fromEntries(texts) });
 }
 
-/** X of a message of role 0. */
+/** The point X of a message of role 0. */
 function clientPointOf(message: Uint8Array): Point | undefined {
   if (message.length > v1PakeBytesMax) return undefined;
   try {
@@ -93,12 +97,12 @@ function clientPointOf(message: Uint8Array): Point | undefined {
   }
 }
 
-/** 2^256 has 78 digits. */
+/** A number below 2^256 has at most 78 digits. */
 function isDecimal(value: unknown): value is string {
   return typeof value === "string" && /^\d{1,78}$/.test(value);
 }
 
-/** Big-endian, without leading zeros. */
+/** The bytes of a number, big-endian and without leading zeros. */
 function bytesOf(number: bigint): Uint8Array {
   const hex = number.toString(16);
   return Uint8Array.fromHex(hex.length % 2 === 0 ? hex : `0${hex}`);

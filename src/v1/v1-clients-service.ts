@@ -18,7 +18,7 @@ interface V1Parts {
   readonly clock: Clock;
   readonly log: Log;
   readonly audit: Audit;
-  /** The name to store for a phone that chose this name: no other client has it. */
+  /** The name to store for a phone that chose this name. No other client has it. */
   readonly nameFor: (chosen: string) => string;
   /** The present value of `api.allow_v1_clients`. */
   readonly isAllowed: () => boolean;
@@ -56,7 +56,7 @@ export function acceptHellos({ store, log, isAllowed }: V1Parts) {
     return refused(readHello(hello).kind === "cleartext" ? encryptionRequired() : unsupportedVersion([1]));
   };
   return {
-    /** Answers the hello of either version, that of version 1 only if it is allowed. Never rejects. */
+    /** Answers the hello of either version; that of version 1 only if it is allowed. It never rejects. */
     accept,
     /** Answers the hello of version 1 only. */
     acceptV1,

@@ -1,6 +1,6 @@
 /**
- * Pairing by PIN, the service's side of the secure layer's version 1. It is opened at the device, for one client, five
- * minutes and three wrong tries of all callers together.
+ * Pairing by PIN, the service's side of the secure layer's version 1. It is opened on the device for one client, for
+ * five minutes, and for three wrong tries of all callers together.
  *
  * Its keys come from HKDF (RFC 5869) with SHA-256. ikm is the key of the password exchange, and salt is both messages as
  * they went over the wire.
@@ -18,7 +18,7 @@ import {
 import { answerPake } from "./pake.ts";
 
 export interface OpenPinPairing {
-  /** Six digits. */
+  /** The PIN of six digits. */
   readonly pin: string;
   readonly endsMs: number;
 }
@@ -53,7 +53,7 @@ export type V1Pairing = ReturnType<typeof createV1Pairing>;
 
 export function createV1Pairing(parts: V1PairingParts) {
   let opening: Opening | undefined;
-  /** Stays true after the third wrong try, so that the phone can show the reason. */
+  /** True after the third wrong try, so that the phone can show the reason. */
   let isExhausted = false;
 
   const current = (): Opening | ReturnType<typeof refused> => {
@@ -107,7 +107,7 @@ export function createV1Pairing(parts: V1PairingParts) {
       if ("kind" in now) return now;
       const exchange = now.exchanges.get(session);
       if (exchange === undefined) return refused(404, "unknown pairing session");
-      // One exchange is one guess.
+      // One exchange allows one guess.
       now.exchanges.delete(session);
       if (parts.now() >= exchange.endsMs) return refused(410, "pairing expired");
       const keys = pairingKeys(exchange.key, exchange.toService, exchange.toClient);
@@ -136,7 +136,7 @@ function refused(status: number, error: string) {
   return { kind: "refused", status, error } as const;
 }
 
-/** Six digits, all equally likely: a draw above the last whole million is repeated. */
+/** A PIN of six digits, which are all equally likely, because a draw above the last whole million is repeated. */
 function newPin(randomBytes: (count: number) => Uint8Array): string {
   for (;;) {
     const drawn = new DataView(randomBytes(4).slice().buffer).getUint32(0);
@@ -173,7 +173,7 @@ export function confirmation(
   return hmac.digest();
 }
 
-/** 4 bytes, big-endian. */
+/** The length of a part in 4 bytes, big-endian. */
 function lengthOf(part: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(4);
   new DataView(bytes.buffer).setUint32(0, part.length);

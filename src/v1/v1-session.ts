@@ -35,7 +35,7 @@ export interface FirstFrame {
   readonly sealed: Uint8Array;
 }
 
-/** Undefined for a text without `"v":1`; `malformed` if a member of the first frame is wrong. */
+/** Reads the first frame; undefined for a text without `"v":1`, and `malformed` if a member of the frame is wrong. */
 export function readFirstFrame(text: string): FirstFrame | "malformed" | undefined {
   const frame = readObject(text, v1FirstFrameCharsMax);
   if (frame?.v !== 1) return undefined;
@@ -49,12 +49,12 @@ export function readFirstFrame(text: string): FirstFrame | "malformed" | undefin
 interface V1SessionParts {
   readonly clientId: string;
   readonly token: string;
-  /** 32 bytes. */
+  /** The pairing key of 32 bytes. */
   readonly pairingKey: Uint8Array;
   readonly salt: Uint8Array;
 }
 
-/** The client is proved after `openFirst` returned a payload. */
+/** Makes a session. The client is proved after `openFirst` returned a payload. */
 export function createV1Session({ clientId, token, pairingKey, salt }: V1SessionParts) {
   const { toService, toClient } = sessionSecrets(pairingKey, salt);
   const ad = new TextEncoder().encode(`${token}:ws`);
@@ -128,7 +128,7 @@ export function sealAesGcm(
   return Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** Undefined if the tag does not fit. */
+/** The plaintext; undefined if the tag does not match. */
 function openAesGcm(
   key: Uint8Array,
   nonce: Uint8Array,
@@ -142,15 +142,17 @@ function openAesGcm(
   try {
     return Buffer.concat([decipher.update(sealed.subarray(0, sealed.length - tagBytes)), decipher.final()]);
   } catch {
-    // The tag does not fit.
+    // The tag does not match.
     return undefined;
   }
 }
 
 interface FirstFrameParts {
-  /** The client with its pairing key, 64 hex characters. */
+  /** Finds the client with its pairing key, 64 hex characters. */
   readonly find: (token: string) => { readonly id: string; readonly key: string } | undefined;
-  /** Stores the salt durably before the session opens. False if the salt is known, or if there is no room for it. */
+  /**
+   * Stores the salt durably before the session opens. Resolves with false if the salt is known, or if there is no room for it.
+   */
   readonly remember: (clientId: string, salt: Uint8Array) => Promise<boolean>;
   readonly randomBytes: (count: number) => Uint8Array;
 }

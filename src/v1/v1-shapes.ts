@@ -5,7 +5,7 @@
 import type { Calls } from "../api/methods/index.ts";
 
 type Change<Result> = {
-  // A method, so that the table below may be read by a name that is known at run time only.
+  // Converts a result. It is a method, so that the table below may be read by a name that is known at run time only.
   of(result: Result): unknown;
 };
 
@@ -20,7 +20,7 @@ export function resultForV1(method: string, result: unknown): unknown {
   return byMethod.get(method)?.of(result) ?? result;
 }
 
-/** The app drops an entry whose id is a number. Every method takes these digits as an id. */
+/** Mappings with their ids as texts. The app drops an entry whose id is a number. Every method takes these digits as an id. */
 function withTextIds({ mappings }: Calls["mappings"]["result"]) {
   return { mappings: mappings.map((one) => ({ ...one, id: String(one.id) })) };
 }

@@ -1,6 +1,6 @@
 /**
- * Bundles the device's page from `page/` at build time: this is called as a macro, and the binary holds its result. Files are
- * compressed here, so that the service spends no time on it.
+ * Bundles the device's page from `page/` at build time: the function is called as a macro, and the binary holds its
+ * result. Files are compressed here, so that the service spends no time on it.
  *
  * The script has parts: the page, the cryptography of encrypted connections, and each language but English. Names hold a hash
  * of the content, except those of the page itself and its worker.
@@ -45,7 +45,7 @@ export function bundlePage(): Bundle {
   }
 }
 
-/** Runs in a process of its own, because a build within a build would wait for itself. */
+/** Runs a command. The build runs in a process of its own, because a build within a build would wait for itself. */
 function run(command: readonly string[]): void {
   const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...command]);
   if (exitCode !== 0) throw new Error(`the page could not be bundled: ${stderr.toString()}`);

@@ -3,7 +3,7 @@ import { bundlePage } from "./page-bundle.ts" with { type: "macro" };
 
 const bundle = bundlePage();
 
-/** Only resources of the device itself, and no embedding in other pages. */
+/** The page may load resources of the device itself only, and other pages may not embed it. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -25,7 +25,7 @@ const headers = {
   "x-content-type-options": "nosniff",
 };
 
-/** Undefined if the path is no file of the page. */
+/** The response for a path; undefined if it is no file of the page. */
 export function pageFile(path: string, { headers: asked, method }: Request): Response | undefined {
   const file = Object.hasOwn(bundle, path) ? bundle[path] : undefined;
   if (file === undefined) return undefined;

@@ -39,7 +39,7 @@ const manifest = {
   id: "/",
   start_url: "/",
   display: "standalone",
-  // The colours of the light page; `theme-color` in index.html also knows the dark one.
+  // The colours of the light page. `theme-color` in index.html also has the dark one.
   background_color: "#f4f4fa",
   theme_color: "#f4f4fa",
   icons: [

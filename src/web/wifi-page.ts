@@ -52,7 +52,7 @@ export interface WifiPageParts {
   readonly language: { readonly code: string; readonly texts: WifiTexts };
   readonly state: WifiState;
   readonly networks: readonly WifiNetwork[];
-  /** A sentence on a form that was not accepted, and what its fields had. */
+  /** A form that was not accepted: a sentence that says why, and the contents of its fields. */
   readonly refused?: { readonly why: string; readonly id: string; readonly name: string };
 }
 
