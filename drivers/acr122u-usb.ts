@@ -9,7 +9,7 @@
  *   other readers        by PC/SC part 3: 16 bytes at a time, if the reader has the commands for it; of several slots the
  *                        contactless one, if the table has the reader's ids
  *
- * Quirks, from the reports of others; none was seen here on a real reader:
+ * Quirks that others have reported. None was seen here on a real reader:
  * - The first answer after an opening may come twice, because the ends of the pipe disagree about its toggle bit: an answer
  *   counts only with the sequence number of its command (nfcpy, reports 105 and 200, of firmware 215 and 216).
  * - Without a card IccPowerOn fails, and still returns an answer to reset.
@@ -31,7 +31,7 @@ import { ccidOut } from "./protocol/ccid.ts";
 import { getFirmwareVersion, parseFirmwareVersion } from "./protocol/pn532-commands.ts";
 import { createFieldSession, type Field } from "./tags/field-session.ts";
 
-// The reader answers after it has blinked for 400 ms. The rest is for a busy machine.
+// The reader answers after it has blinked for 400 ms. The rest of this time is for a busy machine.
 const signalMs = 1000;
 
 export function acr122uOn(bus: UsbBus) {
@@ -63,7 +63,7 @@ interface OpenFacts extends ReaderFacts {
   readonly product: string | undefined;
 }
 
-/** A session on a link that is open. If this rejects, the link stays open. */
+/** Makes a session on an open link. If this rejects, the link stays open. */
 async function openCcid(
   link: UsbLink,
   context: DriverContext,

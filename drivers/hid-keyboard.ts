@@ -43,7 +43,7 @@ const idleMs = 250;
 // A delayed process runs its timers before it reads the keys, so pending keys get this much time.
 const lateMs = 10;
 
-/** USB ids, with what they are and an example. */
+/** USB ids, with the kind of codes and an example. */
 const usb: readonly { readonly id: string; readonly codes: Codes; readonly example: string }[] = [
   { id: "08ff:0009", codes: "uid", example: "Sycreader SYC ID&IC USB Reader, 125 kHz and 13.56 MHz" },
   {
@@ -83,7 +83,7 @@ export function createHidKeyboard(keyboards: Keyboards) {
   } as const satisfies Driver;
 }
 
-/** The first device of each id is named by that id, as in the config; further ones are named by their nodes. */
+/** The first device of each id is named by that id, as in the config. Further devices are named by their nodes. */
 function candidatesOf(found: readonly HidInfo[]): readonly Candidate[] {
   return found.map(({ id, path, stamp, port }) => {
     const isFirst = found.find((other) => other.id === id)?.path === path;
@@ -179,7 +179,7 @@ function lay(present: OneCard, sighting: Sighting, { log }: DriverContext): void
 const hex = /^[0-9a-f]{4,20}$/i;
 const likelyUid = /^(\d{8,10}|[0-9a-f]{8}|[0-9a-f]{10}|[0-9a-f]{14})$/i;
 
-/** `codes` is undefined if neither the config nor the table names the kind of code. */
+/** The sighting of a typed code. `codes` is undefined if neither the config nor the table names the kind of code. */
 export function sightingOf(typed: string, codes: Codes | undefined): Sighting {
   const text = typed.trim();
   const isUid = codes === "uid" ? hex.test(text) : codes === undefined && likelyUid.test(text);
@@ -189,7 +189,7 @@ export function sightingOf(typed: string, codes: Codes | undefined): Sighting {
 }
 
 interface KeyboardName {
-  /** The node to open; undefined if any device with the id will do. */
+  /** The node to open; undefined if any device with the id may be opened. */
   readonly node: string | undefined;
   /** The id that the device must have; undefined if those of the table are meant. */
   readonly id: string | undefined;
@@ -206,7 +206,7 @@ type ParsedName =
 
 const idForm = /^[0-9a-f]{4}:[0-9a-f]{4}$/;
 
-/** `08ff:0009`, or `/dev/input/by-path/...?id=08ff:0009`; then `?layout=de&codes=text`. */
+/** Parses `08ff:0009` or `/dev/input/by-path/...?id=08ff:0009`, with the options `?layout=de&codes=text`. */
 export function parseKeyboardName(text: string): ParsedName {
   const [device = "", query = ""] = text.split("?");
   const options = new URLSearchParams(query);

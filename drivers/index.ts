@@ -1,6 +1,6 @@
 /**
- * Every driver, one line each; the conformance suite runs over this list. Also the kernel calls that only `main.ts`
- * may use: virtual devices, watches on folders, the television, the console, core dumps, local sockets.
+ * Every driver, one line each. The conformance suite runs over this list. The file also exports the kernel calls that
+ * only `main.ts` may use: virtual devices, watches on folders, the television, the console, core dumps, local sockets.
  */
 import type { Driver } from "../src/readers/driver.ts";
 import { acr122uUsb } from "./acr122u-usb.ts";

@@ -17,7 +17,7 @@
  *
  * Quirks:
  * - The chip waits for nothing by itself: the driver looks for a tag every 50 ms, and asks the chip at each look whether it lives.
- * - Copies report other versions (88, B2 and more; the data sheet knows 91 and 92, 9.3.4.8) and work the same, so that the version
+ * - Copies report other versions (88, B2 and more; the data sheet knows 91 and 92, 9.3.4.8) and work in the same way. The version
  *   does not decide. A chip whose registers do not keep a value is refused.
  * - Some bad copies answer on SPI and hear no tag. That looks like a reader without a tag.
  * - A MIFARE Classic falls silent at a wrong key and must be selected again (MF1S50YYX, 10.1).
@@ -31,14 +31,14 @@ import { createMfrc522, gainCodes, type Mfrc522 } from "./mfrc522/mfrc522-chip.t
 import { mfrc522Field } from "./mfrc522/mfrc522-field.ts";
 import { createFieldSession } from "./tags/field-session.ts";
 
-const clockHertz = 4_000_000; // The chip takes up to 10 MHz (8.1.2); loose wires do not.
-// The chip begins with 33 dB. Modules have small antennas, whose tags answer faintly.
+const clockHertz = 4_000_000; // The chip takes up to 10 MHz (8.1.2), but loose wires do not.
+// The chip begins with 33 dB. The antennas of modules are small, and the answers of tags are weak.
 const defaultGain = "43";
-const guardMs = 6; // As in mfrc522-field.ts.
+const guardMs = 6; // The same as in mfrc522-field.ts.
 
 export const mfrc522Spi = createMfrc522Spi((path) => openSpi(path, clockHertz));
 
-/** The driver, with a way to open the bus; tests have their own. */
+/** The driver with a given way to open the bus. Tests have their own. */
 export function createMfrc522Spi(open: (path: string) => SpiDevice): Driver {
   return {
     id: "mfrc522-spi",
@@ -92,7 +92,7 @@ async function openMfrc522(
         try {
           chip.switchField(false);
         } catch {
-          // The chip may be gone, and the field with it.
+          // The chip may be gone, and its field is then off.
         }
         chip.close();
       },
@@ -101,13 +101,13 @@ async function openMfrc522(
   );
 }
 
-// A line that nothing drives reads as zeros or ones.
+// A line that no chip drives reads as zeros or ones.
 const nothingLow = 0x00;
 const nothingHigh = 0xff;
 const noChip =
   "no MFRC522 answers: check its power of 3.3 V, its wiring (SDA to CE0, pin 24), and that nothing holds RST low";
 
-/** VersionReg: 9 is the MFRC522, and its lower half the version (9.3.4.8). Copies have what they like. */
+/** The name by VersionReg: 9 is the MFRC522, and its lower half the version (9.3.4.8). Copies have any value. */
 function nameOf(version: number): string {
   if (version >> 4 === 0x9) return `MFRC522 v${version & 0x0f}.0`;
   const copy = copies.get(version) ?? "MFRC522";

@@ -1,13 +1,13 @@
 /**
- * The card on a reader that reports less than a tag reader: one card at a time. It stays until it is removed or replaced,
- * or for a moment if the reader does not report removal.
+ * The card on a reader that reports less than a tag reader: one card at a time. The card stays until it is removed or
+ * replaced, or for a moment if the reader does not report removal.
  */
 import type { Clock } from "../src/core/clock.ts";
 import { readerTapsPerSecondMax } from "../src/core/limits.ts";
 import type { Sighting } from "../src/core/token.ts";
 import type { Report } from "../src/readers/driver.ts";
 
-/** How long a tap lasts if the reader does not report removal; the same card within this time is the same tap. */
+/** The duration of a tap if the reader does not report removal. The same card within this time is the same tap. */
 export const tapMs = 500;
 
 export type OneCard = ReturnType<typeof createOneCard>;
@@ -38,8 +38,8 @@ function createOneCard(clock: Clock, report: Report, signal: AbortSignal, firstM
   else leaving = clock.after(firstMs, lift);
   return {
     /**
-     * This card is present now: for `ms` milliseconds, or until the next change. False if cards came too fast for a hand:
-     * then this one is dropped.
+     * Reports this card for `ms` milliseconds, or until the next change. Returns false if cards came too fast for a
+     * hand. This card is then dropped.
      */
     lay(sighting: Sighting, ms?: number): boolean {
       if (signal.aborted) return false;
@@ -66,11 +66,11 @@ interface OneCardWatch {
   /** Aborts when the watch is to end without an error. */
   readonly ending: AbortSignal;
   readonly gone: Promise<never>;
-  /** The time, below a second, in which a card from before a fault may be reported again; absent means no time. */
+  /** The time, below a second, in which a card from before a fault may be reported again; no time if absent. */
   readonly firstMs?: number;
 }
 
-/** The watch of such a reader: `hear` starts to listen, and reports cards until its signal aborts. */
+/** Watches such a reader. `hear` starts to listen, and reports cards until its signal aborts. */
 export async function watchOneCard(
   { clock, report, ending, gone, firstMs = 0 }: OneCardWatch,
   hear: (present: OneCard, over: AbortSignal) => void,
@@ -84,15 +84,15 @@ export async function watchOneCard(
     hear(createOneCard(clock, report, over, firstMs), over);
     await Promise.race([aborted, gone]);
   } finally {
-    // A failed reader does not remove its card.
+    // The failure of a reader does not remove its card.
     watch.abort(new Error("the watch has ended"));
   }
 }
 
-/** A promise that never resolves and that `tell` rejects; it needs no listener. */
+/** A promise that never resolves, and that `tell` rejects. It needs no listener. */
 export function createGone(): { readonly gone: Promise<never>; readonly tell: (reason: Error) => void } {
   const { promise, reject } = Promise.withResolvers<never>();
-  // The rejection is handled here, because there may be no watch yet. A watch, now or later, sees it nevertheless.
+  // The rejection is handled here, because there may be no watch yet. A watch, present or later, also gets it.
   promise.catch(() => {});
   return { gone: promise, tell: reject };
 }

@@ -22,7 +22,7 @@ import { openPn532 } from "./pn532-uart.ts";
 export const pn532I2c = createPn532I2c((path) => openI2c(path, i2cAddress));
 export const pn532Spi = createPn532Spi((path) => openSpi(path, spiHertz));
 
-/** The driver, with a way to open the bus; tests have their own. */
+/** The driver with a given way to open the bus. Tests have their own. */
 export function createPn532I2c(open: (path: string) => I2cDevice): Driver {
   return onBus("pn532-i2c", (path) => chipOnI2c(open(path)), "switched to I2C");
 }
@@ -38,7 +38,7 @@ function onBus(id: string, open: (path: string) => PolledChip, switched: string)
     async open(path, context, signal) {
       signal.throwIfAborted();
       const link = polledLink(path, open(path), context.clock);
-      // This rate has no effect, because it is that of a serial line.
+      // The rate has no effect here, because it is that of a serial line.
       return openPn532(link, context, signal, {
         baudRate: 115_200,
         advice: `its wiring, and that it is ${switched}`,

@@ -43,9 +43,9 @@ import {
 import { ackFrame, wakeUp } from "./protocol/pn532-frame.ts";
 import { createFieldSession } from "./tags/field-session.ts";
 
-const firstBaudRate = 115_200; // UM0701-02, 7.2.8: the rate after power-up.
-const raisedBaudRate = 460_800; // The highest that FTDI, CP210x, CH340 and the Pi's PL011 all make without error.
-// The host's ACK must have left the line before the rate changes: 6 bytes, perhaps in the converter's own buffer,
+const firstBaudRate = 115_200; // The rate of the chip after power-up (UM0701-02, 7.2.8).
+const raisedBaudRate = 460_800; // The highest rate that FTDI, CP210x, CH340 and the Pi's PL011 all produce without an error.
+// The host's ACK must have left the line before the rate changes. Its 6 bytes may be in the converter's own buffer,
 // which USB empties every millisecond. The chip also needs some time then.
 const rateChangeMs = 5;
 
@@ -69,7 +69,7 @@ const boardDrivers: readonly string[] = ["uart-pl011", "bcm2835-aux-uart"];
 
 export const pn532Uart = createPn532Uart(listSerialPorts);
 
-/** The driver, with a way to find serial ports; tests have their own. */
+/** The driver with a given way to find serial ports. Tests have their own. */
 export function createPn532Uart(list: () => Promise<readonly SerialPortInfo[]>) {
   return {
     id: "pn532-uart",
@@ -81,7 +81,7 @@ export function createPn532Uart(list: () => Promise<readonly SerialPortInfo[]>) 
       const [path = "", query = ""] = pathAndOptions.split("?");
       const fixed = new URLSearchParams(query).get("baud");
       const baudRate = fixed === null ? undefined : Number(fixed);
-      // Before the port is touched, because a rate of 0 would hang up its line.
+      // The rate is checked before the port is opened, because a rate of 0 would hang up its line.
       if (baudRate !== undefined && !baudRateCodes.has(baudRate)) {
         const rates = [...baudRateCodes.keys()].join(", ");
         throw readerGone(path, `a PN532 cannot run at "${fixed}" baud: use one of ${rates}`);
@@ -94,8 +94,8 @@ export function createPn532Uart(list: () => Promise<readonly SerialPortInfo[]>) 
 }
 
 /**
- * A session on a link that is open; closes the link if no PN532 answers. `baudRate` keeps the line at this rate. `advice` names what
- * to check besides the power.
+ * Makes a session on an open link, or closes the link if no PN532 answers. With `baudRate` the line stays at this rate.
+ * `advice` names what to check besides the power.
  */
 export async function openPn532(
   link: ByteLink,
@@ -121,7 +121,7 @@ export async function openPn532(
         closedError: () => readerGone(link.path, "it was closed"),
         async close() {
           await chip.abort();
-          // Other programs expect the chip at its first rate. Best effort: the chip may be gone.
+          // Other programs expect the chip at its first rate. A failure is ignored, because the chip may be gone.
           if (raised) await changeBaudRate(chip, clock, firstBaudRate).catch(() => {});
           await link.close();
         },
@@ -163,7 +163,7 @@ async function wake(
   return undefined;
 }
 
-/** True if the line now runs at the raised rate; false if chip or line refuse it, and the first rate is kept. */
+/** Raises the rate of the line. Returns false if chip or line refuse it, and the first rate stays. */
 async function raiseBaudRate(chip: Chip, context: DriverContext, signal: AbortSignal): Promise<boolean> {
   try {
     await changeBaudRate(chip, context.clock, raisedBaudRate, signal);

@@ -1,7 +1,7 @@
 /**
  * Home-made readers on a serial port: an Arduino or ESP32 looks for cards by itself, and sends its results in lines.
  *
- *   link     115200 baud, 8N1; `?baud=9600` after the path for another rate. We only listen.
+ *   link     115200 baud, 8N1; `?baud=9600` after the path for another rate. The driver sends nothing.
  *   cards    one at a time
  *
  *   line                                  meaning
@@ -34,9 +34,9 @@ import { createLineCutter, type LineCard, parseReaderLine } from "./protocol/car
 const usualBaudRate = 115_200;
 const silenceMs = 1000;
 const bootMs = 1000;
-// A card that is reported again within this time after re-plugging counts as not taken off.
+// A card that is reported again within this time after re-plugging counts as a card that was not removed.
 const firstMs = 900;
-// At the wrong rate every line is noise; a torn line causes noise once.
+// At the wrong rate every line is noise. A torn line causes noise once only.
 const noisyLinesMax = 8;
 
 export const serialLine = {
@@ -118,7 +118,7 @@ function createHearing(
 
 const tooLong = { kind: "noise", why: "it is too long" } as const;
 
-/** How long the card counts as present from now on; undefined if the reader reports the removal. */
+/** The time for which the card counts as present from now on; undefined if the reader reports the removal. */
 function stayMs(card: LineCard, present: OneCard): number | undefined {
   if (card.removable === false) return tapMs;
   const isRepeated = isSameCard(present.current(), sightingOf(card));

@@ -1,6 +1,6 @@
 /**
- * The Toy Pad of LEGO Dimensions for PlayStation and Wii U: 0e6f:0241. Those for the Xbox use another protocol, and are
- * left alone.
+ * The Toy Pad of LEGO Dimensions for PlayStation and Wii U: 0e6f:0241. Toy Pads for the Xbox use another protocol, and
+ * are not opened.
  *
  *   link     USB HID, reports of 32 bytes, no numbers
  *   tags     seven at once, in three zones, by index
@@ -48,7 +48,7 @@ const wakesMax = 3;
 
 export const toypad = createToypad(openHid);
 
-/** The driver, with a way to open HID links and to find the pads by their USB ids; tests have their own. */
+/** The driver with a given way to open HID links, and to find the pads by their USB ids. Tests have their own. */
 export function createToypad(
   openLink: OpenHid,
   list: (ids: readonly string[]) => Promise<readonly HidInfo[]> = listHidDevices,
@@ -99,7 +99,7 @@ function createSession(pad: Pad, { clock }: DriverContext): ReaderSession {
     async close() {
       if (closing.signal.aborted) return;
       closing.abort(new Error("the reader was closed"));
-      // Best effort: the pad may be gone, and its lights with it.
+      // A failure is ignored, because the pad may be gone, and its lights with it.
       await lights.darken();
       await pad.link.close();
     },
@@ -112,7 +112,7 @@ interface PadTag {
   readonly zone: Zone;
   readonly index: number;
   readonly uid: Uint8Array;
-  /** Absent until it was read. */
+  /** The sighting of the tag; absent until it was read. */
   sighting?: Sighting;
 }
 
@@ -122,7 +122,7 @@ interface WatchedPad {
   readonly clock: Clock;
 }
 
-/** Reports until `signal` aborts or the pad fails; then it rejects. */
+/** Reports until `signal` aborts or the pad fails. In the second case it rejects. */
 async function watchPad(
   { pad, lights, clock }: WatchedPad,
   report: Report,
@@ -151,7 +151,7 @@ async function watchPad(
     if (unread !== undefined) {
       const sighting = await readTag(channelTo(pad, unread, field), signal);
       if (field.get(unread.index) !== unread) continue;
-      // It left, and came back before it was read.
+      // The tag left, and came back before it was read.
       if (sighting === undefined) field.delete(unread.index);
       else unread.sighting = sighting;
       tell();
@@ -171,7 +171,7 @@ async function look(pad: Pad, field: Map<number, PadTag>, signal: AbortSignal): 
   const answer = (await ask()) ?? (await ask());
   if (answer === undefined) throw readerGone(pad.link.path, "the Toy Pad answers no more: plug it in again");
   const listed = parseList(answer);
-  // An invalid answer changes nothing: the next look comes soon.
+  // An invalid answer changes nothing, because the next look comes soon.
   if (listed === undefined) return;
   for (const [index, { zone }] of field)
     if (!listed.some((tag) => tag.index === index && tag.zone === zone)) field.delete(index);
@@ -179,14 +179,14 @@ async function look(pad: Pad, field: Map<number, PadTag>, signal: AbortSignal): 
     if (field.has(index)) continue;
     const pages = await readPages(pad, index, 0, signal);
     const uid = pages === undefined ? undefined : uidOfPages(pages);
-    // The pad may have sent an event about it meanwhile.
+    // The pad may have sent an event about this tag meanwhile.
     if (uid !== undefined && !field.has(index)) field.set(index, { zone, index, uid });
   }
 }
 
 function channelTo(pad: Pad, tag: PadTag, field: ReadonlyMap<number, PadTag>): TagChannel {
   return {
-    // It reports no SAK, and reads every tag as a Type 2 tag.
+    // The pad reports no SAK, and reads every tag as a Type 2 tag.
     target: { kind: "type-a", uid: tag.uid, sak: 0x00 },
     read: (page, signal) => readPages(pad, tag.index, page, signal),
     async write(page, bytes, signal) {

@@ -85,14 +85,14 @@ export function acrField({ send, slot, whileIdle }: AcrFieldOptions): Field {
   };
 }
 
-/** Commands that fail if a tag left. If the reader refuses any other command, the reader is at fault. */
+/** Commands that fail if a tag has left. If the reader refuses any other command, the reader is at fault. */
 const aboutTags: readonly number[] = [
   commandCodes.inDataExchange,
   commandCodes.inCommunicateThru,
   commandCodes.inListPassiveTarget,
 ];
 
-/** `call` resolves with no bytes if the reader refused a command about a tag. */
+/** Sends the chip's commands through the reader. `call` resolves with no bytes if the reader refused a command about a tag. */
 export function tunnelTo(send: Send): ChipCaller {
   const call = async (command: Uint8Array, signal?: AbortSignal): Promise<Uint8Array> => {
     assert(command.length <= directBytesMax, "a command for the chip fits one APDU");

@@ -5,9 +5,9 @@ import type { UsbDeviceInfo } from "../io/links.ts";
 interface Known {
   readonly id: string;
   readonly example: string;
-  /** The contactless slot; absent means the first. */
+  /** The contactless slot; the first one if absent. */
   readonly slot?: number;
-  /** A reader of contact cards has the same ids; only the reported name differs. */
+  /** True if a reader of contact cards has the same ids. Only the reported name then differs. */
   readonly isShared?: true;
 }
 
@@ -15,7 +15,7 @@ interface Known {
 const known: readonly Known[] = [
   { id: "072f:2200", example: "ACS ACR122U and its many clones, `ACR122U PICC Interface`" },
   { id: "072f:222d", example: "ACS ACR122U of a later make" },
-  { id: "072f:90cc", example: "touchatag and tikitag, an ACR122U of an early firmware", isShared: true }, // And the ACR38U.
+  { id: "072f:90cc", example: "touchatag and tikitag, an ACR122U of an early firmware", isShared: true }, // The ACR38U has the same id.
   { id: "072f:221a", example: "ACS ACR1251U with a place for a SAM" },
   { id: "072f:2229", example: "ACS ACR1251U" },
   { id: "072f:224f", example: "ACS ACR1251U of a later make" },
@@ -24,7 +24,7 @@ const known: readonly Known[] = [
   { id: "072f:2259", example: "ACS ACR1252IMP" },
   { id: "072f:225b", example: "ACS ACR1252U of a later make" },
   { id: "072f:223f", example: "ACS ACR1255U-J1" },
-  { id: "072f:2224", example: "ACS ACR1281U-C1: contact cards, contactless, SAM", slot: 1 }, // acshk/acsccid, issue 4.
+  { id: "072f:2224", example: "ACS ACR1281U-C1: contact cards, contactless, SAM", slot: 1 }, // The slot is known from acshk/acsccid, issue 4.
   { id: "072f:2303", example: "ACS ACR1552U with a place for a SAM" },
   { id: "072f:2308", example: "ACS ACR1552U" },
   { id: "072f:230a", example: "ACS ACR1555U" },
@@ -58,7 +58,7 @@ export interface ReaderFacts {
   readonly isAcrOnly: boolean;
 }
 
-/** `vendor:product`, four digits each. The udev rules must name each of them. */
+/** The ids as `vendor:product`, with four digits each. The udev rules must name each of them. */
 export const knownReaderIds: readonly string[] = known.map(({ id }) => id);
 
 export function readerFactsOf({
@@ -89,7 +89,7 @@ export function likelyReaders(devices: readonly UsbDeviceInfo[]): readonly Candi
 
 function ruledOut({ vendorId, productId, product = "", interfaces }: UsbDeviceInfo): string | undefined {
   if (known.some(({ id }) => id === `${vendorId}:${productId}`)) return undefined;
-  // A device that does other things as well, such as a security key that types, belongs to other programs.
+  // A device with further functions, such as a security key that types, belongs to other programs.
   if (interfaces.length > 1) return "it is more than a reader, such as a security key";
   if (dualName.test(product)) return "the order of its slots for both kinds of card is unknown";
   return contactlessName.test(product) ? undefined : "its name is not that of a contactless reader";

@@ -21,9 +21,9 @@ import { createRecovery } from "./recovery.ts";
 // A device accepts a block within a frame or two of USB, 1 ms each. The wait is longer because a game that starts may keep
 // the machine busy.
 const sendTimeoutMs = 250;
-// The slowest exchange has three RF time-outs of 51 ms (PN532 UM0701-02, 7.3.1); the rest is for a busy machine.
+// The slowest exchange has three RF time-outs of 51 ms (PN532 UM0701-02, 7.3.1). The rest of this time is for a busy machine.
 const answerTimeoutMs = 500;
-const straysMax = 16; // Answers to earlier commands that are skipped; a reader that sends more of them in a row does not work.
+const straysMax = 16; // The number of answers to earlier commands that are skipped. A reader that sends more of them in a row does not work.
 
 export type Ccid = ReturnType<typeof createCcid>;
 
@@ -32,7 +32,7 @@ interface CcidOptions {
   /** The number of the slot, from 0. */
   readonly slot: number;
   readonly log: Log;
-  /** Sets the reader up again after a recovery step that reset it; throws if it does not answer. */
+  /** Sets the reader up again after a recovery step that reset it. Throws if the reader does not answer. */
   readonly prepare: (command: Attempt) => Promise<void>;
 }
 
@@ -108,8 +108,8 @@ export function createCcid({ link, slot, log, prepare }: CcidOptions) {
   };
   return {
     /**
-     * The answer, even if it reports that the command failed. Rejects with `reader-gone` if no recovery step brings an
-     * answer. Rejects with the signal's reason only between two commands.
+     * Returns the answer, even if it reports that the command failed. Rejects with `reader-gone` if no recovery step
+     * brings an answer. Rejects with the signal's reason only between two commands.
      */
     command(order: CcidOrder, signal?: AbortSignal): Promise<CcidAnswer> {
       const result = last.then(() => run(order, signal));

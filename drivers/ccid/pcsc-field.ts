@@ -52,11 +52,11 @@ export function pcscField(send: Send, slot: CcidSlot): Field {
 const readBytes = 16;
 const cardTimeoutMs = 1500; // A card that computes may ask for more time (ISO/IEC 14443-4, 7.3).
 const sakOfProcessor = 0x20;
-const sakUnknown = 0x40; // A SAK without any bit of a known family.
+const sakUnknown = 0x40; // A SAK that has no bit of a known family.
 const felicaCards: readonly number[] = [0xf011, 0xf012, 0x003b];
 const uidLengths: readonly number[] = [4, 7, 10];
 
-/** Switches the slot on; undefined if no card with a UID answers. */
+/** Switches the slot on, and returns the card; undefined if no card with a UID answers. */
 async function activate(send: Send, signal: AbortSignal): Promise<Target | undefined> {
   const { status, data: atr } = await send({ type: ccidOut.powerOn, timeoutMs: cardTimeoutMs }, signal);
   // Without a card, some readers report its absence and still send bytes.

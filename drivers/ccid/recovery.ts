@@ -10,7 +10,7 @@ import { UsbFault, type UsbLink } from "../io/links.ts";
 import { abortRequest, abortValue, ccidOut, encodeCcid } from "../protocol/ccid.ts";
 import type { Attempt } from "./order.ts";
 
-const stepTimeoutMs = 250; // A working reader answers these at once; switching a slot on takes some 100 ms.
+const stepTimeoutMs = 250; // A working reader answers these commands at once, and switching a slot on takes some 100 ms.
 
 const stepNames = ["abort", "slot power cycle", "USB reset", "re-open"] as const;
 
@@ -27,8 +27,8 @@ interface RecoveryOptions {
 }
 
 /**
- * The returned function runs the steps from `from` on until one helps, and returns its number; undefined if none does. It
- * throws if the reader went away or the signal aborted.
+ * Returns a function that runs the steps from `from` on until one helps, and returns its number; undefined if none
+ * does. It throws if the reader went away or the signal aborted.
  */
 export function createRecovery(options: RecoveryOptions) {
   const { link, slot, log, attempt, prepare } = options;
@@ -37,10 +37,10 @@ export function createRecovery(options: RecoveryOptions) {
   const steps: readonly (() => Promise<void>)[] = [
     async () => {
       const sequence = options.sequence();
-      // Often one endpoint is halted, or none if the reader was only silent. Clearing the other may fail.
+      // Often only one endpoint is halted, or none if the reader was only silent. Clearing the other one may fail.
       await bestEffort(link.clearHalt("bulk-out"));
       await bestEffort(link.clearHalt("bulk-in"));
-      // Readers that know no abort refuse it; what counts is that they answer afterwards.
+      // A reader that does not know the abort refuses it. It only has to answer afterwards.
       await bestEffort(link.controlOut(abortRequest, abortValue(slot, sequence), stepTimeoutMs));
       await link.bulkOut(encodeCcid(ccidOut.abort, slot, sequence), stepTimeoutMs);
       await quick({ type: ccidOut.slotStatus });

@@ -7,8 +7,8 @@ import { createBell } from "../io/bell.ts";
 import { UsbFault, type UsbLink } from "../io/links.ts";
 import { parseInterrupt } from "../protocol/ccid.ts";
 
-const interruptBytesMax = 16; // Two bits a slot, or four bytes of a hardware error (CCID 1.1, 6.3).
-// A waiting transfer cannot be cancelled, and closing waits for it, so each is short.
+const interruptBytesMax = 16; // An interrupt message has two bits for each slot, or four bytes of a hardware error (CCID 1.1, 6.3).
+// The time of one transfer is short, because a waiting transfer cannot be cancelled, and closing waits for it.
 const listenMs = 250;
 const failuresMax = 5;
 
@@ -50,14 +50,14 @@ export function watchSlot(link: UsbLink, slot: number, clock: Clock, log: Log) {
     }
   };
   const listening = (link.hasInterrupts ? listen() : Promise.resolve())
-    // Nothing awaits this while it runs, so an unexpected error is logged here and ends only the listening.
+    // No code awaits this promise while it runs, so an unexpected error is logged here and ends only the listening.
     .catch((error: unknown) => log.error("ccid", "cannot listen any more", { error: messageOf(error) }))
     .finally(() => {
       // From now on the reader must be polled.
       tells = false;
     });
   return {
-    /** True after the first change message. */
+    /** True after the first message about a change. Without such messages the reader must be polled. */
     get tells() {
       return tells;
     },
@@ -65,7 +65,7 @@ export function watchSlot(link: UsbLink, slot: number, clock: Clock, log: Log) {
     takeChange: change.take,
     /** Resolves with true at the next change, or with false after `ms` milliseconds; rejects as the signal aborts. */
     changed: change.within,
-    /** Stops listening; resolves when nothing runs any more. */
+    /** Stops listening. Resolves when no transfer runs any more. */
     async close() {
       closed = true;
       await listening;

@@ -14,9 +14,12 @@ export function createBell(clock: Clock) {
       isRung = true;
       wake();
     },
-    /** True if it rang since the last call. */
+    /** True if the bell rang since the last call. */
     take,
-    /** True as soon as it has rung; false when `ms` milliseconds have passed. Rejects as soon as `signal` aborts. */
+    /**
+     * Resolves with true as soon as the bell has rung, and with false when `ms` milliseconds have passed. Rejects as
+     * soon as `signal` aborts.
+     */
     async within(ms: number, signal: AbortSignal): Promise<boolean> {
       signal.throwIfAborted();
       if (take()) return true;

@@ -1,7 +1,8 @@
 /**
- * A television by the kernel's HDMI CEC API: /dev/cecN (linux/cec.h; docs.kernel.org, "CEC: Consumer Electronics Control"). The kernel
- * claims the logical address, tells name and version, and gives the keys of the remote control to programs that play; the rest
- * of the protocol is in `src/services/television-cec.ts`. Layouts and numbers are equal on x86-64 and arm64.
+ * A television by the kernel's HDMI CEC API: /dev/cecN (linux/cec.h; docs.kernel.org, "CEC: Consumer Electronics
+ * Control"). The kernel claims the logical address, and answers requests for the name and the version. It passes the
+ * keys of the remote control on as those of a keyboard. The rest of the protocol is in
+ * `src/services/television-cec.ts`. Layouts and numbers are equal on x86-64 and arm64.
  */
 import { closeSync, constants, openSync } from "node:fs";
 import type { OpenTelevision } from "../../src/core/operating-system.ts";
@@ -48,7 +49,7 @@ const messageBytes = 56;
 const messageAt = { length: 16, bytes: 32, sent: 50 };
 const messageLengthMax = 16;
 
-/** The calls on an open adapter. Each returns false if the kernel refuses; the bytes are read or filled in place. */
+/** A call on an open adapter. It returns false if the kernel refuses. The bytes are read or filled in place. */
 export type CecCall = (request: number, argument: Uint8Array) => boolean;
 
 export const openCec: OpenTelevision = (path, name) => {
@@ -64,7 +65,7 @@ export const openCec: OpenTelevision = (path, name) => {
   return line && { ...line, close: () => closeSync(fd) };
 };
 
-/** The line of an open adapter; undefined if it cannot play, or another program has it. */
+/** The line of an open adapter; undefined if the adapter cannot send and claim an address, or another program uses it. */
 export function cecLine(call: CecCall, name: string) {
   const caps = new Uint8Array(capsBytes);
   const needed = canSetAddresses | canTransmit;
@@ -76,11 +77,11 @@ export function cecLine(call: CecCall, name: string) {
     const address = new DataView(bytes.buffer).getUint16(0, true);
     return isKnown && address !== noAddress ? address : undefined;
   };
-  // The adapter of a socket for input, which is a television itself.
+  // An adapter with this address belongs to an HDMI input of this machine, which then is a television itself.
   if (physicalAddress() === ownSocket) return undefined;
   const mode = new Uint8Array(Uint32Array.of(initiatorAndFollower).buffer);
   if (!call(cecRequests.mode, mode)) return undefined;
-  // An earlier run may have left its address, which must be given back first.
+  // An earlier run may have left its address, which must be given back before another one is claimed.
   call(cecRequests.claim, new Uint8Array(claimBytes));
   if (!call(cecRequests.claim, encodeClaim(name))) return undefined;
   const ownAddress = () => {
@@ -113,7 +114,7 @@ function encodeClaim(name: string): Uint8Array {
   claim[claimAt.count] = 1;
   view.setUint32(claimAt.vendor, noVendor, true);
   view.setUint32(claimAt.flags, unregisteredFallbackAndKeys, true);
-  // ASCII, and at most 14 characters on the wire (HDMI 1.4b, CEC 13.9, "Set OSD Name").
+  // The name in ASCII, with at most 14 characters on the wire (HDMI 1.4b, CEC 13.9, "Set OSD Name").
   const ascii = name.replace(/[^\x20-\x7e]/g, "").slice(0, nameBytesMax);
   claim.set(new TextEncoder().encode(ascii), claimAt.name);
   claim[claimAt.kind] = playback.kind;

@@ -9,11 +9,11 @@ import { type ByteLink, readerGone, unplugged } from "./links.ts";
 
 /** The events of the device as bytes, whole structures of `input_event`. */
 export interface KeyLink extends Pick<ByteLink, "path" | "onBytes" | "onGone" | "close"> {
-  /** The id that the device itself reports: `08ff:0009`. */
+  /** The id that the device itself reports, such as `08ff:0009`. */
   readonly id: string;
 }
 
-/** Opens `path` if its device has one of the `ids`, else throws `reader-gone`; a device with another id is not touched. */
+/** Opens `path` if its device has one of the `ids`, else throws `reader-gone`. A device with another id is not changed. */
 export type OpenKeys = (path: string, ids: readonly string[]) => Promise<KeyLink>;
 
 const grab = 1;
@@ -49,7 +49,7 @@ const openReasons = {
   EACCES: "this user may not open it: join the group input and log in again",
 };
 
-/** struct input_id, four 16-bit words in native order: bus, vendor, product, version. */
+/** The id of the device from struct input_id, four 16-bit words in native order: bus, vendor, product, version. */
 function idOf(fd: number): string | undefined {
   const bytes = new Uint8Array(8);
   if (!ioctl(fd, requests.eviocgid, bytes)) return undefined;

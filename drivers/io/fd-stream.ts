@@ -6,11 +6,11 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import { messageOf } from "../../src/core/errors.ts";
 import { readerGone } from "./links.ts";
 
-// The pause before a write to a full buffer is tried again: at 115200 baud, 23 bytes leave in it. A terminal's buffer of
-// 4 KiB is rarely full.
+// The pause before a write to a full buffer is tried again. At 115200 baud, 23 bytes leave the buffer in this time. A
+// terminal's buffer of 4 KiB is rarely full.
 const fullRetryMs = 2;
 
-/** The stream ended: `closed` by us, `gone` because the other side hung up or the device went away. */
+/** The stream has ended: `closed` by this process, or `gone` because the other side hung up or the device went away. */
 export class FdError extends Error {
   override readonly name = "FdError";
   readonly why: "closed" | "gone";
@@ -24,11 +24,11 @@ export class FdError extends Error {
 interface FdEvents {
   /** The bytes are valid during the call only. */
   readonly bytes: (bytes: Uint8Array) => void;
-  /** The other side hung up, or the device went away. Called once; never after `close`. */
+  /** Called once when the other side hung up or the device went away, but never after `close`. */
   readonly gone: (reason: Error) => void;
 }
 
-/** Takes over a non-blocking descriptor, and reads everything as it comes. */
+/** Reads everything that comes on a non-blocking descriptor, which the stream owns from now on. */
 export function streamFd(fd: number, events: FdEvents) {
   const reader = Bun.file(fd).stream().getReader();
   let state: "open" | "gone" | "closed" = "open";
@@ -65,11 +65,11 @@ export function streamFd(fd: number, events: FdEvents) {
   };
   void pump();
   return {
-    /** Resolves once the kernel has taken all bytes; one write after another. Rejects with `FdError`. */
+    /** Resolves once the kernel has taken all bytes. Writes run one after another. Rejects with `FdError`. */
     write(bytes: Uint8Array): Promise<void> {
       if (state !== "open") return Promise.reject(new FdError(state));
       const writing = send(bytes, lastWrite);
-      const ended = writing.catch(() => {}); // The caller has the rejection; here it only ends the wait.
+      const ended = writing.catch(() => {}); // The caller has the rejection. Here it only ends the wait.
       lastWrite = ended;
       void ended.then(() => {
         if (lastWrite === ended) lastWrite = undefined;
@@ -88,7 +88,7 @@ export function streamFd(fd: number, events: FdEvents) {
   };
 }
 
-/** The listeners of a link over a non-blocking descriptor; `errorOf` gives the error of a device that went away. */
+/** The listeners of a link over a non-blocking descriptor. `errorOf` returns the error for a device that went away. */
 export function linkTo(fd: number, errorOf: (cause: Error) => Error) {
   let onBytes: (bytes: Uint8Array) => void = () => {};
   let onGone: (reason: Error) => void = () => {};
@@ -133,7 +133,7 @@ export function openDevice(path: string, flags: number, reasons: Readonly<Record
   }
 }
 
-/** Bytes that the kernel took: 0 if its buffer is full. */
+/** Writes some bytes, and returns how many the kernel took: 0 if its buffer is full. */
 function writeSome(fd: number, bytes: Uint8Array): number {
   try {
     return writeSync(fd, bytes);

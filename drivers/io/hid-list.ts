@@ -9,14 +9,14 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 
 export interface HidInfo {
-  /** Device node: `/dev/hidraw0`; of a keyboard, its input node: `/dev/input/event3`. */
+  /** The device node, such as `/dev/hidraw0`; for a keyboard its input node, such as `/dev/input/event3`. */
   readonly path: string;
-  /** Eight lower-case hex digits with a colon: `0e6f:0241`. */
+  /** The id in eight lower-case hex digits with a colon, such as `0e6f:0241`. */
   readonly id: string;
   readonly name: string;
-  /** USB port and interface: `usb-0000:00:14.0-1.2/input0`; the node's path if the kernel has none. */
+  /** The USB port and the interface, such as `usb-0000:00:14.0-1.2/input0`; the node's path if the kernel has none. */
   readonly port: string;
-  /** Changes when the device was re-plugged. */
+  /** A text that changes when the device was re-plugged. */
   readonly stamp: string;
 }
 
@@ -95,7 +95,7 @@ async function stampOf(path: string): Promise<string | undefined> {
   return node === undefined ? undefined : `${node.ino}:${node.ctimeMs}`;
 }
 
-const digitsAndEnter = 0x10000ffcn; // KEY_1 (2) to KEY_0 (11), and KEY_ENTER (28); input-event-codes.h.
+const digitsAndEnter = 0x10000ffcn; // The bits of KEY_1 (2) to KEY_0 (11), and of KEY_ENTER (28), in input-event-codes.h.
 
 /** The last word of the bitmap holds the lowest keys, 64 of them, or 32 under a 32-bit kernel. */
 function typesDigits(bitmap: string): boolean {

@@ -29,7 +29,7 @@ async function loadAddon(): Promise<Addon | undefined> {
     addon.getHidapiVersion();
     return addon;
   } catch {
-    // A missing library, or an addon that cannot be unpacked: the node itself works as well.
+    // A library is missing, or the addon cannot be unpacked. The node itself also works.
     isRefused = true;
     return undefined;
   }
@@ -63,7 +63,7 @@ async function openByAddon({ HIDAsync }: Addon, path: string): Promise<HidLink> 
   };
 }
 
-/** The node without any addon; refuses a path that is no hidraw node. */
+/** Opens the node without any addon. Refuses a path that is no hidraw node. */
 export async function openHidNode(path: string, options: HidOptions): Promise<HidLink> {
   const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
   if (isHidraw(fd)) return linkOfFd(fd, path, options);
@@ -71,13 +71,13 @@ export async function openHidNode(path: string, options: HidOptions): Promise<Hi
   throw readerGone(path, "it is no HID device: name another one");
 }
 
-/** Takes over a non-blocking descriptor that gives reports of one length. */
+/** The link over a non-blocking descriptor that gives reports of one length. The link owns the descriptor from now on. */
 export function linkOfFd(fd: number, path: string, { reportBytes }: HidOptions): HidLink {
   const ends = createEnds(path);
   let onReport: (report: Uint8Array) => void = () => {};
   let cut: Uint8Array = new Uint8Array(0);
   const stream = streamFd(fd, {
-    // Each read gives one report; several of them may arrive as one run.
+    // Each read gives one report, but several reports may arrive together.
     bytes(bytes) {
       cut = cut.length === 0 ? bytes : Uint8Array.of(...cut, ...bytes);
       while (cut.length >= reportBytes) {
@@ -98,7 +98,8 @@ export function linkOfFd(fd: number, path: string, { reportBytes }: HidOptions):
     write: (report) =>
       new Promise((resolve, reject) => {
         if (ends.over() !== undefined) return reject(ends.over());
-        // In a thread: the kernel returns only when the device has taken it (Linux, drivers/hid/usbhid).
+        // The write runs in a thread, because the kernel returns only when the device has taken the report (Linux,
+        // drivers/hid/usbhid).
         write(fd, withNumber(report), (error) => (error === null ? resolve() : reject(ends.tell(error))));
       }),
     async close() {
@@ -114,7 +115,7 @@ function withNumber(report: Uint8Array): Buffer {
   return numbered;
 }
 
-/** A link ends once: it was closed, or the device went away. */
+/** A link ends once: because it was closed, or because the device went away. */
 function createEnds(path: string) {
   let over: ServiceError | undefined;
   let closed = false;
@@ -132,7 +133,7 @@ function createEnds(path: string) {
       // The device may have gone before the listener was set.
       if (over !== undefined && !closed) listener(over);
     },
-    /** False if it was closed before. */
+    /** Returns false if the link was closed before. */
     close(): boolean {
       const first = !closed;
       closed = true;

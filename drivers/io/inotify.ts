@@ -6,14 +6,14 @@ import { dlopen, FFIType, ptr } from "bun:ffi";
 import type { FolderEvent, OpenFolderWatches } from "../../src/core/operating-system.ts";
 import { streamFd } from "./fd-stream.ts";
 
-// By its full name, as in libc.ts.
+// The library is opened by its full name, as in libc.ts.
 const { symbols: libc } = dlopen("libc.so.6", {
   inotify_init1: { args: [FFIType.i32], returns: FFIType.i32 },
   inotify_add_watch: { args: [FFIType.i32, FFIType.ptr, FFIType.u32], returns: FFIType.i32 },
   inotify_rm_watch: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 },
 });
 
-const flags = 0x800 | 0x80000; // IN_NONBLOCK, IN_CLOEXEC.
+const flags = 0x800 | 0x80000; // The flags IN_NONBLOCK and IN_CLOEXEC.
 const bits = {
   closeWrite: 0x8,
   movedFrom: 0x40,
@@ -35,7 +35,7 @@ export const openInotify: OpenFolderWatches = (onEvents) => {
   let isClosed = false;
   return {
     add(path) {
-      // Its number may be that of another file now.
+      // After the end, the number of the descriptor may be that of another file.
       if (isClosed) return undefined;
       const watch = libc.inotify_add_watch(fd, ptr(Buffer.from(`${path}\0`)), mask);
       return watch < 0 ? undefined : watch;
@@ -50,7 +50,7 @@ export const openInotify: OpenFolderWatches = (onEvents) => {
   };
 };
 
-const headBytes = 16; // struct inotify_event: wd, mask, cookie, len; the name follows, filled with zeros.
+const headBytes = 16; // The size of struct inotify_event before the name: wd, mask, cookie, len. The name follows, filled with zeros.
 const decoder = new TextDecoder();
 
 /** The kernel gives whole events only. */

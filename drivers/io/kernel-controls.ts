@@ -4,7 +4,7 @@ import { closeSync, constants, openSync, writeFileSync } from "node:fs";
 import type { SetConsole } from "../../src/core/operating-system.ts";
 import { ioctlValue, limitOf, requests, setLimit } from "./libc.ts";
 
-const rlimitCore = 4; // asm-generic/resource.h.
+const rlimitCore = 4; // The number of the limit in asm-generic/resource.h.
 
 /**
  * One byte is less than any dump, so that no file is written. It is also the only limit at which the kernel does not start
@@ -18,7 +18,7 @@ export function forbidCoreDumps(): void {
   try {
     writeFileSync("/proc/self/coredump_filter", "0");
   } catch {
-    // A /proc that is read-only, or missing: the limit still applies.
+    // A /proc that is read-only or missing has no filter. The limit still applies.
   }
 }
 
@@ -27,8 +27,8 @@ const keepOthers = 0;
 const modes = { text: 0, graphics: 1 } as const;
 
 /**
- * The kernel lets root and the session of the terminal change the mode. So a process without root's rights must lead a session
- * without a terminal, and this terminal becomes its terminal. The end of the process gives the terminal back.
+ * The kernel lets root and the session of the terminal change the mode. A process without root's rights must therefore lead a
+ * session that has no terminal yet, and this terminal becomes its terminal. The end of the process gives the terminal back.
  */
 export const setConsole: SetConsole = (path, mode) => {
   let fd: number | undefined;

@@ -5,7 +5,7 @@
  */
 import { dlopen, FFIType, ptr } from "bun:ffi";
 
-// By its full name: Debian's "libc.so" is a linker script, and an empty name does not open.
+// The library is opened by its full name, because Debian's "libc.so" is a linker script, and an empty name does not open.
 const { symbols: libc } = dlopen("libc.so.6", {
   ioctl: { args: [FFIType.i32, FFIType.u64, FFIType.ptr], returns: FFIType.i32 },
   flock: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 },
@@ -42,7 +42,7 @@ export const requests = {
   eviocgrab: 0x40044590,
 } as const;
 
-/** True if the kernel did it; `argument` is read or filled in place. */
+/** Makes the request, and returns true if the kernel did it. `argument` is read or filled in place. */
 export function ioctl(fd: number, request: number, argument: Uint8Array | Int32Array): boolean {
   return libc.ioctl(fd, BigInt(request), ptr(argument)) === 0;
 }
@@ -62,13 +62,13 @@ export function isHidraw(fd: number): boolean {
   return ioctl(fd, requests.hidiocgrawinfo, new Uint8Array(8));
 }
 
-/** Gives up what `lockExclusively` took, for every copy of the descriptor. */
+/** Releases the lock of `lockExclusively`, for every copy of the descriptor. */
 export function unlock(fd: number): void {
   const lockUn = 8;
   libc.flock(fd, lockUn);
 }
 
-/** Takes the whole file for this process alone, without waiting; false if another has it. */
+/** Locks the whole file for this process alone, without waiting. Returns false if another process has it. */
 export function lockExclusively(fd: number): boolean {
   const lockEx = 2;
   const lockNb = 4;
@@ -81,19 +81,19 @@ export function limitOf(resource: number): BigUint64Array | undefined {
   return libc.getrlimit(resource, ptr(limit)) === 0 ? limit : undefined;
 }
 
-/** True if the kernel took it. */
+/** Sets a limit, and returns true if the kernel accepted it. */
 export function setLimit(resource: number, soft: bigint, hard: bigint): boolean {
   return libc.setrlimit(resource, ptr(BigUint64Array.of(soft, hard))) === 0;
 }
 
-const solSocket = 1; // asm-generic/socket.h.
+const solSocket = 1; // The level in asm-generic/socket.h.
 
-/** True if the descriptor is a socket with this option; `value` is filled in place. */
+/** Reads an option of a socket into `value`. Returns false if the descriptor is no socket with this option. */
 export function socketOption(fd: number, option: number, value: Int32Array | BigUint64Array): boolean {
   return libc.getsockopt(fd, solSocket, option, ptr(value), ptr(Uint32Array.of(value.byteLength))) === 0;
 }
 
-const addressBytesMax = 128; // struct sockaddr_storage.
+const addressBytesMax = 128; // The size of struct sockaddr_storage.
 
 /** The own address of a socket, with zeros after it; undefined if the descriptor is no socket. */
 export function socketName(fd: number): Uint8Array | undefined {
@@ -103,6 +103,6 @@ export function socketName(fd: number): Uint8Array | undefined {
 
 /** Ends the connection of a socket in both directions; the descriptor stays open. */
 export function endSocket(fd: number): void {
-  const both = 2; // SHUT_RDWR.
+  const both = 2; // The argument SHUT_RDWR.
   libc.shutdown(fd, both);
 }

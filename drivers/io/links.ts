@@ -1,10 +1,10 @@
 /**
- * Links: what a driver needs of a serial line, a HID device or a USB interface, and no more. The real device, an emulated
- * one and a scripted one of a test are interchangeable.
+ * Links: the parts of a serial line, a HID device or a USB interface that a driver needs, and no more. The real device,
+ * an emulated one and a scripted one of a test are interchangeable.
  */
 import { ServiceError } from "../../src/core/errors.ts";
 
-/** The error of a device that is not there or does not work: what was seen, and what to do. */
+/** The error of a device that does not exist or does not work. Its sentence says what was seen, and what to do. */
 export function readerGone(path: string, why: string, cause?: unknown): ServiceError {
   return new ServiceError("reader-gone", `${path}: ${why}`, { cause });
 }
@@ -50,7 +50,7 @@ export type OpenHid = (path: string, options: HidOptions) => Promise<HidLink>;
 /** One device on an I2C bus. Each call is one transfer, and throws if the device does not acknowledge its address. */
 export interface I2cDevice {
   write(bytes: Uint8Array): void;
-  /** A short transfer, which blocks for it. */
+  /** Reads in a short transfer, and blocks until it has ended. */
   readNow(count: number): Uint8Array;
   read(count: number): Promise<Uint8Array>;
   close(): void;
@@ -63,11 +63,11 @@ export interface SpiDevice {
 }
 
 export type UsbFaultKind =
-  /** Nothing was transferred in the time that was given. */
+  /** No byte was transferred in the time that was given. */
   | "timed-out"
   /** The endpoint answers STALL until its halt is cleared (USB 2.0, 9.4.5). */
   | "stalled"
-  /** It is unplugged, or the link is closed. */
+  /** The device is unplugged, or the link is closed. */
   | "gone"
   | "failed";
 
@@ -108,20 +108,23 @@ export interface UsbLink {
 
 /** The devices on a bus: this machine's, or emulated ones. */
 export interface UsbBus {
-  /** Opens no device. */
+  /** Lists the devices, and opens none. */
   list(): Promise<readonly UsbDeviceInfo[]>;
   /** Claims the device's CCID interface, or throws `ServiceError("reader-gone")` with what was wrong and what to do. */
   open(device: UsbDeviceInfo): Promise<UsbLink>;
 }
 
 export interface UsbDeviceInfo {
-  /** Bus and ports on the way to it, as the kernel names it: `1-1.4`. It stays the same for a physical port. */
+  /**
+   * The bus and the ports on the way to the device, as the kernel names them: `1-1.4`. The path stays the same for a
+   * physical port.
+   */
   readonly path: string;
-  /** Changes when it was re-plugged: bus and device number. */
+  /** A text that changes when the device was re-plugged: bus and device number. */
   readonly stamp: string;
   readonly busNumber: number;
   readonly deviceNumber: number;
-  /** Four lower-case hex digits. */
+  /** The id in four lower-case hex digits. */
   readonly vendorId: string;
   readonly productId: string;
   readonly product?: string;
@@ -130,8 +133,8 @@ export interface UsbDeviceInfo {
 
 export interface UsbInterfaceInfo {
   readonly number: number;
-  /** bInterfaceClass, two lower-case hex digits: 0b is a smart-card reader. */
+  /** The bInterfaceClass in two lower-case hex digits: 0b is a smart-card reader. */
   readonly classCode: string;
-  /** The kernel driver that holds it; "usbfs" is another program. */
+  /** The kernel driver that has claimed the interface. The name "usbfs" stands for another program. */
   readonly driver?: string;
 }

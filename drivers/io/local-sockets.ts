@@ -4,10 +4,10 @@ import { release } from "node:os";
 import type { AcceptedSocket, LocalSockets, SocketPeer } from "../../src/core/operating-system.ts";
 import { endSocket, socketName, socketOption } from "./libc.ts";
 
-// asm-generic/socket.h, linux/socket.h.
+// The options of asm-generic/socket.h and linux/socket.h.
 const options = { credentials: 17, listens: 30, domain: 39, cookie: 57, process: 77 } as const;
 const unixDomain = 1;
-const nameOffset = 2; // struct sockaddr_un: the family in 2 bytes, then the path (unix(7)).
+const nameOffset = 2; // The start of the path in struct sockaddr_un: the family has 2 bytes (unix(7)).
 
 export const localSockets: LocalSockets = {
   acceptedAt(path) {
@@ -15,7 +15,7 @@ export const localSockets: LocalSockets = {
     return readdirSync("/proc/self/fd").flatMap((text) => acceptedAs(Number(text), name) ?? []);
   },
   lookAtPeer({ descriptor }, look) {
-    // struct ucred: the ids of the process, its user and its group.
+    // The fields of struct ucred: the ids of the process, its user and its group.
     const credentials = new Int32Array(3);
     if (!socketOption(descriptor, options.credentials, credentials)) return undefined;
     const [pid = 0, uid = -1] = credentials;
@@ -25,7 +25,7 @@ export const localSockets: LocalSockets = {
     try {
       writeSync(descriptor, farewell);
     } catch {
-      // Its buffer is full, or the caller is gone: then nobody reads it.
+      // The socket's buffer is full, or the caller is gone. Nobody reads the text in both cases.
     }
     endSocket(descriptor);
   },
@@ -50,7 +50,10 @@ function cookieOf(descriptor: number): bigint {
   return BigInt(fstatSync(descriptor).ino);
 }
 
-/** The number of an ended process may belong to another one. A handle of the process shows whether it still lives after the look. */
+/**
+ * Runs `look` for a process. The number of an ended process may belong to another one, so a handle of the process shows
+ * whether it still lives after the look.
+ */
 function lookWhileAlive<Found>(
   descriptor: number,
   peer: SocketPeer,
@@ -70,7 +73,7 @@ function lookWhileAlive<Found>(
   }
 }
 
-/** SO_PEERPIDFD is in Linux 6.5 and newer. */
+/** The option SO_PEERPIDFD exists since Linux 6.5. */
 const hasHandles = isAtLeast(release(), 6, 5);
 
 function isAtLeast(version: string, major: number, minor: number): boolean {

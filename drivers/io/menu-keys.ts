@@ -1,6 +1,6 @@
 /**
  * Controllers, keyboards and remote controls, as keys of a menu (linux/input-event-codes.h; Documentation/input/gamepad.rst). A
- * pad or stick counts as the arrows. Devices are heard beside other programs.
+ * directional pad or a stick counts as the arrows. Other programs still get the events.
  */
 import type { MenuKey, MenuKeyEvent, OpenMenuKeys } from "../../src/core/operating-system.ts";
 import { ioctlFilled } from "./libc.ts";
@@ -29,7 +29,7 @@ const keys = new Map<number, MenuKey>([
   [109, "next-page"], // KEY_PAGEDOWN
   [402, "previous-page"], // KEY_CHANNELUP
   [403, "next-page"], // KEY_CHANNELDOWN
-  // Gamepads with the buttons of the kernel's document.
+  // Gamepads that have the buttons of the kernel's document.
   [0x130, "ok"], // BTN_SOUTH
   [0x131, "back"], // BTN_EAST
   [0x136, "previous-page"], // BTN_TL
@@ -41,8 +41,8 @@ const keys = new Map<number, MenuKey>([
   [0x221, "down"], // BTN_DPAD_DOWN
   [0x222, "left"], // BTN_DPAD_LEFT
   [0x223, "right"], // BTN_DPAD_RIGHT
-  // Pads that count their buttons, in the order that most copies of the pad of the Super Nintendo have: X, A, B, Y, L, R, -, -,
-  // Select, Start.
+  // Pads that number their buttons. The order is that of most copies of the pad of the Super Nintendo: X, A, B, Y, L,
+  // R, -, -, Select, Start.
   [0x121, "ok"],
   [0x122, "back"],
   [0x124, "previous-page"],
@@ -94,7 +94,7 @@ export const openMenuKeys: OpenMenuKeys = (path, isWanted, listener) => {
   );
 };
 
-/** A mouse or a touchpad has neither the buttons of a controller nor arrows. */
+/** True for a device with keys of a menu. A mouse or a touchpad has neither the buttons of a controller nor arrows. */
 export function hasMenuKeys(has: EventBits): boolean {
   return has(gamepad) || has(joystick) || (has(arrowUp) && has(arrowDown));
 }
@@ -106,7 +106,7 @@ function axisRange(fd: number, code: number): AxisRange | undefined {
   return { min: view.getInt32(4, true), max: view.getInt32(8, true) };
 }
 
-/** Turns events into keys, each down once and up once; a stick counts from half of its way on. */
+/** Turns events into keys, each down once and up once. A stick counts from half of its way on. */
 export function menuKeyReader(
   rangeOf: (code: number) => AxisRange | undefined,
 ): (bytes: Uint8Array) => readonly MenuKeyEvent[] {
@@ -118,7 +118,7 @@ export function menuKeyReader(
   };
   return (bytes) =>
     inputEvents(bytes).flatMap(({ type, code, value }): readonly MenuKeyEvent[] => {
-      // A release may be among them.
+      // The lost events may include a release.
       if (type === syncType && code === dropped) {
         held.clear();
         return [{ key: "back", isDown: false }];

@@ -1,6 +1,6 @@
 /**
- * Buttons, keys and knobs of an input device (linux/input.h), heard beside other programs: it is not taken from them. Layouts and
- * numbers are equal on x86-64 and arm64.
+ * Buttons, keys and knobs of an input device (linux/input.h), read beside other programs, which still get the events.
+ * Layouts and numbers are equal on x86-64 and arm64.
  */
 import { closeSync, constants, openSync } from "node:fs";
 import type { ButtonDevice, OpenButtons } from "../../src/core/operating-system.ts";
@@ -16,7 +16,7 @@ const evdevRequests = {
 const nameBytes = 256;
 const keyBytes = 96;
 const turnBytes = 2;
-const eventBytes = 24; // struct input_event: time 16, type 2, code 2, value 4.
+const eventBytes = 24; // The size of struct input_event: time 16, type 2, code 2, value 4.
 const eventAt = { type: 16, code: 18, value: 20 };
 export const keyType = 1; // EV_KEY
 const turnType = 2; // EV_REL
@@ -32,7 +32,7 @@ interface InputNode {
   readonly hasTurn: EventBits;
 }
 
-/** Opens the device at `path` if it is wanted. */
+/** Opens the device at `path` if it is wanted; undefined if it is not, or cannot be opened. */
 export function openInputNode(
   path: string,
   isWanted: (node: InputNode) => boolean,
@@ -42,7 +42,7 @@ export function openInputNode(
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch {
-    // It is gone, or this user may not open it.
+    // The device is gone, or this user may not open it.
     return undefined;
   }
   const name = new Uint8Array(nameBytes);
@@ -84,7 +84,7 @@ export interface InputEvent {
   readonly value: number;
 }
 
-/** The structures `input_event` in these bytes. The kernel gives whole ones only. */
+/** The structures `input_event` in these bytes. The kernel gives only whole structures. */
 export function inputEvents(bytes: Uint8Array): readonly InputEvent[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const events: InputEvent[] = [];
@@ -97,7 +97,7 @@ export function inputEvents(bytes: Uint8Array): readonly InputEvent[] {
   return events;
 }
 
-/** Presses, and steps of knobs; releases and repetitions are left out. */
+/** Presses, and steps of knobs. Releases and repetitions are left out. */
 export function buttonEvents(bytes: Uint8Array) {
   const events: { readonly kind: "key" | "turn"; readonly code: number; readonly steps: number }[] = [];
   for (const { type, code, value } of inputEvents(bytes)) {

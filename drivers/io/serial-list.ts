@@ -12,38 +12,41 @@ import { readdir, readFile, readlink, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 export interface SerialPortInfo {
-  /** Device node: `/dev/ttyUSB0`. */
+  /** The device node, such as `/dev/ttyUSB0`. */
   readonly path: string;
-  /** Kernel driver: `ftdi_sio`, `uart-pl011`. */
+  /** The kernel driver, such as `ftdi_sio` or `uart-pl011`. */
   readonly driver?: string;
-  /** Four lower-case hex digits, USB only, like all below. */
+  /** The vendor in four lower-case hex digits. Only USB devices have this field and those below. */
   readonly vendorId?: string;
   readonly productId?: string;
   readonly serialNumber?: string;
   readonly manufacturer?: string;
   readonly product?: string;
-  /** `/dev/serial/by-id/...`: the same for the same device. */
+  /** The link `/dev/serial/by-id/...`, which stays the same for one device. */
   readonly byId?: string;
-  /** `/dev/serial/by-path/...`: the same for the same USB port. */
+  /** The link `/dev/serial/by-path/...`, which stays the same for one USB port. */
   readonly byPath?: string;
   /** True if the same USB device also has a HID interface: a keyboard, mouse, pad or light gun. */
   readonly hasHid: boolean;
-  /** The kernel writes its messages there, or it is the maintainer's shell: bytes sent to it appear on a terminal. */
+  /**
+   * True if the kernel writes its messages to the port, or the maintainer's shell is on it: bytes that are sent to it
+   * appear on a terminal.
+   */
   readonly isConsole?: boolean;
-  /** Changes when the device was re-plugged: inode and change time of the node. */
+  /** A text that changes when the device was re-plugged: inode and change time of the node. */
   readonly stamp: string;
 }
 
 export interface SerialRoots {
   readonly sys: string;
   readonly dev: string;
-  /** Absent means that no port has a shell. */
+  /** The folder of the kernel's command line; absent if no port has a shell. */
   readonly proc?: string;
 }
 
 const machine: SerialRoots = { sys: "/sys", dev: "/dev", proc: "/proc" };
-const usbLevelsMax = 8; // From a tty up to its USB device there are three levels.
-const hidClass = "03"; // USB HID 1.11, section 4.1: bInterfaceClass.
+const usbLevelsMax = 8; // The most folders above a tty that are searched. Up to its USB device there are three.
+const hidClass = "03"; // The bInterfaceClass of HID (USB HID 1.11, section 4.1).
 
 /** All ports with hardware behind them, by path. Machines without sysfs have none. */
 export async function listSerialPorts(roots: SerialRoots = machine): Promise<readonly SerialPortInfo[]> {

@@ -1,8 +1,8 @@
 /**
  * A serial port as a byte link: raw, 8 data bits, no parity, 1 stop bit, any baud rate the device can make.
  *
- * Opened for this process alone, and in low-latency mode if the kernel has it. Otherwise an FTDI converter holds each
- * answer back for 16 ms (Linux, drivers/usb/serial/ftdi_sio.c: its default latency timer).
+ * The port is opened for this process alone, and in low-latency mode if the kernel has it. Otherwise an FTDI converter
+ * holds each answer back for 16 ms (Linux, drivers/usb/serial/ftdi_sio.c: its default latency timer).
  */
 import { closeSync, constants } from "node:fs";
 import type { ServiceError } from "../../src/core/errors.ts";
@@ -11,13 +11,13 @@ import { ioctl, ioctlValue, lockExclusively, requests, unlock } from "./libc.ts"
 import { type ByteLink, readerGone, unplugged } from "./links.ts";
 import { isTerminal, setRaw } from "./termios.ts";
 
-// struct serial_struct (linux/serial.h): 72 bytes, flags at 16.
+// The size of struct serial_struct (linux/serial.h): 72 bytes, with the flags at 16.
 const serialStructBytes = 72;
 const serialFlagsOffset = 16;
 const asyncLowLatency = 1 << 13;
 
-const bothQueues = 2; // TCIOFLUSH.
-const transmitterEmpty = 1; // TIOCSER_TEMT.
+const bothQueues = 2; // The argument TCIOFLUSH.
+const transmitterEmpty = 1; // The flag TIOCSER_TEMT.
 const drainPollMs = 2;
 // A line at 9600 baud empties a full kernel buffer of 4 KiB in 4.3 s.
 const drainMsMax = 5000;
@@ -61,8 +61,8 @@ function portError(path: string, cause: unknown): ServiceError {
 }
 
 /**
- * A non-blocking descriptor of a serial port, raw, with both queues empty, and ours alone. Throws `ServiceError("reader-gone")`;
- * nothing stays open then.
+ * Opens a serial port as a non-blocking descriptor: raw, with both queues empty, and for this process alone. Throws
+ * `ServiceError("reader-gone")`, and nothing stays open then.
  */
 function openPort(path: string, baudRate: number): number {
   const fd = openDevice(path, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK, openReasons);
@@ -72,7 +72,7 @@ function openPort(path: string, baudRate: number): number {
   };
   if (!isPlain(fd)) throw refuse("the kernel uses it, as for Bluetooth or a modem: name another port");
   if (!isTerminal(fd)) throw refuse("it is no serial port: name another one");
-  // TIOCEXCL does not bind root, and a lock binds only programs that ask for it: together they cover both.
+  // TIOCEXCL does not bind root, and a lock binds only programs that ask for it. Together they cover both cases.
   if (!lockExclusively(fd)) throw refuse(inUse);
   ioctlValue(fd, requests.tiocexcl, 0);
   if (!setRaw(fd, baudRate)) {
@@ -84,22 +84,25 @@ function openPort(path: string, baudRate: number): number {
   return fd;
 }
 
-/** Call it before the descriptor is closed: Bun's copy of it lives a moment longer, and so do our claims. */
+/**
+ * Releases the port. Call it before the descriptor is closed, because Bun's copy of the descriptor lives a moment
+ * longer, and so do our claims.
+ */
 function releasePort(fd: number): void {
   ioctlValue(fd, requests.tiocnxcl, 0);
   unlock(fd);
 }
 
 /**
- * Waits until the line has sent all bytes in the kernel and, if the driver reports it, in the hardware; until the device is gone;
- * or until `mayWait` returns false. The descriptor is not touched after that.
+ * Waits until the line has sent all bytes in the kernel and, if the driver reports it, in the hardware. The wait also
+ * ends if the device is gone, or `mayWait` returns false. After that the descriptor is not used.
  */
 async function drain(fd: number, mayWait: () => boolean): Promise<void> {
   const queued = new Int32Array(1);
   const lineStatus = new Int32Array(1);
   while (mayWait()) {
     if (!ioctl(fd, requests.tiocoutq, queued)) return;
-    // Most converters do not report this; their bytes leave within a millisecond of USB.
+    // Most converters do not report this. Their bytes leave within a millisecond of USB.
     const told = ioctl(fd, requests.tiocsergetlsr, lineStatus);
     const left = !told || ((lineStatus[0] ?? 0) & transmitterEmpty) !== 0;
     if (queued[0] === 0 && left) return;
@@ -119,13 +122,13 @@ const openReasons = {
   EISDIR: "it is no serial port: name another one",
 };
 
-/** Its bytes go to programs, not to a line discipline of the kernel (linux/tty.h: N_TTY). */
+/** True if the port's bytes go to programs, and not to a line discipline of the kernel (linux/tty.h: N_TTY). */
 function isPlain(fd: number): boolean {
   const discipline = new Int32Array(1);
   return !ioctl(fd, requests.tiocgetd, discipline) || discipline[0] === 0;
 }
 
-// Not every driver has this mode, and not every user may set it: then the port keeps its speed.
+// Sets the low-latency mode. Not every driver has it, and not every user may set it. The port then keeps its latency.
 function preferLowLatency(fd: number): void {
   const settings = new Uint8Array(serialStructBytes);
   if (!ioctl(fd, requests.tiocgserial, settings)) return;

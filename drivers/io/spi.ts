@@ -9,14 +9,14 @@ import { openDevice } from "./fd-stream.ts";
 import { ioctl, ioctlFilled } from "./libc.ts";
 import { readerGone, type SpiDevice } from "./links.ts";
 
-const message = 0x40206b00; // SPI_IOC_MESSAGE(1), a struct spi_ioc_transfer of 32 bytes.
-const writeMode = 0x40016b01; // SPI_IOC_WR_MODE, one byte.
+const message = 0x40206b00; // The request SPI_IOC_MESSAGE(1), with a struct spi_ioc_transfer of 32 bytes.
+const writeMode = 0x40016b01; // The request SPI_IOC_WR_MODE, with one byte.
 const transferBytes = 32;
 const at = { send: 0, receive: 8, length: 16, speed: 20, bits: 27 } as const;
 const mode0 = 0;
 const bitsPerWord = 8;
 
-/** Opens the device, or throws `ServiceError("reader-gone")`. `hertz` is the clock. It does not touch the bus. */
+/** Opens the device, or throws `ServiceError("reader-gone")`. `hertz` is the clock. The bus is not used. */
 export function openSpi(path: string, hertz: number): SpiDevice {
   const fd = openDevice(path, constants.O_RDWR, openReasons);
   if (!ioctl(fd, writeMode, Uint8Array.of(mode0))) {
@@ -25,7 +25,7 @@ export function openSpi(path: string, hertz: number): SpiDevice {
   }
   return {
     transfer(bytes) {
-      // The kernel writes the answer over what was sent.
+      // The kernel writes the answer over the bytes that were sent, so they are copied.
       const exchanged = bytes.slice();
       const request = new Uint8Array(transferBytes);
       const view = new DataView(request.buffer);

@@ -4,7 +4,7 @@
  *   struct termios2, 44 bytes, native byte order (asm-generic/termbits.h):
  *   0 c_iflag  4 c_oflag  8 c_cflag  12 c_lflag  16 c_line  17 c_cc[19]  36 c_ispeed  40 c_ospeed
  *
- * qemu-user 7.2 does not know the termios2 calls; there the old ones are used, for the standard rates only.
+ * qemu-user 7.2 does not know the termios2 calls. On it the old calls are used, for the standard rates only.
  */
 import { closeSync, constants, openSync } from "node:fs";
 import { serialBaudRateMax } from "../../src/core/limits.ts";
@@ -12,7 +12,7 @@ import { streamFd } from "./fd-stream.ts";
 import { ioctl, requests } from "./libc.ts";
 
 const termiosBytes = 44;
-const bother = 0o010000; // CBAUD value "the rate stands in c_ospeed".
+const bother = 0o010000; // The value of CBAUD for "the rate is in c_ospeed".
 const cbaud = 0o010017;
 const creadClocal = 0o200 | 0o4000;
 const cs8 = 0o60;
@@ -23,7 +23,7 @@ const vmin = 6;
 // half of that.
 const rateErrorMax = 0.025;
 
-/** CBAUD codes of the rates that every kernel knows (termbits.h). */
+/** The codes in CBAUD of the rates that every kernel knows (termbits.h). */
 const standardRates: ReadonlyMap<number, number> = new Map([
   [9600, 0o15],
   [19_200, 0o16],
@@ -36,8 +36,9 @@ const standardRates: ReadonlyMap<number, number> = new Map([
 ]);
 
 /**
- * Raw bytes at `baudRate`: 8 data bits, no parity, 1 stop bit, no flow control. False if the rate is no whole number from 1 to `serialBaudRateMax`. Also false
- * if the kernel refuses it or keeps a rate more than 2.5 % away. Then the old settings stay.
+ * Sets the line to raw bytes at `baudRate`: 8 data bits, no parity, 1 stop bit, no flow control. Returns false if the
+ * rate is no whole number from 1 to `serialBaudRateMax`, or if the kernel refuses it or keeps a rate more than 2.5 %
+ * away. The old settings then stay.
  */
 export function setRaw(fd: number, baudRate: number): boolean {
   if (!Number.isInteger(baudRate) || baudRate < 1 || baudRate > serialBaudRateMax) return false;
@@ -83,14 +84,14 @@ function rawSettings(baudRate: number): Uint8Array<ArrayBuffer> {
 }
 
 export interface Pty {
-  /** The side that a driver opens: `/dev/pts/N`. */
+  /** The side that a driver opens, such as `/dev/pts/N`. */
   readonly path: string;
-  /** One listener; the bytes are valid during the call only. */
+  /** Sets the one listener. The bytes are valid during the call only. */
   onBytes(listener: (bytes: Uint8Array) => void): void;
   write(bytes: Uint8Array): Promise<void>;
   /** The rate that the driver's side has set. */
   baudRate(): number;
-  /** Hangs up: the program on the other side sees the device go away. */
+  /** Hangs up. For the program on the other side, the device goes away. */
   close(): Promise<void>;
 }
 
@@ -101,7 +102,7 @@ export function openPty(): Pty {
   const number = new Int32Array(1);
   ioctl(master, requests.tiocgptn, number);
   const path = `/dev/pts/${number[0]}`;
-  // Held open, so that the master continues to read while no driver has the line.
+  // The slave is held open, so that the master continues to read while no driver has the line open.
   const slave = openSync(path, flags);
   setRaw(slave, 115_200);
 

@@ -22,17 +22,17 @@ import { ioctl, ioctlValue } from "./libc.ts";
 
 /** The file that a device is made with; tests have one that needs no kernel. */
 export interface UinputFile {
-  /** True if the kernel did it; `argument` is read or filled in place. */
+  /** Makes a request, and returns true if the kernel did it. `argument` is read or filled in place. */
   ioctl(request: number, argument: Uint8Array): boolean;
-  /** Like `ioctl`, with a plain number. */
+  /** The same as `ioctl`, with a plain number. */
   ioctlValue(request: number, value: number): boolean;
-  /** Throws if the kernel does not take all of it. */
+  /** Writes the bytes. Throws if the kernel does not take all of them. */
   write(bytes: Uint8Array): void;
   close(): void;
 }
 
 interface UinputParts {
-  /** Throws an error with a `code`, as `openSync` does. */
+  /** Opens the file. Throws an error with a `code`, as `openSync` does. */
   readonly openFile: () => UinputFile;
   /** The folder in which the kernel lists such devices. */
   readonly sysFolder: string;
@@ -40,12 +40,12 @@ interface UinputParts {
   readonly clock: Clock;
 }
 
-// devtmpfs makes the node at once, udev its rights a little later; without a node the keys are sent anyway.
+// devtmpfs makes the node at once, and udev sets its rights a little later. Without a node the keys are sent nevertheless.
 const nodeMsMax = 2000;
 const nodePollMs = 10;
-// Programs notice a new device by udev or inotify after its node appears; there is no sign that they opened it.
+// Programs notice a new device through udev or inotify after its node appears. No sign shows that they have opened it.
 const settleMs = 300;
-const vendor = 0x0000; // Unassigned: there is no vendor of virtual devices.
+const vendor = 0x0000; // This vendor is unassigned, because virtual devices have none.
 const version = 1;
 
 export const openUinput: OpenInputDevice = createUinput({
@@ -94,7 +94,7 @@ async function isTakenUp(
   await sleep(clock, settleMs, signal);
 }
 
-/** `input12`; empty if the kernel has no name for it. */
+/** The name of the device, such as `input12`; empty if the kernel has no name for it. */
 function sysNameOf(file: UinputFile): string {
   const name = new Uint8Array(sysNameBytes);
   if (!file.ioctl(uinputRequests.sysName, name)) return "";
@@ -110,7 +110,7 @@ async function hasNode(folder: string, devFolder: string): Promise<boolean> {
     await access(join(devFolder, event));
     return true;
   } catch {
-    // Not there yet.
+    // The folder does not exist yet.
     return false;
   }
 }
@@ -174,14 +174,14 @@ const evSyn = 0x00;
 const evKey = 0x01;
 const synReport = 0x00;
 
-/** The numbers of these requests: the values of `_IOW('U', ...)` and similar macros. */
+/** The numbers of these requests, which are the values of `_IOW('U', ...)` and similar macros. */
 export const uinputRequests = {
   create: 0x5501,
   destroy: 0x5502,
   setup: 0x405c5503,
   setEventBit: 0x40045564,
   setKeyBit: 0x40045565,
-  /** Returns a name of up to `sysNameBytes` bytes. */
+  /** This request returns a name of up to `sysNameBytes` bytes. */
   sysName: 0x8040552c,
 } as const;
 

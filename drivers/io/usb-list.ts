@@ -30,13 +30,13 @@ export async function listUsbDevices(folder = usbDevices): Promise<readonly UsbD
   return devices.filter((device) => device !== undefined);
 }
 
-/** The CCID interface in its descriptors; undefined if it has none, or is gone. */
+/** The CCID interface in the descriptors of a device; undefined if it has none, or is gone. */
 export async function ccidInterfaceOf(path: string, folder = usbDevices): Promise<CcidInterface | undefined> {
   const descriptors = await readFile(join(folder, path, "descriptors")).catch(() => undefined);
   return descriptors && ccidInterfaceIn(descriptors);
 }
 
-/** Undefined if it went away meanwhile. */
+/** The device; undefined if it went away meanwhile. */
 async function deviceOf(
   folder: string,
   path: string,
@@ -78,7 +78,7 @@ async function attribute(folder: string, path: string, name: string): Promise<st
 
 export interface CcidInterface {
   readonly number: number;
-  /** Endpoint numbers without the direction bit. */
+  /** The number of the endpoint without the direction bit. */
   readonly bulkIn: number;
   readonly bulkOut: number;
   readonly interruptIn: number | undefined;
@@ -87,10 +87,10 @@ export interface CcidInterface {
 }
 
 const ccidClass = 0x0b;
-const messageBytesUsual = 271; // The shortest that carries a whole short APDU (CCID 1.1, 5.1).
+const messageBytesUsual = 271; // The shortest message that carries a whole short APDU (CCID 1.1, 5.1).
 const headerBytes = 10;
 
-/** The first CCID interface; undefined if there is none, or one without both bulk endpoints. */
+/** The first CCID interface; undefined if there is none, or if it lacks one of the bulk endpoints. */
 export function ccidInterfaceIn(descriptors: Uint8Array): CcidInterface | undefined {
   let number: number | undefined;
   let messageBytes = messageBytesUsual;
@@ -121,12 +121,12 @@ export function ccidInterfaceIn(descriptors: Uint8Array): CcidInterface | undefi
     bulkIn,
     bulkOut,
     interruptIn,
-    packetBytes: Math.max(packetBytes ?? 0, 8), // The smallest that USB allows (USB 2.0, 5.8.3).
+    packetBytes: Math.max(packetBytes ?? 0, 8), // The smallest packet that USB allows (USB 2.0, 5.8.3).
     messageBytesMax: Math.min(Math.max(messageBytes, headerBytes), ccidMessageBytesMax),
   };
 }
 
-/** Each descriptor in turn; a truncated one ends the list. */
+/** Yields each descriptor. A truncated descriptor ends the list. */
 function* each(bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at + 2 <= bytes.length; ) {
     const length = bytes[at] ?? 0;

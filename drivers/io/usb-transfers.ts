@@ -1,9 +1,9 @@
 /**
  * A claimed CCID interface as a link, over a device of the package `usb`.
  *
- * A transfer of the addon ends by itself or by its time-out, and cannot be cancelled; each holds its pipe until then.
+ * A transfer of the addon ends by itself or by its time-out, and cannot be cancelled. It holds its pipe until then.
  * Transfers may run side by side. A change of the device itself (a claim, a release, a closing) must run alone, or the
- * addon throws. So a transfer that is requested meanwhile waits until the change is over.
+ * addon throws. A transfer that is requested during a change therefore waits until the change is over.
  */
 import { messageOf } from "../../src/core/errors.ts";
 import { UsbFault, type UsbFaultKind, type UsbLink } from "./links.ts";
@@ -28,7 +28,7 @@ interface ClassRequest {
   readonly index: number;
 }
 
-/** `claim` opens the device and claims its interface: at once, and again after each reset. */
+/** Opens the link. `claim` opens the device and claims its interface: at once, and again after each reset. */
 export async function openUsbLink(
   path: string,
   ccid: CcidInterface,
@@ -64,7 +64,7 @@ export async function openUsbLink(
   };
   const release = async () => {
     await Promise.allSettled(running);
-    // Both fail only if the device is gone or already released, and nothing is held then.
+    // Both calls fail only if the device is gone or already released, and nothing is held then.
     await begin(() => device.releaseInterface(ccid.number)).catch(() => {});
     await begin(() => device.close()).catch(() => {});
   };
@@ -104,7 +104,7 @@ export async function openUsbLink(
       change(async () => {
         if (closed) throw new UsbFault("gone", "the link is closed");
         await begin(() => device.reset());
-        // The kernel takes the interface from us at a reset; handles from before are of no use any more.
+        // The kernel takes the interface away at a reset. Handles from before the reset are useless.
         await release();
         device = await claim();
       }),
@@ -116,7 +116,7 @@ export async function openUsbLink(
   };
 }
 
-/** The addon throws some faults at once, and rejects with others: all become `UsbFault`s of the promise. */
+/** Begins a transfer. The addon throws some faults at once, and rejects with others. All become `UsbFault`s of the promise. */
 async function begin<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
@@ -125,7 +125,7 @@ async function begin<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Maps the addon's message, the name of the Rust library's error. */
+/** Maps the addon's message, which is the name of the Rust library's error. */
 function faultOf(error: unknown): UsbFault {
   const message = messageOf(error);
   const kinds: readonly (readonly [RegExp, UsbFaultKind])[] = [

@@ -1,7 +1,7 @@
 /**
  * USB devices of this machine, by the addon of the package `usb`. This is the only file that loads it, and only when a
- * device is opened. The package's own script computes the name of its addon, which no compiled binary can follow. So this
- * file names the addon, for each processor.
+ * device is opened. The package's own script computes the name of its addon, which no compiled binary can follow. This
+ * file therefore names the addon for each processor.
  */
 import { messageOf, ServiceError } from "../../src/core/errors.ts";
 import { readerGone, type UsbBus, type UsbDeviceInfo } from "./links.ts";
@@ -36,7 +36,7 @@ export const machineUsb: UsbBus = createUsb({
   interfaceOf: (path) => ccidInterfaceOf(path),
   async devices(path) {
     const { nativeGetDevices } = await load(path);
-    // Without sysfs the addon throws; there is no device then.
+    // Without sysfs the addon throws, and there are no devices.
     return nativeGetDevices().catch(() => []);
   },
 });
@@ -66,7 +66,7 @@ async function claim(parts: UsbParts, info: UsbDeviceInfo, ccid: CcidInterface):
     await device.claimInterface(ccid.number);
     return device;
   } catch (error) {
-    // Nothing may stay open. An error of the closing is ignored, because the caller gets the first error.
+    // The device must not stay open. An error of the closing is ignored, because the caller gets the first error.
     await device.close().catch(() => {});
     throw error instanceof ServiceError ? error : readerGone(path, whyNotClaimed(messageOf(error)), error);
   }
@@ -101,7 +101,10 @@ async function setKernelAside(
 
 let loading: Promise<Addon> | undefined;
 
-/** The addon. A compiled binary writes it to a folder of its own (src/system/addon-folder.ts) at the first look at its property. */
+/**
+ * Loads the addon. A compiled binary writes it to a folder of its own (src/system/addon-folder.ts) when its property is
+ * first read.
+ */
 async function load(path: string): Promise<Addon> {
   try {
     loading ??= (

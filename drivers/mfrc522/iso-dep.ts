@@ -6,21 +6,21 @@ import { type Clock, sleep } from "../../src/core/clock.ts";
 import { apduBytesMax } from "../../src/core/limits.ts";
 import { type AnswerToSelect, blockCode, type IsoBlock, parseIsoBlock } from "../protocol/type-a-frame.ts";
 
-/** Sends one block with its CRC, and returns the answer without it; undefined if none came, or a broken one. */
+/** Sends one block with its CRC, and returns the answer without it; undefined if no answer came, or a broken one. */
 export type SendBlock = (
   block: readonly number[],
   waitMs: number,
   signal: AbortSignal,
 ) => Promise<Uint8Array | undefined>;
 
-const deselectWaitMs = 5; // 65536 / fc (14443-4, 8).
+const deselectWaitMs = 5; // The longest wait: 65536 / fc (14443-4, 8).
 const headAndCheckBytes = 3;
 const repeatsMax = 2;
 // A card may ask for more time as often as it likes, and a reader must not wait for ever.
 const extensionsMax = 20;
 const blocksMax = 512;
 
-/** A card that has just sent its answer to select. */
+/** The block protocol with a card that has just sent its answer to select. */
 export function createIsoDep(
   send: SendBlock,
   { frameBytesMax, waitMs, guardMs }: AnswerToSelect,
@@ -49,7 +49,8 @@ export function createIsoDep(
       // The answer's number is that of the block, unless the card did not get it.
       if (answer !== undefined && answer.number === number) return answer;
       if (repeats++ === repeatsMax) return undefined;
-      // A card that acknowledges the block before this one did not get this one; and an ACK is sent again by itself (7.5.4.2).
+      // A card that acknowledges the block before this one did not get this block, which is sent again. An ACK is also
+      // sent again unchanged (7.5.4.2).
       next = isAck || answer?.kind === "ack" ? block : [blockCode.nak | number];
     }
   };

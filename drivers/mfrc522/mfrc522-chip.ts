@@ -1,6 +1,6 @@
 /**
- * The MFRC522 behind its SPI (NXP MFRC522, rev. 3.9): registers, the FIFO, the timer, and the commands that use the air. CRCs are
- * computed here: so an answer of four bits needs no other mode than a whole frame.
+ * The MFRC522 behind its SPI (NXP MFRC522, rev. 3.9): registers, the FIFO, the timer, and the commands that use the
+ * air. CRCs are computed in this file, so that an answer of four bits needs no other mode than a whole frame.
  *
  *   SPI         mode 0; first a byte 1AAAAAA0 to read the register A, or 0AAAAAA0 to write it (8.1.2.3)
  *   read        each byte names the next register, whose content comes with the byte after it; the last byte is 00 (8.1.2.1)
@@ -10,7 +10,7 @@ import { type Clock, sleep } from "../../src/core/clock.ts";
 import { fifoBytesMax } from "../../src/core/limits.ts";
 import { readerGone, type SpiDevice } from "../io/links.ts";
 
-/** Section 9.2, table 20. */
+/** The addresses of registers (section 9.2, table 20). */
 const at = {
   command: 0x01,
   comIrq: 0x04,
@@ -34,30 +34,30 @@ const at = {
   version: 0x37,
 } as const;
 
-/** Section 10.3, table 149. */
+/** The commands of the chip (section 10.3, table 149). */
 const command = { idle: 0x00, transceive: 0x0c, mifareAuthentication: 0x0e, softReset: 0x0f } as const;
 
-const powerDown = 0x10; // CommandReg: the chip still wakes up (9.3.1.2).
-const allIrqs = 0x7f; // ComIrqReg: a 0 in bit 80 clears the bits that are 1 (9.3.1.5).
+const powerDown = 0x10; // The bit of CommandReg that is set while the chip still wakes up (9.3.1.2).
+const allIrqs = 0x7f; // The value for ComIrqReg. A 0 in bit 80 clears the bits that are 1 (9.3.1.5).
 const irq = { received: 0x20, idle: 0x10, error: 0x02, timer: 0x01 } as const;
-const collided = 0x08; // ErrorReg (9.3.1.7). A collision may also break the parity of its byte.
+const collided = 0x08; // The bits of ErrorReg (9.3.1.7). A collision may also break the parity of its byte.
 const overflowed = 0x10;
-const encrypted = 0x08; // Status2Reg: MFCrypto1On (9.3.1.9).
-const flush = 0x80; // FIFOLevelReg (9.3.1.11).
-const startSend = 0x80; // BitFramingReg (9.3.1.14).
-const lastBitsMask = 0x07; // ControlReg: RxLastBits; 0 for a whole byte (9.3.1.13).
-const positionUnknown = 0x20; // CollReg: CollPosNotValid (9.3.1.15).
+const encrypted = 0x08; // The bit MFCrypto1On of Status2Reg (9.3.1.9).
+const flush = 0x80; // The bit of FIFOLevelReg that empties the FIFO (9.3.1.11).
+const startSend = 0x80; // The bit of BitFramingReg that starts a transmission (9.3.1.14).
+const lastBitsMask = 0x07; // The bits RxLastBits of ControlReg; 0 for a whole byte (9.3.1.13).
+const positionUnknown = 0x20; // The bit CollPosNotValid of CollReg (9.3.1.15).
 const positionMask = 0x1f;
-const bothDrivers = 0x03; // TxControlReg: Tx1RFEn, Tx2RFEn (9.3.2.5).
-const fullModulation = 0x40; // TxASKReg: Force100ASK, as type A needs (9.3.2.6).
-const pauseWidth = 0x26; // ModWidthReg, its value after a reset (9.3.3.4).
-const timerAuto = 0x80; // TModeReg: the timer starts after each sending, and stops when an answer begins (9.3.3.10).
-// A tick of 25 us: 13.56 MHz / (2 * 169 + 1) (8.5).
+const bothDrivers = 0x03; // The bits Tx1RFEn and Tx2RFEn of TxControlReg (9.3.2.5).
+const fullModulation = 0x40; // The bit Force100ASK of TxASKReg, as type A needs (9.3.2.6).
+const pauseWidth = 0x26; // The value of ModWidthReg after a reset (9.3.3.4).
+const timerAuto = 0x80; // The bit of TModeReg with which the timer starts after each transmission, and stops when an answer begins (9.3.3.10).
+// The prescaler for a tick of 25 us: 13.56 MHz / (2 * 169 + 1) (8.5).
 const prescaler = 169;
 const tickMs = 0.025;
 const ticksMax = 0x10000;
 
-/** RFCfgReg: RxGain, in dB (9.3.3.6, table 98). */
+/** The codes RxGain of RFCfgReg, by dB (9.3.3.6, table 98). */
 export const gainCodes: ReadonlyMap<string, number> = new Map([
   ["18", 0x00],
   ["23", 0x10],
@@ -69,23 +69,25 @@ export const gainCodes: ReadonlyMap<string, number> = new Map([
 
 export type Received =
   | { readonly kind: "frame"; readonly bytes: Uint8Array; readonly lastBits: number }
-  /** Two tags sent different bits. `at` counts from 1; undefined if the chip does not know. */
+  /**
+   * Two tags sent different bits. `at` is the position of the first such bit, from 1; undefined if the chip does not know it.
+   */
   | { readonly kind: "collision"; readonly bytes: Uint8Array; readonly at: number | undefined }
   | { readonly kind: "broken" }
   | { readonly kind: "silence" };
 
 interface Framing {
-  /** Bits of the last byte that are sent; 0 for all. */
+  /** The number of bits of the last byte that are sent; 0 for all. */
   readonly lastBits?: number;
   /** The bit of the first byte that the first received bit goes to. */
   readonly align?: number;
 }
 
-// Looks at the chip follow in this time. A whole frame of 64 bytes takes 5.5 ms.
+// The interval between looks at the chip. A whole frame of 64 bytes takes 5.5 ms.
 const lookMs = 1;
-/** The longest frame, and the time until the timer's end is seen. */
+/** The time for the longest frame, and until the end of the timer is noticed. */
 const graceMs = 100;
-// An error may be known before the end of the frame, and some faults of a frame have no end that the chip tells.
+// An error may be reported before the end of the frame, and after some faults the chip reports no end of the frame.
 const looksAfterError = 6;
 // The oscillator starts within 2 ms (8.8.2); crystals of cheap modules take longer.
 const resetMsMax = 50;
@@ -93,7 +95,7 @@ const resetLookMs = 2;
 
 export type Mfrc522 = ReturnType<typeof createMfrc522>;
 
-/** Every function rejects or throws with `reader-gone` if the bus or the chip fails. */
+/** The chip on this bus. Every function rejects or throws with `reader-gone` if the bus or the chip fails. */
 export function createMfrc522(device: SpiDevice, path: string, clock: Clock) {
   let isClosed = false;
   let reload: number | undefined;
@@ -147,7 +149,7 @@ export function createMfrc522(device: SpiDevice, path: string, clock: Clock) {
     async reset(signal: AbortSignal): Promise<number> {
       signal.throwIfAborted();
       reload = undefined;
-      // Another program may have put it to sleep (8.6.2), and asleep it takes no reset.
+      // Another program may have put the chip to sleep (8.6.2). A sleeping chip takes no reset.
       for (const code of [command.idle, command.softReset]) {
         write(at.command, code);
         for (let waitedMs = 0; waitedMs < resetMsMax; waitedMs += resetLookMs) {
@@ -167,11 +169,11 @@ export function createMfrc522(device: SpiDevice, path: string, clock: Clock) {
         return low === value && high === (0xff & ~value);
       });
     },
-    /** Makes it a reader of type A, with this gain. The field is off still. */
+    /** Makes the chip a reader of type A, with this gain. The field stays off. */
     configure(gain: number): void {
       write(at.timerMode, timerAuto);
       write(at.timerPrescaler, prescaler);
-      // A copy may keep these over a reset: 106 kbit/s without CRC, pauses of 3 us, plain frames.
+      // A copy may keep these values over a reset: 106 kbit/s without CRC, pauses of 3 us, plain frames.
       write(at.txMode, 0);
       write(at.rxMode, 0);
       write(at.modulationWidth, pauseWidth);
@@ -183,7 +185,7 @@ export function createMfrc522(device: SpiDevice, path: string, clock: Clock) {
       const kept = readOne(at.txControl) & ~bothDrivers;
       write(at.txControl, isOn ? kept | bothDrivers : kept);
     },
-    /** False if the chip is gone, or lost its power since: then its field is off. */
+    /** Returns false if the chip is gone, or has lost its power since it was configured: its field is then off. */
     isReady(version: number): boolean {
       const [seen = 0, drivers = 0] = read(at.version, at.txControl);
       return seen === version && (drivers & bothDrivers) === bothDrivers;
@@ -211,8 +213,8 @@ export function createMfrc522(device: SpiDevice, path: string, clock: Clock) {
       return { kind: "frame", bytes, lastBits: control & lastBitsMask };
     },
     /**
-     * Authenticates a sector of a MIFARE Classic (10.3.1.9): the tag's command, the block, the key, and four bytes of the UID. True if
-     * the frames after it are encrypted.
+     * Authenticates a sector of a MIFARE Classic (10.3.1.9). `bytes` are the tag's command, the block, the key, and
+     * four bytes of the UID. Resolves with true if the frames after it are encrypted.
      */
     async authenticate(bytes: Uint8Array, waitMs: number, signal: AbortSignal): Promise<boolean> {
       signal.throwIfAborted();
@@ -222,7 +224,7 @@ export function createMfrc522(device: SpiDevice, path: string, clock: Clock) {
       write(at.command, command.idle);
       return (readOne(at.status2) & encrypted) !== 0;
     },
-    /** Frames are plain from now on. */
+    /** Makes frames plain from now on. */
     endEncryption: () => write(at.status2, 0),
     close(): void {
       if (isClosed) return;
@@ -232,7 +234,7 @@ export function createMfrc522(device: SpiDevice, path: string, clock: Clock) {
   };
 }
 
-/** 00 stands for the 32nd bit. */
+/** The value 00 stands for the 32nd bit. */
 function positionOf(collision: number): number | undefined {
   if ((collision & positionUnknown) !== 0) return undefined;
   return (collision & positionMask) === 0 ? 32 : collision & positionMask;

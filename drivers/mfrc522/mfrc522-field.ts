@@ -35,22 +35,24 @@ import {
 import { createIsoDep } from "./iso-dep.ts";
 import type { Mfrc522 } from "./mfrc522-chip.ts";
 
-const pollMs = 50; // A person does not notice twice this time.
-/** A tag needs 5 ms of field to get ready (14443-3, 5.1), and loses its state as fast. */
+const pollMs = 50; // A delay that a person does not notice, even twice.
+/** A tag needs 5 ms of field to get ready (14443-3, 5.1), and loses its state in the same time without it. */
 const guardMs = 6;
-// A tag that was left in a state of its own, such as a card of 14443-4 after a fault, is reset by a pause of the field.
+// After this many rounds a pause of the field resets a tag that was left in another state, such as a card of 14443-4
+// after a fault.
 const roundsToReset = 20;
 const activationsMax = 3;
 
 /** The answer to a wake-up or a selection begins after 0.1 ms (14443-3, 6.2.1). */
 const selectionWaitMs = 1;
-/** Section 10.1.2 of NTAG21x, 10.1.2 of MF1S50YYX: 5 ms to read, 10 ms to write. An authentication takes 1 ms. */
+/** A command takes 5 ms to read and 10 ms to write (NTAG21x, 10.1.2; MF1S50YYX, 10.1.2). An authentication takes 1 ms. */
 const commandWaitMs = 10;
 /** The answer to RATS comes after 4.8 ms at most (14443-4, 5.6.1.2). */
 const ratsWaitMs = 5;
 const ratsMax = 2;
 
-// Without a repeat, an NTAG whose version is lost once looks like a plain Ultralight. These commands change nothing on a tag.
+// Without a repeat, an NTAG whose version is lost once looks like a plain Ultralight. The repeated commands change
+// nothing on a tag.
 const readRepeats = 1;
 
 const checkBytes = 2;
@@ -58,7 +60,7 @@ const uidBits = 32;
 const wholeBits = 8 * partBytes;
 const roundsMax = 2 * uidBits;
 
-/** A chip that is configured; `version` is what it reported. */
+/** The field of a configured chip. `version` is the version that the chip reported. */
 export function mfrc522Field(chip: Mfrc522, version: number, clock: Clock): Field {
   let dep: ReturnType<typeof createIsoDep> | undefined;
 
@@ -83,12 +85,14 @@ export function mfrc522Field(chip: Mfrc522, version: number, clock: Clock): Fiel
     chip.switchField(true);
     await sleep(clock, guardMs, signal);
   };
-  /** Wakes and selects a tag, the known one if it is there; undefined if none answers. An active tag only falls silent by it. */
+  /**
+   * Wakes and selects a tag, preferably the known one; undefined if none answers. An active tag falls silent when it is woken.
+   */
   const activate = async (signal: AbortSignal, like?: TypeATarget): Promise<TypeATarget | undefined> => {
     chip.endEncryption();
     if (dep !== undefined) await dep.deselect(signal);
     dep = undefined;
-    // At the first try, a tag that was active falls silent, while another one beside it answers.
+    // At the first try, a tag that was active falls silent, but another tag beside it answers.
     for (let tries = 0; like !== undefined && tries < 2; tries++) {
       if ((await wake(chip, signal)) === undefined) return undefined;
       const known = await selectKnown(send, like, signal);
@@ -98,7 +102,10 @@ export function mfrc522Field(chip: Mfrc522, version: number, clock: Clock): Fiel
     const found = atqa === undefined ? undefined : await selectAny(chip, send, signal);
     return found && withAnswer(typeof atqa === "number" ? { ...found, atqa } : found, signal);
   };
-  /** Asks a card of 14443-4 for its answer to select; undefined if it left. One that has none is a target all the same. */
+  /**
+   * Asks a card of 14443-4 for its answer to select; undefined if the card left. A card that has no such answer is also
+   * a target.
+   */
   const withAnswer = async (target: TypeATarget, signal: AbortSignal): Promise<TypeATarget | undefined> => {
     if (!isIsoDep(target)) return target;
     for (let tries = 1; ; tries++) {
@@ -109,7 +116,7 @@ export function mfrc522Field(chip: Mfrc522, version: number, clock: Clock): Fiel
         return { ...target, historicalBytes: ats.historicalBytes };
       }
       if (tries === ratsMax) return target;
-      // If only the answer was lost, the card takes blocks now and hears no wake-up.
+      // If only the answer was lost, the card now expects blocks, and does not react to a wake-up.
       await pauseField(signal);
       if ((await wake(chip, signal)) === undefined) return undefined;
       if ((await selectKnown(send, target, signal)) === undefined) return undefined;
@@ -154,7 +161,10 @@ function typeAOf(target: Target | undefined): TypeATarget | undefined {
   return target?.kind === "type-a" ? target : undefined;
 }
 
-/** The checked answer to a frame, which is sent again if its answer is broken; undefined if there is none, or one of four bits. */
+/**
+ * Sends a frame, and again if its answer is broken. Resolves with the checked answer; undefined if there is none, or
+ * one of four bits.
+ */
 type Send = (
   bytes: readonly number[],
   waitMs: number,
@@ -173,7 +183,7 @@ async function wake(chip: Mfrc522, signal: AbortSignal): Promise<number | "colli
   return high * 256 + low;
 }
 
-/** Selects by the UID that is known; undefined if another answer than its SAK came. */
+/** Selects the tag with the known UID; undefined if another answer than its SAK came. */
 async function selectKnown(
   send: Send,
   target: TypeATarget,
@@ -215,8 +225,9 @@ async function selectPart(
 }
 
 /**
- * One part of a UID, of the tags that are awake (14443-3, 6.4.3). At a collision the 1 is followed. The position of the first one is
- * the chip's. After it the bits are found one by one, because the data sheet does not say whether the position counts the known bits.
+ * One part of the UID of a tag that is awake (14443-3, 6.4.3). At a collision the tag whose bit is 1 is chosen. The
+ * position of the first one is the chip's. After it the bits are found one by one, because the data sheet does not say
+ * whether the position counts the known bits.
  */
 async function anticollide(
   chip: Mfrc522,
@@ -258,7 +269,7 @@ async function anticollide(
   return undefined;
 }
 
-/** Everything but APDUs and the selection. */
+/** All functions of a channel except APDUs and the selection. */
 function channelOn(chip: Mfrc522, send: Send, target: TypeATarget): Omit<TagChannel, "apdu" | "reselect"> {
   const isTaken = async (bytes: readonly number[], signal: AbortSignal) => {
     const answer = await chip.exchange(withCheck(...bytes), commandWaitMs, signal);
@@ -274,7 +285,7 @@ function channelOn(chip: Mfrc522, send: Send, target: TypeATarget): Omit<TagChan
     },
     async write(block, bytes, signal) {
       if (bytes.length === pageBytes) return isTaken([tagCommands.write, block, ...bytes], signal);
-      // In two steps (MF1S50YYX, 12.3).
+      // The write has two steps (MF1S50YYX, 12.3).
       return (await isTaken([tagCommands.compatibilityWrite, block], signal)) && isTaken([...bytes], signal);
     },
     authenticate(block, key, signal) {

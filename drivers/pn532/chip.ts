@@ -12,9 +12,9 @@ import { chipLogText } from "../protocol/log-redaction.ts";
 import { chipToHost } from "../protocol/pn532-commands.ts";
 import { ackFrame, type Cut, createFrameCutter, encodeFrame, nackFrame } from "../protocol/pn532-frame.ts";
 
-const ackTimeoutMs = 30; // The chip acknowledges within 15 ms (UM0701-02, 6.2.2.1.b); doubled for USB converters.
+const ackTimeoutMs = 30; // The chip acknowledges within 15 ms (UM0701-02, 6.2.2.1.b). The time is doubled for USB converters.
 const probeAckTimeoutMs = 120; // A probe has one try, and must not miss a chip because the machine was busy for a moment.
-const answerTimeoutMs = 250; // The slowest exchange: 51 ms of RF time-out (7.3.1), tried twice, and 264 bytes at 9600.
+const answerTimeoutMs = 250; // The slowest exchange has two RF time-outs of 51 ms (7.3.1), and 264 bytes, which take 138 ms at 19200 baud.
 // A command that was sent or requested twice may be answered twice, and the second answer must not pass for that of
 // the next command. The host's ACK stops the chip; within this time its last bytes leave the line and the converter.
 const doubledMs = 30;
@@ -61,7 +61,7 @@ export function createChip(link: ByteLink, clock: Clock, log: Log) {
   const transmit = (wait: Waiting) => {
     wait.sends += 1;
     wait.acknowledged = false;
-    // Twice as long each time: a machine that is busy with a game also passes the bytes on late.
+    // The wait doubles each time, because a machine that is busy with a game also delays the bytes.
     arm(wait, wait.sendsMax === 1 ? probeAckTimeoutMs : ackTimeoutMs * 2 ** (wait.sends - 1));
     void send(wait.frame, wait.payload);
   };
@@ -71,7 +71,7 @@ export function createChip(link: ByteLink, clock: Clock, log: Log) {
     void send(nackFrame);
   };
   const expire = (wait: Waiting) => {
-    // Half a frame that never ends must not take bytes of the next one.
+    // Half a frame that never ends must not use up bytes of the next frame.
     cutter = createFrameCutter();
     if (!wait.acknowledged) {
       if (wait.sends < wait.sendsMax) transmit(wait);
@@ -83,7 +83,7 @@ export function createChip(link: ByteLink, clock: Clock, log: Log) {
   };
   const takeFrame = (payload: Uint8Array) => {
     if (payload[0] !== chipToHost) return;
-    // Its ACK may have been lost on the line; an answer is proof enough.
+    // The ACK of the command may have been lost on the line. An answer is proof enough.
     if (waiting !== undefined && payload[1] === waiting.code + 1) waiting.take(payload);
     else stray = payload;
   };
@@ -177,15 +177,15 @@ export function createChip(link: ByteLink, clock: Clock, log: Log) {
     /** Like `call`, for a command without a time limit of its own: undefined if nothing was answered within `waitMs`. */
     callFor: (command: Uint8Array, waitMs: number, signal?: AbortSignal) =>
       start(command, { answerMs: waitMs, mayBeSilent: true, sendsMax }, signal),
-    /** Like `call`, but sent only once; undefined if nothing answers. It shows whether a chip is there. */
+    /** Like `call`, but the command is sent only once; undefined if nothing answers. This shows whether a chip is there. */
     probe: (command: Uint8Array, signal?: AbortSignal) =>
       start(command, { answerMs: answerTimeoutMs, mayBeSilent: true, sendsMax: 1 }, signal),
-    /** Aborts the running command (6.2.1.3: an ACK from the host aborts it). */
+    /** Aborts the running command: an ACK from the host aborts it (6.2.1.3). */
     abort() {
       stray = undefined;
       return send(ackFrame);
     },
-    /** The late answer to an aborted command, which comes at most once. */
+    /** Takes the late answer to an aborted command, which comes at most once. */
     takeStray(code: number) {
       const answer = stray?.[1] === code + 1 ? stray : undefined;
       stray = undefined;

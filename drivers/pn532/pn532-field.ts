@@ -29,7 +29,7 @@ const waitMs = 500;
 const refusedMs = 100; // The pause between two tries of a chip that does not wait.
 const foreverRetries = 0xff;
 const oneRound = 0x00;
-/** Rounds of looking for a present tag: one round may miss a tag at the edge of the field. */
+/** Rounds in which the chip looks for a present tag. One round may miss a tag at the edge of the field. */
 export const recheckRetries = 0x02;
 
 /** The field of a chip whose retries are `recheckRetries`. */
@@ -56,12 +56,12 @@ async function nextTarget(chip: Chip, clock: Clock, signal: AbortSignal): Promis
     const answer = (await chip.callFor(listOneTypeA, waitMs, signal)) ?? (await stopWaiting(chip, signal));
     const found = answer === undefined ? await lookForFelica(chip, signal) : targetIn("type-a", answer);
     if (found !== undefined) return found;
-    // A chip that does not wait must not keep the line and this machine busy.
+    // The pause is for a chip that does not wait. Without it, the line and this machine would be busy all the time.
     if (answer !== undefined) await sleep(clock, refusedMs, signal);
   }
 }
 
-/** The chip waits for one kind of target at a time. */
+/** Looks for a FeliCa, because the chip waits for one kind of target at a time. */
 async function lookForFelica(chip: Chip, signal: AbortSignal): Promise<Target | undefined> {
   await chip.call(setMaxRetries(oneRound), signal);
   const found = await listOne(chip, "felica", signal);
@@ -76,7 +76,7 @@ async function stopWaiting(chip: Chip, signal: AbortSignal): Promise<Uint8Array 
   return chip.takeStray(commandCodes.inListPassiveTarget);
 }
 
-// A present target is listed within some 10 ms. After this time it counts as gone.
+// The time for a listing. A present target is listed within some 10 ms, and counts as gone after this time.
 const relistMs = 100;
 
 /** A target of this kind; undefined if there is none. */
@@ -88,7 +88,7 @@ async function listOne(
   return targetIn(kind, await chip.call(listOneOf[kind], signal));
 }
 
-/** Selects the target again; false if it is gone or another lies there. */
+/** Selects the target again. Resolves with false if it is gone or another one lies there. */
 async function isTargetThere(chip: ChipCaller, target: Target, signal: AbortSignal): Promise<boolean> {
   const answer = await chip.callFor(listOneOf[target.kind], relistMs, signal);
   if (answer === undefined) {

@@ -1,6 +1,6 @@
 /**
- * A PN532 on I2C or SPI as a byte link (UM0701-02, 6.2.4 and 6.2.5). There the chip cannot send by itself: the host looks whether
- * a frame is ready, and reads it whole, with bytes without a meaning after its end.
+ * A PN532 on I2C or SPI as a byte link (UM0701-02, 6.2.4 and 6.2.5). On these buses the chip cannot send by itself. The
+ * host polls whether a frame is ready, and reads the whole frame, with bytes after its end that have no meaning.
  *
  *   I2C  address 0x24. A read begins with a status byte, whose lowest bit says that a frame follows.
  *   SPI  mode 0, the lowest bit of a byte first. The first byte says what follows: 01 a frame, 02 reads the status, 03 a frame.
@@ -16,12 +16,12 @@ export const spiHertz = 1_000_000; // The chip takes up to 5 MHz, but the wires 
 export interface PolledChip {
   write(frame: Uint8Array): void;
   isReady(): boolean;
-  /** The frame that is ready, and bytes after it. */
+  /** Reads the frame that is ready, and bytes after it. */
   read(): Promise<Uint8Array>;
   close(): void;
 }
 
-const frameBytesMax = chipFrameBytesMax + 12; // The extended header, both sums and the postamble, as in pn532-frame.ts.
+const frameBytesMax = chipFrameBytesMax + 12; // A frame with the extended header, both sums and the postamble, as in pn532-frame.ts.
 const readyBit = 1;
 
 export function chipOnI2c(device: I2cDevice): PolledChip {
@@ -61,14 +61,15 @@ function reversed(bytes: Uint8Array): Uint8Array {
   });
 }
 
-// An ACK comes within 15 ms (6.2.2.1.b), and most answers soon after it. A command that waits for a tag takes longer.
+// The interval of the first polls. An ACK comes within 15 ms (6.2.2.1.b), and most answers soon after it. A command
+// that waits for a tag takes longer.
 const soonMs = 2;
 const soonForMs = 40;
 const laterMs = 10;
 // The chip does not acknowledge its address while it wakes up, for 2 ms (7.2.11).
 const wakeMs = 3;
 
-/** The link; `close` frees the bus. */
+/** Makes the link. Its `close` frees the bus. */
 export function polledLink(path: string, chip: PolledChip, clock: Clock): ByteLink {
   let listener: (bytes: Uint8Array) => void = () => {};
   let isClosed = false;
@@ -85,7 +86,7 @@ export function polledLink(path: string, chip: PolledChip, clock: Clock): ByteLi
     }
   };
   const look = async () => {
-    // A chip without power acknowledges nothing, and the missing answers tell that.
+    // A chip without power acknowledges nothing, and the missing answers show this.
     const bytes = await take().catch(() => undefined);
     if (isClosed) return;
     if (bytes !== undefined) listener(bytes);
@@ -102,7 +103,7 @@ export function polledLink(path: string, chip: PolledChip, clock: Clock): ByteLi
     onBytes(listen) {
       listener = listen;
     },
-    // A bus stays; only the chip can go.
+    // A bus cannot go away. Only the chip can.
     onGone() {},
     async write(bytes) {
       // The bytes that wake a chip on a serial line mean nothing here.
@@ -110,7 +111,7 @@ export function polledLink(path: string, chip: PolledChip, clock: Clock): ByteLi
       sentMs = clock.now();
       if (sent(frame)) return;
       await new Promise<void>((done) => void clock.after(wakeMs, done));
-      // A chip that takes nothing shows by the missing ACK.
+      // A chip that takes no bytes is noticed by the missing ACK.
       if (!isClosed) sent(frame);
     },
     async setBaudRate() {},

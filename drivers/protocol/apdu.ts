@@ -37,7 +37,10 @@ export function generalAuthenticate(block: number, kind: "A" | "B"): Uint8Array 
 
 export const acrFirmware: Uint8Array = Uint8Array.of(0xff, 0x00, 0x48, 0x00, 0x00);
 
-/** 80 polls by itself, 40 activates 14443-4, 20 each 250 ms, 10 and 08 FeliCa at 424 and 212, 04 Topaz, 02 B, 01 A. */
+/**
+ * The bits of the kinds of tags that the reader looks for. The value 80 polls by itself, 40 activates 14443-4, 20 polls
+ * each 250 ms, 10 and 08 are FeliCa at 424 and 212, 04 Topaz, 02 type B, and 01 type A.
+ */
 export const pollFlags = {
   auto: 0x80,
   iso14443Part4: 0x40,
@@ -55,7 +58,10 @@ export function acrBuzzer(sounds: boolean): Uint8Array {
   return Uint8Array.of(0xff, 0x00, 0x52, sounds ? 0xff : 0x00, 0x00);
 }
 
-/** Tenths of a second on and off, number of blinks, and the buzzer with each. The reader takes no command for 400 ms. */
+/**
+ * The times on and off in tenths of a second, the number of blinks, and whether the buzzer sounds with each. The reader
+ * takes no command for 400 ms.
+ */
 const acrBlinks = { failed: [3, 1, 1, 1], written: [1, 1, 2, 1] } as const;
 
 /**
@@ -88,14 +94,14 @@ interface ApduAnswer {
 
 export const apduDone = 0x9000;
 
-/** Undefined if there are no status bytes. */
+/** The parts of an answer; undefined if there are no status bytes. */
 export function parseApdu(bytes: Uint8Array): ApduAnswer | undefined {
   const [high, low] = bytes.subarray(-2);
   if (high === undefined || low === undefined) return undefined;
   return { data: bytes.subarray(0, -2), status: high * 256 + low };
 }
 
-/** Bytes that wait to be fetched by `getResponse`; undefined if none do. */
+/** The number of bytes that wait to be fetched by `getResponse`; undefined if none do. */
 export function waitingBytes({ status }: ApduAnswer): number | undefined {
   return status >> 8 === 0x61 ? status & 0xff : undefined;
 }
@@ -124,12 +130,12 @@ export function cardKindOf(atr: Uint8Array): CardKind | undefined {
   return { kind: "storage", card: (historicalBytes[9] ?? 0) * 256 + (historicalBytes[10] ?? 0) };
 }
 
-/** SAK of a storage card by its name, for those whose memory is known (AN10833, section 3). */
+/** The SAK of a storage card by its name, for cards whose memory is known (AN10833, section 3). */
 export const sakByCard: ReadonlyMap<number, number> = new Map([
   [0x0001, 0x08],
   [0x0002, 0x18],
   [0x0003, 0x00],
   [0x0026, 0x09],
-  [0x003a, 0x00], // Ultralight C.
-  [0x003d, 0x00], // Ultralight EV1.
+  [0x003a, 0x00], // The name of Ultralight C.
+  [0x003d, 0x00], // The name of Ultralight EV1.
 ]);

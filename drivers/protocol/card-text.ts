@@ -16,10 +16,10 @@ import type { Sighting } from "../../src/core/token.ts";
 import { normalizeUid } from "../../src/core/token.ts";
 
 export interface LineCard {
-  /** Lower case, without spaces and colons; empty if the reader sends none. */
+  /** The UID in lower case, without spaces and colons; empty if the reader sends none. */
   readonly uid: string;
   readonly text: string;
-  /** Whether the reader reports removal; undefined if it does not say. */
+  /** Whether the reader reports removal; undefined if it does not say so. */
   readonly removable: boolean | undefined;
 }
 
@@ -32,7 +32,7 @@ type ReaderLine =
 
 const command = "SCAN";
 
-/** `bytes` is one line without its line feed. Never throws. */
+/** Parses a line. `bytes` is one line without its line feed. Never throws. */
 export function parseReaderLine(bytes: Uint8Array): ReaderLine {
   const line = decode(bytes, { ignoreBOM: true })?.replace(/\r$/, "");
   if (line === undefined) return noise("it is no UTF-8");
@@ -56,7 +56,7 @@ function parseScan(fields: readonly string[]): ReaderLine {
     else if (name === "text") text = value;
     else if (name === "removable" && (value === "yes" || value === "no")) removable = value === "yes";
     else if (name === "removable") return noise("removable is neither yes nor no");
-    // The first field may be a text alone, even with a `=` in it. Other unknown fields come from later readers, and are skipped.
+    // The first field may be a text alone, even with a `=` in it. Other unknown fields come from later readers and are ignored.
     else if (index === 0) text = field;
   }
   if (isTooLong(uid)) return noise("its uid is too long");
@@ -78,7 +78,7 @@ function hasControls(text: string): boolean {
   return /\p{Cc}/u.test(text);
 }
 
-/** Undefined if the bytes are not UTF-8. */
+/** The text of bytes; undefined if they are not UTF-8. */
 function decode(bytes: Uint8Array, { ignoreBOM }: { readonly ignoreBOM: boolean }): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM }).decode(bytes);
@@ -91,8 +91,8 @@ function decode(bytes: Uint8Array, { ignoreBOM }: { readonly ignoreBOM: boolean 
 const lineFeed = 0x0a;
 
 /**
- * Cuts bytes into lines, without their line feeds; empty ones are left out. It keeps at most `bytesMax + 1` bytes of a line, so
- * a longer one is recognized as too long. The bytes of a line are valid during the call only.
+ * Cuts bytes into lines without their line feeds. Empty lines are left out. The cutter keeps at most `bytesMax + 1`
+ * bytes of a line, so a longer one is recognized as too long. The bytes of a line are valid during the call only.
  */
 export function createLineCutter(
   bytesMax: number,
@@ -120,7 +120,7 @@ type CardFile =
 
 const fieldForm = /^(uid|text)=(.*)$/;
 
-/** Never throws. */
+/** Parses the content of a file. Never throws. */
 export function parseCardFile(bytes: Uint8Array): CardFile {
   const content = decode(bytes, { ignoreBOM: false })?.trim();
   if (content === undefined) return { kind: "error", why: "it is no UTF-8" };

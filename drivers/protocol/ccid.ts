@@ -68,9 +68,9 @@ export type CcidCut =
 
 interface CcidAssemblerOptions {
   readonly types: readonly number[];
-  /** A transfer that is no multiple of these has ended with a short packet. */
+  /** The size of packets. A transfer whose length is no multiple of it has ended with a short packet. */
   readonly packetBytes: number;
-  /** The longest message with its header, and the size of the buffer. */
+  /** The size of the longest message with its header, and of the buffer. */
   readonly messageBytesMax: number;
 }
 
@@ -117,7 +117,7 @@ type CardState = "active" | "present" | "none";
 export interface CcidStatus {
   readonly card: CardState;
   readonly command: "done" | "failed" | "more-time";
-  /** Error code of a failed command; otherwise 0. */
+  /** The error code of a failed command; otherwise 0. */
   readonly error: number;
 }
 
@@ -129,13 +129,13 @@ export function statusOf({ specific }: Pick<CcidMessage, "specific">): CcidStatu
 }
 
 type CcidInterrupt =
-  /** `changed`: since the last message, even if the card was only exchanged. */
+  /** The slot has changed. `changed` is true if it did so since the last message, even if the card was only exchanged. */
   | { readonly kind: "slot-change"; readonly present: boolean; readonly changed: boolean }
   | { readonly kind: "hardware-error"; readonly code: number }
   | { readonly kind: "noise"; readonly bytes: number };
 
 /**
- * A reader's interrupt message (section 6.3), for this slot, counted from 0:
+ * Parses a reader's interrupt message (section 6.3) for this slot, counted from 0:
  *
  *   50  two bits a slot, the first lowest: 1 a card is there, 2 that has changed
  *   51  slot, sequence, code

@@ -13,7 +13,7 @@
 export const classicCommands = { authenticateA: 0x60, authenticateB: 0x61 } as const;
 export const blockBytes = 16;
 
-/** Keys that everybody knows (AN1304, 3.2; AN10787, 3.2), and the one of a new tag. */
+/** Keys that everybody knows (AN1304, 3.2; AN10787, 3.2), and the key of a new tag. */
 export const publicKeys = {
   directory: Uint8Array.of(0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5),
   ndef: Uint8Array.of(0xd3, 0xf7, 0xd3, 0xf7, 0xd3, 0xf7),
@@ -66,7 +66,7 @@ export function hasSecondDirectory(sectors: number): boolean {
 }
 
 export const secondDirectorySector = 16;
-const ndefApplication: readonly number[] = [0x03, 0xe1]; // E103, low byte first (AN1304, 3.1).
+const ndefApplication: readonly number[] = [0x03, 0xe1]; // The id E103, low byte first (AN1304, 3.1).
 const freeApplication: readonly number[] = [0x00, 0x00];
 
 /**
@@ -78,12 +78,12 @@ const freeApplication: readonly number[] = [0x00, 0x00];
  *   CRC over everything after it
  */
 export interface Directory {
-  /** Sectors of the NDEF application, in order. */
+  /** The sectors of the NDEF application, in order. */
   readonly ndefSectors: readonly number[];
   readonly otherSectors: readonly number[];
 }
 
-/** Undefined if the sum does not match: it is no directory, or a half-written one. */
+/** Parses a directory; undefined if the sum does not match: it is no directory, or a half-written one. */
 export function parseDirectory(bytes: Uint8Array, firstSector: number): Directory | undefined {
   if (bytes.length < blockBytes || crc8(bytes.subarray(1)) !== bytes[0]) return undefined;
   const ndefSectors: number[] = [];
@@ -106,7 +106,7 @@ export function encodeDirectory(blocks: number, firstSector: number, lastSector:
   return bytes;
 }
 
-/** Polynomial x^8 + x^4 + x^3 + x^2 + 1, start C7 (AN10787, 3.7). */
+/** The sum of a directory: polynomial x^8 + x^4 + x^3 + x^2 + 1, start C7 (AN10787, 3.7). */
 function crc8(bytes: Uint8Array): number {
   let crc = 0xc7;
   for (const byte of bytes) {
@@ -117,14 +117,14 @@ function crc8(bytes: Uint8Array): number {
 }
 
 /**
- * The general purpose byte of sector 0. Bit 0x80: the tag has a directory. Bit 0x40: for several applications. The low two
- * bits: the version of the directory.
+ * The general purpose byte of sector 0. Bit 0x80 means that the tag has a directory, and bit 0x40 that the tag is for
+ * several applications. The low two bits are the version of the directory.
  */
 export const directoryByte = { first: 0xc1, second: 0xc2 } as const;
-const ndefByte = 0x40; // Mapping version 1.0, free to read and write (AN1304, 3.3).
+const ndefByte = 0x40; // The general purpose byte of an NDEF sector: mapping version 1.0, free to read and write (AN1304, 3.3).
 
-const directoryAccess: readonly number[] = [0x78, 0x77, 0x88]; // Read by A or B, written by B.
-const ndefAccess: readonly number[] = [0x7f, 0x07, 0x88]; // Read and written by A or B; the trailer by B.
+const directoryAccess: readonly number[] = [0x78, 0x77, 0x88]; // Access bits of a directory: blocks are read by key A or B, and written by key B.
+const ndefAccess: readonly number[] = [0x7f, 0x07, 0x88]; // Access bits of an NDEF sector: blocks are read and written by key A or B, and the trailer is written by key B.
 
 /** The trailer of a directory's sector, with the transport key as key B. */
 export function directoryTrailer(sectors: number): Uint8Array {

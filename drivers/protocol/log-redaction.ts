@@ -8,7 +8,7 @@ import { commandCodes } from "./pn532-commands.ts";
 
 const apduHeaderBytes = 5;
 const statusBytes = 2;
-const chipCodes: readonly number[] = [0xd4, 0xd5]; // UM0701-02, 6.2.1.1: TFI, from and to the host.
+const chipCodes: readonly number[] = [0xd4, 0xd5]; // The first byte of a frame (TFI), from and to the host (UM0701-02, 6.2.1.1).
 const padAnswer = 0x55;
 
 function redacted(bytes: Uint8Array, shown: number): string {
@@ -17,12 +17,12 @@ function redacted(bytes: Uint8Array, shown: number): string {
   return `${spacedHex(bytes.subarray(0, shown))} +${hidden} of the tag's`.trimStart();
 }
 
-/** The content of a PN532's frame: TFI, code and data. */
+/** The content of a PN532's frame for the log: TFI, code and data. */
 export function chipLogText(payload: Uint8Array): string {
   return redacted(payload, shownOfChip(payload));
 }
 
-/** The number of bytes to show: of a command to the tag its code and its address, of the answer its status. */
+/** The number of bytes to show: the code and the address of a command to the tag, and the status of an answer. */
 function shownOfChip([, code = 0]: Uint8Array): number {
   if (code === commandCodes.inDataExchange) return 5;
   if (code === commandCodes.inCommunicateThru) return 4;
@@ -31,7 +31,10 @@ function shownOfChip([, code = 0]: Uint8Array): number {
     : Number.POSITIVE_INFINITY;
 }
 
-/** A message of a CCID reader, in either direction: its type and its data, with the PN532's content if it carries one. */
+/**
+ * A message of a CCID reader for the log, in either direction: its type and its data, with the PN532's content if it
+ * carries one.
+ */
 export function ccidLogText({ type, data }: Pick<CcidMessage, "type" | "data">): string {
   return data.length === 0
     ? spacedHex(Uint8Array.of(type))
@@ -49,7 +52,7 @@ function dataLogText(type: number, data: Uint8Array): string {
   return redacted(data, isIn && data.length <= statusBytes ? statusBytes : before);
 }
 
-/** A report of the Toy Pad; an answer is cut after the number of its command and its status. */
+/** A report of the Toy Pad for the log. An answer is cut after the number of its command and its status. */
 export function padLogText(report: Uint8Array): string {
   return report[0] === padAnswer ? redacted(report, 4) : spacedHex(report);
 }

@@ -8,7 +8,7 @@
 import { ndefBytesMax } from "../../src/core/limits.ts";
 
 export interface NdefRecord {
-  /** Type name format: 1 well-known, 2 media type, 3 URI, 4 external (NDEF 3.2.6). */
+  /** The type name format: 1 well-known, 2 media type, 3 URI, 4 external (NDEF 3.2.6). */
   readonly tnf: number;
   readonly type: string;
   readonly payload: Uint8Array;
@@ -62,8 +62,8 @@ function parseHeader(bytes: Uint8Array, from: number): Header | undefined {
 }
 
 /**
- * The text of the first Text, URI, Smart Poster or `text/plain` record that begins with a command; without one, of the first that
- * is not blank. Undefined if there is none that can be read.
+ * The text of the first Text, URI, Smart Poster or `text/plain` record that begins with a command; without a command,
+ * of the first that is not blank. The result is undefined if no text can be read.
  */
 export function textOfRecords(records: readonly NdefRecord[]): string | undefined {
   let found: string | undefined;
@@ -83,7 +83,7 @@ function plainText(record: NdefRecord): string | undefined {
     : undefined;
 }
 
-/** Its payload is a message with one URI record and any titles; a poster inside a poster is ignored. */
+/** The URI of a poster. Its payload is a message with one URI record and any titles. A poster inside a poster is ignored. */
 function posterUri(payload: Uint8Array): string | undefined {
   const parsed = parseMessage(payload);
   if (parsed.kind === "broken") return undefined;
@@ -95,25 +95,28 @@ function isWellKnown({ tnf, type }: NdefRecord, name: string): boolean {
   return tnf === 1 && type === name;
 }
 
-/** Text RTD 3.2.1: status byte (80 UTF-16, low six bits the length of the language code), language, text. */
+/**
+ * The text of a Text record (Text RTD 3.2.1): status byte (80 UTF-16, low six bits the length of the language code),
+ * language, text.
+ */
 function readText(payload: Uint8Array): string | undefined {
   const status = payload[0];
   if (status === undefined || payload.length < 1 + (status & 0x3f)) return undefined;
   const text = payload.subarray(1 + (status & 0x3f));
   if ((status & 0x80) === 0) return decode("utf-8", text);
-  // Without a byte-order mark it is big-endian (Text RTD 3.4).
+  // Without a byte-order mark the text is big-endian (Text RTD 3.4).
   const littleEndian = text[0] === 0xff && text[1] === 0xfe;
   return decode(littleEndian ? "utf-16le" : "utf-16be", text);
 }
 
-/** URI RTD 3.2.2: one byte for the beginning, the rest in UTF-8. */
+/** The URI of a URI record (URI RTD 3.2.2): one byte for the beginning, and the rest in UTF-8. */
 function readUri(payload: Uint8Array): string | undefined {
   const code = payload[0];
   if (code === undefined) return undefined;
   return (uriBeginnings[code] ?? "") + decode("utf-8", payload.subarray(1));
 }
 
-/** URI RTD, table 3, by code; its reserved codes mean an empty beginning. */
+/** The beginnings of URIs by code (URI RTD, table 3). Reserved codes mean an empty beginning. */
 export const uriBeginnings: readonly string[] = [
   "",
   "http://www.",
@@ -188,7 +191,7 @@ function encodeRecord(type: string, payload: Uint8Array): Uint8Array {
 }
 
 function decode(encoding: "utf-8" | "utf-16le" | "utf-16be", bytes: Uint8Array): string {
-  // An odd byte at the end of UTF-16 is no character.
+  // An odd byte at the end of UTF-16 is not a character.
   const whole = encoding === "utf-8" ? bytes : bytes.subarray(0, bytes.length & ~1);
   return new TextDecoder(encoding).decode(whole);
 }

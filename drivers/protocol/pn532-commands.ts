@@ -21,18 +21,21 @@ function command(code: number, ...data: readonly number[]): Uint8Array {
 
 export const getFirmwareVersion: Uint8Array = command(commandCodes.getFirmwareVersion);
 
-/** Normal mode: the chip's secure companion is not used (section 7.2.10). Timeout 0: none; IRQ pin: not driven. */
+/**
+ * The normal mode, in which the chip's secure companion is not used (section 7.2.10). Timeout 0 means none, and the IRQ
+ * pin is not driven.
+ */
 export const samNormalMode: Uint8Array = command(commandCodes.samConfiguration, 0x01, 0x00, 0x00);
 
 /**
- * Retries of the chip itself (section 7.3.1, CfgItem 5). ATR and PSL are not used and keep their defaults; `activation` is
- * the number of rounds of looking for a target, 0xFF endless.
+ * Retries of the chip itself (section 7.3.1, CfgItem 5). ATR and PSL are not used and keep their defaults. `activation`
+ * is the number of rounds in which the chip looks for a target; 0xFF means without end.
  */
 export function setMaxRetries(activation: number): Uint8Array {
   return command(commandCodes.rfConfiguration, 0x05, 0xff, 0x01, activation);
 }
 
-/** Rates of SetSerialBaudRate and their codes (section 7.2.8). */
+/** The rates of SetSerialBaudRate and their codes (section 7.2.8). */
 export const baudRateCodes: ReadonlyMap<number, number> = new Map([
   [9600, 0x00],
   [19_200, 0x01],
@@ -50,12 +53,12 @@ export function setSerialBaudRate(code: number): Uint8Array {
   return command(commandCodes.setSerialBaudRate, code);
 }
 
-/** Look for one target of ISO/IEC 14443 type A at 106 kbit/s (section 7.3.5). */
+/** Looks for one target of ISO/IEC 14443 type A at 106 kbit/s (section 7.3.5). */
 export const listOneTypeA: Uint8Array = command(commandCodes.inListPassiveTarget, 0x01, 0x00);
 
 /**
- * Look for one FeliCa at 212 kbit/s, of any system, and ask for its system code (section 7.3.5). The payload is that of a
- * polling, JIS X 6319-4.
+ * Looks for one FeliCa at 212 kbit/s, of any system, and asks for its system code (section 7.3.5). The payload is that
+ * of a polling, JIS X 6319-4.
  */
 export const listOneFelica: Uint8Array = command(
   commandCodes.inListPassiveTarget,
@@ -63,17 +66,17 @@ export const listOneFelica: Uint8Array = command(
   ...[0x00, 0xff, 0xff, 0x01, 0x00],
 );
 
-/** Hand `data` to target 1 through the chip's own protocol layer (section 7.3.8). */
+/** Passes `data` to target 1 through the chip's own protocol layer (section 7.3.8). */
 export function dataExchange(...data: readonly number[]): Uint8Array {
   return command(commandCodes.inDataExchange, 0x01, ...data);
 }
 
-/** Hand `data` to the target as it is (section 7.3.9). */
+/** Passes `data` to the target unchanged (section 7.3.9). */
 export function communicateThru(...data: readonly number[]): Uint8Array {
   return command(commandCodes.inCommunicateThru, ...data);
 }
 
-/** IC, version, revision and what it supports (section 7.2.2). */
+/** The chip, its version and revision, and what it supports (section 7.2.2). */
 export interface FirmwareVersion {
   readonly ic: number;
   readonly version: number;
@@ -138,11 +141,11 @@ export function parseFelicaTarget(payload: Uint8Array): ListedFelica | undefined
 
 interface TargetExchange {
   readonly data: Uint8Array;
-  /** The target has more of this answer; a `dataExchange` without data fetches it (section 7.1, bit 40). */
+  /** True if the target has more of this answer. A `dataExchange` without data fetches it (section 7.1, bit 40). */
   readonly hasMore: boolean;
 }
 
-/** The answer to `dataExchange` or `communicateThru`: D5, code, status, data. Undefined for an error (section 7.1). */
+/** The answer to `dataExchange` or `communicateThru`: D5, code, status, data; undefined for an error (section 7.1). */
 export function parseExchange(payload: Uint8Array): TargetExchange | undefined {
   const [, , status = 0xff] = payload;
   return (status & 0x3f) === 0 ? { data: payload.subarray(3), hasMore: (status & 0x40) !== 0 } : undefined;

@@ -104,7 +104,7 @@ function cutAt(buffer: Uint8Array, from: number, end: number): Step | undefined 
   const at = (offset: number) => buffer[from + offset] ?? 0;
   const have = end - from;
   if (have === 0) return undefined;
-  // A zero is a preamble, a postamble or the first half of a start code: it is dropped once what follows is known.
+  // A zero is a preamble, a postamble or the first half of a start code. It is dropped once the bytes after it are known.
   if (at(0) !== 0x00) return { bytes: 1, cut: noise("no-start") };
   if (have < 2) return undefined;
   if (at(1) !== 0xff) return { bytes: 1 };
@@ -124,7 +124,7 @@ function cutAt(buffer: Uint8Array, from: number, end: number): Step | undefined 
 }
 
 interface Body {
-  /** Bytes from the start code to TFI. */
+  /** The number of bytes from the start code to TFI. */
   readonly header: number;
   readonly length: number;
 }
@@ -144,7 +144,7 @@ function noise(why: NoiseReason): Cut {
   return { kind: "noise", bytes: why === "no-start" ? 1 : 2, why };
 }
 
-/** Adds a cut; noise of one kind in a row is one, so that a flood of it costs nothing. */
+/** Adds a cut. Noise of one kind in a row becomes one cut, so that a flood of it costs nothing. */
 function addCut(cuts: Cut[], cut: Cut): void {
   const last = cuts.at(-1);
   if (cut.kind === "noise" && last?.kind === "noise" && last.why === cut.why) {

@@ -58,8 +58,8 @@ export const tlvTag = {
 } as const;
 
 /**
- * The offset in the area of the message's block, or of the place for one. The area begins at byte `areaAt` of the memory.
- * "other-data" if the blocks are malformed, "reserved-bytes" if they reserve bytes within the area.
+ * The offset in the area of the message's block, or of the place for a new block. The area begins at byte `areaAt` of the
+ * memory. The result is "other-data" if the blocks are malformed, and "reserved-bytes" if they reserve bytes within the area.
  */
 export function placeOfMessage(area: Uint8Array, areaAt = 0): number | "other-data" | "reserved-bytes" {
   const zerosFrom = area.findLastIndex((byte) => byte !== 0) + 1;
@@ -102,7 +102,7 @@ function reserves(
 }
 
 export interface UnitWrite {
-  /** Counted in units from the area's begin. */
+  /** The offset of the unit, counted in units from the begin of the area. */
   readonly unit: number;
   readonly bytes: Uint8Array;
 }
@@ -111,7 +111,7 @@ type AreaPlan =
   | {
       readonly kind: "plan";
       readonly draft: readonly UnitWrite[];
-      /** Absent if the area has this message already. */
+      /** The write of the switch; absent if the area has this message already. */
       readonly last?: UnitWrite;
       /** The area after the draft, and after `last`. */
       readonly drafted: Uint8Array;
@@ -129,7 +129,9 @@ export function ndefBlock(message: Uint8Array): Uint8Array {
   return Uint8Array.of(tlvTag.ndef, ...lengthBytes, ...message);
 }
 
-/** The writes that put `message` into `area`, or why not. `force` replaces data that is no NDEF. */
+/**
+ * The writes that put `message` into `area`, or the reason why it cannot be put there. `force` replaces data that is no NDEF.
+ */
 export function planAreaWrite(
   area: Uint8Array,
   unitBytes: number,
@@ -153,7 +155,7 @@ export function planAreaWrite(
   }));
   if (written.every((byte, index) => byte === area[index]))
     return { kind: "plan", draft, drafted: area, written };
-  // While invalid blocks are overwritten, the part that is left could pass for a message.
+  // While invalid blocks are overwritten, the blocks that are left could be taken for a message.
   if (place === "other-data") setByte(0, tlvTag.end);
   setByte(at + 1, 0);
   putRange(written, at, blockEnd + 1, at + 1);

@@ -22,15 +22,15 @@ const eventBytes = 11;
 const uidBytes = 7;
 
 export const padCommands = {
-  /** `(c) LEGO 2014`: the pad sends nothing before this command. */
+  /** With the text `(c) LEGO 2014`. The pad sends nothing before this command. */
   wake: 0xb0,
-  /** Zone, red, green, blue. */
+  /** With zone, red, green and blue. */
   colour: 0xc0,
-  /** Answers two bytes for each tag: zone in the high half and index in the low one, and its kind. */
+  /** The answer has two bytes for each tag: zone in the high half and index in the low half, and the kind. */
   list: 0xd0,
-  /** Index, page; answers an error (0 is none) and 16 bytes. */
+  /** With index and page. The answer has an error (0 is none) and 16 bytes. */
   read: 0xd2,
-  /** Index, page, 4 bytes; answers an error. */
+  /** With index, page and 4 bytes. The answer has an error. */
   write: 0xd3,
 } as const;
 
@@ -47,12 +47,12 @@ export type PadReport =
     }
   | { readonly kind: "noise"; readonly why: "length" | "sum" | "magic" | "values" };
 
-/** A command's report; `number` is 1..255 and comes back with the answer. */
+/** The report of a command. `number` is 1..255 and comes back with the answer. */
 export function encodeCommand(command: number, number: number, parameters: Uint8Array): Uint8Array {
   return encodeReport(commandMagic, Uint8Array.of(command, number, ...parameters));
 }
 
-/** Never throws. */
+/** Parses a report of the pad. Never throws. */
 export function parsePadReport(report: Uint8Array): PadReport {
   const length = report[1] ?? 0;
   if (report.length !== reportBytes || length < 1 || length > reportBytes - 3) return noise("length");
@@ -70,7 +70,7 @@ interface ListedTag {
   readonly index: number;
 }
 
-/** Undefined if the answer is malformed. */
+/** The tags in an answer to `list`; undefined if the answer is malformed. */
 export function parseList(data: Uint8Array): readonly ListedTag[] | undefined {
   if (data.length % 2 !== 0) return undefined;
   const tags: ListedTag[] = [];
@@ -88,7 +88,7 @@ export function parsePadRead(data: Uint8Array): Uint8Array | undefined {
   return data.length === 17 && data[0] === 0 ? data.subarray(1) : undefined;
 }
 
-/** The UID out of pages 0 and 1: three bytes, a check byte, four bytes (ISO/IEC 14443-3, 6.5.4); undefined if it fails. */
+/** The UID in pages 0 and 1: three bytes, a check byte, four bytes (ISO/IEC 14443-3, 6.5.4); undefined if the check fails. */
 export function uidOfPages(pages: Uint8Array): Uint8Array | undefined {
   const [a = 0, b = 0, c = 0, check] = pages;
   if ((0x88 ^ a ^ b ^ c) !== check || pages.length < 8) return undefined;

@@ -26,12 +26,12 @@ export function isAmiibo(container: Uint8Array): boolean {
   return amiiboContainer.every((byte, index) => byte === container[index]);
 }
 
-const firstVehicle = 1000; // Characters are numbered below, vehicles and gadgets from there on.
+const firstVehicle = 1000; // Ids of characters are below this number. Those of vehicles and gadgets begin with it.
 const idMax = 0xffff;
 
 /**
- * Eight bytes if the twelve of `pages` belong to a LEGO Dimensions toy: its id, little-endian, and page 26h, which marks a
- * vehicle or a character. They stay the same when the game writes to the toy.
+ * The identity of a LEGO Dimensions toy in eight bytes, if the twelve bytes of `pages` belong to one: its id, little-endian,
+ * and page 26h, which marks a vehicle or a character. They stay the same when the game writes to the toy.
  */
 export function legoToyOf(uid: Uint8Array, pages: Uint8Array): Uint8Array | undefined {
   if (uid.length !== 7 || pages.length < 12) return undefined;
@@ -68,7 +68,7 @@ function teaKeyOf(uid: Uint8Array): Key {
 const delta = 0x9e3779b9;
 const cycles = 32;
 
-/** The Tiny Encryption Algorithm (Wheeler and Needham, 1994), backwards. */
+/** Decrypts by the Tiny Encryption Algorithm (Wheeler and Needham, 1994). */
 function decipher([a, b]: readonly [number, number], [k0, k1, k2, k3]: Key): readonly [number, number] {
   let left = a;
   let right = b;

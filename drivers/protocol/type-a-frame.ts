@@ -1,6 +1,6 @@
 /**
- * Frames of ISO/IEC 14443 type A, purely, for a chip that leaves them to the host: the CRC, the parts of a UID, and the blocks of
- * ISO/IEC 14443-4.
+ * Frames of ISO/IEC 14443 type A, without I/O, for a chip that leaves them to the host: the CRC, the parts of a UID,
+ * and the blocks of ISO/IEC 14443-4.
  *
  *   short frame   7 bits: 26 REQA, 52 WUPA (14443-3, 6.4.1)
  *   selection     SEL 93, 95 or 97, NVB, the known bits of this part of the UID (14443-3, 6.4.2 and 6.4.3)
@@ -11,18 +11,18 @@ import { fifoBytesMax } from "../../src/core/limits.ts";
 
 export const wupa = 0x52;
 export const shortFrameBits = 7;
-/** SEL of the three parts that a UID may have. */
+/** The SEL codes of the three parts that a UID may have. */
 export const selectCodes: readonly number[] = [0x93, 0x95, 0x97];
-/** NVB with all 40 bits known: SELECT. */
+/** The NVB with all 40 bits known, which makes the command a SELECT. */
 export const allBitsKnown = 0x70;
 export const ack = 0x0a;
 
 const cascadeTag = 0x88;
-/** SAK bit 04: another part of the UID follows (14443-3, table 9). */
+/** The SAK bit 04: another part of the UID follows (14443-3, table 9). */
 const uidNotComplete = 0x04;
 const checkBytes = 2;
 
-/** CRC_A (14443-3, annex B): x^16 + x^12 + x^5 + 1, lowest bit first, start 6363. */
+/** The CRC_A (14443-3, annex B): x^16 + x^12 + x^5 + 1, lowest bit first, start 6363. */
 function checkOf(bytes: Uint8Array): Uint8Array {
   let check = 0x6363;
   for (const byte of bytes) {
@@ -36,7 +36,7 @@ export function withCheck(...bytes: readonly number[]): Uint8Array {
   return Uint8Array.of(...bytes, ...checkOf(Uint8Array.from(bytes)));
 }
 
-/** The bytes without their CRC; undefined if it is wrong or missing. */
+/** The bytes without their CRC; undefined if the CRC is wrong or missing. */
 export function checkedBytes(frame: Uint8Array): Uint8Array | undefined {
   if (frame.length <= checkBytes) return undefined;
   const bytes = frame.subarray(0, -checkBytes);
@@ -68,13 +68,13 @@ export function uidPartsOf(uid: Uint8Array): readonly Uint8Array[] {
   return parts;
 }
 
-/** The bytes of the UID in a part whose SELECT was answered with this SAK, and whether it is the last. */
+/** The bytes of the UID in a part whose SELECT was answered with this SAK, and whether the part is the last. */
 export function uidIn(part: Uint8Array, sak: number) {
   const isLast = (sak & uidNotComplete) === 0;
   return { bytes: isLast ? part.slice(0, 4) : part.slice(1, 4), isLast };
 }
 
-/** The bits of bytes, lowest first, as they go through the air. */
+/** The bits of bytes, the lowest first, in the order of their transmission. */
 export function bitsOf(bytes: Uint8Array, count: number): readonly number[] {
   return Array.from({ length: count }, (_, at) => ((bytes[at >> 3] ?? 0) >> (at & 7)) & 1);
 }
@@ -91,22 +91,22 @@ export const ratsBytes: readonly number[] = [0xe0, 0x50];
 export interface AnswerToSelect {
   /** The longest frame that the card takes, with its head and its CRC. */
   readonly frameBytesMax: number;
-  /** The time that it may take for an answer. */
+  /** The longest time that the card may take for an answer. */
   readonly waitMs: number;
-  /** The time that it needs before its first command. */
+  /** The time that the card needs before its first command. */
   readonly guardMs: number;
   readonly historicalBytes: Uint8Array;
 }
 
 const frameSizes: readonly number[] = [16, 24, 32, 40, 48, 64, 96, 128, 256];
 const unitMs = (256 * 16) / 13_560;
-const codeMax = 14; // 15 is not used, and counts as 14 for a wait, and as none for a guard time.
+const codeMax = 14; // The code 15 is not used. It counts as 14 for a wait, and as none for a guard time.
 const waitCodeDefault = 4;
 
 /**
- * ATS (14443-4, 5.2): TL, T0, and TA, TB and TC if the bits 10, 20 and 40 of T0 announce them, then the historical bytes. TB has the
- * frame waiting time in its upper half, 256 * 16 / fc * 2^FWI, and the guard time in its lower one, where 0 is none. Undefined if it
- * is no ATS.
+ * ATS (14443-4, 5.2): TL, T0, and TA, TB and TC if the bits 10, 20 and 40 of T0 announce them, then the historical
+ * bytes. TB has the frame waiting time in its upper half, 256 * 16 / fc * 2^FWI, and the guard time in its lower half,
+ * where 0 is none. The result is undefined for other bytes.
  */
 export function parseAts(answer: Uint8Array): AnswerToSelect | undefined {
   const [length = 0, format] = answer;
@@ -124,7 +124,7 @@ export function parseAts(answer: Uint8Array): AnswerToSelect | undefined {
   };
 }
 
-/** The first byte of a block (14443-4, 7.1.1.1); the lowest bit of I and R is the block's number. */
+/** The first byte of a block (14443-4, 7.1.1.1). The lowest bit of I and R is the block's number. */
 export const blockCode = {
   i: 0x02,
   more: 0x10,
@@ -137,10 +137,10 @@ export const blockCode = {
 export type IsoBlock =
   | { readonly kind: "i"; readonly number: number; readonly hasMore: boolean; readonly data: Uint8Array }
   | { readonly kind: "ack"; readonly number: number }
-  /** The card needs this many times its waiting time. */
+  /** The card needs `factor` times its waiting time. */
   | { readonly kind: "more-time"; readonly factor: number };
 
-/** Undefined for a block that this side never asked for. */
+/** Parses a block; undefined for a block that this side never asked for. */
 export function parseIsoBlock(bytes: Uint8Array): IsoBlock | undefined {
   const [code = 0, factor = 0] = bytes;
   const number = code & 1;

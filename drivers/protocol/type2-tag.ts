@@ -1,6 +1,6 @@
 /**
  * The memory of Type 2 tags, without I/O (NFC Forum Type 2 Tag 1.1; NXP NTAG21x 8.5, MF0ULx1 8.5, MF0ICU1 7.5, MF0ICU2 7.5).
- * It says which bytes to read next, and finds the message, the data area, lock bits and password.
+ * The functions tell which bytes to read next, and find the message, the data area, lock bits and password.
  *
  *   page 0..2  UID, check bytes, lock bytes (4 bytes a page)
  *   page 3     capability container: E1, version, data bytes / 8, access
@@ -25,11 +25,14 @@ export const firstPage = 3;
 /** The answer to GET_VERSION (NTAG21x section 10.1, MF0ULx1 section 10.1). */
 export interface TagVersion {
   readonly family: "NTAG" | "Ultralight";
-  /** All pages of the tag, configuration included. */
+  /** The number of all pages of the tag, configuration included. */
   readonly pages: number;
 }
 
-/** Eight bytes: 00, vendor, product (03 Ultralight, 04 NTAG), subtype, major, minor, storage size, protocol. */
+/**
+ * Parses the eight bytes of a version: 00, vendor, product (03 Ultralight, 04 NTAG), subtype, major, minor, storage
+ * size, protocol.
+ */
 export function parseVersion(answer: Uint8Array): TagVersion | undefined {
   const pages = chips.get(answer[6] ?? 0)?.pages;
   if (answer.length !== 8 || pages === undefined) return undefined;
@@ -52,7 +55,7 @@ export type TagContent =
 const containerBytes = 4;
 const dataBytesWithoutMessage = 16;
 
-/** Examines memory from page 3 on: `read` holds the known bytes. */
+/** Examines memory from page 3 on. `read` holds the known bytes. */
 export function contentOf(read: Uint8Array): TagContent {
   const enough = containerBytes + dataBytesWithoutMessage;
   if (read.length < enough) return { kind: "need", bytes: enough };
@@ -84,9 +87,9 @@ export interface DynamicLock {
 }
 
 export interface Type2Layout {
-  /** Bytes of the data area in the capability container of a new tag; a multiple of 8. */
+  /** The bytes of the data area in the capability container of a new tag; a multiple of 8. */
   readonly areaBytes: number;
-  /** Bytes from page 4 on that are no lock bits and no configuration. */
+  /** The bytes from page 4 on that are neither lock bits nor configuration. */
   readonly areaBytesMax: number;
   readonly dynamicLock?: DynamicLock;
   /** The page of AUTH0, and its byte in that page. */
@@ -124,7 +127,7 @@ const withoutVersion: ReadonlyMap<number, Omit<Type2Layout, "areaBytesMax">> = n
     },
   ],
 ]);
-const smallestAreaBytes = 48; // The size of an Ultralight, and the smallest of any Type 2 tag (Type 2 Tag 1.1, 2.1).
+const smallestAreaBytes = 48; // The size of the data area of an Ultralight, which is the smallest of any Type 2 tag (Type 2 Tag 1.1, 2.1).
 
 /** Without a version the container decides on the kind of tag. A tag without a container counts as an Ultralight. */
 export function layoutOf(version: TagVersion | undefined, container: Uint8Array): Type2Layout {
@@ -141,9 +144,9 @@ export function layoutOf(version: TagVersion | undefined, container: Uint8Array)
 }
 
 interface Container {
-  /** False: it must be written before the tag is an NDEF tag. */
+  /** False if the container must be written before the tag is an NDEF tag. */
   readonly isFormatted: boolean;
-  /** Bytes of the data area from page 4 on, as far as the tag has them. */
+  /** The bytes of the data area from page 4 on, as far as the tag has them. */
   readonly areaBytes: number;
 }
 
@@ -157,7 +160,7 @@ function isFormatted([magic = 0, version = 0, size = 0]: Uint8Array): boolean {
   return magic === 0xe1 && version >> 4 === 1 && size > 0;
 }
 
-/** The low four bits of the access byte: 0 is free to write; other values are read-only or proprietary. */
+/** True if the low four bits of the access byte are not 0. Then the tag is read-only, or the access is proprietary. */
 export function isReadOnly(container: Uint8Array): boolean {
   return ((container[3] ?? 0) & 0x0f) !== 0;
 }

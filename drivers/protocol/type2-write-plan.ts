@@ -5,9 +5,9 @@
  *   ..  03  length  message  FE          the block's length is one byte, or FF and two bytes big-endian
  *           ^ the switch: 00 means that there is no message, whatever bytes follow
  *
- * The switch is set to 00 first, by a write that alters no other byte. Then everything else is written. The switch comes
- * last, again alone. So a tag that is taken away at any byte holds the old message, the new one, or none. In a long
- * block the switch is the FF, without which the two bytes after it are no length.
+ * The switch is set to 00 first, by a write that alters no other byte. Then everything else is written. The switch
+ * comes last, again alone. A tag that is taken away at any byte therefore holds the old message, the new one, or none.
+ * In a long block the switch is the FF, without which the two bytes after it are no length.
  */
 import { draftOf, ndefBlock, placeOfMessage, tlvTag } from "./tlv.ts";
 import { isAmiibo } from "./toys.ts";
@@ -15,17 +15,17 @@ import { containerOf, isReadOnly, pageBytes, type Type2Layout, unlockedPage } fr
 
 export interface Type2Image {
   readonly layout: Type2Layout;
-  /** From page 0 to the end of the data area. */
+  /** The memory from page 0 to the end of the data area. */
   readonly memory: Uint8Array;
-  /** The page of the dynamic lock bits; absent if there is none, or it cannot be read. */
+  /** The page of the dynamic lock bits; absent if there is none, or if it cannot be read. */
   readonly dynamicLocks?: Uint8Array;
-  /** AUTH0: the first page that needs the password; absent if none does, or it cannot be read. */
+  /** AUTH0, the first page that needs the password; absent if none does, or if it cannot be read. */
   readonly firstProtectedPage?: number;
 }
 
 export interface PageWrite {
   readonly page: number;
-  /** Four bytes. */
+  /** The four bytes of the page. */
   readonly bytes: Uint8Array;
 }
 
@@ -36,7 +36,7 @@ export type WritePlan =
       readonly draft: readonly PageWrite[];
       /** The memory after these writes. */
       readonly drafted: Uint8Array;
-      /** The switch; absent if the tag has this message already. */
+      /** The write of the switch; absent if the tag has this message already. */
       readonly last?: PageWrite;
       readonly written: Uint8Array;
     }
@@ -49,14 +49,17 @@ type PlanRefusal =
   | "amiibo"
   /** The data is no NDEF. */
   | "other-data"
-  /** Its one-time bits have another use. */
+  /** The one-time bits of the tag have another use. */
   | "one-time-bits"
   | "reserved-bytes";
 
 const areaAt = 4 * pageBytes;
 const containerPage = 3;
 
-/** The pages to write so that the tag holds `message`, or why not. `force` replaces data that is not ours. */
+/**
+ * The pages to write so that the tag holds `message`, or the reason why it cannot be written. `force` replaces data
+ * that is not ours.
+ */
 export function planWrite(image: Type2Image, message: Uint8Array, force: boolean): WritePlan {
   const { layout, memory } = image;
   const container = memory.subarray(containerPage * pageBytes, areaAt);
@@ -77,7 +80,7 @@ export function planWrite(image: Type2Image, message: Uint8Array, force: boolean
 
   const wanted = wantedMemory(image, at, areaBytes, message);
   if (typeof wanted === "number") return { kind: "too-small", bytesMissing: wanted };
-  // These bits cannot be cleared: such a tag never becomes an NDEF tag.
+  // These bits cannot be cleared. A tag with wrong ones never becomes an NDEF tag.
   if (containerSticks(container, wanted)) return refused(force ? "one-time-bits" : "other-data");
   const begins = areaIsBlank ? "blank" : place === "other-data" ? "other-data" : "blocks";
   const plan = orderWrites(memory, wanted, at, message, begins);
@@ -127,7 +130,7 @@ function orderWrites(
   // A blank area has nothing that a reader could take for a message, so the container comes first: after an interruption the
   // tag is still recognized as ours. Other data is made invalid as a message before the tag becomes an NDEF tag.
   if (begins === "blank") putContainer();
-  // While invalid blocks are overwritten, the part that is left could pass for a message.
+  // While invalid blocks are overwritten, the blocks that are left could be taken for a message.
   if (begins === "other-data") setByte(areaAt, tlvTag.end);
   setByte(switchAt, 0);
   putContainer();
@@ -135,7 +138,7 @@ function orderWrites(
   return { kind: "plan", draft, drafted: current, last: lastOf(wanted, switchAt), written: wanted };
 }
 
-/** Factory content: bytes 00 and FF, which some makers mix. */
+/** True for factory content: bytes 00 and FF, which some makers mix. */
 function isBlank(area: Uint8Array): boolean {
   return area.every((byte) => byte === 0x00 || byte === 0xff);
 }

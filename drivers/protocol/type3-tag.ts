@@ -39,7 +39,7 @@ export function parsePolled(answer: Uint8Array): Polled | undefined {
     : { ...polled, systemCode: (answer[18] ?? 0) * 256 + (answer[19] ?? 0) };
 }
 
-/** `blocks` blocks from `from` on; numbers up to 255. */
+/** Reads `blocks` blocks from `from` on, with numbers up to 255. */
 export function readBlocks(idm: Uint8Array, from: number, blocks: number): Uint8Array {
   return framed(0x06, ...idm, 1, readService & 0xff, readService >> 8, blocks, ...blockList(from, blocks));
 }
@@ -70,14 +70,14 @@ function framed(...bytes: readonly number[]): Uint8Array {
 export interface Attributes {
   readonly bytes: Uint8Array;
   readonly readBlocksMax: number;
-  /** Blocks after this one that may hold a message. */
+  /** The number of blocks after this one that may hold a message. */
   readonly blocks: number;
   readonly isBeingWritten: boolean;
   readonly isWritable: boolean;
   readonly messageBytes: number;
 }
 
-/** Undefined if the sum does not match, or the version is another. */
+/** Parses the attributes; undefined if the sum does not match, or the version is another. */
 export function parseAttributes(bytes: Uint8Array): Attributes | undefined {
   if (bytes.length !== type3BlockBytes || (bytes[0] ?? 0) >> 4 !== 1) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -116,9 +116,9 @@ export function freshAttributes(blocks: number, readBlocksMax: number): Uint8Arr
 
 /** The system code of FeliCa Lite and Lite-S. */
 export const liteSystem = 0x88b4;
-/** S_PAD0 to S_PAD13, of which the first holds the attributes. */
+/** The number of S_PADs, S_PAD0 to S_PAD13. The first one holds the attributes. */
 export const liteBlocks = 14;
-/** MC, the memory's configuration. */
+/** The block MC, which is the memory's configuration. */
 export const liteConfigurationBlock = 0x88;
 const liteReadBlocksMax = 4;
 const everyPad = 0x3fff;
@@ -131,7 +131,7 @@ const everyPad = 0x3fff;
  */
 export interface LiteConfiguration {
   readonly bytes: Uint8Array;
-  /** All blocks may be read and written without a key. */
+  /** True if all blocks may be read and written without a key. */
   readonly isOpen: boolean;
   readonly isChangeable: boolean;
   readonly answersNdef: boolean;
@@ -160,7 +160,7 @@ export function attributesOfLite(): Uint8Array {
   return freshAttributes(liteBlocks - 1, liteReadBlocksMax);
 }
 
-/** True for the S_PADs as they leave the factory, zeros, and for a torn write of `attributesOfLite`. */
+/** True for S_PADs with zeros, as they leave the factory, and for a torn write of `attributesOfLite`. */
 export function isAsNew(memory: Uint8Array): boolean {
   const attributes = attributesOfLite();
   return memory.every((byte, at) => byte === 0 || byte === attributes[at]);

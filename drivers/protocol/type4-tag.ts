@@ -17,7 +17,7 @@ export const ndefApplication: Uint8Array = Uint8Array.of(0xd2, 0x76, 0x00, 0x00,
 export const paymentList: Uint8Array = new TextEncoder().encode("2PAY.SYS.DDF01");
 export const containerFile = 0xe103;
 export const containerBytes = 15;
-/** Additional bytes if the file is an extended one. */
+/** The additional bytes in the container if the file is an extended one. */
 export const extendedBytes = 2;
 
 export function selectApplication(name: Uint8Array): Uint8Array {
@@ -28,7 +28,7 @@ export function selectFile(file: number): Uint8Array {
   return Uint8Array.of(0x00, 0xa4, 0x00, 0x0c, 0x02, file >> 8, file & 0xff);
 }
 
-/** `bytes` 1..255; offsets up to 7FFF, as P1 and P2 hold them. */
+/** Reads `bytes` bytes, 1..255, from `offset` on, up to 7FFF, as P1 and P2 hold it. */
 export function readBinary(offset: number, bytes: number): Uint8Array {
   return Uint8Array.of(0x00, 0xb0, offset >> 8, offset & 0xff, bytes);
 }
@@ -37,7 +37,7 @@ export function updateBinary(offset: number, bytes: Uint8Array): Uint8Array {
   return Uint8Array.of(0x00, 0xd6, offset >> 8, offset & 0xff, bytes.length, ...bytes);
 }
 
-/** Up to here P1 and P2 hold an offset (ISO/IEC 7816-4, 11.3.3). */
+/** The highest offset that P1 and P2 hold (ISO/IEC 7816-4, 11.3.3). */
 const offsetMax = 0x7fff;
 
 export type CardAnswer =
@@ -45,30 +45,30 @@ export type CardAnswer =
   /** SW1 and SW2 as one number, such as 6A82 for a file that is not there. */
   | { readonly kind: "refused"; readonly status: number };
 
-/** Undefined without a status. */
+/** Parses an answer; undefined without a status. */
 export function parseAnswer(answer: Uint8Array): CardAnswer | undefined {
   if (answer.length < 2) return undefined;
   const status = (answer.at(-2) ?? 0) * 256 + (answer.at(-1) ?? 0);
   return status === 0x9000 ? { kind: "done", data: answer.subarray(0, -2) } : { kind: "refused", status };
 }
 
-const readBytesLeast = 15; // MLe is at least 000F (Type 4 Tag 2.0, 5.1).
+const readBytesLeast = 15; // The least value of MLe is 000F (Type 4 Tag 2.0, 5.1).
 
 export interface Type4Container {
   readonly file: number;
-  /** Bytes of the file, with its length. */
+  /** The size of the file in bytes, with the length at its beginning. */
   readonly fileBytes: number;
-  /** Bytes of the length that stands before the message: 2 or 4. */
+  /** The number of bytes of the length that stands before the message. */
   readonly lengthBytes: 2 | 4;
   /** The most data of one answer, and of one command, in bytes. */
   readonly readBytesMax: number;
   readonly writeBytesMax: number;
   readonly isReadable: boolean;
-  /** "proprietary": by a key or a password of the maker's own. */
+  /** Whether the file can be written; "proprietary" means with a key or a password of the maker's own. */
   readonly writing: "free" | "locked" | "proprietary";
 }
 
-/** Undefined if it has another version or is invalid. */
+/** Parses the container; undefined if it has another version or is invalid. */
 export function parseContainer(bytes: Uint8Array): Type4Container | undefined {
   const version = (bytes[2] ?? 0) >> 4;
   if (bytes.length < containerBytes || version < 2 || version > 3) return undefined;

@@ -18,11 +18,11 @@ export type Typed =
   | { readonly kind: "code"; readonly text: string }
   | { readonly kind: "dropped"; readonly why: string };
 
-const endKeys: readonly number[] = [28, 96, 15]; // Enter, Enter of the number pad, Tab.
+const endKeys: readonly number[] = [28, 96, 15]; // The keys Enter, Enter of the number pad, and Tab.
 const shiftKeys: readonly number[] = [42, 54];
 const altGrKey = 100;
-const commandKeys: readonly number[] = [29, 97, 56, 125, 126]; // Ctrl, left Alt, Meta.
-const lockKeys: readonly number[] = [58, 69, 70]; // Caps, Num and Scroll Lock: some readers toggle them to be sure.
+const commandKeys: readonly number[] = [29, 97, 56, 125, 126]; // The keys Ctrl, left Alt, and Meta.
+const lockKeys: readonly number[] = [58, 69, 70]; // The keys Caps, Num and Scroll Lock. Some readers toggle them before they type, to have a known state.
 
 export function createTyping(layout: LayoutName) {
   const held = new Set<number>();
@@ -59,7 +59,7 @@ export function createTyping(layout: LayoutName) {
   };
 
   return {
-    /** The code that this event ends; undefined if it ends none. */
+    /** Takes an event, and returns the code that it ends; undefined if it ends none. */
     take(event: KeyEvent): Typed | undefined {
       if (event.kind === "lost") {
         held.clear();
@@ -78,7 +78,7 @@ export function createTyping(layout: LayoutName) {
       return undefined;
     },
     isTyping: () => text !== "" || wrong !== undefined,
-    /** Ends what was typed so far. */
+    /** Ends the code that was typed so far. */
     end,
   };
 }
@@ -120,7 +120,7 @@ export const layoutNames = ["us", "de", "fr"] as const;
 export type LayoutName = (typeof layoutNames)[number];
 export type Level = "plain" | "shift" | "altgr";
 
-/** The first key of each row: 1, Q, A, the key left of 1, the one beside Enter, Z, the one beside left Shift. */
+/** The first key of each row: 1, Q, A, the key left of 1, the one beside Enter, Z, and the one beside left Shift. */
 const rowStarts = [2, 16, 30, 41, 43, 44, 86] as const;
 type Rows = readonly [string, string, string, string, string, string, string];
 
@@ -155,7 +155,7 @@ const keypad: ReadonlyMap<number, string> = new Map([
 ]);
 const spaceKey = 57;
 
-/** The character; undefined if the key types none. */
+/** The character of a key; undefined if the key types none. */
 export function characterOf(layout: LayoutName, key: number, level: Level): string | undefined {
   if (key === spaceKey) return " ";
   const onPad = keypad.get(key);

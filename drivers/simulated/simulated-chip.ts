@@ -11,15 +11,15 @@ import type { SimulatedTag } from "./simulated-tag.ts";
 
 export type SimulatedChip = ReturnType<typeof createSimulatedChip>;
 
-const bitsPerByte = 10; // 8N1.
-const roundMs = 5.1; // One round of polling: the guard time of a tag (ISO/IEC 14443-3, 5.1), and REQA.
-const activationMs = 3; // REQA, anticollision at two levels, and SELECT: 31 bytes.
-const exchangeMs = 0.52; // Two frame delays of 91 us (14443-3, 6.2.1) and 0.3 ms for the chip, which is an assumption.
-const byteMs = 0.085; // 9 bits of 9.44 us (14443-2, 8.1).
-const writeMs = 4.1; // Programming one page (NTAG21x, table 4).
+const bitsPerByte = 10; // A byte in the format 8N1 has ten bits.
+const roundMs = 5.1; // One round of polling takes the guard time of a tag (ISO/IEC 14443-3, 5.1), and the time of REQA.
+const activationMs = 3; // An activation has 31 bytes: REQA, anticollision at two levels, and SELECT.
+const exchangeMs = 0.52; // An exchange takes two frame delays of 91 us (14443-3, 6.2.1), and 0.3 ms for the chip, which is an assumption.
+const byteMs = 0.085; // A byte has 9 bits of 9.44 us (14443-2, 8.1).
+const writeMs = 4.1; // The time of programming one page (NTAG21x, table 4).
 const silenceMs = 51.2; // The default time-out for a tag that does not answer (7.3.1, item 2).
 
-const timeout = 0x01; // Section 7.1.
+const timeout = 0x01; // An error code of section 7.1.
 const endless = 0xff;
 
 /** The data of an answer and the time until it is ready; undefined for a command that the chip does not know. */
@@ -40,7 +40,7 @@ export function createSimulatedChip() {
     clearTimeout(timer);
     waitingFor = undefined;
   };
-  // A line that was closed meanwhile takes nothing.
+  // A line that was closed meanwhile takes no bytes.
   const send = (frame: Uint8Array) => void pty.write(frame).catch(() => {});
   const answer = (frame: Uint8Array, afterMs: number) => {
     lastAnswer = frame;
@@ -65,11 +65,11 @@ export function createSimulatedChip() {
   const outcomeOf = (number: number, data: Uint8Array): Outcome => {
     switch (number) {
       case code.getFirmwareVersion:
-        return { data: [0x32, 0x01, 0x06, 0x07], afterMs: 0 }; // PN532, firmware 1.6, all protocols.
+        return { data: [0x32, 0x01, 0x06, 0x07], afterMs: 0 }; // The answer is: PN532, firmware 1.6, all protocols.
       case code.rfConfiguration:
         activationRetries = data[3] ?? endless;
         return { data: [], afterMs: 0 };
-      case code.setSerialBaudRate: // A pty takes bytes at any rate.
+      case code.setSerialBaudRate: // A pty takes bytes at any rate, so the command has no effect.
       case code.samConfiguration:
         return { data: [], afterMs: 0 };
       case code.inListPassiveTarget:
@@ -106,7 +106,7 @@ export function createSimulatedChip() {
   return {
     /** The serial port. */
     path: pty.path,
-    /** Lays this tag into the field, in place of the one that lies there. */
+    /** Lays this tag into the field, in the place of the present one. */
     put(tag: SimulatedTag) {
       present = tag;
       target = undefined;
@@ -115,7 +115,7 @@ export function createSimulatedChip() {
       stop();
       answerTo(code.inListPassiveTarget, Uint8Array.of(0x01, modulation));
     },
-    /** Removes this tag, or any. */
+    /** Removes this tag, or any if none is given. */
     take(tag?: SimulatedTag) {
       if (tag === undefined || tag === present) [present, target] = [undefined, undefined];
     },

@@ -7,9 +7,9 @@ import { encodeTextMessage } from "../protocol/ndef.ts";
 import { layoutOf, pageBytes, parseVersion, tagCommands, wrapMessage } from "../protocol/type2-tag.ts";
 
 export interface SimulatedTag {
-  /** 7 bytes. */
+  /** The UID of 7 bytes. */
   readonly uid: Uint8Array;
-  /** The answer to a command, empty for a page that was written; undefined if the tag refuses. */
+  /** The answer to a command, which is empty for a page that was written; undefined if the tag refuses. */
   receive(command: Uint8Array): Uint8Array | undefined;
 }
 
@@ -35,7 +35,7 @@ export function createSimulatedTag({ text, uid }: SimulatedCard): SimulatedTag {
   return { uid: uidBytes, receive: commandsOf(version, memoryOf(version, uidBytes, block)) };
 }
 
-/** Seven bytes; the same text gives the same UID. */
+/** A UID of seven bytes. The same text gives the same UID. */
 function uidOf(uid: string | undefined, text: string): Uint8Array {
   if (uid === undefined)
     return Uint8Array.of(0x04, ...createHash("sha256").update(text).digest().subarray(0, 6));
@@ -69,7 +69,7 @@ function memoryOf(version: Uint8Array, uid: Uint8Array, block: Uint8Array): Uint
   return memory;
 }
 
-/** READ, FAST_READ, WRITE of the data area, and GET_VERSION (10.1 to 10.4). */
+/** The commands READ, FAST_READ, WRITE of the data area, and GET_VERSION (10.1 to 10.4). */
 function commandsOf(version: Uint8Array, memory: Uint8Array): SimulatedTag["receive"] {
   const { pages, areaBytes } = sheetOf(version);
   return ([code, first = 0, last = 0, ...data]) => {
@@ -78,7 +78,7 @@ function commandsOf(version: Uint8Array, memory: Uint8Array): SimulatedTag["rece
         return version;
       case tagCommands.read: {
         if (first >= pages) return undefined;
-        // After the last page comes the first again.
+        // The page after the last one is the first one.
         const at = (index: number) => (first * pageBytes + index) % memory.length;
         return Uint8Array.from({ length: readBytes }, (_, index) => memory[at(index)] ?? 0);
       }

@@ -102,14 +102,14 @@ export function classicCard(tag: Tag, target: TypeATarget) {
   };
   return {
     sectors: sectorsOf(target.sak),
-    /** False if it left. */
+    /** Selects the card again. Resolves with false if it left. */
     reselect,
-    /** True if the last selection did not find it. */
+    /** True if the last selection did not find the card. */
     get hasLeft() {
       return hasLeft;
     },
     /**
-     * Opens the sector by the first of these keys that fits, which it returns; undefined if none does. A card falls
+     * Opens the sector by the first of these keys that fits, and returns the key; undefined if none does. A card falls
      * silent at a wrong key and is selected again then.
      */
     async open(sector: number, wanted: readonly ClassicKey[]): Promise<ClassicKey | undefined> {
@@ -134,7 +134,7 @@ export function classicCard(tag: Tag, target: TypeATarget) {
 }
 
 type CardContent =
-  /** Sectors of the NDEF application, in order; none if the directory gives it none. */
+  /** The sectors of the NDEF application, in order; none if the directory gives it none. */
   | { readonly kind: "directory"; readonly ndefSectors: readonly number[]; readonly isShared: boolean }
   /** Sector 0 has the transport key: the card is new. */
   | { readonly kind: "fresh" }
@@ -162,7 +162,7 @@ export async function contentOfCard(card: ClassicCard): Promise<CardContent> {
   };
 }
 
-/** The directory of the sectors after 16; an empty one if the card has none. Undefined if a read failed. */
+/** The directory of the sectors after 16; an empty directory if the card has none; undefined if a read failed. */
 async function secondDirectory(card: ClassicCard) {
   const none = { ndefSectors: [], otherSectors: [] };
   const trailer = await card.read(trailerOf(0));
@@ -175,7 +175,7 @@ async function secondDirectory(card: ClassicCard) {
   return parseDirectory(bytes, secondDirectorySector + 1) ?? none;
 }
 
-/** Blocks of the open sector; undefined if one could not be read. */
+/** The blocks of the open sector; undefined if one could not be read. */
 export async function readCardBlocks(
   card: ClassicCard,
   blocks: readonly number[],

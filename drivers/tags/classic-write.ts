@@ -1,6 +1,6 @@
 /**
- * Writing a MIFARE Classic. A new card is formatted first: its sectors, then the directory, and the trailer of sector 0
- * last. Without that trailer no reader finds a message. Then the message is written, with its length last.
+ * Writing a MIFARE Classic. A new card is formatted first: its sectors, the directory, and at last the trailer of
+ * sector 0. Without that trailer no reader finds a message. After that the message is written, with its length last.
  */
 import { toHex } from "../../src/core/hex.ts";
 import { writeFailed } from "../../src/readers/driver.ts";
@@ -27,7 +27,7 @@ const triesMax = 3;
 const dataKeys: readonly ClassicKey[] = [keys.ndef, keys.transportB, keys.transport];
 /** The keys to try before formatting a sector: the first opens a new card, the others a half-formatted one. */
 const freshKeys: readonly ClassicKey[] = [keys.transport, keys.ndef, keys.transportB, keys.directory];
-const blankArea: readonly number[] = [0x03, 0x00, 0xfe]; // A message of no bytes, and the end.
+const blankArea: readonly number[] = [0x03, 0x00, 0xfe]; // The content of an area without a message: a message of no bytes, and the end.
 
 /** Writes `message`, and resolves once it was read back equal. `force` replaces data that is not ours. */
 export async function writeClassic(
@@ -48,7 +48,8 @@ export async function writeClassic(
       throw refusals["other-application"]();
     case "fresh": {
       const blocks = dataBlocksOf(applicationSectors(card.sectors));
-      // Planned before the first write, so that a message that does not fit changes nothing on a new tag.
+      // The write is planned before the first write to the tag, so that a message that does not fit changes nothing on
+      // a new tag.
       const plan = planAreaWrite(new Uint8Array(blocks.length * blockBytes), blockBytes, message, false);
       if (plan.kind === "too-small") throw tooSmall(plan.bytesMissing);
       await format(card, force);
@@ -62,10 +63,10 @@ export async function writeClassic(
 
 interface WantedSector {
   readonly sector: number;
-  /** The final content of its data blocks, and its trailer. */
+  /** The final content of the sector's data blocks, and its trailer. */
   readonly content: Uint8Array;
   readonly trailer: Uint8Array;
-  /** Opens the sector once it has that trailer. */
+  /** The key that opens the sector once it has that trailer. */
   readonly key: ClassicKey;
 }
 
@@ -86,7 +87,7 @@ function wantedSectors(sectors: number): readonly WantedSector[] {
   return [...ours, directory(secondDirectorySector, 3, sectors - 1), first];
 }
 
-/** Makes an NDEF tag of a card whose sectors have the transport key; an earlier try may have done a part. */
+/** Makes an NDEF tag of a card whose sectors have the transport key. An earlier try may have formatted some of the sectors. */
 async function format(card: ClassicCard, force: boolean): Promise<void> {
   const seen: { readonly wanted: WantedSector; readonly found: FreeSector }[] = [];
   for (const wanted of wantedSectors(card.sectors))
@@ -130,7 +131,7 @@ async function writeArea(
   const plan = planAreaWrite(await readArea(card, blocks), blockBytes, message, force);
   if (plan.kind === "refused") throw refusals[plan.why]();
   if (plan.kind === "too-small") throw tooSmall(plan.bytesMissing);
-  // It has this message already, and was just read.
+  // The card has this message already, and it was just read.
   if (plan.last === undefined) return;
   const steps = [...plan.draft, plan.last];
   await expectWritable(card, [...new Set(steps.map(({ unit }) => sectorOf(blocks[unit] ?? 0)))]);
@@ -142,7 +143,7 @@ async function writeArea(
   try {
     await compare(card, touched, plan.written);
   } catch (error) {
-    // The written message differs, so it is made invalid and never launched. Best effort: the tag may be gone.
+    // The written message differs, so it is made invalid and never launched. A failure is ignored, because the tag may be gone.
     const { unit } = plan.last;
     await write({ unit, bytes: blockIn(plan.drafted, unit) }).catch(() => {});
     throw error;
@@ -186,7 +187,7 @@ async function put(
   wanted: readonly ClassicKey[],
 ): Promise<void> {
   for (let tries = 1; tries <= triesMax; tries++) {
-    // Of two keys that open a sector, one may lack the right to write.
+    // If two keys open a sector, one of them may lack the right to write.
     for (const key of wanted) {
       if ((await openAny(card, sectorOf(block), [key])) === undefined) continue;
       if (await card.write(block, bytes)) return;
@@ -201,14 +202,14 @@ async function compare(card: ClassicCard, blocks: readonly number[], expected: U
   if (toHex(read) !== toHex(expected.subarray(0, read.length))) throw mismatch();
 }
 
-/** Like `open`; throws `gone` if the card left. */
+/** Like `open`, but throws `gone` if the card left. */
 async function openAny(card: ClassicCard, sector: number, wanted: readonly ClassicKey[]) {
   const key = await card.open(sector, wanted);
   if (key === undefined && card.hasLeft) throw taken();
   return key;
 }
 
-/** Like `withRetries`; throws if the card cannot be read. */
+/** Like `withRetries`, but throws if the card cannot be read. */
 async function untilRead<T>(card: ClassicCard, read: () => Promise<T | undefined>): Promise<T> {
   const result = await withRetries(card, read);
   if (result === undefined) throw refusals.unreadable();

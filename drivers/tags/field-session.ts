@@ -18,9 +18,9 @@ import { readTag, writeTag } from "./tag-families.ts";
 interface FieldParts {
   readonly info: string;
   readonly field: Field;
-  /** The `reader-gone` of a session that was closed. */
+  /** Returns the error `reader-gone` of a session that was closed. */
   readonly closedError: () => Error;
-  /** Closes the reader, after the watch was aborted. */
+  /** Closes the reader after the watch was aborted. */
   readonly close: () => Promise<unknown>;
 }
 
@@ -53,14 +53,14 @@ export function createFieldSession(
   };
 }
 
-// Two looks may fail before a card counts as removed.
+// The interval of looks at a present tag. Two looks may fail before a card counts as removed.
 const recheckMs = removalDebounceMs / 3;
 
 /** A reader's field. Both functions reject with `reader-gone` if the reader fails. */
 export interface Field {
   /** The present tag, selected; undefined if there is none. With `like`, only targets of the same kind need to be listed. */
   list(signal: AbortSignal, like?: Target): Promise<TagChannel | undefined>;
-  /** The next tag, selected. Waits without a limit, but detects a reader that died. */
+  /** The next tag, selected. The function waits without a limit, but detects a reader that died. */
   wait(signal: AbortSignal): Promise<TagChannel>;
 }
 
@@ -70,7 +70,7 @@ interface Watched {
   readonly orders: Orders;
 }
 
-/** Reports tags and executes orders, until the signal aborts or the reader fails; then it rejects. */
+/** Reports tags and executes orders, until the signal aborts or the reader fails. In the second case it rejects. */
 async function watchField(watched: Watched, report: Report, signal: AbortSignal): Promise<void> {
   const { field, orders } = watched;
   let tag = await field.list(signal);
@@ -86,7 +86,7 @@ async function watchField(watched: Watched, report: Report, signal: AbortSignal)
     }
     const sighting = await readTag(tag, signal);
     if (sighting !== undefined) report([sighting]);
-    // A tag that left during the read may be back already, and is read again then.
+    // A tag that left during the read may have come back, and is then read again.
     tag =
       sighting === undefined
         ? await field.list(signal, tag.target)
@@ -115,7 +115,7 @@ async function stayWith(
   }
 }
 
-/** Writes, and settles the order; rejects if the watch must also end. */
+/** Writes, and settles the order. Rejects if the watch must also end. */
 async function carryOut(tag: TagChannel, order: ClaimedOrder, signal: AbortSignal): Promise<void> {
   try {
     await writeTag(tag, order, signal);
@@ -140,14 +140,14 @@ function createOrders() {
   let closed: { readonly reason: unknown } | undefined;
 
   return {
-    /** Resolves after the write; as `ReaderSession.write`. */
+    /** Places an order. Resolves after the write, as `ReaderSession.write` does. */
     place: (order: WriteOrder, signal: AbortSignal) =>
       new Promise<void>((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
         if (closed !== undefined) return reject(closed.reason);
         assert(waiting === undefined && running === undefined, "one order comes after another");
         const onAbort = () => {
-          // A write that has begun is finished.
+          // A write that has begun is finished before the order ends.
           if (running === undefined) end(signal.reason);
         };
         const end = (failure?: unknown) => {
@@ -160,7 +160,7 @@ function createOrders() {
         waiting = { order, end };
         signal.addEventListener("abort", onAbort, { once: true });
       }),
-    /** The order that claims this tag; from now on it can no longer be cancelled. */
+    /** The order that claims this tag. From now on the order can no longer be cancelled. */
     claimed(uid: string): ClaimedOrder | undefined {
       if (waiting === undefined || !waiting.order.claim(uid)) return undefined;
       const { order, end } = waiting;

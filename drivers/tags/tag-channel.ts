@@ -1,7 +1,7 @@
 /**
  * A selected tag as the code in this folder uses it: its answers at selection, its exchanges, and the sighting that a
- * reader reports. A driver makes one channel for each target. Everything about tag memory is built on the channel, once for
- * all drivers.
+ * reader reports. A driver makes one channel for each target. All code for tag memory uses the channel, so it exists
+ * once for all drivers.
  */
 import { toHex } from "../../src/core/hex.ts";
 import type { Sighting, TagProblem, TagType } from "../../src/core/token.ts";
@@ -10,17 +10,17 @@ import { parseMessage, textOfRecords } from "../protocol/ndef.ts";
 export type Target =
   | {
       readonly kind: "type-a";
-      /** 4, 7 or 10 bytes. */
+      /** The UID of 4, 7 or 10 bytes. */
       readonly uid: Uint8Array;
-      /** SENS_RES, big-endian as data sheets print it; absent if the reader does not report it. */
+      /** The SENS_RES, big-endian as data sheets print it; absent if the reader does not report it. */
       readonly atqa?: number;
       readonly sak: number;
-      /** Historical bytes of the answer to select; absent if it has none (ISO/IEC 14443-4, 5.2). */
+      /** The historical bytes of the answer to select; absent if it has none (ISO/IEC 14443-4, 5.2). */
       readonly historicalBytes?: Uint8Array;
     }
   | {
       readonly kind: "felica";
-      /** 8 bytes (JIS X 6319-4). */
+      /** The IDm of 8 bytes (JIS X 6319-4). */
       readonly idm: Uint8Array;
       readonly pmm: Uint8Array;
       readonly systemCode?: number;
@@ -28,7 +28,7 @@ export type Target =
 
 export interface ClassicKey {
   readonly kind: "A" | "B";
-  /** 6 bytes. */
+  /** The key of 6 bytes. */
   readonly bytes: Uint8Array;
 }
 
@@ -41,19 +41,19 @@ export interface TagChannel {
   /** The longest answer that the reader can take, in bytes; absent if that is more than any command here asks for. */
   readonly answerBytesMax?: number;
   /**
-   * Sends the bytes unchanged, and returns the answer; the chip adds and checks the CRC. Absent if the reader cannot send
-   * plain bytes, like a plain reader of PC/SC part 3. Then only `read` and `write` are there.
+   * Sends the bytes unchanged, and returns the answer. The chip adds and checks the CRC. The method is absent if the
+   * reader cannot send plain bytes, like a plain reader of PC/SC part 3. Such a reader has only `read` and `write`.
    */
   readonly transceive?: (bytes: Uint8Array, signal: AbortSignal) => Promise<Uint8Array | undefined>;
-  /** 16 bytes: four pages from page `block` on, or a block of a MIFARE Classic sector that was authenticated. */
+  /** Reads 16 bytes: four pages from page `block` on, or a block of a MIFARE Classic sector that was authenticated. */
   read(block: number, signal: AbortSignal): Promise<Uint8Array | undefined>;
   /** Writes a page (4 bytes) or a block (16 bytes). */
   write(block: number, bytes: Uint8Array, signal: AbortSignal): Promise<boolean>;
-  /** MIFARE Classic: authenticates the sector that `block` is in. */
+  /** Authenticates the sector of a MIFARE Classic in which `block` is. */
   authenticate(block: number, key: ClassicKey, signal: AbortSignal): Promise<boolean>;
-  /** A command APDU to an ISO/IEC 14443-4 target; the answer ends with its two status bytes. */
+  /** Sends a command APDU to an ISO/IEC 14443-4 target. The answer ends with its two status bytes. */
   apdu(command: Uint8Array, signal: AbortSignal): Promise<Uint8Array | undefined>;
-  /** Selects the target again; false if it left or another lies there. */
+  /** Selects the target again. Resolves with false if it left or another one lies there. */
   reselect(signal: AbortSignal): Promise<boolean>;
 }
 
@@ -77,20 +77,21 @@ export function tagOn(channel: TagChannel, signal: AbortSignal) {
 export type TypeATarget = Extract<Target, { kind: "type-a" }>;
 export type FelicaTarget = Extract<Target, { kind: "felica" }>;
 
-/** SAK bit 20: it speaks ISO/IEC 14443-4. */
+/** True for the SAK bit 20: the tag speaks ISO/IEC 14443-4. */
 export function isIsoDep({ sak }: TypeATarget): boolean {
   return (sak & 0x20) !== 0;
 }
 
 /**
- * SAK 08 (1K), 09 (Mini), 18 (4K), 01 and 19. Other makers also set the bit 0x80. A MIFARE Plus also has one of these values.
+ * True for a SAK of 08 (1K), 09 (Mini), 18 (4K), 01 and 19. Other makers also set the bit 0x80. A MIFARE Plus also has
+ * one of these values.
  */
 export function isClassic({ sak }: TypeATarget): boolean {
   return (sak & 0x09) !== 0 || sak === 0x18;
 }
 
 const desfireAtqa = 0x0344;
-const desfireHistorical = 0x80; // The one historical byte of a DESFire's ATS (MF3ICDx, 9.4).
+const desfireHistorical = 0x80; // The only historical byte of a DESFire's ATS (MF3ICDx, 9.4).
 
 export function isoDepType({ uid, atqa, historicalBytes }: TypeATarget): TagType {
   // Other cards with seven bytes of UID also have this ATQA, so the historical byte must agree.

@@ -12,7 +12,7 @@ import {
 } from "../protocol/type2-tag.ts";
 import { sightingOfMessage, sightingWithout, type Tag, type TypeATarget } from "./tag-channel.ts";
 
-// One read that covers most cards: 60 bytes from page 4 on, and an answer of 7 ms at 115200 baud.
+// The pages of one read that covers most cards: 60 bytes from page 4 on, and an answer of 7 ms at 115200 baud.
 const firstReadPages = 16;
 const lastPage = 0xff;
 const triesMax = 3;
@@ -20,15 +20,15 @@ const triesMax = 3;
 /** A Type 2 tag that was asked for its version. */
 export interface VersionedTag {
   readonly tag: Tag;
-  /** Undefined if the tag reports none. */
+  /** The version of the tag; undefined if it reports none. */
   readonly version: TagVersion | undefined;
 }
 
 interface Reading extends VersionedTag {
   readonly target: TypeATarget;
   /**
-   * Reads page by page. A longer FAST_READ fails completely if a password guards its last page, while a READ wraps around
-   * to the first page (NTAG21x, 10.2 and 10.3).
+   * True to read page by page. A longer FAST_READ fails completely if a password guards its last page, while a READ
+   * wraps around to the first page (NTAG21x, 10.2 and 10.3).
    */
   readonly carefully: boolean;
 }
@@ -50,7 +50,7 @@ export async function readType2(tag: Tag, target: TypeATarget): Promise<Sighting
   }
 }
 
-/** Undefined if an exchange failed. */
+/** One try to read the tag; undefined if an exchange failed. */
 async function readOnce(reading: Reading): Promise<Sighting | undefined> {
   let read: Uint8Array = new Uint8Array();
   for (;;) {
@@ -73,7 +73,7 @@ async function readOnce(reading: Reading): Promise<Sighting | undefined> {
   }
 }
 
-// The maker's text on each toy: an order number, S, week and year.
+// The text that the maker writes to each toy: an order number, S, week and year.
 const legoNumber = /^\d{7}S\d{4}$/;
 
 /**
@@ -106,7 +106,7 @@ async function readWithoutMessage(
   }
   if (isSizeOfLegoToy(version, read)) {
     const identity = await readLegoIdentity(reading);
-    // A password may guard the upper pages, and then no retry helps.
+    // A password may protect the upper pages. In that case no retry helps.
     if (identity === undefined && !carefully) return undefined;
     const toy = identity === undefined ? undefined : legoToyOf(target.uid, identity);
     if (toy !== undefined) return sightingWithout(target, "LegoDimensions", undefined, toy);
@@ -135,33 +135,36 @@ export function isSizeOfLegoToy(version: TagVersion | undefined, container: Uint
   return version === undefined ? container[2] === ntag213Size : version.pages === legoPages;
 }
 
-const ntag213Size = 0x12; // Data bytes / 8 in its capability container (NTAG21x, 8.5.6).
+const ntag213Size = 0x12; // The value of data bytes / 8 in the capability container of an NTAG213 (NTAG21x, 8.5.6).
 
-/** At least one page from `from` on; undefined if it failed. */
+/** Reads at least one page from `from` on; undefined if that failed. */
 async function readPages(
   { tag, version, carefully }: Reading,
   from: number,
   wanted: number,
 ): Promise<Uint8Array | undefined> {
-  // A page number is one byte; pages beyond need another sector (Type 2 Tag 1.1, 5.4).
+  // A page number is one byte. Pages beyond need another sector (Type 2 Tag 1.1, 5.4).
   const end = version?.pages ?? lastPage + 1;
   const pages = Math.min(Math.max(wanted, firstReadPages), end - from);
   if (pages < 1) return undefined;
   return carefully ? readSome({ tag, version: undefined }, from, 1) : readSome({ tag, version }, from, pages);
 }
 
-// A chip's buffer for a target's answer holds 262 bytes (PN532, UM0701-02, 7.3.9); 48 pages are 192.
+// The buffer of a chip for a target's answer holds 262 bytes (PN532, UM0701-02, 7.3.9), and 48 pages are 192 bytes.
 const fastReadPagesMax = 48;
-const readBytes = 16; // READ (Type 2 Tag 1.1, 5.1).
+const readBytes = 16; // A READ returns this many bytes (Type 2 Tag 1.1, 5.1).
 
-/** Undefined if the tag reports none; a tag without the command must be selected again then. */
+/** Asks for the version; undefined if the tag reports none. A tag without the command must then be selected again. */
 export async function askVersion(tag: Tag): Promise<TagVersion | undefined> {
   if (tag.transceive === undefined) return guessVersion(tag);
   const answer = await tag.transceive(Uint8Array.of(tagCommands.getVersion));
   return answer === undefined ? undefined : parseVersion(answer);
 }
 
-/** Guesses by the capability container if the reader cannot send the command. Ultralight C and NTAG213 have the same one. */
+/**
+ * Guesses the version by the capability container if the reader cannot send the command. Ultralight C and NTAG213 have
+ * the same container.
+ */
 async function guessVersion(tag: Tag): Promise<TagVersion | undefined> {
   const container = await tag.read(firstPage);
   if (container?.[0] !== ndefMagic) return undefined;
@@ -173,7 +176,7 @@ async function guessVersion(tag: Tag): Promise<TagVersion | undefined> {
 }
 
 const ndefMagic = 0xe1;
-/** NTAG213, 215 and 216. The fourth dynamic lock byte of an NTAG213 is BD, and that of an Ultralight C is not. */
+/** The chips NTAG213, 215 and 216. The fourth dynamic lock byte of an NTAG213 is BD, and that of an Ultralight C is not. */
 const ntagsBySize: ReadonlyMap<
   number,
   {
@@ -186,7 +189,7 @@ const ntagsBySize: ReadonlyMap<
   [0x6d, { version: { family: "NTAG", pages: 231 } }],
 ]);
 
-/** At least one page from `from` on, and up to `wanted` if one command can read them; undefined if it failed. */
+/** Reads at least one page from `from` on, and up to `wanted` if one command can read them; undefined if that failed. */
 export async function readSome(
   { tag, version }: VersionedTag,
   from: number,

@@ -22,7 +22,7 @@ export async function writeType2(tag: Tag, message: Uint8Array, force: boolean):
   if (plan.kind === "too-small") throw tooSmall(plan.bytesMissing);
   if (plan.kind === "refused") throw refusals[plan.why]();
 
-  // It has this message already, and was just read.
+  // The tag has this message already, and it was just read.
   if (plan.last === undefined) return;
   for (const step of plan.draft) await writePage(tag, step);
   const end = (1 + Math.max(plan.last.page, ...plan.draft.map(({ page }) => page))) * pageBytes;
@@ -31,7 +31,7 @@ export async function writeType2(tag: Tag, message: Uint8Array, force: boolean):
   try {
     await compare(asked, plan.written.subarray(0, end));
   } catch (error) {
-    // The written message differs, so it is made invalid and never launched. Best effort: the tag may be gone.
+    // The written message differs, so it is made invalid and never launched. A failure is ignored, because the tag may be gone.
     await writePage(tag, blank(plan.last, plan.drafted)).catch(() => {});
     throw error;
   }
@@ -90,7 +90,7 @@ function unreadable({ version }: VersionedTag): Error {
   return version === undefined ? refusals.unreadable() : refusals.password();
 }
 
-/** The bytes of `pages` pages; undefined if the tag lies there and refuses. */
+/** The bytes of `pages` pages; undefined if the tag is present and refuses. */
 async function readMemory(asked: VersionedTag, from: number, pages: number): Promise<Uint8Array | undefined> {
   const read = new Uint8Array(pages * pageBytes);
   for (let done = 0; done < pages; ) {

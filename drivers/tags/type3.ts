@@ -2,9 +2,9 @@
  * Reading and writing a Type 3 tag: a FeliCa that answers to the NFC Forum's system code. Other cards are known by their
  * IDm only.
  *
- * A new FeliCa Lite or Lite-S answers to Sony's system code only; the first write makes it a Type 3 tag. Its attributes are
- * written first and say that there is no message. Then it is configured to answer to the NFC Forum's code. A card that is
- * removed before the second step counts as new; after it, the card is blank.
+ * A new FeliCa Lite or Lite-S answers to Sony's system code only, and the first write makes it a Type 3 tag. Its
+ * attributes are written first, and state that there is no message. After that the card is configured to answer to the
+ * NFC Forum's code. A card that is removed before the second step counts as new; after it, the card is blank.
  */
 import { assert } from "../../src/core/errors.ts";
 import { toHex } from "../../src/core/hex.ts";
@@ -35,7 +35,7 @@ import { type FelicaTarget, sightingOfMessage, sightingWithout, type Tag } from 
 import { mismatch, refusals, tooSmall, withRetries } from "./write-failures.ts";
 
 const triesMax = 3;
-const blocksPerReadMax = 4; // The maximum of a FeliCa Lite-S (user's manual, 4.2).
+const blocksPerReadMax = 4; // A FeliCa Lite-S reads at most this many blocks at once (user's manual, 4.2).
 
 /** A tag's NDEF system: its IDm there may differ from the listed one. */
 interface NdefSystem {
@@ -98,7 +98,7 @@ export async function writeType3(tag: Tag, message: Uint8Array, force: boolean):
 
   const draft = withMessage(attributes, { isBeingWritten: true, messageBytes: 0 });
   const written = withMessage(attributes, { isBeingWritten: false, messageBytes: message.length });
-  // It has this message already, and was just read.
+  // The tag has this message already, and it was just read.
   if (toHex(first) === toHex(written) && (await holds(system, attributes, message))) return;
   await put(system, 0, draft);
   for (let at = 0; at < message.length; at += type3BlockBytes) {
@@ -110,7 +110,7 @@ export async function writeType3(tag: Tag, message: Uint8Array, force: boolean):
   await put(system, 0, written);
   const last = await withRetries(tag, () => read(system, 0, 1));
   if (last !== undefined && toHex(last) === toHex(written)) return;
-  // The written message differs, so it is made invalid and never launched. Best effort: the tag may be gone.
+  // The written message differs, so it is made invalid and never launched. A failure is ignored, because the tag may be gone.
   await put(system, 0, draft).catch(() => {});
   throw mismatch();
 }
@@ -121,7 +121,7 @@ interface Formatted {
   readonly attributes: Attributes;
 }
 
-/** Undefined if the tag has none yet. */
+/** The attributes of the system; undefined if the tag has none yet. */
 async function attributesOn(system: NdefSystem): Promise<Formatted | undefined> {
   const first = await withRetries(system.tag, () => read(system, 0, 1));
   if (first === undefined) throw refusals.unreadable();
@@ -159,7 +159,7 @@ async function readMessage(
   return message?.subarray(0, bytes);
 }
 
-/** `blocks` blocks from `from` on, `perRead` at a time; undefined if one could not be read. */
+/** Reads `blocks` blocks from `from` on, `perRead` at a time; undefined if one could not be read. */
 async function readRange(system: NdefSystem, from: number, blocks: number, perRead: number) {
   const bytes = new Uint8Array(blocks * type3BlockBytes);
   for (let at = 0; at < blocks; at += perRead) {
@@ -184,11 +184,11 @@ type Lite =
       readonly kind: "lite";
       readonly idm: Uint8Array;
       readonly configuration: LiteConfiguration;
-      /** It was never written, except perhaps by an interrupted formatting of ours. */
+      /** True if the card was never written, except perhaps by an interrupted formatting of ours. */
       readonly isAsNew: boolean;
     };
 
-/** Undefined if it could not be read. */
+/** The card, polled by Sony's system code; undefined if it could not be read. */
 async function lookForLite(tag: Tag): Promise<Lite | undefined> {
   const idm = await pollLite(tag);
   if (idm === undefined) return { kind: "none" };
@@ -203,8 +203,8 @@ async function lookForLite(tag: Tag): Promise<Lite | undefined> {
 }
 
 /**
- * Makes it a Type 3 tag without a message. Throws `write-failed` if it is no FeliCa Lite, is locked, was taken off, or
- * holds data and `force` is false; and, before anything is written, if `message` does not fit.
+ * Makes the card a Type 3 tag without a message. Throws `write-failed` if it is no FeliCa Lite, is locked, was taken
+ * off, or holds data while `force` is false. Also throws if `message` does not fit, before anything is written.
  */
 async function format(tag: Tag, message: Uint8Array, force: boolean): Promise<Formatted> {
   const lite = await withRetries(tag, () => lookForLite(tag));
@@ -227,7 +227,7 @@ async function format(tag: Tag, message: Uint8Array, force: boolean): Promise<Fo
   return { system, first, attributes };
 }
 
-/** Asks twice: a lost answer looks like a card that is not a Lite. */
+/** Polls twice, because a lost answer looks like a card that is not a Lite. */
 async function pollLite(tag: Tag): Promise<Uint8Array | undefined> {
   for (let polls = 0; polls < litePollsMax; polls++) {
     const idm = await idmIn(tag, liteSystem);

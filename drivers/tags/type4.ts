@@ -27,7 +27,7 @@ import { isoDepType, sightingOfMessage, sightingWithout, type Tag, type TypeATar
 import { mismatch, refusals, taken, tooSmall, withRetries } from "./write-failures.ts";
 
 const triesMax = 3;
-// One answer that holds most messages with their length; a longer one takes a second command.
+// The bytes of one answer that holds most messages with their length. A longer message takes a second command.
 const firstReadBytes = 96;
 
 /** The sighting of a target of ISO/IEC 14443-4, with its message if it has one; undefined if it left. */
@@ -115,7 +115,7 @@ export async function writeType4(
   try {
     await compare(file, written);
   } catch (error) {
-    // The written message differs, so it is made invalid and never launched. Best effort: the tag may be gone.
+    // The written message differs, so it is made invalid and never launched. A failure is ignored, because the tag may be gone.
     await put(file, 0, none).catch(() => {});
     throw error;
   }
@@ -160,7 +160,8 @@ function again<T>(tag: Tag, run: () => Promise<T | undefined>): Promise<T | unde
   });
 }
 
-// Every chip and reader passes this in one piece: a PN532's answer holds 262 bytes, a short APDU 255 (UM0701-02, 7.3.8).
+// Every chip and reader passes this many bytes in one piece: a PN532's answer holds 262 bytes, and a short APDU 255
+// (UM0701-02, 7.3.8).
 const chunkBytesMax = 240;
 
 async function send(tag: Tag, command: Uint8Array): Promise<CardAnswer | undefined> {
@@ -170,7 +171,7 @@ async function send(tag: Tag, command: Uint8Array): Promise<CardAnswer | undefin
 
 type Type4Content =
   | { readonly kind: "container"; readonly container: Type4Container }
-  /** It has no NDEF application, or one that cannot be understood. */
+  /** The card has no NDEF application, or one that cannot be understood. */
   | { readonly kind: "none" }
   | { readonly kind: "failed" };
 
@@ -198,7 +199,9 @@ async function readContainer(tag: Tag): Promise<Uint8Array | undefined> {
   return rest?.kind === "done" ? Uint8Array.of(...first.data, ...rest.data) : undefined;
 }
 
-/** At least one byte of the file from `from` on, and up to `wanted` if one answer holds them; undefined if it failed. */
+/**
+ * Reads at least one byte of the file from `from` on, and up to `wanted` if one answer holds them; undefined if that failed.
+ */
 async function readFile(
   { tag, container }: OpenFile,
   from: number,

@@ -4,7 +4,7 @@ import type { Tag } from "./tag-channel.ts";
 
 const triesMax = 3;
 
-/** Retries an exchange; undefined if the tag is present and refused each time. Throws `gone` if it left. */
+/** Retries an exchange; undefined if the tag is present and refused each time. Throws `gone` if the tag left. */
 export async function withRetries<T>(
   tag: Pick<Tag, "reselect">,
   run: () => Promise<T | undefined>,

@@ -1,4 +1,4 @@
-/** The commands of a Toy Pad, one at a time, each with its answer or none; and its lights. */
+/** The commands of a Toy Pad, one at a time, each with its answer or without one; and the lights of the pad. */
 import { afterSilence, type Clock, sleep } from "../../src/core/clock.ts";
 import type { Log } from "../../src/core/log.ts";
 import { readerFaults } from "../../src/core/reader-faults.ts";
@@ -14,7 +14,7 @@ import {
   zones,
 } from "../protocol/toypad-report.ts";
 
-// The pad asks the tag itself and answers over interrupts of a millisecond; its time-outs are not documented. Two of
+// The pad asks the tag itself, and answers over interrupts of a millisecond. Its time-outs are not documented. Two of
 // these and the pause between looks stay within the two seconds in which a dead pad must be found.
 const answerMs = 300;
 
@@ -35,7 +35,7 @@ export function createPad(link: HidLink, clock: Clock, log: Log) {
     const report = parsePadReport(bytes);
     if (report.kind === "noise") readerFaults.badFrames += 1;
     else if (report.kind === "tag") onTag(report);
-    // An answer that came too late has another number and is ignored.
+    // An answer that came too late has another number, and is ignored.
     else if (report.kind === "answer" && report.number === waiting?.number) waiting.end(report.data);
   });
   link.onGone((reason) => {
@@ -79,7 +79,7 @@ export function createPad(link: HidLink, clock: Clock, log: Log) {
       turn = asked.catch(() => {});
       return asked;
     },
-    /** There is one listener: a later one replaces it. */
+    /** Sets the only listener. A later one replaces it. */
     onTag(listener: (event: TagEvent) => void) {
       onTag = listener;
     },
@@ -114,7 +114,10 @@ export function createLights(pad: Pad, clock: Clock) {
       lit = wanted;
       for (const zone of changes) await set(zone, wanted.has(zone) ? white : dark, signal);
     },
-    /** All zones in one colour for a moment, then as before. As `ReaderSession.signal`; white means that a tag was read. */
+    /**
+     * Lights all zones in one colour for a moment, and then as before. It behaves as `ReaderSession.signal`; white
+     * means that a tag was read.
+     */
     signal(kind: Signal, ending: AbortSignal) {
       if (kind === "scanned" || isSignalling) return;
       isSignalling = true;
