@@ -4,7 +4,7 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-# genimage reads these, too.
+# genimage also reads these values.
 set -a
 # shellcheck source=buildroot/board/common/meta
 . "$here/meta"
@@ -25,9 +25,9 @@ if [ "$board" = qemu ]; then
   printf "slot=a\nend=yes\n" >"$boot/kept.env"
 else
   cp -R "$images/rpi-firmware/." "$boot"
-  # The firmware looks for both below os_prefix, and each slot has its own.
+  # The firmware looks for cmdline.txt and the overlays below os_prefix, and each slot has its own.
   rm -f "$boot/cmdline.txt"
-  # The firmware that Debian packs has few.
+  # The firmware in Debian's package has few overlays.
   if [ -d "$boot/overlays" ]; then mv "$boot/overlays" "$slot"; fi
   cp "$images"/*.dtb "$slot"
   for name in a b; do

@@ -12,7 +12,7 @@ if load ${from} ${note} kept.env; then
   if test "${end}" = yes; then setenv kept ${slot}; fi
 fi
 
-# One try, which is recorded before it starts. If the record cannot be written, the slot is not tried.
+# A slot has one try, which is recorded before it starts. If the record cannot be written, the slot is not tried.
 setenv next ${kept}
 setenv tries
 setenv slot
@@ -29,7 +29,8 @@ if load ${from} ${note} trial.env; then
   fi
 fi
 
-# After the wanted slot, any slot that starts. A variable of the environment would hide the loop variable of the same name.
+# After the wanted slot, any slot that starts is taken. A variable of the environment would hide the loop variable of
+# the same name.
 for start in ${next} ${kept} a b; do
   echo "Tapdeck: starting slot ${start}"
   setenv number 2
