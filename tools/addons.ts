@@ -1,7 +1,8 @@
 /**
- * Native addons in the compiled binary. `node-hid` looks for its addon by a path of the machine that compiled it, and would find it
- * on no other machine. The runtime would unpack an addon to a folder that players can change. So plugins embed each addon as a plain
- * file, and a module in its place loads it from the service's own folder (src/system/addon-folder.ts).
+ * Native addons in the compiled binary. `node-hid` looks for its addon by a path of the machine that compiled it, and
+ * would find it on no other machine. The runtime would unpack an addon to a folder that players can change. Plugins
+ * therefore embed each addon as a plain file, and a module in its place loads the addon from the service's own folder
+ * (src/system/addon-folder.ts).
  *
  * The binary holds the paths of its modules. The paths here do not depend on the machine that compiles, so two builds have
  * the same bytes in any folder.
@@ -25,7 +26,7 @@ export function hidAddon(root: string, target: "x64" | "arm64"): BunPlugin {
         contents: `${loading("node-hid")}\nmodule.exports = load;`,
         loader: "js",
       }));
-      // Its own folder, where it would look for the addon.
+      // The folder of the package, in which it would search for the addon.
       build.onLoad({ filter: /node_modules\/node-hid\/nodehid\.js$/ }, async ({ path }) => ({
         contents: (await Bun.file(path).text()).replaceAll("__dirname", '"node-hid"'),
         loader: "js",
@@ -43,7 +44,7 @@ export function usbAddon(name: string, folder: string): BunPlugin {
       build.onResolve({ filter: /^@node-usb\// }, ({ path }) =>
         path === name ? { path: "usb-addon", namespace: "usb" } : undefined,
       );
-      // It loads at the first look at the property, so that a failed load can be repeated.
+      // The addon is loaded when the property is first read, so that a failed load can be repeated.
       build.onLoad({ filter: /^usb-addon$/, namespace: "usb" }, () => ({
         contents: `${loading("usb")}
 Object.defineProperty(exports, "nativeGetDevices", { enumerable: true, get: () => load().nativeGetDevices });`,
@@ -64,7 +65,7 @@ let loaded;
 const load = () => (loaded ??= loadAddon(file.default ?? file));`;
 }
 
-/** Takes `NAME-file` as this file; its module is its path in the binary. */
+/** Embeds a file: `NAME-file` stands for it, and its module is its path in the binary. */
 function embedFile(build: PluginBuilder, name: string, file: string): void {
   const namespace = `${name}-file`;
   build.onResolve({ filter: new RegExp(`^${namespace}$`) }, () => ({ path: `${name}.node`, namespace }));

@@ -18,7 +18,7 @@ interface Schema {
   readonly maximum?: number;
   readonly maxLength?: number;
   readonly default?: unknown;
-  /** No value fits. */
+  /** The schema that no value fits. */
   readonly not?: unknown;
 }
 

@@ -2,9 +2,9 @@
  * Compiles Tapdeck into one file per target: `bun tools/build.ts [x64] [arm64]`; without a name, both.
  *
  * The runtime of the other processor, and its addons, come from the package registry, at the version and hash of
- * package-lock.json. So the compiler itself downloads nothing. By default a compiled binary reads `.env` and `bunfig.toml`
- * of its working folder, and would run code from there. Both are switched off, and so are the variables that control the
- * runtime.
+ * package-lock.json. The compiler itself therefore downloads nothing. By default a compiled binary reads `.env` and
+ * `bunfig.toml` of its working folder, and would run code from there. Both are switched off, and so are the variables
+ * that control the runtime.
  */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -33,7 +33,7 @@ async function build(target: Target): Promise<void> {
   await sealRuntime(await runtimeOf(target), sealed);
   const built = await Bun.build({
     entrypoints: [join(root, "src/main.ts")],
-    // Without it each process parses all sources first: a start takes twice as long, and a command five times.
+    // Without bytecode each process first parses all sources. A start then takes twice as long, and a command five times.
     bytecode: true,
     format: "esm",
     compile: {
@@ -43,7 +43,7 @@ async function build(target: Target): Promise<void> {
       autoloadDotenv: false,
       autoloadBunfig: false,
     },
-    // A module that is not found now would be looked for on the machine of the user.
+    // A module that is not found at build time would be searched for on the machine of the user.
     allowUnresolved: [],
     plugins: [hidAddon(root, target), usbAddon(usbAddons[target], await packageOf(usbAddons[target]))],
     throw: false,
@@ -55,7 +55,7 @@ async function build(target: Target): Promise<void> {
   );
 }
 
-/** `dist/tapdeck` is the name that people type. */
+/** Makes `dist/tapdeck`, the name that people type. */
 async function linkForPeople(name: string): Promise<void> {
   const link = join(root, "dist/tapdeck");
   await rm(link, { force: true });
@@ -66,7 +66,7 @@ async function runtimeOf(target: Target): Promise<string> {
   return join(await packageOf(targets[target]), "bin/bun");
 }
 
-/** The folder of a package: the installed one, or the same package, downloaded and checked by its hash. */
+/** The folder of a package: the installed package, or the same one, downloaded and checked by its hash. */
 async function packageOf(name: string): Promise<string> {
   const installed = join(root, "node_modules", name);
   if (existsSync(installed)) return installed;

@@ -27,7 +27,7 @@ export async function makeClientPackage(): Promise<void> {
   const built = await Bun.build({
     entrypoints: [join(root, "src/client/client.ts")],
     outdir: packageFolder,
-    // libsodium in a part of its own, which is loaded for the first encryption.
+    // libsodium is in a part of its own, which is loaded for the first encryption.
     splitting: true,
     naming: { entry: "index.js", chunk: "part-[hash].js" },
     target: "browser",
@@ -56,7 +56,7 @@ export async function makeClientPackage(): Promise<void> {
 /** The modules whose types a user of client.ts sees. */
 const typed = ["client", "link", "pair-client"] as const;
 
-/** The declarations of client.ts, which become the package's, and of those that it names. */
+/** The declarations of client.ts, which become those of the package, and the declarations that it names. */
 async function declarations(): Promise<readonly (readonly [name: string, text: string])[]> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-client-"));
   const command = [join(root, "node_modules/.bin/tsc"), "-p", join(root, "tools/client-types.json")];
@@ -67,7 +67,7 @@ async function declarations(): Promise<readonly (readonly [name: string, text: s
     typed.map(async (name) => {
       const text = await readFile(join(folder, `src/client/${name}.d.ts`), "utf8");
       const plain = text
-        // Its symbol is missing from the library of older compilers.
+        // The symbol of `Disposable` is missing from the library of older compilers.
         .replace(" extends Disposable {", " {")
         .replaceAll('"../api/methods/index.ts"', '"./calls.js"')
         .replace(/"(\.\/[\w-]+)\.ts"/g, '"$1.js"');

@@ -1,7 +1,7 @@
 /**
- * Makes the Debian packages from `dist/tapdeck-linux-*`, `watchdog/` and `packaging/`:
- * `bun tools/deb.ts [amd64] [arm64] [--out=FOLDER] [--uncompressed]`; without a name, both. It needs dpkg-deb and a C compiler for
- * each processor. Without a compiler the package is skipped, or refused if it was named. The same commit gives the same bytes.
+ * Makes the Debian packages from `dist/tapdeck-linux-*`, `watchdog/` and `packaging/`: `bun tools/deb.ts [amd64] [arm64]
+ * [--out=FOLDER] [--uncompressed]`; without a name, both. The program needs dpkg-deb and a C compiler for each processor.
+ * Without a compiler the package is skipped, or refused if it was named. The same commit gives the same bytes.
  */
 import { createHash } from "node:crypto";
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -55,7 +55,7 @@ for (const name of Object.keys(targets)) {
 
 async function pack(architecture: Architecture, compiler: string): Promise<void> {
   const place = await mkdtemp(join(tmpdir(), "tapdeck-deb-"));
-  await chmod(place, 0o755); // It becomes the package's own root folder.
+  await chmod(place, 0o755); // The folder becomes the package's own root folder.
   try {
     await fill(place, architecture, compiler);
     await describe(place, architecture);
@@ -121,7 +121,7 @@ async function describe(place: string, architecture: Architecture): Promise<void
   await put(place, "DEBIAN/conffiles", conffiles.map((path) => `/${path}\n`).join(""));
 }
 
-/** Our licence, and that of each package in the binary. */
+/** The text with our licence, and with that of each package in the binary. */
 async function copyright(): Promise<string> {
   const parts = [await readFile(join(root, "packaging/debian/copyright"), "utf8")];
   for (const name of (await bundled(Object.keys(dependencies))).sort()) {
@@ -142,7 +142,7 @@ async function copyright(): Promise<string> {
   return parts.join("");
 }
 
-/** One word, as the format requires, also for a package whose licence field is a sentence. */
+/** A licence in one word, as the format requires, also for a package whose licence field is a sentence. */
 function shortName(license: string): string {
   return license.includes(" ") ? "other" : license;
 }

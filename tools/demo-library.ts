@@ -48,7 +48,7 @@ export async function makeLibrary(folder: string): Promise<void> {
 }
 
 /**
- * RIFF WAVE, PCM, 16 bits, one channel: each tone half a second, with soft edges.
+ * A sound (RIFF WAVE, PCM, 16 bits, one channel), with half a second for each tone, and soft edges.
  *
  *   0 "RIFF" length  8 "WAVE"  12 "fmt " 16, 1 = PCM, channels, rate, bytes/s, block, bits  36 "data" length, samples
  */
@@ -79,7 +79,7 @@ function wave(tonesHz: readonly number[]): Uint8Array {
   return file;
 }
 
-/** PNG, 8-bit RGB, 320 by 240 (PNG specification, section 5: signature, IHDR, IDAT, IEND). */
+/** A picture as PNG, 8-bit RGB, 320 by 240 (PNG specification, section 5: signature, IHDR, IDAT, IEND). */
 function picture(colour: (x: number, y: number) => readonly [number, number, number]): Uint8Array {
   const [width, height] = [320, 240];
   const rows = Buffer.alloc(height * (1 + width * 3));

@@ -11,8 +11,8 @@ if (path === undefined) {
 }
 const bytes = await readFile(path);
 process.on("SIGTERM", () => process.exit(0));
-// RIFF WAVE, PCM: bytes per second stand little-endian at 28, the samples' length at 40 (our own files have no other
-// chunks).
+// In RIFF WAVE, PCM, the bytes per second are at 28 and the samples' length at 40, little-endian. Files of this project
+// have no other chunks.
 const isSound = bytes.subarray(0, 4).toString("latin1") === "RIFF";
 const seconds = isSound ? bytes.readUInt32LE(40) / bytes.readUInt32LE(28) : 24 * 60 * 60;
 setTimeout(() => process.exit(0), seconds * 1000);

@@ -34,7 +34,10 @@ const settleMs = 400;
 if (await answers()) process.stdout.write(hints());
 process.exit(await service.exited);
 
-/** Leaves out built-in serial ports: most computers have some, and a reader at one of them is rare. */
+/**
+ * The readers that are plugged in. Built-in serial ports are left out, because most computers have some, and a reader
+ * on one of them is rare.
+ */
 async function pluggedReaders(): Promise<readonly string[]> {
   const found = await Promise.all(drivers.map((driver) => driver.detect?.(AbortSignal.timeout(5000)) ?? []));
   return found
@@ -43,10 +46,13 @@ async function pluggedReaders(): Promise<readonly string[]> {
     .filter((path) => !path.startsWith("/dev/ttyS"));
 }
 
-/** True when the service answers; false if it ended before. The answer may also come from a service that ran already. */
+/**
+ * Resolves with true when the service answers, and with false if it ended before. The answer may also come from a
+ * service that ran already.
+ */
 async function answers(): Promise<boolean> {
   while (service.exitCode === null) {
-    // Ask again until the service listens or has ended.
+    // The loop asks again until the service listens or has ended.
     if ((await pinged())?.ok)
       return (await Promise.race([service.exited, Bun.sleep(settleMs)])) === undefined;
     await Bun.sleep(50);
@@ -54,7 +60,7 @@ async function answers(): Promise<boolean> {
   return false;
 }
 
-/** The answer of the service at the port; undefined if nobody listens. */
+/** The answer of the service on the port; undefined if nobody listens. */
 function pinged(): Promise<Response | undefined> {
   return fetch(`http://127.0.0.1:${port}/ping`).catch(() => undefined);
 }

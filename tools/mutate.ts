@@ -1,7 +1,7 @@
 /**
- * `make mutate FILE=src/...`: how many small changes of a source file its unit tests notice. Each mutant changes one operator,
- * condition or number in a copy of the tree; the tests that import the file run on it. A mutant that no test notices is
- * printed with its line. SAMPLE=N takes N of them, spread evenly; TESTS="..." names other tests.
+ * `make mutate FILE=src/...`: shows how many small changes of a source file its unit tests notice. Each mutant changes
+ * one operator, condition or number in a copy of the tree; the tests that import the file run on it. A mutant that no
+ * test notices is printed with its line. SAMPLE=N takes N of them, spread evenly; TESTS="..." names other tests.
  */
 import { copyFile, exists, mkdir, mkdtemp, readdir, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { dirname, join, normalize, relative } from "node:path";
 
 const root = join(import.meta.dir, "..");
 const scoreMin = 0.9;
-const slowerMax = 5; // Times the duration of the unchanged file's tests: a mutant that loops for ever is also noticed.
+const slowerMax = 5; // The time limit is this many times the duration of the unchanged file's tests. A mutant that loops for ever is also noticed.
 const leastMs = 10_000;
 
 /** The replacements. A space beside an operator keeps arrows, generics and comments apart from comparisons. */
@@ -44,7 +44,7 @@ interface Mutant {
   readonly text: string;
 }
 
-/** Code alone: comments and texts become spaces, so that places stay the same. */
+/** The code alone. Comments and texts become spaces, so that places stay the same. */
 function codeOf(text: string): string {
   const blank = (part: string) => part.replace(/[^\n]/g, " ");
   return text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/gm, blank);
@@ -63,7 +63,7 @@ function mutantsOf(text: string): readonly Mutant[] {
       const line = code.slice(0, match.index).split("\n").length;
       if (!isCode(lines[line - 1] ?? "")) continue;
       const [from] = match;
-      // A negated condition needs brackets around all of it, which one line shows.
+      // A negated condition needs brackets around the whole of it. That is simple only for a condition on one line.
       const mutated = from.startsWith("if (")
         ? negated(text, match.index)
         : replaced(text, match.index, from, to);
@@ -117,7 +117,7 @@ async function copyTree(): Promise<string> {
   return folder;
 }
 
-/** Whether the tests pass; also false after `msMax`. */
+/** Whether the tests pass. The result is also false after `msMax`. */
 async function passes(tree: string, tests: readonly string[], msMax: number): Promise<boolean> {
   const command = [
     process.execPath,

@@ -23,13 +23,13 @@ const media = [
   "Video/Super Holiday.mkv",
   "Audio/Rain Songs/1.mp3",
 ];
-// Ends only when it is stopped, so that the page shows something that plays.
+// This player ends only when it is stopped, so that the page shows media that play.
 const player = `[[launchers]]\nid = "player"\ncommand = ["/bin/sh", "-c", "exec sleep 600", "{path}"]\n`;
 
 interface Pixels {
   readonly width: number;
   readonly height: number;
-  /** Four bytes each, R G B A, row by row. */
+  /** The pixels in four bytes each, R G B A, row by row. */
   readonly rgba: Uint8Array;
 }
 
@@ -98,7 +98,7 @@ async function phone(): Promise<Readonly<Record<string, Pixels>>> {
   const blank = await chromium.browser.newPage();
   const seen = async () => {
     await page.waitForLoadState("networkidle");
-    // Pictures come three at a time.
+    // The page loads its pictures three at a time.
     await page.waitForTimeout(1500);
     return decoded(blank, await page.screenshot({ animations: "disabled" }));
   };
@@ -149,7 +149,7 @@ async function decoded(blank: Page, png: Buffer): Promise<Pixels> {
   return { width, height, rgba: Buffer.from(bytes, "base64") };
 }
 
-/** Runs in the browser, which reads PNG files. */
+/** This function runs in the browser, which reads PNG files. */
 async function pixelsOf(png: string): Promise<{ width: number; height: number; bytes: string }> {
   const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${png}`)).blob());
   const { width, height } = image;
@@ -164,7 +164,10 @@ async function pixelsOf(png: string): Promise<{ width: number; height: number; b
 
 const colorsMax = 64;
 
-/** PNG with a palette (W3C recommendation, 11.2): the most frequent colors; another pixel gets the nearest of them. */
+/**
+ * The picture as PNG with a palette (W3C recommendation, 11.2). The palette has the most frequent colors, and another
+ * pixel gets the nearest of them.
+ */
 function palettePng({ width, height, rgba }: Pixels): Uint8Array {
   const counts = new Map<number, number>();
   const colors = new Uint32Array(width * height);

@@ -24,7 +24,7 @@ import { type Card, fileWords, output, readFleetTable, tokenWords } from "./flee
 /** Cards whose certificates are made at the same time. */
 const atOnce = 8;
 
-/** A key on P-256 and a certificate; by the authority in `by`, or its own authority. */
+/** Makes a key on P-256 and a certificate. The certificate is signed by the authority in `by`, or by its own key. */
 function certify(name: string, key: string, certificate: string, extensions: readonly string[], by = "self") {
   return output([join(import.meta.dir, "../fleet/issue"), key, certificate, name, by, ...extensions]);
 }
@@ -34,7 +34,7 @@ function staffKeyOf(secret: Buffer, name: string): string {
   return createHmac("sha256", secret).update(`tapdeck-staff:${name}`).digest("hex");
 }
 
-/** Makes the secret at the first run. */
+/** The secret, which is made at the first run. */
 async function staffSecretIn(path: string): Promise<Buffer> {
   if (!existsSync(path)) await writeFile(path, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600 });
   const text = (await readFile(path, "utf8")).trim();
@@ -49,7 +49,7 @@ async function makeTarget(name: string, folder: string) {
   return { controllerId: name, name, securityToken: (await readFile(path, "utf8")).trim() };
 }
 
-/** Returns the target of the card at hawkBit, if its row has a `hawkbit_url`. */
+/** Makes the files of a card. Returns its target at hawkBit, if its row has a `hawkbit_url`. */
 async function makeCard({ name, values }: Card, out: string) {
   const folder = join(out, "cards", name);
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -138,7 +138,7 @@ async function othersIn(folder: string, cards: readonly Card[]): Promise<readonl
     .toSorted();
 }
 
-/** Returns sentences on the result. */
+/** Makes the files, and returns sentences about the result. */
 async function provision(table: string, out: string, hasStaff: boolean): Promise<readonly string[]> {
   const rows = await readFleetTable(table);
   await mkdir(out, { recursive: true, mode: 0o700 });

@@ -1,22 +1,22 @@
 /**
- * A runtime that ignores its own variables. A caller that sets `BUN_OPTIONS` or `BUN_BE_BUN` for a compiled program can run code in
- * it, and the compiler has no switch against that. So the names in the runtime are changed to names that no environment can have:
- * their first byte becomes NUL. No length changes.
+ * A runtime that ignores its own variables. A caller that sets `BUN_OPTIONS` or `BUN_BE_BUN` for a compiled program can
+ * run code in it, and the compiler has no switch against that. The names in the runtime are therefore changed to names
+ * that no environment can have: their first byte becomes NUL. No length changes.
  */
 import { chmod, mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /** Prefixes of names. The build fails if the runtime no longer has a prefix: look for its new name. */
 const names = [
-  "BUN_OPTIONS", // Flags, `--preload` among them.
+  "BUN_OPTIONS", // Sets flags, such as `--preload`.
   "BUN_BE_BUN", // Makes the program the command line tool `bun`.
-  "BUN_INSPECT", // A debugger, and modules that are loaded before it.
-  "BUN_JSC_", // Options of the JavaScript engine.
-  "BUN_BYTECODE_", // Files that it would write.
-  "BUN_CONFIG_VERBOSE_FETCH", // Requests and their headers on stderr.
+  "BUN_INSPECT", // Starts a debugger, and loads modules before it.
+  "BUN_JSC_", // Sets options of the JavaScript engine.
+  "BUN_BYTECODE_", // Names files that the runtime would write.
+  "BUN_CONFIG_VERBOSE_FETCH", // Writes requests and their headers to stderr.
   "BUN_ENABLE_CRASH_REPORTING",
-  "BUN_CRASH_REPORT_URL", // Where the report of a crash would be sent.
-  "BUN_WATCHER_TRACE", // A file that it would write.
+  "BUN_CRASH_REPORT_URL", // The address to which the report of a crash would be sent.
+  "BUN_WATCHER_TRACE", // Names a file that the runtime would write.
   "BUN_TMPDIR", // The folder to which addons are unpacked; TMPDIR has the same effect. No addon of ours is unpacked (tools/addons.ts).
 ] as const;
 

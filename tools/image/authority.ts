@@ -113,7 +113,7 @@ async function fingerprintOf(path: string): Promise<string> {
   }
 }
 
-/** The list has to be valid at the time of each signature, also of those before it, and a board has no clock. */
+/** The list must be valid at the time of each signature, even of earlier ones, because a board has no clock. */
 async function writeKeyring(folder: string): Promise<void> {
   await openssl(folder, [
     ...["ca", "-config", "ca.cnf", "-gencrl", "-out", "revoked.pem"],

@@ -1,4 +1,4 @@
-/** What Buildroot made, in the place of Debian's packages, if somebody has built it (tools/image/base-archive.ts). */
+/** The system that Buildroot made. If it was built, it replaces Debian's packages (tools/image/base-archive.ts). */
 import { existsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ export interface Base {
   readonly kernelImage: string;
 }
 
-/** Returns nothing without the archive. */
+/** Unpacks the archive. Returns nothing if there is none. */
 export async function unpackBase(): Promise<Base | undefined> {
   if (!existsSync(archive)) return undefined;
   const folder = join(root, "build/image/base");

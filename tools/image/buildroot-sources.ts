@@ -1,6 +1,6 @@
 /**
  * Fills a folder with all that Buildroot downloads for our boards, out of Debian's and PyPI's archives of sources and of given
- * git checkouts. A missing version is replaced by the nearest one, which the table says:
+ * git checkouts. A missing version is replaced by the nearest one, which the table shows:
  *
  *   bun tools/image/buildroot-sources.ts --buildroot FOLDER --out FOLDER [--checkouts FOLDER] [--config FILE] BOARD...
  *
@@ -82,7 +82,7 @@ await rm(scratch, { recursive: true, force: true });
 const settings = [
   `BR2_DL_DIR="${join(out, "dl")}"`,
   `BR2_GLOBAL_PATCH_DIR="${patches}"`,
-  // No download can come from another server without an error.
+  // With these lines, no download can come from another server without an error.
   'BR2_PRIMARY_SITE="file:///nonexistent"',
   "BR2_PRIMARY_SITE_ONLY=y",
   `BR2_PACKAGE_OVERRIDE_FILE="${boardFile("mk")}"`,
@@ -101,7 +101,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Says why a way to an archive failed, and goes on to the next way. */
+/** Reports why a way to an archive failed, and continues with the next way. */
 function sayWhy({ file }: WantedArchive): (cause: unknown) => undefined {
   return (cause) => {
     const [reason, ...output] = String(cause)
@@ -126,7 +126,7 @@ async function infoOf(board: string): Promise<unknown> {
   return JSON.parse(await run([...make, "show-info"]));
 }
 
-/** The row of an archive that is there, and is what Buildroot or an earlier run says. */
+/** The row of an archive that exists, with the content that Buildroot or an earlier run states. */
 async function rowOfEarlierRun(archive: WantedArchive): Promise<ArchiveRow | undefined> {
   const row = known.get(archive.file);
   const target = targetOf(archive);
@@ -155,7 +155,7 @@ async function provide(archive: WantedArchive, debian: DebianSources): Promise<A
     return { file: archive.file, from, kind: "as wanted", sha256: "", patchesLeftOut: [] };
   }
   await rm(target, { force: true });
-  // A replacement gets a sum of its own, which the recipes of this project's packages do not.
+  // A replacement gets a sum of its own, but the recipes of this project's packages do not.
   if (isAbsolute(archive.recipe)) return await override(archive, checkout);
   const replaced = await takeNearest(job).catch(sayWhy(archive));
   if (replaced === undefined) {
@@ -170,7 +170,9 @@ async function provide(archive: WantedArchive, debian: DebianSources): Promise<A
   return { file: archive.file, from: replaced.from, kind, sha256, patchesLeftOut };
 }
 
-/** Has Buildroot take a package of this project from the nearest tag of its checkout, for which it asks no sum. */
+/**
+ * Makes Buildroot take a package of this project from the nearest tag of its checkout. Buildroot asks for no sum of a checkout.
+ */
 async function override({ file, name, version }: WantedArchive, checkout?: string): Promise<ArchiveRow> {
   const tag = checkout && (await archives.nearestRevision(checkout, version));
   if (checkout === undefined || tag === undefined)

@@ -11,7 +11,7 @@ import { run } from "./run.ts";
 
 const folder = join(root, "build/image/busybox");
 const program = join(folder, "busybox");
-// Without the time of the build in it, two builds are the same.
+// The program has no time of the build in it, so two builds are the same.
 const make = [
   ...["env", "KCONFIG_NOTIMESTAMP=1", "make", "--silent"],
   ...["ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-"],

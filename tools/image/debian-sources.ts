@@ -11,7 +11,7 @@ import { type IndexedSource, readSourceIndex } from "./source-index.ts";
 
 const suites = ["bookworm", "bookworm-backports", "trixie", "trixie-backports", "forky", "sid"];
 const areas = "main contrib non-free-firmware";
-/** The suite whose binary packages take the place of sources that no server has. */
+/** The suite whose binary packages replace sources that no server has. */
 const binarySuite = "trixie";
 
 export interface DebianSources {
@@ -33,7 +33,7 @@ export async function openDebianSources(folder: string): Promise<DebianSources> 
     `Dir::Etc::sourcelist=${sourceList}`,
     "Dir::Etc::sourceparts=/nonexistent",
     `Dir::State::lists=${lists}`,
-    // Those of the system stay as they are.
+    // The caches of the system stay as they are.
     "Dir::Cache::pkgcache=",
     "Dir::Cache::srcpkgcache=",
     "APT::Sandbox::User=root",

@@ -17,7 +17,7 @@ const sourcesOf = (architecture: string): readonly string[] => [
   `deb-src http://deb.debian.org/debian ${suite} main`,
   `deb [arch=${architecture}] http://deb.debian.org/debian-security ${suite}-security main`,
 ];
-/** The settings of apt, once `unpackPackages` has fetched. */
+/** The path of the settings of apt, once `unpackPackages` has fetched. */
 const imageConfigPath = join(imageState, "apt.conf");
 /** The package that names its newest kernel in its dependencies. */
 const kernelPackage = "linux-image-arm64";
@@ -25,7 +25,7 @@ const kernelPackage = "linux-image-arm64";
 export interface Packages {
   /** All packages in one folder tree. */
   readonly tree: string;
-  /** Such as `6.1.0-56-arm64`. */
+  /** The version of the kernel, such as `6.1.0-56-arm64`. */
   readonly kernel: string;
 }
 
@@ -47,8 +47,8 @@ export async function unpackPackages(names: readonly string[]): Promise<Packages
 }
 
 /**
- * The folder in which a module for this kernel is compiled: its headers, and Kbuild's programs for this machine. Kept until
- * `make clean`.
+ * The folder in which a module for this kernel is compiled: its headers, and Kbuild's programs for this machine. The
+ * folder is kept until `make clean`.
  */
 export async function unpackHeaders(kernel: string): Promise<string> {
   const tree = join(root, "build/image/headers", kernel);
@@ -71,7 +71,7 @@ export async function unpackHeaders(kernel: string): Promise<string> {
   }
   for (const file of await readdir(debs))
     await run(["dpkg-deb", "--extract", join(debs, file), `${tree}.partial`]);
-  // It names the place where the package would install it.
+  // The makefile names the place where the package would install it.
   const makefile = join(`${tree}.partial`, "usr/src", `linux-headers-${kernel}`, "Makefile");
   await writeFile(makefile, `include ${join(tree, "usr/src", `linux-headers-${common}`)}/Makefile\n`);
   await rm(debs, { recursive: true });
@@ -93,7 +93,7 @@ export async function unpackSource(name: string, folder: string): Promise<string
   return source;
 }
 
-/** The kernel's version. */
+/** Downloads the packages, and returns the version of the kernel. */
 async function fetchPackages(names: readonly string[]): Promise<string> {
   const environment = { APT_CONFIG: await writeAptConfig() };
   await run(["apt-get", "-qq", "update"], { environment });
@@ -114,12 +114,12 @@ async function dependenciesOf(
 ): Promise<readonly string[]> {
   const install = ["apt-get", "-qq", "--print-uris", "--no-install-recommends", "install", ...names];
   const said = await run(install, { environment });
-  // A line each: 'address' name_version_processor.deb size hash
+  // Each line has the form: 'address' name_version_processor.deb size hash
   const found = said.split("\n").flatMap((line) => /^'\S+' ([^_\s]+)_\S+\.deb /.exec(line)?.[1] ?? []);
   return found.filter((name) => !unusedPackages.includes(name));
 }
 
-/** For packages of another processor than the image's, the state is another one. */
+/** Writes the settings of apt. For packages of another processor than the image's, apt has another state. */
 async function writeAptConfig(architecture = "arm64"): Promise<string> {
   const state = architecture === "arm64" ? imageState : `${imageState}-${architecture}`;
   const aptConfigPath = join(state, "apt.conf");

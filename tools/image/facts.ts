@@ -1,13 +1,13 @@
 /**
- * What an image has that Buildroot makes, from buildroot/facts: an option, a colon and the programs that it brings, a line each; then
- * the options of BusyBox that differ from its defaults.
+ * The content of an image that Buildroot makes, from buildroot/facts. Each line has an option, a colon and the programs
+ * that the option brings. After these lines come the options of BusyBox that differ from its defaults.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./meta.ts";
 
 export interface ImageFacts {
-  /** The names of the programs by option; a longer list has several lines. */
+  /** The names of the programs by option. A longer list has several lines. */
   readonly programsOf: ReadonlyMap<string, readonly string[]>;
   readonly programs: ReadonlySet<string>;
   /** Options of BusyBox, without `CONFIG_`. */

@@ -1,8 +1,8 @@
 /**
- * Makes the stand-in image `dist/tapdeck-qemu.img` out of Debian's arm64 packages, our overlay, binary and watchdog, with the same
- * genimage.cfg as a board's image: `bun tools/image/main.ts`. If there is a base that Buildroot made (tools/image/base.ts), it takes the
- * packages' place. No root, no loop mounts. build/image/boot has the files that QEMU starts with, and `build/image/figures.json` the
- * sizes.
+ * Makes the stand-in image `dist/tapdeck-qemu.img` out of Debian's arm64 packages, our overlay, binary and watchdog,
+ * with the same genimage.cfg as a board's image: `bun tools/image/main.ts`. If there is a base that Buildroot made
+ * (tools/image/base.ts), it replaces the packages. The program needs neither root nor loop mounts. build/image/boot has
+ * the files that QEMU starts with, and `build/image/figures.json` the sizes.
  */
 import { createHash } from "node:crypto";
 import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
@@ -43,7 +43,7 @@ const slot = join(boot, "slot-a");
 const binary = join(root, "dist/tapdeck-linux-arm64");
 const meta = readMeta();
 const started = performance.now();
-// The time of the commit: the same commit gives the same bytes, and a board's clock starts there.
+// The time of the commit. The same commit therefore gives the same bytes, and a board's clock starts at this time.
 const epoch = (await run(["git", "log", "-1", "--format=%ct"], { cwd: root }).catch(() => "")).trim();
 
 const base = await unpackBase();
@@ -55,7 +55,7 @@ await makeRoot();
 await makeBoot();
 await makeImage();
 
-/** Returns the version of the kernel. */
+/** Copies the base, and returns the version of its kernel. */
 async function putBase({ system, kernelImage }: Base): Promise<string> {
   await run(["cp", "--archive", system, target]);
   await cp(kernelImage, join(slot, "Image"));
@@ -63,7 +63,7 @@ async function putBase({ system, kernelImage }: Base): Promise<string> {
   return (await readdir(join(target, "lib/modules"))).join(" ");
 }
 
-/** Returns the version of the kernel. */
+/** Copies the packages, and returns the version of the kernel. */
 async function putPackages(): Promise<string> {
   const { tree, kernel: version } = await unpackPackages(packages);
   await makeFolders(target);
@@ -97,7 +97,7 @@ async function putPackages(): Promise<string> {
   return version;
 }
 
-/** Updates of the tests omit the players, which are most of the bytes. */
+/** Lists the players' files. Updates of the tests omit them, because they are most of the bytes. */
 async function listPlayers(paths: readonly string[]): Promise<void> {
   await writeFile(join(work, "players.list"), paths.map((path) => `${path}\n`).join(""));
 }
@@ -129,12 +129,12 @@ async function compile(program: string): Promise<void> {
   ]);
 }
 
-/** The tests sign updates for the stand-in image. */
+/** Puts the keyring of the tests into the image, because the tests sign updates for it. */
 async function trustUpdates(): Promise<void> {
   await cp((await testAuthority()).keyring, join(target, "etc/rauc/keyring.pem"));
 }
 
-/** Kernel, first file system and the board's device tree. */
+/** Copies the kernel, the first file system and the board's device tree. */
 async function putDebianKernel(tree: string, version: string): Promise<void> {
   await cp(join(tree, `boot/vmlinuz-${version}`), join(slot, "Image"));
   await cp(join(tree, `usr/lib/linux-image-${version}`, board), join(slot, "bcm2710-rpi-zero-2-w.dtb"));
@@ -150,7 +150,7 @@ async function putDebianKernel(tree: string, version: string): Promise<void> {
   await run(["sh", "-c", archive, join(slot, "initrd")], { cwd: first });
 }
 
-/** The files of the boot loader, and those that people edit. */
+/** Makes the files of the boot loader, and those that people edit. */
 async function makeBoot(): Promise<void> {
   await cp(join(root, "buildroot/board/common/boot"), boot, { recursive: true });
   await run([
@@ -207,7 +207,7 @@ async function makeImage(): Promise<void> {
   );
 }
 
-/** Stripping would make a plain runtime of it, without our program: the image must have the compiled file. */
+/** Throws if the binary was stripped. Stripping would make a plain runtime of it, without our program. */
 async function checkBinary(input: string): Promise<void> {
   const inside = join(work, "inside");
   await rm(inside, { recursive: true, force: true });

@@ -1,7 +1,7 @@
 /**
- * Writes what Buildroot made: `bun tools/image/manifest.ts OUTPUT`, with the folder of Buildroot's output. The manifest
- * (buildroot/manifest) has the paths of the system, the applets of BusyBox, the options and modules of the kernel, and the shared
- * libraries, so that CI can compare the overlay and the service with them (test/buildroot/manifest.test.ts).
+ * Writes a manifest of what Buildroot made: `bun tools/image/manifest.ts OUTPUT`, with the folder of Buildroot's output. The
+ * manifest (buildroot/manifest) has the paths of the system, the applets of BusyBox, the options and modules of the kernel, and
+ * the shared libraries, so that CI can compare the overlay and the service with them (test/buildroot/manifest.test.ts).
  */
 import { lstat, readdir, readFile, readlink, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -22,7 +22,7 @@ export interface Manifest {
   /** Options of the kernel without `CONFIG_`: built in, and as modules. */
   readonly builtIn: ReadonlySet<string>;
   readonly asModule: ReadonlySet<string>;
-  /** Names of modules, with `_` for `-`, those that are built in included. */
+  /** The names of modules, with `_` for `-`. Modules that are built in are among them. */
   readonly modules: ReadonlySet<string>;
   readonly modulesBuiltIn: ReadonlySet<string>;
 }
@@ -123,7 +123,7 @@ async function writeManifest(output: string): Promise<void> {
   await writeFile(manifestPath, [...head, ...lines, ""].join("\n"));
 }
 
-/** modprobe takes `-` and `_` alike. */
+/** The name of a module. modprobe takes `-` and `_` alike. */
 function moduleName(path: string): string {
   return basename(path)
     .replace(/\.ko(\.\w+)?$/, "")

@@ -9,7 +9,7 @@ export interface Meta {
   /** All values by name, as an environment for genimage and shell scripts. */
   readonly environment: Readonly<Record<string, string>>;
   readonly version: string;
-  /** Eight hex digits. */
+  /** The id of the partition table in eight hex digits. */
   readonly diskId: string;
   readonly bootMib: number;
   readonly slotMib: number;

@@ -118,7 +118,7 @@ async function indexOf(tree: string, kernel: string): Promise<ReadonlyMap<string
   );
 }
 
-/** The kernel treats - and _ in names alike. */
+/** The path of a module. The kernel treats - and _ in names alike. */
 function pathOf(name: string, index: ReadonlyMap<string, unknown>): string {
   const plain = (text: string) => text.replaceAll("-", "_");
   const found = [...index.keys()].find((path) => plain(basename(path, ".ko")) === plain(name));

@@ -5,16 +5,16 @@
 export const packages: readonly string[] = [
   "busybox-static",
   "libstdc++6",
-  // sfdisk and partx grow the partition, e2fsprogs its file system.
+  // sfdisk and partx extend the partition, and e2fsprogs its file system.
   "fdisk",
   "util-linux",
   "e2fsprogs",
-  // Modules, by a blacklist.
+  // kmod loads modules, and follows a blacklist.
   "kmod",
   // SSH and SFTP.
   "dropbear-bin",
   "openssh-sftp-server",
-  // The name in .local, and DNS-SD.
+  // avahi announces the name in .local, and DNS-SD.
   "avahi-daemon",
   // Wi-Fi, and the access point by which a phone sets it up.
   "wpasupplicant",
@@ -24,7 +24,7 @@ export const packages: readonly string[] = [
   "bluez",
   "dbus-bin",
   "dbus-daemon",
-  // The addon for HID readers.
+  // The addon for HID readers needs this library.
   "libudev1",
   "libusb-1.0-0",
   // Players: films and sound, games, and a free core for each of three families of systems.

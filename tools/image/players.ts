@@ -21,14 +21,16 @@ const data = [
 const coresFrom = join(libraryFolder, "libretro");
 const infoFrom = "usr/share/libretro/info";
 
-/** Whether only players need the file of an image that Buildroot made. No script and no part of the service reads it. */
+/** True if only players need this file of an image that Buildroot made. No script and no part of the service reads it. */
 export function isOfPlayers(path: string): boolean {
   return /^usr\/(?:bin\/(?:mpv|retroarch)$|lib\/(?:libretro\/|dri\/|gbm\/|lib(?:av|sw|ass|harfbuzz|fribidi|SDL2|gallium|EGL|GLES|gbm)[^/]*$)|share\/fonts\/)/.test(
     path,
   );
 }
 
-/** Copies all of it from the packages' tree; cores and their info files go where Buildroot's packages put them. */
+/**
+ * Copies all files of the players from the packages' tree. Cores and their info files go where Buildroot's packages put them.
+ */
 export async function putPlayers(tree: string, target: string): Promise<void> {
   await putPrograms(tree, target, programs);
   await mkdir(join(target, libraryFolder, "dri"), { recursive: true });

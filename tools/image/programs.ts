@@ -26,7 +26,7 @@ export async function putBusyBox(path: string, folder: string): Promise<void> {
     await symlink("busybox", join(folder, name));
 }
 
-/** Throws if the folder has a program that an image of Buildroot lacks: a script could then depend on it. */
+/** Throws if the folder has a program that an image of Buildroot lacks, because a script could then depend on it. */
 export async function checkPrograms(folder: string): Promise<void> {
   const { programs } = readFacts();
   const more = (await readdir(folder)).filter((name) => !programs.has(name));
@@ -41,7 +41,7 @@ export async function putPrograms(tree: string, target: string, paths: readonly 
   }
 }
 
-/** Copies every library that an ELF file names, and those that these name. */
+/** Copies every library that an ELF file names, and the libraries that these name. */
 export async function putLibrariesOf(file: string, tree: string, target: string): Promise<void> {
   const there = new Set(await readdir(join(target, libraryFolder)));
   const names = neededBy(await readFile(file)).filter((name) => !there.has(name));
@@ -68,8 +68,8 @@ async function findLibrary(tree: string, name: string): Promise<string> {
   throw new Error(`no package has the library ${name}`);
 }
 
-const [dynamicNeeded, dynamicStringTable] = [1n, 5n]; // ELF-64 object file format, "Dynamic section".
-const [loadSegment, dynamicSegment] = [1, 2]; // The same, "Program header table".
+const [dynamicNeeded, dynamicStringTable] = [1n, 5n]; // The tags of the ELF-64 object file format, "Dynamic section".
+const [loadSegment, dynamicSegment] = [1, 2]; // The types of segments ("Program header table").
 
 /**
  * The libraries that a 64-bit little-endian ELF file names (DT_NEEDED); none if it is static.

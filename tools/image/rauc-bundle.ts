@@ -23,7 +23,7 @@ export interface BundleInput {
   readonly root: string;
   /** A folder like slot-a/ of the boot partition. */
   readonly boot: string;
-  /** Seconds since 1970: the time of all files in it, so that the same input gives the same content. */
+  /** The time of all files in it, in seconds since 1970. The same input then gives the same content. */
   readonly time?: number;
 }
 
@@ -59,7 +59,7 @@ export async function makeRaucBundle(
     await chmod(join(content, "hook"), 0o755);
     await writeFile(join(content, "manifest.raucm"), manifestOf(version, board));
     await mkdir(dirname(path), { recursive: true });
-    // RAUC replaces no file.
+    // RAUC does not replace an existing file.
     await rm(fresh, { force: true });
     // The owner and the modes of the files do not depend on the user or the umask of the maker.
     const files = "-all-root -root-mode 755 -action chmod(u=rwX,go=rX)@true";
@@ -95,7 +95,7 @@ async function requireRoot(path: string): Promise<void> {
 }
 
 async function isFile(path: string): Promise<boolean> {
-  const found = await stat(path).catch(() => undefined); // The caller says that it is missing.
+  const found = await stat(path).catch(() => undefined); // The caller reports that the file is missing.
   return found?.isFile() === true && found.size > 0;
 }
 

@@ -11,7 +11,7 @@ import { run } from "./run.ts";
 
 const folder = join(root, "build/image/rauc");
 const program = join(folder, "rauc");
-/** No D-Bus service, no downloads of its own, no partition tables. */
+/** RAUC is compiled without a D-Bus service, downloads of its own, and partition tables. */
 const without = ["service", "network", "streaming", "json", "gpt"].map((name) => `--disable-${name}`);
 
 /**

@@ -1,4 +1,7 @@
-/** Makes archives for Buildroot: as git made the one of a tag, or a folder packed under the name that Buildroot wants. */
+/**
+ * Makes archives for Buildroot: the archive that git makes of a tag, or a folder that is packed under the name that
+ * Buildroot wants.
+ */
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
@@ -7,7 +10,7 @@ import { run } from "./run.ts";
 import { byNearness } from "./source-index.ts";
 import { readSums, type Sum } from "./source-wanted.ts";
 
-/** Whether the file has every sum that is stated for it, and at least one is. */
+/** True if the file has every sum that is stated for it, and at least one is stated. */
 export async function sumsMatch(path: string, sums: readonly Sum[]): Promise<boolean> {
   for (const { algorithm, sum } of sums) if ((await sumOf(path, algorithm)) !== sum) return false;
   return sums.length > 0;
@@ -19,7 +22,7 @@ export async function sumOf(path: string, algorithm: Sum["algorithm"]): Promise<
   return hash.digest("hex");
 }
 
-/** The sums that `folder` states for `file`, in whichever of its hash files. */
+/** The sums that the hash files of `folder` state for `file`. */
 export async function statedSums(
   folders: readonly string[],
   file: string,
@@ -48,15 +51,15 @@ export async function nearestRevision(checkout: string, version: string): Promis
   return tags.toSorted((a, b) => nearer(versionOfTag(a), versionOfTag(b)))[0];
 }
 
-/** The version in a tag such as `v1.14`, `libnl3_11_0` or `pcre2-10.46`, or nothing for a candidate of a release. */
+/** The version in a tag such as `v1.14`, `libnl3_11_0` or `pcre2-10.46`; empty for a candidate of a release. */
 export function versionOfTag(tag: string): string {
   const [, version = ""] = /^(?!.*(?:rc|alpha|beta|pre)[-_.]?\d+$).*?(\d+(?:[._]\d+)*)$/i.exec(tag) ?? [];
   return version.replaceAll("_", ".");
 }
 
 /**
- * Writes what a hosting site of git makes of the revision: the bytes depend on the first folder's name, so that the forms in
- * use are tried until a sum fits. Returns whether one did.
+ * Writes the archive that a hosting site of git makes of the revision. The bytes depend on the first folder's name, so
+ * the usual forms of the name are tried until a sum fits. Returns whether one did.
  */
 export async function archiveOfTag(
   checkout: string,
@@ -82,7 +85,7 @@ export async function archiveOfTag(
   return false;
 }
 
-/** Has Buildroot's own helper pack the commit, which gives the bytes that Buildroot expects of a git source. */
+/** Makes Buildroot's own helper pack the commit. The result has the bytes that Buildroot expects of a git source. */
 export async function archiveOfBuildroot(
   buildroot: string,
   checkout: string,
@@ -135,8 +138,8 @@ export async function unpackArchive(archive: string, folder: string): Promise<vo
 }
 
 /**
- * Gives a source tree of git what its release has beside it, if Buildroot runs its configure script: the number of the version
- * and that script. A package of Debian's needs the same if Debian removed generated files.
+ * Adds to a source tree of git what a release also has, if Buildroot runs its configure script: the number of the
+ * version and that script. A package of Debian's needs the same if Debian removed generated files.
  */
 export async function prepareTree(folder: string, version: string): Promise<boolean> {
   const has = (name: string) => existsSync(join(folder, name));
@@ -144,7 +147,7 @@ export async function prepareTree(folder: string, version: string): Promise<bool
   if (!has(".tarball-version")) await writeFile(join(folder, ".tarball-version"), `${version}\n`);
   for (const file of await readdir(folder, { recursive: true })) {
     if (!file.endsWith("Makefile.am")) continue;
-    // The makefile for a manual that no image has; gtk-doc would write it.
+    // The makefile is for a manual that no image has. gtk-doc would write it.
     const [, wanted] =
       /^include \$\(top_srcdir\)\/(\S*gtk-doc\.make)$/m.exec(await Bun.file(join(folder, file)).text()) ?? [];
     if (wanted !== undefined && !has(wanted)) await writeFile(join(folder, wanted), "EXTRA_DIST =\n");
@@ -185,7 +188,7 @@ export async function packTree(folder: string, target: string): Promise<void> {
   const name = basename(target).replace(/\.(tar|cpio)\..*$/, "");
   const parent = await mkdtemp(join(dirname(folder), "pack-"));
   await rename(folder, join(parent, name));
-  // The same time for all files: a makefile would otherwise make generated files again.
+  // All files get the same time. A makefile would otherwise make generated files again.
   await run(["find", parent, "-exec", "touch", "--no-dereference", "--date=@1", "{}", "+"]);
   const ending = Object.keys(compressors).find((each) => target.endsWith(each));
   const pack =
@@ -197,7 +200,7 @@ export async function packTree(folder: string, target: string): Promise<void> {
   await rm(parent, { recursive: true, force: true });
 }
 
-/** Copies the archive if its compression is the one wanted, which keeps its bytes. Returns whether it could. */
+/** Copies the archive if its compression is the wanted one, so that its bytes stay. Returns whether it could. */
 export async function copyArchive(archive: string, target: string): Promise<boolean> {
   const ending = (path: string) => /\.(tar|cpio)\.\w+$/.exec(path)?.[0];
   if (ending(archive) !== ending(target)) return false;

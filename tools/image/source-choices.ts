@@ -6,15 +6,15 @@ export type BinaryFiles = Readonly<Record<string, string>>;
 export interface SourceChoice {
   /** Debian's source package, if its name differs. */
   readonly debian?: string;
-  /** The version to come close to, in the place of the one that Buildroot names. */
+  /** The version whose nearest one is taken, in the place of the version that Buildroot names. */
   readonly aim?: string;
-  /** The version to come close to if Buildroot names a commit. */
+  /** The version whose nearest one is taken if Buildroot names a commit. */
   readonly commitAim?: string;
   /** Options of Buildroot's recipe that the configure script of the replacement refuses. */
   readonly unknownOptions?: readonly string[];
   /** The folder of Debian's archive that is the whole upstream release. */
   readonly folder?: string;
-  /** Whether PyPI has it, although its name does not begin with `python-`. */
+  /** True if PyPI has the package, although its name does not begin with `python-`. */
   readonly pypi?: boolean;
   /** Files of Debian's binary package that take the place of a source. */
   readonly binaryFiles?: BinaryFiles;
@@ -31,7 +31,7 @@ const fragments = [
   "../tools/image/replaced-kernel.fragment",
 ];
 
-/** By the name of Buildroot's package. */
+/** The choices by the name of Buildroot's package. */
 export const sourceChoices: Readonly<Record<string, SourceChoice>> = {
   // Debian removed the manual, without which bison's own build stops.
   bison: { program: "bison" },
@@ -75,7 +75,7 @@ export const sourceChoices: Readonly<Record<string, SourceChoice>> = {
   meson: { pypi: true },
   mesa3d: { debian: "mesa" },
   ninja: { debian: "ninja-build" },
-  // It lacks most device tree overlays.
+  // Debian's package lacks most device tree overlays.
   "rpi-firmware": {
     debian: "raspi-firmware",
     binaryFiles: { boot: "usr/lib/raspi-firmware" },
@@ -84,7 +84,7 @@ export const sourceChoices: Readonly<Record<string, SourceChoice>> = {
   sdl2: { debian: "libsdl2" },
   squashfs: { debian: "squashfs-tools" },
   wpa_supplicant: { debian: "wpa" },
-  // Servers lack its source. The kernel checks the signature, which is that of the upstream project.
+  // Servers lack the source of Debian's package. The kernel checks the signature, which is that of the upstream project.
   "wireless-regdb": {
     binaryFiles: {
       "regulatory.db": "usr/lib/firmware/regulatory.db-upstream",

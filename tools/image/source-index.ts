@@ -1,4 +1,6 @@
-/** Debian's index of sources: which of its packages has an archive that Buildroot wants, or a version close to it. */
+/**
+ * Debian's index of sources. It tells which of Debian's packages has an archive that Buildroot wants, or a version close to it.
+ */
 
 export interface IndexedSource {
   /** Debian's name of the source package. */
@@ -32,8 +34,8 @@ export function upstreamVersion(version: string): string {
 }
 
 /**
- * Orders versions by their distance from the one that is wanted: the first differing number decides. Of two that are equally
- * far the lower comes first, because a newer build system needs more of the machine.
+ * Orders versions by their distance from the one that is wanted: the first differing number decides. Of two versions
+ * that are equally far, the lower one comes first, because a newer build system needs more of the machine.
  */
 export function byNearness(wanted: string): (a: string, b: string) => number {
   return (a, b) =>

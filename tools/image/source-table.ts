@@ -1,4 +1,7 @@
-/** The table of all archives: which is as wanted, which is another version, and which patches do not fit that version. */
+/**
+ * The table of all archives. It shows which archive is as wanted, which is another version, and which patches do not
+ * fit that version.
+ */
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 
@@ -6,16 +9,16 @@ const kinds = ["as wanted", "same version", "replaced", "missing"] as const;
 
 export interface ArchiveRow {
   readonly file: string;
-  /** Such as `Debian acl 2.3.2-2`. */
+  /** The source of the archive, such as `Debian acl 2.3.2-2`. */
   readonly from: string;
   /** An archive of the same version has other bytes, because Debian or this machine packed it. */
   readonly kind: (typeof kinds)[number];
-  /** The sum in the place of Buildroot's own, of an archive that is not as wanted. */
+  /** The sum that replaces Buildroot's own, for an archive that is not as wanted. */
   readonly sha256: string;
   readonly patchesLeftOut: readonly string[];
 }
 
-/** Returns no row if the file does not exist. */
+/** Reads the rows; none if the file does not exist. */
 export async function readTable(path: string): Promise<readonly ArchiveRow[]> {
   if (!existsSync(path)) return [];
   const lines = (await Bun.file(path).text()).trim().split("\n").slice(1);
@@ -33,7 +36,7 @@ export async function writeTable(path: string, rows: readonly ArchiveRow[]): Pro
   await writeFile(path, ["kind\tarchive\tsource\tsha256\tpatches left out", ...lines, ""].join("\n"));
 }
 
-/** How many archives are of each kind, a line each. */
+/** The number of archives of each kind, a line for each kind. */
 export function countKinds(rows: readonly ArchiveRow[]): readonly string[] {
   return kinds.map((kind) => `${rows.filter((row) => row.kind === kind).length} ${kind}`);
 }

@@ -53,7 +53,7 @@ export function wantedArchives(info: unknown): readonly WantedArchive[] {
   return [...archives.values()].toSorted((a, b) => (a.file < b.file ? -1 : 1));
 }
 
-/** The sums of a `.hash` file: algorithm, sum and file name, each line for itself. */
+/** The sums of a `.hash` file. Each line has an algorithm, a sum and a file name. */
 export function readSums(text: string): readonly Sum[] {
   return text.split("\n").flatMap((line) => {
     const [, algorithm, sum, file] = /^(md5|sha1|sha256|sha512)\s+([0-9a-f]+)\s+(\S+)\s*$/.exec(line) ?? [];
@@ -62,7 +62,7 @@ export function readSums(text: string): readonly Sum[] {
   });
 }
 
-/** The text of a `.hash` file with these sums for `file`, in the place of all that it had for it. */
+/** The text of a `.hash` file in which these sums replace all sums of `file`. */
 export function replaceSums(text: string, file: string, sums: readonly Omit<Sum, "file">[]): string {
   const others = text.split("\n").filter((line) => !(/^\w+\s/.test(line) && line.split(/\s+/)[2] === file));
   return [...sums.map(({ algorithm, sum }) => `${algorithm}  ${sum}  ${file}`), ...others].join("\n");

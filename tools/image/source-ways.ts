@@ -1,4 +1,6 @@
-/** The ways to one archive: the very one that Buildroot wants, or the nearest version under the name that Buildroot wants. */
+/**
+ * The ways to one archive: exactly the archive that Buildroot wants, or the nearest version under the name of the wanted one.
+ */
 import { copyFile, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { DebianSources } from "./debian-sources.ts";
@@ -8,7 +10,7 @@ import { type BinaryFiles, type SourceChoice, sourceChoices } from "./source-cho
 import { byNearness, nearestSources, sameVersion, upstreamVersion } from "./source-index.ts";
 import { type Sum, versionInName, type WantedArchive } from "./source-wanted.ts";
 
-/** So many versions of Debian's are tried for one archive, because servers lack some that the index names. */
+/** The number of Debian's versions that are tried for one archive, because servers lack some that the index names. */
 const attemptsMax = 12;
 
 export interface SourceJob {
@@ -17,7 +19,7 @@ export interface SourceJob {
   readonly sums: readonly Sum[];
   /** The path that the archive gets. */
   readonly target: string;
-  /** Whether Buildroot runs a configure script of the package. */
+  /** True if Buildroot runs a configure script of the package. */
   readonly configures: boolean;
   readonly buildroot: string;
   /** A git repository of the package. */
@@ -28,7 +30,7 @@ export interface SourceJob {
 }
 
 export interface Replacement {
-  /** Such as `Debian zlib 1.3.1-1`. */
+  /** The source of the archive, such as `Debian zlib 1.3.1-1`. */
   readonly from: string;
   /** The upstream version. */
   readonly version: string;
@@ -55,7 +57,7 @@ export async function takeAsWanted(job: SourceJob): Promise<string | undefined> 
   return (await archives.archiveOfTag(checkout, revision, target, sums)) ? from : undefined;
 }
 
-/** Writes the nearest version that can be had. That is the nearer one of Debian's version and the checkout's. */
+/** Writes the nearest version that is available: Debian's or the checkout's. */
 export async function takeNearest(job: SourceJob): Promise<Replacement | undefined> {
   const { archive, debian, checkout } = job;
   const choice: SourceChoice = sourceChoices[archive.name] ?? {};
@@ -84,7 +86,7 @@ export async function takeNearest(job: SourceJob): Promise<Replacement | undefin
   return { from: `checkout ${revision}`, version };
 }
 
-/** Copies Debian's archive if it is complete and its compression the one wanted, or packs it again. */
+/** Copies Debian's archive if it is complete and has the wanted compression, or packs it again. */
 async function packSource(job: SourceJob, path: string, version: string): Promise<void> {
   const part = sourceChoices[job.archive.name]?.folder;
   if (part === undefined && !job.configures && (await archives.copyArchive(path, job.target))) return;
@@ -96,12 +98,12 @@ async function packSource(job: SourceJob, path: string, version: string): Promis
   await archives.packTree(tree, job.target);
 }
 
-/** Whether the name of the archive has a commit in the place of a version. */
+/** True if the name of the archive has a commit in the place of a version. */
 export function hasCommit(file: string): boolean {
   return /-[0-9a-f]{40}\b/.test(file);
 }
 
-/** Whether the revision is the very version that Buildroot wants. */
+/** True if the revision is exactly the version that Buildroot wants. */
 function isVersion(revision: string, archive: WantedArchive): boolean {
   return revision === archive.version || sameVersion(archives.versionOfTag(revision), archive.version);
 }

@@ -16,7 +16,7 @@ import { root } from "./meta.ts";
 
 export const testAuthorityFolder = join(root, "build/update-authority");
 
-/** Makes it at the first call. */
+/** The authority, which is made at the first call. */
 export async function testAuthority(): Promise<Authority> {
   const authority = authorityIn(testAuthorityFolder);
   if (existsSync(authority.keyring)) return authority;

@@ -73,7 +73,7 @@ await writeFile(join(out, "figures.json"), `${JSON.stringify(figures, null, 2)}\
 for (const path of [compressed, slot]) await rm(path);
 
 interface Partition {
-  /** In bytes. */
+  /** The start of the partition in bytes. */
   readonly start: number;
 }
 

@@ -15,7 +15,7 @@ export interface CardMap {
   readonly sha256: string;
   /** The SHA-256 of the blocks of slot A that are written. */
   readonly rootSha256: string;
-  /** The XML. */
+  /** The text of the map in XML. */
   readonly text: string;
 }
 
@@ -75,7 +75,10 @@ interface Partition {
   readonly to: number;
 }
 
-/** The four entries of the partition table: 16 bytes each, from offset 446 on; at 8 the first sector, at 12 their number. */
+/**
+ * The four entries of the partition table: 16 bytes each, from offset 446 on. An entry has the first sector at 8, and
+ * the number of sectors at 12.
+ */
 async function partitionsOf(
   file: FileHandle,
   image: string,
@@ -100,7 +103,7 @@ async function* chunksOf(file: FileHandle, { from, to }: Span): AsyncGenerator<U
   }
 }
 
-/** The sum of the file itself counts with zeros in its place. */
+/** The XML of the map. The sum of the file itself is computed with zeros in its own place. */
 function xmlOf(bytes: number, ranges: readonly { blocks: string; count: number; sum: string }[]): string {
   const none = "0".repeat(64);
   const written = ranges.reduce((sum, { count }) => sum + count, 0);

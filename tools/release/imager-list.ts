@@ -8,9 +8,9 @@
 export interface ListedImage {
   readonly board: string;
   readonly version: string;
-  /** Seconds since 1970. */
+  /** The time in seconds since 1970. */
   readonly time: number;
-  /** Addresses of the image and of its block map. */
+  /** The addresses of the image and of its block map. */
   readonly url: string;
   readonly blockMapUrl: string;
   readonly bytes: number;
@@ -28,7 +28,7 @@ const models: Readonly<
   pi4: { name: "Raspberry Pi 4", about: "Model B, and 400", icon: "RPi_4" },
 };
 
-/** The text; undefined if none of the boards is a Raspberry Pi. */
+/** The text of the list; undefined if none of the boards is a Raspberry Pi. */
 export function imagerListOf(images: readonly ListedImage[], icon: string): string | undefined {
   const listed = images.flatMap((image) => {
     const model = models[image.board];
@@ -41,7 +41,7 @@ export function imagerListOf(images: readonly ListedImage[], icon: string): stri
         name: model.name,
         description: model.about,
         icon: `https://downloads.raspberrypi.com/imager/icons/${model.icon}.png`,
-        // A tag of our own: Imager's tag of the Zero 2 W is also that of the Raspberry Pi 3.
+        // The tag is one of our own, because Imager's tag of the Zero 2 W is also that of the Raspberry Pi 3.
         tags: [`tapdeck-${board}`],
         matching_type: "exclusive",
         architecture: "armv8",

@@ -144,7 +144,10 @@ async function checkRoot(root: string, board: string, authority: string): Promis
   }
 }
 
-/** Seconds: `SOURCE_DATE_EPOCH`, or else when the root file system was made (offset 8 of a squashfs, 4 bytes, little-endian). */
+/**
+ * The time in seconds: `SOURCE_DATE_EPOCH`, or else the time at which the root file system was made (offset 8 of a
+ * squashfs, 4 bytes, little-endian).
+ */
 async function timeOf(root: string): Promise<number> {
   const given = process.env.SOURCE_DATE_EPOCH;
   if (given) {
@@ -159,7 +162,7 @@ async function timeOf(root: string): Promise<number> {
   }
 }
 
-/** One thread and no options of the environment: the bytes depend on the version of xz only. */
+/** Packs with one thread and without options of the environment, so that the bytes depend only on the version of xz. */
 async function pack(image: string, packed: string): Promise<void> {
   const child = Bun.spawn(["xz", "--threads=1", "-6", "--check=crc64", "--stdout", "--keep", image], {
     env: { ...process.env, XZ_DEFAULTS: "", XZ_OPT: "" },
@@ -169,7 +172,7 @@ async function pack(image: string, packed: string): Promise<void> {
   if ((await child.exited) !== 0) throw new Error(`xz ended with ${child.exitCode}\n${complained}`);
 }
 
-/** SHA256SUMS as `sha256sum` writes it, and a detached signature of it with the certificate that signs updates. */
+/** Writes SHA256SUMS as `sha256sum` does, and a detached signature of it with the certificate that signs updates. */
 async function sign({ out, authority }: Release): Promise<void> {
   const names = (await readdir(out)).toSorted();
   const lines = await Promise.all(names.map(async (name) => `${await sha256Of(join(out, name))}  ${name}\n`));

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 export interface SbomInput {
   readonly board: string;
   readonly version: string;
-  /** Seconds since 1970. */
+  /** The time in seconds since 1970. */
   readonly time: number;
   /** The text of manifest.csv. */
   readonly manifest: string;
@@ -26,7 +26,7 @@ interface Component {
   readonly externalReferences?: readonly { readonly type: string; readonly url: string }[];
 }
 
-/** The text. Throws a sentence if the manifest is not one of Buildroot. */
+/** The text of the bill. Throws a sentence if the manifest is not one of Buildroot. */
 export function sbomOf({ board, version, time, manifest, lock }: SbomInput): string {
   const found = [...fromBuildroot(manifest), ...fromNpm(lock)];
   // A package can occur in two folders of node_modules.
@@ -44,7 +44,7 @@ export function sbomOf({ board, version, time, manifest, lock }: SbomInput): str
     },
     components,
   };
-  // RFC 9562, version 8: the same content has the same number.
+  // The number is a UUID of version 8 (RFC 9562). The same content has the same number.
   const hex = createHash("sha256").update(JSON.stringify(content)).digest("hex");
   const uuid = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
   return `${JSON.stringify({ ...content, serialNumber: `urn:uuid:${uuid}` }, undefined, 2)}\n`;
@@ -73,7 +73,7 @@ function fromBuildroot(manifest: string): readonly Component[] {
   });
 }
 
-/** Each field of Buildroot's manifest is in quotes, and has none. */
+/** The fields of a line. Each field of Buildroot's manifest is in quotes, and has none in it. */
 function fieldsOf(line: string): readonly string[] {
   return [...line.matchAll(/"([^"]*)"/g)].map(([, field = ""]) => field);
 }
@@ -119,7 +119,7 @@ function fromNpm(lock: string): readonly Component[] {
   });
 }
 
-/** npm wants an expression of SPDX, or a sentence. */
+/** A licence: npm wants an expression of SPDX, or a sentence. */
 function licenseOf(license: string): unknown {
   return license.startsWith("SEE ") ? { license: { name: license } } : { expression: license };
 }
