@@ -1,6 +1,6 @@
 /**
- * A hostile page in its visitor's browser, which attacks the device's service: it tries each way, and reports the result of
- * each. It runs in the browser, as text, so it may use nothing of this module.
+ * A hostile page in its visitor's browser, which attacks the device's service. The page tries each way, and reports the
+ * result of each. It runs in the browser, as text, so it may use nothing of this module.
  */
 
 export interface AttackResult {
@@ -33,7 +33,7 @@ export async function attack({ target, part, parts }: Attack): Promise<AttackRes
   const text = async (answer: Response) => (answer.type === "opaque" ? "" : answer.ok ? answer.text() : "");
   const loaded = (element: HTMLElement, url: string) =>
     new Promise<string>((resolve) => {
-      // A load alone reads nothing; only a launch matters.
+      // Loading alone reads nothing. Only a launch would be a success of the attack.
       element.addEventListener("load", () => resolve(""));
       element.addEventListener("error", () => resolve(""));
       element.setAttribute(element.tagName === "LINK" ? "href" : "src", url);
@@ -186,7 +186,7 @@ export async function attack({ target, part, parts }: Attack): Promise<AttackRes
         const seen = new Promise<string>((resolve) => {
           frame.addEventListener("load", () => {
             try {
-              // A refused frame shows the browser's own page, which has an opaque origin.
+              // In the place of a refused frame, the browser shows a page of its own, which has an opaque origin.
               resolve(frame.contentDocument?.body.textContent ?? "");
             } catch {
               resolve("");
@@ -219,7 +219,7 @@ export async function attack({ target, part, parts }: Attack): Promise<AttackRes
       ),
     ),
   ]);
-  // By then the last message has arrived.
+  // After this time the last message has arrived.
   await new Promise((resolve) => setTimeout(resolve, 500));
   return results;
 }

@@ -45,7 +45,7 @@ export interface Scene extends AsyncDisposable {
   sealed(client: Identity, url?: string): Promise<Line>;
   /** The header that proves this client to the device's certificate. */
   bearer(client: Identity): Promise<{ readonly authorization: string }>;
-  /** Calls by HTTPS, each in a POST of its own, with the client's token, or without an identity. */
+  /** Calls by HTTPS, each in a POST of its own, with the client's token or without an identity. */
   posting(client?: Identity): Promise<Pick<Line, "call" | "texts" | "fence">>;
   /** Calls in one batch over HTTPS as that client. */
   postAs(client: Identity, calls: readonly Call[]): Promise<readonly Answer[]>;
@@ -108,7 +108,7 @@ export async function startScene(toml: string, via: readonly string[] = []): Pro
   };
 }
 
-let clientsCount = 0; // Names are unique.
+let clientsCount = 0; // The number in the name of the next client, because names are unique.
 
 export async function newClient(device: Device, role: Role): Promise<Identity> {
   clientsCount += 1;

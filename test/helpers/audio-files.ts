@@ -6,11 +6,13 @@ export interface WrittenTags {
   readonly album: string;
   readonly track: number;
   readonly disc: number;
-  /** PNG. */
+  /** A picture as PNG. */
   readonly picture?: Uint8Array;
 }
 
-/** With ID3v2.4 at the start (id3.org, "ID3 tag version 2.4.0 - Main Structure"), and frames of 128 kbit/s at 44.1 kHz. */
+/**
+ * A file with ID3v2.4 at the start (id3.org, "ID3 tag version 2.4.0 - Main Structure"), and frames of 128 kbit/s at 44.1 kHz.
+ */
 export function mp3(tags: WrittenTags, seconds = 1): Uint8Array {
   const text = (id: string, value: string) => id3Frame(id, Buffer.concat([Uint8Array.of(3), utf8(value)]));
   const body = Buffer.concat([
@@ -41,13 +43,13 @@ function synchsafe(length: number): Uint8Array {
   return Uint8Array.of(length >> 21, (length >> 14) & 127, (length >> 7) & 127, length & 127);
 }
 
-/** One second of 44.1 kHz in its STREAMINFO, without frames (RFC 9639, 8). */
+/** A file with one second of 44.1 kHz in its STREAMINFO, and without frames (RFC 9639, 8). */
 export function flac(tags: WrittenTags): Uint8Array {
   const block = (kind: number, content: Uint8Array, isLast = false) =>
     Buffer.concat([Uint8Array.of((isLast ? 0x80 : 0) | kind), uint(24, content.length), content]);
   const info = Buffer.alloc(34);
   info.set([0x10, 0x00, 0x10, 0x00]);
-  // 20 bits of the rate, 3 of the channels less one, 5 of the bits less one, 36 of the samples.
+  // The fields are 20 bits of the rate, 3 of the channels less one, 5 of the bits less one, and 36 of the samples.
   info.writeBigUInt64BE((44_100n << 44n) | (1n << 41n) | (15n << 36n) | 44_100n, 10);
   const picture = tags.picture ?? new Uint8Array();
   const described = [
@@ -82,7 +84,7 @@ function vorbisComment({ title, artist, album, track, disc }: WrittenTags): Uint
   return Buffer.concat([sizedLittle("test"), little(comments.length), ...comments.map(sizedLittle)]);
 }
 
-/** Two headers and one second of nothing (RFC 7845, 3 and 5). */
+/** A file with two headers and one second of silence (RFC 7845, 3 and 5). */
 export function opus(tags: WrittenTags): Uint8Array {
   const head = Buffer.concat([utf8("OpusHead"), Uint8Array.of(1, 2, 0, 0, 0x80, 0xbb, 0, 0, 0, 0, 0)]);
   const comment = Buffer.concat([utf8("OpusTags"), vorbisComment(tags)]);
@@ -93,7 +95,7 @@ export function opus(tags: WrittenTags): Uint8Array {
   ]);
 }
 
-/** RFC 3533, 6. */
+/** A page of Ogg (RFC 3533, 6). */
 function oggPage(kind: number, granule: number, number: number, packet: Uint8Array): Uint8Array {
   const lacing = [...Array(Math.floor(packet.length / 255)).fill(255), packet.length % 255];
   const page = Buffer.concat([
@@ -121,7 +123,7 @@ function oggSum(page: Uint8Array): number {
   return sum >>> 0;
 }
 
-/** One second in the header of its track, and iTunes' list of tags (ISO/IEC 14496-12, 8.4.2 and 8.10.1). */
+/** A file with one second in the header of its track, and iTunes' list of tags (ISO/IEC 14496-12, 8.4.2 and 8.10.1). */
 export function m4a(tags: WrittenTags): Uint8Array {
   const box = (kind: string, ...content: Uint8Array[]) => {
     const body = Buffer.concat(content);
@@ -170,7 +172,7 @@ function utf8(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-/** Big-endian. */
+/** A number in big-endian order. */
 function uint(bits: 24 | 32, value: number): Uint8Array {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(value);

@@ -4,10 +4,10 @@ import { join, resolve } from "node:path";
 export const root = join(import.meta.dir, "../..");
 export const tree = join(root, "buildroot");
 
-/** Buildroot itself, which is in no package registry: the caller names its folder. */
+/** The folder of Buildroot itself, which the caller names, because Buildroot is in no package registry. */
 export const buildroot = process.env.BUILDROOT_DIR ? resolve(process.env.BUILDROOT_DIR) : undefined;
 
-/** Returns the standard output; throws with all output if the program fails. */
+/** Returns the standard output. If the program fails, throws with all its output. */
 export async function run(
   argv: readonly string[],
   cwd: string,
@@ -27,7 +27,7 @@ export async function run(
   return out;
 }
 
-/** `make` in the output folder `out`, by the rules of Buildroot with our tree. */
+/** The command for `make` in the output folder `out`, by the rules of Buildroot with our tree. */
 export function makeIn(out: string): readonly string[] {
   return ["make", "-s", "-C", buildroot ?? "", `BR2_EXTERNAL=${tree}`, `O=${out}`];
 }

@@ -12,7 +12,7 @@ export interface Contents {
   readonly root: Uint8Array;
 }
 
-/** The content of a version: every file names it, so that no two versions share a file. */
+/** The content of a version. Every file names the version, so that no two versions share a file. */
 export function contentsOf(version: string, rootBytes: number): Contents {
   const text = (name: string) => new TextEncoder().encode(`${name} of version ${version} to its end`);
   const root = new Uint8Array(rootBytes);
@@ -38,7 +38,7 @@ export function bundleOf(version: string, rootBytes: number, board = "test"): Bu
   return bundleWith(JSON.stringify({ version, board, parts }), new Map(named));
 }
 
-/** Any manifest, with the bytes of its parts. */
+/** A bundle with any manifest, and the bytes of its parts. */
 export function bundleWith(manifestText: string, parts: ReadonlyMap<string, Uint8Array>): Bundle {
   const bytesAt = (path: string) => parts.get(path === bundleRoot ? "root" : path);
   return {
@@ -68,7 +68,7 @@ export function damagedBundle(bundle: Bundle): Bundle {
   };
 }
 
-/** Makes the calls of RAUC, and writes the root file system like it: without a sync. */
+/** Makes the calls of RAUC, and writes the root file system as RAUC does, without a sync. */
 export async function installLikeRauc(
   machine: Machine,
   card: CuttableCard,

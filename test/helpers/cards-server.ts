@@ -4,11 +4,11 @@ import { makeCertificate } from "../../src/system/certificate.ts";
 
 export interface CardsServer extends Disposable {
   readonly url: string;
-  /** Its certificate, which is its own authority. */
+  /** The certificate of the server, which is its own authority. */
   readonly certificatePem: string;
   /** The lines of each request. */
   readonly asked: readonly (readonly string[])[];
-  /** Offers another text from now on. `sent` is what arrives of it, with the length of the whole. */
+  /** Offers another text from now on. `sent` is the part of it that is sent, with the length of the whole text. */
   offer(text: string, sent?: string): void;
   /** Answers with this status and nothing else. */
   refuse(status: number): void;

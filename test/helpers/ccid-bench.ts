@@ -13,23 +13,23 @@ export interface CcidBench {
   readonly reader: CcidReader;
   readonly socket: UsbSocket;
   readonly session: ReaderSession;
-  /** Each change of the cards on it, as UIDs and texts. */
+  /** The cards on the reader after each change, as UIDs and texts. */
   readonly states: readonly string[];
   readonly last: () => readonly Sighting[] | undefined;
-  /** Lines of the log. */
+  /** The lines of the log. */
   readonly lines: readonly string[];
   /** The error that ended the watch; undefined after an orderly end. */
   readonly ended: Promise<unknown>;
   readonly hasEnded: () => boolean;
-  /** Resolves once this state was reported, after all reports before this call. */
+  /** Resolves once this state was reported, and all reports before this call have arrived. */
   readonly sees: (state: string) => Promise<void>;
 }
 
 export interface CcidBenchOptions extends Partial<CcidReaderOptions> {
   readonly feedback?: () => boolean;
-  /** The driver's clock; absent means the system's. */
+  /** The driver's clock; the system's if absent. */
   readonly clock?: Clock;
-  /** Of the USB device; absent means those of an ACR122U. */
+  /** The ids of the USB device; those of an ACR122U if absent. */
   readonly ids?: Parameters<ReturnType<typeof createUsbBus>["add"]>[1];
   /** Called before the reader is opened. */
   readonly before?: (reader: CcidReader) => void;

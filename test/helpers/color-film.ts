@@ -3,7 +3,7 @@
 export interface ColorFilm {
   readonly width: number;
   readonly height: number;
-  /** Red, green and blue; each is shown for `seconds`, and all of them again `rounds` times. */
+  /** The colors in red, green and blue. Each is shown for `seconds`, and all of them are repeated `rounds` times. */
   readonly colors: readonly (readonly [number, number, number])[];
   readonly seconds: number;
   readonly rounds: number;
@@ -34,7 +34,7 @@ export function makeColorFilm({ width, height, colors, seconds, rounds }: ColorF
     ...[tag("vids"), tag("DIB "), words(0, 0, 0, 1, framesPerSecond, 0, frames.length, frameBytes)],
     ...[words(0xffffffff, 0, 0), shorts(width, height)],
   ]);
-  // BITMAPINFOHEADER: three bytes a pixel, blue first.
+  // The format BITMAPINFOHEADER: three bytes a pixel, blue first.
   const format = Buffer.concat([words(40, width, height), shorts(1, 24), words(0, frameBytes, 0, 0, 0, 0)]);
   const headers = list("hdrl", [
     chunk("avih", Buffer.concat([main, words(width, height, 0, 0, 0, 0)])),

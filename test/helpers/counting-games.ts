@@ -27,7 +27,7 @@ export const retroArchIn = (folder: string): LauncherConfig => ({
   environment: { HOME: folder, XDG_CONFIG_HOME: folder },
 });
 
-/** A launcher with NES/Game.nes; `more` is added to the owner's settings of RetroArch. */
+/** A deck whose launcher can play NES/Game.nes. `more` is added to the owner's settings of RetroArch. */
 export async function gameDeck(options: DeckOptions = {}, more = ""): Promise<Deck> {
   const deck = await makeDeck({ launchers: (folder) => [retroArchIn(folder)], ...options });
   await deck.file("NES/Game.nes", makeCountingNesGame());
@@ -38,16 +38,17 @@ export async function gameDeck(options: DeckOptions = {}, more = ""): Promise<De
 /** Plays the card for some frames and stops it. */
 export async function playSomeFrames(deck: Deck, card = "NES/Game.nes"): Promise<void> {
   await deck.play(card);
-  // RetroArch runs commands and answers between two frames: some frames have passed after the load of the state.
+  // RetroArch runs commands and answers between two frames. After the answers, some frames have passed since the state
+  // was loaded.
   if ((await deck.run("**control:pause||**control:resume")) !== true) throw new Error("it was not paused");
   if ((await deck.run("**stop")) !== true) throw new Error("it was not stopped");
 }
 
-/** The compiled program, with a card that is a file; `retroArch` has lines of its section of the config. */
+/** A place for the compiled program, with a card that is a file. `retroArch` has lines for its section of the config. */
 export async function gamePlace(retroArch = "") {
   const place = await makePlace();
   const card = join(place.folder, "card");
-  // Players make no folders in the data folder itself.
+  // Players cannot make folders in the data folder itself.
   const folder = join(place.folder, ".home");
   const { command, environment = {} } = retroArchIn(folder);
   await place.config(`${readerConfig(`file:${card}`)}insert_mode = true

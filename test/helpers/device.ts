@@ -1,6 +1,6 @@
 /**
- * The compiled service on a device of its own, with a neighbour on its network. Without namespaces no caller is remote:
- * every address of this machine is the device.
+ * The compiled service on a device of its own, with a neighbour on its network. Without namespaces no caller is remote,
+ * because every address of this machine is the device.
  */
 import { afterAll, beforeAll } from "bun:test";
 import { join } from "node:path";
@@ -9,30 +9,30 @@ import { canMakeNetworks, makeNetwork, type Network } from "./namespaces.ts";
 import { printed, run } from "./processes.ts";
 import { makePlace, type Place, program, type Running, startTapdeck } from "./tapdeck.ts";
 
-/** The place of the service in tests that name no other. */
+/** The ports of the service in tests that name no others. */
 export const [port, tlsPort] = [7497, 7498];
 
 export interface Device {
   readonly network: Network;
   readonly place: Place;
-  /** The API's address for the neighbour. */
+  /** The address of the API for the neighbour. */
   readonly url: string;
   /**
    * The present run. Its client uses the device's socket in the file system, which can be reached from every network
    * namespace.
    */
   readonly service: Running;
-  /** All that it wrote to stderr since its first start. */
+  /** All that the service wrote to stderr since its first start. */
   log(): string;
   /** Writes the whole config file. */
   config(toml: string): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Another client on that socket. */
+  /** Connects another client to that socket. */
   connect(signal: AbortSignal): Promise<Client>;
   /** Starts the command line there, with its output in pipes. */
   tapdeck(...words: readonly string[]): Bun.Subprocess<"ignore", "pipe", "pipe">;
-  /** Runs it to its end. */
+  /** Runs the command line there to its end. */
   run(...words: readonly string[]): ReturnType<typeof run>;
 }
 
@@ -43,7 +43,7 @@ export async function pairByCode(network: Network, url: string, code: string): P
   return printed(network.onNeighbour([process.execPath, peer, url, words]));
 }
 
-/** Starts the service with exactly this config. `via` runs it there, such as `prlimit`. */
+/** Starts the service with exactly this config. `via` runs it elsewhere, for example by `prlimit`. */
 export async function startDevice(
   toml: string,
   via: readonly string[] = [],
@@ -87,8 +87,8 @@ export async function startDevice(
 }
 
 /**
- * One device for all tests of a file, made before the first test and removed after the last. If networks cannot be made
- * there is none, and those tests must be skipped. `setUp` follows its start; `msMax` is for both.
+ * One device for all tests of a file, made before the first test and removed after the last. If networks cannot be
+ * made, there is no device, and those tests must be skipped. `setUp` runs after its start, and `msMax` limits both.
  */
 export function deviceForAll(
   toml: string,

@@ -11,12 +11,12 @@ export function emulatedPn532(timing: "real" | "none"): Pn532Device & AsyncDispo
   return Object.assign(device, { [Symbol.asyncDispose]: device.close });
 }
 
-const lateMs = 30; // A driver waits for an acknowledgement for 30, 60 and 120 ms; a pause of the process can be the cause that each of these waits fails.
-const triesMax = 8; // On two processors with a dozen busy processes about every second try is held up.
+const lateMs = 30; // A driver waits for an acknowledgement for 30, 60 and 120 ms. A pause of the process can make each of these waits fail.
+const triesMax = 8; // On two processors with a dozen busy processes, about every second try is delayed.
 
 /**
- * Runs a test whose emulated chip is in this very process. It repeats a failed test if the process stood still for so long
- * that the driver rightly took the chip for dead.
+ * Runs a test whose emulated chip is in this very process. A failed test is repeated if the process stood still for so
+ * long that the driver rightly took the chip for dead.
  */
 export async function unlessHeldUp(body: () => Promise<void>): Promise<void> {
   for (let tries = 1; ; tries++) {
@@ -45,7 +45,7 @@ export function ntag213(uidHex: string, text?: string): EmulatedTag {
 }
 
 /**
- * The text that a reader finds in the memory of a Type 2 tag; undefined without a message, `broken` for half of one.
+ * The text that a reader finds in the memory of a Type 2 tag; undefined without a message, and `broken` for an incomplete one.
  */
 export function textIn(memory: Uint8Array): string | undefined {
   const content = contentOf(memory.subarray(12));

@@ -19,7 +19,7 @@ export interface Hand {
   type(field: Locator, text: string): Promise<void>;
   /** Chooses an option of a list by its value. */
   choose(list: Locator, value: string): Promise<void>;
-  /** The clicks or keys so far; a text counts as one. */
+  /** The number of clicks or keys so far. A text counts as one. */
   count(): number;
 }
 
@@ -36,7 +36,7 @@ export interface Home extends AsyncDisposable {
   readonly downloads: readonly Download[];
   /** Errors of the page, and frames of its connection that are not sealed. */
   readonly faults: readonly string[];
-  /** The sealed frames so far. */
+  /** The number of sealed frames so far. */
   sealed(): number;
   /** The words that the service has sent to the root script of the image. */
   readonly words: readonly string[];
@@ -45,15 +45,15 @@ export interface Home extends AsyncDisposable {
 
 export interface Task {
   readonly name: string;
-  /** The state that the task begins with. */
+  /** Makes the state with which the task begins. */
   readonly before?: (home: Home) => Promise<unknown>;
-  /** The way of a person from the screen Now. */
+  /** The steps of a person from the screen Now. */
   readonly steps: (hand: Hand, home: Home) => Promise<void>;
   /** Rejects until the task has its effect. */
   readonly done: (home: Home) => Promise<void>;
 }
 
-/** Files of the system SNES. */
+/** The files of the system SNES. */
 export const games = ["Star Garden", "Super Game", "Boat Race", "Old Game", "Lost Game"];
 /** The tracks of the only album. */
 export const songs = ["Der Mond", "Die Sterne", "Das Licht"];
@@ -176,7 +176,7 @@ const playing: readonly Task[] = [
     async done({ client }) {
       const { endsAt = "" } = await client.call("sleep");
       const minutes = (Date.parse(endsAt) - Date.now()) / 60_000;
-      // The list also has 15 and 60 minutes, which must not have been chosen.
+      // The list also has 15 and 60 minutes, and neither must have been chosen.
       expect(minutes).toBeGreaterThan(15);
       expect(minutes).toBeLessThan(60);
     },

@@ -12,9 +12,12 @@ export interface FileServer extends AsyncDisposable {
   readonly asked: readonly IncomingHttpHeaders[];
   /** Offers another file from now on. */
   offer(content: Buffer): void;
-  /** Ends the connection of the next answer after so many bytes of its body, when the client has stored some of them in `file`. */
+  /**
+   * Ends the connection of the next answer after this many bytes of its body, when the client has stored some of them
+   * in `file`.
+   */
   cutAfter(bytes: number, file: string): void;
-  /** The next answer stops after so many bytes; resolves when they are sent. */
+  /** Stops the next answer after this many bytes. Resolves when they are sent. */
   hangAfter(bytes: number): Promise<void>;
   ignoreRanges(): void;
   /** Answers with this status and nothing else from now on. */
@@ -31,7 +34,7 @@ export function certificateOf(commonName: string) {
   });
 }
 
-/** With `tls` it has a certificate, and serves only clients with the certificate `clients`. */
+/** Starts the server. With `tls` it has a certificate, and serves only clients with the certificate `clients`. */
 export async function startFileServer(
   first: Buffer,
   tls?: { readonly cert: string; readonly key: string; readonly clients: string },
@@ -70,7 +73,7 @@ export async function startFileServer(
       stop.done();
       const { cutWhenIn: file } = stop;
       if (file === undefined) return;
-      // Without it the end of the connection may overtake the bytes.
+      // Without this wait, the end of the connection may overtake the bytes.
       await eventually(async () => expect((await stat(file)).size).toBeGreaterThan(0)).finally(() =>
         response.destroy(),
       );

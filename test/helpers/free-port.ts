@@ -1,8 +1,8 @@
 const given = new Set<number>();
 
 /**
- * A port on which nobody listens, each once. It is below those that the kernel gives to connections (32768 and up), which
- * might take it first.
+ * A port on which nobody listens. Each port is returned once. It is below the ports that the kernel gives to
+ * connections (32768 and up), because a connection might take it first.
  */
 export function freePort(): number {
   for (;;) {
@@ -13,7 +13,7 @@ export function freePort(): number {
       given.add(port);
       return port;
     } catch {
-      // Taken, for example by a service of another test.
+      // The port is taken, for example by a service of another test.
     }
   }
 }

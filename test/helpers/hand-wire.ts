@@ -56,7 +56,7 @@ export function readerOf(socket: Socket): Reader {
   };
 }
 
-/** Kinds of frames, with the bit of the last of a message (RFC 6455, 5.2). */
+/** The kinds of frames, with the bit that marks the last frame of a message (RFC 6455, 5.2). */
 export const [textFrame, closeFrame, pingFrame, pongFrame] = [0x81, 0x88, 0x89, 0x8a];
 
 /** A frame (RFC 6455, 5.2), masked by zeros. */

@@ -1,6 +1,6 @@
 /**
  * A hawkBit server for one target, as its DDI API is documented (hawkBit documentation, "DDI API"), and stricter than a real one
- * with bad requests. A feedback counts only for an open action and in its form; links name only what there is.
+ * with bad requests. A feedback counts only for an open action and in the right form. Links name only existing things.
  */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -35,18 +35,18 @@ export interface Wanted {
   readonly version?: string;
   readonly download?: Handling;
   readonly update?: Handling;
-  /** A wrong hash, for the test that it is refused. */
+  /** A wrong hash. A test uses it to prove that it is refused. */
   readonly sha256?: string;
 }
 
 export interface Action extends Required<Wanted> {
   readonly id: number;
   state: "open" | "canceling" | "canceled" | "success" | "failure";
-  /** `execution finished: detail` of each feedback. */
+  /** The texts `execution finished: detail` of each feedback. */
   readonly said: string[];
-  /** The same of each feedback on its cancellation. */
+  /** The same texts for each feedback on a cancellation. */
   readonly saidOfCancel: string[];
-  /** The `Range` of each download; empty if it had none. */
+  /** The field `Range` of each download; empty if it had none. */
   readonly downloads: string[];
 }
 
@@ -109,7 +109,7 @@ export async function startHawkbitStub({ id, token }: { readonly id: string; rea
     if (body.length > hangAt) response.write(body.subarray(0, hangAt));
     else response.end(body);
   };
-  /** The status of the answer to a feedback. */
+  /** Takes a feedback, and returns the status of the answer. */
   const take = (action: Action, isOfCancel: boolean, text: string): number => {
     const read = v.safeParse(v.pipe(v.string(), v.parseJson(), feedbackShape), text);
     if (!read.success) return 400;
@@ -179,11 +179,11 @@ export async function startHawkbitStub({ id, token }: { readonly id: string; rea
     url: origin,
     up,
     down,
-    /** `status method path` of each request that was refused. */
+    /** The text `status method path` of each request that was refused. */
     refused,
     polls: () => polls,
     attributes: () => attributes,
-    /** Downloads hang after so many bytes from now on. */
+    /** Stops downloads after this many bytes from now on. */
     hangAfter(bytes: number) {
       hangAt = bytes;
     },

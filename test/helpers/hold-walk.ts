@@ -20,7 +20,7 @@ const looksMs = [2, 3, 2, 3];
 
 interface Card {
   readonly name: string;
-  /** Undefined if its script starts nothing. */
+  /** The system of its media; undefined if the card's script starts nothing. */
   readonly systemId: string | undefined;
   /** The time that its script runs before and after the start of its media. */
   readonly beforeMs: number;
@@ -50,7 +50,8 @@ interface Run {
 }
 
 /**
- * The events, and those that the model expects, as lines of time, deed and card. `kept`: cards put back without a launch.
+ * The events, and those that the model expects, as lines of time, deed and card. The deed `kept` is a card that was put
+ * back without a launch.
  */
 export function walk(seed: number, steps: number) {
   const random = randomOf(seed);
@@ -80,10 +81,10 @@ export function walk(seed: number, steps: number) {
     const dice = random();
     const reader = pick(readerNames);
     if (dice < 0.35) {
-      // Often the card that was on last.
+      // The card is often the one that was on the reader last.
       const card = random() < 0.3 ? last : pick(cards);
       last = card;
-      // A card is in one place, so a hand that puts it down took it from its last place.
+      // A card is in one place only, so a hand that puts it down has taken it from its last place.
       for (const other of readerNames) if (world.on(other) === card) lay(other, undefined);
       lay(reader, card);
     } else if (dice < 0.65) lay(reader, undefined);
@@ -109,7 +110,7 @@ export function walk(seed: number, steps: number) {
 
 type Model = ReturnType<typeof createModel>;
 
-/** Readers, cards, scripts and players, and the present rules. The events of scripts and players, which the model gets. */
+/** A world of readers, cards, scripts and players, with the present rules. The model gets the events of scripts and players. */
 function createWorld(clock: ReturnType<typeof createManualClock>, model: Model) {
   const bus = createBus(silentLog);
   const tokens = createTokens(bus, clock);
@@ -253,7 +254,7 @@ function createWorld(clock: ReturnType<typeof createManualClock>, model: Model) 
   };
 }
 
-/** Media or a script that belongs to a card, and the time since which that card has been off. */
+/** Media or a script that belongs to a card, and the time since which that card has been removed. */
 interface Owned {
   readonly card: Card | undefined;
   offMs: number | undefined;
@@ -403,7 +404,7 @@ function sightingOf({ name }: Card): Sighting {
   return { type: "NTAG", uid: `04${name}`, text: name, data: "" };
 }
 
-/** The same numbers for the same seed, from 0 up to 1 (Marsaglia's xorshift with 32 bits). */
+/** A generator of random numbers from 0 up to 1, the same for the same seed (Marsaglia's xorshift with 32 bits). */
 function randomOf(seed: number): () => number {
   let state = (seed * 2_654_435_761) >>> 0 || 1;
   return () => {

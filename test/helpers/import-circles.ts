@@ -7,8 +7,8 @@ interface Arrow {
 }
 
 /**
- * Each group of files that reach one another, with the arrows within it: the strongly connected components of more than one
- * file, by Tarjan's algorithm. A file that imports itself is a group of its own.
+ * The groups of files that reach one another, with the arrows within each group. They are the strongly connected
+ * components of more than one file, by Tarjan's algorithm. A file that imports itself is a group of its own.
  */
 export function circlesOf(arrows: readonly Arrow[]): readonly (readonly Arrow[])[] {
   const targets = new Map<string, string[]>();

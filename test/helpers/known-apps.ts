@@ -10,14 +10,14 @@ import { noisePython } from "./noise-python.ts";
 import { type Call, isLine, type Line, lineOf, startPeer } from "./peer.ts";
 import { printed } from "./processes.ts";
 
-/** The config that the current app needs; lines after it belong to the same section. */
+/** The config that the current app needs. Lines after it belong to the same section. */
 export const appsAllowed = "[api]\nallow_v1_clients = true\n";
 
 /** The origin of the pages of the app for Android, and those of the app elsewhere. */
 export const androidOrigin = "http://localhost";
 export const otherOrigins = ["https://localhost", "capacitor://localhost", "ionic://localhost"] as const;
 
-/** What the device gave the app at the pairing. */
+/** The data that the device gave the app at the pairing. */
 export interface AppIdentity {
   readonly token: string;
   readonly client: string;
@@ -34,7 +34,9 @@ const told = v.union([
   v.object({ closed: v.number() }),
 ]);
 
-/** Pairs by PIN, as the app does from a page of this origin; without one, as an app with sockets of its own. */
+/**
+ * Pairs by PIN, as the app does from a page of this origin. Without an origin, it pairs as an app that opens its own sockets.
+ */
 export async function pairApp(
   { network, service }: Place,
   name = "phone",
@@ -59,7 +61,7 @@ export async function openCurrentApp(
     talking.stdin.write(`${JSON.stringify(text)}\n`);
     talking.stdin.flush();
   };
-  // Ids are UUIDs, and each request has the time of the phone.
+  // In the frames of the app, ids are UUIDs, and each request has the time of the phone.
   const frame = (_: number, { method, params }: Call) => ({
     jsonrpc: "2.0",
     method,

@@ -21,7 +21,7 @@ type Heard = { [Name in EventName]: { readonly name: Name; readonly payload: Eve
 type Parts = Omit<LaunchQueueParts, "config" | "bus" | "clock" | "log" | "history" | "saves">;
 
 export interface DeckOptions extends Partial<Parts> {
-  /** A manual clock is advanced by `run` and `tapAndWait`, so that a player proves itself at once. */
+  /** The clock. A manual clock is advanced by `run` and `tapAndWait`, so that a player proves itself at once. */
   readonly clock?: LaunchQueueParts["clock"] | ManualClock;
   readonly config?: Partial<Config>;
   /** The players, which may need the folder of the media; `extensionPlayers` if absent. */
@@ -124,11 +124,11 @@ export async function makeDeck({
     saves,
     /** The log without the lines of taps. */
     lines,
-    /** The log's lines of taps. */
+    /** The log's lines of taps, which `lines` leaves out. */
     taps,
     /** The events so far, in order. */
     heard,
-    /** Of the media. */
+    /** The folder of the media. */
     folder,
     /** The payloads of an event so far. */
     told,
@@ -138,7 +138,7 @@ export async function makeDeck({
     ends: () => told("launch.finished").map(({ error }) => error ?? (true as const)),
     /** The names of the media that were started, in order. */
     started: () => told("media.started").map(({ mediaName }) => mediaName),
-    /** A card with this text; one text is always the same card. */
+    /** A card with this text. The same text is always the same card. */
     token,
     set(change: Partial<Config>) {
       now = { ...now, ...change };
@@ -151,14 +151,14 @@ export async function makeDeck({
     /** Launches without a tap. */
     launch: (script: string) => launchQueue.launch(nextToken(script)),
     tap,
-    /** Launches, and resolves with the end of it: true, or the error. A player proves itself in three seconds. */
+    /** Launches, and resolves with the end of the launch: true, or the error. A player proves itself in three seconds. */
     run(script: string) {
       const mine = nextToken(script);
       return endOf(mine.uid, () => launchQueue.launch(mine));
     },
     /** Like `run`, for a tap. */
     tapAndWait: (text: string) => endOf(token(text).uid, () => tap(text)),
-    /** Launches, and resolves as soon as the player has loaded what it plays. */
+    /** Launches, and resolves as soon as the player has loaded its media. */
     async play(script: string) {
       const before = count("media.started");
       launchQueue.launch(nextToken(script));

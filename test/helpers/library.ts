@@ -103,7 +103,7 @@ export function* libraryPaths(count: number, seed = 1): Generator<string> {
     const name = `${words(4)}${part}${subtitle} (${pick(regions)})${disc}${mark === "" ? "" : ` ${mark}`}`;
     return `${folder}/${shelf(name, number)}/${name}.${extension}`;
   };
-  // Records have about twelve songs, and shows about fifty episodes.
+  // A record has about twelve songs, and a show about fifty episodes.
   const records: string[] = [];
   const shows: string[] = [];
   const sometimesNew = (list: string[], chance: number, make: () => string) => {
@@ -133,7 +133,7 @@ export function* libraryPaths(count: number, seed = 1): Generator<string> {
   }
 }
 
-/** Makes the files, empty, below `root`; returns their number (a repeated name is one file). */
+/** Makes empty files below `root`, and returns their number. A repeated name is one file. */
 export function makeLibrary(root: string, count: number, seed = 1): number {
   const folders = new Set<string>();
   let made = 0;
@@ -162,7 +162,7 @@ export function makeFiles(root: string, files: Readonly<Record<string, string>> 
   }
 }
 
-/** Deep folders, of some hundred files each: by the first letter, then by number. */
+/** The path in deep folders of some hundred files each: by the first letter, and then by number. */
 function shelf(name: string, number: number): string {
   const letter = /^[a-z]/i.test(name) ? (name[0] ?? "#").toUpperCase() : "#";
   return `${letter}/Set ${number % 37}`;

@@ -3,7 +3,7 @@
 /** The output of a stream so far. */
 export interface Gathered {
   text(): string;
-  /** Resolves with all of it. */
+  /** Resolves with the whole output after its end. */
   readonly whole: Promise<string>;
 }
 

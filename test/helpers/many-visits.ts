@@ -25,23 +25,23 @@ import {
 export interface OneVisit {
   /** The service's address, or the path of its socket. */
   readonly to: string;
-  /** Undefined for a socket's path. */
+  /** The port of the service; undefined for a socket's path. */
   readonly port?: number;
   readonly isTls?: boolean;
   /** The caller's own addresses, one after another, if they matter. */
   readonly from?: readonly string[];
-  /** The request line's method and path; `ws` opens a WebSocket. */
+  /** The method and the path of the request line; `ws` opens a WebSocket. */
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** The messages that a WebSocket sends. */
+  /** The message that a WebSocket sends. */
   readonly send?: string;
-  /** Makes a handshake with this identity, and sends `send` sealed; without `send`, only the hello. */
+  /** The identity for a handshake, after which `send` is sealed. Without `send`, only the hello is sent. */
   readonly client?: { readonly id: string; readonly secret: string };
 }
 
-const atOnce = 3; // Fewer than the permitted handshakes at a time.
+const atOnce = 3; // The number of visits at a time is lower than that of the permitted handshakes.
 const retryMs = 50;
 
 const list = JSON.parse(await readFile(process.argv[2] ?? "", "utf8")) as readonly OneVisit[];

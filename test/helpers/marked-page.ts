@@ -5,7 +5,10 @@
 import type { BrowserContext, Page } from "playwright-core";
 import { bundlePage } from "../../src/web/page-bundle.ts";
 
-/** Runs in the page before its scripts: marks what the browser forms, and collects every text that appears. */
+/**
+ * A script that runs in the page before the page's own: it marks the texts that the browser forms, and collects every
+ * text that appears.
+ */
 const inPage = `(() => {
   const mark = (text) => "⟦" + text + "⟧";
   const forms = { NumberFormat: "format", DateTimeFormat: "format", RelativeTimeFormat: "format" };
@@ -50,7 +53,7 @@ const inPage = `(() => {
   });
 })()`;
 
-/** In place of the part of the page with the German texts. */
+/** The text that replaces the part of the page with the German texts. */
 const marking = (path: string) => `
 import * as real from ${JSON.stringify(`${path}?real`)};
 const mark = (value) => {
@@ -61,7 +64,7 @@ const mark = (value) => {
 };
 export const german = (numbers) => mark(real.german(numbers));`;
 
-/** The path of the part with the German texts. Its name has a hash of its content. */
+/** The path of that part. Its name has a hash of its content. */
 function germanPart(): string {
   const found = Object.entries(bundlePage()).find(([path, { gzip }]) => {
     const text = path.endsWith(".js") ? Bun.gunzipSync(Buffer.from(gzip, "base64")) : new Uint8Array();
@@ -71,7 +74,7 @@ function germanPart(): string {
   return found[0];
 }
 
-/** Lets the pages of this context, which speaks German, have the marks. */
+/** Adds the marks to all pages of this context, which speaks German. */
 export async function markTexts(context: BrowserContext): Promise<void> {
   await context.addInitScript(inPage);
   const path = germanPart();
@@ -81,13 +84,13 @@ export async function markTexts(context: BrowserContext): Promise<void> {
   );
 }
 
-/** All texts that the page has shown since its load, also for a moment. */
+/** All texts that the page has shown since its load, even for a moment. */
 export async function textsSeen(page: Page): Promise<readonly string[]> {
   const seen: string[] = await page.evaluate("[...seenTexts, document.title]");
   return seen;
 }
 
-/** What is outside the marks. */
+/** The part of a text that is outside the marks. */
 export function outsideMarks(text: string): string {
   let depth = 0;
   let outside = "";

@@ -7,22 +7,22 @@ import type { Grant } from "./right-tables.ts";
 
 export interface MatrixCaller {
   readonly name: string;
-  /** `cleartext`: every request is answered by `encryption-required`. */
+  /** The rights of the caller. With `cleartext`, every request is answered by `encryption-required`. */
   readonly grant: Grant | "cleartext";
-  /** A paired owner, who comes over the network. */
+  /** True for a paired owner over the network. */
   readonly isOwnerAfar: boolean;
   callAll(calls: readonly Call[]): Promise<readonly Answer[]>;
   /** Names of the notifications that it received. */
   heard(): readonly string[];
-  /** Resolves when all earlier messages have arrived, if its transport can detect that. */
+  /** Resolves when all earlier messages have arrived. It is absent if the transport cannot detect that. */
   fence(): Promise<void>;
 }
 
 export interface Crew {
-  /** Callers on the device as the owner, and as another user of it. */
+  /** Callers on the device as its owner, and as another user. */
   readonly owner: Peer;
   readonly otherUser: Peer;
-  /** Rights of strangers, or of another user, who has at most `look`. */
+  /** The rights of strangers, or of another user, who has at most `look`. */
   readonly anonymous: Exclude<Grant, "own">;
 }
 
@@ -43,7 +43,7 @@ export async function makeCallers(
   const ofOther = anonymous === "none" ? "none" : "look";
   const member = await scene.client("member");
   const player = await scene.client("player");
-  // Each has its own quota of writes.
+  // Each owner has a quota of writes of its own.
   const owners = [
     await scene.client("owner"),
     await scene.client("owner"),
@@ -85,7 +85,7 @@ export async function makeCallers(
 
 async function byLine(name: string, grant: Grant, peer: Peer, what: Visited): Promise<MatrixCaller> {
   const line = await opened(peer.open(what));
-  // A sealed connection counts once the client has proved its secret.
+  // A sealed connection counts only after the client has proved its secret.
   if (what.client !== undefined) await line.call("version");
   return {
     name,
@@ -105,7 +105,7 @@ async function byPost(
   what: Visited,
 ): Promise<MatrixCaller> {
   const stream = await peer.open({ ...what, url: `${what.url}/events` });
-  // A caller without any right may be refused the stream.
+  // A caller without any right may get no stream.
   if (!isLine(stream) && grant !== "none" && grant !== "cleartext")
     throw new Error(`${name}: the event stream was refused: ${wordOf(stream)}`);
   return {
@@ -118,7 +118,10 @@ async function byPost(
   };
 }
 
-/** A cleartext connection ends with its first request: each request gets its own, and one connection only listens. */
+/**
+ * A caller in cleartext. Its connection ends with the first request, so each request gets a connection of its own, and
+ * another one only listens.
+ */
 async function inCleartext(neighbour: Peer): Promise<MatrixCaller> {
   const listening = await opened(neighbour.open({ url: urls.ws }));
   return {

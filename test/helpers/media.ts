@@ -14,7 +14,7 @@ import { openMediaIndex } from "../../src/store/media-index-file.ts";
 import { defaultConfig } from "./defaults.ts";
 
 export interface Trial extends AsyncDisposable {
-  /** A media folder, empty at first. */
+  /** A media folder, which is empty at first. */
   readonly root: string;
   readonly data: string;
   readonly media: MediaLibrary;
@@ -31,7 +31,7 @@ export interface HeldTrial extends Trial {
 /** Runs the index in a process of its own. */
 export const indexProgram = join(import.meta.dir, "../../src/media/scan/index-job-main.ts");
 
-/** Its runs can be held. */
+/** A trial whose runs can be held. */
 export async function heldTrial(): Promise<HeldTrial> {
   const held = join(await mkdtemp(join(tmpdir(), "tapdeck-held-")), "held");
   const script = 'while [ -e "$0" ]; do sleep 0.05; done; exec "$@"';
@@ -78,14 +78,14 @@ export async function mediaTrial(
   };
 }
 
-/** Runs a job in this process; returns its messages. */
+/** Runs a job in this process, and returns its messages. */
 export function runHere(job: IndexJob): readonly JobLine[] {
   const lines: JobLine[] = [];
   runJob(job, (line) => lines.push(line));
   return lines;
 }
 
-/** `<system>/<path>` of all files of the index in their order, and its count; undefined if there is none. */
+/** The text `<system>/<path>` for each file of the index in its order, and their number; undefined if there is no index. */
 export function contentOf(folder: string): readonly string[] | undefined {
   const index = openMediaIndex(indexPath(folder));
   if (index === undefined) return undefined;
@@ -99,7 +99,7 @@ export function contentOf(folder: string): readonly string[] | undefined {
   return files;
 }
 
-/** Paths of all results of a search, in its order. */
+/** The paths of all results of a search, in its order. */
 export function pathsOf(media: MediaLibrary, query = "", systems: readonly string[] = []): readonly string[] {
   return media.search({ query, systems, maxResults: 1000 }).results.map(({ path }) => path);
 }

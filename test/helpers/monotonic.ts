@@ -11,7 +11,7 @@ const clockMonotonic = 1;
 const timespec = new BigInt64Array(2);
 const address = ptr(timespec);
 
-/** Nanoseconds since a moment that all processes share. */
+/** The nanoseconds since a moment that all processes share. */
 export function monotonicNs(): bigint {
   libc.clock_gettime(clockMonotonic, address);
   return (timespec[0] ?? 0n) * 1_000_000_000n + (timespec[1] ?? 0n);

@@ -119,7 +119,10 @@ acl_file ${file("people.acl")}
       running?.kill();
       await running?.exited;
     },
-    /** All messages of these topics from now on, the retained ones first. Resolves once the broker has subscribed it. */
+    /**
+     * Yields all messages of these topics from now on, the retained ones first. Resolves once the broker has made the
+     * subscription.
+     */
     async listen(...topics: readonly string[]) {
       const heard: Heard[] = [];
       let wake = Promise.withResolvers<void>();
@@ -146,7 +149,7 @@ acl_file ${file("people.acl")}
       const taken = new Set<Heard>();
       return {
         heard,
-        /** The first message of this topic that fits and was not returned before. */
+        /** The first message of this topic that `fits` accepts and that was not returned before. */
         async next(topic: string, fits: (payload: string) => boolean = () => true): Promise<Heard> {
           const look = async () => {
             for (;;) {
@@ -166,7 +169,7 @@ acl_file ${file("people.acl")}
     /** Publishes as the administrator. */
     publish: (topic: string, payload: string, ...flags: readonly string[]) =>
       printed(["mosquitto_pub", ...asAdmin, "-q", "1", "-t", topic, "-m", payload, ...flags]),
-    /** Publishes as a device with this certificate; the exit code and what the program says. */
+    /** Publishes as a device with this certificate. Resolves with the exit code and the output of the program. */
     async publishAs(name: string, topic: string) {
       const tls = ["--cafile", file("ca.pem"), "--cert", file(`${name}.pem`), "--key", file(`${name}.key`)];
       const child = Bun.spawn(
@@ -191,7 +194,7 @@ acl_file ${file("people.acl")}
       const said = (await new Response(child.stdout).text()) + (await new Response(child.stderr).text());
       return { said, code: await child.exited };
     },
-    /** The answer to a command, by the request-response of MQTT 5. */
+    /** Sends a command, and resolves with its answer (request and response of MQTT 5). */
     async ask(device: string, method: string, params: string, seconds = 30): Promise<unknown> {
       const topics = ["-t", `${device}/cmd/${method}`, "-e", `${device}/reply/test`];
       return JSON.parse(

@@ -1,6 +1,6 @@
 /**
- * Two network namespaces joined by a wire: a device and a neighbour. A listener there is reachable from nowhere else. Needs
- * the right to make them (root, on a test machine).
+ * Two network namespaces joined by a wire: a device and a neighbour. A listener in them cannot be reached from
+ * elsewhere. The tests need the right to make namespaces (root, on a test machine).
  */
 import { join } from "node:path";
 import { run } from "./processes.ts";
@@ -14,7 +14,7 @@ export interface Network {
    * Gives the neighbour this many additional addresses of each family, from 10.77.0.10 and fd77::10 on, and returns them.
    */
   addNeighbourAddresses(count: number): { readonly 4: readonly string[]; readonly 6: readonly string[] };
-  /** Makes the neighbour's new connections to an address of the device come from this address of its own. */
+  /** Makes the neighbour's new connections to an address of the device come from this address of the neighbour. */
   callAs(source: string, device: string): void;
   /** Runs a command in the device's namespace. */
   onDevice(command: readonly string[]): readonly string[];
@@ -71,21 +71,21 @@ export async function makeNetwork(): Promise<Network> {
 }
 
 export interface Visit {
-  /** `ws://` or `http://`. */
+  /** The address of the service, `ws://` or `http://`. */
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly method?: string;
   readonly body?: string;
   /** The body in base64. */
   readonly bytes?: string;
-  /** Accepts every certificate of the service. */
+  /** True to accept every certificate of the service. */
   readonly anyCertificate?: boolean;
-  /** Texts that a WebSocket sends, one after another; it then waits for as many messages, or for its end. */
+  /** The texts that a WebSocket sends, one after another. After that it waits for as many messages, or for its end. */
   readonly send?: readonly string[];
 }
 
 export interface Outcome {
-  /** Of an HTTP answer, or of a refused upgrade. */
+  /** The status of an HTTP answer, or of a refused upgrade. */
   readonly status?: number;
   readonly body?: string;
   readonly messages?: readonly string[];
@@ -105,9 +105,9 @@ export async function visit(
 }
 
 /**
- * The kernel walks its whole table of connections at each read of /proc/net/tcp, which the service reads for each caller on the
- * device. On a PC that table has 262,144 rows, and on a board 4096. A namespace takes the number from the one that makes it
- * (`ip-sysctl`, tcp_child_ehash_entries); older kernels have one table for all.
+ * The kernel walks its whole table of connections at each read of /proc/net/tcp, which the service reads for each
+ * caller on the device. On a PC that table has 262,144 rows, and on a board 4096. A namespace takes this number from
+ * the namespace that makes it (`ip-sysctl`, tcp_child_ehash_entries); older kernels have one table for all.
  */
 function addNamespace(name: string): void {
   const script = 'sysctl -q -w net.ipv4.tcp_child_ehash_entries=4096 2>/dev/null; exec ip netns add "$0"';
@@ -120,7 +120,7 @@ function ip(...words: readonly string[]): void {
   if (exitCode !== 0) throw new Error(`ip ${words.join(" ")}: ${stderr.toString()}`);
 }
 
-/** One process for all lines, because each alone would take milliseconds. */
+/** One process sets up all lines, because a process for each would take milliseconds. */
 function ipBatch(name: string, lines: readonly string[]): void {
   const stdin = Buffer.from(`${lines.join("\n")}\n`);
   const { exitCode, stderr } = Bun.spawnSync(["ip", "-n", name, "-batch", "-"], { stdin });

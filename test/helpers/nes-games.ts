@@ -1,9 +1,10 @@
 /** NES games made for tests (iNES, mapper 0): one that stands still, one that shows one color, and one that counts. */
 
-// The processor sees the 16 KiB of program twice; this is the start of the second copy.
+// The address at which the program starts. The processor sees the 16 KiB of program twice, and this is the start of the
+// second copy.
 const start = 0xc000;
 
-/** 16 KiB of program, which begin with `init` and then repeat `loop`, and 8 KiB of pictures. */
+/** A game of 16 KiB of program, which begins with `init` and then repeats `loop`, and of 8 KiB of pictures. */
 function nesGame(init: readonly number[], loop: readonly number[], hasBattery: boolean): Uint8Array {
   const again = start + init.length;
   const program = new Uint8Array(16 * 1024).fill(0xea); // NOP
@@ -17,7 +18,7 @@ function nesGame(init: readonly number[], loop: readonly number[], hasBattery: b
 /** A game that only jumps to itself, with a tone that does not end if asked. */
 export const makeNesGame = ({ withTone = false } = {}) => nesGame(withTone ? pulseTone : [], [], false);
 
-/** The first pulse channel, as loud as it gets: LDA #value, STA register (6502; nesdev.org, "APU"). */
+/** A tone of the first pulse channel at its full volume: LDA #value, STA register (6502; nesdev.org, "APU"). */
 const pulseTone = [
   [0x01, 0x15],
   [0xbf, 0x00],
@@ -27,7 +28,7 @@ const pulseTone = [
 
 // Colors of the console (nesdev.org, "PPU palettes").
 const [red, green, blue] = [0x16, 0x2a, 0x12];
-// In the console's memory: whether B was ever pressed, and whether A is held.
+// Places in the console's memory: whether B was ever pressed, and whether A is held.
 const [wasB, isA] = [0x10, 0x11];
 
 const colorStart = [
@@ -72,7 +73,8 @@ const countingFrame = [
  *   3 bytes   the frames that the game has run for
  *   1 byte    the first byte as it was when this game began
  *
- * The game keeps the last two in the console's memory and copies them in each frame, so a loaded state also restores them.
+ * The game keeps the last two values in the console's memory and copies them in each frame, so a loaded state also
+ * restores them.
  */
 export const makeCountingNesGame = () => nesGame(countingStart, countingFrame, true);
 

@@ -4,7 +4,7 @@ import { linesOf } from "./lines.ts";
 import { pythonSetUpMs, pythonWith } from "./python.ts";
 
 const source = join(import.meta.dir, "../e2e/noise-python");
-/** Milliseconds. */
+/** The time for making the Python, in milliseconds. */
 export const noisePythonSetUpMs = pythonSetUpMs;
 
 /** The interpreter. Throws with the package to install if it cannot be made. */
@@ -15,13 +15,13 @@ export function noisePython(): Promise<string> {
 export interface PythonClient {
   send(payload: string): void;
   /**
-   * Its next message: `ready`, `payload`, `refused` or `closed`; undefined once it is gone. Events of the index are
-   * skipped.
+   * The next message of the client: `ready`, `payload`, `refused` or `closed`; undefined once the client is gone.
+   * Events of the index are skipped.
    */
   next(): Promise<Readonly<Record<string, unknown>> | undefined>;
-  /** The next payload; fails if another message came. */
+  /** The next payload. Fails if another message came. */
   payload(): Promise<string>;
-  /** Ends its stdin, and resolves with its exit code. */
+  /** Ends the client's stdin, and resolves with its exit code. */
   stop(): Promise<number>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -32,8 +32,8 @@ export interface Credentials {
 }
 
 /**
- * Starts the client with `ws://...`, or `pipe` and a command, optionally behind `--small-frames`. `via` may run it in
- * another place.
+ * Starts the client with `ws://...`, or with `pipe` and a command, optionally after `--small-frames`. `via` may run it
+ * elsewhere.
  */
 export async function startPythonClient(
   { id, secret }: Credentials,
@@ -75,12 +75,12 @@ export async function startPythonClient(
   };
 }
 
-/** Whether a payload is about the index that a service makes soon after its start, at any time. */
+/** True for a payload about the index, which a service may send at any time soon after its start. */
 export function isAboutIndex(payload: unknown): boolean {
   return typeof payload === "string" && payload.includes('"method":"media.indexing"');
 }
 
-/** The other side, in Python: hello in, reply out, then it echoes frame by frame. */
+/** Starts the other side in Python. It takes a hello, sends the reply, and then echoes frame by frame. */
 export async function startPythonResponder(secret: string, flags: readonly string[] = []) {
   const child = Bun.spawn([await noisePython(), join(source, "client.py"), ...flags, "respond"], {
     env: { ...process.env, TAPDECK_CLIENT_SECRET: secret },

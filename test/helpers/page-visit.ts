@@ -8,7 +8,7 @@ import { root } from "./source-tree.ts";
 
 export interface Visit extends AsyncDisposable {
   readonly page: Page;
-  /** Uncaught errors, and those of the console. */
+  /** The uncaught errors, and those of the console. */
   readonly faults: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export async function openPage(
   return { page, faults, [Symbol.asyncDispose]: () => context.close() };
 }
 
-/** Uncaught errors of the page from now on, and those of its console. */
+/** Collects from now on the uncaught errors of the page, and those of its console. */
 export function faultsOf(page: Page): readonly string[] {
   const faults: string[] = [];
   page.on("pageerror", ({ message }) => faults.push(message));
@@ -39,7 +39,7 @@ export function faultsOf(page: Page): readonly string[] {
   return faults;
 }
 
-/** Waits until the page is connected, in any language. */
+/** Waits until the page is connected. The language of the page does not matter. */
 export async function connected(page: Page): Promise<void> {
   await page.locator("#line[data-state=on]").waitFor();
 }
@@ -66,7 +66,7 @@ export async function settled(page: Page): Promise<void> {
   );
 }
 
-/** A phone, a tablet and a television. */
+/** The sizes of a phone, a tablet and a television. */
 const sizes = [
   { width: 390, height: 844 },
   { width: 820, height: 1180 },
@@ -89,7 +89,7 @@ export async function look(page: Page, name: string): Promise<void> {
   await page.setViewportSize(before);
 }
 
-/** Visible controls without an accessible name, and pictures without an alternative text. */
+/** The visible controls without an accessible name, and the pictures without an alternative text. */
 export const unnamed = (page: Page) =>
   page.locator("button:visible, input:visible, select:visible, img").evaluateAll((elements) =>
     elements

@@ -1,6 +1,6 @@
 /**
- * A caller in a process of its own, controlled by a test: a neighbour, another user of the device, or the device itself. It
- * asks over HTTP, and opens connections: WebSockets, in cleartext or sealed, and event streams.
+ * A caller in a process of its own, controlled by a test: a neighbour, another user of the device, or the device itself. The
+ * caller sends requests over HTTP, and opens connections: WebSockets, in cleartext or sealed, and event streams.
  */
 import { join } from "node:path";
 import * as v from "valibot";
@@ -12,14 +12,14 @@ export interface Identity {
 }
 
 export interface Visited {
-  /** `http(s)://` to call, or to read an event stream; `ws(s)://` to open a WebSocket. */
+  /** The address: `http(s)://` to call, or to read an event stream, and `ws(s)://` to open a WebSocket. */
   readonly url: string;
-  /** A socket in the file system, in the place of the URL's host. */
+  /** The path of a socket in the file system, which replaces the URL's host. */
   readonly path?: string;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Makes a handshake, and seals all messages over the WebSocket. */
+  /** The identity for a handshake, after which all messages over the WebSocket are sealed. */
   readonly client?: Identity;
 }
 
@@ -51,7 +51,7 @@ const message = v.object({
 });
 type Message = v.InferOutput<typeof message>;
 
-/** The result of a call: its result or its error; or no answer, because the connection was refused or closed. */
+/** The end of a call: its result or its error, or no answer, because the connection was refused or closed. */
 export interface Answer {
   readonly result?: unknown;
   readonly error?: v.InferOutput<typeof failure> | undefined;
@@ -66,15 +66,15 @@ export interface Line {
   /** Names of the received notifications. */
   heard(): readonly string[];
   call(method: string, params?: unknown): Promise<Answer>;
-  /** One after another. */
+  /** Makes the calls one after another. */
   callAll(calls: readonly Call[]): Promise<readonly Answer[]>;
-  /** All in one payload. */
+  /** Makes the calls in one payload. */
   batch(calls: readonly Call[]): Promise<readonly Answer[]>;
   send(text: string): void;
   /** Resolves when all earlier messages of the service over a WebSocket have arrived. */
   fence(): Promise<void>;
   close(): void;
-  /** Whether it was closed, by either side. */
+  /** True after either side has closed the connection. */
   isOver(): boolean;
 }
 
@@ -85,9 +85,9 @@ export interface Call {
 
 export interface Peer extends AsyncDisposable {
   ask(what: Visited): Promise<{ readonly status: number; readonly body: string }>;
-  /** A connection, or the answer that refused it; for a refused handshake, its error. */
+  /** Opens a connection, or resolves with the answer that refused it; for a refused handshake, that is its error. */
   open(what: Visited): Promise<Line | Answer>;
-  /** Calls in one batch over HTTP; if HTTP refuses it, each gets that answer. */
+  /** Makes the calls in one batch over HTTP. If HTTP refuses the batch, each call gets that answer. */
   post(what: Visited, calls: readonly Call[]): Promise<readonly Answer[]>;
 }
 
@@ -95,7 +95,7 @@ export function isLine(opened: Line | Answer): opened is Line {
   return "texts" in opened;
 }
 
-/** In a word: `result`, `error CODE`, `status CODE` or `closed CODE`; for a missing right, its name. */
+/** The answer in a word: `result`, `error CODE`, `status CODE` or `closed CODE`; for a missing right, the name of the right. */
 export function wordOf({ error, status, closed }: Answer): string {
   const right = error?.data?.right;
   if (right !== undefined) return `error ${error?.code}, needs ${right}`;
@@ -104,7 +104,7 @@ export function wordOf({ error, status, closed }: Answer): string {
   return closed === undefined ? "result" : `closed ${closed}`;
 }
 
-/** Starts it by `via`; it calls from these addresses in turn. */
+/** Starts the caller by `via`. It calls from these addresses in turn. */
 export function startPeer(
   via: (command: readonly string[]) => readonly string[],
   sources: readonly string[] = [],
@@ -181,7 +181,7 @@ function protocolError(body: string): Pick<Answer, "error"> {
   return { error };
 }
 
-/** A connection over anything that sends texts; `hear` takes each received one. `request` makes the frame of a call. */
+/** A connection over any transport of texts. `hear` takes each received text, and `request` makes the frame of a call. */
 export function lineOf(
   send: (text: string) => void,
   close: () => void,

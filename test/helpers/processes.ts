@@ -20,12 +20,12 @@ export async function printed(command: readonly string[]): Promise<string> {
   return out;
 }
 
-/** Process ids of the living members of a process group, without zombies. */
+/** The process ids of the living members of a process group, without zombies. */
 export async function liveMembers(group: number): Promise<readonly number[]> {
   const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const living = await Promise.all(
     ids.map(async (id) => {
-      // It may end between the two reads.
+      // The process may end between the two reads.
       const stat = await readFile(`/proc/${id}/stat`, "latin1").catch(() => "");
       const [state = "Z", , pgrp] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       return Number(pgrp) === group && !"ZX".includes(state);
@@ -40,7 +40,7 @@ export async function liveMembers(group: number): Promise<readonly number[]> {
  */
 export async function processOf(path: string): Promise<number> {
   for (const id of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
-    // It may end between the two reads.
+    // The process may end between the two reads.
     const line = await readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "");
     if (line.endsWith(`\0${path}\0`)) return Number(id);
   }
@@ -57,7 +57,7 @@ type Assertion = () => void;
 type Outcome = boolean | ReturnType<Assertion>;
 
 /**
- * Resolves as soon as `holds` neither throws nor resolves with false, so it is a condition or an assertion. It rejects
+ * Resolves as soon as `holds`, which is a condition or an assertion, neither throws nor resolves with false. It rejects
  * after `msMax`, a minute, with the last failure of the assertion and the newest log lines of the processes under test. The
  * last look may take `lookMsMax` longer.
  */
@@ -92,7 +92,7 @@ export async function eventually(
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
-/** Resolves as soon as there is such a file or folder; the rejection lists the folder above it. */
+/** Resolves as soon as this file or folder exists. The rejection lists the folder above it. */
 export async function eventuallyExists(path: string, msMax?: number): Promise<void> {
   await eventually(async () => {
     if (existsSync(path)) return;
@@ -101,7 +101,7 @@ export async function eventuallyExists(path: string, msMax?: number): Promise<vo
   }, msMax);
 }
 
-/** Resolves as soon as there is no such process; a zombie still is one. The rejection shows its state. */
+/** Resolves as soon as there is no such process. A zombie still counts as one. The rejection shows its state. */
 export async function eventuallyReaped(pid: number, msMax?: number): Promise<void> {
   await eventually(async () => {
     if (!existsSync(`/proc/${pid}`)) return;
@@ -111,8 +111,8 @@ export async function eventuallyReaped(pid: number, msMax?: number): Promise<voi
 }
 
 /**
- * Resolves with the promise. It rejects after `msMax`, a minute, with `what`, which did not come, with the result of `seen`
- * and with the newest log lines.
+ * Resolves with the promise. After `msMax`, a minute, it rejects with `what`, which names the thing that did not come,
+ * with the result of `seen`, and with the newest log lines.
  */
 export async function within<Value>(
   what: string,

@@ -6,7 +6,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 const root = join(import.meta.dir, "../..");
-/** Milliseconds, because making one downloads some megabytes. */
+/** The time for making a Python in milliseconds. Some megabytes are downloaded for it. */
 export const pythonSetUpMs = 180_000;
 
 /** The interpreter with the packages of `requirements`. Throws with the package to install if it cannot be made. */

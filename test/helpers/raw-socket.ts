@@ -13,7 +13,7 @@ export interface DeafSocket extends Raw {
 
 export interface CountingSocket extends Raw {
   write(bytes: Uint8Array): void;
-  /** The same text as this many frames, one after the other. */
+  /** The frames of this number of copies of a text, one after the other. */
   framesOf(text: string, count: number): Uint8Array;
 }
 

@@ -20,7 +20,7 @@ export interface PlayedDevice {
   say(text: string): void;
   unplug(): void | Promise<void>;
   close(): void | Promise<void>;
-  /** True if the driver waits for the clock behind the device: then it moves while a line is awaited. */
+  /** True if the driver waits for the clock behind the device. The clock then moves while a line is awaited. */
   readonly timeMoves?: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface Outcome {
   readonly expected: readonly string[];
 }
 
-/** The actual and the expected lines, up to the first that did not come. */
+/** The actual and the expected lines, up to the first one that did not come. */
 export async function playReader(content: string, create: CreateDevice): Promise<Outcome> {
   const lines = content
     .split("\n")
@@ -66,7 +66,7 @@ export async function playReader(content: string, create: CreateDevice): Promise
       if (!came || happened[expected.length - 1] !== line) break;
     }
   }
-  // Acts beyond the transcript's last line are also reported.
+  // The acts of the driver after the transcript's last line are also reported.
   await Bun.sleep(20);
   const told = happened.slice();
   ending.abort(new Error("the transcript has ended"));

@@ -3,7 +3,7 @@
  * that do no harm and end soon. Each new method needs a line here.
  */
 
-/** The lowest first: each includes those before it. */
+/** The rights, the lowest first. Each right includes those before it. */
 export const grants = ["none", "look", "play", "change", "own"] as const;
 export type Grant = (typeof grants)[number];
 
@@ -13,7 +13,7 @@ export function includes(grant: Grant, required: Grant): boolean {
 
 interface MethodRow {
   readonly right: Exclude<Grant, "none">;
-  /** Refused over the network whatever the rights, because it works with secrets. */
+  /** True for a method that is refused over the network whatever the rights, because it works with secrets. */
   readonly isLocal?: true;
   readonly params?: unknown;
 }
@@ -150,7 +150,7 @@ export const methodRows: Readonly<Record<string, MethodRow>> = {
   "backup.read": { ...own, params: { offset: 0 } },
   "backup.send": { ...own, params: { offset: 0, data: "" } },
   restore: { ...own, params: { sha256: "0".repeat(64) } },
-  // The longest answer.
+  // This method has the longest answer.
   "rpc.discover": look,
 };
 

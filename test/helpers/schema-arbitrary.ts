@@ -1,4 +1,4 @@
-/** Values for a JSON Schema: mostly valid ones, else nearly valid ones, and rubbish. */
+/** Values for a JSON Schema: most are valid, and the others are nearly valid, or arbitrary. */
 import fc from "fast-check";
 
 export interface JsonSchema {
@@ -17,7 +17,7 @@ export interface JsonSchema {
   readonly maximum?: number;
 }
 
-/** Params for a method: each field valid, missing, or odd. */
+/** Params for a method. Each field is valid, missing, or odd. */
 export function paramsFor(
   schema: JsonSchema,
   own: Readonly<Record<string, fc.Arbitrary<unknown>>>,
@@ -66,7 +66,10 @@ function textFor({ format, pattern, minLength = 0, maxLength = 40 }: JsonSchema)
   return fc.string({ minLength, maxLength: Math.min(maxLength, 40), unit: "grapheme-ascii" });
 }
 
-/** Just past a limit, or of another type; `scalar`: no list or object, which might fit a rule between fields or not. */
+/**
+ * A value just past a limit, or of another type. With `scalar` it is no list or object, because these might satisfy a
+ * rule between fields.
+ */
 function odd({ type, maxLength, maximum, minimum }: JsonSchema, scalar: boolean): fc.Arbitrary<unknown> {
   if (scalar) return fc.constantFrom(...["", 0, 1.5, null, true].filter((value) => typeof value !== type));
   const past: unknown[] = [];

@@ -24,7 +24,7 @@ export interface CorpusEntry {
   readonly script: string;
   readonly settings: readonly string[];
   readonly differences: readonly string[];
-  /** Its `<`, `=`, `*` and `!` lines. */
+  /** The lines `<`, `=`, `*` and `!` of the script. */
   readonly expected: readonly string[];
 }
 
@@ -66,7 +66,7 @@ export async function meaningOf({ script, settings, expected }: CorpusEntry): Pr
   return [...read, ...effect.map(shown), ...(isMeant ? await argumentOf(script, effect) : [])];
 }
 
-/** The names of files in the index. */
+/** The names of the files in the index. */
 const shelf = [
   "Otter Racer (Europe) (En,Fr,De)",
   "Otter Racer (Japan)",
@@ -108,7 +108,7 @@ function onOneLine(line: string): string {
 }
 
 function named(_line: string, device: string, steps: string): string {
-  // A press of usual length and pace is the name of its keys; any other step is shown as it is.
+  // A press of usual length and pace is shown by the names of its keys, and any other step as it is.
   const presses = steps.replace(
     /\+(\d+)((?: \+\d+)*) 40ms((?: -\d+)+) 60ms/g,
     (all, first: string, others: string, up: string) => {
@@ -127,7 +127,7 @@ function keyName(code: string): string {
   return keyNames.get(Number(code)) ?? `key ${code}`;
 }
 
-/** The names of linux/input-event-codes.h without KEY_ and BTN_, by the first code of each row. */
+/** The names in linux/input-event-codes.h without KEY_ and BTN_, by the first code of each row. */
 const keyNames: ReadonlyMap<number, string> = new Map(
   (
     [

@@ -1,4 +1,6 @@
-/** Endless odd launch scripts, the same ones for the same seed; and trees without their places, to compare. */
+/**
+ * An endless series of odd launch scripts, the same for the same seed; and trees without their places, which can be compared.
+ */
 
 import type { Command } from "../../src/script/syntax.ts";
 import { seededRandom } from "../emulators/emulated-line.ts";
@@ -10,7 +12,7 @@ const pieces = [
   ),
 ];
 
-/** Either pieces in any order, or one of `models` with some of its pieces added, removed or doubled. */
+/** Yields scripts: pieces in any order, or one of `models` with some of its pieces added, removed or doubled. */
 export function* oddScripts(models: readonly string[], seed: number): Generator<string, never> {
   const next = seededRandom(seed);
   const below = (end: number) => Math.floor(next() * end);

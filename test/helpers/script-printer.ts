@@ -1,6 +1,6 @@
 /**
  * Prints trees as text that is parsed as the same tree. Every command is written with its name, and every special character
- * is escaped. So a printed script may be longer than its source.
+ * is escaped. A printed script may therefore be longer than its source.
  */
 
 import type { Text } from "../../src/script/expression.ts";
@@ -17,7 +17,7 @@ export function printScript(
   return [...printed, ...commands.map(printCommand)].join("||");
 }
 
-/** The long form names traits that the short one cannot. */
+/** The long form can name traits that the short form cannot. */
 function printTraits(traits: readonly (readonly [key: string, value: string])[]): string {
   if (!traits.every(([key]) => /^[a-z][a-z0-9_]*$/.test(key)))
     return `**traits:${JSON.stringify(Object.fromEntries(traits))}`;
@@ -27,7 +27,7 @@ function printTraits(traits: readonly (readonly [key: string, value: string])[])
 function printCommand({ name, args, options }: Command): string {
   const print = macroCommands.has(name) ? printMacro : name === typedCommand ? printTyped : printText;
   const [only] = args;
-  // Without quotes, one empty argument would be none.
+  // Without quotes, a single empty argument would be no argument.
   const isBlank = args.length === 1 && only?.length === 0;
   const values = args.length === 0 ? "" : `:${isBlank ? '""' : args.map(print).join(",")}`;
   const pairs = [...options].map(([key, value]) => `${key}=${printText(value)}`);
@@ -40,7 +40,7 @@ function printMacro(text: Text): string {
   return macro.endsWith("|") ? `${macro} ` : macro;
 }
 
-/** The tree has it as it was written. */
+/** The tree holds a text to type as it was written. */
 function printTyped(text: Text): string {
   return text.join("");
 }
@@ -75,7 +75,7 @@ function escaped(char: string): string {
   return controls[char] ?? `^${char}`;
 }
 
-/** With as few brackets as possible. */
+/** An expression as text, with as few brackets as possible. */
 export function printExpression(expression: Expression): string {
   switch (expression.kind) {
     case "text":

@@ -16,7 +16,7 @@ import { parseScript } from "../../src/script/parser.ts";
 
 export interface Row {
   readonly script: string;
-  /** Its `<` and `!` lines. */
+  /** The lines `<` and `!` of the script. */
   readonly expected: readonly string[];
 }
 
@@ -53,7 +53,7 @@ function shown(text: Text): string {
     .join("");
 }
 
-/** With brackets around every operator, so that its operands are visible. */
+/** An expression as text, with brackets around every operator, so that its operands are visible. */
 function tree(expression: Expression): string {
   switch (expression.kind) {
     case "text":

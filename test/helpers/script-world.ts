@@ -38,7 +38,7 @@ export const playingFacts: Facts = {
   "active_media.name": "A Song",
 };
 
-/** It notes every request; a path that holds "missing" cannot be launched. */
+/** The world notes every request. A path that contains "missing" cannot be launched. */
 export function scriptWorld({ facts = quietFacts, bare = false } = {}) {
   const clock = createManualClock();
   const asked: string[] = [];
@@ -121,7 +121,7 @@ export function scriptWorld({ facts = quietFacts, bare = false } = {}) {
   return { clock, asked, ports };
 }
 
-/** `+30` a key goes down, `-30` up, `40ms` a wait. */
+/** A step as text: `+30` means that a key goes down, `-30` that it goes up, and `40ms` is a wait. */
 function shownStep(step: InputStep): string {
   if (step.kind === "wait") return `${step.ms}ms`;
   return step.codes.map((code) => `${step.kind === "down" ? "+" : "-"}${code}`).join(" ");
@@ -129,14 +129,17 @@ function shownStep(step: InputStep): string {
 
 export interface Transcript {
   readonly script: string;
-  /** `playing`; `trusted` and `untrusted`, else a card on a reader; `bare`: no index. */
+  /**
+   * The settings of a script: `playing`; `trusted` or `untrusted`, else the script is on a card on a reader; `bare` for
+   * no index.
+   */
   readonly settings: readonly string[];
   readonly expected: readonly string[];
 }
 
 /**
- * `~` settings of the next script, `>` the script, `=` a request to the world, `!` the refusal, `#` why. No wait takes
- * time.
+ * Reads transcripts: `~` settings of the next script, `>` the script, `=` a request to the world, `!` the refusal, `#`
+ * why. No wait takes time.
  */
 export function readTranscripts(text: string): readonly Transcript[] {
   const all: { script: string; settings: string[]; expected: string[] }[] = [];
@@ -153,13 +156,13 @@ export function readTranscripts(text: string): readonly Transcript[] {
   return all;
 }
 
-/** A card on a reader of the device, unless the transcript says otherwise. */
+/** The origin of a script: a card on a reader of the device, unless the transcript says otherwise. */
 function originOf(settings: readonly string[]): ScriptOrigin {
   const origins = ["untrusted", "trusted"] as const;
   return origins.find((origin) => settings.includes(origin)) ?? "reader";
 }
 
-/** The `=` and `!` lines of a script. */
+/** The `=` and `!` lines for a script. */
 export async function play({ script, settings }: Omit<Transcript, "expected">): Promise<readonly string[]> {
   const { asked, ports } = scriptWorld({
     facts: settings.includes("playing") ? playingFacts : quietFacts,

@@ -23,7 +23,7 @@ export interface TranscriptLine {
   readonly text: string;
 }
 
-/** The lines that count; throws if one has no mark, or bytes that are no hex. */
+/** The lines that count. Throws if one has no mark, or has bytes that are no hex. */
 export function parseTranscript(content: string): readonly TranscriptLine[] {
   return content
     .split("\n")
@@ -44,13 +44,13 @@ export function expectedOf(lines: readonly TranscriptLine[]): readonly string[] 
   return lines.filter(({ mark }) => mark !== "<").map(({ mark, text }) => `${mark} ${text}`);
 }
 
-/** The arrival of the device's bytes: their division into reads, and bytes between them. */
+/** The way in which the device's bytes arrive: their division into reads, and bytes between them. */
 export type Delivery = (bytes: Uint8Array) => readonly Uint8Array[];
 
 const stepMs = 5;
-const patienceMs = 3000; // Longer than every wait of a driver.
+const patienceMs = 3000; // A time that is longer than every wait of a driver.
 
-/** The actual lines, up to the first that differs, or to the transcript's last. */
+/** The actual lines, up to the first one that differs, or to the transcript's last. */
 export async function play(
   lines: readonly TranscriptLine[],
   deliver: Delivery = (bytes) => [bytes],
@@ -124,7 +124,7 @@ async function drive(
     let before = "";
     await session.watch((present) => {
       const state = present.map(described).join(", ") || "nothing";
-      // The driver repeats a sighting; here each change counts once.
+      // The driver repeats a sighting. Only changes count here.
       if (state !== before) tell(`= ${state}`);
       before = state;
     }, signal);

@@ -19,7 +19,7 @@ export function startClient(id = clientId, withSecret = secret) {
   return start(primitives, id, withSecret);
 }
 
-/** The service's side of a hello that it accepts. */
+/** The service's side of a session whose hello it accepts. */
 export function acceptHello(hello: string): { readonly session: SecureSession; readonly reply: string } {
   const accepted = accept(primitives, hello, lookup);
   if (accepted.kind === "refused") throw accepted.error;
@@ -36,7 +36,7 @@ export function makePair(): Pair {
   return { client: started.finish(reply), service: session, hello: started.hello, reply };
 }
 
-/** The changes of an attacker at one place of a text. Some leave a text as it is: those are no attack. */
+/** The changes that an attacker makes at one place of a text. Some leave the text as it is, and those are no attack. */
 export const changes: Readonly<Record<string, (text: string, at: number) => string>> = {
   "lowest bit flipped": (text, at) => replaced(text, at, String.fromCharCode(text.charCodeAt(at) ^ 1)),
   "fifth bit flipped": (text, at) => replaced(text, at, String.fromCharCode(text.charCodeAt(at) ^ 0x10)),

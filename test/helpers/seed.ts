@@ -1,6 +1,6 @@
 /**
- * Loaded before every test file. Random inputs are the same in each run, so that a failure has its cause in the code.
- * `SEED=N make test` tries others.
+ * This file is loaded before every test file. Random inputs are the same in each run, so that a failure has its cause
+ * in the code. `SEED=N make test` tries others.
  */
 import fc from "fast-check";
 

@@ -5,7 +5,7 @@ import { ioctl, requests } from "../../drivers/io/libc.ts";
 import { openPty, type Pty } from "../../drivers/io/termios.ts";
 import { eventually } from "./processes.ts";
 
-/** Runs with a pty of its own, and closes it. */
+/** Calls `run` with a pty of its own, and closes the pty afterwards. */
 export async function withPty(run: (far: Pty) => Promise<void>): Promise<void> {
   const far = openPty();
   try {
@@ -30,7 +30,7 @@ export function createSink() {
   let length = 0;
   return {
     take(bytes: Uint8Array) {
-      parts.push(Uint8Array.from(bytes)); // The slice of a Buffer would be a view.
+      parts.push(Uint8Array.from(bytes)); // A copy is made, because the slice of a Buffer would be a view.
       length += bytes.length;
     },
     length: () => length,
@@ -45,7 +45,7 @@ export function openDescriptors(): number {
   return readdirSync("/proc/self/fd").length;
 }
 
-/** The number of times that threads of this process slept and woke: a busy wait raises it. */
+/** The number of times that threads of this process slept and woke. A busy wait raises it. */
 export function wakeUps(): number {
   return readdirSync("/proc/self/task")
     .map((task) => readFileSync(`/proc/self/task/${task}/status`, "latin1"))
@@ -53,14 +53,14 @@ export function wakeUps(): number {
     .reduce((sum, count) => sum + count, 0);
 }
 
-/** Ticks of processor time that this process has used, in user and system mode (proc(5), fields 14 and 15). */
+/** The ticks of processor time that this process has used, in user and system mode (proc(5), fields 14 and 15). */
 export function processorTicks(): number {
   const stat = readFileSync("/proc/self/stat", "latin1");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return Number(fields[11]) + Number(fields[12]);
 }
 
-/** Bytes that are the same on each run and repeat after 64 KiB at the earliest. */
+/** Bytes that are the same in each run, and that do not repeat within 64 KiB. */
 export function manyBytes(length: number): Uint8Array {
   const bytes = new Uint8Array(length);
   let state = 0x2545f491;

@@ -4,14 +4,14 @@ import { dirname, join, relative } from "node:path";
 import type { SerialRoots } from "../../drivers/io/serial-list.ts";
 
 export interface UsbSerialDevice {
-  /** Place on the bus: `1-1.2`. */
+  /** The place on the bus, such as `1-1.2`. */
   readonly bus: string;
-  /** The tty's name: `ttyUSB0`. */
+  /** The name of the tty, such as `ttyUSB0`. */
   readonly tty: string;
   readonly driver: string;
-  /** Attribute files of the USB device; sysfs ends each with a line feed. */
+  /** The attribute files of the USB device. sysfs ends each of them with a line feed. */
   readonly attributes: Readonly<Record<string, string>>;
-  /** bInterfaceClass of interfaces beside the serial one (which is 0). */
+  /** The bInterfaceClass of interfaces beside the serial one, which is interface 0. */
   readonly otherInterfaces?: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export const ftdi: UsbSerialDevice = {
     product: "FT232R USB UART",
   },
 };
-/** A CH340 has no serial number, and no name of its maker but a number. */
+/** A CH340 has no serial number and no name of its maker, which is known only by its number. */
 export const ch340: UsbSerialDevice = {
   bus: "1-1.2",
   tty: "ttyUSB1",
@@ -60,7 +60,7 @@ export async function plugIn({ sys, dev }: SerialRoots, device: UsbSerialDevice)
   await addTty({ sys, dev }, device.tty, port);
 }
 
-/** A UART on the board, in the layout of a Linux from 6.5 on, or of an earlier one. */
+/** Adds a UART of the board, in the layout of a Linux from 6.5 on, or of an earlier one. */
 export async function addUart(
   roots: SerialRoots,
   tty: string,
@@ -82,7 +82,7 @@ export async function addUart(
   return addTty(roots, tty, port);
 }
 
-/** The tty of a device: its folder below the device, the link of its class, and the node. */
+/** Adds the tty of a device: its folder below the device, the link of its class, and the node. */
 export async function addTty(
   { sys, dev }: SerialRoots,
   tty: string,
@@ -96,7 +96,7 @@ export async function addTty(
   await attribute(dev, tty, "");
 }
 
-/** A link as sysfs and udev make them: relative. */
+/** Makes a relative link, as sysfs and udev do. */
 export async function link(path: string, target: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await symlink(relative(dirname(path), target), path);

@@ -64,7 +64,7 @@ export async function makeServedPlace() {
   await config("");
   await put("data/state/watchdog", "event=restart time=1 restarts=1 resets=0 why=x\n");
   expectFifo(at("run/tapdeck-machine/requests"));
-  // In place of the root script: it keeps the pipe open, and notes each word.
+  // This program replaces the root script: it keeps the pipe open, and notes each word.
   const reading = Bun.spawn(["sh", "-c", 'exec cat <>"$0"', at("run/tapdeck-machine/requests")], {
     stdin: "ignore",
     stdout: "pipe",
@@ -82,12 +82,12 @@ export async function makeServedPlace() {
     Object.entries({ ...(await variables(folder)), ...more }).map(([name, value]) => `${name}=${value}`);
   return {
     ...{ folder, at, put, place, config },
-    /** Runs the command line there, to its end. */
+    /** Runs the command line with these folders, to its end. */
     tapdeck: async (...command: readonly string[]) =>
       run(["env", "-i", ...(await assigned({})), program, ...command]),
-    /** The next word that the root script reads. */
+    /** Resolves with the next word that the root script reads. */
     word: async () => (await words.read()).value?.trim() ?? "",
-    /** With further variables, as those of a fleet. */
+    /** Starts the service with further variables, such as those of a fleet. */
     async start(more: Readonly<Record<string, string>> = {}): Promise<Running> {
       // The image names no data folder on the command line.
       const plain = ["sh", "-c", 'exec "$0"', program];
@@ -104,7 +104,7 @@ function expectFifo(path: string): void {
   if (Bun.spawnSync(["mkfifo", "-m", "0600", path]).exitCode !== 0) throw new Error(`no pipe at ${path}`);
 }
 
-/** A launcher whose player is `script` of a shell; its words are `words`, and the last one is the media file. */
+/** A launcher whose player is `script` of a shell. Its words are `words`, followed by the media file. */
 export function shellLauncher(id: string, script: string, ...words: readonly string[]): string {
   const command = JSON.stringify(["/bin/sh", "-c", script, "player", ...words, "{path}"]);
   return `[[launchers]]\nid = "${id}"\nextensions = [".${id}"]\ncommand = ${command}\n`;

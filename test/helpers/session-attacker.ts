@@ -18,18 +18,18 @@ interface Line {
   readonly hello: string;
   readonly reply: string;
   send(text: string): void;
-  /** Hangs up. */
+  /** Ends the connection. */
   leave(): void;
-  /** The end of the session; `answered` if a frame came that opens. */
+  /** Resolves with the end of the session; `answered` if a frame came that opens. */
   end(): Promise<string>;
 }
 
 const request = '{"jsonrpc":"2.0","id":1,"method":"version"}';
 
-/** Each makes a frame from a fresh session; `undefined` if there is nothing to send. */
+/** An attack makes a frame from a fresh session. `undefined` means that there is nothing to send. */
 type Attack = (line: Line) => Promise<readonly string[]> | readonly string[];
 
-const frameLength = 96; // Each place of the sealed request, as text, is tried.
+const frameLength = 96; // The number of places in the sealed request, as text. Each place is tried.
 
 const attacks: Readonly<Record<string, readonly Attack[]>> = {
   undisturbed: [({ session }) => [session.seal(request)]],
@@ -62,7 +62,7 @@ const attacks: Readonly<Record<string, readonly Attack[]>> = {
     return async ({ session }) => {
       const ours = sealed(session);
       let theirs = ours;
-      while (theirs.at(-1) === ours.at(-1)) theirs = await fromElsewhere(); // With equal last bytes the splice might be exactly our own frame.
+      while (theirs.at(-1) === ours.at(-1)) theirs = await fromElsewhere(); // With equal last bytes, the splice might be exactly our own frame.
       const at = Math.min(index, ours.length - 1);
       const spliced = Uint8Array.from([...ours.subarray(0, at), ...theirs.subarray(at)]);
       return [JSON.stringify({ e: spliced.toBase64() })];
@@ -102,7 +102,7 @@ async function tryIt(attack: Attack): Promise<string> {
   return line.end();
 }
 
-/** A session of its own, from the next of the addresses; tries again at a limit. */
+/** Opens a session from the next of the addresses, and tries again at a limit. */
 async function open(): Promise<Line> {
   const { id, secret } = client;
   for (;;) {
@@ -148,7 +148,7 @@ type Told =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "closed"; readonly code: number };
 
-/** A WebSocket by hand, because one of our own cannot choose its address; undefined if it was refused. */
+/** Opens a WebSocket by hand, because our own client cannot choose its address; undefined if it was refused. */
 async function openWire(localAddress: string) {
   const socket = connect({ host: hostname, port: Number(port), localAddress });
   let kept: Buffer = Buffer.alloc(0);

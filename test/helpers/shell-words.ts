@@ -3,13 +3,13 @@
  * substitutions. Here-documents and back quotes are refused, because the scripts of the image have none.
  */
 
-/** Stands for a part of a word that is only known when the script runs. */
+/** The text for a part of a word that is known only when the script runs. */
 export const unknown = "\u0000";
 
 export interface Script {
-  /** Each has one word at least, without keywords, assignments, redirections and quotes. */
+  /** The commands. Each has at least one word, and no keywords, assignments, redirections and quotes. */
   readonly commands: readonly (readonly string[])[];
-  /** Names of the functions that the script defines. */
+  /** The names of the functions that the script defines. */
   readonly functions: ReadonlySet<string>;
 }
 
@@ -24,7 +24,7 @@ export function readScript(text: string): Script {
     throw new Error(`line ${text.slice(0, at).split("\n").length}: ${why}`);
   };
 
-  /** Reads up to `end`, which is a closing parenthesis or nothing, and passes it. */
+  /** Reads up to `end`, which is a closing parenthesis or nothing, and past it. */
   const readList = (end: ")" | ""): void => {
     let words: string[] = [];
     const cases: ("word" | "pattern" | "body")[] = [];
@@ -121,7 +121,7 @@ export function readScript(text: string): Script {
     return word;
   };
 
-  /** One character, quoted text or substitution. */
+  /** Reads one character, quoted text or substitution. */
   const readPart = (isQuoted: boolean): string => {
     const char = text[at] ?? "";
     if (char === "`") return fail("there is a back quote");

@@ -4,7 +4,7 @@ import { dirname, join, normalize } from "node:path";
 
 export const root = join(import.meta.dir, "../..");
 
-/** Paths of the files that git knows or would add. */
+/** The paths of the files that git knows or would add. */
 export const tracked: readonly string[] = list();
 export const sources = tracked.filter((file) => /^(?:src|drivers)\/.*\.ts$/.test(file));
 
@@ -12,7 +12,7 @@ export interface Import {
   readonly from: string;
   readonly to: string;
   readonly typesOnly: boolean;
-  /** By the names that it takes, only for its effects, or at run time. */
+  /** Whether the import takes names, has only effects, or happens at run time. */
   readonly how: "names" | "effects" | "late";
 }
 
@@ -34,7 +34,7 @@ export function importsOf(file: string): Import[] {
   return importsIn(file, read(file));
 }
 
-/** The imports of other files in a source, those at run time (`import("./x.ts")`) as well. */
+/** The imports of other files in a source, and those at run time (`import("./x.ts")`). */
 export function importsIn(file: string, text: string): Import[] {
   const forms = [
     ["names", /^(?:import|export)\s+(type\s)?[^;"]*?from\s+"(\.[^"]+)"/gm],

@@ -6,7 +6,7 @@ import { canMakeTerminals, makeTerminal } from "./terminals.ts";
 
 export const screenSize = { width: 640, height: 480, stride: 2560, bitsPerPixel: 32, device: "" } as const;
 
-/** Replaces the frame buffer by a file, only for the command after it. */
+/** A script that replaces the frame buffer by a file, only for the command after it. */
 const stage = `set -eu
 mount -t tmpfs none "$1/over"
 mkdir "$1/over/upper" "$1/over/work"
@@ -26,7 +26,7 @@ exec "$@"`;
 
 export const canStage = canMakeTerminals && Bun.which("unshare") !== null;
 
-/** Its screen shows nothing of the service yet. */
+/** Starts the service. Its screen does not show anything yet. */
 export async function startOnStage(place: Place): Promise<Running> {
   const { folder } = place;
   await mkdir(join(folder, "over"));

@@ -9,7 +9,10 @@ import { linesOf } from "./lines.ts";
 import { eventually, printed } from "./processes.ts";
 import { program } from "./tapdeck.ts";
 
-/** Starts a program as the image does, with the pipe `requests` of this folder; its arguments come after these words. */
+/**
+ * The command that starts a program as the image does, with the pipe `requests` of this folder. The program's arguments
+ * come after these words.
+ */
 export function imageCommand(folder: string, ...words: readonly string[]): readonly string[] {
   return [
     "env",
@@ -42,7 +45,7 @@ export async function makeStandInImage() {
   let notes = 0;
   const note = async (text: string) => {
     await writeFile(file("last-update"), text);
-    // Notes within one minute also differ by their time.
+    // Notes that are written within one minute must also differ in their time.
     notes += 1;
     await utimes(file("last-update"), 1_700_000_000 + notes, 1_700_000_000 + notes);
   };
@@ -51,14 +54,14 @@ export async function makeStandInImage() {
     folder,
     /** Starts the service on this image: the pipe is its standard input. */
     command: imageCommand(folder, program),
-    /** Requests for an update so far. */
+    /** The number of requests for an update so far. */
     updates: () => words.filter((word) => word === "update").length,
-    /** The output of `tapdeck update`. */
+    /** Writes the output of `tapdeck update`. */
     progress: (text: string) => writeFile(file("update"), text),
     async note(event: "trying" | "kept" | "back", version: string) {
       await note(`event=${event} slot=b version=${version} faults=[]\n`);
     },
-    /** The machine has restarted. */
+    /** Acts as after a restart of the machine. */
     powerCycle: () => rm(file("update"), { force: true }),
     async [Symbol.asyncDispose]() {
       reading.kill();

@@ -3,7 +3,7 @@
  * address, and prints its port: `bun stranger.ts 10.77.0.2`.
  */
 
-/** The page of a way, which leads to `url`. */
+/** The page of each way, which leads to `url`. */
 const pages: Readonly<Record<string, (url: string) => string>> = {
   assign: (url) => `<script>location.assign("${url}")</script>`,
   href: (url) => `<script>location.href = "${url}"</script>`,
@@ -25,7 +25,7 @@ const pages: Readonly<Record<string, (url: string) => string>> = {
     `<iframe sandbox="allow-scripts allow-top-navigation" srcdoc='<script>top.location = "${url}"</script>'></iframe>`,
 };
 
-/** Answers without a page that lead to it. */
+/** Answers without a page that lead to `url`. */
 const headers: Readonly<Record<string, (url: string) => ResponseInit>> = {
   redirect: (location) => ({ status: 302, headers: { location } }),
   "redirect that keeps the method": (location) => ({ status: 307, headers: { location } }),

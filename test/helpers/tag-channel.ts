@@ -17,18 +17,18 @@ import type { EmulatedTag } from "../emulators/emulated-tags.ts";
 import { createEmulatedChip, instantRadio } from "../emulators/pn532-chip.ts";
 
 export interface ChannelOptions {
-  /** Without `transceive`. */
+  /** True for a channel without `transceive`. */
   readonly isPlain?: boolean;
-  /** Called with each command's payload before it runs; returns the answer in its place. */
+  /** Called with each command's payload before it runs. A returned answer replaces the chip's. */
   readonly onCommand?: (payload: Uint8Array) => Uint8Array | undefined;
 }
 
 export interface TestChannel extends TagChannel {
-  /** Takes the tag off. */
+  /** Removes the tag. */
   take(): void;
 }
 
-/** The tag, selected. */
+/** The channel to the tag, which is selected. */
 export function channelOn(tag: EmulatedTag, options: ChannelOptions = {}): TestChannel {
   const emulated = createEmulatedChip(instantRadio);
   emulated.wake();

@@ -21,16 +21,16 @@ export interface Place {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Config: no readers, except those of the API. Lines after it belong to the same section. */
+/** Config without readers, except those of the API. Lines after it belong to the same section. */
 export const noReaders = "[readers]\ndetect = false\n";
 
-/** Config: only the readers of these connection strings, or an emulated PN532. */
+/** Config with only the readers of these connection strings, or an emulated PN532. */
 export function readerConfig(...readers: readonly (string | { readonly path: string })[]): string {
   const named = readers.map((reader) => (typeof reader === "string" ? reader : `pn532-uart:${reader.path}`));
   return `${noReaders}connect = ${JSON.stringify(named)}\n`;
 }
 
-/** Config: a player that plays for ten minutes; of files with these extensions only, if some are given. */
+/** Config with a player that plays for ten minutes; of files with these extensions only, if some are given. */
 export function sleeper(...extensions: readonly string[]): string {
   const some = extensions.length === 0 ? "" : `extensions = ${JSON.stringify(extensions)}\n`;
   return `
@@ -40,7 +40,7 @@ ${some}command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
 `;
 }
 
-/** Config: a player that ignores a request to end. */
+/** Config with a player that ignores a request to end. */
 export const stubborn = `
 [[launchers]]
 id = "stubborn"
@@ -75,10 +75,10 @@ export async function makePlace(toml = ""): Promise<Place> {
 export interface Running {
   readonly client: Client;
   readonly heard: Heard;
-  /** All that it wrote to stderr. */
+  /** All that the service wrote to stderr. */
   log(): string;
   readonly pid: number;
-  /** TERM, and its exit code. */
+  /** Ends the service by TERM, and resolves with its exit code. */
   stop(): Promise<number>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -91,7 +91,7 @@ export async function startTapdeck(
 ): Promise<Running> {
   const child = Bun.spawn([...command, `--data=${place.folder}`], {
     stdio: ["ignore", "ignore", "pipe"],
-    // Without the variable that test/helpers/seed.ts removes.
+    // The environment is passed, so that it lacks the variable that test/helpers/seed.ts removes.
     env: { ...process.env },
   });
   const log = gather(child.stderr).text;
@@ -147,11 +147,11 @@ export async function indexMedia(client: Client, systems: readonly string[] = []
 
 export interface Heard {
   readonly all: readonly Notification[];
-  /** Earlier notifications are no longer found by `next`. */
+  /** Makes `next` skip the notifications so far. */
   forget(): void;
-  /** Names of the notifications, in order. */
+  /** The names of the notifications, in order. */
   names(): readonly string[];
-  /** Resolves with the first past or future notification that `fits` and was not returned before. */
+  /** Resolves with the first past or future notification that `fits` accepts and that was not returned before. */
   next<Name extends Notification["method"]>(
     name: Name,
     fits?: (params: Extract<Notification, { method: Name }>["params"]) => boolean,
@@ -198,7 +198,7 @@ export function listenTo(client: Client): Heard {
 }
 
 async function reach(url: string, hasEnded: () => boolean, log: () => string): Promise<Client> {
-  const deadline = Date.now() + 60_000; // An emulated processor is slow.
+  const deadline = Date.now() + 60_000; // The time is long, because an emulated processor is slow.
   while (Date.now() < deadline && !hasEnded()) {
     // The service does not listen yet.
     const client = await connect(url).catch(() => undefined);

@@ -1,4 +1,4 @@
-/** A virtual terminal of the kernel for tests. Needs the right to make device nodes (root, on a test machine). */
+/** A virtual terminal of the kernel for tests. The tests need the right to make device nodes (root, on a test machine).  */
 import { closeSync, constants, openSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ const spare = { major: 4, minor: 63 };
 
 export const canMakeTerminals = await hasTerminals();
 
-/** Makes a node of a terminal that nobody looks at; false without the right to. */
+/** Makes a node of a terminal that no program shows. Returns false without the right to do so. */
 export function makeTerminal(path: string): boolean {
   const made = Bun.spawnSync(["mknod", path, "c", String(spare.major), String(spare.minor)]);
   return made.exitCode === 0;
@@ -22,14 +22,14 @@ async function hasTerminals(): Promise<boolean> {
   try {
     return makeTerminal(join(place, "tty")) && modeOf(join(place, "tty")) === 0;
   } catch {
-    // A kernel without virtual terminals.
+    // The kernel has no virtual terminals.
     return false;
   } finally {
     await rm(place, { recursive: true });
   }
 }
 
-/** 0 is text, 1 graphics (linux/kd.h). */
+/** The mode of a terminal: 0 is text, 1 graphics (linux/kd.h). */
 export function modeOf(path: string): number | undefined {
   const fd = openSync(path, constants.O_RDWR | constants.O_NOCTTY);
   const mode = Int32Array.of(-1);

@@ -1,4 +1,4 @@
-/** The work in one turn of the event loop, which decides on the wait of all others, on any machine. */
+/** Measures the work in one turn of the event loop. That work determines the wait of all other tasks on any machine. */
 
 /** Runs `work`, and returns the largest number of calls of `count` between two turns. */
 export async function mostInOneTurn(work: (count: () => void) => Promise<void>): Promise<number> {

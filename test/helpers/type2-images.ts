@@ -12,19 +12,19 @@ const versions: Readonly<Partial<Record<Type2Kind, string>>> = {
   ntag216: "0004040201001303",
 };
 
-/** Bytes from the message block on that a new tag of each kind has (the data sheets' user memory). */
+/** The bytes that a new tag of each kind has from the message block on (the data sheets' user memory). */
 export const roomBytes: Readonly<Record<Type2Kind, number>> = {
   ultralight: 48,
   "ultralight-ev1": 48,
   "ultralight-ev1-128": 128,
-  // An unformatted Ultralight C reports no size, and is taken for an Ultralight.
+  // An unformatted Ultralight C reports no size, and counts as an Ultralight.
   "ultralight-c": 48,
   ntag213: 139,
   ntag215: 496,
   ntag216: 872,
 };
 
-/** The driver's reading of this memory. */
+/** The memory as a driver reads it. */
 export function imageOf(kind: Type2Kind, memory: Uint8Array): Type2Image {
   const version = parseVersion(Uint8Array.fromHex(versions[kind] ?? ""));
   const container = memory.slice(12, 16);

@@ -22,9 +22,9 @@ export interface VirtualCard {
 }
 
 export interface VirtualReader extends AsyncDisposable {
-  /** Answers to these APDUs by way of pcscd and libpcsclite. */
+  /** Sends these APDUs by way of pcscd and libpcsclite, and resolves with the answers. */
   send(apdus: readonly Uint8Array[]): Promise<readonly Uint8Array[]>;
-  /** The card's name in PC/SC's own tools, with its ATR in it. */
+  /** The card's name in PC/SC's own tools, with its ATR. */
   describe(): Promise<string>;
 }
 
@@ -67,7 +67,7 @@ export async function startVirtualReader(card: VirtualCard): Promise<VirtualRead
     async send(apdus) {
       const lines = apdus.map((apdu) => apdu.toHex());
       const said = await ask(["scriptor", "-r", reader], `${lines.join("\n")}\n`);
-      // An answer takes several lines, until the word on its status.
+      // An answer takes several lines, up to the word with its status.
       return [...said.matchAll(/^< ((?:[0-9A-F]{2}\s+)+):/gm)].map(([, hex = ""]) =>
         Uint8Array.fromHex(hex.replaceAll(/\s/g, "")),
       );
@@ -82,7 +82,7 @@ export async function startVirtualReader(card: VirtualCard): Promise<VirtualRead
   };
 }
 
-/** vpcd has two slots, on two ports in a row, and crashes if one of them has no client. */
+/** vpcd has two slots on two adjacent ports, and crashes if one of them has no client. */
 function twoServers(card: VirtualCard): readonly [TCPSocketListener, TCPSocketListener] {
   for (let tries = 0; ; tries++) {
     const first = listen(0, card);

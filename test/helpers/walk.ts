@@ -6,12 +6,12 @@
  *   r-  /etc/hosts             it can be read
  *   ---                        no file can be read or changed, and none can be made in a folder; their names are no secret
  *
- * Sockets are left out, because a file system does not open them, and links, because they count as their targets.
+ * Sockets are left out, because a file system does not open them. Links are left out, because they count as their targets.
  */
 
 /**
- * The script of the walk for a shell, also for that of BusyBox. Arguments: folders, then the media file; the result is the
- * file `report` beside that.
+ * The script of the walk for a shell, also for that of BusyBox. Its arguments are folders, followed by the media file.
+ * The result is the file `report` beside the media file.
  */
 export const walker = `
 for file; do :; done
@@ -42,7 +42,7 @@ mv "$here/found" "$here/report"
 
 interface Node {
   readonly path: string;
-  /** `rw`, `r-` and so on of a file; `+` or `-` of a folder. */
+  /** The reach of a file, `rw`, `r-` and so on; or of a folder, with `+` or `-` added. */
   reach: string;
   readonly isFolder: boolean;
   readonly entries: Node[];
