@@ -1,6 +1,6 @@
 /**
- * A boot partition and two slots on a card whose power can be cut between any two steps of an update, and within a write.
- * After a cut, unsynced changes are partly there: each name and each write on its own, and a write perhaps only by its
+ * A boot partition and two slots on a card whose power can be cut between any two steps of an update, and within a write. After
+ * a cut, some of the unsynced changes are on the card: each name and each write independently, and of a write perhaps only its
  * first bytes. That is harsher than FAT, which changes names in the order in which they were written.
  */
 
@@ -16,13 +16,13 @@ export interface CuttableCard {
   root(slot: BootSlot): RootPartition;
   /** Writes a slot's partition in a few steps, without a sync. */
   writeRoot(slot: BootSlot, bytes: Uint8Array): Promise<void>;
-  /** From now on the power is cut at the step with this number; the first is 0. */
+  /** Cuts the power at the step with this number; the first is 0. */
   cutAt(step: number): void;
-  /** Steps since the card was made. */
+  /** The number of steps since the card was made. */
   readonly steps: number;
-  /** The power comes back; `random` (0 up to 1) decides which unsynced changes are there. */
+  /** Restores the power. `random` (0 up to 1) decides which unsynced changes are on the card. */
   powerCycle(random: () => number): void;
-  /** The present content. */
+  /** The present content of a file. */
   textOf(path: string): string | undefined;
   put(path: string, bytes: Uint8Array): void;
   rootBytes(slot: BootSlot): Uint8Array;
@@ -38,7 +38,7 @@ interface Content {
 
 type NameChange = { readonly path: string; readonly content: Content | undefined };
 
-/** `syncs` false forgets every sync: a test of the tests. */
+/** Makes the card. With `syncs` false it forgets every sync, so that a test can prove that the tests notice this. */
 export function createCard(rootBytesMax: number, { syncs = true } = {}): CuttableCard {
   let names = new Map<string, Content>();
   const safeNames = new Map<string, Content>();
@@ -74,7 +74,7 @@ export function createCard(rootBytesMax: number, { syncs = true } = {}): Cuttabl
       },
       async sync() {
         const isCut = step();
-        // A cut within it leaves a part of it, or nothing, like a cut before it.
+        // A cut within the step leaves a part of the change, or nothing, like a cut before the step.
         if (isCut) throw new PowerCut();
         if (syncs) settle(content);
       },

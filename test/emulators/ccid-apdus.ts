@@ -1,6 +1,6 @@
 /**
- * The answer of an emulated contactless reader to a block. Some commands it runs itself (PC/SC part 3, 3.2.2; ACR122U API
- * 2.04); the others go to the card. Its chip is a PN532, as in the ACR122U.
+ * The answer of an emulated contactless reader to a block. The reader runs some commands itself (PC/SC part 3, 3.2.2;
+ * ACR122U API 2.04), and passes the others to the card. Its chip is a PN532, as in the ACR122U.
  */
 
 import { pollFlags } from "../../drivers/protocol/apdu.ts";
@@ -14,9 +14,9 @@ import { pageBytes, tagCommands } from "../../drivers/protocol/type2-tag.ts";
 import type { EmulatedChip } from "./pn532-chip.ts";
 
 export interface ApduReaderOptions {
-  /** "plain": without the commands of the ACR122U. */
+  /** The kind of reader; "plain" has no commands of the ACR122U. */
   readonly kind: "acr122u" | "plain";
-  /** It answers commands for its chip with 61 and the number of bytes to fetch, like early firmware. */
+  /** True if the reader answers commands for its chip with 61 and the number of bytes to fetch, like early firmware. */
   readonly answersLater: boolean;
   readonly chip: EmulatedChip;
 }
@@ -28,16 +28,16 @@ export interface Answered {
 }
 
 export interface ApduReader {
-  /** Resets it to its state after power-up. */
+  /** Resets the reader to its state after power-up. */
   powerUp(): void;
-  /** The answer to reset of the card that it finds; undefined if none answers. */
+  /** Finds a card, and returns its answer to reset; undefined if none answers. */
   activate(): Uint8Array | undefined;
   deactivate(): void;
-  /** Undefined if the command needs a card and none is active. */
+  /** Runs a command; undefined if it needs a card and none is active. */
   run(apdu: Uint8Array): Answered | undefined;
   readonly polls: boolean;
   readonly buzzes: boolean;
-  /** The signals that it showed, each with its last lights: 1 red, 2 green. */
+  /** The signals that the reader showed, each with its last lights: 1 red, 2 green. */
   readonly shown: readonly Shown[];
 }
 
@@ -55,7 +55,7 @@ const tenthMs = 100;
 const keyPlaces = 2; // API 2.04, section 5.1: key number 00h to 01h.
 const keyBytes = 6;
 const firmware = "ACR122U216";
-const blockedMs = 5000; // As long as the reader waits for its chip (API 2.04, section 6.6: units of 5 s).
+const blockedMs = 5000; // The reader waits this long for its chip (API 2.04, section 6.6: units of 5 s).
 
 export function createApduReader({ kind, answersLater, chip }: ApduReaderOptions): ApduReader {
   let flags = 0xff;
@@ -89,7 +89,10 @@ export function createApduReader({ kind, answersLater, chip }: ApduReaderOptions
     const code = data.length === pageBytes ? tagCommands.write : tagCommands.compatibilityWrite;
     return exchange(code, block, ...data);
   };
-  /** Only a plain key of six bytes, kept until power-off: other structures are for readers that keep secrets. */
+  /**
+   * Keeps a key until power-off. It must be a plain key of six bytes, because other structures are for readers that
+   * keep secrets.
+   */
   const keepKey = (apdu: Uint8Array): Answered => {
     const [, , structure, place = 0, length] = apdu;
     if (structure !== 0x00 || place >= keyPlaces || length !== keyBytes || apdu.length !== 5 + keyBytes)
@@ -97,7 +100,10 @@ export function createApduReader({ kind, answersLater, chip }: ApduReaderOptions
     keys.set(place, apdu.slice(5));
     return answer(done);
   };
-  /** PC/SC part 3, 3.2.2.1.6: after the header a version (1), the block (2), the kind of key and its place. */
+  /**
+   * Authenticates a block (PC/SC part 3, 3.2.2.1.6). After the header come a version (1), the block (2), the kind of
+   * key and its place.
+   */
   const authenticate = (apdu: Uint8Array, uid: Uint8Array): Answered => {
     const [high, low, length, version, blockHigh, block = 0, kind = 0, place = 0] = apdu.subarray(2);
     const isWhole = high === 0 && low === 0 && length === 5 && apdu.length === 10;
@@ -135,7 +141,7 @@ export function createApduReader({ kind, answersLater, chip }: ApduReaderOptions
   };
   const aboutCard = (apdu: Uint8Array, { uid, ats }: ListedTypeA): Answered => {
     const [, instruction, first, second = 0, length = 0] = apdu;
-    // The high byte of a block's number: no card has that many blocks.
+    // This is the high byte of a block's number, and no card has that many blocks.
     if (instruction !== 0xca && first !== 0) return answer(failed);
     switch (instruction) {
       case 0xca:
@@ -206,7 +212,7 @@ const cardNames: ReadonlyMap<number, number> = new Map([
   [0x18, 0x0002],
 ]);
 
-/** PC/SC part 3, 3.1.3.2.3. */
+/** The answer to reset of a card (PC/SC part 3, 3.1.3.2.3). */
 function answerToReset({ sak, ats }: ListedTypeA): Uint8Array {
   const name = cardNames.get(sak) ?? 0;
   const [format = 0] = ats;

@@ -5,7 +5,7 @@ import { seededRandom } from "./emulated-line.ts";
 export type Cure = "abort" | "power" | "reset" | "replug";
 
 export interface CcidFaults {
-  /** From now on nothing is answered, until this step or a stronger one. */
+  /** Answers nothing from now on, until this step or a stronger one. */
   hang(cure: Cure): void;
   /** The next transfer on this pipe is answered by a halt, which lasts until it is cleared. */
   stall(pipe: "bulk-in" | "bulk-out" | "interrupt-in"): void;
@@ -15,15 +15,18 @@ export interface CcidFaults {
   doubleAnswers(count: number): void;
   /** In the next answer one bit of the byte at this offset is flipped. */
   alterAnswer(offset: number): void;
-  /** Every answer comes this many milliseconds later. */
+  /** Delays every answer by this many milliseconds. */
   delayAnswers(ms: number): void;
   /** The next `count` answers are preceded by a request for more time. */
   askForTime(count: number): void;
-  /** Before about `rate` (0..1) of the answers, a transfer of random bytes; the same seed gives the same. 0 ends it. */
+  /**
+   * Sends a transfer of random bytes before about `rate` (0..1) of the answers. The same seed gives the same bytes. A
+   * rate of 0 ends the noise.
+   */
   noise(seed: number, rate: number): void;
 }
 
-/** The interface to the reader's side of the same faults. */
+/** The same faults, as the emulated reader asks for them. */
 export interface FaultyPipes {
   readonly cure: Cure | undefined;
   readonly delayMs: number;
@@ -32,11 +35,11 @@ export interface FaultyPipes {
   clearHalt(pipe: "bulk-in" | "bulk-out" | "interrupt-in"): void;
   /** True while another request for more time is due. */
   takeTime(): boolean;
-  /** The part of an answer that arrives: messages, each in transfers of its own. */
+  /** The part of an answer that arrives. Each of its messages has transfers of its own. */
   spoil(answer: Uint8Array): readonly Uint8Array[];
 }
 
-const noiseBytesMax = 80; // This is more than a packet.
+const noiseBytesMax = 80; // This number of bytes is more than a packet.
 
 export function createCcidFaults(): CcidFaults & FaultyPipes {
   const halted = new Set<string>();

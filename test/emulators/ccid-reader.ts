@@ -20,14 +20,14 @@ import type { EmulatedTag } from "./type-a.ts";
 
 export interface CcidReaderOptions {
   readonly kind: "acr122u" | "plain";
-  /** "real": it polls each 250 ms, and the field takes its real time. "none": nothing takes time. */
+  /** With "real", the reader polls each 250 ms, and the field takes its real time. With "none", nothing takes time. */
   readonly timing: "real" | "none";
-  /** It sends no change messages, like some clones. */
+  /** True if the reader sends no change messages, like some clones. */
   readonly isMute?: boolean;
   readonly answersLater?: boolean;
-  /** The number of the contactless slot; those before it are for contact cards, and empty. */
+  /** The number of the contactless slot. Slots before it are for contact cards, and empty. */
   readonly slot?: number;
-  /** Absent means this machine's clock. */
+  /** The clock of the reader; this machine's if absent. */
   readonly clock?: Clock;
 }
 
@@ -41,21 +41,21 @@ export interface CcidReader {
   takeInterrupt(): Transfer;
   /** Called whenever a pipe may have something to take. */
   onReady(listener: () => void): void;
-  /** A class request to the interface; false is a refusal. */
+  /** Handles a class request to the interface. Returns false if the request is refused. */
   control(request: number): boolean;
   clearHalt(pipe: "bulk-in" | "bulk-out" | "interrupt-in"): void;
-  /** The host resets the port. */
+  /** Resets the port, as the host does. */
   reset(): void;
-  /** It is plugged in: all its state is new, except the tags on it. */
+  /** Plugs the reader in: all its state is new, except the tags on it. */
   powerUp(): void;
   put(tag: EmulatedTag): void;
-  /** Takes this tag, or all tags, off it. */
+  /** Removes this tag, or all tags. */
   take(tag?: EmulatedTag): void;
-  /** Its chip stops answering until power-up, and the reader with it for all commands that need the chip. */
+  /** Stops the chip until power-up. The reader then answers none of the commands that need the chip. */
   killChip(): void;
   readonly faults: CcidFaults;
   readonly buzzes: boolean;
-  /** As `ApduReader.shown`. */
+  /** The same as `ApduReader.shown`. */
   readonly shown: readonly Shown[];
   /** Called with each message of the host, before it is answered. */
   onCommand(listener: (message: CcidMessage) => void): void;
@@ -64,7 +64,7 @@ export interface CcidReader {
 const messageBytesMax = 271;
 const packetBytes = 64;
 const sensesEachMs = 250;
-const cardMute = 0xfe; // CCID 1.1, 6.2.6: ICC_MUTE.
+const cardMute = 0xfe; // The error ICC_MUTE (CCID 1.1, 6.2.6).
 const wrongCommand = 0x00;
 const wrongSlot = 0x05;
 const states = { active: 0, present: 1, none: 2 } as const;
@@ -122,7 +122,7 @@ export function createCcidReader(options: CcidReaderOptions): CcidReader {
     sense();
     const answer = sensed && apdus.activate();
     isActive = answer !== undefined;
-    // Real readers answer so without a card: a failure, with bytes.
+    // Real readers without a card answer in this way: with a failure that has bytes.
     if (answer === undefined)
       return send(ccidIn.block, message, 0x40 | state(), cardMute, Uint8Array.of(0x3b, 0x00));
     return send(ccidIn.block, message, state(), 0, answer);
@@ -133,7 +133,7 @@ export function createCcidReader(options: CcidReaderOptions): CcidReader {
     while (faults.takeTime()) send(ccidIn.block, message, 0x80 | state(), 1);
     return later(answer.afterMs + faults.delayMs, () => send(ccidIn.block, message, state(), 0, answer.data));
   };
-  /** Its own commands without a card, which the kernel's pn533_usb uses for its chip. */
+  /** Runs a command of the reader itself, which needs no card. The kernel's pn533_usb uses such commands for its chip. */
   const runEscape = (message: CcidMessage) => {
     const answer = kind === "acr122u" ? apdus.run(message.data) : undefined;
     if (answer === undefined) return send(ccidIn.escape, message, 0x40 | state(), wrongCommand);
@@ -141,7 +141,7 @@ export function createCcidReader(options: CcidReaderOptions): CcidReader {
       send(ccidIn.escape, message, state(), 0, answer.data),
     );
   };
-  /** An empty slot for contact cards, and a slot that does not exist (CCID 1.1, 6.2.6: bSlot). */
+  /** Answers for an empty slot for contact cards, and for a slot that does not exist (CCID 1.1, 6.2.6: bSlot). */
   const obeyInEmptySlot = (message: CcidMessage) => {
     const isBlock = message.type === ccidOut.powerOn || message.type === ccidOut.block;
     const status = (message.type === ccidOut.slotStatus ? 0 : 0x40) | states.none;
@@ -175,7 +175,7 @@ export function createCcidReader(options: CcidReaderOptions): CcidReader {
         return send(ccidIn.slotStatus, message, 0x40 | state(), wrongCommand);
     }
   };
-  /** The state that the host finds after a reset of its port. */
+  /** Returns to the state that the host finds after a reset of its port. */
   const restart = () => {
     generation += 1;
     [bulk, interrupts, isActive, sensed] = [[], [], false, undefined];

@@ -1,6 +1,7 @@
 /**
- * An HDMI CEC adapter of the kernel with a television at its other end, behind the ioctl layer (linux/cec.h). The television has a
- * state: on or in standby, and the socket that it shows. It is written from the text of the API and of CEC, not from the driver.
+ * An HDMI CEC adapter of the kernel with a television at its other end, behind the ioctl layer (linux/cec.h). The
+ * television has a state: whether it is on or in standby, and the socket that it shows. The emulator is written from
+ * the text of the API and of CEC, not from the driver.
  */
 import type { CecCall } from "../../drivers/io/cec.ts";
 
@@ -13,7 +14,7 @@ const request = {
   receive: 6,
   mode: 9,
 } as const;
-/** struct cec_msg. */
+/** Offsets in struct cec_msg. */
 const at = { length: 16, bytes: 32, sent: 50 } as const;
 const sentWell = 1;
 const playbackAddress = 4;
@@ -88,10 +89,10 @@ export function createCecAdapter({ physical = 0x1000, capabilities = 0x1f } = {}
     sent,
     mode: () => mode,
     claim: () => claimed,
-    /** A message of another device: sender and receiver, then the opcode. */
+    /** Sends a message as another device: sender and receiver, then the opcode. */
     say: (from: number, to: number, ...message: number[]) =>
       void waiting.push(frame([(from << 4) | to, ...message], false)),
-    /** As if an earlier program had left its address. */
+    /** Leaves an address, as an earlier program might. */
     leaveClaim() {
       claimed = new Uint8Array(92);
     },

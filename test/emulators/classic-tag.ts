@@ -41,14 +41,17 @@ export function classicKindOf(name: string): ClassicKind | undefined {
 }
 
 interface ClassicOptions {
-  /** 4 or 7 bytes. */
+  /** The UID of 4 or 7 bytes. */
   readonly uid: Uint8Array;
-  /** Makes it an NDEF tag with this text; an empty text formats it without a message. Absent: in its factory state. */
+  /**
+   * Makes the card an NDEF tag with this text. An empty text formats it without a message. Without the field, it is in
+   * its factory state.
+   */
   readonly text?: string;
 }
 
 const transportTrailer = Uint8Array.fromHex("ffffffffffffff078069ffffffffffff");
-const writeMs = 4.6; // Two programming cycles of 2.3 ms (MF1S50YYX, table 18: acknowledge time-outs).
+const writeMs = 4.6; // The time of a write: two programming cycles of 2.3 ms (MF1S50YYX, table 18: acknowledge time-outs).
 
 export function createClassic(kind: ClassicKind, { uid, text }: ClassicOptions): TearableTag {
   const { sectors, sak, atqa } = classicKinds[kind];
@@ -186,7 +189,7 @@ interface Rights {
 
 type Who = "A" | "B" | "AB" | "-";
 
-/** Data blocks by C1 C2 C3: who reads, who writes (MF1S50YYX, table 8). */
+/** The rights on data blocks by C1 C2 C3: the keys that may read, and those that may write (MF1S50YYX, table 8). */
 const dataRights: readonly (readonly [Who, Who])[] = [
   ["AB", "AB"],
   ["AB", "-"],
@@ -197,7 +200,9 @@ const dataRights: readonly (readonly [Who, Who])[] = [
   ["AB", "B"],
   ["-", "-"],
 ];
-/** Trailers: who writes key A, reads and writes the access bits, reads and writes key B (table 7). */
+/**
+ * The rights on trailers: the keys that may write key A, read and write the access bits, and read and write key B (table 7).
+ */
 const trailerRights: readonly (readonly [Who, Who, Who, Who, Who])[] = [
   ["A", "A", "-", "A", "A"],
   ["A", "A", "A", "A", "A"],

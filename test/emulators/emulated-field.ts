@@ -6,14 +6,14 @@ import { crcA, type EmulatedTag, type TagAnswer } from "./type-a.ts";
 
 /** The time that the radio side takes, in milliseconds. */
 export interface RadioTiming {
-  /** One round of polling without a tag. */
+  /** The time of one round of polling without a tag. */
   readonly roundMs: number;
-  /** REQA, anticollision at two levels, and SELECT. */
+  /** The time of REQA, anticollision at two levels, and SELECT. */
   readonly activationMs: number;
   readonly byteMs: number;
   /** The time of every exchange besides its bytes. */
   readonly exchangeMs: number;
-  /** True if the wait for a silent tag, and programming one, take their real time. */
+  /** True if the wait for a silent tag, and the programming of a tag, take their real time. */
   readonly waits: boolean;
 }
 
@@ -54,23 +54,23 @@ export interface EmulatedField {
   put(tag: EmulatedTag): void;
   take(tag?: EmulatedTag): void;
   /**
-   * Activates up to `targetsMax` tags of this technology that `wanted` accepts, and makes them the targets. From now on the
-   * field uses this technology, and tags of others hear nothing.
+   * Activates up to `targetsMax` tags of this technology that `wanted` accepts, and makes them the targets. From now on
+   * the field uses this technology, and tags of other technologies receive nothing.
    */
   list(
     targetsMax: number,
     technology: Technology,
     isWanted: (tag: EmulatedTag) => boolean,
   ): readonly EmulatedTag[];
-  /** Halts the present targets, which stay targets. 0 stands for all. */
+  /** Halts the present targets, which stay targets. The number 0 means all. */
   halt(number: number): void;
   forgetTargets(): void;
   switchOff(): void;
-  /** Sends a frame without its CRC, or `bits` bits of it, to one target, or to all that listen. */
+  /** Sends a frame without its CRC, or `bits` bits of it, to one target, or to all tags that listen. */
   exchange(to: EmulatedTag | undefined, frame: Uint8Array, silenceMs: number, bits?: number): Heard;
 }
 
-const tagsMax = 8; // More do not fit under one antenna.
+const tagsMax = 8; // More tags do not fit under one antenna.
 const crcBytes = 2;
 
 export function createField(radio: RadioTiming): EmulatedField {
@@ -114,7 +114,7 @@ export function createField(radio: RadioTiming): EmulatedField {
       const listeners = tags.filter(
         (tag) => technologyOf(tag) === technology && (to === undefined || tag === to),
       );
-      // Every tag receives every frame; if two would answer, the stronger one is received.
+      // Every tag receives every frame. If two tags would answer, the stronger answer is received.
       const [answer] = listeners
         .map((tag) => tag.receive(frame, bits))
         .filter((heard) => heard !== undefined);
@@ -133,8 +133,7 @@ function technologyOf({ felica }: EmulatedTag): Technology {
 
 /** The bytes that the chip's receiver passes on, with the CRC if it does not remove that itself. */
 export function receivedBytes(answer: TagAnswer, takesCrc: boolean): Uint8Array | undefined {
-  // The receiver's check fails for bytes without a CRC (others saw this, too: nfcpy switches it off to receive the four
-  // bits).
+  // The receiver's check fails for bytes without a CRC. nfcpy also switches the check off to receive the four bits.
   if (answer.kind === "four-bits") return takesCrc ? undefined : Uint8Array.of(answer.value);
   if (takesCrc) return answer.hasCrc ? answer.bytes : undefined;
   return answer.hasCrc ? Uint8Array.of(...answer.bytes, ...crcA(answer.bytes)) : answer.bytes;

@@ -1,18 +1,18 @@
 /**
- * The chip's end of a serial line: ten bits a byte at the current rate, each direction on its own, one frame after
- * another.
- * Deadlines are points of monotonic time, so late timers do not add up. Tests switch faults of the line on one by one.
+ * The chip's end of a serial line. A byte takes ten bits at the current rate. The two directions are independent, and
+ * one frame follows another. Deadlines are points of monotonic time, so late timers do not add up. Tests switch faults
+ * of the line on one by one.
  */
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 
 interface LineOptions {
   readonly write: (bytes: Uint8Array) => Promise<void>;
-  /** Baud; Infinity for a line that takes no time. */
+  /** The rate in baud; Infinity for a line that takes no time. */
   readonly baudRate: () => number;
   readonly faults: FaultyLine;
-  /** If true, it busy-waits through the last millisecond before a deadline. */
+  /** True to busy-wait through the last millisecond before a deadline. */
   readonly precise: boolean;
-  /** Absent for this machine's time. */
+  /** The time of the line; this machine's if absent. */
   readonly time?: LineTime | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface LineTime extends Clock {
 }
 
 export interface Line {
-  /** The host's bytes that have just arrived, and have taken their time on the line. */
+  /** Notes bytes of the host that have arrived just now, after their time on the line. */
   received(bytes: number): void;
   /** Sends bytes that are no answer, such as an ACK, as soon as the line is free. */
   send(bytes: Uint8Array): void;
@@ -34,7 +34,7 @@ export interface Line {
   cancel(): void;
 }
 
-// Timers fire up to a millisecond late; a precise line spins for that long.
+// Timers fire up to a millisecond late. A precise line busy-waits for this long.
 const timerSlackMs = 1.5;
 const mergeWaitMs = 5;
 const timerMsMax = 2 ** 31 - 1; // The longest timer of the runtime; a longer wait counts as endless.
@@ -66,7 +66,7 @@ export function createLine({ write, baudRate, faults, precise, time = machineTim
       sent();
     };
     unwritten += 1;
-    // The first bytes leave at once.
+    // The first bytes are sent at once.
     writing = unwritten === 1 ? run() : writing.then(run);
   };
   const release = (bytes: Uint8Array, sent: () => void) => {
@@ -115,30 +115,30 @@ export function createLine({ write, baudRate, faults, precise, time = machineTim
 
 export interface Faults {
   /**
-   * Before about `rate` (0..1) of the frames that leave, 1 to 8 random bytes; the same seed gives the same. 0 ends the
-   * fault.
+   * Sends 1 to 8 random bytes before about `rate` (0..1) of the outgoing frames. The same seed gives the same bytes. A
+   * rate of 0 ends the fault.
    */
   noise(seed: number, rate: number): void;
-  /** The next `count` bytes that leave never arrive. */
+  /** Loses the next `count` outgoing bytes. */
   loseBytes(count: number): void;
-  /** One bit of the next answer arrives altered. */
+  /** Alters one bit of the next answer. */
   corruptNext(): void;
   /**
-   * Every frame arrives in several reads, with turns of the event loop between: cut at these offsets, or into single bytes
-   * by "every-byte". `undefined` ends the fault.
+   * Makes every frame arrive in several reads, with turns of the event loop between them. The frame is cut at these
+   * offsets, or into single bytes by "every-byte". `undefined` ends the fault.
    */
   splitReads(cuts: readonly number[] | "every-byte" | undefined): void;
-  /** The same by a function, which may also alter or drop bytes; called for each frame. */
+  /** The same by a function, which may also alter or drop bytes. It is called for each frame. */
   split: ((bytes: Uint8Array) => readonly Uint8Array[]) | undefined;
   /**
    * Holds bytes back until `bytes` have gathered or 5 ms have passed, so that a read has several frames. 0 ends the fault.
    */
   mergeReads(bytes: number): void;
-  /** Every answer comes this many milliseconds later. */
+  /** Delays every answer by this many milliseconds. */
   delayAnswers(ms: number): void;
   /**
-   * The next exchanges with a tag fail with these statuses of the chip, one each, and do not reach the tag; undefined
-   * lets one pass. 01 time-out, 02 CRC, 0A field gone, 13 wrong format, 14 authentication, 27 wrong context
+   * Makes the next exchanges with a tag fail with these statuses of the chip, one each. They do not reach the tag, and
+   * undefined lets one pass. 01 time-out, 02 CRC, 0A field gone, 13 wrong format, 14 authentication, 27 wrong context
    * (UM0701-02, 7.1).
    */
   failExchanges(statuses: readonly (number | undefined)[]): void;
@@ -206,7 +206,7 @@ export function createFaults(): Faults & FaultyLine & FaultyChip {
       const kept = bytes.slice(lost);
       if (isAnswer && corrupt > 0 && lost === 0) {
         corrupt -= 1;
-        // The last byte that the checksum covers.
+        // This is the last byte that the checksum covers.
         kept[kept.length - 3] = (kept.at(-3) ?? 0) ^ 0x40;
       }
       return Uint8Array.of(...noiseBytes(), ...kept);
@@ -228,7 +228,7 @@ function cutAt(bytes: Uint8Array, cuts: readonly number[] | "every-byte"): reado
   return [0, ...inside].map((from, index) => bytes.subarray(from, inside[index] ?? bytes.length));
 }
 
-/** Mulberry32: small, and good enough for noise. */
+/** A generator of random numbers (Mulberry32), which is small and good enough for noise. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

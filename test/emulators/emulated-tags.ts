@@ -16,11 +16,11 @@ export { createFelicaTag } from "./felica-tag.ts";
 export type { EmulatedTag, TearableTag } from "./type-a.ts";
 
 interface Type2Options {
-  /** 7 bytes; the first is the maker's, 04 for NXP. */
+  /** The UID of 7 bytes. The first byte is the maker's, 04 for NXP. */
   readonly uid: Uint8Array;
-  /** An NDEF message of one Text record; at most one of `text`, `uri` and `message`. */
+  /** The text of an NDEF message of one Text record. At most one of `text`, `uri` and `message` is given. */
   readonly text?: string;
-  /** An NDEF message of one URI record. */
+  /** The URI of an NDEF message of one URI record. */
   readonly uri?: string;
   readonly message?: Uint8Array;
 }
@@ -28,7 +28,8 @@ interface Type2Options {
 const shortBlockBytesMax = 254; // FF announces a length of two more bytes (Type 2 Tag 1.1, 2.3).
 
 /**
- * The longest message for such a tag: the data area without the bytes before the message, its header and the end block.
+ * The longest message for such a tag: the bytes of the data area, without those before the message, its header and the
+ * end block.
  */
 export function tagMessageBytesMax(kind: Type2Kind): number {
   const { areaBytes, leadingBlocks } = type2Sheets[kind];
@@ -36,7 +37,7 @@ export function tagMessageBytesMax(kind: Type2Kind): number {
   return room - (room - 2 > shortBlockBytesMax ? 4 : 2);
 }
 
-/** A tag of this kind; without a message in its factory state. Refuses a message that does not fit. */
+/** Makes a tag of this kind; without a message it is in its factory state. Refuses a message that does not fit. */
 export function createType2Tag(kind: Type2Kind, { uid, text, uri, message }: Type2Options): TearableTag {
   assert(uid.length === 7, "a Type 2 tag has a UID of 7 bytes");
   const sheet = type2Sheets[kind];
@@ -85,7 +86,7 @@ function freshMemory(sheet: Type2Sheet, uid: Uint8Array): Uint8Array {
     memory.set(containerOf(sheet), 3 * pageBytes);
     memory.set([...sheet.leadingBlocks, 0x03, 0x00, 0xfe], 4 * pageBytes);
   }
-  // As an Ultralight C leaves the factory: AUTH0 after the last page, and its known key (MF0ICU2, 7.5.8).
+  // The memory as an Ultralight C leaves the factory: AUTH0 after the last page, and its known key (MF0ICU2, 7.5.8).
   if (sheet.keyGuard !== undefined) {
     memory.set([0x30], sheet.keyGuard.page * pageBytes);
     memory.set(new TextEncoder().encode("BREAKMEIFYOUCAN!"), sheet.keyGuard.readablePages * pageBytes);

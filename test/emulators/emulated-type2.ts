@@ -17,7 +17,7 @@ import type { TagAnswer, Understood } from "./type-a.ts";
 const passwordAuth = 0x1b;
 const readCounter = 0x39;
 const readSignature = 0x3c;
-const writeMs = 4.1; // Programming one page (NTAG21x, table 4: typical EEPROM write time).
+const writeMs = 4.1; // The time of programming one page (NTAG21x, table 4: typical EEPROM write time).
 const signatureBytes = 32;
 const counterEnabled = 0x10; // A bit of ACCESS (NTAG21x, table 11).
 const protectsReading = 0x80;
@@ -116,19 +116,19 @@ function data(bytes: Uint8Array): Understood {
   return { answer: { kind: "frame", bytes, hasCrc: true }, fall: false };
 }
 
-/** 16 bytes; after the last readable page comes the first again. */
+/** Reads 16 bytes. The page after the last readable one is the first one. */
 function readRolling(sheet: Type2Sheet, memory: Uint8Array, page: number, pages: number): Uint8Array {
   const shown = masked(sheet, memory);
   const at = (index: number) => (page * pageBytes + index) % (pages * pageBytes);
   return Uint8Array.from({ length: 16 }, (_, index) => shown[at(index)] ?? 0);
 }
 
-/** Password and PACK read as zeros. */
+/** The memory in which the password and PACK read as zeros. */
 function masked({ configPage }: Type2Sheet, memory: Uint8Array): Uint8Array {
   return configPage === undefined ? memory : memory.slice().fill(0, (configPage + 2) * pageBytes);
 }
 
-/** AUTH0: the first page that needs the password, or the key. */
+/** AUTH0, which is the first page that needs the password or the key. */
 function firstProtectedPage({ configPage, keyGuard, pages }: Type2Sheet, memory: Uint8Array): number {
   if (keyGuard !== undefined) return Math.min(pages, memory[keyGuard.page * pageBytes] ?? pages);
   return configPage === undefined ? pages : Math.min(pages, memory[configPage * pageBytes + 3] ?? pages);
@@ -145,7 +145,10 @@ function firstUnreadablePage(sheet: Type2Sheet, memory: Uint8Array): number {
   return guards ? firstProtectedPage(sheet, memory) : sheet.pages;
 }
 
-/** False if the page belongs to the maker, is locked, or does not exist. Lock bits and one-time bits can only be set. */
+/**
+ * Writes a page. Returns false if it belongs to the maker, is locked, or does not exist. Lock bits and one-time bits
+ * can only be set.
+ */
 function writeMemory(sheet: Type2Sheet, memory: Uint8Array, page: number, bytes: Uint8Array): boolean {
   if (page < 2 || page >= sheet.pages || bytes.length !== pageBytes) return false;
   if (isLocked(sheet, memory, page)) return false;
@@ -171,7 +174,7 @@ function setStaticLocks(old: Uint8Array, bytes: Uint8Array): Uint8Array {
   return Uint8Array.of(old[0] ?? 0, old[1] ?? 0, next & 0xff, next >> 8);
 }
 
-/** Bits that are set stay set; the freezing bits of an Ultralight C are not emulated. */
+/** The new lock bits. Bits that are set stay set. The freezing bits of an Ultralight C are not emulated. */
 function setPlainLocks(old: Uint8Array, bytes: Uint8Array): Uint8Array {
   return old.map((byte, index) => byte | (bytes[index] ?? 0));
 }
@@ -199,16 +202,19 @@ export interface Type2Sheet {
   readonly pages: number;
   /** Bytes of user memory from page 4 on, as in the capability container. */
   readonly areaBytes: number;
-  /** True if it leaves the factory as a Type 2 tag with an empty message. */
+  /** True if the tag leaves the factory as a Type 2 tag with an empty message. */
   readonly comesFormatted: boolean;
   /** Blocks that stand before the message. */
   readonly leadingBlocks: readonly number[];
-  /** Answer to GET_VERSION; absent if neither that nor FAST_READ is known. */
+  /** The answer to GET_VERSION; absent if neither that command nor FAST_READ is known. */
   readonly version?: readonly number[];
   readonly dynamicLock?: DynamicLock;
-  /** CFG0; CFG1, PWD and PACK follow. */
+  /** The page of CFG0. CFG1, PWD and PACK follow it. */
   readonly configPage?: number;
-  /** AUTH0 is the first byte of this page, AUTH1 of the next (1: for writing only); the keys can never be read. */
+  /**
+   * AUTH0 is the first byte of this page, and AUTH1 that of the next one (1 means for writing only). The keys can never
+   * be read.
+   */
   readonly keyGuard?: { readonly page: number; readonly readablePages: number };
   /** Counters that READ_CNT reads, by address. */
   readonly counters: readonly number[];

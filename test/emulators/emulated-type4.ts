@@ -13,21 +13,21 @@ import { sameBytes } from "./emulated-field.ts";
 import { createTypeATag, type EmulatedTag, type TearableTag, type Understood } from "./type-a.ts";
 
 export interface Type4Options {
-  /** 4 or 7 bytes; four bytes that begin with 08 are random at each selection. */
+  /** The UID of 4 or 7 bytes. Four bytes that begin with 08 are random at each selection. */
   readonly uid: Uint8Array;
   readonly text?: string;
   readonly message?: Uint8Array;
-  /** Bytes of the NDEF file, its length among them. */
+  /** The size of the NDEF file in bytes, with its length. */
   readonly fileBytes?: number;
-  /** Most bytes of one answer and of one command. */
+  /** The most bytes of one answer and of one command. */
   readonly readBytesMax?: number;
   readonly writeBytesMax?: number;
   /** The access byte: 00 free, FF read-only, 80 by a key. */
   readonly writeAccess?: number;
-  /** 0x20 or 0x30; an extended file has a length of four bytes and needs 0x30. */
+  /** The version, 0x20 or 0x30. An extended file has a length of four bytes and needs 0x30. */
   readonly version?: number;
   readonly isExtended?: boolean;
-  /** Sent at selection, without the length byte. */
+  /** The ATS that is sent at selection, without the length byte. */
   readonly ats?: Uint8Array;
 }
 
@@ -54,7 +54,7 @@ export function createType4Tag(options: Type4Options): TearableTag {
   return Object.assign(tag, { tearNextWrite: card.tearNextWrite });
 }
 
-/** A card of ISO/IEC 14443-4 without a place for messages; a payment card returns its list of applications. */
+/** Makes a card of ISO/IEC 14443-4 without a place for messages. A payment card returns its list of applications. */
 export function createCardWithoutMessages(
   uid: Uint8Array,
   ats: Uint8Array,

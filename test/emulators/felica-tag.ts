@@ -17,17 +17,19 @@ import {
 import type { TagAnswer, TearableTag } from "./type-a.ts";
 
 interface FelicaOptions {
-  /** IDm, 8 bytes. */
+  /** The IDm of 8 bytes. */
   readonly uid: Uint8Array;
-  /** Formats it with this text; an empty text formats it without a message. Absent: in its factory state. */
+  /**
+   * Formats the card with this text. An empty text formats it without a message. Without the field, it is in its factory state.
+   */
   readonly text?: string;
   readonly isWritable?: boolean;
-  /** A FeliCa with this system code instead, whose blocks need keys. */
+  /** The system code of another FeliCa, whose blocks need keys. */
   readonly systemCode?: number;
 }
 
 const anySystem = 0xffff; // A polling with this code asks for any system (JIS X 6319-4).
-const pmm = Uint8Array.fromHex("00f1000000014300"); // FeliCa Lite-S (user's manual, 2.4).
+const pmm = Uint8Array.fromHex("00f1000000014300"); // The PMm of a FeliCa Lite-S (user's manual, 2.4).
 const configurationAt = liteBlocks * type3BlockBytes; // The configuration follows the pads in `memory`.
 const blocksPerReadMax = 4;
 const noBlock = 0xff;
@@ -114,7 +116,7 @@ export function createFelicaTag({
     },
     memory,
     state: "active",
-    // It has no state that a loss of power would reset.
+    // The card has no state that a loss of power would reset.
     select: () => {},
     losePower: () => {},
     tearNextWrite(bytes) {

@@ -31,7 +31,7 @@ import { createUsbBus } from "./usb-bus.ts";
 
 /** A card that the reader can read completely. */
 export interface Card {
-  /** 14 hex digits. */
+  /** The UID in 14 hex digits. */
   readonly uid: string;
   readonly text: string;
 }
@@ -39,7 +39,7 @@ export interface Card {
 export interface EmulatedReader {
   /** The part of a connection string after the colon. */
   readonly path: string;
-  /** Tags of other kinds that it can read, with the driver's report of each. */
+  /** Tags of other kinds that the reader can read, with the driver's report of each. */
   readonly others?: readonly OtherTag[];
   /** The driver's report of this card. */
   expected(card: Card): Sighting;
@@ -48,19 +48,19 @@ export interface EmulatedReader {
   readonly line: Line | NoLine;
   /** The device in the form that a driver with detection looks for. */
   readonly found?: FoundDevice;
-  /** The listed driver over an emulated link; absent if it opens `path` by itself. */
+  /** The listed driver over an emulated link; absent if the driver opens `path` by itself. */
   readonly driver?: Driver;
   close(): Promise<void>;
 }
 
 export interface FoundDevice {
-  /** Ids that only a reader has. */
+  /** True for ids that only such a reader has. */
   readonly isCertain: boolean;
-  /** The fault while it cannot be opened and no other reader is connected. */
+  /** The fault while the reader cannot be opened and no other reader is connected. */
   readonly fault: FaultCode;
-  /** From now on it is there and cannot be opened. */
+  /** Makes the reader present, but impossible to open. */
   deafen(): void | Promise<void>;
-  /** It can be opened again, without a new plugging. */
+  /** Makes it possible to open the reader again, without plugging it in again. */
   heal(): void | Promise<void>;
 }
 
@@ -75,17 +75,17 @@ export interface Line {
   readonly kind: "line";
   plug(): void;
   unplug(): Promise<void>;
-  /** It takes no commands. */
+  /** True if the reader takes no commands. */
   readonly speaksOnly?: boolean;
   /** Called as each command of the host arrives, before it is answered. */
   onCommand(run: () => void): void;
   /** Called once, as the driver begins to read the memory of a card. */
   onceReading(run: () => void): void;
-  /** From now on random bytes arrive between the reader's answers; the same for the same seed. */
+  /** Sends random bytes between the reader's answers from now on. The same seed gives the same bytes. */
   noise(seed: number): void;
 }
 
-/** Behaviours that do not apply to it are skipped, with this reason. */
+/** The reason why behaviours of a line are skipped for this reader. */
 export interface NoLine {
   readonly kind: "none";
   readonly why: string;
@@ -168,7 +168,7 @@ function mfrc522OnSpi(): EmulatedReader {
       onceReading: (run) => {
         onceReading = run;
       },
-      // Noise of the air: SPI has no frames that it could be between.
+      // The noise is in the air, because SPI has no frames between which it could be.
       noise(seed) {
         const random = seededRandom(seed);
         device.disturb(() => seed !== 0 && random() < noiseOfAir);
@@ -192,7 +192,7 @@ function pn532Of(device: Pn532Device): Omit<EmulatedReader, "driver" | "found"> 
 }
 
 /**
- * One tag of each kind, for readers that know them all; the reported part of their memory does not depend on the reader.
+ * One tag of each kind, for readers that know them all. The reported part of a tag's memory does not depend on the reader.
  */
 export const otherTags: readonly {
   readonly name: string;
@@ -304,7 +304,7 @@ function acr122uOnBus(): EmulatedReader {
   };
 }
 
-/** The bus with no other device on it. */
+/** The bus as if it had only this device. */
 function onlyOn(bus: UsbBus, path: string): UsbBus {
   return { ...bus, list: async () => (await bus.list()).filter((device) => device.path === path) };
 }
@@ -314,7 +314,8 @@ function sightingOfNtag({ uid, text }: Card): Sighting {
 }
 
 /**
- * The reported memory begins at the first place of messages and ends with the message: the block's header and the message.
+ * The reported memory of a message: it begins at the first place of messages and ends with the message, so it has the
+ * block's header and the message.
  */
 function blockOf(text: string): string {
   return toHex(wrapMessage(encodeTextMessage(text)).slice(0, -1));

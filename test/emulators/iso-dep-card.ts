@@ -1,17 +1,18 @@
 /**
- * The block protocol of an emulated card (ISO/IEC 14443-4, sections 5 and 7), for a reader whose host has its own: RATS, blocks,
- * chains, repeats, a request for more time, DESELECT. A PN532 does that by itself, and its emulation passes plain APDUs.
+ * The block protocol of an emulated card (ISO/IEC 14443-4, sections 5 and 7), for a reader whose host has its own:
+ * RATS, blocks, chains, repeats, a request for more time, DESELECT. A PN532 handles the protocol by itself, so its
+ * emulation passes plain APDUs.
  */
 import type { EmulatedTag, TagAnswer } from "./type-a.ts";
 
 interface IsoDepOptions {
-  /** The card asks for more time before it answers a command with this instruction byte, once each time. */
+  /** The instruction byte of commands before whose answer the card asks for more time, once each time. */
   readonly slowInstruction?: number;
-  /** The longest block of an answer, with head and CRC: at most that of the reader. */
+  /** The longest block of an answer, with head and CRC. It is at most as long as the reader allows. */
   readonly answerBytesMax?: number;
 }
 
-const frameBytesOfReader = 64; // FSDI 5.
+const frameBytesOfReader = 64; // The frame size of FSDI 5.
 const overhead = 3;
 
 export type IsoDepCard = ReturnType<typeof createIsoDepCard>;
@@ -64,7 +65,7 @@ export function createIsoDepCard(tag: EmulatedTag, options: IsoDepOptions = {}) 
     get isOpen() {
       return isOpen;
     },
-    /** A frame without its CRC; undefined for silence. */
+    /** Takes a frame without its CRC, and returns the answer; undefined for silence. */
     hear(bytes: Uint8Array): TagAnswer | undefined {
       const [code = 0] = bytes;
       if (!isOpen) {

@@ -1,6 +1,6 @@
 /**
- * A reader that types: texts in, events of the kernel's input layer out, as keys of a keyboard of a given layout. It does
- * not depend on the tests, so that it can also work behind `uinput`.
+ * A reader that types. It turns texts into events of the kernel's input layer, as keys of a keyboard of a given layout.
+ * It does not depend on the tests, so that it can also work behind `uinput`.
  */
 import type { KeyLink, OpenKeys } from "../../drivers/io/evdev.ts";
 import { characterOf, eventBytes, type LayoutName, type Level } from "../../drivers/protocol/typed-code.ts";
@@ -21,7 +21,7 @@ export function encodeEvent(type: number, code: number, value: number): Uint8Arr
   return bytes;
 }
 
-/** The strokes that type a character; throws if the layout has none. */
+/** The strokes that type a character. Throws if the layout has none. */
 export function strokesOf(layout: LayoutName, character: string): readonly Uint8Array[] {
   for (const level of ["plain", "shift", "altgr"] as const) {
     const modifier = modifiers[level];
@@ -35,7 +35,7 @@ export function strokesOf(layout: LayoutName, character: string): readonly Uint8
   throw new Error(`no key types ${character} on ${layout}`);
 }
 
-/** A key down and up, in the kernel's form: with its scan code, and the end of each report. */
+/** The events of a key that is pressed and released, in the kernel's form: with its scan code, and the end of each report. */
 export function stroke(code: number): readonly Uint8Array[] {
   return [...press(code, 1), ...press(code, 0)];
 }
@@ -47,9 +47,9 @@ function press(code: number, value: 0 | 1): readonly Uint8Array[] {
 /** The link to such a reader, in memory: it behaves like a real node, and can be pulled out. */
 export interface KeyboardCable {
   readonly open: OpenKeys;
-  /** Sends events as one run of bytes, each run a turn later. */
+  /** Sends each run of events as one run of bytes, a turn after the run before. */
   send(...events: readonly Uint8Array[]): void;
-  /** Whether it is open. */
+  /** Whether a program has opened it. */
   isTaken(): boolean;
   plug(): void;
   unplug(): void;

@@ -34,7 +34,7 @@ export function createLineReader(): LineReader {
   let onceSpeaking: (() => void) | undefined;
   let noise: (() => Uint8Array) | undefined;
 
-  // Nobody reads from an unplugged port.
+  // An unplugged port has no reader of the bytes.
   const say = (bytes: Uint8Array | string) => {
     const sent = typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes;
     void pty?.write(sent).catch(() => {});
@@ -115,11 +115,11 @@ export function linesOnPty(): EmulatedReader {
   };
 }
 
-/** Up to 40 random bytes, and the line feed that ends a framing error; the last byte before it is no text. */
+/** Up to 40 random bytes, and a line feed after a byte that is no text, as a framing error leaves it. */
 function noiseOf(seed: number): () => Uint8Array {
   let state = seed;
   const below = (limit: number) => {
-    // Numerical Recipes' generator: the high bits are noise enough.
+    // The generator of Numerical Recipes, whose high bits are random enough for noise.
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return Math.floor((state / 2 ** 32) * limit);
   };

@@ -1,6 +1,7 @@
 /**
- * An emulated MFRC522 on an SPI bus, behind the calls of the kernel: registers, FIFO, timer, commands, the CRC coprocessor, and a field
- * with tags, whose answers collide. It is written from the data sheet (NXP MFRC522, rev. 3.9), not from the driver.
+ * An emulated MFRC522 on an SPI bus, behind the calls of the kernel: registers, FIFO, timer, commands, the CRC
+ * coprocessor, and a field with tags, whose answers collide. The emulator is written from the data sheet (NXP MFRC522,
+ * rev. 3.9), not from the driver.
  */
 import type { SpiDevice } from "../../drivers/io/links.ts";
 import { sameBytes } from "./emulated-field.ts";
@@ -10,12 +11,12 @@ import { crcA, type EmulatedTag, type TagAnswer } from "./type-a.ts";
 interface Mfrc522Options {
   readonly path: string;
   readonly version?: number;
-  /** The looks at ComIrqReg that a command takes. */
+  /** The number of looks at ComIrqReg that a command takes. */
   readonly looks?: number;
   /** True if CollPos counts the bits that RxAlign leaves out, which the data sheet does not say. */
   readonly countsAlign?: boolean;
   readonly cardOf?: (tag: EmulatedTag) => IsoDepCard;
-  /** Takes the place of the field: gets each frame and the bits of its last byte, and calls `answer` when one comes, or none. */
+  /** Replaces the field. It gets each frame and the number of bits of its last byte, and calls `answer` if an answer comes. */
   readonly air?: (
     frame: Uint8Array,
     lastBits: number,
@@ -23,7 +24,7 @@ interface Mfrc522Options {
   ) => void;
 }
 
-/** Content after a reset (table 20 and 9.3); registers that are not here are 0. */
+/** The content of registers after a reset (table 20 and 9.3). Registers that are not listed are 0. */
 const resetValues: Readonly<Record<number, number>> = {
   1: 0x20,
   2: 0x80,
@@ -96,7 +97,7 @@ export function createMfrc522Device({
   let secured: EmulatedTag | undefined;
   let isPlugged = true;
   let isWaking = false;
-  /** What a command has done, once it has been looked at often enough. */
+  /** The result of a command, which takes effect once it has been polled often enough. */
   let outcome: { looksLeft: number; readonly run: () => void } | undefined;
   let onCommand = () => {};
   let onFrame: (frame: Uint8Array) => void = () => {};
@@ -124,7 +125,7 @@ export function createMfrc522Device({
     outcome = { looksLeft: looks, run };
   };
   const hasField = () => (get(r.txControl) & 0x03) === 0x03;
-  /** Without the timer's automatic start, a silent tag is never given up (8.5). */
+  /** The time until a silent tag is given up. Without the timer's automatic start, it never is (8.5). */
   const waitMs = () => {
     if ((get(r.timerMode) & 0x80) === 0) return Number.POSITIVE_INFINITY;
     const prescaler = ((get(r.timerMode) & 0x0f) << 8) | get(r.prescaler);
@@ -137,14 +138,14 @@ export function createMfrc522Device({
     return known;
   };
   const isEncrypted = () => (get(r.status2) & 0x08) !== 0;
-  /** The answer of one tag to what goes through the air. */
+  /** The answer of one tag to a frame in the air. */
   const answerOf = (tag: EmulatedTag, frame: Uint8Array, lastBits: number): TagAnswer | undefined => {
     const card = (tag.sak & 0x20) !== 0 && tag.felica === undefined ? cardFor(tag) : undefined;
     if (tag.felica !== undefined) return undefined;
-    // A card of 14443-4 that was opened takes blocks only.
+    // A card of 14443-4 that was opened takes only blocks.
     if (lastBits === 7 && frame.length === 1) return card?.isOpen ? undefined : tag.receive(frame, 7);
     if (isEncrypted() !== (secured === tag)) {
-      // It hears noise.
+      // The tag with the encryption receives noise.
       if (secured === tag) tag.receive(Uint8Array.of(0xff));
       return undefined;
     }
@@ -161,7 +162,7 @@ export function createMfrc522Device({
   const receive = (answers: readonly TagAnswer[], align: number) => {
     const { bits, collisionAt } = merged(answers.map(bitsOfAnswer));
     if (collisionAt !== undefined) {
-      // A tag's parity bit collides with its data.
+      // A collision also breaks the parity of its byte.
       memory[r.error] = get(r.error) | 0x0a;
       const position = collisionAt + 1 + (countsAlign ? align : 0);
       const isKnown = position <= 32;
@@ -210,7 +211,10 @@ export function createMfrc522Device({
     } else if (heard.length > 0) end(() => receive(heard, (framing >> 4) & 0x07));
     else if (waitMs() !== Number.POSITIVE_INFINITY) end(() => raise(0x01));
   };
-  /** Command code, block, six bytes of a key, four of the UID (10.3.1.9). The key reaches the tag in cleartext. */
+  /**
+   * Runs the authentication, with the command code, the block, six bytes of a key, and four of the UID (10.3.1.9). The
+   * key reaches the tag in cleartext.
+   */
   const authenticate = () => {
     const bytes = Uint8Array.from(fifo);
     fifo = [];
@@ -245,7 +249,7 @@ export function createMfrc522Device({
         const isAsleep = (get(register) & 0x10) !== 0;
         memory[register] = value & 0x3f;
         if (isAsleep) isWaking = true;
-        // It wakes up first (8.6.2).
+        // The chip first wakes up (8.6.2).
         else startCommand(value & 0x0f);
         return;
       }
@@ -329,7 +333,7 @@ export function createMfrc522Device({
       if (!isPlugged) reset();
       isPlugged = true;
     },
-    /** From now on the lines read as zeros, and the tags have no field. */
+    /** Unplugs the chip: the lines read as zeros from now on, and the tags have no field. */
     unplug() {
       isPlugged = false;
       losePower();
@@ -344,7 +348,7 @@ export function createMfrc522Device({
     onFrame(listener: (frame: Uint8Array) => void) {
       onFrame = listener;
     },
-    /** Each answer for which this returns true is broken on its way. */
+    /** Breaks each answer for which this returns true. */
     disturb(listener: () => boolean) {
       isDisturbed = listener;
     },
@@ -362,7 +366,7 @@ function bitsOfAnswer(answer: TagAnswer): readonly number[] {
   return bits.slice(answer.bitsLeftOut ?? 0);
 }
 
-/** The bits of all answers at once, and the first that not all tags sent. */
+/** The bits of all answers at once, and the position of the first bit that not all tags sent alike. */
 function merged(answers: readonly (readonly number[])[]) {
   const [first = [], ...others] = answers;
   const bits = [...first];

@@ -1,6 +1,6 @@
 /**
- * The emulated PN532 on an I2C or SPI bus, behind the calls of the kernel: the chip with its state, its status byte, its sleep, and
- * the frames that wait for the host. It is written from UM0701-02, 6.2.4, 6.2.5 and 7.2.11, not from the driver.
+ * The emulated PN532 on an I2C or SPI bus, behind the calls of the kernel: the chip with its state, its status byte, its sleep,
+ * and the frames that wait for the host. The emulator is written from UM0701-02, 6.2.4, 6.2.5 and 7.2.11, not from the driver.
  */
 import type { I2cDevice, SpiDevice } from "../../drivers/io/links.ts";
 import { createPn532Device, type Pn532Device } from "./pn532-device.ts";
@@ -14,10 +14,10 @@ const busy = 0x00;
 
 interface Bus {
   readonly device: Pn532Device;
-  /** Throws while no chip acknowledges. */
+  /** Takes a frame of the host. Throws while no chip acknowledges. */
   take(frame: Uint8Array): void;
   isReady(): boolean;
-  /** The frame that has waited longest, which is then gone, and bytes without a meaning. */
+  /** Returns and drops the frame that has waited longest, followed by bytes without a meaning. */
   next(count: number): Uint8Array;
 }
 
@@ -59,7 +59,7 @@ function createBus(path: string, options: { readonly sleeps: boolean }): Bus {
         isAsleep = false;
         return refuse();
       }
-      // A new frame of the host ends what was not fetched.
+      // A new frame of the host drops the frames that were not fetched.
       waiting = [];
       // The emulated chip expects a serial line, so a wake-up byte comes before the frame.
       hear(Uint8Array.of(wakeByte, ...frame));
@@ -77,7 +77,7 @@ function createBus(path: string, options: { readonly sleeps: boolean }): Bus {
   };
 }
 
-/** The device at the chip's address, and the chip. It does not acknowledge the first transfer after power-up. */
+/** The device at the chip's address, and the chip. The device does not acknowledge the first transfer after power-up. */
 export function createI2cPn532(path: string): {
   readonly device: Pn532Device;
   readonly open: () => I2cDevice;

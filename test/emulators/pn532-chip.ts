@@ -1,6 +1,6 @@
 /**
- * The inside of an emulated PN532: takes a command's payload and returns its answer. It has the chip's state: power,
- * configuration, rate, registers, and the tags in the field (UM0701-02, section 7). Independent of lines.
+ * The inside of an emulated PN532, which takes a command's payload and returns its answer. It has the chip's state: power,
+ * configuration, rate, registers, and the tags in the field (UM0701-02, section 7). It does not depend on a line.
  */
 import {
   baudRateCodes,
@@ -30,8 +30,8 @@ export { instantRadio, type RadioTiming, realRadio };
 
 export type Reply =
   /**
-   * The answer's payload, ready `afterMs` milliseconds after the command. `sleeps`: the chip sleeps once the answer was
-   * sent.
+   * The answer's payload, ready `afterMs` milliseconds after the command. With `sleeps`, the chip sleeps once the
+   * answer was sent.
    */
   | {
       readonly kind: "answer";
@@ -47,20 +47,20 @@ export type Reply =
   | { readonly kind: "syntax-error" };
 
 export interface EmulatedChip {
-  /** Resets to the state after power-up: asleep, unconfigured, at 115200 baud. Tags stay in the field. */
+  /** Resets the chip to its state after power-up: asleep, unconfigured, at 115200 baud. Tags stay in the field. */
   powerUp(): void;
-  /** True after the line woke it; a sleeping chip hears nothing else. */
+  /** True after the line has woken the chip. A sleeping chip receives nothing else. */
   readonly awake: boolean;
   wake(): void;
   sleep(): void;
-  /** Baud. */
+  /** The rate in baud. */
   readonly baudRate: number;
   /**
    * True if the chip receives bytes at this rate. While the chip waits for the ACK to a rate change, both rates count. A
    * pty does not store the rate of each byte, and the host changes its own rate directly after the ACK.
    */
   hears(baudRate: number): boolean;
-  /** The host acknowledged an answer, or aborted a command. */
+  /** Notes that the host acknowledged an answer, or aborted a command. */
   hostAck(): void;
   run(payload: Uint8Array): Reply;
   put(tag: EmulatedTag): void;
@@ -83,7 +83,7 @@ type Command = (parts: ChipParts, data: Uint8Array) => Outcome;
 
 const ok = 0x00;
 const wrongContext = 0x27;
-/** Those that our driver sends, and those of other programs. */
+/** The commands that our driver sends, and those of other programs. */
 const code = {
   ...commandCodes,
   diagnose: 0x00,
@@ -100,7 +100,7 @@ const code = {
 
 const commands: ReadonlyMap<number, Command> = new Map<number, Command>([
   [code.diagnose, diagnose],
-  [code.getFirmwareVersion, () => ({ data: [0x32, 0x01, 0x06, 0x07] })], // PN532, firmware 1.6, all protocols.
+  [code.getFirmwareVersion, () => ({ data: [0x32, 0x01, 0x06, 0x07] })], // The answer is: PN532, firmware 1.6, all protocols.
   [code.getGeneralStatus, generalStatus],
   [code.readRegister, readRegisters],
   [code.writeRegister, writeRegisters],
@@ -172,7 +172,7 @@ export function createEmulatedChip(radio: RadioTiming): EmulatedChip {
   };
 }
 
-/** 7.2.1. Test 0 echoes; 6 asks whether the target is still there; the others pass. */
+/** Diagnose (7.2.1): test 0 echoes, 6 asks whether the target is still there, and the others pass. */
 function diagnose({ field }: ChipParts, data: Uint8Array): Outcome {
   const [test] = data;
   if (test === undefined) return undefined;
@@ -181,19 +181,19 @@ function diagnose({ field }: ChipParts, data: Uint8Array): Outcome {
   return { data: [test === 0x06 && (target === undefined || !field.tags.includes(target)) ? 0x01 : ok] };
 }
 
-/** 7.2.3: last error, field of another, targets with their rates and type, state of the SAM. */
+/** GetGeneralStatus (7.2.3): last error, field of another, targets with their rates and type, state of the SAM. */
 function generalStatus({ memory, field }: ChipParts): Outcome {
   const targets = field.targets.flatMap((_, index) => [index + 1, 0x00, 0x00, 0x10]);
   return { data: [memory.lastError, 0x00, field.targets.length, ...targets, 0x00] };
 }
 
-/** Section 7.2.4: the addresses have two bytes, big-endian. */
+/** ReadRegister (7.2.4): the addresses have two bytes, big-endian. */
 function readRegisters({ memory }: ChipParts, data: Uint8Array): Outcome {
   if (data.length === 0 || data.length % 2 !== 0) return undefined;
   return { data: addressesIn(data, 2).map((address) => memory.registers.get(address) ?? 0) };
 }
 
-/** 7.2.5: address and value, three bytes each. */
+/** WriteRegister (7.2.5): address and value, three bytes each. */
 function writeRegisters({ memory }: ChipParts, data: Uint8Array): Outcome {
   if (data.length === 0 || data.length % 3 !== 0) return undefined;
   for (const [index, address] of addressesIn(data, 3).entries())
@@ -201,7 +201,7 @@ function writeRegisters({ memory }: ChipParts, data: Uint8Array): Outcome {
   return { data: [] };
 }
 
-/** 7.2.8: answered at the old rate; the host's ACK to that answer makes it change. */
+/** SetSerialBaudRate (7.2.8): the answer comes at the old rate, and the host's ACK to it changes the rate. */
 function changeRate({ memory }: ChipParts, [wanted]: Uint8Array): Outcome {
   const rate = [...baudRateCodes].find(([, known]) => known === wanted)?.[0];
   if (rate === undefined) return undefined;
@@ -209,21 +209,23 @@ function changeRate({ memory }: ChipParts, [wanted]: Uint8Array): Outcome {
   return { data: [] };
 }
 
-/** 7.2.9. */
+/** SetParameters (7.2.9). */
 function setParameters({ memory }: ChipParts, [flags]: Uint8Array): Outcome {
   if (flags === undefined) return undefined;
   memory.parameters = flags;
   return { data: [] };
 }
 
-/** 7.2.10: modes 1 to 4. */
+/** SAMConfiguration (7.2.10), with the modes 1 to 4. */
 function configureSam({ memory }: ChipParts, [mode = 0]: Uint8Array): Outcome {
   if (mode < 1 || mode > 4) return undefined;
   memory.configured = true;
   return { data: [] };
 }
 
-/** 7.3.1: item 1 the field, 2 the time-outs, 5 the retries; the analogue settings are accepted and dropped. */
+/**
+ * RFConfiguration (7.3.1): item 1 the field, 2 the time-outs, 5 the retries. The analogue settings are accepted and dropped.
+ */
 function configureRf({ memory, field }: ChipParts, data: Uint8Array): Outcome {
   const [item, first = 0, , third = 0] = data;
   switch (item) {
@@ -247,7 +249,7 @@ function configureRf({ memory, field }: ChipParts, data: Uint8Array): Outcome {
   }
 }
 
-/** 7.3.10 and 7.3.11: halts a target, or all; released ones are no longer targets. */
+/** InDeselect and InRelease (7.3.10 and 7.3.11): halts a target, or all. Released targets are no longer targets. */
 function release({ field }: ChipParts, [number]: Uint8Array): Outcome {
   if (number === undefined) return undefined;
   const known = number <= field.targets.length;
@@ -257,7 +259,7 @@ function release({ field }: ChipParts, [number]: Uint8Array): Outcome {
   return { data: [ok] };
 }
 
-/** 7.3.12. */
+/** InSelect (7.3.12). */
 function select({ field, radio }: ChipParts, [number]: Uint8Array): Outcome {
   if (number === undefined) return undefined;
   const tag = field.targets[number - 1];

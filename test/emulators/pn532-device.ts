@@ -13,11 +13,11 @@ import { createEmulatedChip, instantRadio, type Reply, realRadio } from "./pn532
 import type { EmulatedTag } from "./type-a.ts";
 
 interface Pn532DeviceOptions {
-  /** The path of the port's name; absent means a name in a folder of its own. */
+  /** The path of the port's name; a name in a folder of its own if absent. */
   readonly linkPath?: string;
-  /** "real": the line and the field take their real time. "none": nothing takes time. */
+  /** With "real", the line and the field take their real time. With "none", nothing takes time. */
   readonly timing: "real" | "none";
-  /** Keeps time to some microseconds by spinning: for measurements, in a process of its own. */
+  /** True to keep time to some microseconds by busy-waiting, for measurements in a process of their own. */
   readonly precise?: boolean;
   readonly socket?: Pn532Socket;
   readonly isUnplugged?: boolean;
@@ -33,14 +33,14 @@ export interface Pn532Socket {
 export interface Pn532Device {
   /** The port's name: a link to the pty, the same after re-plugging. */
   readonly path: string;
-  /** Puts the stick into its socket: a new pty, and a chip as after power-up. */
+  /** Puts the stick into its socket, with a new pty, and the chip in its state after power-up. */
   plug(): void;
-  /** Pulls it out: the name is gone, and a program with the open port sees the device go. */
+  /** Pulls the stick out: the name is gone, and for a program with the open port the device goes away. */
   unplug(): Promise<void>;
   put(tag: EmulatedTag): void;
   take(tag?: EmulatedTag): void;
   kill(): void;
-  /** The chip gets its power back: asleep, unconfigured, at 115200 baud. Tags stay in the field. */
+  /** Gives the chip its power back: asleep, unconfigured, at 115200 baud. Tags stay in the field. */
   revive(): void;
   readonly faults: Faults;
   readonly baudRate: number;
@@ -48,9 +48,9 @@ export interface Pn532Device {
   onCommand(listener: (payload: Uint8Array) => void): void;
   /** Called with the monotonic time, in nanoseconds, at which the kernel had an answer's last byte. */
   onAnswered(listener: (atNs: bigint) => void): void;
-  /** That time for the last answer, in milliseconds as `performance.now()`; 0 before the first. */
+  /** The same time for the last answer, in milliseconds as `performance.now()`; 0 before the first. */
   readonly lastAnswerAt: number;
-  /** Unplugs, and removes the folder that it made. */
+  /** Unplugs the device, and removes the folder that it made. */
   close(): Promise<void>;
 }
 
@@ -59,10 +59,10 @@ interface Busy {
   readonly sinceMs: number;
 }
 
-/** The byte that wakes the chip's receiver; bytes before it are lost. */
+/** The byte that wakes the chip's receiver. Bytes before it are lost. */
 const wakeByte = 0x55;
 
-/** A device that is plugged in, unless a test plugs it in later. */
+/** Makes a device that is plugged in, unless a test plugs it in later. */
 export function createPn532Device(options: Pn532DeviceOptions): Pn532Device {
   const { linkPath, timing, precise = false, socket } = options;
   const isNamed = linkPath !== undefined || socket !== undefined;
@@ -172,7 +172,7 @@ export function createPn532Device(options: Pn532DeviceOptions): Pn532Device {
       const busy = waiting;
       if (busy === undefined || !alive) return;
       const reply = chip.run(busy.command);
-      // The next round detects it.
+      // The next round detects the tag.
       if (reply.kind === "answer")
         sendAnswer(reply.payload, roundLeftMs(busy.sinceMs, radio.roundMs) + reply.afterMs);
     },

@@ -7,14 +7,14 @@ import { receivedBytes, sameBytes } from "./emulated-field.ts";
 import type { ChipParts, Outcome } from "./pn532-chip.ts";
 import { crcA, type EmulatedTag } from "./type-a.ts";
 
-/** Section 7.1. The status for four bits other than A is an assumption. */
+/** Error codes (section 7.1). The code for four bits other than A is an assumption. */
 const status = { ok: 0x00, timeout: 0x01, crc: 0x02, authentication: 0x14, wrongContext: 0x27 } as const;
 
 const targetsMaxMax = 2;
 const forEver = 0xff;
 const typeA = 0x00;
-const felica: readonly number[] = [0x01, 0x02]; // FeliCa at 212 and 424 kbit/s.
-const felicaPolls: readonly number[] = [0x01, 0x02, 0x11, 0x12]; // Types of InAutoPoll.
+const felica: readonly number[] = [0x01, 0x02]; // The codes of FeliCa at 212 and 424 kbit/s.
+const felicaPolls: readonly number[] = [0x01, 0x02, 0x11, 0x12]; // The types of FeliCa in InAutoPoll.
 const anySystem = 0xffff;
 const lastModulation = 0x04;
 const moreInformation = 0x40;
@@ -22,8 +22,8 @@ const mifareAuthentication: readonly number[] = [0x60, 0x61];
 const shortFrameBits = 7;
 
 /**
- * InListPassiveTarget: MaxTg, BrTy, data. Looks for tags for MxRtyPassiveActivation + 1 rounds. An active tag is found
- * again, and polling loops rely on that: the chip wakes it by WUPA in each round.
+ * InListPassiveTarget: MaxTg, BrTy, data. The chip polls for tags for MxRtyPassiveActivation + 1 rounds. An active tag
+ * is found again, and polling loops rely on that: the chip wakes it by WUPA in each round.
  */
 export function listTargets({ memory, field, radio }: ChipParts, data: Uint8Array): Outcome {
   const [targetsMax = 0, modulation = 0xff] = data;
@@ -124,13 +124,13 @@ function fail({ memory }: ChipParts, error: number, afterMs = 0): Outcome {
   return { data: [error], afterMs };
 }
 
-/** The frame without the host's own CRC; anticollision has none. */
+/** The frame without the host's own CRC. Frames of anticollision have none. */
 function withoutCrc(data: Uint8Array): Uint8Array {
   const body = data.subarray(0, -2);
   return data.length > 2 && sameBytes(data.subarray(-2), crcA(body)) ? body : data;
 }
 
-/** All tags, or the one with the wanted UID; a UID of seven bytes comes with its cascade tag. */
+/** Accepts all tags, or the one with the wanted UID. A UID of seven bytes comes with its cascade tag. */
 function isWanted(data: Uint8Array): (tag: EmulatedTag) => boolean {
   const uid = data.length === 8 && data[0] === 0x88 ? data.subarray(1) : data;
   return (tag) => uid.length === 0 || sameBytes(tag.uid, uid);
@@ -172,16 +172,16 @@ function targetData({ atqa, sak, uid, ats }: EmulatedTag, withAts: boolean): num
 
 export interface ChipMemory {
   awake: boolean;
-  /** False in the low-battery mode after power-up, which SAMConfiguration ends (7.2.10). */
+  /** False in the low-battery mode after power-up. SAMConfiguration ends that mode (7.2.10). */
   configured: boolean;
   baudRate: number;
-  /** The rate from the host's next ACK on. */
+  /** The rate that applies from the host's next ACK on. */
   nextBaudRate: number | undefined;
-  /** MxRtyPassiveActivation: the number of further rounds; 0xFF endless (7.3.1, item 5). */
+  /** The value MxRtyPassiveActivation, which is the number of further rounds; 0xFF means without end (7.3.1, item 5). */
   activationRetries: number;
   /** The wait for a silent target, in milliseconds (7.3.1, item 2). */
   silenceMs: number;
-  /** SetParameters (7.2.9). */
+  /** The flags of SetParameters (7.2.9). */
   parameters: number;
   /** The status of the last exchange, for GetGeneralStatus. */
   lastError: number;
@@ -190,11 +190,11 @@ export interface ChipMemory {
 
 /** Registers of the contactless unit that the emulation uses (PN532/C1 data sheet, 8.6.23). */
 const registerAt = { txMode: 0x6302, rxMode: 0x6303, bitFraming: 0x633d } as const;
-/** In TxMode and RxMode: the unit adds and removes the CRC. */
+/** The bit in TxMode and RxMode with which the unit adds and removes the CRC. */
 const crcEnabled = 0x80;
-/** Rx and Tx modes for type A at 106 kbit/s. */
+/** The value of Rx and Tx modes for type A at 106 kbit/s. */
 const typeAMode = 0x80;
-/** Rx and Tx modes for FeliCa at 212 kbit/s. */
+/** The value of Rx and Tx modes for FeliCa at 212 kbit/s. */
 const felicaMode = 0x92;
 const automaticRats = 0x10;
 
@@ -217,7 +217,7 @@ export function freshMemory(): ChipMemory {
   };
 }
 
-/** Code n stands for 100 us doubled n - 1 times: 0A is 51.2 ms; 0 means no time-out. */
+/** The milliseconds of a code. Code n means 100 us doubled n - 1 times: 0A is 51.2 ms, and 0 means no time-out. */
 export function silenceMsOf(timeoutCode: number): number {
   return timeoutCode === 0 ? Number.POSITIVE_INFINITY : 0.1 * 2 ** (Math.min(timeoutCode, 0x10) - 1);
 }

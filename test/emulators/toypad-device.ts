@@ -1,6 +1,6 @@
 /**
- * A Toy Pad with seven places for tags that have memory: reports in, reports out. It does not depend on the tests, so that
- * it can also work behind `uhid`.
+ * A Toy Pad with seven places for tags that have memory. It takes reports and sends reports. It does not depend on the
+ * tests, so that it can also work behind `uhid`.
  */
 
 import type { HidLink, OpenHid } from "../../drivers/io/links.ts";
@@ -23,16 +23,16 @@ const eventMagic = 0x56;
 export interface ToypadDevice {
   /** Takes a report of the host: 32 bytes. */
   receive(report: Uint8Array): void;
-  /** One listener, the host's side. */
+  /** Sets the only listener, which is the host's side. */
   onReport(listener: (report: Uint8Array) => void): void;
-  /** Called as each command arrives, before it is answered; false leaves it unanswered. */
+  /** Called as each command arrives, before it is answered. If it returns false, the command is not answered. */
   onCommand(listener: (command: number, parameters: Uint8Array) => boolean | undefined): void;
   /** Lays a tag on a zone; returns its index. The pad reports it unless it is asleep or `silently` is true. */
   put(tag: EmulatedTag, zone: Zone, silently?: boolean): number;
   take(index: number, silently?: boolean): void;
-  /** 00 off, else the colour of each zone: red, green, blue. */
+  /** The colour of each zone in red, green and blue; 00 is off. */
   colours(): ReadonlyMap<number, readonly number[]>;
-  /** Resets it to its state after plugging: asleep and dark. Tags stay. */
+  /** Resets the pad to its state after plugging: asleep and dark. Tags stay. */
   reset(): void;
   /** Sends any report. */
   say(report: Uint8Array): void;
@@ -61,7 +61,7 @@ export function createToypadDevice(): ToypadDevice {
     switch (command) {
       case padCommands.wake:
         isAwake = wakeWord.every((byte, at) => parameters[at] === byte);
-        // The answer that owners of pads have published; the end of it is a serial number.
+        // The answer that owners of pads have published. Its end is a serial number.
         if (isAwake) answer(number, 0x00, 0x2f, 0x02, 0x01, 0x02, 0x02, 0x04, 0x02, 0xf5, 0x00, 0x19, 0x81);
         return;
       case padCommands.list:
@@ -138,7 +138,7 @@ export function createCable(device: ToypadDevice): ToypadCable {
       };
       link = mine;
       let onReport: (report: Uint8Array) => void = () => {};
-      // Answers come a turn later, like over a wire.
+      // Answers come a turn later, as over a wire.
       device.onReport((report) => {
         setImmediate(() => {
           if (over === undefined && isPlugged) onReport(report);

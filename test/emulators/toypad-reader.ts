@@ -74,7 +74,7 @@ export function toypadReader(): EmulatedReader {
   };
 }
 
-/** Malformed reports: too short, with a wrong sum, of another magic, an event of an unknown zone. */
+/** Sends malformed reports: too short, with a wrong sum, of another magic, and an event of an unknown zone. */
 function sayNoise(device: ReturnType<typeof createToypadDevice>): void {
   device.say(new Uint8Array(7));
   device.say(new Uint8Array(32).fill(0xff));

@@ -9,8 +9,8 @@
  */
 
 /**
- * The answer of a tag: a frame, with or without CRC_A behind it, or four bits without anything. The first `bitsLeftOut` bits of an
- * answer at anticollision are those that the reader sent itself.
+ * The answer of a tag: a frame, with or without CRC_A behind it, or four bits without anything. The reader itself has
+ * sent the first `bitsLeftOut` bits of an answer at anticollision.
  */
 export type TagAnswer =
   | {
@@ -25,12 +25,12 @@ export type TagAnswer =
 type TagState = "idle" | "ready" | "active" | "halt";
 
 export interface TypeAIdentity {
-  /** 4, 7 or 10 bytes. */
+  /** The UID of 4, 7 or 10 bytes. */
   readonly uid: Uint8Array;
-  /** SENS_RES as the PN532 reports it, high byte first: 0x0044. */
+  /** The SENS_RES as the PN532 reports it, high byte first: 0x0044. */
   readonly atqa: number;
   readonly sak: number;
-  /** Without its length byte; empty if the tag has none. */
+  /** The ATS without its length byte; empty if the tag has none. */
   readonly ats: Uint8Array;
 }
 
@@ -41,26 +41,26 @@ interface FelicaIdentity {
   readonly systemCodes: readonly number[];
 }
 
-/** A tag of either technology; of a FeliCa, `uid` is the IDm, and ATQA, SAK and ATS are nothing. */
+/** A tag of either technology. For a FeliCa, `uid` is the IDm, and ATQA, SAK and ATS are empty. */
 export interface EmulatedTag extends TypeAIdentity {
   readonly felica?: FelicaIdentity;
-  /** All pages, as they are now; empty for tags that are known by UID only. */
+  /** The present content of all pages; empty for tags that are known by UID only. */
   readonly memory: Uint8Array;
   readonly state: TagState;
-  /** The chip's whole activation: WUPA, anticollision, SELECT. */
+  /** Selects the tag as the chip does: WUPA, anticollision, SELECT. */
   select(): void;
-  /** The field went off, or the tag left it: the tag keeps only its memory. */
+  /** Called when the field went off, or the tag left it: the tag keeps only its memory. */
   losePower(): void;
   /** The answer to a frame without its CRC, or of `bits` bits if it is a short one; undefined for silence. */
   receive(frame: Uint8Array, bits?: number): TagAnswer | undefined;
 }
 
-/** A tag that can be removed during a write: the next write stores only this many bytes, and the tag loses its power. */
+/** A tag that can be removed during a write. The next write stores only this many bytes, and the tag loses its power. */
 export interface TearableTag extends EmulatedTag {
   readonly tearNextWrite: (bytes: number) => void;
 }
 
-/** The reaction of an active tag to a command; after `fall` it must be selected again. */
+/** The reaction of an active tag to a command. After `fall` it must be selected again. */
 export interface Understood {
   readonly answer: TagAnswer | undefined;
   readonly fall: boolean;
@@ -69,7 +69,7 @@ export interface Understood {
 interface TypeAOptions extends TypeAIdentity {
   readonly memory: Uint8Array;
   readonly understand: (command: Uint8Array) => Understood;
-  /** Called when the tag lost its power or was selected again: drops the state of a half-done command. */
+  /** Called when the tag lost its power or was selected again. It drops the state of a half-done command. */
   readonly forget?: () => void;
 }
 
@@ -116,7 +116,7 @@ export function createTypeATag(options: TypeAOptions): EmulatedTag {
     const agrees = Array.from({ length: known }, (_, at) => at).every(
       (at) => bitAt(frame.subarray(2), at) === bitAt(part, at),
     );
-    // Another tag is meant, and this one listens on, until a SELECT ends it.
+    // Another tag is meant. This one continues to listen until a SELECT ends that.
     if (known < allBits && !agrees) return undefined;
     if (known === 0) return { kind: "frame", bytes: part, hasCrc: false };
     if (known < allBits) return { kind: "frame", bytes: part, hasCrc: false, bitsLeftOut: known };
@@ -159,7 +159,10 @@ export function createTypeATag(options: TypeAOptions): EmulatedTag {
   };
 }
 
-/** Four bytes and their check byte per cascade level; a cascade tag comes first while more follows. */
+/**
+ * The parts of a UID, with four bytes and their check byte for each cascade level. A cascade tag comes first while more
+ * parts follow.
+ */
 function uidParts(uid: Uint8Array): readonly Uint8Array[] {
   const withCheck = (part: Uint8Array) =>
     Uint8Array.of(
@@ -170,12 +173,12 @@ function uidParts(uid: Uint8Array): readonly Uint8Array[] {
   return [withCheck(Uint8Array.of(cascadeTag, ...uid.subarray(0, 3))), ...uidParts(uid.subarray(3))];
 }
 
-/** A bit of bytes, lowest first, as they go through the air. */
+/** One bit of bytes, counted from the lowest, in the order of transmission. */
 function bitAt(bytes: Uint8Array, at: number): number {
   return ((bytes[at >> 3] ?? 0) >> (at & 7)) & 1;
 }
 
-/** CRC_A, low byte first (ISO/IEC 14443-3, annex B): polynomial x^16 + x^12 + x^5 + 1 reflected, start 6363. */
+/** The CRC_A, low byte first (ISO/IEC 14443-3, annex B): polynomial x^16 + x^12 + x^5 + 1 reflected, start 6363. */
 export function crcA(bytes: Uint8Array): Uint8Array {
   let crc = 0x6363;
   for (const byte of bytes) {

@@ -9,7 +9,7 @@ import { ServiceError } from "../../src/core/errors.ts";
 import type { CcidReader, Transfer } from "./ccid-reader.ts";
 
 export interface EmulatedUsbBus extends UsbBus {
-  /** Plugs a reader into a socket of its own, which stays its socket. */
+  /** Plugs a reader into a socket of its own, which it keeps. */
   add(
     reader: CcidReader,
     ids?: Partial<Pick<UsbDeviceInfo, "vendorId" | "productId" | "product">>,
@@ -17,7 +17,7 @@ export interface EmulatedUsbBus extends UsbBus {
 }
 
 export interface UsbSocket {
-  /** `9-1` and so on. */
+  /** The path of the socket, such as `9-1`. */
   readonly path: string;
   plug(): void;
   unplug(): void;
@@ -41,7 +41,7 @@ interface EmulatedLink extends UsbLink {
 const busNumber = 9;
 const acr122u = { vendorId: "072f", productId: "2200", product: "ACR122U PICC Interface" } as const;
 
-/** `clock` is that of the transfers' time-outs. */
+/** Makes the bus. `clock` is that of the transfers' time-outs. */
 export function createUsbBus(clock: Clock = systemClock): EmulatedUsbBus {
   const devices = new Map<string, Plugged>();
   let sockets = 0;
