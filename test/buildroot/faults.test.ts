@@ -1,4 +1,7 @@
-/** Faults that images of earlier configurations had: each case is named after one, and holds the options and files that mend it. */
+/**
+ * Faults that images of earlier configurations had: each case is named after one, and checks the options and files that
+ * repair it.
+ */
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
@@ -14,7 +17,7 @@ const names = Object.keys(boards);
 const text = (path: string) => readFile(join(root, path), "utf8");
 const defconfig = (name: string) => text(`buildroot/configs/${name}_defconfig`);
 
-/** Those of `options` that the board does not set to y. */
+/** The options that the board does not set to y. */
 async function missing(name: string, options: readonly string[]): Promise<readonly string[]> {
   const lines = new Set((await defconfig(name)).split("\n"));
   return options.filter((option) => !lines.has(`BR2_PACKAGE_${option}=y`));
@@ -196,7 +199,7 @@ test("a package of ours needs no library of udev that Buildroot 2025.05 lacks", 
   const needs: string[] = [];
   for (const name of files) {
     const content = await readFile(join(packages, name), "utf8");
-    // Buildroot drops the choice of an unknown option without a word, and make fails at an unknown package.
+    // Buildroot drops the choice of an unknown option silently, and make fails at an unknown package.
     if (/BR2_PACKAGE_LIBUDEV\w*|[\s,]libudev\b[),\s]/.test(content)) needs.push(name);
   }
   expect(files.length).toBeGreaterThan(20);

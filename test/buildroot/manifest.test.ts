@@ -1,4 +1,4 @@
-/** What the overlay, the boards and the service use is in the system that Buildroot made (buildroot/manifest). */
+/** The parts that the overlay, the boards and the service use are in the system that Buildroot made (buildroot/manifest). */
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { lstat, readdir, readFile } from "node:fs/promises";
@@ -11,7 +11,7 @@ import { root } from "../helpers/buildroot.ts";
 
 const made = await readManifest();
 const text = (path: string) => readFile(join(root, path), "utf8");
-/** The parts that the last build lacks and the next one will have, by kind (buildroot/pending). */
+/** The parts that the last build lacks and the next build will have, by kind (buildroot/pending). */
 const pending = new Map<string, string[]>();
 for (const line of (await text("buildroot/pending")).split("\n")) {
   const [, kind, words] = /^(program|option|file|module): (.+)$/.exec(line) ?? [];

@@ -21,7 +21,7 @@ const builtins = new Set(
 /** Programs that start the program after their own words: `timeout 10 blkid`. */
 const starters = new Set(["exec", "env", "ionice", "chrt", "nice", "setpriv", "setsid", "timeout", "xargs"]);
 
-/** The programs that a command starts. A name that is only known when the script runs is left out. */
+/** The programs that a command starts. A name that is known only when the script runs is left out. */
 function startedBy(words: readonly string[]): readonly string[] {
   const [name = "", ...more] = words;
   if (name.includes(unknown)) return [];
@@ -39,7 +39,7 @@ function sourcedFunctions(text: string): ReadonlySet<string> {
   return new Set(readScript(readFileSync(join(overlay, "usr/lib/tapdeck", name), "utf8")).functions);
 }
 
-/** What a script starts and the image lacks. */
+/** The programs that a script starts and the image lacks. */
 function lacking(text: string): readonly string[] {
   const { commands, functions: own } = readScript(text);
   const functions = new Set([...own, ...sourcedFunctions(text)]);
@@ -100,10 +100,10 @@ test.each(Object.keys(boards))(
     const defconfig = await readFile(join(root, `buildroot/configs/${name}_defconfig`), "utf8");
     const busybox = await readFile(join(root, "buildroot/board/common/busybox.fragment"), "utf8");
     const set = new Set([...defconfig.split("\n"), ...busybox.split("\n")]);
-    // Buildroot's default; `e2fsck` and its like come with the package.
+    // This option is Buildroot's default. `e2fsck` and its like come with the package.
     const given = new Set(["BR2_PACKAGE_BUSYBOX"]);
     const options = [...facts.programsOf.keys()].filter((option) => !given.has(option));
     expect(options.filter((option) => !set.has(`${option}=y`))).toEqual([]);
-    expect(set.has("CONFIG_FEATURE_STAT_FORMAT=y")).toBe(true); // stat -c
+    expect(set.has("CONFIG_FEATURE_STAT_FORMAT=y")).toBe(true); // The scripts call `stat -c`.
   },
 );

@@ -104,7 +104,7 @@ async function release(out: string, { boards, builds = "builds", shell = "true" 
 }
 
 const bytesOf = (...path: readonly string[]) => readFile(at(...path));
-/** A bundle without its tree of hashes and its signature: at offset 40 of a squashfs are its bytes. */
+/** A bundle without its tree of hashes and its signature. The size of a squashfs is at its offset 40. */
 const contentOf = (bundle: Buffer) => bundle.subarray(0, Number(bundle.readBigUInt64LE(40)));
 
 test("a second release of the same images, by another user's settings, has the same bytes but for salt and signatures", async () => {
@@ -141,7 +141,7 @@ test("xz, bmaptool and rauc take the image and the update of each board", async 
   for (const board of ["pi4", "zero2w"]) {
     const image = at("builds", board, "images/tapdeck.img");
     await judge("xz", "--test", named(board, "img.xz"));
-    // It finds the map by its name, and compares the sums of all blocks that it writes.
+    // bmaptool finds the map by its name, and compares the sums of all blocks that it writes.
     await judge("bmaptool", "copy", named(board, "img.xz"), at("card.img"));
     expect((await bytesOf("card.img")).equals(await readFile(image))).toBe(true);
     const said = await judge(

@@ -206,7 +206,7 @@ test.each(["zero2w", "qemu"])("the output of Buildroot for %s becomes a card", a
     await put("rpi-firmware/overlays/disable-bt.dtbo");
     await put("rpi-firmware/config.txt", config);
   }
-  // A stand-in for the last step, which the stand-in image runs for real; only its arguments count here.
+  // This program replaces the last step. The stand-in image runs the real step, and only the arguments count here.
   const programs = join(folder, "bin");
   await Bun.write(join(programs, "genimage"), '#!/bin/sh\nfind "$2" -type f -printf "%P\\n" | sort\n');
   await Bun.write(join(programs, "mkimage"), '#!/bin/sh\nfor last; do :; done; echo script >"$last"\n');

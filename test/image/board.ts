@@ -21,45 +21,48 @@ import { patienceMs } from "./until.ts";
 const given = process.env.IMAGE_FOLDER;
 export const imageFolder = given ?? join(root, "build/image");
 export const image = given === undefined ? join(root, "dist/tapdeck-qemu.img") : join(given, "tapdeck.img");
-/** Twice the image, and a power of two, as the Pi's controller wants it. */
+/** The size of the card is twice that of the image, and a power of two, as the Pi's controller wants it. */
 export const cardBytes = 2 ** 30;
 const slot = join(imageFolder, "boot/slot-a");
-/** Debian's kernel and programs. Buildroot's kernel has the drivers of the disk built in, and no initrd. */
+/**
+ * True for the image with Debian's kernel and programs. Buildroot's kernel has the drivers of the disk built in, and no initrd.
+ */
 export const isStandIn = existsSync(join(slot, "initrd"));
 const first = isStandIn ? ["-initrd", join(slot, "initrd")] : [];
-/** U-Boot of Debian's package u-boot-qemu. */
+/** U-Boot from Debian's package u-boot-qemu. */
 const loader = "/usr/lib/u-boot/qemu_arm64/u-boot.bin";
 const meta = readMeta();
 /** The console output of all boards of this checkout, one after the other. */
 const consoles = join(root, "build/image", process.env.CONSOLES ?? "consoles-image.log");
 
-// The guest makes the certificate at its first start; the host cannot talk to another device here.
+// The guest makes the certificate at its first start, so the host cannot check it. The host cannot reach another device
+// by mistake.
 process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
 
-/** In the guest's shell: the process of the service itself, without its helpers, which are the same program. */
+/** A command for the guest's shell: the process of the service itself, without its helpers, which are the same program. */
 export const service =
   '$(for pid in $(pidof tapdeck); do grep -q "^PPid:.$(cat /var/run/tapdeck-watchdog.pid)$" /proc/$pid/status && echo $pid; done)';
 
 export interface BoardOptions {
   readonly card: Pick<Card, "url">;
   readonly machine?: "virt" | "zero2w";
-  /** A pty with a reader: on USB if the machine has it, else on the board's own port. */
+  /** A pty with a reader: on USB if the machine has it, otherwise on the board's own port. */
   readonly reader?: string;
-  /** The socket of an emulated reader's USB port (`createUsbPort`). `virt` only. */
+  /** The socket of an emulated reader's USB port (`createUsbPort`), for `virt` only. */
   readonly usb?: string;
   /** False leaves the hardware watchdog out. */
   readonly watchdog?: boolean;
-  /** Starts U-Boot, which finds the kernel on the card, rather than the kernel itself. `virt` only. */
+  /** True to start U-Boot, which finds the kernel on the card, instead of the kernel itself; for `virt` only. */
   readonly loader?: boolean;
   /** Additional words for QEMU. */
   readonly more?: readonly string[];
-  /** `zero2w` only: its one free line is a root shell, for `shell`, instead of the kernel's console. */
+  /** True to make the one free line a root shell for `shell`, instead of the kernel's console; for `zero2w` only. */
   readonly hasShell?: true;
-  /** A display of this size, such as `320x240`, for `picture`. `virt` only. */
+  /** The size of a display for `picture`, such as `320x240`; for `virt` only. */
   readonly display?: `${number}x${number}`;
   /** Additional words for the kernel's command line, if no boot loader supplies that line. */
   readonly append?: string;
-  /** The command line of a Raspberry Pi, whose only console is `ttynull`: there is no shell, and no word of the kernel. `virt` only. */
+  /** True for the command line of a Raspberry Pi. Its only console is `ttynull`, so there is no shell and no output of the kernel; for `virt` only. */
   readonly asPi?: true;
 }
 
@@ -69,7 +72,7 @@ export interface Board extends AsyncDisposable {
   readonly origin: string;
   /** All output of its console. */
   console(): string;
-  /** Resolves as soon as the service answers `ping`, with the milliseconds since the start; rejects after seven minutes. */
+  /** Resolves as soon as the service answers `ping`, with the milliseconds since the start. Rejects after seven minutes. */
   pong(): Promise<number>;
   /** Resolves when the service no longer answers. */
   silence(): Promise<void>;
@@ -77,11 +80,11 @@ export interface Board extends AsyncDisposable {
   said(text: string, count?: number): Promise<number>;
   /** Runs a command in the guest, as root, and returns its output. Rejects if it fails. `virt` only. */
   shell(command: string): Promise<string>;
-  /** The guest has restarted: the next command gets a new shell. */
+  /** Notes that the guest has restarted: the next command gets a new shell. */
   restarted(): void;
   /**
-   * A client of the host, over TLS: on `virt` a new member, paired in the guest's shell; elsewhere a stranger. It connects
-   * again, because a first start shows another certificate once it has an address.
+   * A client of the host over TLS. On `virt` it is a new member, paired in the guest's shell, and on the other machine
+   * a stranger. It reconnects, because a first start shows another certificate once it has an address.
    */
   client(): Promise<Client>;
   /** The present picture of its display. Needs `display`. */
@@ -116,7 +119,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
   const started = performance.now();
   const child = Bun.spawn(
     [
-      // The machine does not outlive the test, whatever its result.
+      // The machine ends with the test, whatever the result.
       ...["setpriv", "--pdeathsig", "KILL", "qemu-system-aarch64"],
       ...["-nodefaults", "-display", "none", "-chardev", "stdio,id=console,signal=off"],
       ...["-qmp", `unix:${controlPath},server=on,wait=off`],
@@ -216,7 +219,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
             await client.call("version");
             return client;
           } catch (error) {
-            // A damaged card has lost its client.
+            // A damaged card has lost its clients.
             if (!(error instanceof RpcError)) return false;
           }
         }
@@ -307,7 +310,7 @@ async function zero2w(
   shellPath: string,
 ): Promise<string[]> {
   const tree = join(folder, "board.dtb");
-  // The mainline kernel has another name for it than the kernel of the Raspberry Pi Foundation.
+  // The mainline kernel has another name for the device tree than the kernel of the Raspberry Pi Foundation.
   const ofMainline = join(slot, "bcm2837-rpi-zero-2-w.dtb");
   await cp(existsSync(ofMainline) ? ofMainline : join(slot, "bcm2710-rpi-zero-2-w.dtb"), tree);
   await run(["fdtput", "-t", "s", tree, "/soc/usb@7e980000", "dr_mode", "host"]);
@@ -334,7 +337,7 @@ async function zero2w(
 }
 
 /**
- * A plain card: as a network block device it would be too slow for a board whose controller moves one sector at a time.
+ * A plain card. As a network block device it would be too slow for a board whose controller moves one sector at a time.
  */
 export async function makePlainCard(): Promise<Pick<Card, "url"> & AsyncDisposable> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-card-"));
@@ -350,7 +353,7 @@ function identityIn(said: string): { readonly id: string; readonly secret: strin
   return id === undefined || secret === undefined ? false : { id, secret };
 }
 
-/** For the guest this is a remote caller, and `ping` needs no right. */
+/** For the guest the host is a remote caller, and `ping` needs no right. */
 async function answers(port: number): Promise<boolean> {
   try {
     const answer = await fetch(`http://127.0.0.1:${port}/ping`, { signal: AbortSignal.timeout(400) });

@@ -23,7 +23,7 @@ import { patienceMs, until } from "./until.ts";
 
 let folder: string;
 let card: Card;
-/** Made when the first case wants it. */
+/** The card is made when the first case needs it. */
 let startedCard: Promise<Card> | undefined;
 let reader: Pn532Device;
 let usbReader: CcidReader;
@@ -218,7 +218,7 @@ test(
   "a reader of the host is found by itself, and its card starts a player in the guest, seen by a client of the host",
   async () => {
     await board.shell(
-      // Not in the data folder itself, whose files are hidden from players.
+      // The program is not in the data folder itself, whose files are hidden from players.
       "mkdir -p /data/bin; printf '#!/bin/sh\\necho \"$1\" >/run/tapdeck/players/played\\nexec sleep 600\\n' >/data/bin/player; chmod 755 /data/bin /data/bin/player",
     );
     await board.shell("mkdir -p /data/tapdeck/media/SNES; echo game >/data/tapdeck/media/SNES/Game.sfc");
@@ -233,11 +233,11 @@ test(
       const connected = await until("the reader", () =>
         client.call("readers").then(
           ({ readers }) => readers.find((one) => one.connected),
-          () => undefined, // The connection was lost, and comes back.
+          () => undefined, // The connection was lost, and is restored later.
         ),
       );
       expect(connected).toMatchObject({ driver: "pn532-uart", path: "/dev/ttyUSB0" });
-      // The identity depends on the socket, by its name from mdev.
+      // The identity depends on the USB socket, through its name from mdev.
       expect(await board.shell("ls /dev/serial/by-path")).toMatch(/^[0-9a-z:.]+-usb-0:1:1\.0$/);
       reader.put(
         createType2Tag("ntag215", { uid: Uint8Array.fromHex("04a1b2c3d4e5f6"), text: "SNES/Game.sfc" }),
@@ -353,7 +353,8 @@ test(
   "a superblock of which a power cut left one new sector costs nothing that was acknowledged",
   async () => {
     await using own = await copyOfStarted();
-    // The superblock's first sector gets another count of mounts (ext4, s_mnt_count), but the sum in its second sector stays.
+    // The superblock's first sector gets another count of mounts (ext4, s_mnt_count). The sum in its second sector
+    // stays as it was.
     const superblock = own.read(dataFrom + 1024, 512).slice();
     superblock[0x34] = (superblock[0x34] ?? 0) ^ 0x55;
     own.damage(dataFrom + 1024, superblock);
@@ -440,7 +441,7 @@ test(
   patienceMs,
 );
 
-// With the marks that editors of PCs leave.
+// The text has the marks that editors of PCs leave.
 const ownersText =
   "\ufeff# Mine\r\nhost_name=my-deck\r\nreader=pn532-uart:/dev/ttyS9\r\nwifi=yes\r\nnonsense\r\nanonymous=look\r\n";
 
@@ -457,7 +458,7 @@ async function labelsOf(client: Client): Promise<readonly string[]> {
   return (await client.call("mappings")).mappings.map(({ label }) => label);
 }
 
-/** A copy of a card that was started once and has one mapping: no case sees what another one has done to its card. */
+/** A copy of a card that was started once and has one mapping. No case therefore depends on the card of another one. */
 async function copyOfStarted(): Promise<Card> {
   startedCard ??= makeStartedCard();
   return (await startedCard).copy();
@@ -487,7 +488,7 @@ async function startAfterCut(own: Card): Promise<Board> {
   }
 }
 
-/** Nothing was written within the service's delays; the kernel's delayed writes are forced. */
+/** Nothing was written within the service's own delays. The kernel's delayed writes are forced. */
 // A minute after each start and each change the service checks whether its copy is up to date. A read dirties the
 // database's shared memory, which the kernel would still write half a minute later.
 const quietMs = copyDelayMs + 30_000;

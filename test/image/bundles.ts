@@ -17,11 +17,11 @@ import { imageFolder } from "./board.ts";
 export const version = readMeta().version;
 
 export interface Updates extends AsyncDisposable {
-  /** The guest's view of it. */
+  /** The address for the guest. */
   address(name: string): string;
-  /** Its path on this machine. */
+  /** The path on this machine. */
   file(name: string): string;
-  /** The size of the root file system in it. */
+  /** The size of the root file system in the bundle. */
   rootBytes(name: string): number;
   /**
    * The image's own system without its players, under another version, with an additional script at its start or without a
@@ -38,19 +38,19 @@ interface Failure {
   /** The service ends at once; the commands of the same program work. */
   readonly deadService?: true;
   /**
-   * Sentences of the service, each with its replacement of the same length, because they are replaced in the compiled
-   * program.
+   * Sentences of the service, each with its replacement. Both have the same length, because they are replaced in the
+   * compiled program.
    */
   readonly reworded?: ReadonlyMap<string, string>;
 }
 
-/** What may be wrong with an update. */
+/** The possible faults of an update. */
 interface Foreign {
   readonly board?: string;
   readonly signer?: Pick<Authority, "certificate" | "key">;
 }
 
-/** Revoked by the image's keyring. */
+/** A signer that the image's keyring has revoked. */
 export const lostSigner = {
   certificate: join(testAuthorityFolder, "lost.pem"),
   key: join(testAuthorityFolder, "lost.key"),
@@ -87,7 +87,7 @@ export async function serveUpdates(): Promise<Updates> {
       const boot = join(folder, `${name}-boot`);
       for (const file of ["Image", "initrd"])
         if (existsSync(join(imageFolder, "boot/slot-a", file))) await Bun.write(join(boot, file), file);
-      // Random bytes, because a real file system is also compressed.
+      // The bytes are random, because a real file system is also compressed.
       await Bun.write(rootOf(name), randomBytes(rootBytes));
       await bundle(name, newVersion, boot, more);
     },

@@ -1,7 +1,7 @@
 /**
- * An SD card whose power can be cut: a network block device (the NBD protocol, "doc/proto.md" of its project). QEMU takes
- * it for a disk with a write cache. Flushed writes are safe. Of the others, a cut keeps some, loses some, and tears one, by
- * the seed. It counts the bytes written to each partition, which no guest can falsify.
+ * An SD card whose power can be cut: a network block device (the NBD protocol, "doc/proto.md" of its project). QEMU
+ * uses it as a disk with a write cache. Flushed writes are safe. Of the other writes, a cut keeps some, loses some, and
+ * tears one, by the seed. The card counts the bytes written to each partition, which no guest can falsify.
  */
 import { closeSync, openSync, readSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -13,25 +13,25 @@ import { createReader, type Reader } from "./nbd-reader.ts";
 export interface Card extends AsyncDisposable {
   /** The argument of QEMU's `file=`. */
   readonly url: string;
-  /** Write requests since the card was made. */
+  /** The number of write requests since the card was made. */
   readonly writes: number;
   readonly flushes: number;
-  /** Bytes that were written from `from` on, up to `to`, since the card was made. */
+  /** The number of bytes that were written from `from` on, up to `to`, since the card was made. */
   writtenBytes(from: number, to: number): number;
-  /** After `count` more writes `within` these bytes, the card accepts nothing any more; `struck` is called then, once. */
+  /** Makes the card accept nothing any more after `count` more writes `within` these bytes. `struck` is then called once. */
   cutAfter(count: number, struck: () => void, within?: Range): void;
-  /** Restores the power after a cut: to be called when QEMU has ended. */
+  /** Restores the power after a cut. Call it when QEMU has ended. */
   powerCycle(seed: number): void;
   read(offset: number, length: number): Uint8Array;
   /** True if the text is in a block that was written and flushed, so that no power cut loses it. */
   holds(text: string): boolean;
-  /** Another card with what no power cut can lose of this one. */
+  /** Makes another card with all data of this one that no power cut can lose. */
   copy(): Promise<Card>;
   /** Overwrites bytes, as a fault of the card would. */
   damage(offset: number, bytes: Uint8Array): void;
 }
 
-/** Bytes of the card, without the last. */
+/** A range of bytes of the card. The last byte is not part of it. */
 export interface Range {
   readonly from: number;
   readonly to: number;
@@ -48,7 +48,10 @@ interface Write {
 /** Blocks that differ from the image. A block is never changed in place, so that copies of the map are cheap. */
 type Blocks = Map<number, Uint8Array>;
 
-/** `bytes` is the card's size; the rest after the image reads as zeros. `changed` differs from the image from the beginning. */
+/**
+ * Makes a card. `bytes` is its size, and the rest after the image reads as zeros. `changed` has blocks that differ from
+ * the image from the beginning.
+ */
 export async function makeCard(image: string, bytes: number, changed: Blocks = new Map()): Promise<Card> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-card-"));
   const socketPath = join(folder, "nbd.sock");
@@ -169,18 +172,18 @@ export async function makeCard(image: string, bytes: number, changed: Blocks = n
 interface Disk {
   readonly bytes: number;
   read(offset: number, length: number): Uint8Array;
-  /** False if the power is cut, and no answer may be given. */
+  /** Writes data. Returns false if the power is cut, and then no answer may be given. */
   write(offset: number, data: Uint8Array, forced: boolean): boolean;
   flush(): boolean;
 }
 
-// "Values" of the protocol's document; all numbers are big-endian.
+// The numbers of the protocol's document, "Values". All are big-endian.
 const magic = { hello: 0x4e42444d41474943n, option: 0x49484156454f5054n, reply: 0x3e889045565a9n };
 const transmission = { request: 0x25609513, answer: 0x67446698 };
 const option = { exportName: 1, abort: 2, go: 7 };
 const reply = { ack: 1, info: 3, unsupported: 0x80000001 };
 const command = { read: 0, write: 1, disconnect: 2, flush: 3 };
-const exportFlags = 0b1101; // Has flags, takes flush, takes forced writes (FUA).
+const exportFlags = 0b1101; // The flags of the export: has flags, takes flush, takes forced writes (FUA).
 const forcedFlag = 1;
 
 function serve(socketPath: string, disk: Disk) {
@@ -195,7 +198,7 @@ function serve(socketPath: string, disk: Disk) {
           pending.push(bytes);
           flushPending(socket);
         };
-        // It ends when the client is gone.
+        // The conversation ends when the client is gone.
         converse(reader, send, disk).catch(() => socket.end());
       },
       data: (socket, bytes) => socket.data.reader.push(bytes),
@@ -218,11 +221,11 @@ function flushPending(socket: Bun.Socket<{ readonly pending: Uint8Array[] }>): v
 type Send = (bytes: Uint8Array) => void;
 
 async function converse(reader: Reader, send: Send, disk: Disk): Promise<void> {
-  // Fixed newstyle, without the zeros that older clients want.
+  // The greeting is "fixed newstyle", without the zeros that older clients want.
   send(numbers([8, magic.hello], [8, magic.option], [2, 0b11n]));
   await reader.take(4);
   while (!(await negotiate(reader, send, disk))) {
-    // The next option.
+    // The loop continues with the next option.
   }
   for (;;) {
     const header = viewOf(await reader.take(28));
@@ -243,7 +246,7 @@ async function converse(reader: Reader, send: Send, disk: Disk): Promise<void> {
   }
 }
 
-/** Answers one option; true if the transmission begins. */
+/** Answers one option. Resolves with true if the transmission begins. */
 async function negotiate(reader: Reader, send: Send, disk: Disk): Promise<boolean> {
   const header = viewOf(await reader.take(16));
   const [kind, length] = [header.getUint32(8), header.getUint32(12)];
@@ -260,7 +263,7 @@ async function negotiate(reader: Reader, send: Send, disk: Disk): Promise<boolea
     answer(kind === option.abort ? reply.ack : reply.unsupported);
     return false;
   }
-  // Information 0: size and flags.
+  // The information of type 0: size and flags.
   answer(reply.info, numbers([2, 0n], [8, BigInt(disk.bytes)], [2, BigInt(exportFlags)]));
   answer(reply.ack);
   return true;
@@ -270,7 +273,7 @@ function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Pairs of width in bytes and number. */
+/** Bytes of numbers, which are given as pairs of a width in bytes and a number. */
 function numbers(...parts: readonly (readonly [2 | 4 | 8, bigint])[]): Uint8Array {
   const out = new Uint8Array(parts.reduce((sum, [width]) => sum + width, 0));
   let at = 0;

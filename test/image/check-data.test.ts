@@ -1,4 +1,4 @@
-/** The check of the data partition at each start, on files: it repairs the effects of a power cut, and gives nothing up. */
+/** The check of the data partition at each start, on files: it repairs the effects of a power cut without a loss.  */
 import { expect, test } from "bun:test";
 import { mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ const script = join(root, "overlay/usr/lib/tapdeck/check-data");
 const content = "what was acknowledged\n";
 const superblockAt = 1024;
 const sectorBytes = 512;
-const mountCountAt = 0x34; // Linux kernel documentation, ext4 data structures, "Super Block": s_mnt_count, in its first sector.
+const mountCountAt = 0x34; // The place of s_mnt_count, in the first sector (Linux kernel documentation, ext4 data structures, "Super Block").
 
 /** Makes a data partition like that of the image, with a file on it. `age` then changes it, and `look` checks it. */
 async function withData(

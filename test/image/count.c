@@ -14,7 +14,7 @@
 
 enum { processors_max = 8 };
 
-/* Of version 1 of the interface (qemu-plugin.h), whose header Debian does not package. */
+/* The types of version 1 of the interface (qemu-plugin.h). Debian does not package that header. */
 typedef uint64_t plugin_id;
 struct block;
 extern void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id, void (*)(plugin_id, struct block *));

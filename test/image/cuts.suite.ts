@@ -1,7 +1,7 @@
 /**
- * Power cuts at a seeded write of the emulated card. The board is in its first start, stores acknowledged data, or is being
- * updated. Unflushed writes are partly lost, and one write is torn. It always boots, and all acknowledged data are there.
- * `CUTS` is the number of cuts, and `SEED` selects them. Run by `make test-image`.
+ * Power cuts at a seeded write of the emulated card. The board is in its first start, stores acknowledged data, or is
+ * being updated. Unflushed writes are partly lost, and one write is torn. The board always boots, and all acknowledged
+ * data are present. `CUTS` is the number of cuts, and `SEED` selects them. Run by `make test-image`.
  */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
@@ -22,11 +22,11 @@ type Kind = "first start" | "writing" | "updating";
 const life: readonly Kind[] = ["first start", "writing", "updating", "writing"];
 const updateAt = life.indexOf("updating");
 
-/** A cut comes within this many writes, which is about the work of the phase; a cut after its end also counts. */
+/** A cut comes within this many writes, which is about the work of the phase. A cut after the end of the phase also counts. */
 const writesOf: Readonly<Record<Kind, number>> = {
   // Most of them are in the growth of the partition and its file system; the last are in the writes after the first pong.
   "first start": 60,
-  // A mapping costs some ten writes: a cut within these is in one of them, or in the copies that follow.
+  // A mapping takes some ten writes. A cut within these writes is in one of them, or in the copies that follow.
   writing: 120,
   updating: 80,
 };
@@ -102,7 +102,7 @@ async function cutFirstStart({ card, acknowledged }: Owned, writes: number): Pro
   const struck = strike(card, writes);
   await using board = await startBoard({ card });
   const started = board.pong().then(() => "started" as const);
-  // After a kill nobody waits for it any more.
+  // After a kill the start is no longer awaited.
   started.catch(() => {});
   if ((await Promise.race([struck, started])) === "struck") return board.kill();
   // The start took fewer writes than the seed chose, so the others are made here.
@@ -110,7 +110,10 @@ async function cutFirstStart({ card, acknowledged }: Owned, writes: number): Pro
   await keep(board, struck, acknowledged);
 }
 
-/** The earlier system runs again, and all acknowledged data are there. `cutsBefore` is the card's age. */
+/**
+ * Starts the board after a cut. The earlier system runs again, and all acknowledged data are present. `cutsBefore` is
+ * the card's age.
+ */
 async function startAgain({ card, acknowledged }: Owned, cutsBefore: number): Promise<Board> {
   const board = await startBoard({ card, loader: cutsBefore >= updateAt });
   try {
@@ -135,14 +138,14 @@ function strike(card: Card, writes: number): Promise<"struck"> {
  * Updates the board to a system that cannot start, until the power is cut, or the earlier system is about to start again.
  */
 async function update(board: Board, card: Card, writes: number): Promise<void> {
-  // Until no other write is pending, so that the cut is in the update.
+  // This waits until no other write is pending, so that the cut is in the update.
   await board.shell(`wget -q -O /data/small ${updates.address("small")} && sync`);
   const starts = board.console().split("Tapdeck: starting slot a").length;
   const struck = strike(card, writes);
   void board.shell("tapdeck update /data/small </dev/null").catch(() => {}); // The power may be cut meanwhile.
   const from = card.writes;
   const back = board.said("Tapdeck: starting slot a", starts).then(() => "back" as const);
-  // After a kill nobody waits for it any more.
+  // After a kill this text is no longer awaited.
   back.catch(() => {});
   if ((await Promise.race([struck, back])) === "back")
     print("writes of an update, to its end", `${card.writes - from}`);
@@ -157,9 +160,9 @@ async function keep(board: Board, struck: Promise<"struck">, acknowledged: strin
   const client = await Promise.race([struck, connecting]);
   if (client === "struck") return board.kill();
   for (;;) {
-    // A mapping that was stored, but not acknowledged, is refused a second time.
+    // A mapping that was stored but not acknowledged would be refused a second time, so each attempt has a new label.
     const label = `mapping ${attempts++}`;
-    // The connection ends with the power, or with a service that was too slow; the mapping was not acknowledged.
+    // The connection ends with the power, or with a service that was too slow. In both cases the mapping was not acknowledged.
     const attempt = make(client, label).catch(() => Bun.sleep(100));
     const came = await Promise.race([struck, attempt]);
     if (came === "struck") break;
@@ -188,7 +191,7 @@ async function check(board: Board, acknowledged: readonly string[]): Promise<voi
   const { labels, checks } = await until("its answers", () => answersOf(client).catch(() => undefined));
   client.close();
   expect(acknowledged.filter((label) => !labels.has(label))).toEqual([]);
-  // Neither the partition nor the database may be given up; an update that did not start is reported once.
+  // Neither the partition nor the database may be given up. An update that did not start is reported once.
   const asked = checks.filter(({ name }) => name === "device" || name === "database");
   expect(asked).toHaveLength(2);
   const faults = asked.flatMap((one) => one.faults ?? []);

@@ -21,8 +21,8 @@ import { patienceMs, until } from "./until.ts";
 const starts = Number(process.env.STARTS ?? 3);
 const pollMs = 100;
 const quietMs = 500;
-// In that time an idle board with its service executes 5 to 12 million instructions, and one that starts something 30 and
-// more.
+// In this time an idle board with its service executes 5 to 12 million instructions, and a board that starts something
+// executes 30 million or more.
 const quietInstructionsMax = 20e6;
 
 // The status screen's color when it waits for a card (src/screen/drawings.ts), and the game's.
@@ -88,7 +88,7 @@ test(
   async () => {
     const byCard: Start[] = [];
     const byHand: Start[] = [];
-    // The first of each fills the guest's caches.
+    // The first round of each kind fills the guest's caches.
     for (let round = 0; round <= starts; round++) {
       byCard.push(await startByCard());
       byHand.push(await startByHand());
@@ -160,7 +160,7 @@ async function startByHand(): Promise<Start> {
   return start;
 }
 
-/** The time from `start` to the first picture of the game. */
+/** Measures the time from `start` to the first picture of the game. */
 async function measured(start: () => unknown): Promise<Start> {
   const from = { at: performance.now(), count: await instructions() };
   await start();
@@ -195,7 +195,7 @@ async function quiet(): Promise<void> {
   });
 }
 
-/** The instructions of the guest, on all its processors (test/image/count.c). */
+/** The number of instructions that the guest has executed, on all its processors (test/image/count.c). */
 async function instructions(): Promise<number> {
   const each = new BigUint64Array(await Bun.file(counts).arrayBuffer());
   return Number(each.reduce((sum, count) => sum + count, 0n));

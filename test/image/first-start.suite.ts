@@ -18,7 +18,7 @@ const black: Color = [0, 0, 0];
 const background: Color = [0x14, 0x18, 0x3a];
 const size = { width: 640, height: 360 };
 const everyMs = 1000;
-/** The pictures that are looked at after the service has answered and drawn. */
+/** The number of pictures that are checked after the service has answered and drawn. */
 const further = 5;
 
 const isBlack = (picture: Picture) => shareOf(picture, black, undefined, 0) === 1;
@@ -53,9 +53,9 @@ test(
       "first start as a Raspberry Pi",
       `${seen.filter((kind) => kind === "black").length} s black, then ${seen.filter((kind) => kind === "ours").length} s of our pictures`,
     );
-    // Black does not come back after a picture.
+    // After a first picture, black does not come back.
     expect(seen.join(" ")).toMatch(/^(black )*ours( ours)*$/);
-    // The line belongs to a reader, which the service looks for there.
+    // The service searches for a reader on this line, so the kernel must not write to it.
     expect(board.console()).not.toMatch(/[a-z]{3}/);
   },
   patienceMs,

@@ -19,10 +19,10 @@ const launchesOfCut = 5;
 const pauseMsMax = 2000;
 /** `commit=` of overlay/etc/init.d/S11data. */
 const kernelWritesMs = 30_000;
-/** Without a write or flush for this long, the card is idle. */
+/** After this time without a write or flush, the card counts as idle. */
 const quietMs = 500;
 
-/** From `launch.finished` at the client to the last write or flush of its row. */
+/** The times from `launch.finished` at the client to the last write or flush of its row. */
 const safeAfterMs: number[] = [];
 const flushesOf: number[] = [];
 
@@ -70,7 +70,7 @@ test(
 
 /**
  * Launches the text, and waits until its row is on the card. The bytes of a row are written a moment before the new length of
- * their file. So the sync is complete only when the card has become idle.
+ * their file. The sync is therefore complete only when the card has become idle.
  */
 async function launch(card: Card, client: Client, text: string): Promise<void> {
   const heard = listenTo(client);

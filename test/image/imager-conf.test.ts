@@ -10,12 +10,12 @@ import { root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
 
 const overlay = join(root, "overlay");
-/** Imager derives this from the password of a network, and writes no password. */
+/** Imager derives this key from the password of a network, and does not write the password. */
 const key = "ffd65ad7df2bf13873972ec16f17bbf97b40ddcf6a4a1aeb045b75b4a459c295";
 const sshKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIexample anna@pc";
 const custom = "/usr/lib/raspberrypi-sys-mods/imager_custom";
 
-/** A command as Imager writes it, with what a system without imager_custom would do instead. */
+/** A command as Imager writes it, with the commands for a system without imager_custom. */
 const step = (words: string, otherwise: string) =>
   `if [ -f ${custom} ]; then\n   ${custom} ${words}\nelse\n${otherwise}\nfi\n`;
 const firstRun = (...steps: readonly string[]) =>
@@ -35,7 +35,10 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** What imager-conf prints for a firstrun.sh, and the values beside those of a tapdeck.conf, by the shell and awk of the image. */
+/**
+ * The output of imager-conf for a firstrun.sh, and the values beside those of a tapdeck.conf, by the shell and awk of
+ * the image.
+ */
 async function read(script: string, conf: Readonly<Record<string, string>> = {}) {
   const values = join(folder, "values");
   await rm(values, { recursive: true, force: true });
@@ -111,7 +114,7 @@ test("the key that Imager derives from a password is a key to wpa_supplicant, an
   const written = async (password: string) => {
     const { values } = await read(firstRun(wifi(`'home' '${password}' 'DE'`)));
     for (const [name, value] of Object.entries(values)) await writeFile(join(folder, name), `${value}\n`);
-    // The scripts of the image, with their paths here.
+    // The scripts get the paths of this test.
     for (const name of ["wifi-conf", "wifi-common"]) {
       const script = await readFile(join(overlay, "usr/lib/tapdeck", name), "utf8");
       const here = script.replaceAll("/run/conf/", `${folder}/`).replaceAll("/etc/wpa", `${overlay}/etc/wpa`);

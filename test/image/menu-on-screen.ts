@@ -33,7 +33,7 @@ export async function makePad(folder: string): Promise<void> {
 export async function startPad(board: Board): Promise<void> {
   await board.shell("chmod 755 /run/pad; modprobe uinput; mkfifo /run/buttons");
   await board.shell('/run/pad 045e 028e "Xbox 360 Controller" 0<>/run/buttons >/run/pad.log 2>&1 &');
-  // The service hears it once its node has a group.
+  // The service opens the controller once its node has a group.
   const heard = "logread | grep -c 'an input device is heard.*Xbox 360 Controller' || true";
   await until("the controller", async () => Number(await board.shell(heard)) > 0);
 }
@@ -86,11 +86,11 @@ export const isMenuAt = (chosen: number, count = 4, hasKeys = false) => {
   };
 };
 
-/** Whether the picture has a tile in the second row. */
+/** True if the picture has a tile in the second row. */
 export const hasSecondRow = (picture: Picture) =>
   shareOf(picture, tile, regionOf(menuBox(4, picture), picture)) > 0.1;
 
-/** The part of the level's bar that is filled. */
+/** The share of the level's bar that is filled. */
 export function levelIn(picture: Picture): number {
   const [bar] = levelBoxes(100, picture);
   return bar === undefined ? 0 : shareOf(picture, border, regionOf(bar.box, picture));

@@ -2,9 +2,9 @@
 
 export interface Reader {
   push(bytes: Uint8Array): void;
-  /** After the end of the stream a waiting read is rejected. */
+  /** Notes the end of the stream. A waiting read is then rejected. */
   end(): void;
-  /** Resolves with exactly this many bytes; rejects if the stream ends before. */
+  /** Resolves with exactly this many bytes. Rejects if the stream ends before. */
   take(count: number): Promise<Uint8Array>;
 }
 

@@ -1,4 +1,6 @@
-/** The image's own files, without a board: scripts, numbers that occur in several places, and readers of tapdeck.conf. */
+/**
+ * The image's own files, tested without a board: scripts, numbers that occur in several places, and readers of tapdeck.conf.
+ */
 import { expect, test } from "bun:test";
 import {
   chmod,
@@ -86,7 +88,7 @@ test("version, id and sizes stand in one file, and agree with the package and th
   const elsewhere = ["TAPDECK_VERSION", "TAPDECK_BUILDROOT"];
   for (const name of Object.keys(meta.environment).filter((one) => !elsewhere.includes(one)))
     expect(config).toContain(`\${${name}}`);
-  // The documents for users.
+  // The name is in the documents for users.
   expect(meta.environment.TAPDECK_BOOT_LABEL).toMatch(/^[A-Z]{1,11}$/);
 });
 
@@ -121,7 +123,7 @@ test("the light blinks during a start and an end, and is dark once the plug may 
     expect(await shown()).toEqual(["timer", "1"]);
     await light("none");
     expect(await shown()).toEqual(["none", "0"]);
-    // The end of the machine: dark comes after the file systems are read-only.
+    // At the end of the machine, the light goes off after the file systems are read-only.
     const end = await text("overlay/etc/init.d/rcK");
     expect(end.indexOf("light none")).toBeGreaterThan(end.indexOf("umount -a -r"));
   }));
@@ -192,7 +194,7 @@ test("mdev gives every USB reader that we know to those who may speak to it", as
   const rules = [...(await text("overlay/etc/mdev.conf")).matchAll(/^\$PRODUCT=(\S+) +root:plugdev +660$/gm)];
   const patterns = rules.map(([, pattern = ""]) => new RegExp(`^${pattern}$`));
   const plain = (id: string) => id.replace(/^0+|(?<=:)0+/g, "").replace(":", "/");
-  // The kernel's form of a device: vendor/product/version, without leading zeros.
+  // The ids are in the kernel's form of a device: vendor/product/version, without leading zeros.
   const missing = knownReaderIds.filter((id) => !patterns.some((one) => one.test(`${plain(id)}/100`)));
   expect(knownReaderIds.length).toBeGreaterThan(20);
   expect(missing).toEqual([]);
@@ -377,10 +379,10 @@ async function inRoot<Value>(work: (folder: string) => Promise<Value>): Promise<
 /** The environment of the service for a tapdeck.conf with this text, and files beside it. */
 async function startedWith(conf: string, files: Readonly<Record<string, string>> = {}): Promise<string> {
   return inRoot(async (folder) => {
-    // A test may not raise its limits everywhere.
+    // A test may lack the right to raise its limits, so the line is left out.
     const serve = (await text("overlay/usr/lib/tapdeck/serve")).replace(/^ulimit .*$/m, "");
     await writeFile(join(folder, "usr/lib/tapdeck/serve"), serve);
-    // Stands for the watchdog.
+    // This script replaces the watchdog.
     const notes =
       "#!/bin/sh\n{ env; echo umask=$(umask); stat -c '%a %U:%G %n' /run/tapdeck /run/tapdeck/* /run/tapdeck-fleet/* /run/tapdeck-machine/*; echo asked >&0; read -r word; echo \"pipe=$word\"; cat /run/faults/* || :; } >/run/notes 2>&1\n";
     await writeFile(join(folder, "usr/bin/tapdeck-watchdog"), notes, { mode: 0o755 });
@@ -401,7 +403,7 @@ test.skipIf(process.getuid?.() !== 0)(
     expect(closed).toContain(
       "umask=0077\n700 tapdeck:tapdeck /run/tapdeck\n700 tapdeck:tapdeck /run/tapdeck/tmp\n",
     );
-    // The service inherits the pipe of the root script, and its user may not open it.
+    // The service inherits the pipe of the root script, and its user may not open the pipe.
     expect(closed).toContain("600 root:root /run/tapdeck-machine/requests\npipe=asked\n");
     expect(await startedWith("#anonymous=none\nhost_name=deck\n")).not.toContain("TAPDECK_ANONYMOUS");
     expect(await startedWith("anonymous=noone\n")).toMatch(/^TAPDECK_ANONYMOUS=none$/m);
@@ -539,7 +541,7 @@ test.skipIf(process.getuid?.() !== 0)(
         await all.promise;
         for (const word of ["earlier: .*first", "test: second", "test: third"])
           expect(ring.filter((line) => new RegExp(`${word}$`).test(line))).toHaveLength(1);
-        // RFC 3164 without the name of the host, which the receiver knows by its address.
+        // The line has the form of RFC 3164 without the name of the host, which the receiver knows by its address.
         expect(came.at(-1)).toMatch(/^<13>\w{3} [ \d]\d \d\d:\d\d:\d\d test: third$/);
         expect(came.filter((line) => line.includes("second"))).toHaveLength(1);
       } finally {
@@ -562,7 +564,7 @@ test.skipIf(process.getuid?.() !== 0)(
         "asked() { until [ -e /run/asked ]; do usleep 20000; done; cat /run/asked; rm /run/asked; }",
         "export PATH=/bin:/usr/sbin interface=lo ip=10.9.9.9",
         "/etc/init.d/S49ntpd start; asked",
-        // The same servers again change nothing.
+        // The same servers again cause no change.
         "export ntpsrv='10.9.9.1 10.9.9.2'",
         "/usr/lib/tapdeck/address bound; asked; /usr/lib/tapdeck/address renew; [ ! -e /run/asked ]",
         "export ntpsrv=; /usr/lib/tapdeck/address renew; asked",

@@ -1,4 +1,4 @@
-/** Copies of the image that come back from owners: with a tapdeck.conf of their own, and with damage. */
+/** Copies of the image as they are after some use: with a tapdeck.conf of the owner, and with damage.  */
 import { mkdtemp, open, readdir, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { run } from "../../tools/image/run.ts";
 import { image } from "./board.ts";
 
 const meta = readMeta();
-const bootFrom = 2 ** 20; // The first partition begins behind the table, at the alignment of genimage.cfg.
+const bootFrom = 2 ** 20; // The first partition begins after the table, at the alignment of genimage.cfg.
 /** The start of the data partition, in bytes. */
 export const dataFrom = bootFrom + (meta.bootMib + 2 * meta.slotMib) * 2 ** 20;
 const blockBytes = 4096; // The block size of the data file system, by genimage.cfg.
@@ -30,7 +30,7 @@ export async function copyToBoot(path: string, folder: string): Promise<void> {
   await run(["mcopy", "-o", "-i", `${path}@@${bootFrom}`, ...files, "::"]);
 }
 
-/** A game is on the data partition, and a folder beside it is destroyed so that no repair is safe without a person. */
+/** Puts a game on the data partition, and destroys a folder beside it so badly that no repair is safe without a person. */
 export async function damageData(path: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-damage-"));
   const part = join(folder, "data.ext4");
@@ -48,7 +48,7 @@ export async function damageData(path: string): Promise<void> {
   const file = await open(part, "r+");
   await file.write(new Uint8Array(blockBytes).fill(0x5a), 0, blockBytes, block * blockBytes);
   await file.close();
-  // The kernel had noticed the damage: the next check is a full one.
+  // The kernel had noticed the damage, so the next check is a full one.
   await debugfs("set_super_value state 2");
   await copyBytes({ path: part, from: 0 }, { path, from: dataFrom }, size);
   await rm(folder, { recursive: true });

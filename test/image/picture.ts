@@ -5,17 +5,17 @@ import { createConnection } from "node:net";
 import { createInterface } from "node:readline";
 import { deflateSync } from "node:zlib";
 
-/** Red, green and blue, 0 to 255. */
+/** A color in red, green and blue, 0 to 255. */
 export type Color = readonly [red: number, green: number, blue: number];
 
 export interface Picture {
   readonly width: number;
   readonly height: number;
-  /** Three bytes each, row by row. */
+  /** The pixels in three bytes each, row by row. */
   readonly pixels: Uint8Array;
 }
 
-/** Parts of the picture's width and height, 0 to 1, from its upper left corner. */
+/** A region as shares of the picture's width and height, 0 to 1, from its upper left corner. */
 export interface Region {
   readonly left: number;
   readonly top: number;
@@ -25,13 +25,13 @@ export interface Region {
 
 export const whole: Region = { left: 0, top: 0, right: 1, bottom: 1 };
 
-/** Takes one over the monitor at `controlPath`; QEMU writes it to `path`. */
+/** Takes a picture over the monitor at `controlPath`. QEMU writes it to `path`. */
 export async function takePicture(controlPath: string, path: string): Promise<Picture> {
   await command(controlPath, { execute: "screendump", arguments: { filename: path } });
   return readPpm(await Bun.file(path).bytes());
 }
 
-/** One command on a connection of its own; rejects with the monitor's error. */
+/** Sends one command on a connection of its own. Rejects with the monitor's error. */
 export async function command(controlPath: string, words: Readonly<Record<string, unknown>>): Promise<void> {
   const socket = createConnection(controlPath);
   const lines = createInterface({ input: socket })[Symbol.asyncIterator]();
@@ -54,7 +54,7 @@ export async function command(controlPath: string, words: Readonly<Record<string
   }
 }
 
-/** The portable pixmap that QEMU writes (netpbm, ppm(5)): `P6`, width, height, 255, and the pixels. */
+/** Reads the portable pixmap that QEMU writes (netpbm, ppm(5)): `P6`, width, height, 255, and the pixels. */
 function readPpm(bytes: Uint8Array): Picture {
   const head = new TextDecoder("latin1").decode(bytes.subarray(0, 64));
   const [all = "", width, height] = /^P6\s+(\d+)\s+(\d+)\s+255\s/.exec(head) ?? [];
@@ -65,7 +65,7 @@ function readPpm(bytes: Uint8Array): Picture {
   return picture;
 }
 
-/** The part of the region with this color, 0 to 1; each of red, green and blue may be `slack` off. */
+/** The share of the region that has this color, 0 to 1. Each of red, green and blue may differ by `slack`. */
 export function shareOf(picture: Picture, color: Color, region: Region = whole, slack = 24): number {
   let count = 0;
   let fits = 0;
@@ -77,7 +77,7 @@ export function shareOf(picture: Picture, color: Color, region: Region = whole, 
   return fits / count;
 }
 
-/** The most frequent color of the region, of 4096 distinct ones, and its part of the region. */
+/** The most frequent color of the region, among 4096 distinct ones, and its share of the region. */
 export function mainColor(
   picture: Picture,
   region: Region = whole,
@@ -100,8 +100,9 @@ const quiet: Color = [0xb9, 0xc0, 0xe8];
 const foot: Region = { left: 0, top: 0.9, right: 1, bottom: 1 };
 
 /**
- * Accepts a status screen with this color in the region that is drawn to its end. Its hint at the bottom comes last, and
- * the picture is the same twice in a row. On a busy host half of it is visible for a while.
+ * Accepts a status screen with this color in the region that is drawn to its end. The picture counts once its hint at
+ * the bottom is drawn, which comes last, and once it is the same twice in a row. On a busy host a half-drawn picture is
+ * visible for a while.
  */
 export function drawnWith(
   color: Color,

@@ -79,10 +79,10 @@ int main(int count, char **words) {
   }
   if (read(to_parent[0], &ready, 1) != 1) errx(1, "the program did not start");
   uint16_t family = family_of(line);
-  recv(line, &message, sizeof message, 0); /* The acknowledgement of the first request. */
+  recv(line, &message, sizeof message, 0); /* This is the acknowledgement of the first request. */
   uint32_t pid = (uint32_t)child;
   int error = -1;
-  /* A radio comes back from the network of an earlier program a moment after its end. */
+  /* A radio leaves the network of an earlier program a moment after the program's end. */
   for (int tries = 0; error != 0 && tries < 100; tries++, usleep(50000)) {
     begin(family, NL80211_CMD_SET_WIPHY_NETNS);
     add(NL80211_ATTR_WIPHY, &phy, sizeof phy);

@@ -22,7 +22,7 @@ const cuts = Number(process.env.CUTS ?? 2);
 const seed = Number(process.env.SEED ?? 1);
 /** The number of cuts of one card. */
 const cutsOfCard = 10;
-/** A cut comes this long after the tap. */
+/** The time from a tap to a cut. */
 const playedMs = { least: 5000, most: 12_000 };
 /** Every second cut comes at one of the first `writesMax` writes after its moment. A position costs two or three writes. */
 const writesMax = 6;
@@ -42,14 +42,14 @@ interface Seen {
 
 interface Owned {
   readonly card: Card;
-  /** The position at the last cut. */
+  /** The position at the last cut; undefined before the first one. */
   cutMs: number | undefined;
   /** The last position that is surely on the card. */
   storedMs: number;
 }
 
 const startsMs: number[] = [];
-/** Play time that a cut lost, and the distance from the stored position to the resumed one. */
+/** The play time that each cut lost, and the distance from the stored position to the resumed one. */
 const lostMs: number[] = [];
 const apartMs: number[] = [];
 
@@ -85,10 +85,12 @@ for (let first = 0; first < cuts; first += cutsOfCard) {
   );
 }
 
-/** Without the hardware watchdog, which resets a board on a busy host: the cuts are the only losses of power. */
+/**
+ * The hardware watchdog is left out, because it resets a board on a busy host. The cuts are therefore the only losses of power.
+ */
 const startOn = (card: Card) => startBoard({ card, more: sound, watchdog: false });
 
-/** Copies the sound to the card: the rest of it are zeros, which need no place. */
+/** Copies the sound to the card. The rest of the file is zeros, which take up no space. */
 async function prepare(card: Card): Promise<void> {
   await using board = await startOn(card);
   await board.pong();
@@ -147,7 +149,7 @@ async function keepPosition(board: Board, owned: Owned): Promise<void> {
   owned.storedMs = now;
 }
 
-/** The position that mpv reports; undefined before its first one. */
+/** The position that mpv reports; undefined before its first report. */
 async function look(client: Client): Promise<Seen | undefined> {
   const { positionMs } = (await client.call("media.active")) ?? {};
   return positionMs === undefined ? undefined : { positionMs, atMs: performance.now() };
@@ -159,12 +161,12 @@ async function resume(board: Board, client: Client, owned: Owned): Promise<Seen>
   const { checks } = await until("its health", () => client.call("health").catch(() => undefined));
   expect(checks.filter(({ name, ok }) => (name === "database" || name === "device") && !ok)).toEqual([]);
   const storedMs = await storedPosition(board);
-  // No position is lost that was surely on the card.
+  // A position that was certainly on the card is not lost.
   expect(storedMs).toBeGreaterThanOrEqual(owned.storedMs);
   owned.storedMs = storedMs;
   if (owned.cutMs !== undefined) lostMs.push(owned.cutMs - storedMs);
   await board.shell("echo Audio/Book.wav >/tmp/card");
-  // The sound began after the last answer without a position.
+  // The sound began after the last answer that had no position.
   let silentMs = performance.now();
   const first = await until("the first position", async () => {
     const askedMs = performance.now();

@@ -1,4 +1,4 @@
-/** RetroArch on the image, without a board: its settings, the profiles of controllers, and the wrappers of players. */
+/** RetroArch on the image, tested without a board: its settings, the profiles of controllers, and the wrappers of players. */
 import { expect, test } from "bun:test";
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -76,7 +76,7 @@ test("RetroArch writes to folders that the image makes below /data, or to memory
   const written = ["savefile", "savestate", "system", "screenshot"].map((name) =>
     settings.get(`${name}_directory`),
   );
-  // The service has media of its own.
+  // The service has a folder for media of its own.
   expect(written.toSorted()).toEqual(made.filter((path) => path !== "/data/tapdeck/media").toSorted());
   expect(settings.get("cache_directory")).toBe("/tmp");
   expect(settings.get("core_info_cache_enable")).toBe("false");

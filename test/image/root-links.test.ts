@@ -30,14 +30,14 @@ const rootTest = test.skipIf(process.getuid?.() !== 0);
 const user = 900;
 /** The folders that the service's user may write; root makes these themselves in folders of its own. */
 const othersFolders = ["/data/config", "/data/tapdeck", "/run/tapdeck"];
-/** Places of root that the user would like to have. */
+/** Folders of root that the user would like to change. */
 const rootsFolders = ["outside", "data/state", "data/state/dropbear", "boot", "etc", "run/conf"];
 
 interface Script {
   readonly command: readonly string[];
-  /** What it touches below `othersFolders`. */
+  /** The paths that it touches below `othersFolders`. */
   readonly touches: readonly string[];
-  /** A file that shows that it did its work all the same. */
+  /** A file whose existence shows that the script did its work nevertheless. */
   readonly leaves?: string;
 }
 
@@ -115,7 +115,7 @@ beforeAll(async () => {
   await cp(join(root, "overlay/etc"), at("etc"), { recursive: true, verbatimSymlinks: true });
   await cp(join(root, "overlay/usr/lib/tapdeck"), at("usr/lib/tapdeck"), { recursive: true });
   const serve = await readFile(at("usr/lib/tapdeck/serve"), "utf8");
-  // A test may not raise its limits everywhere.
+  // A test may lack the right to raise its limits, so the line is left out.
   await writeFile(at("usr/lib/tapdeck/serve"), serve.replace(/^ulimit .*$/gm, ""));
   await copyFile(join(root, "buildroot/package/tapdeck/S90tapdeck"), at("package"));
   await chmod(at("package"), 0o755);
@@ -127,7 +127,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(machine, { recursive: true, force: true }));
 
-/** A machine that has run before, with files of root that nobody else may change. */
+/** Makes a machine that has run before, with files of root that nobody else may change. */
 async function reset(): Promise<void> {
   for (const name of ["data", "run", "outside", "boot", "var"])
     await rm(at(name), { recursive: true, force: true });
@@ -181,7 +181,7 @@ async function traced(script: Script): Promise<ReadonlySet<string>> {
 
 const forked = /^(?:clone3?|v?fork)\(.* = (\d+)$/gm;
 
-/** The paths that a process and its children name, each against its folder at that moment. */
+/** The paths that a process and its children name, each resolved against its folder at that moment. */
 function pathsIn(calls: ReadonlyMap<string, string>, pid: string, folder: string): readonly string[] {
   const found: string[] = [];
   let here = folder;
@@ -198,13 +198,13 @@ function pathsIn(calls: ReadonlyMap<string, string>, pid: string, folder: string
   return found;
 }
 
-/** Those below folders of others. The random end of a name is removed. */
+/** The paths below folders of others. The random end of a name is removed. */
 function inOthersFolders(paths: ReadonlySet<string>): readonly string[] {
   const below = [...paths].filter((path) => othersFolders.some((folder) => path.startsWith(`${folder}/`)));
   return [...new Set(below.map((path) => path.replace(/(\/\.probe)\.\w{6}$/, "$1")))].sort();
 }
 
-/** What is in root's folders: each entry with its mode, owner, time and content. */
+/** The content of root's folders: each entry with its mode, owner, time and content. */
 async function state(): Promise<readonly string[]> {
   const found: string[] = [];
   for (const folder of rootsFolders)
@@ -224,7 +224,7 @@ async function state(): Promise<readonly string[]> {
   return found;
 }
 
-/** What the user puts in the place of a path. */
+/** The things that the user puts in the place of a path. */
 const plants: Readonly<Record<string, (path: string) => Promise<void>>> = {
   "a link to a folder": (path) => symlink("/outside/folder", path),
   "a link to a file": (path) => symlink("/outside/file", path),

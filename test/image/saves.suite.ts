@@ -23,8 +23,8 @@ const home = "/data/tapdeck/saves/NES/Game.srm";
 const pieces = 15;
 
 /**
- * Stands for RetroArch: `--appendconfig` names the folder. Each piece has a number that counts up over all starts, and the
- * guest's seconds; a sum of all pieces is the last.
+ * Replaces RetroArch: `--appendconfig` names the folder. Each piece has a number that counts up over all starts, and
+ * the guest's seconds. The last piece is a sum of all the others.
  */
 const standIn = [
   "#!/bin/sh",
@@ -61,7 +61,7 @@ command = ["/data/stand-in", "{path}"]`;
 
 interface Save {
   readonly number: number;
-  /** The guest's time of its making, in seconds. */
+  /** The time at which it was made, in the guest's seconds. */
   readonly atSeconds: number;
 }
 
@@ -77,11 +77,11 @@ function saveIn(lines: readonly string[]): Save {
 
 interface Look {
   readonly save: Save;
-  /** The guest's seconds now. */
+  /** The guest's present time in seconds. */
   readonly nowSeconds: number;
 }
 
-/** A card, the number of the save that is surely on it, and the guest's last time before the cut. */
+/** A card, the number of the save that is certainly on it, and the guest's last time before the cut. */
 interface Owned {
   readonly card: Card;
   certain: number;
@@ -144,8 +144,8 @@ async function cut(owned: Owned, number: number): Promise<void> {
   await using board = await startBoard({ card: owned.card });
   startsMs.push(await board.pong());
   await check(board, owned);
-  // A save that is visible may not be on the card yet. The save before it is, because saves are carried one after the
-  // other.
+  // A save that is visible may not be on the card yet. The save before it certainly is, because saves are carried home
+  // one after the other.
   owned.certain = (await lookBeyond(board, owned.certain)).save.number;
   let last = await lookBeyond(board, owned.certain);
   const struck = new Promise<"struck">((resolve) => owned.card.cutAfter(writes, () => resolve("struck")));
@@ -166,7 +166,7 @@ async function cut(owned: Owned, number: number): Promise<void> {
   print(`cut ${number + 1}, at write ${writes}`, `save ${seen} was seen, ${owned.certain} is certain`);
 }
 
-/** Undefined if there is no save; rejects if it is damaged. */
+/** The save on the card; undefined if there is none. Rejects if it is damaged. */
 async function look(board: Board): Promise<Look | undefined> {
   const said = await board.shell(`cut -d " " -f 1 /proc/uptime; if [ -e ${home} ]; then cat ${home}; fi`);
   const [now = "", ...lines] = said.replaceAll("\r", "").split("\n");
@@ -176,11 +176,11 @@ async function look(board: Board): Promise<Look | undefined> {
 /** Starts the game if it does not run: on a busy machine the service may have been replaced, and the game with it. */
 async function play(board: Board): Promise<void> {
   const launch = `tapdeck call launch '{"text":"NES/Game.nes"}' </dev/null`;
-  // By its name, because the words of the waiting player have the path as well.
+  // The process is found by its name, because the words of the waiting player also have the path.
   await board.shell(`ps | grep -q '[{]stand-in}' || ${launch} >/dev/null 2>&1 || true`);
 }
 
-/** Resolves with a later save than this one. */
+/** Resolves with a save that is later than this one. */
 async function lookBeyond(board: Board, number: number): Promise<Look> {
   try {
     return await until(`a save after ${number}`, async () => {

@@ -137,7 +137,10 @@ async function keep(picture: Picture, name: string): Promise<void> {
   await Bun.write(join(shots, `${name}.png`), pngOf(picture));
 }
 
-/** Resolves with the first picture that `holds`, which is kept under this name; each one before it goes to `meanwhile`. */
+/**
+ * Resolves with the first picture that `holds` accepts, which is stored under this name. Each picture before it goes to
+ * `meanwhile`.
+ */
 async function shows(
   name: string,
   holds: (picture: Picture) => boolean,
@@ -191,7 +194,7 @@ function hasNoText(picture: Picture): void {
 }
 
 const put = (text: string) => reader.put(createType2Tag("ntag215", { uid, text }));
-/** On a busy host the emulated board loses its reader for a moment, and no removal is seen then. */
+/** On a busy host the emulated board loses its reader for a moment, and no removal is reported then. */
 async function takeCard(): Promise<void> {
   await until("the reader", async () =>
     (await client.call("readers")).readers.some(({ connected }) => connected),
@@ -271,7 +274,7 @@ test(
     await press(board, button.select, button.start);
     await shows("ready-after-buttons", isReady(), hasNoText);
     await release(board, button.select, button.start);
-    // RetroArch returns the screen, with the picture that was there before, and ends after it.
+    // RetroArch returns the screen with the picture from before, and ends after that.
     await until(
       "the end of RetroArch",
       async () => (await board.shell("pidof retroarch || echo none")) === "none",
@@ -328,7 +331,7 @@ test(
     await shows("menu-second", isMenuAt(1), hasNoText);
     print("from an arrow to the border of its tile", seconds(performance.now() - from));
     await tap(board, button.south);
-    // The newest first: the film, the picture, the game.
+    // The newest media come first: the film, the picture, the game.
     await shows("menu-recent", (picture) => isMenuAt(0)(picture) && !hasSecondRow(picture), hasNoText);
     await tap(board, "right");
     await shows("menu-recent-second", isMenuAt(1), hasNoText);
@@ -369,7 +372,7 @@ test(
     const isHintThere = (picture: Picture) =>
       shareOf(picture, quiet, { left: 0.05, top: 0, right: 0.2, bottom: 1 }) > 0.01;
     await shows("ready-turned", (picture) => isTurned(picture) && isHintThere(picture), hasNoText);
-    // A film of 4:3 stands upright in the middle of what is not free.
+    // A film of 4:3 stands upright in the middle of the part that is not kept free.
     const upright: Region = { left: 0.26, top: 0.06, right: 0.74, bottom: 0.94 };
     const edges: readonly Region[] = [
       { left: 0, top: 0, right: 0.23, bottom: 1 },
@@ -415,7 +418,7 @@ test(
     await shows("game-before-the-end", isFull(red), hasNoText);
     put("**shutdown");
     const isGoodbye = drawnWith(goodbye, undefined, "nothing below");
-    // The advice in the earlier picture is gone.
+    // The advice of the earlier picture is gone.
     const isWhole = (picture: Picture) => shareOf(picture, background, lower) > 0.99;
     await shows("switching-off", (picture) => isGoodbye(picture) && isWhole(picture), hasNoText);
     // After this picture only black may follow, because a halted machine has no display.

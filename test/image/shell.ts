@@ -2,7 +2,9 @@
 import { patienceMs, until } from "./until.ts";
 
 export interface Shell {
-  /** The output of the command, on both streams. Rejects after an exit code other than 0, or after seven minutes. */
+  /**
+   * Resolves with the output of the command, on both streams. Rejects after an exit code other than 0, or after seven minutes.
+   */
   run(command: string): Promise<string>;
   close(): void;
 }
@@ -39,7 +41,7 @@ export async function openShell(path: string): Promise<Shell> {
       await Bun.sleep(10);
     }
   };
-  // It listens as soon as it answers. Unlike a person's shell, a program's shell that was left here loses earlier input.
+  // The shell listens as soon as it answers. Unlike a person's shell, it loses input from before that time.
   await until("the guest's shell", async () => {
     socket.write("echo\n");
     await Bun.sleep(100);

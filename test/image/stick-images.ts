@@ -1,6 +1,6 @@
 /**
- * Images of USB sticks in the formats of PCs: with and without a partition table, FAT, exFAT, NTFS and ext4. No root, no
- * loop mounts.
+ * Images of USB sticks in the formats of PCs: with and without a partition table, FAT, exFAT, NTFS and ext4. Neither
+ * root nor loop mounts are needed.
  */
 import { mkdir, truncate, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -22,7 +22,7 @@ async function empty(image: string, sizeMib: number): Promise<void> {
   await truncate(image, sizeMib * mib);
 }
 
-/** One FAT file system with the folder's files, without a partition table. */
+/** Makes one FAT file system with the folder's files, without a partition table. */
 export async function fatStick(image: string, label: string, folder: string): Promise<string> {
   await empty(image, 64);
   await run(["mkfs.vfat", "-F", "32", "-n", label, image]);
@@ -30,7 +30,7 @@ export async function fatStick(image: string, label: string, folder: string): Pr
   return image;
 }
 
-/** A partition table with FAT, ext4 and one partition of zeros. */
+/** Makes a partition table with FAT, ext4 and one partition of zeros. */
 export async function partitionedStick(image: string, fat: string, ext4: string): Promise<string> {
   await empty(image, 128);
   const table = "label: dos\nstart=2048, size=81920, type=c\nsize=81920, type=83\nsize=20480, type=83\n";
@@ -43,7 +43,7 @@ export async function partitionedStick(image: string, fat: string, ext4: string)
   return image;
 }
 
-/** Empty ones, because no program here can write to them. */
+/** Makes empty sticks, because no program here can write to these file systems. */
 export async function emptyStick(image: string, type: "exfat" | "ntfs"): Promise<string> {
   await empty(image, 64);
   if (type === "exfat") await run(["mkfs.exfat", "-L", "Films", image]);
@@ -51,7 +51,7 @@ export async function emptyStick(image: string, type: "exfat" | "ntfs"): Promise
   return image;
 }
 
-/** A FAT file system with a valid first sector, and garbage after it. */
+/** Makes a FAT file system with a valid first sector, and garbage after it. */
 export async function brokenStick(image: string): Promise<string> {
   await empty(image, 64);
   await run(["mkfs.vfat", "-F", "32", "-n", "BROKEN", image]);

@@ -2,13 +2,13 @@
 import { patienceMs, until } from "./until.ts";
 
 export interface StickPort {
-  /** For `BoardOptions.more`. */
+  /** The words for `BoardOptions.more`. */
   readonly words: readonly string[];
   /** Plugs the image in, under a name of the caller's choice. */
   plug(name: string, image: string): Promise<void>;
-  /** Pulls it out like a hand, without a request to the guest. */
+  /** Pulls the stick out as a person does, without a request to the guest. */
   unplug(name: string): Promise<void>;
-  /** A command of QEMU's monitor for people. */
+  /** Sends a command of QEMU's monitor for people. */
   monitor(command: string): Promise<void>;
   close(): void;
 }
@@ -20,7 +20,7 @@ interface Said {
   readonly error?: { readonly desc?: string };
 }
 
-/** The board listens at `socketPath` once it is started; `present` is plugged in from the start. */
+/** Makes the port. The board listens at `socketPath` once it is started, and `present` is plugged in from the start. */
 export function createStickPort(socketPath: string, present?: string): StickPort {
   const said: Said[] = [];
   let line: Promise<Bun.Socket> | undefined;

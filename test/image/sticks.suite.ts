@@ -39,7 +39,7 @@ beforeAll(async () => {
   card = await makeCard(owned, cardBytes);
   board = await startBoard({ card, more: port.words });
   await board.pong();
-  // A player that keeps the file open, as players do.
+  // This player keeps the file open, as players do.
   await board.shell(
     "mkdir -p /data/bin; printf '#!/bin/sh\\nexec 3<\"$1\"\\nexec sleep 600\\n' >/data/bin/player; chmod 755 /data/bin /data/bin/player",
   );
@@ -116,7 +116,7 @@ test(
   async () => {
     await port.plug("exfat", await emptyStick(join(folder, "exfat.img"), "exfat"));
     await until("the exFAT stick", async () => (await mounts()).includes("/media/usb/Films exfat ro,"));
-    // Filled here, because no other program here writes exFAT.
+    // The stick is filled on the board, because no other program here writes exFAT.
     const device = await board.shell("awk '$2 == \"/media/usb/Films\" { print $1 }' /proc/mounts");
     await board.shell(
       `umount /media/usb/Films && mkdir -p /tmp/films && mount -t exfat ${device} /tmp/films && mkdir /tmp/films/SNES && echo x >/tmp/films/SNES/Exfat-Game.sfc && umount /tmp/films`,
@@ -187,7 +187,7 @@ test(
 test(
   "ten thousand files are searchable a moment after their stick was plugged in, and sooner when it comes again",
   async () => {
-    // One folder a system, like the sticks of people.
+    // There is one folder for each system, as on the sticks of people.
     const names = [...libraryPaths(10_000)].map((path) => `${path.split("/")[0]}/${path.split("/").at(-1)}`);
     const count = new Set(names.map((name) => name.toLowerCase())).size;
     await fatStick(join(folder, "big.img"), "BIG", await fill(join(folder, "big"), names));
@@ -285,7 +285,7 @@ test(
       "/run/conf/ssh_key",
     ])
       expect([secret, (await sftp(`get ${secret} ${join(folder, "got")}`)).code]).toEqual([secret, 1]);
-    // No shell: SFTP answers every command, and reads the rest as its own frames.
+    // SFTP answers every command instead of a shell, and reads the rest as its own frames.
     const shell = await ask("ssh", "-p", "id; touch /data/tapdeck/media/shell\n");
     expect(shell.said).not.toContain("uid=");
     expect(await board.shell("ls /data/tapdeck/media/shell 2>&1; true")).toContain("No such file");

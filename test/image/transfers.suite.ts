@@ -32,7 +32,7 @@ const kinds: readonly Kind[] = ["carrying", "restoring"];
 /** A cut comes within this many writes, which is about the work of the phase. */
 const writesOf: Readonly<Record<Kind, number>> = { carrying: 60, restoring: 60 };
 
-/** More than the end that the service takes for torn after a cut, so that an upload continues. */
+/** The upload is longer than the end that the service takes for torn after a cut, so that an upload continues. */
 const uploadBytes = 32 * 2 ** 20;
 const rows = 400;
 const states = ["old", "new"] as const;
@@ -43,11 +43,11 @@ interface Owned {
   readonly card: Card;
   /** The file of the upload that is not acknowledged, and whether its end was asked for. */
   upload: { readonly name: string; readonly bytes: Uint8Array<ArrayBuffer>; mayBeWhole: boolean };
-  /** SHA-256 of acknowledged files, by name. */
+  /** The SHA-256 of acknowledged files, by name. */
   readonly whole: Map<string, string>;
-  /** SHA-256 of acknowledged backups, by number. */
+  /** The SHA-256 of acknowledged backups, by number. */
   readonly kept: Map<number, string>;
-  /** Undefined during a restore. */
+  /** The state of the settings, mapping files and rows; undefined during a restore. */
   state: State | undefined;
 }
 
@@ -98,7 +98,9 @@ for (let first = 0; first < cuts; first += cutsOfCard) {
   );
 }
 
-/** Without the hardware watchdog, which resets a board on a busy host: the cuts are the only losses of power. */
+/**
+ * The hardware watchdog is left out, because it resets a board on a busy host. The cuts are therefore the only losses of power.
+ */
 const startOn = (card: Card) => startBoard({ card, watchdog: false });
 
 function strike(card: Card, writes: number): Promise<"struck"> {
@@ -194,7 +196,7 @@ const begin: Readonly<
     const over = new AbortController();
     void struck.then(() => over.abort());
     const works = Promise.all([carry(board, client, owned, over.signal), keep(board, owned, over.signal)]);
-    // After the cut, nothing answers any more.
+    // After the cut, all requests stay without an answer.
     works.catch(() => {});
     const ended = await Promise.race([struck, works]);
     client.close();
@@ -226,7 +228,7 @@ async function carryOne(board: Board, client: Client, owned: Owned, signal: Abor
     {
       ...{ origin: board.origin, signal },
       onProgress(there) {
-        // Before it, the service has not been asked to make it a media file.
+        // Before this request, the service has not been asked to make it a media file.
         if (there === bytes.length) upload.mayBeWhole = true;
       },
     },
@@ -276,7 +278,7 @@ async function checkUploads(board: Board, owned: Owned): Promise<void> {
     [...said.matchAll(/^([0-9a-f]{64}) {2}(\S+)\r?$/gm)].map(([, sum = "", name = ""]) => [name, sum]),
   );
   if (upload.mayBeWhole && found.has(upload.name)) {
-    // The cut came between the file and the answer, so its sender would hear that it is there already.
+    // The cut came between the file and the answer. The sender would be told that the file exists already.
     whole.set(upload.name, sha256(upload.bytes));
     owned.upload = newUpload(whole.size);
   }
@@ -309,7 +311,7 @@ async function checkBackups(folder: string, { kept }: Owned): Promise<void> {
   expect(sums.size).toBeLessThanOrEqual(backupsKeptMax + 1);
 }
 
-/** All parts are of one state: after an acknowledged restore, that of the restore. */
+/** All parts are of one state. After an acknowledged restore, it is that of the restore. */
 async function checkState(folder: string, owned: Owned): Promise<void> {
   const config = await readFile(join(folder, "config/tapdeck/config.toml"), "utf8");
   const mappings = join(folder, "config/tapdeck/mappings");

@@ -1,6 +1,6 @@
 import { newestLines } from "../helpers/processes.ts";
 
-/** Waiting for emulated boards, which are slow on a busy machine. */
+/** The time to wait for emulated boards, which are slow on a busy machine. */
 export const patienceMs = 420_000;
 
 /** Resolves with the first value of `holds` that is neither undefined nor false; rejects after seven minutes. */

@@ -22,14 +22,16 @@ const meta = readMeta();
 const slotBytes = meta.slotMib * 2 ** 20;
 const slotFrom = { a: dataFrom - 2 * slotBytes, b: dataFrom - slotBytes };
 const smallRootBytes = 16 * 2 ** 20;
-/** The whole machine hangs after the watchdog guards it and before any verdict: a panic without a restart. */
+/**
+ * A script that makes the whole machine hang after the watchdog guards it and before any verdict, by a panic without a restart.
+ */
 const hang = `#!/bin/sh
 until ls -l "/proc/$(cat /var/run/tapdeck-watchdog.pid)/fd" 2>/dev/null | grep -q /dev/watchdog; do usleep 100000; done
 echo 0 >/proc/sys/kernel/panic
 echo c >/proc/sysrq-trigger
 `;
 
-/** The new system says the same faults in other words, so only their codes and subjects tell that they stood before. */
+/** The new system reports the same faults in other words, so only their codes and subjects show that they are not new. */
 const reworded = new Map([
   ["{subject}: {why}", "{why}; {subject}"],
   ["no media are at {subject}", "no films are at {subject}"],
@@ -153,7 +155,7 @@ test.each([
 test(
   "an update that a power cut ends in the middle leaves the system that ran, and can be begun again",
   async () => {
-    // Until no other write is pending, so that the cut is in the update.
+    // This waits until no other write is pending, so that the cut is in the update.
     await board.shell("sync");
     const struck = new Promise<void>((resolve) =>
       // QEMU joins writes that wait, so the whole update may be a few of them.
@@ -238,7 +240,7 @@ test(
     const sentences = checks.map(({ reason = "" }) => reason).join("\n");
     for (const words of ["no films are at /data/no-drive", "no server answers at", `; ${reader}`])
       expect(sentences).toContain(words);
-    // Backups are left of three updates: the one that the power cut ended, the one that hung, and the one that works. The
+    // Three updates have left backups: the one that the power cut ended, the one that hung, and the one that works. The
     // bundle itself is gone.
     const left = await board.shell(
       "cd /data/tapdeck && ls -1 backups/before-* update.bundle /data/state/update.fetched 2>/dev/null || true",
@@ -246,7 +248,7 @@ test(
     expect(left.split("\n")).toEqual([1, 2, 3].map((number) => `backups/before-update-${number}.tapdeck`));
     await board.shell("tapdeck call device.restart </dev/null");
     await board.said("Tapdeck: starting slot b", tries + 1);
-    // The plug is pulled during that start, and no system is tried any more.
+    // The plug is pulled during that start. No system is tried after that.
     await board[Symbol.asyncDispose]();
     card.powerCycle(7);
     board = await startBoard({ card, loader: true, ...television });
@@ -274,14 +276,14 @@ test(
   restartsMs,
 );
 
-// Its installation, trial and return take minutes.
+// The installation, the trial and the return take minutes.
 test.if(isThorough)(
   "an update whose service ends at once is given up, and the system before is back",
   async () => {
     await updates.make("dead", "0.1.3", { deadService: true });
     const [before, after] = ["Tapdeck: starting slot b", "tapdeck: fault: update-not-kept subject=0.1.3"];
     const tries = board.console().split(before).length;
-    void board.shell(`tapdeck update ${updates.address("dead")} </dev/null`).catch(() => {}); // It ends with the restart.
+    void board.shell(`tapdeck update ${updates.address("dead")} </dev/null`).catch(() => {}); // The command ends with the restart.
     await board.said(before, tries);
     const from = performance.now();
     await eventually(() => board.console().includes(after), 2 * patienceMs);

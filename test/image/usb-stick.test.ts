@@ -1,6 +1,6 @@
 /**
- * The image and a USB stick, without a board: `usb-stick` in a root folder of its own, with programs that note their
- * arguments.
+ * The image and a USB stick, tested without a board. `usb-stick` runs in a root folder of its own, with programs that
+ * note their arguments.
  */
 import { expect, test } from "bun:test";
 import {
@@ -164,7 +164,7 @@ test.skipIf(!isRoot)(
       expect(await machine.done()).toEqual([
         `mount ntfs3 ${safe},fmask=0133,dmask=0022 /dev/sdb /media/usb/sdb`,
       ]);
-      // Its entry is still there while the kernel reports its removal.
+      // The entry of the stick still exists while the kernel reports the removal.
       await machine.event("sdb", "remove", "3");
       await machine.unplug("sdb");
       expect(await machine.done()).toEqual(["umount -l /media/usb/sdb"]);
@@ -218,7 +218,7 @@ test.skipIf(!isRoot)(
       await machine.unplug("sda");
       await machine.plug("sda", 2, { 1: ["vfat", 'LABEL="TWO"'] });
       await machine.event("sda1");
-      // The removal of the first is reported last.
+      // The removal of the first stick is reported last.
       await machine.event("sda1", "remove", "1");
       expect((await machine.done()).map((line) => line.replace(/-o.*|vfat.*\/dev/, ""))).toEqual([
         "mount /sda1 /media/usb/ONE",

@@ -7,7 +7,7 @@ import { patienceMs, until } from "./until.ts";
 
 let card: Card;
 let board: Board;
-/** The clock of the machine. */
+/** The number of starts of the machine so far. */
 let starts = 1;
 
 beforeAll(async () => {
@@ -22,7 +22,7 @@ afterAll(async () => {
 }, patienceMs);
 
 const state = "cat /data/state/watchdog";
-/** Settings of an inetd that takes connections on the service's port, and never says anything. */
+/** Settings of an inetd that accepts connections on the service's port, but never sends anything. */
 const deafSettings = "echo '7497 stream tcp nowait root /bin/sleep sleep 600' >/run/deaf.conf";
 
 test(
@@ -64,7 +64,7 @@ test(
       const { checks } = await client.call("health");
       const { ok, reason } = checks.find(({ name }) => name === "watchdog") ?? {};
       expect(ok).toBe(false);
-      // On a busy machine the first service after the reset may have been too slow, and was replaced.
+      // On a busy machine the first service after the reset may have been too slow, and was then replaced.
       expect(reason).toMatch(/^the watchdog (reset this machine: .* signal 9|started the service again: )/);
       expect(await board.shell(state)).toContain(" resets=1 ");
     } finally {
@@ -98,7 +98,7 @@ test(
   "a machine that hangs as a whole is reset by the hardware",
   async () => {
     const from = performance.now();
-    // A panic without a restart: nothing runs any more.
+    // A panic without a restart, after which nothing runs any more.
     void board.shell("sysctl -q -w kernel.panic=0; echo c >/proc/sysrq-trigger").catch(() => {});
     await board.said("Kernel panic");
     await untilRestarted();
@@ -163,7 +163,7 @@ test.if(process.env.THOROUGH === "1")(
     await bare.silence();
     await Bun.sleep(guardMs);
     await bare.silence();
-    // No other fault kept it from answering.
+    // No other fault prevented the service from answering.
     await bare.shell(`kill -CONT ${id}`);
     await bare.pong();
     await bare.shell(`kill -KILL ${id}`);
@@ -185,12 +185,12 @@ async function untilRestarted(): Promise<void> {
   board.restarted();
 }
 
-/** The number of first pongs of a service that the watchdog heard since the machine's start. */
+/** The number of first pongs that the watchdog got from a service since the machine's start. */
 async function answersIn(): Promise<number> {
   return Number(await board.shell("logread | grep -c 'watchdog: the service answers'; true"));
 }
 
-/** Breaks the service; returns the milliseconds until the watchdog and the host have a pong again. */
+/** Breaks the service. Returns the milliseconds until the watchdog and the host get a pong again. */
 async function untilAnswersAgain(breaking: string): Promise<number> {
   const before = await until("the log", async () => (await answersIn()) || undefined);
   const from = performance.now();

@@ -99,7 +99,7 @@ async function reaches(what: string, holds: (wifi: WifiReport) => boolean): Prom
 /** With THOROUGH=1 the board has a display, and its pictures are kept to be looked at. */
 async function keepPicture(name: string): Promise<void> {
   if (!isThorough) return;
-  await Bun.sleep(15_000); // The board draws for some seconds.
+  await Bun.sleep(15_000); // The board draws for some seconds after a change.
   await Bun.write(join(shots, `${name}.png`), pngOf(await board.picture()));
 }
 
@@ -123,7 +123,7 @@ test(
       ]),
     );
     await keepPicture("point");
-    // A phone asks for a page of its maker, and is led to ours.
+    // A phone requests a page of its maker, and is led to the device's page.
     const ask = 'wget -S -O /dev/null --header "Host: captive.apple.com" http://10.77.7.1/x 2>&1 | head -n 4';
     const led = await onPhone(open, `nslookup captive.apple.com 10.77.7.1; ${ask}`);
     expect(led).toMatch(/Address( 1)?: +10\.77\.7\.1/);
@@ -194,7 +194,7 @@ test(
     expect((await wifi()).known.map(({ name }) => name)).toEqual([home.name]);
     await ask("wifi.open", {});
     await reaches("the access point", ({ state }) => state === "point");
-    // The fault: the script that closes the access point when its time is over ended itself instead.
+    // This fault occurred: the script that closes the access point when its time is over ended itself instead.
     await board.shell("minutes=0 /usr/lib/tapdeck/wifi-point open");
     await reaches("the network after the access point", ({ state }) => state === "joined");
     expect(await board.shell("pidof hostapd | wc -w")).toBe("1");
@@ -219,13 +219,13 @@ test(
         if (last !== undefined) await Bun.write(join(shots, `${name}.png`), pngOf(last));
       }
     };
-    // Library, volume, Wi-Fi: nothing has been played.
+    // The menu has library, volume and Wi-Fi, because nothing has been played.
     await shows("status", (picture) => shareOf(picture, [0x14, 0x18, 0x3a]) > 0.3);
     await tap(board, button.south);
     await shows("menu", isMenuAt(0));
     await tap(board, "right", "right");
     await shows("menu-wifi", isMenuAt(2));
-    // A key counts once the screen shows what it would choose.
+    // The press counts once the screen shows the item that a key would choose.
     await tap(board, button.south);
     await shows("networks", (picture) => isMenuAt(0)(picture) && hasSecondRow(picture) === false);
     const { networks } = await wifi();
@@ -289,7 +289,7 @@ test(
   async () => {
     await using stored = await makeCard(image, cardBytes);
     const random = seededRandom(seed);
-    /** Those that the script had stored before the power was cut. */
+    /** The networks that the script had stored before the power was cut. */
     let kept: readonly string[] = [];
     for (let cut = 0; cut <= cuts; cut++) {
       await using one = await startBoard({ card: stored, watchdog: false });
@@ -303,7 +303,7 @@ test(
       if (cut === cuts) break;
       const network = (number: number) =>
         `${(cut * 100 + number + 0x10000000).toString(16)} 4142434445464748`;
-      // Three are stored for sure, the others until the power is cut.
+      // Three networks are certainly stored, and others until the power is cut.
       for (const number of [1, 2, 3]) {
         await one.shell(`/usr/lib/tapdeck/wifi-known keep ${network(number)}`);
         kept = [network(number), ...kept].slice(0, 20);
@@ -313,7 +313,7 @@ test(
       await Bun.sleep(random() * 600);
       await one.kill();
       stored.powerCycle(seed * 31 + cut);
-      // The list is limited, so older networks may have been dropped for those of the last moment.
+      // The list is limited, so older networks may have been dropped in favour of those of the last moment.
       kept = kept.slice(0, 16);
     }
     print("power cuts while networks are stored", `${cuts}, and none lost`);

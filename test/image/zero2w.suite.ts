@@ -18,7 +18,7 @@ test(
     // The board has no shell to pair a client in, so strangers get the rights of a member.
     await writeConf(card.url, "anonymous=change\n");
     const reader = createPn532Device({ timing: "none" });
-    // QEMU's PL011 does not pass the line's rate on, so the test sets the rate that the chip gets.
+    // QEMU's PL011 does not report the rate of the line, so the test sets the rate that the chip gets.
     reader.onCommand((payload) => {
       const rate = [...baudRateCodes].find(
         ([, code]) => payload[1] === commandCodes.setSerialBaudRate && code === payload[2],
@@ -33,7 +33,7 @@ test(
         const connected = await until("the reader", async () =>
           client.call("readers").then(
             ({ readers }) => readers.find((one) => one.connected),
-            () => undefined, // The connection was lost, and comes back.
+            () => undefined, // The connection was lost, and is restored later.
           ),
         );
         expect(connected).toMatchObject({ driver: "pn532-uart", path: "/dev/ttyAMA0" });
@@ -79,7 +79,7 @@ test.skipIf(isStandIn)(
       ),
     );
     expect(found).toBe("SNES/Stick Game.sfc");
-    // The service left the line of the shell alone.
+    // The service did not use the line of the shell.
     expect(await board.shell("grep -c ' /media/usb/GAMES vfat ro' /proc/mounts")).toBe("1");
     await client.call("mappings.new", {
       enabled: true,
