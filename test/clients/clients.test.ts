@@ -14,8 +14,8 @@ import { firstReader, readerConfig, sleeper } from "../helpers/tapdeck.ts";
 import { goProgram, nodeDriver, pythonDriver } from "./drivers.ts";
 
 /**
- * Stands in the table for the id of the mapping that its calls make, which is sent as a string of digits and answered as a
- * number.
+ * In the table, this text is the id of the mapping that the calls make. The id is sent as a string of digits, and
+ * answered as a number.
  */
 const theMapping = "the mapping";
 const notification = v.object({ method: v.string(), params: v.record(v.string(), v.unknown()) });
@@ -41,7 +41,7 @@ const line = v.object({
 interface Library {
   readonly name: string;
   readonly command: () => Promise<readonly string[]>;
-  /** Over POST. */
+  /** True for calls over POST. */
   readonly isHttp?: boolean;
 }
 
@@ -59,7 +59,7 @@ const goLibraries: readonly Library[] = [
 ];
 
 const setUpMs = 2 * pythonSetUpMs;
-// Seconds until a driver that waits in vain is ended.
+// The seconds until a driver that waits in vain is ended.
 const driverSecondsMax = 60;
 
 // The files exist before the start, so that the service indexes them once by itself.
@@ -144,7 +144,7 @@ async function linesFrom(driver: readonly string[], protocol: string, mapping: n
   return out.split("\n").map((text) => v.parse(line, JSON.parse(text)));
 }
 
-/** The expectation, in which `"*"` stands for anything but null, and `"the mapping"` for the number of the mapping. */
+/** The expectation. In it `"*"` matches anything but null, and `"the mapping"` is the number of the mapping. */
 function matching<Value>(expected: Value, mapping: number): Value {
   return JSON.parse(JSON.stringify(expected), (_, value) => {
     if (value === "*") return expect.anything();

@@ -31,7 +31,7 @@ const emulator = [
  */
 const runs = 2;
 const moreRuns = 3;
-/** In each run. A start varies by 15 %, but the least of many by 2 %. */
+/** The number of starts in each run. A start varies by 15 %, but the least of many by 2 %. */
 const starts = 8;
 const indexes = 2;
 const files = 10_000;
@@ -82,7 +82,7 @@ function run(command: readonly string[]): void {
 
 const counted = (plugin: string, out: string) => [...emulator, "-plugin", `${plugin},to=${out}`];
 
-/** Instructions of the main thread so far. */
+/** The number of instructions of the main thread so far. */
 async function countIn(path: string): Promise<number> {
   const bytes = await readFile(path);
   return Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
@@ -108,14 +108,14 @@ async function measure(plugin: string): Promise<Figures> {
   return { start, index, search: found, tap: await leastOf(taps, () => costOf(() => tap(service))) };
 }
 
-/** The least of many, because a timer that runs meanwhile adds to one. */
+/** The least of several counts, because a timer that fires meanwhile adds to one of them. */
 async function leastOf(times: number, cost: (at: number) => Promise<number>): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let at = 0; at < times; at++) least = Math.min(least, await cost(at));
   return least;
 }
 
-/** From the start of the program to the first pong, with a new data folder. */
+/** Counts the instructions from the start of the program to the first pong, with a new data folder. */
 async function measureStart(plugin: string): Promise<number> {
   await using place = await makePlace(config);
   const out = join(place.folder, "counts");
@@ -124,7 +124,7 @@ async function measureStart(plugin: string): Promise<number> {
   return await countIn(out);
 }
 
-/** A first index. */
+/** Counts the instructions of a first index. */
 async function measureIndex(plugin: string, place: Place, out: string): Promise<number> {
   const path = join(place.folder, "media.db");
   for (const end of ["", "-wal", "-shm"]) await rm(path + end, { force: true });

@@ -16,7 +16,7 @@ import { hawkbitPort, listOf, startHawkbit } from "./server.ts";
 
 const root = join(import.meta.dir, "../..");
 const names = ["hall-1", "hall-2", "hall-3"];
-/** Boards share this machine's processors. */
+/** The time for one step, because the boards share this machine's processors. */
 const stepMsMax = 900_000;
 const pollTime = "00:00:05";
 const [good, dead, fetchedOnly] = ["0.1.1", "0.1.2", "0.1.3"] as const;
@@ -155,7 +155,7 @@ interface Group {
 interface Rollout {
   status(): Promise<string>;
   groups(): Promise<readonly Group[]>;
-  /** `pending`, `in_sync` or `error`. */
+  /** The state of the target: `pending`, `in_sync` or `error`. */
   statusOf(name: string): Promise<string>;
 }
 

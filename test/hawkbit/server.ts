@@ -7,7 +7,7 @@ import { freePort } from "../helpers/free-port.ts";
 import { eventually, printed } from "../helpers/processes.ts";
 
 const root = join(import.meta.dir, "../..");
-/** Other values than in the compose file, for this folder and for a short run. */
+/** These values differ from those of the compose file, for this folder and for a short run. */
 const password = "for-this-run";
 const startMsMax = 240_000;
 export const listOf = <Schema extends v.GenericSchema>(schema: Schema) =>
@@ -16,7 +16,7 @@ const created = v.object({ id: v.number() });
 
 export type HawkbitServer = Awaited<ReturnType<typeof startHawkbit>>;
 
-/** `folder` is for its data; `out` is that of tools/provision.ts; `names` are those of its certificate. */
+/** Starts hawkBit. `folder` is for its data, `out` is that of tools/provision.ts, and `names` are those of its certificate. */
 export async function startHawkbit(
   jar: string,
   folder: string,

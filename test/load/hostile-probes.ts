@@ -1,7 +1,10 @@
 /** The delays that a person notices, and the bounds that they have while the service is attacked. */
 import type { Client } from "../../src/client/client.ts";
 
-/** `ping` is the heartbeat; `echo` a script until its end; `media.started` a launch until its process has started. */
+/**
+ * The kinds of probes. `ping` is the heartbeat, `echo` a script until its end, and `media.started` a launch until its
+ * process has started.
+ */
 export const probeNames = ["ping", "echo", "media.started"] as const;
 
 type ProbeName = (typeof probeNames)[number];
@@ -14,7 +17,7 @@ export interface HostileReport {
   readonly peakMb: number;
   /** The probes of the attacked service before the attack. */
   readonly before: Probes;
-  /** Those of a second service that nobody attacks, made at the same time as `attacked`. */
+  /** The probes of a second service that is not attacked, made at the same time as `attacked`. */
   readonly quiet: Probes;
   readonly attacked: Probes;
   /** Why a probe of the attacked service failed. */
@@ -25,7 +28,7 @@ export interface HostileReport {
 
 const probeMsMax = 10_000;
 
-/** Milliseconds until the answer. Rejects if none came within `probeMsMax`. */
+/** The milliseconds until the answer. Rejects if none came within `probeMsMax`. */
 export async function probe(client: Client, name: ProbeName): Promise<number> {
   const ended = Promise.withResolvers<void>();
   const late = setTimeout(() => ended.reject(new Error(`${name}: no answer within 10 s`)), probeMsMax);

@@ -40,7 +40,7 @@ export const attacks = [
 
 const addressCount = 40;
 
-/** `processor` is the one that all attackers share; without it they use all. */
+/** Runs the load. All attackers share `processor`, and without it they use all processors. */
 export async function runHostile(
   seconds: number,
   kinds: readonly string[] = attacks,
@@ -59,7 +59,7 @@ export async function runHostile(
   const endMs = Date.now() + seconds * 1000;
   const [during, beside, failures] = [emptyProbes(), emptyProbes(), [] as unknown[]];
   for (let round = 0; Date.now() < endMs; round++) {
-    // The attackers that guess codes of open pairings.
+    // The openings that pairing attackers guess at.
     if (round % 20 === 0) for (const method of pairings) await service.client.call(method);
     await probeFresh(attacked, during).catch((error: unknown) => failures.push(error));
     await probeFresh(quiet, beside);
@@ -98,7 +98,7 @@ async function attack(
 
 const emptyProbes = (): Probes => ({ ping: [], echo: [], "media.started": [] });
 
-/** A new client each time, because access must be possible, not only an existing connection. */
+/** The client is new each time, because access must be possible for new clients. */
 async function probeFresh(device: Device, into: Probes): Promise<void> {
   const client = await device.connect(AbortSignal.timeout(10_000));
   try {

@@ -11,8 +11,8 @@ const [kind = "", host = "", seconds = "1", ...addresses] = process.argv.slice(2
 const [port, tlsPort] = [7497, 7498];
 const endMs = Date.now() + Number(seconds) * 1000;
 const counts = { opened: 0, refused: 0, closed: 0 };
-// On a busy machine an attacker may make no connection before its time is over. It then goes on until it has made one, so
-// that each attack takes place.
+// On a busy machine an attacker may make no connection before its time is over. The attacker then continues until it
+// has made one, so that each attack takes place.
 const patienceMs = 60_000;
 const tryMs = 5000;
 const mayGoOn = () => Date.now() < (counts.opened > 0 ? endMs : endMs + patienceMs);
@@ -44,7 +44,7 @@ function open(onOpen: (socket: Socket) => void, over = port): Held {
 /** This many connections at a time, each opened again after its end. */
 async function keep(count: number, one: () => Held): Promise<void> {
   const all = Array.from({ length: count }, async (_, index) => {
-    // Not all at once, because the kernel would drop most of them before the service sees them.
+    // They do not all begin at once, because the kernel would drop most of them before the service sees them.
     await Bun.sleep(index / 5);
     while (mayGoOn()) {
       const held = one();
@@ -77,7 +77,7 @@ const wrongHello = () =>
     e: Buffer.from(crypto.getRandomValues(new Uint8Array(48))).toString("base64"),
   });
 
-/** Asks again and again for the longest answer, and so for more than any service keeps. */
+/** Requests for the longest answer, again and again, so that the answers exceed the memory of any service. */
 const discover = Buffer.concat(
   Array.from({ length: 64 }, (_, id) => frame(text({ jsonrpc: "2.0", id, method: "rpc.discover" }))),
 );
@@ -107,7 +107,7 @@ const pinStart = text({
   yy: "0",
 });
 
-/** Messages of 1 MB, each the dearest of its kind: to parse, to check, to keep, or to run. */
+/** Messages of 1 MB. Each is of the kind that takes the service most time: to parse, to check, to keep, or to run. */
 function largeMessages(): readonly Uint8Array[] {
   const whole = 1_040_000;
   const filled = (piece: string) =>
@@ -141,9 +141,9 @@ function pump(socket: Socket, piece: Uint8Array): void {
 }
 
 const kinds: Readonly<Record<string, () => Promise<void>>> = {
-  /** Connections that say nothing. */
+  /** Connections that send nothing. */
   idle: () => keep(10_000, () => open(() => {})),
-  /** The same over TLS, with their handshake done. */
+  /** The same over TLS, with a complete handshake. */
   "idle-tls": () => keep(2_000, () => open(() => {}, tlsPort)),
   unsealed: () => keep(600, () => open((socket) => socket.write(upgrade))),
   /** A handshake with a wrong secret, again and again. */
@@ -151,7 +151,7 @@ const kinds: Readonly<Record<string, () => Promise<void>>> = {
     keep(100, () =>
       open((socket) => socket.write(Buffer.concat([Buffer.from(upgrade), frame(wrongHello())]))),
     ),
-  /** Frames that announce a terabyte, or send as much as the service reads. */
+  /** Frames that announce a terabyte, or that send as much as the service reads. */
   giant: () =>
     keep(200, () =>
       open((socket) => {
@@ -160,7 +160,7 @@ const kinds: Readonly<Record<string, () => Promise<void>>> = {
         else pump(socket, Buffer.concat([frame(new Uint8Array(0), 1_500_000), new Uint8Array(65_536)]));
       }),
     ),
-  /** Requests whose head comes a byte at a time. */
+  /** Requests whose head arrives a byte at a time. */
   slow: () =>
     keep(1_000, () =>
       open((socket) => {
@@ -178,7 +178,7 @@ const kinds: Readonly<Record<string, () => Promise<void>>> = {
         socket.write(new Uint8Array(1_000_000));
       }),
     ),
-  /** The same over TLS, with POST for everybody: the last bytes never come. */
+  /** Bodies over TLS, by POST, which anybody may send. The last bytes never come. */
   "tls-bodies": () =>
     keep(300, () =>
       open((socket) => {
@@ -193,7 +193,7 @@ const kinds: Readonly<Record<string, () => Promise<void>>> = {
     ),
   /** WebSockets over TLS that request much and read nothing. */
   "tls-deaf": () => keep(224, () => open((socket) => afterUpgrade(socket, discover), tlsPort)),
-  /** The places of all anonymous callers, each with messages of 1 MB as fast as the service reads. */
+  /** Connections in all places of anonymous callers, each with messages of 1 MB as fast as the service reads. */
   "tls-large": () => {
     const messages = largeMessages();
     return keep(16, () =>
@@ -204,7 +204,7 @@ const kinds: Readonly<Record<string, () => Promise<void>>> = {
       }, tlsPort),
     );
   },
-  /** Event streams that are never read, and callers that cause events for them: cards of 16 KiB. */
+  /** Event streams that are never read, and callers that cause events for them by cards of 16 KiB. */
   "tls-streams": () =>
     keep(224, () =>
       open((socket) => {

@@ -1,6 +1,6 @@
 /**
- * A TLS server on 127.0.0.1 with the certificate of `test/vectors`, and requests to it by the given names; prints the end
- * of each, as JSON. A process of its own, because a process reads its trusted certificates at its start
+ * A TLS server on 127.0.0.1 with the certificate of `test/vectors`, and requests to it by the given names; prints the
+ * end of each, as JSON. It runs in a process of its own, because a process reads its trusted certificates at its start
  * (NODE_EXTRA_CA_CERTS).
  */
 import { readFileSync } from "node:fs";

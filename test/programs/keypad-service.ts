@@ -1,6 +1,6 @@
 /**
- * The service with a keypad at each node of an input device: a line of JSON in the pipe `presses` of the data folder is an event of
- * it. No kernel is needed that makes input devices.
+ * The service with a keypad at each node of an input device: a line of JSON in the pipe `presses` of the data folder is
+ * an event of it. The kernel need not support virtual input devices.
  */
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
@@ -32,7 +32,7 @@ const service = await startService({
   restart() {},
   write: (line) => void process.stderr.write(`${line}\n`),
 });
-// Open for writing as well, so that it has no end.
+// The pipe is also open for writing, so that it has no end.
 const presses = createReadStream(`${data}/presses`, { flags: "r+" });
 createInterface(presses).on("line", (line) => {
   const event: ButtonEvent = JSON.parse(line);

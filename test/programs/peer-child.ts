@@ -94,7 +94,7 @@ async function talk(number: number, { client }: Visited, socket: Socket, bytes: 
     const text = payload.toString("utf8");
     const isOpenly = started === undefined || text === "pong" || text.includes('"error"');
     if (isOpenly) tell({ number, kind: "text", text });
-    // A refused handshake is over, whether or not the service hangs up.
+    // A refused handshake is over, even if the service does not close the connection.
     if (isOpenly && started !== undefined && session === undefined && text !== "pong") return 1000;
     if (isOpenly) continue;
     if (session === undefined) {
@@ -162,7 +162,7 @@ async function bodyOf(head: string, bytes: Reader): Promise<string> {
   return pieces.join("");
 }
 
-/** The next chunk (RFC 9112, 7.1); undefined after the last. The messages here have no letters beyond ASCII at the cuts. */
+/** The next chunk (RFC 9112, 7.1); undefined after the last one. No chunk of these messages is cut within a character. */
 async function chunkOf(head: string, bytes: Reader): Promise<string | undefined> {
   if (!/^transfer-encoding: chunked/im.test(head)) throw new Error(`no chunks come: ${head}`);
   const size = Number.parseInt(await bytes.until("\r\n"), 16);

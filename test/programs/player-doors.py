@@ -22,7 +22,7 @@ with open(order) as file:
 is_daemon = "daemon" in sys.argv
 libc = ctypes.CDLL(None, use_errno=True)
 call = json.dumps({"jsonrpc": "2.0", "id": "1", "method": "clients"})
-limit_locks = 10  # RLIMIT_LOCKS (asm-generic/resource.h); Python has no name for it.
+limit_locks = 10  # The value of RLIMIT_LOCKS (asm-generic/resource.h). Python has no name for it.
 
 
 def to_socket_file():
@@ -188,7 +188,7 @@ def while_no_process_holds_it():
             line = send(door, doors[door](), kind)
             socket.send_fds(far, [b"x"], [line.fileno()])
             line.close()
-            time.sleep(0.3)  # Longer than the service looks, because nothing reports to an attacker that it has.
+            time.sleep(0.3)  # This is longer than the service looks, because nothing reports to an attacker that it has looked.
             found[f"{door}, {kind}"] = verdict(read_answer(received(near), kind))
     return found
 
@@ -228,7 +228,7 @@ def leave():
     os.execve(sys.executable, [sys.executable, *sys.argv, "daemon"], {})
 
 
-new_user, new_network = 0x10000000, 0x40000000  # CLONE_NEWUSER, CLONE_NEWNET (linux/sched.h).
+new_user, new_network = 0x10000000, 0x40000000  # The values of CLONE_NEWUSER and CLONE_NEWNET (linux/sched.h).
 ways = {
     "plainly": try_all,
     "as a daemon without an environment": try_all if is_daemon else leave,

@@ -20,7 +20,7 @@ const game = await keeper.prepare("/media/NES/Game.nes");
 if (game === undefined) throw new Error("no saves were brought");
 await writeFile(join(game.folder, "NES/Game.srm"), "new".padEnd(64 * 1024));
 const filler = join(home, "filler");
-// Until the disk takes nothing more.
+// The loop ends when the disk takes nothing more.
 await writeFile(filler, Buffer.alloc(1024 * 1024)).catch(() => {});
 const exited = Promise.resolve({ exitCode: 0 });
 game.follow({ pid: process.pid, exited, gone: exited.then(() => {}) });
@@ -32,7 +32,7 @@ const full = {
 };
 
 await rm(filler);
-// The next start of any game tries again.
+// The next start of any game tries again to carry the saves home.
 (await keeper.prepare("/media/SNES/Other.sfc"))?.drop();
 await keeper.close();
 process.stdout.write(

@@ -54,8 +54,8 @@ async function far(...request) {
 }
 
 /**
- * The kind of an error. The two report the same in other words: theirs quote the C library ("No such file or directory,
- * cannot open"), ours tell a person what to do.
+ * The kind of an error. The two programs report the same errors in other words. `theirs` quotes the C library ("No such
+ * file or directory, cannot open"), and `ours` tells a person what to do.
  */
 const kinds = [
   [/No such file|no such device/, "missing"],
@@ -155,8 +155,8 @@ const steps = {
       await call(`open ${none}`, () => open(none, 9600));
   },
 
-  // Unplugging during a read is not tested on both. A read of a line that hung up gives 0 bytes, which theirs takes for
-  // "try again". So it sometimes spins for ever instead of closing. The unit tests check ours.
+  // Unplugging during a read is tested for neither program here. A read of a line that hung up gives 0 bytes, which
+  // `theirs` takes for "try again", so it sometimes loops for ever instead of closing. The unit tests check `ours`.
   async "unplugging, then writing"(path) {
     const port = await call("open", () => open(path, 9600));
     const gone = new Promise((resolve) => port.onGone(resolve));

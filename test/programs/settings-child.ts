@@ -1,6 +1,7 @@
 /**
  * Changes settings in a process of its own. `count FILE FROM`: one after another, and prints each number that is in the
- * file. `refused FOLDER`: on a disk of its own, which it fills and then makes read-only; prints the results of the updates.
+ * file. `refused FOLDER` does so on a disk of its own, which it fills and then makes read-only, and prints the results
+ * of the updates.
  */
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * A process that holds a store, for tests that kill it, fill its disk or watch its system calls. Its standard output has
- * each of its acts, one line each, written before it continues.
+ * A process that holds a store, for tests that kill it, fill its disk or watch its system calls. Its standard output
+ * has a line for each of its acts, which is written before it continues.
  *
  * (a question mark precedes a request that is not acknowledged yet)
  *
@@ -89,7 +89,7 @@ function startFull(): void {
   say(JSON.stringify({ seen, refusal, after, health }));
 }
 
-/** Adds clients until one is refused, because the log may still have had room. */
+/** Adds clients until one is refused, because the log may still have room at first. */
 function refusalOf({ clients }: Store): { code: string; message: string; added: boolean } | undefined {
   for (let number = 0; number < 200; number++) {
     const id = `more-${number}`;
@@ -111,7 +111,7 @@ function takeAllSpace(path: string): void {
       try {
         for (;;) writeSync(file, Buffer.alloc(bytes, 1));
       } catch {
-        // Full, for pieces of this length.
+        // The disk is full for pieces of this length.
       }
     }
   } finally {

@@ -34,7 +34,7 @@ async function talk({ url, headers = {}, send = [], anyCertificate = false }: Vi
   });
   socket.addEventListener("message", ({ data }) => {
     messages.push(String(data));
-    // The close comes directly after its last message, and before the answer to a ping.
+    // The close comes directly after the service's last message, and before the answer to a ping.
     if (messages.length === send.length) socket.ping();
   });
   socket.addEventListener("pong", () => done.resolve({ messages }));

@@ -3,8 +3,8 @@
  * emulated, time is emulated, and every second tap has a fault. The same seed gives the same day.
  *
  * The requirements: a card is reported once, within two seconds after it was laid on, or after the end of the fault that
- * hid it. Its removal likewise. Each card is launched once. Every reader is back within two seconds. Nothing stays open or
- * piles up.
+ * hid it. The same is true of its removal. Each card is launched once. Every reader is back within two seconds. Nothing
+ * stays open or piles up.
  */
 import { readdirSync, readlinkSync } from "node:fs";
 import { removalDebounceMs } from "../../src/readers/driver.ts";
@@ -33,7 +33,7 @@ export interface DayFigures {
   readonly slowestAdded: Slowest;
   readonly slowestRemoved: Slowest;
   readonly descriptors: readonly [before: number, after: number];
-  /** MB of the heap, after a collection, at thirty moments. */
+  /** The size of the heap in MB, after a collection, at thirty moments. */
   readonly heapMb: readonly number[];
   readonly timers: number;
   /** Sentences, each with its tap. */
@@ -150,7 +150,7 @@ function planOf(reader: SoakReader, hub: Fault, random: Random): Plan {
   const torn = kind === kinds - 1;
   const fault = torn ? tornTag : (reader.faults[kind] ?? hub);
   const what = `${reader.driver.id} ${fault.name}`;
-  // A tag that is away for longer than the debounce was removed.
+  // A tag that is away for longer than the debounce counts as removed.
   return { what, fault, place, ms: 10 + random(torn ? removalDebounceMs - 200 : faultMsMax) };
 }
 
@@ -216,7 +216,7 @@ async function oneTap({ time, service, reader, random, plan, tap }: OneTap): Pro
   service.forget(uid);
   return { told, addedMs: addedMs ?? 0, removedMs: removedMs ?? 0, wrong };
 
-  /** Milliseconds from `sinceMs`, or from the end of the fault, until it holds. */
+  /** The milliseconds from `sinceMs`, or from the end of the fault, until the condition holds. */
   async function heard(holds: () => boolean, sinceMs: number): Promise<number | undefined> {
     const took = await time.until(holds, 12_000 + faultMsMax);
     return took === undefined ? undefined : Math.max(0, time.now() - Math.max(sinceMs, trouble.endedMs()));
@@ -248,7 +248,7 @@ function troubleOf({
   };
   const trouble = {
     isOver: () => state !== "on",
-    /** The end of the fault; 0 if it did not happen, or has no end of its own. */
+    /** The end of the fault; 0 if the fault did not happen, or has no end of its own. */
     endedMs: () => (state === "on" ? time.now() : endedMs),
     begin() {
       if (plan === undefined || state !== "none") return;
@@ -296,7 +296,7 @@ async function openDescriptors(): Promise<readonly string[]> {
   return fewest ?? [];
 }
 
-/** A copy of the database may be under way, which opens further ones until it is complete. */
+/** A copy of the database may be in progress, which opens further descriptors until it is complete. */
 async function fewestOfDatabase(): Promise<number> {
   let fewest = Number.POSITIVE_INFINITY;
   for (let looks = 0; looks < 500 && fewest > databaseDescriptorsMax; looks++) {
@@ -316,8 +316,9 @@ function targetOf(fd: string): string {
 }
 
 /**
- * Descriptors of the database. Closing a second connection would release the locks of the first (fcntl(2)). So SQLite keeps
- * its descriptor for the next connection, that of the backup copy. Their number is read at the end.
+ * Descriptors of the database. Closing the descriptor of a second connection would release the locks of the first
+ * (fcntl(2)). SQLite therefore keeps it for the next connection, which is that of the backup copy. The number of these
+ * descriptors is checked at the end.
  */
 function isDatabase(fd: string): boolean {
   return targetOf(fd).includes("/tapdeck.db");

@@ -7,9 +7,9 @@ import type { LineTime } from "../emulators/emulated-line.ts";
 export interface EmulatedTime extends LineTime {
   /** Lets `ms` pass. */
   pass(ms: number): Promise<void>;
-  /** Lets time pass until this holds; returns the milliseconds, or undefined if it does not hold within `msMax`. */
+  /** Lets time pass until the condition holds. Returns the milliseconds, or undefined if it does not hold within `msMax`. */
   until(holds: () => boolean, msMax: number): Promise<number | undefined>;
-  /** The waiting timers. */
+  /** The number of waiting timers. */
   readonly timers: number;
 }
 

@@ -11,7 +11,7 @@ import { createWire } from "./wire.ts";
 
 export type Random = (below: number) => number;
 
-/** A fault. It begins at once, and ends by `end`, or by itself if that is absent. */
+/** A fault. It begins at once, and ends by `end`, or by itself if `end` is absent. */
 export interface Fault {
   readonly name: string;
   begin(random: Random): void;
@@ -29,7 +29,7 @@ export interface SoakReader {
   /** Called as each command of the driver arrives. */
   onCommand(listener: () => void): void;
   readonly faults: readonly Fault[];
-  /** Handles of the device that the driver has open. */
+  /** The number of handles of the device that the driver has open. */
   openLinks(): number;
   close(): Promise<void>;
 }
@@ -119,7 +119,7 @@ export function acr122uReader(time: EmulatedTime): SoakReader {
       end: () => faults.delayAnswers(0),
     },
     { name: "doubled answers", begin: (random) => faults.doubleAnswers(1 + random(6)) },
-    // The header; USB's own sums guard the rest.
+    // The altered byte is in the header, because USB's own sums protect the rest.
     { name: "altered bytes", begin: (random) => faults.alterAnswer(random(10)) },
     {
       name: "noise",

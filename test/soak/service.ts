@@ -89,7 +89,7 @@ export async function startSoakService(
     phantoms,
     readerEvents,
     started: () => started,
-    /** From now on this card is expected. */
+    /** Expects this card from now on. */
     expect(uid: string): Told {
       const told = { added: 0, removed: 0, running: 0, finished: 0 };
       cards.set(uid, told);

@@ -109,6 +109,6 @@ async function becomes(deck: Deck, driver: string | undefined): Promise<void> {
 
 /** The number of open USB devices of the service. */
 async function openFiles(deck: Deck): Promise<number> {
-  // One that is closed meanwhile is an error of `ls`, which the console would show beside the number.
+  // A descriptor that is closed meanwhile is an error of `ls`, which the console would show beside the number.
   return Number(await deck.guest.ask("ls -l /proc/$(cat /tmp/pid)/fd 2>/dev/null | grep -c /dev/bus/usb/"));
 }

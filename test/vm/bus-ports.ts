@@ -16,14 +16,14 @@ interface BusRequest {
   readonly bytes: Uint8Array;
 }
 
-/** The devices by their chip selects. Without one, the lines read as zeros. */
+/** Serves the devices by their chip selects. Without a device, the lines read as zeros. */
 export function createSpiPort(path: string, devices: readonly SpiDevice[]): MachinePort {
   const answer = ({ address, bytes }: BusRequest) =>
     Uint8Array.of(acknowledged, ...(devices[address]?.transfer(bytes) ?? new Uint8Array(bytes.length)));
   return createBusPort(path, () => true, answer);
 }
 
-/** The device at this address of seven bits, which throws if it does not acknowledge. */
+/** Serves the device at this address of seven bits. The device throws if it does not acknowledge. */
 export function createI2cPort(path: string, at: number, device: I2cDevice): MachinePort {
   const exchange = ({ address, reads, count, bytes }: BusRequest): Uint8Array => {
     if (address !== at) throw new Error("another address");

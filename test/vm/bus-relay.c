@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Two buses whose devices are outside of the virtual machine. The kernel's own spidev and i2c-dev are above them; what goes over a
- * bus is read and written at /dev/spi-relay and /dev/i2c-relay.
+ * Two buses whose devices are outside of the virtual machine. The kernel's own spidev and i2c-dev use these buses. A
+ * transfer is read and answered at /dev/spi-relay and /dev/i2c-relay.
  *
  *   request  address, 1 if the host reads, count in two bytes, lowest first; then `count` bytes, but none for a read of I2C
  *   answer   1 if the device acknowledged; then `count` bytes, but none for a write of I2C
@@ -37,7 +37,10 @@ static struct relay spi_relay, i2c_relay;
 static struct platform_device *parent;
 static struct spi_controller *spi_bus;
 
-/* `sent` may be missing, and then zeros are sent; so may `received`. False if the device did not acknowledge. */
+/*
+ * Makes a transfer. If `sent` is missing, zeros are sent. `received` may also be missing. Returns false if the device
+ * did not acknowledge.
+ */
 static bool exchange(struct relay *relay, u8 address, bool reads, const u8 *sent, u8 *received, size_t bytes, bool both)
 {
 	size_t sent_bytes = both || !reads ? bytes : 0;
@@ -158,12 +161,12 @@ static u32 i2c_functions(struct i2c_adapter *adapter)
 }
 
 static const struct i2c_algorithm i2c_algorithm = { .master_xfer = i2c_transfer_all, .functionality = i2c_functions };
-/* The number of the bus on the header of a Raspberry Pi. */
+/* This number is that of the bus on the header of a Raspberry Pi. */
 static struct i2c_adapter i2c_bus = { .owner = THIS_MODULE, .name = "relay", .nr = 1, .algo = &i2c_algorithm };
 
 static int spi_register(void)
 {
-	/* One of the names that spidev takes; it has none for an emulated device. */
+	/* This is one of the names that spidev accepts. It has none for an emulated device. */
 	struct spi_board_info device = { .modalias = "dh2228fv", .max_speed_hz = 10000000, .mode = SPI_MODE_0 };
 	int result;
 

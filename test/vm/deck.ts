@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { type Guest, type GuestOptions, startGuest } from "./guest.ts";
 import { createMachinePort, type MachinePort } from "./port.ts";
 
-const waitMs = 300_000; // For work that takes a second, on a busy machine that emulates another.
+const waitMs = 300_000; // The time for work that takes a second on a machine that is not busy and does not emulate another.
 const pollMs = 20;
-/** At a terminal, the limit is three seconds; here, a busy machine may need more. */
+/** For a person at a terminal, the limit is three seconds. On a busy machine here, a command may need more. */
 export const command = `tapdeck --data=/data --timeout=${waitMs}`;
 
 export interface DeckOptions extends Omit<GuestOptions, "files"> {
@@ -31,7 +31,7 @@ export interface Deck extends AsyncDisposable {
   waitFor(what: string, holds: () => boolean | Promise<boolean>): Promise<void>;
 }
 
-/** The machine runs, and its shell answers; the service is not started yet. */
+/** Starts the machine, and waits until its shell answers. The service is not started yet. */
 export async function startDeck({ folder, config, ports, files, ...options }: DeckOptions): Promise<Deck> {
   const [events, log] = ["events", "log"].map((name) => createMachinePort(join(folder, name)));
   if (events === undefined || log === undefined) throw new Error("two ports were asked for");
@@ -83,7 +83,7 @@ export async function startDeck({ folder, config, ports, files, ...options }: De
       await guest.ask(`sh -c '${service}' < /dev/null 2>&1 | cat > /dev/log &`);
       await waitFor("service that listens", () => logged.includes("service: listening"));
       await guest.ask(`${command} watch --json < /dev/null | cat > /dev/events &`);
-      // It prints nothing when it begins to listen, so events are caused for it.
+      // The command prints nothing when it begins to listen, so events are caused for it.
       await waitFor("notification", async () => {
         await guest.ask(`${command} call media.index < /dev/null 2>&1`);
         return count(0, "media.indexing", "") > 0;

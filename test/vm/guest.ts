@@ -16,13 +16,13 @@ import { showLog } from "../helpers/processes.ts";
 import { createMachinePort } from "./port.ts";
 
 export interface GuestOptions {
-  /** Sockets of `createUsbPort`, each a device of the guest. */
+  /** The sockets of `createUsbPort`. Each is a device of the guest. */
   readonly usbPorts: readonly string[];
-  /** Sockets of serial devices, each with a USB-serial converter while it is connected. */
+  /** The sockets of serial devices. Each has a USB-serial converter while it is connected. */
   readonly serialPorts: readonly string[];
-  /** Sockets by the port's name in the guest: `/dev/NAME`. */
+  /** The sockets by the port's name in the guest: `/dev/NAME`. */
   readonly ports: Readonly<Record<string, string>>;
-  /** Files to add, by path. */
+  /** The files to add, by path. */
   readonly files: Readonly<Record<string, string>>;
 }
 
@@ -37,7 +37,10 @@ export interface Guest extends AsyncDisposable {
 
 const program = join(root, "dist/tapdeck-linux-arm64");
 const libraryFolder = "usr/lib/aarch64-linux-gnu";
-/** The kernel's driver for the chip claims an ACR122U before the service starts; a gamepad needs joydev. */
+/**
+ * Modules of the guest. The kernel's driver for the chip claims an ACR122U before the service starts, and a gamepad
+ * needs joydev.
+ */
 const modules = [
   ...["virtio_pci", "virtio_console", "xhci-pci", "evdev", "joydev", "uinput", "uhid", "hid-generic"],
   ...["ftdi_sio", "pn533_usb", "i2c-dev", "vivid", "led-class-multicolor"],

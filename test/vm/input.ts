@@ -9,7 +9,7 @@ import { command, type Deck } from "./deck.ts";
 // The path of the header for the compiler of the guest.
 const headers = process.arch === "arm64" ? "/usr/include" : "/usr/aarch64-linux-gnu/include";
 const header = await readFile(`${headers}/linux/input-event-codes.h`, "utf8");
-const eventBytes = 24; // struct input_event of a 64-bit machine: time 16, type 2, code 2, value 4.
+const eventBytes = 24; // The size of struct input_event on a 64-bit machine: time 16, type 2, code 2, value 4.
 
 export function testInput(deckOf: () => Deck, testMs: number): void {
   test(
@@ -80,7 +80,7 @@ async function deviceOf(deck: Deck, name: string) {
   const devices = await deck.guest.ask("cat /proc/bus/input/devices");
   const device = devices.split("\n\n").find((one) => one.includes(`Name="${name}"`)) ?? "";
   const handlers = /Handlers=(.*)/.exec(device)?.[1] ?? "";
-  // Made by a program (BUS_VIRTUAL).
+  // A program made the device (BUS_VIRTUAL).
   expect(device).toContain("Bus=0006");
   return { node: `/dev/input/${/event\d+/.exec(handlers)?.[0]}`, handlers };
 }

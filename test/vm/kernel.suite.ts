@@ -1,6 +1,6 @@
 /**
- * The real drivers, in the real binary, on a real kernel: seven readers in the sockets of one virtual machine. Also the
- * keyboards and gamepads of macros. `make test-vm` runs it; its packages come with those of the image.
+ * The real drivers, in the real binary, on a real kernel: seven readers in the sockets of one virtual machine. The keyboards
+ * and gamepads of macros are tested in the same machine. `make test-vm` runs it; its packages come with those of the image.
  *
  *   PN532          also on the kernel's I2C bus, and on its SPI bus at CE1: as the MFRC522
  *   PN532          QEMU's FTDI converter, joined to the emulated chip
@@ -44,7 +44,7 @@ const { device: pn532 } = createSerialPn532(socket("serial"));
 const mfrc522 = createMfrc522Device({ path: "/dev/spidev0.0" });
 const pn532OnI2c = createI2cPn532("/dev/i2c-1");
 const pn532OnSpi = createSpiPn532("/dev/spidev0.1");
-// Each gets its power in its test.
+// Each reader gets its power in its test.
 mfrc522.unplug();
 await Promise.all([pn532OnI2c, pn532OnSpi].map(({ device }) => device.unplug()));
 const spiPort = createSpiPort(socket("spi"), [mfrc522.open(), pn532OnSpi.open()]);

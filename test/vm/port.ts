@@ -7,7 +7,7 @@ export interface MachinePort {
   onBytes(listener: (bytes: Uint8Array) => void): void;
   onOpen(listener: () => void): void;
   write(bytes: Uint8Array): void;
-  /** Hangs up, and stops listening. */
+  /** Ends the connection, and stops listening. */
   close(): void;
 }
 

@@ -79,7 +79,7 @@ export function testReaders(deckOf: () => Deck, readers: NodeReaders, testMs: nu
         const deck = deckOf();
         await connect(deck, `${bench.driver}:${path}`);
         await comes(deck, bench, "two.card");
-        // A reader that is named is looked for all the time, which would slow the other tests down.
+        // A reader that is named in the config is tried all the time, which would slow the other tests down.
         await bench.unplug();
         await connect(deck);
       },
@@ -147,7 +147,7 @@ export function testReaders(deckOf: () => Deck, readers: NodeReaders, testMs: nu
   );
 }
 
-/** As fast as real readers of this kind. Returns the longest real pause on this machine, in milliseconds. */
+/** Types as fast as real readers of this kind. Returns the longest real pause on this machine, in milliseconds. */
 async function type(keys: UhidDevice, line: string): Promise<number> {
   let [gapMs, lastMs] = [0, performance.now()];
   for (const report of typed(line)) {
@@ -169,7 +169,7 @@ async function quiet(deck: Deck): Promise<void> {
   }
 }
 
-/** The kernel keeps 64 events for a late program, such as a guest on a busy machine. */
+/** The number of times that the kernel dropped events. It keeps 64 for a late program, such as a guest on a busy machine. */
 function losses(deck: Deck): number {
   return deck.log().split("some of its keys were lost").length - 1;
 }

@@ -1,6 +1,6 @@
 /**
  * An emulated PN532 behind a virtual machine's USB-serial converter, QEMU's FTDI: the converter is plugged in while its
- * socket is connected. QEMU does not report the rate that the guest sets: the chip assumes its own.
+ * socket is connected. QEMU does not report the rate that the guest sets, so the chip assumes its own rate.
  */
 import { createPn532Device, type Pn532Device } from "../emulators/pn532-device.ts";
 import { createMachinePort } from "./port.ts";
@@ -10,7 +10,7 @@ export interface SerialPn532 {
   readonly socketPath: string;
 }
 
-/** It is not plugged in yet. */
+/** Makes the chip, which is not plugged in yet. */
 export function createSerialPn532(socketPath: string): SerialPn532 {
   const device = createPn532Device({
     timing: "none",

@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import { createType2Tag, type EmulatedTag } from "../emulators/emulated-tags.ts";
 import type { Deck } from "./deck.ts";
 
-/** It plays until it is stopped. */
+/** A card whose media play until they are stopped. */
 export const film = "film.card";
 /** Media for a player in the guest, which prints its arguments. */
 export const cards: readonly string[] = ["one.card", "two.card", "three.card"];
@@ -59,7 +59,7 @@ export async function launches(deck: Deck, { driver, lay, lift, since }: Bench, 
   expect(deck.count(from, "media.started", "")).toBe(1);
 }
 
-/** Pulled out and put in again, several times: each is reported once, and the reader works. */
+/** Pulls the reader out and plugs it in, several times. Each change is reported once, and the reader works. */
 export async function replugs(deck: Deck, bench: Bench, name: string): Promise<void> {
   const { driver } = bench;
   for (let round = 0; round < plugs; round++) {

@@ -33,7 +33,10 @@ const type = {
   interrupt: 103,
 } as const;
 
-/** bulk_streams, connect_device_version, and what xHCI asks for: ep_info_max_packet_size, 64bits_ids, 32bits_bulk_length. */
+/**
+ * The capabilities bulk_streams and connect_device_version, and those that xHCI needs: ep_info_max_packet_size,
+ * 64bits_ids, 32bits_bulk_length.
+ */
 const capabilities = (1 << 0) | (1 << 1) | (1 << 4) | (1 << 5) | (1 << 6);
 const status = { success: 0, cancelled: 1, ioError: 3, stall: 4 } as const;
 const fullSpeed = 1;
@@ -224,7 +227,7 @@ export function createUsbPort(socketPath: string, reader: CcidReader): UsbPort {
     unplug() {
       if (!plugged) return;
       [plugged, listens, pending] = [false, false, []];
-      // A machine that connects later learns of the removal by a missing device.
+      // A machine that connects later notices the removal by a missing device.
       if (socket !== undefined) send(type.deviceDisconnect, 0);
     },
     close: () => server.stop(true),
@@ -264,7 +267,7 @@ function descriptor(kind: number, number: number): Uint8Array | undefined {
       );
 }
 
-/** Endpoint, status, length (low half), stream (4), length (high half). */
+/** The header of a bulk packet: endpoint, status, length (low half), stream (4), length (high half). */
 function bulkHead(head: Uint8Array, code: number, length: number): Uint8Array {
   const back = head.slice();
   back.set([code, length & 0xff, (length >> 8) & 0xff], 1);
