@@ -79,7 +79,7 @@ const hosts = [
   ["127.0.0.1.evil.example:7497", "refused"],
 ] as const;
 
-/** 4: the Origin, which is the page that asks. `self`: a page of the Host itself. */
+/** 4: the Origin, which is the page that asks. `self` is a page of the Host itself. */
 const origins = [
   // origin                       a caller on the device   any other
   ["none", /*                  */ "passes", /*          */ "passes"],
@@ -181,7 +181,7 @@ allowed_origins = ["https://cards.example"]
 allow_launch = ["\\\\*\\\\*delay:1"]
 ${noReaders}`,
   async ({ network, service }) => {
-    // Many addresses, because each may ask only 100 times a minute.
+    // The test uses many addresses, because each may ask only 100 times a minute.
     sources = network.addNeighbourAddresses(150);
     // The kernel would keep ten thousand ended connections in its table, which the service reads for each new caller on the device.
     await printed(network.onDevice(["sysctl", "-w", "net.ipv4.tcp_max_tw_buckets=1"]));

@@ -46,7 +46,7 @@ const device = deviceForAll(
     symlinkSync(made.place.folder, join(root, "SNES/way out"));
     await Bun.write(join(root, "SNES/media/covers/Fruit/Apple (USA).png"), Buffer.from(dot, "base64"));
     await Bun.write(join(root, "Pictures/Family.png"), Buffer.from(dot, "base64"));
-    // A damaged picture of the largest size, because it is sent as it is.
+    // A picture of the largest size. It need not be a valid one, because the service sends it unchanged.
     const large = Buffer.alloc(pictureBytesMax, Buffer.from(dot, "base64"));
     await Bun.write(join(root, "SNES/images/Fruit/Elder.png"), large);
     await indexMedia(made.service.client);
@@ -54,7 +54,7 @@ const device = deviceForAll(
   noisePythonSetUpMs,
 );
 
-/** Each generation, and the rights that its sessions have. */
+/** Each generation of the app, and the rights that its sessions have. */
 const generations: readonly (readonly [string, boolean, () => Promise<AppLine>])[] = [
   ["the current app", true, () => openCurrentApp(device, app, androidOrigin)],
   ["the earlier app, sealed", true, () => openEarlierApp(device, "ws")],
@@ -119,7 +119,7 @@ remoteTest.each(generations)(
         ],
       },
     ]);
-    // A folder outside the media folders is not there, whatever leads to it.
+    // A folder outside the media folders counts as absent, by every way that leads to it.
     for (const path of ["SNES/way out", "SNES/../..", device.place.folder])
       expect(await line.call("media.browse", { path })).toMatchObject({ error: { code: 3 } });
   },
@@ -139,7 +139,7 @@ remoteTest.each(generations)("%s shows the picture of a game", async (_, mayChan
   });
   const whole = { contentType: "image/png", extension: "png", data: dot };
   expect((await ask("Fruit/Apple (USA).sfc")).result).toMatchObject(whole);
-  // The app takes these words for a game without a picture, and for an id that it must not use.
+  // The app understands these words as a game without a picture, and for an id that it must not use.
   for (const path of ["SNES/Sole.sfc", "SNES/Fruit/Date (USA).sfc"])
     expect((await ask(path, thumbnail)).error?.message).toBe(`no image found for media ${path}`);
   expect((await line.call("media.image", { mediaId: 1 })).error?.message).toStartWith("media id not found");

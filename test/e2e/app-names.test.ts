@@ -47,7 +47,7 @@ const generations: Readonly<Record<string, () => Promise<AppLine>>> = {
   "the earlier app": () => openEarlierApp(device, "ws"),
 };
 
-/** Runs once for each generation, with a connection of its own. */
+/** Defines a test for each generation of the app; each has a connection of its own. */
 function appTest(name: string, run: (line: AppLine) => Promise<void>, isPossible = canMakeNetworks): void {
   for (const [generation, open] of Object.entries(generations))
     test.skipIf(!isPossible)(`${generation} ${name}`, async () => {

@@ -60,7 +60,7 @@ attackTest("a stranger's trusted scripts stay trusted when strangers may only pl
   const { heard } = scene.device.service;
   const stranger = await scene.stranger();
   expect(await scene.launchOver(stranger, "**execute:/bin/true")).toBe("done");
-  // The second script waits for the first; a card would run at once.
+  // The second script waits for the first. A card would run at once.
   const [running, waiting] = ["**delay:1m||**execute:/bin/true", "**echo:waits||**execute:/bin/true"];
   for (const text of [running, waiting]) await stranger.call("launch", { text });
   await scene.device.config(settings("play"));
@@ -98,7 +98,7 @@ attackTest("connections keep the rights that a setting gave them before it was n
     await eventually(() => expect([what, line.isOver()]).toEqual([what, true]));
     if (!what.includes("stream")) expect(wordOf(await line.call("version"))).toStartWith("closed");
   }
-  // The others stay.
+  // The other connections stay.
   expect(wordOf(await bystander.call("version"))).toBe("result");
   await stillServes(scene);
 });

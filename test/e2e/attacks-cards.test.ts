@@ -102,7 +102,7 @@ for (const [who, comesIn] of Object.entries(comings)) {
       open: undefined,
     });
 
-    // Not even if cards may type.
+    // The attack fails even if cards may type.
     await device.stop();
     await device.config(`${toml}allow_input = true\n`);
     await device.start();
@@ -225,7 +225,7 @@ attackTest("one paired member writes 1,000 mappings in a second", async () => {
   expect(new Set(refusals.map(({ code }) => code))).toEqual(new Set([busy]));
   expect(refusals.filter(({ data }) => typeof data?.limit !== "string")).toEqual([]);
   expect(taps).toEqual(taps.map(() => "done"));
-  // Others write meanwhile.
+  // Other clients can write meanwhile.
   const other = await scene.sealed(await scene.client("member"));
   expect(wordOf(await other.call("mappings.new", uidMapping("05aabbcc", "**stop")))).toBe("result");
   await service.client.callAny("mappings.new", uidMapping("05aabbdd", "**stop"));

@@ -40,7 +40,7 @@ while True: time.sleep(60)
 `;
 
 const rounds = 4;
-const patienceMs = 20_000; // The longest wait for a new connection. The port is shut for a second at a time.
+const patienceMs = 20_000; // The longest wait for a new connection; the service shuts the port for a second at a time.
 
 attackTest("one address floods TLS, and nobody else comes in any more", async () => {
   await using scene = await startScene(noReaders);

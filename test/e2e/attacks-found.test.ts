@@ -41,7 +41,7 @@ attackTest(
         );
         expect([code, error]).toEqual([0, ""]);
       }
-    // Everything sent before this has been processed.
+    // The answer to this call shows that everything sent before it was processed.
     const words = ["127.0.0.1", String(port), "", posted("version"), "wait"];
     const { out } = await run(
       device.network.onDevice(asOtherUser(["/usr/bin/python3", "-c", sender, ...words])),
@@ -75,7 +75,7 @@ attackTest(
       "nodad",
     );
     await ip(network.onDevice, "address", "add", `${address}/64`, "dev", await linkOf(network.onDevice));
-    // The neighbour answers for the address, so the device may not use it, and lists it all the same.
+    // The neighbour answers for the address, so the device may not use it. The device's kernel still lists the address.
     await eventually(async () =>
       expect((await run(network.onDevice(["ip", "-6", "address", "show"]))).out).toContain("dadfailed"),
     );
@@ -83,7 +83,7 @@ attackTest(
     await eventually(async () => {
       await run(network.onNeighbour(["ip", "-6", "neigh", "flush", "all"]));
       const { out, code } = await run(network.onNeighbour(["/usr/bin/python3", "-c", sender, ...words]));
-      if (code !== 0) return false; // No answer came: the kernel still looks for its neighbour.
+      if (code !== 0) return false; // No answer came, because the kernel still looks for its neighbour.
       expect(out).toContain("encryption-required");
       return true;
     });
@@ -121,7 +121,7 @@ attackTest("strangers fill the queue with scripts that wait, and no card is laun
     success: true,
   });
   await owner.call("stop");
-  // A stranger's script may not wait for long either.
+  // A stranger's script may not wait for long.
   const stranger = await scene.stranger();
   expect(await scene.launchOver(stranger, "**delay:6s||**delay:6s")).toBe("failed");
 });

@@ -9,7 +9,7 @@ import { noReaders, sleeper } from "../helpers/tapdeck.ts";
 const eventsOf = ({ neighbour }: Scene, headers: Readonly<Record<string, string>> = {}) =>
   opened(neighbour.open({ url: `${urls.tls}/events`, headers }));
 
-/** A sealed connection that has proved its secret, without which it hears nothing. */
+/** A sealed connection that has proved its secret, without which it receives nothing. */
 async function sealedOf(scene: Scene, role: "member" | "player"): Promise<Line> {
   const line = await scene.sealed(await scene.client(role));
   await line.call("version");
@@ -143,7 +143,7 @@ attackTest("health and errors tell strangers and players paths and names of the 
     if (body.includes(secretWord)) told.push(`${url}: ${body}`);
   }
   expect(told).toEqual([]);
-  // A member sees the reasons.
+  // A member sees the reasons of the faults.
   const member = await sealedOf(scene, "member");
   for (const method of ["health", "launchers", "readers", "settings"]) {
     const { result } = await member.call(method);

@@ -23,7 +23,7 @@ for (const [anonymous, ...expected] of [
   ["look", "result", forbidden, forbidden, forbidden],
   ["play", "result", "result", forbidden, forbidden],
   ["change", "result", "result", "result", forbidden],
-  // The default is `play`.
+  // The default of `api.anonymous` is `play`.
   [undefined, "result", "result", forbidden, forbidden],
 ] as const) {
   const said =
@@ -118,7 +118,7 @@ attackTest("a player's identity is used to do what members may, over every trans
     const client = await scene.client(role);
     words[`${role} over ws`] = (await (await scene.sealed(client)).callAll(probes)).map(wordOf);
     words[`${role} by bearer`] = (await scene.postAs(client, probes)).map(wordOf);
-    // The secure layer inside of TLS grants the same.
+    // The secure layer inside of TLS grants the same rights.
     const inside = await scene.neighbour.open({ url: urls.wss, client });
     words[`${role} over wss`] = isLine(inside)
       ? (await inside.callAll(probes)).map(wordOf)

@@ -23,7 +23,7 @@ const large = (id: number) =>
   JSON.stringify({ jsonrpc: "2.0", id, method: "version", params: { x: "x".repeat(messageBytesMax - 200) } });
 const small = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "version" });
 
-/** The limits that the refusals on these lines name, with the number of each, and the number of other answers. */
+/** For these connections: how often their refusals name each limit, and the number of other answers. */
 function counted(...lines: readonly Line[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const text of lines.flatMap(({ texts }) => texts)) {
@@ -64,7 +64,7 @@ attackTest("sixteen strangers send 1 MiB each, and all of it is parsed", async (
   expect(answered).toBeWithin(1, (seconds * anonymousParsedBytesPerSecondMax) / messageBytesMax + 2);
   expect(Object.keys(refused).filter((limit) => !limit.startsWith("anonymous"))).toEqual([]);
   expect(Object.keys(refused).length).toBeGreaterThan(0);
-  // Short messages are answered all the same, of every caller that was not cut off.
+  // Short messages are still answered, from every caller that was not cut off.
   expect(wordOf(await (await scene.stranger()).call("version"))).toBe("result");
   for (const line of lines)
     if (counted(line).anonymousReceivedBytesPerSecondMax) await over(line);
@@ -77,7 +77,7 @@ attackTest("a stranger sends a message with very many values, which is parsed", 
   const line = await scene.stranger();
   line.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "rights", params }));
   await eventually(() => expect(counted(line)).toEqual({ anonymousJsonValuesMax: 1 }));
-  // A client with an identity may.
+  // A client with an identity may send so many values.
   const sealed = await scene.sealed(await scene.client("player"));
   const { error } = await sealed.call("rights", params);
   expect(error?.data?.limit).toBeUndefined();
@@ -89,7 +89,7 @@ attackTest("a stranger sends thousands of short messages, and all are answered",
   const line = await scene.stranger();
   for (let times = 0; times < 5000; times++) line.send(small);
   await over(line);
-  // Also waits until the flooder has taken all its messages.
+  // The answer to another stranger comes after the service took all messages of the flooder.
   expect(wordOf(await (await scene.stranger()).call("version"))).toBe("result");
   const { answered = 0, ...refused } = counted(line);
   const seconds = burst + (Date.now() - startMs) / 1000;
@@ -143,7 +143,7 @@ attackTest("a flooder opens the next connection at once, and goes on", async () 
 });
 
 const floodSeconds = 8;
-const asksMax = 1000; // Each costs memory itself, until its garbage is collected.
+const asksMax = 1000; // Each request costs memory itself, until its garbage is collected.
 
 attackTest("the largest messages on all connections take the memory of the service", async () => {
   await using scene = await startScene(noReaders);

@@ -41,7 +41,7 @@ function calling(host: string, method: string, how: How, { source = "", at = 0 }
 interface Caller extends AsyncDisposable {
   /** The source port. */
   readonly at: number;
-  /** Makes it call, and resolves with the answer. */
+  /** Makes the program call, and resolves with the answer. */
   call(): Promise<string>;
 }
 
@@ -82,7 +82,7 @@ attackTest("another user's connection has the port of one of root's, and counts 
       asked.push(await attacker.call());
     }
   expect(asked.filter((answer) => answer.includes("forbidden")).length).toBe(10);
-  // Everything sent before this has been processed.
+  // The answer to this call shows that everything sent before it was processed.
   const last = await run(network.onDevice(asOtherUser(calling("127.0.0.1", "version", "ask"))));
   expect(last.out).toContain("200 OK");
   expect((await service.client.call("clients")).clients).toEqual([]);
@@ -108,7 +108,7 @@ attackTest(
     await using left = await connected(network.onDevice(calling("fd77::1", "", "ask", { source: address })));
     const own = await run(network.onDevice(calling("fd77::1", "clients", "ask", { source: address })));
     expect(own.out).toContain('"clients":[]');
-    // The device gives the address up, and finds it taken by the neighbour later.
+    // The device gives the address up, and later finds that the neighbour uses it.
     await ip(network.onDevice, "address", "delete", `${address}/64`, "dev", wire);
     await ip(network.onNeighbour, "address", "add", `${address}/64`, "dev", otherEnd, "nodad");
     await ip(network.onDevice, "address", "add", `${address}/64`, "dev", wire);

@@ -79,7 +79,7 @@ attackTest(
     const line = await scene.sealed(member);
     const by = { scene, client: member, line };
     const sent = (system: string, path: string, text = script) => send(by, [system, path], text);
-    // By name: scripts, what no launcher takes, and all that a launcher would run.
+    // Refused by their names: scripts, files that no launcher takes, and all files that a launcher would run.
     expect(await sent("PC", "e.sh")).toContain(
       "start: .sh files are programs: only a caller on the device itself",
     );
@@ -91,7 +91,7 @@ attackTest(
     expect(await sent("SNES", "e.txt", plain)).toContain("start: the launcher shell runs the .txt files");
     expect(await sent("Arcade", "e.zip", plain)).toContain("start: the launcher hidden runs the .zip files");
     expect(await sent("Genesis", "e.quux", plain)).toContain("start: no launcher plays .quux in");
-    // By content, before the file becomes visible.
+    // Refused by their content, before the file becomes visible: programs with names of media.
     for (const [path, text] of [
       ["e.sfc", script],
       ["e.smc", "\x7fELF\x02\x01\x01"],
@@ -120,7 +120,7 @@ attackTest(
     for (const words of ["launcher=shell", "launcher=hidden", "system=PC", "system=Arcade&launcher=hidden"])
       expect(await scene.launchOver(line, `**launch:SNES/Game.sfc?${words}`)).toBe("failed");
     expect(existsSync(mark)).toBe(false);
-    // The owner may send all of it.
+    // The owner may send programs.
     const files = [{ system: "PC", path: "own.sh", size: 0 }];
     const [own = { refused: "" }] = (await service.client.call("uploads.start", { files })).uploads;
     const id = "id" in own ? own.id : own.refused;
@@ -148,7 +148,7 @@ attackTest(
         { refused: expect.stringContaining("another client sends this file"), refusal: "upload-of-other" },
       ]);
     expect((await others.call("uploads")).result).toMatchObject({ uploads: [] });
-    // All places of one client, in calls that count as one disk write each.
+    // The client takes all its places, in calls that count as one disk write each.
     const many = Array.from({ length: uploadsPerClientMax }, (_, n) => ["SNES", `${n}.sfc`, 1] as const);
     const inAll = (await begin(others, ...many)).filter((one) => one.id !== undefined);
     expect(inAll).toHaveLength(uploadsPerClientMax);
@@ -159,7 +159,7 @@ attackTest(
     expect(await begin(hers, ["Video", "Film.mkv", freeBytes])).toEqual([
       { refused: expect.any(String), refusal: "upload-no-room", limit: "uploadRoomPerClient" },
     ]);
-    // The first one goes on, and the owner may cancel what is left.
+    // The first client's upload goes on, and the owner may cancel what is left.
     expect(await put(scene, anna, id, "me", 2)).toEqual([200, '{"offset":4}']);
     const done = await hers.call("uploads.finish", { id, sha256: sumOf("game") });
     expect(done.result).toEqual({ path: "SNES/Game.sfc" });
@@ -190,18 +190,18 @@ attackTest(
     // The first call proves its secret.
     await member.call("version");
     const started = () => service.heard.all.filter(({ method }) => method === "media.started").length;
-    /** A card with this text is laid on. */
+    /** Lays a card with this text on the reader. */
     const tap = async (text: string) => {
       await service.client.call("launch", { uid: "04aabb", text });
       expect(await service.heard.next("launch.finished", (end) => end.text === text)).toMatchObject({
         success: true,
       });
     };
-    // A stranger's list in which a card starts the next item.
+    // The list is a stranger's, and a card starts the next item.
     expect(await scene.launchOver(stranger, spying("load"))).toBe("done");
     await tap("**playlist.next");
     expect(started()).toBe(0);
-    // A card's list in which a stranger starts the next item, in both ways.
+    // The list is a card's, and a stranger starts the next item, in both ways.
     await tap(spying("play"));
     expect(started()).toBe(1);
     expect((await stranger.call("media.control", { action: "next" })).error).toBeUndefined();
@@ -224,7 +224,7 @@ attackTest(
   },
 );
 
-const wrongOnes = 12; // More than the free failures of an address.
+const wrongOnes = 12; // The number is above the free failures of an address.
 
 attackTest("wrong bearer tokens of an address lock out the right one behind the same proxy", async () => {
   await using scene = await startScene(noReaders);

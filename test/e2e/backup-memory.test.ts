@@ -7,7 +7,7 @@ import { schemaVersion } from "../../src/store/migrations.ts";
 import { makePlace, noReaders, startTapdeck } from "../helpers/tapdeck.ts";
 
 const series = 12;
-const peakMbMax = 200; // 75 at rest.
+const peakMbMax = 200; // The service takes 75 MB at rest.
 
 /** The file of a backup with these lines after its head, and with its last line. */
 function packed(...lines: readonly string[]): Blob {

@@ -95,9 +95,9 @@ test("backup and restore work on the files of a device whose service does not st
   const file = join(folder, "offline.tapdeck");
   const run = (...words: readonly string[]) => tapdeck(place, words);
   expect(await run("backup", file)).toEqual([0, ""]);
-  // Its settings have a fault, so the backup could not start a device either.
+  // The settings in the backup have a fault, so the backup could not start a device either.
   expect(await run("restore", file)).toEqual([1, expect.stringContaining("its settings have a fault")]);
-  // Its ports cannot be read, so they come from the backup.
+  // The ports of the present settings cannot be read, so they come from the backup.
   const good = await backupOf("new", `[api]\nport = ${place.port}\ntls_port = 0\nlisten = ["127.0.0.1"]\n`);
   expect(await run("restore", good)).toEqual([0, ""]);
   await using service = await startTapdeck(place);
@@ -211,7 +211,7 @@ test(`kill -9 at ${kills} random moments of a restore: afterwards the old or the
     const startedMs = performance.now();
     const restoring = restore(place, service.client, backups[now === "old" ? "new" : "old"]);
     if (round === 0) {
-      // The first restore is not killed, and gives the time within which the others are.
+      // The first restore is not killed, and its time bounds the moments at which the others are killed.
       await restoring;
       await service.client.closed;
       const back = await reachAgain(place);
@@ -235,7 +235,7 @@ async function restore({ port }: Place, client: Client, file: string): Promise<v
 
 async function reachAgain({ port }: Place): Promise<Client> {
   for (;;) {
-    // It does not listen yet.
+    // The service does not listen yet.
     const client = await connect(`ws://127.0.0.1:${port}/api/v0.1`).catch(() => undefined);
     if (client !== undefined) return client;
     await Bun.sleep(10);

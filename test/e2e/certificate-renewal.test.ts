@@ -72,7 +72,7 @@ id = "hall-1"
         await shorten(folder, "out/cards/hall-1/client", "hall-1", 3000, "other");
         await send("out/cards/hall-1/client.pem");
         await refused("no authority of mqtt.ca signed it");
-        // One that the broker does not let in, because it is revoked.
+        // This certificate is not accepted by the broker, because it is revoked.
         await shorten(folder, "out/cards/hall-1/client", "hall-1", 2000);
         const revoke = (path: string) =>
           printed(
@@ -91,7 +91,7 @@ id = "hall-1"
         );
         expect([existsSync(kept), existsSync(`${kept}.new`)]).toEqual([false, false]);
 
-        // The operator's renewal.
+        // The operator renews the certificate.
         await shorten(folder, "out/cards/hall-1/client", "hall-1", 20);
         expect(await printed(inside(folder, "fleet/certify out --renew"))).toContain("hall-1: ended on");
         await send("out/cards/hall-1/client.pem");
@@ -102,13 +102,13 @@ id = "hall-1"
         const renewed = await readFile(`${deckCard}.pem`, "utf8");
         expect((await readFile(kept, "utf8")).trim()).toBe(renewed.trim());
 
-        // The certificate of the card counts no more, as after its end.
+        // The certificate of the card is revoked, so it has no effect, as after its end.
         await revoke(file("client.pem"));
         await restart();
         await connected(service);
         expect(await checkOf(service, "mqtt")).toEqual({ name: "mqtt", ok: true });
         expect(await service.stop()).toBe(0);
-        // The next start uses it as well.
+        // The next start also uses the renewed certificate.
         await using again = await startTapdeck(place);
         await connected(again);
       } finally {

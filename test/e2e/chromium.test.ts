@@ -28,7 +28,7 @@ const localName = `${hostname().toLowerCase()}.local`;
 let place: Place;
 let service: Running;
 let chromium: TestBrowser;
-/** A web server of a stranger. */
+/** The web server of a stranger. */
 let stranger: Bun.Server<undefined>;
 /** The addresses of `rebinding.test`: the stranger's at first, the service's later, on one port. */
 let rebinding: ReturnType<typeof forwardTo>;
@@ -188,7 +188,7 @@ for (const host of ["127.0.0.1", "localhost", "[::1]", localName]) {
 test("a page that leads its visitor to an unspecified address gets nowhere", async () => {
   for (const host of ["0.0.0.0", "0", "[::]", "[::ffff:0.0.0.0]"]) {
     const page = await chromium.browser.newPage();
-    // The browser refuses some of them itself.
+    // The browser itself refuses some of these requests.
     const outcomes: (number | string)[] = [];
     page.on("response", (answer) => answer.url().includes("/l/") && outcomes.push(answer.status()));
     page.on(
@@ -241,7 +241,7 @@ test("the button stays disabled until its page was in view and at rest, and igno
   expect(await isEnabled()).toBe(false);
   await page.clock.runFor(200);
   expect(await isEnabled()).toBe(true);
-  // It goes out of view.
+  // The page goes out of view.
   const setView = (state: string) =>
     page.evaluate((now) => {
       Object.defineProperty(document, "visibilityState", { value: now, configurable: true });
@@ -297,7 +297,7 @@ test("the device's own page works at loopback and by its .local name, and a link
     expect(faults).toEqual([]);
     await page.close();
   }
-  // By this name the browser does not send the origin of the request.
+  // Under this name the browser does not send the origin of the request.
   for (const host of ["127.0.0.1", "[::1]", localName]) {
     const page = await chromium.browser.newPage();
     const faults: string[] = [];
@@ -364,7 +364,7 @@ test("a launch that is refused after the press is explained on its page", async 
   await page.goto(`http://127.0.0.1:${place.port}/l/**execute:true`);
   await (await enabledButton(page)).click();
   await page.getByText(/^Not launched: .*execute/).waitFor();
-  // It may be tried again.
+  // The launch may be tried again.
   await enabledButton(page);
   await page.close();
 });
@@ -483,7 +483,8 @@ remoteTest(
     await page.getByText("Connected", { exact: true }).waitFor();
     expect(await paired).toMatchObject({ reason: "paired" });
 
-    // By the link that the device's screen shows: the page itself types the digits and removes them from its address.
+    // The phone pairs by the link that the device's screen shows: the page itself types the digits and removes them
+    // from its address.
     expect(
       (await device.run("pair", "--revoke", (await client.call("clients")).clients[0]?.id ?? "")).code,
     ).toBe(0);

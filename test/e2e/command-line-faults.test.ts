@@ -235,7 +235,7 @@ test("--timeout that was over before the answer said that no service runs", asyn
     err: `tapdeck: no tapdeck answers on port ${place.port}: start it with tapdeck\n`,
     code: 69,
   });
-  // It accepts connections, and never answers.
+  // This server accepts connections, and never answers.
   using _slow = Bun.listen({ hostname: "127.0.0.1", port: place.port, socket: { data() {} } });
   expect(await tapdeck(place, "status", "--timeout", "1")).toEqual({
     out: "",

@@ -178,7 +178,7 @@ test("an owner sees, stops, maps, unmaps and sets without knowing the API", asyn
     stdio: ["ignore", "pipe", "ignore"],
   });
   const seen = gather(watching.stdout).text;
-  // No event shows when it listens.
+  // No event shows when the command listens.
   await eventually(async () => {
     await out("tap", "SNES/Super Gmae.sfc");
     expect(seen()).toContain("did you mean SNES/Super Game.sfc?");
@@ -322,7 +322,7 @@ test("map --next waits for a card, and later taps of it start the text", async (
   const mapping = Bun.spawn([program, "map", "--next", "SNES/Game.sfc", `--data=${place.folder}`], {
     stdio: ["ignore", "pipe", "pipe"],
   });
-  // It listens before it asks.
+  // The command listens before it asks for the card.
   const asked = await mapping.stderr.getReader().read();
   expect(Buffer.from(asked.value ?? []).toString()).toBe("lay the card on the reader\n");
   await service.client.call("tokens.scan", { uid: "04A1", text: "" });

@@ -44,7 +44,7 @@ async function exchange(texts: readonly string[], count = texts.length): Promise
   socket.addEventListener("message", ({ data }) => {
     if (data === "pong") return all.resolve();
     const message = JSON.parse(String(data));
-    // Events of the index that the service makes soon after its start.
+    // The service makes its index soon after its start, which causes these events.
     if (message.method === "media.indexing") return;
     messages.push(message);
     if (messages.length === count) all.resolve();
@@ -221,7 +221,7 @@ async function withMapping(mapping: object, run: () => Promise<void>): Promise<v
   await call("mappings.delete", { id });
 }
 
-/** Earlier messages do not count. */
+/** Forgets the messages that were received so far. */
 async function forgetHeard(): Promise<void> {
   await call("launch", { uid: "ffff", text: "**delay:1" });
   await service.heard.next("launch.finished", ({ uid }) => uid === "ffff");

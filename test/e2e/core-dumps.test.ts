@@ -18,7 +18,7 @@ print("signal=%d dumped=%s" % (os.WTERMSIG(status), os.WCOREDUMP(status)), file=
 test("neither the service nor a player leaves a core dump, whatever limit it was started with", async () => {
   await using place = await makePlace(`${noReaders}${sleeper(".sfc")}`);
   await place.file("SNES/Game.sfc");
-  // Enough for the beginning of a dump.
+  // This limit is enough for the beginning of a dump.
   const limit = ["/usr/bin/prlimit", "--core=8192:8192"];
   const command = [...limit, "/usr/bin/python3", "-c", watcher, place.folder, program];
   await using service = await startTapdeck(place, command);

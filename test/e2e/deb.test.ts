@@ -83,7 +83,7 @@ test("the copyright file names every package that the binary holds, with its lic
   const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
   for (const name of Object.keys(lock.packages[""].dependencies))
     expect(text).toContain(`Copyright: the authors of ${name}\n`);
-  expect(text).toContain("the authors of libsodium\n"); // Through another package.
+  expect(text).toContain("the authors of libsodium\n"); // Libsodium comes through another package.
   expect(text).toContain("JavaScriptCore");
   expect(text).toContain("Fonts are (c) Bitstream");
   // The library's package has no text of its licence. That licence (MPL-2.0) requires the place of its source.
@@ -157,7 +157,7 @@ skipUnless(Bun.which("lintian") !== null, "lintian is not installed")("lintian f
   const allowRoot = process.getuid?.() === 0 ? ["--allow-root"] : [];
   const child = Bun.spawn(["lintian", ...allowRoot, "--fail-on=error", join(place, "small.deb")]);
   const said = await new Response(child.stdout).text();
-  // The exchanged program is the watchdog, which is static.
+  // Errors about usr/bin/tapdeck do not count: here it is a copy of the watchdog, which is static.
   const errors = said
     .split("\n")
     .filter((line) => line.startsWith("E:") && !line.includes("[usr/bin/tapdeck]"));
@@ -172,7 +172,7 @@ skipUnless(Bun.which("systemd-analyze") !== null, "systemd-analyze is not instal
     await writeFile(unit, text.replaceAll(/(=| )\/usr\/bin\//g, `$1${unpacked()}/usr/bin/`));
     const said = Bun.spawnSync(["systemd-analyze", "verify", "--man=no", unit]);
     expect(`${said.stdout}${said.stderr}`.split("\n").filter((line) => line.includes("tapdeck"))).toEqual([]);
-    // In tenths: 2.5 is "OK"; a service without any restriction has 9.6.
+    // The threshold is in tenths of the exposure level: 2.5 is "OK", and a service without any restriction has 9.6.
     const rated = await run("systemd-analyze", "security", "--offline=true", "--threshold=30", unit);
     process.stdout.write(`unit: ${/exposure level.*: ([\d.]+)/.exec(rated)?.[1]} of 10 exposed\n`);
   },
@@ -209,7 +209,7 @@ skipUnless(canBoot(), "no systemd, or this machine gives us no name spaces and o
     expect(value("players")).toBe('"name":"players","ok":true');
     expect(value("user")).toMatch(/^tapdeck audio dialout i2c input plugdev render spi tapdeck video$/);
     expect(value("hardened")).toBe("CapEff=0000000000000000 NoNewPrivs=1");
-    // A player has the same user and the same control group as the service.
+    // A process with the user and the control group of the service, as a player has them, cannot speak to systemd.
     expect(value("player-says")).toBe("nothing");
     expect(value("hung")).toBe("active pong restarts=1");
     expect(value("player-saved")).toBe("yes and what waits to be carried is kept");
@@ -224,7 +224,7 @@ skipUnless(canBoot(), "no systemd, or this machine gives us no name spaces and o
   },
 );
 
-/** Whether this machine allows name spaces and overlays. */
+/** True if this machine allows name spaces and overlays. */
 function canBoot(): boolean {
   if (Bun.which("unshare") === null || !Bun.file("/usr/lib/systemd/systemd").size || native !== "amd64")
     return false;
@@ -329,7 +329,7 @@ async function sha256(path: string): Promise<string> {
   return new Bun.CryptoHasher("sha256").update(await Bun.file(path).bytes()).digest("hex");
 }
 
-/** Its output; fails with all of it if the exit code is not 0. */
+/** Returns the output of a command. Fails with the whole output if the exit code is not 0. */
 async function run(...argv: readonly string[]): Promise<string> {
   const child = Bun.spawn([...argv], { cwd: root, stdout: "pipe", stderr: "pipe" });
   const [said, complained] = await Promise.all([

@@ -1,6 +1,6 @@
 /**
  * Faults at each of the seven stops of a tap: the reader dies or is pulled out, with the card on it, and comes back. It is
- * heard again within two seconds, and the tap is launched once.
+ * connected again within two seconds, and the tap is launched once.
  */
 import { afterAll, expect, test } from "bun:test";
 import { commandCodes } from "../../drivers/protocol/pn532-commands.ts";

@@ -114,7 +114,7 @@ test("a card makes another card, stays as it is, and what it made is heard and p
     await eventually(async () => expect(await service.sounds()).toContain("written.wav"));
     await service.heard.next("tokens.removed");
     device.take();
-    // Another card shows that the first one has left.
+    // The report of another card shows that the removal of the first one was noticed.
     device.put(maker);
     await service.heard.next("running");
     await service.client.call("stop");

@@ -1,4 +1,4 @@
-/** A neighbour floods the device with connections: callers on the device connect and launch all the same. */
+/** A neighbour floods the device with connections: callers on the device still connect and launch. */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { eventually } from "../helpers/processes.ts";
 import { listenTo, noReaders } from "../helpers/tapdeck.ts";
 
 const connections = 10_000;
-const floodMs = 8000; // Counted from the moment at which half of the connections exist.
+const floodMs = 8000; // The time counts from the moment at which half of the connections exist.
 const launchers = `${noReaders}[[launchers]]
 id = "true"
 systems = ["SNES"]
@@ -61,7 +61,7 @@ const [, hardLimit = "0"] =
   /^Max open files\s+\d+\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
 const ours = Math.min(65_536, Number(hardLimit));
 
-// With fewer, there is no room for the connections.
+// With fewer descriptors there is no room for the connections.
 test.skipIf(!canFlood || ours < 2 * connections)(
   `${connections} silent connections, where descriptors are as our unit and our image set them, keep nobody on the device waiting`,
   () => flood(ours, 10_000),

@@ -17,7 +17,9 @@ interface Scene extends AsyncDisposable {
   readonly place: Place;
   /** The service that runs now. */
   service(): Running;
-  /** `stop`, or `kill -9`; then perhaps a restart of the machine, and the service again. */
+  /**
+   * `stop` ends the service in order, `kill` by SIGKILL. Then the machine restarts if asked to, and the service starts again.
+   */
   restart(how: "stop" | "kill", machine?: "with the machine"): Promise<void>;
 }
 
@@ -49,13 +51,13 @@ async function scene(more = ""): Promise<Scene> {
   };
 }
 
-/** Resolves when the service has asked the server twice more, so that it has seen all that was there before. */
+/** Resolves when the service has asked the server twice more, and so has seen all earlier changes. */
 async function polledTwice({ server }: Scene): Promise<void> {
   const before = server.polls();
   await eventually(() => server.polls() >= before + 2);
 }
 
-/** The root script installs, and the machine restarts into the trial of the new system. */
+/** Lets the root script install, and restarts the machine into the trial of the new system. */
 async function tryIt(here: Scene, how: "stop" | "kill" = "stop"): Promise<void> {
   await eventually(() => here.image.updates() === 1);
   await here.image.progress('{"step":"writing","percent":100}\n{"restarting":"0.9.0"}\n');
@@ -103,7 +105,7 @@ test("an update that is not kept is closed with failure, and may be sent once mo
   expect(last(first)).toBe(back);
   const second = here.server.assign({ content });
   await eventually(() => here.image.updates() === 2);
-  // The same note as before, at another time.
+  // The note is the same as before, and has another time.
   await here.image.note("back", "0.9.0");
   await here.restart("stop", "with the machine");
   await eventually(() => second.state === "failure");

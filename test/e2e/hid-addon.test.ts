@@ -8,7 +8,7 @@ import { makePlace, type Running, readerConfig, startTapdeck } from "../helpers/
 const root = join(import.meta.dir, "../..");
 const addonOf = (target: string) =>
   join(root, `node_modules/node-hid/prebuilds/HID_hidraw-linux-${target}/node-napi-v4.node`);
-/** The HID class is there, and has no device. */
+/** The HID class exists, and has no device. */
 const named = readerConfig("toypad:/dev/null");
 
 async function faultOf({ client }: Running): Promise<string> {

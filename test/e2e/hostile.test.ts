@@ -17,7 +17,7 @@ test.skipIf(!canMakeNetworks)(
     expect(report.peakMb).toBeLessThan(residentMbMax);
     expect(report.failures).toEqual([]);
     expect(taps.length).toBeGreaterThan(0);
-    // Attacks did take place.
+    // The report shows that attacks took place.
     const opened = report.attackers.map((attacker) => JSON.parse(attacker).opened as number);
     expect(opened.every((count) => count > 0)).toBe(true);
     expect(opened.reduce((sum, count) => sum + count)).toBeGreaterThan(500);

@@ -167,7 +167,7 @@ async function startedBy(act: () => Promise<unknown>): Promise<readonly string[]
     service.heard.all.flatMap((one) => (one.method === "running" ? [one.params.text] : []));
   const before = started().length;
   await act();
-  // Notifications keep their order, and the answer to this comes after them.
+  // Notifications keep their order, and the answer to this call comes after them.
   await service.client.call("version");
   return started().slice(before);
 }
@@ -189,7 +189,7 @@ test("programs launch at once, whatever they call themselves", async () => {
   const programs: readonly Record<string, string>[] = [
     { "user-agent": "curl/8.5.0" },
     { "user-agent": "Python-urllib/3.11", connection: "close" },
-    // Node's fetch.
+    // Node's fetch sends these headers.
     { "user-agent": "node", accept: "*/*", "sec-fetch-mode": "cors" },
     // A program that is taken for a browser declares that it is none.
     { "user-agent": "Mozilla/5.0 (Windows NT; Windows NT 10.0; en-US) WindowsPowerShell/5.1", ...press },
@@ -210,13 +210,13 @@ test("a browser gets a page with a button, wherever the link was, and nothing is
     { ...opened("cross-site"), "sec-fetch-user": "?1" },
     { ...opened("same-site"), "sec-fetch-user": "?1" },
     { ...opened("same-origin"), "sec-fetch-user": "?1" },
-    // An address that a person typed, or that a foreign server redirected to here.
+    // A person typed the address, or a foreign server redirected to here.
     { ...opened("none"), "sec-fetch-user": "?1" },
-    // By plain HTTP to an address of the network.
+    // By plain HTTP to an address of the network, a browser sends none of the `sec-fetch` headers.
     chromium,
     { "user-agent": chromium["user-agent"] },
     { "user-agent": "Shop/2.1", accept: "text/html" },
-    // An old browser, which does not send the destination of the request.
+    // An old browser does not send the destination of the request.
     { ...chromium, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" },
   ];
   for (const headers of browsers) {
@@ -233,7 +233,7 @@ test("the button's own request launches, and no other request with its header", 
   const own = { ...chromium, accept: "*/*", "sec-fetch-mode": "same-origin", "sec-fetch-dest": "empty" };
   const pressed: readonly Record<string, string>[] = [
     { ...own, ...press, "sec-fetch-site": "same-origin" },
-    // By plain HTTP to an address of the network.
+    // By plain HTTP to an address of the network, a browser sends none of the `sec-fetch` headers.
     { "user-agent": chromium["user-agent"], ...press },
     { "user-agent": chromium["user-agent"], ...press, origin: base },
   ];
@@ -342,7 +342,7 @@ test("nothing that happens in the background of a page launches", async () => {
 });
 
 async function launch(text: string): Promise<void> {
-  // The queue holds 64; a faster caller waits for it.
+  // The queue holds 64 launches, and a caller that is faster waits for a free place.
   for (;;) {
     const answer = await post(request("launch", text));
     if ("result" in ((await answer.json()) as object)) return;

@@ -1,4 +1,4 @@
-/** The plug is pulled at any moment of writing: every acknowledged change is there afterwards. */
+/** The plug is pulled at any moment of writing: every acknowledged change is kept. */
 import { expect, test } from "bun:test";
 import { type Client, RpcError } from "../../src/client/client.ts";
 import { seededRandom } from "../emulators/emulated-line.ts";
@@ -32,7 +32,7 @@ test(`kill -9 at ${kills} random moments during writes: every acknowledged mappi
     await Bun.sleep(random() * writingMs);
     process.kill(service.pid, "SIGKILL");
     await writing;
-    // A machine that writes slowly gets more time, so that most rounds have some writes.
+    // A machine that writes slowly gets more time. Most rounds then have some writes.
     const isSlow = done.exitDelay[0] - before < 3;
     writingMs = isSlow ? writingMs * 1.1 : Math.max(writingMsMin, writingMs / 1.1);
     service.client.close();
@@ -109,7 +109,7 @@ async function check(client: Client, { mappings, clients, exitDelay }: Acknowled
   expect([lost, turnedAway]).toEqual([[], []]);
   const { insertModeExitDelay } = await client.call("settings");
   expect(insertModeExitDelay).toBeWithin(exitDelay[0], exitDelay[1] + 1);
-  // A request without an answer may have succeeded, so the next round starts from what is there now.
+  // A request without an answer may have succeeded, so the next round starts from the present state.
   for (const id of there.keys()) if (!mappings.has(id)) await client.call("mappings.delete", { id });
   for (const id of known.keys()) if (!clients.has(id)) await client.call("clients.delete", { id });
 }

@@ -144,7 +144,7 @@ remoteTest("ten wrong keys of the app are refused alike, and the right one opens
   });
 });
 
-/** An entry as the current app checks it: the app drops every entry that fails this. */
+/** An entry as the current app checks it: the app drops every entry that fails this check. */
 const appMapping = v.object({
   id: v.string(),
   added: v.string(),

@@ -9,7 +9,7 @@ import { makePlace, noReaders, startTapdeck } from "../helpers/tapdeck.ts";
 const clients = 64;
 const inFlight = 100;
 const deafClients = 16;
-const floodRequests = 2000; // Each answer has some 40 KiB: 1.3 GB if all were kept.
+const floodRequests = 2000; // Each answer has some 40 KiB. All answers to all clients would take 1.3 GB.
 const residentMbMax = 256; // The unsent bytes of 16 clients, held as text and as bytes, the same amount as garbage, and 60 MB of the idle service.
 
 const flood = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "rpc.discover" });
@@ -51,7 +51,7 @@ test("a listener that does not read is cut off once 4 MiB wait for it, and nobod
   void deaf.closed.then(() => {
     isOpen = false;
   });
-  // Each is sent twice, and the kernel's own buffers add to it.
+  // Each text is sent twice, and the kernel's own buffers hold some of it.
   const text = `no-such-file-${"x".repeat(16_000)}`;
   for (let n = 0; isOpen && n < 5000; n++) {
     await service.client.call("launch", text).catch(() => {});

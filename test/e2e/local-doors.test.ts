@@ -55,7 +55,7 @@ test("a socket that a killed service left behind is replaced, and the command li
   process.kill(first.pid, "SIGKILL");
   await first.stop();
   await using _second = await startTapdeck(place);
-  // Its settings name a port on which nobody listens.
+  // The command reads settings that name a port on which nobody listens.
   await place.config("");
   await Bun.write(`${place.folder}/config.toml`, "[api]\nport = 1\n");
   const ping = Bun.spawnSync([program, "ping", `--data=${place.folder}`]);

@@ -136,7 +136,7 @@ command = ${JSON.stringify(["/bin/sh", "-c", script, "sh", "{path}"])}
     const link = written.slice(content.length);
     expect(basename(link)).toBe(content === "deep" ? "Caf_.sfc" : "Caf_ Racer.sfc");
     await service.client.call("stop");
-    // No leftover of it exists.
+    // Nothing is left of the link.
     await eventually(() => expect(readdir(dirname(link))).rejects.toThrow("ENOENT"));
     await rm(out);
   }
@@ -194,7 +194,7 @@ function isIndexJob(pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("\0index-job\0");
   } catch {
-    // It has ended.
+    // The process has ended.
     return false;
   }
 }

@@ -22,7 +22,7 @@ ${readerConfig("file:/run/no-card")}${sleeper(".sfc")}`,
 );
 const root = join(import.meta.dir, "../..");
 
-/** Names of families and series in a text of the endpoint. */
+/** The names of families and series in a text of the endpoint. */
 const namesIn = (text: string) => new Set([...text.matchAll(/^(\w+)[{ ]/gm)].map(([, name = ""]) => name));
 
 remoteTest("taps are counted and timed, and the lint of Prometheus has no complaint", async () => {

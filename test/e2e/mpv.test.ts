@@ -87,7 +87,7 @@ test("**screenshot saves the picture in mpv's folder, and says that a sound has 
 });
 
 test("a launch has gone well at the first position that mpv shows, without three seconds of waiting", async () => {
-  // Its time stands still.
+  // The deck's clock stands still.
   await using deck = await mpvDeck({ clock: createManualClock() });
   deck.launch("Audio/long.wav");
   await deck.next("launch.finished");
@@ -142,7 +142,7 @@ test("its volume is its own, and never beyond the owner's ceiling", async () => 
   setCeiling(80);
   await deck.launchQueue.control({ kind: "volume", change: { kind: "to", percent: 70 } });
   expect(await volume(deck)).toBe(70);
-  // The sleep timer turns it down for a while.
+  // A fade of the sleep timer turns the volume down for this player only.
   await deck.launchQueue.fadeVolume(0.1);
   expect(await volume(deck)).toBe(7);
   await deck.play("Audio/long.wav");
@@ -255,7 +255,7 @@ test("it is taken over: the old one is gone before the new one starts, and leave
     "media.stopped",
     "media.started",
   ]);
-  // The old one did not fail: a stop ended it.
+  // The old player did not fail: a stop ended it.
   await deck.next("launch.finished", 2);
   expect(deck.ends()).toEqual([true, true]);
   await deck.run("**stop");

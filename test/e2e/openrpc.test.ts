@@ -37,7 +37,7 @@ afterAll(async () => {
 
 test("rpc.discover is an OpenRPC document", async () => {
   const meta = new Ajv({ strict: false }).addSchema(withoutDialect(jsonSchema));
-  // References to it exist with and without its slash.
+  // The documents refer to this schema with and without the slash at the end of its address.
   meta.addSchema({ $ref: "https://meta.json-schema.tools/" }, "https://meta.json-schema.tools");
   const validate = meta.compile(withoutDialect(openRpcSchema));
   const document = await service.client.call("rpc.discover");
@@ -91,7 +91,7 @@ const own: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>
     quietFrom: fc.constantFrom("", "20:00"),
     quietUntil: fc.constantFrom("", "07:30"),
   },
-  // Whole bytes in hexadecimal, which suit every type and match.
+  // These patterns are whole bytes in hexadecimal, which suit every type and match.
   "mappings.new": { pattern: fc.constantFrom("04", "a1b2") },
   "mappings.update": { pattern: fc.constantFrom("04", "a1b2") },
   "mappings.test": {
@@ -122,24 +122,24 @@ const own: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>
   },
   // A caller that follows the log waits up to 25 s for its next line.
   logs: { waitMs: fc.integer({ min: 0, max: 5 }) },
-  // A teaching waits half a minute for a press. A name of a key is one of the kernel.
+  // A teaching waits half a minute for a press. The names of keys are those of the kernel.
   "buttons.learn": { waitMs: fc.integer({ min: 0, max: 5 }) },
   "buttons.save": { key: fc.constantFrom("KEY_A", "REL_DIAL+") },
   "buttons.remove": { key: fc.constantFrom("KEY_A", "REL_DIAL+") },
   // A passphrase takes half a second each time, and a backup that stays is synced.
   backup: { passphrase: fc.constant(undefined), keep: fc.constant(false) },
-  // This machine refuses every one.
+  // This machine refuses every update and restore, and knows no upload.
   "device.update": { url: fc.constantFrom("http://127.0.0.1:9/a.update", "https://example.org/b") },
   restore: { sha256: fc.constant("0".repeat(64)), passphrase: fc.constant(undefined) },
   "uploads.finish": { id: fc.constant("0".repeat(32)), sha256: fc.constant("0".repeat(64)) },
   "uploads.cancel": { id: fc.constant("0".repeat(32)) },
-  // The names of networks, as hex digits.
+  // The ids of networks are their names as hex digits.
   "wifi.join": { id: fc.constantFrom("486f6d65", "c3a9") },
   "wifi.prefer": { id: fc.constantFrom("486f6d65", "c3a9") },
   "wifi.forget": { id: fc.constantFrom("486f6d65", "c3a9") },
   "bluetooth.pair": { address: fc.constant("00:1B:DC:00:00:02") },
   "bluetooth.forget": { address: fc.constant("00:1B:DC:00:00:02") },
-  // Virtual tokens that lie there for an hour would fill the reader.
+  // Virtual tokens that lie on the reader for an hour would fill the reader.
   "tokens.scan": { duration: fc.integer({ min: 1, max: 5 }) },
 };
 
@@ -162,7 +162,7 @@ test(`${casesPerMethod} random params of every method are accepted or refused as
     }
     counts.set(method.name, count);
   }
-  // Both kinds must occur, or nothing was tested.
+  // Both accepted and refused calls must occur, or nothing was tested.
   for (const [name, [accepted, refused]] of counts) {
     if (Object.keys(paramsOf(name)).length === 0) continue;
     expect([name, accepted > 20, refused > 20]).toEqual([name, true, true]);

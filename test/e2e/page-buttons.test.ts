@@ -64,7 +64,7 @@ test.skipIf(!canStage)(
     await teach();
     await look(page, "buttons-press");
     for (const scheme of ["light", "dark"] as const) expect(await violations(page, scheme)).toEqual([]);
-    // Escape ends it on the device as well, and another one may begin.
+    // Escape ends the teaching on the device as well, and another one may begin.
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     await page.getByText("No button was pressed.").waitFor();

@@ -41,7 +41,7 @@ async function openCards(name: string) {
   return visit;
 }
 
-/** Resolves when this plays; undefined for nothing. */
+/** Resolves when the media of this name plays, or nothing for undefined. */
 const plays = (name: string | undefined) =>
   eventually(async () => expect((await device.service.client.call("media.active"))?.mediaName).toBe(name));
 
@@ -158,7 +158,7 @@ remoteTest(
       reader.take();
       await gone();
 
-      // The mapping of the file matches the same as this one.
+      // The mapping of the file matches the same UID as this one.
       const { client } = device.service;
       const rule = { enabled: true, type: "uid", match: "exact", pattern: "04:FF" } as const;
       await client.call("mappings.new", { ...rule, label: "Twin", override: "**stop" });
@@ -276,7 +276,7 @@ remoteTest(
     const { client } = device.service;
     await client.call("launch", { uid: "04c0ffee", text: "SNES/Super Game.sfc" });
     await client.call("launch", { uid: "04deca", text: "**stop" });
-    // The text of a card may also be the name of a property that every JavaScript object has.
+    // The text of a card may be the name of a property that every JavaScript object has.
     await client.call("launch", { uid: "04c0de", text: "constructor" }).catch(() => {});
     await using visit = await openCards("Collector");
     const { page, faults } = visit;
@@ -353,7 +353,7 @@ remoteTest(
     const history = region(visit.page, "History");
     const rows = history.getByRole("listitem");
     await eventually(async () => expect(await rows.count()).toBe(15));
-    // Both presses are made in one task, so that the answer to the first one comes after the second press.
+    // Both presses are made in one task, and so the answer to the first one comes after the second press.
     await history.evaluate((card) => {
       for (const name of ["Cards", "Show more"])
         [...card.querySelectorAll("button")].find(({ textContent }) => textContent === name)?.click();

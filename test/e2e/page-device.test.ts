@@ -151,7 +151,7 @@ async function onImage(made: AsyncDisposableStack, place: string) {
   made.defer(() => rm(folder, { recursive: true }));
   const pipe = join(folder, "requests");
   expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
-  // A shell stands for the root script of the image.
+  // A shell does the work of the root script of the image.
   const script = made.use(
     Bun.spawn(["sh", "-c", 'echo ready; exec cat <>"$1"', "sh", pipe], { stdin: "ignore", stdout: "pipe" }),
   );
@@ -183,7 +183,7 @@ remoteTest(
     };
     await update(`http://127.0.0.1:${port}/nothing.update`);
     await power.getByText("the server answered 404").waitFor();
-    // Any file serves as a bundle here.
+    // Any file can be the bundle here.
     await update(`http://127.0.0.1:${port}/`);
     expect(await word()).toBe("update\n");
     await writeFile(

@@ -1,4 +1,4 @@
-/** The first start on the page of a device without media and cards: three steps, which tick themselves off. */
+/** The first start on the page of a device without media and cards: three steps, each of which is ticked once it is done. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startChromium, type TestBrowser } from "../helpers/chromium.ts";
 import { deviceForAll, port } from "../helpers/device.ts";

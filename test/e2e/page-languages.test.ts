@@ -57,7 +57,7 @@ async function openMarked(
   return { context, page };
 }
 
-/** Texts by keys are in marks; these are the names and values that are not. */
+/** Texts by keys are in marks. The result is the names and values that the page shows without marks. */
 async function dataOf(client: Client): Promise<readonly string[]> {
   const facts = await client.call("device");
   const { settings } = await client.call("settings.describe");
@@ -104,7 +104,7 @@ const typed = [
     "song.txt",
   ],
   ...["Pad", "KEY_A", "passwd", "None", "04a1b2c3", "04a1", "04a2", "one phone", "other phone", ".sfc"],
-  // A name that is the same in all languages.
+  // The name is the same in all languages.
   "Bluetooth",
 ];
 
@@ -177,11 +177,11 @@ remoteTest(
     for (const summary of await page.locator("summary").all()) await summary.click();
     await settled(page);
     const seen = await expectKeys(page);
-    // The faults of the folder and of the broker, and failed launches, were among them.
+    // The page has shown the faults of the folder and of the broker, and failed launches.
     const all = seen.join("\n");
     for (const word of ["/nowhere/media", "127.0.0.1, Port 9"]) expect(all).toContain(word);
     expect(seen.filter((text) => outsideMarks(text) !== text).length).toBeGreaterThan(250);
-    // The collector sees a literal.
+    // The collector of texts notices a literal.
     await page.evaluate(() => document.body.append("Stray words"));
     await expect(expectKeys(page)).rejects.toThrow("Stray words");
     reader.take();

@@ -68,7 +68,7 @@ afterAll(async () => {
   await reader[Symbol.asyncDispose]();
 });
 
-/** A cover: a wave of orange in blue. */
+/** A cover with a wave of orange in blue. */
 function picture(): Uint8Array {
   const [width, height] = [120, 160];
   const pixels = new Uint8Array(width * height * 3);
@@ -97,7 +97,7 @@ remoteTest(
     await now.getByRole("button", { name: "Pause" }).click();
     await now.getByText("Paused").waitFor();
     expect(await playback()).toMatchObject({ playbackState: "paused" });
-    // The focus stays on the button's place.
+    // The focus is on the button that took the place of "Pause".
     expect(
       await now.getByRole("button", { name: "Continue" }).evaluate((one) => one === document.activeElement),
     ).toBe(true);
@@ -108,7 +108,7 @@ remoteTest(
     await now.getByText(/^1:(39|40) \/ 3:20$/).waitFor();
     await now.getByRole("slider", { name: "Volume" }).fill("35");
     await eventually(async () => expect((await playback())?.volume).toBe(35));
-    // Another phone, or a card, continues it.
+    // Another phone, or a card, continues the song.
     await device.service.client.call("media.control", { action: "resume" });
     await now.getByRole("button", { name: "Pause" }).waitFor();
     await now.getByRole("button", { name: "Next" }).click();
@@ -450,7 +450,7 @@ remoteTest(
     expect(await rows.count()).toBe(1);
     expect(await search.getByText("Nothing fits.").count()).toBe(0);
     expect(page.url()).toEndWith("/#now/find/album");
-    // Back leads from a folder to the results that it was found in, and from those to the start.
+    // Back leads from a folder to the results that it was found in, and from the results to the start.
     await search.getByRole("link", { name: /^Album/ }).click();
     await region(page, "Browse").getByText("Audio › Album · 2 files and folders").waitFor();
     await page.goBack();

@@ -76,7 +76,7 @@ remoteTest(
     await visit.page.getByText("no longer knows this phone").waitFor();
     await press(page, "Undo");
     await card.getByLabel("Role of Ben's tablet").waitFor();
-    // The phone comes back by itself.
+    // The phone connects again by itself.
     await visit.page.getByText("Paired as a player").waitFor({ state: "attached" });
     // The last owner cannot be revoked, because then nobody could make another one.
     await press(page, "Revoke Mum");

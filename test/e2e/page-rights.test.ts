@@ -97,7 +97,7 @@ async function cardsOf(page: Page): Promise<Readonly<Record<string, readonly (st
 const showsCards = (page: Page, cards: Readonly<Record<string, readonly string[]>>) =>
   eventually(async () => expect(await cardsOf(page)).toEqual(cards));
 
-/** Each visible button, as `card: name`; rows of one name are one. */
+/** Each visible button, as `card: name`. Buttons of several rows that have one name are listed once. */
 async function buttonsOf(page: Page): Promise<readonly string[]> {
   const names = await page.locator("button:visible").evaluateAll((buttons) =>
     buttons.map((button) => {
@@ -109,7 +109,7 @@ async function buttonsOf(page: Page): Promise<readonly string[]> {
   return [...new Set(names)].sort();
 }
 
-/** The refusals in the log; as before if nothing was refused since. */
+/** The refusals in the audit log. */
 async function refusals() {
   const { entries } = await device.service.client.call("audit", { limit: 100 });
   return entries.filter(({ event }) => event === "refused");
@@ -163,9 +163,9 @@ const ownCards = {
   backup: ["Backup"],
   update: ["Restart and update"],
 };
-/** With the card that leads to more rights. */
+/** The same cards, and the one that leads to more rights. */
 const withPairing = (cards: typeof lookCards) => ({ ...cards, Now: [...cards.Now, pairing] });
-/** The folders are links, for every right. */
+/** For callers with any right, the folders are links. */
 const libraryButtons = ["Browse: Covers", "Browse: List"];
 const playButtons = ["Play something: Game"];
 const changeButtons = [
@@ -187,7 +187,7 @@ async function onlyBrowses(page: Page): Promise<void> {
   await goTo(page, "Now");
 }
 
-/** A caller with the right `look` only: it can open folders, and nothing else. */
+/** A caller with the right `look` only: it can only open folders. */
 async function onlyLooks({ page }: Visit): Promise<void> {
   await find(page);
   expect(await buttonsOf(page)).toEqual([]);

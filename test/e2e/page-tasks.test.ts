@@ -61,7 +61,7 @@ async function makeHome(viewport: { readonly width: number; readonly height: num
   let sealed = 0;
   page.on("websocket", (socket) => {
     const hear = ({ payload }: { readonly payload: string | Buffer }) => {
-      // The handshake, and what is sealed, as docs/SECURE.md describes them.
+      // These are the handshake and the sealed messages, as docs/SECURE.md describes them.
       if (/^\{"(?:v":2,|e":"[\w+/=]+"\}$)/.test(`${payload}`)) sealed += 1;
       else if (!/^p[io]ng$/.test(`${payload}`)) unsealed.push(`${payload}`);
     };
@@ -87,7 +87,7 @@ async function makeHome(viewport: { readonly width: number; readonly height: num
     },
     async lay(card) {
       const token = { ...card, readerId, duration: 3_600_000 };
-      // On a busy machine the driver may take its chip for dead, and connects it again.
+      // On a busy machine the driver may count its chip as dead, and connects it again.
       await eventually(() => client.call("tokens.scan", token).then(() => true));
     },
     [Symbol.asyncDispose]: () => whole.disposeAsync(),
@@ -125,7 +125,7 @@ async function fillLibrary(device: Device): Promise<void> {
   }
   await firstReader(device.service);
   await indexMedia(client);
-  // The tags of songs are read after the index is there.
+  // The tags of songs are read after the index exists.
   await eventually(async () =>
     expect((await client.call("media.search", { query: "zoe nachtlieder" })).total).toBe(songs.length),
   );
@@ -137,7 +137,7 @@ async function tidy(home: Home): Promise<void> {
   await stop(home);
   const [card] = (await client.call("tokens")).active;
   if (card === undefined) return;
-  // The same card for a moment: the reader keeps it, and then it is gone.
+  // Scans the same card for a moment: the reader keeps it, and then the card is gone.
   const { uid, readerId } = card;
   await client.call("tokens.scan", { uid, readerId, duration: 1 });
   await eventually(async () => expect((await client.call("tokens")).active).toEqual([]));
@@ -251,7 +251,7 @@ function nextKey(wanted: Element, tried: WeakMap<Element, string[]>): string {
   const start = from.getBoundingClientRect();
   const end = wanted.getBoundingClientRect();
   const keys: string[] = [];
-  // Every edge of the page leads to the button of a note.
+  // From every edge of the page a key leads to the button of a note.
   if (wanted.closest("#notes") !== null) keys.push("ArrowRight");
   if (end.top >= start.bottom - 1) keys.push("ArrowDown");
   if (end.bottom <= start.top + 1) keys.push("ArrowUp");

@@ -55,7 +55,7 @@ async function openUploads(name: string) {
 const choose = (page: Page, place: 0 | 1, paths: readonly string[] | string) =>
   region(page, say.upload.title).locator("input[type=file]").nth(place).setInputFiles(paths);
 
-/** The wire of the neighbour. */
+/** Connects or cuts the wire of the neighbour. */
 const link = (state: "up" | "down") => {
   const [, , , name = ""] = device.network.onDevice([]);
   const shown = Bun.spawnSync(["ip", "-n", name, "-o", "link", "show", "type", "veth"]).stdout.toString();
@@ -124,7 +124,7 @@ remoteTest(
     const { page, faults } = visit;
     const card = region(page, say.upload.title);
     const film = await makeFile("Long Film.mkv", content(3, 12_000_000));
-    // The third part of the film does not get through.
+    // The third part of the film does not reach the service.
     await page.route(/offset=2097152/, (route) => route.abort());
     await choose(page, 0, [film]);
     await eventually(async () => {

@@ -1,4 +1,4 @@
-/** Pairing from a neighbour's namespace: by the link, by a card, by the short code, and the end of it. */
+/** Pairing from a neighbour's namespace: by the link, by a card, by the short code, and the end of a pairing. */
 import { expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { hostname } from "node:os";
@@ -163,7 +163,7 @@ test("pair --bearer makes no client if TLS is off, and says so", async () => {
   expect((await service.client.call("clients")).clients).toEqual([]);
 });
 
-// The last test with a code, because it delays the next one.
+// This is the last test with a code, because it delays the next pairing by code.
 remoteTest("pairing is opened on the device only, and three wrong codes close it", async () => {
   const { client } = device.service;
   const { code } = await client.call("pairing.open");
@@ -198,8 +198,8 @@ test("pair --card writes a link that phones open; the reader refuses such a card
   const tag = ntag213("04a1a2a3a4a5a6");
   reader.put(tag);
   const command = ["pair", "Fridge", "--card", "--host", "192.168.178.142", `--data=${cards.folder}`];
-  // On a busy machine the emulated line is late at times, and the reader is opened again. A card that was not written pairs
-  // nobody.
+  // On a busy machine the emulated line sometimes is late, and the reader is opened again. A card that was not written
+  // pairs nobody.
   await eventually(async () => {
     const { error, code } = await run([program, ...command]);
     if (code === 0) return true;
@@ -237,7 +237,7 @@ test("pair --card writes a link that phones open; the reader refuses such a card
     JSON.stringify([service.heard.all, entries, await service.client.call("tokens")]) + service.log();
   expect(told).not.toContain(uri.slice(-64));
   expect(told).not.toContain(Buffer.from(uri.slice(-60)).toString("hex"));
-  // Written and read in pieces, as the debug log shows bytes.
+  // The log shows that bytes were written and read. The secret must not be in it, not even in pieces.
   expect(told).toContain("debug pn532: >");
   const secret = Buffer.from(uri.slice(-64));
   for (let at = 0; at + 3 <= secret.length; at++)

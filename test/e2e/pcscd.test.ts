@@ -1,6 +1,6 @@
 /**
  * PC/SC's own stack judges our APDUs and the emulated reader. Debian's pcscd and libpcsclite carry our codec's bytes to the
- * emulated card. Their answers are those that our own driver hears over CCID.
+ * emulated card. The answers must be those that our own driver gets over CCID.
  */
 import { describe, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -51,7 +51,7 @@ function cardOn(tag: EmulatedTag): VirtualCard {
   return { atr, run: (apdu) => apdus.run(apdu)?.data ?? Uint8Array.of(0x63, 0x00) };
 }
 
-/** The opinion of PC/SC's own tool, and of the list of its users, on an answer to reset. */
+/** The description of an answer to reset by PC/SC's own tool, and by the list of its users. */
 async function describeAtr(atr: Uint8Array): Promise<string> {
   // The tool has a home of its own, because a usual one may have an old list, or an empty one after a failed download.
   const home = await mkdtemp(join(tmpdir(), "tapdeck-atr-"));
@@ -161,7 +161,7 @@ describe.skipIf(!canRunPcscd)("through pcscd and libpcsclite", () => {
     const desfire = cardOn(createType4Tag({ uid, text })).atr;
     expect(await describeAtr(desfire)).toContain("RFID - ISO 14443 Type A - NXP DESFire");
     expect(cardKindOf(desfire)?.kind).toBe("processor");
-    // No reader with a FeliCa is here, so these are the outputs that their makers publish.
+    // No reader with a FeliCa was available, so these are the outputs that makers publish.
     const felica = Uint8Array.fromHex("3b8f8001804f0ca00000030611003b0000000042");
     expect(await describeAtr(felica)).toContain("FeliCa (as per PCSC std part3)");
     expect(cardKindOf(felica)).toEqual({ kind: "storage", card: 0x003b });

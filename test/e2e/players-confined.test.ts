@@ -66,8 +66,8 @@ async function makeThievesPlace(): Promise<Place> {
 }
 
 /**
- * With the data folder as the home of the players, as systemd and the image have it. The temporary folder of the player is
- * not the one with the data folder of a test, in which nothing new can be made.
+ * Starts the service with the data folder as the home of the players, as systemd and the image have it. The temporary
+ * folder of the player is not the one with the data folder of a test, in which nothing new can be made.
  */
 const start = (place: Place, binary = program) =>
   startTapdeck(place, [

@@ -36,7 +36,7 @@ while True:
 
 type Found = Readonly<Record<string, string>>;
 
-/** Services of the present user and, if that is root, of another one. */
+/** The service runs as the present user and, if that is root, as another one. */
 const users = isRoot ? [undefined, otherUser] : [undefined];
 
 const ways = [
@@ -59,7 +59,7 @@ for (const uid of users) {
     expect(found).toEqual(Object.fromEntries(Object.keys(refusals).map((door) => [door, "owner"])));
   });
 
-  // Each has a service of its own, because all players together may ask 20 times in a burst.
+  // Each way has a service of its own, because all players together may ask 20 times in a burst.
   for (const way of ways)
     test.skipIf(!canRun)(`a player of ${name} is a stranger at each door: ${way}`, async () => {
       await using scene = await startScene(uid);

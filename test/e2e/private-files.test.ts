@@ -90,7 +90,7 @@ test("for any umask, all that the service makes in its data folder is 0600 and 0
   await first.stop();
   expect(await openToOthers(place.folder)).toEqual(kept);
 
-  // Another umask, and a damaged database, which is set aside and restored.
+  // The second start has another umask, and a damaged database, which is set aside and restored.
   await writeFile(join(place.folder, "tapdeck.db"), "no database");
   await using second = await startTapdeck(place, withoutUmask);
   await second.client.call("version");
@@ -131,7 +131,7 @@ test("where XDG says, the folders of config, data and sockets are made for the o
     expect(await run("config", "--write").exited).toBe(0);
     expect(await openToOthers(home)).toEqual([]);
     await rm(join(home, "config"), { recursive: true });
-    // Another service may use the default port.
+    // The settings name a port, because another service may use the default one.
     await mkdir(join(home, "config/tapdeck"), { recursive: true });
     const config = `[api]\nport = ${freePort()}\ntls_port = 0\nlisten = ["127.0.0.1"]\n${noReaders}`;
     await writeFile(join(home, "config/tapdeck/config.toml"), config);

@@ -25,7 +25,7 @@ beforeAll(() => noisePython(), noisePythonSetUpMs);
 
 /** Runs the user's program; the lines of its output follow. */
 async function start(on: (command: readonly string[]) => readonly string[], ...words: readonly string[]) {
-  // -B: it leaves no compiled file beside the client.
+  // With -B, Python leaves no compiled file beside the client.
   const child = Bun.spawn([...on([await noisePython(), "-B", user, ...words])], {
     env: { ...process.env, PYTHONPATH: packaged },
     stdio: ["ignore", "pipe", "inherit"],
@@ -36,7 +36,7 @@ async function start(on: (command: readonly string[]) => readonly string[], ...w
       const { value } = await lines.next();
       return value === undefined ? undefined : JSON.parse(value);
     },
-    /** All that follows, after it has ended by itself. */
+    /** All further output, after the program has ended by itself. */
     async rest() {
       const rest = await Array.fromAsync(lines, (line) => JSON.parse(line));
       expect(await child.exited).toBe(0);

@@ -91,14 +91,14 @@ test("a state that cannot be loaded keeps no game from starting", async () => {
   const broken = [Buffer.alloc(0), good.subarray(0, good.length / 2), Buffer.concat([header, good])];
   for (const bytes of broken) {
     await writeFile(stateOf(deck.folder), bytes);
-    // A load that fails may switch the console on once more.
+    // If a load fails, RetroArch may switch the console on a second time.
     const { starts, begunAt } = await playAndStop(deck);
     expect(begunAt).toBe(starts);
   }
 });
 
 test("a state over which the core crashes fails one start, and the next one begins without it", async () => {
-  // It crashes as it loads a state.
+  // This player crashes as it loads a state.
   const script = `
 for word; do case $word in --appendconfig=*) settings=$(echo "$word" | cut -d = -f 2) ;; esac; done
 if grep -q 'savestate_auto_load = "true"' "$settings"; then kill -SEGV $$; fi
@@ -118,7 +118,7 @@ exec retroarch "$@"`;
   expect(deck.told("launch.finished").map(({ note }) => note)).toContain(
     "it starts fresh: its last start, with a saved state, failed",
   );
-  // That run wrote a state at its end, which the next start loads.
+  // The fresh start wrote a state at its end, which the next start loads.
   expect(existsSync(stateOf(deck.folder))).toBe(true);
   expect(await deck.run("NES/Game.nes")).toMatch(/^the player games was ended by a signal after/);
 });
@@ -133,7 +133,7 @@ test("a crash costs the state only: battery RAM was written while the game ran, 
     expect(starts).toBe(2);
     expect(frames).toBeGreaterThan(first.frames);
   });
-  // A crash before the end of its start would make the next start a fresh one.
+  // A crash before the end of this start would make the next start a fresh one.
   expect(await deck.next("launch.finished", 2)).toMatchObject({ success: true });
   process.kill(await deck.playerOf("NES/Game.nes"), "SIGKILL");
   await deck.next("media.stopped", 2);
@@ -179,7 +179,7 @@ test("the service has died, and the watchdog ends its player: the state is writt
   service.client.close();
   process.kill(service.pid, "SIGKILL");
   await service.stop();
-  // As `step_ending` of watchdog/tapdeck-watchdog.c does.
+  // `step_ending` of watchdog/tapdeck-watchdog.c ends a player in the same way.
   process.kill(player, "SIGTERM");
   await eventually(async () => expect(await liveMembers(player)).toEqual([]));
   expect(existsSync(stateOf(folder))).toBe(true);

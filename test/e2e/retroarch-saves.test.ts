@@ -48,7 +48,7 @@ test("saves are at home when a stop has ended, and the same card goes on with th
   await playSomeFrames(deck);
   const second = await counted(home);
   expect(second).toMatchObject({ starts: 2, begunAt: 1 });
-  // The version from before this start.
+  // The backup file is the version from before this start.
   expect(await counted(home, "NES/Game.srm.bak")).toEqual(first);
   // RetroArch's own folder has no copy of the save.
   expect(existsSync(join(deck.folder, "retroarch/saves/Game.srm"))).toBe(false);
@@ -174,7 +174,7 @@ test.each(["the watchdog", "the next service"])(
     process.kill(first.pid, "SIGKILL");
     await first.stop();
     await writeFile(card, "");
-    // As `step_ending` of watchdog/tapdeck-watchdog.c does.
+    // `step_ending` of watchdog/tapdeck-watchdog.c ends a player in the same way.
     if (by === "the watchdog") {
       process.kill(player, "SIGTERM");
       await eventually(async () => expect(await liveMembers(player)).toEqual([]));

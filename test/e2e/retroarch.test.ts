@@ -135,7 +135,7 @@ test("a pause that its own key ends is reported, although nobody asked for that"
 });
 
 test("it is asked to end by its own command before any signal", async () => {
-  // That signal would end it at once, and without a code.
+  // The signal HUP would end RetroArch at once, and without a code.
   await using deck = await gameDeck({ stop: { signal: "HUP", graceMs: 30_000 } });
   await deck.play("NES/Game.nes");
   expect(await deck.run("**stop")).toBe(true);
@@ -143,7 +143,7 @@ test("it is asked to end by its own command before any signal", async () => {
 });
 
 test("a launch has gone well as soon as the core runs, without three seconds of waiting", async () => {
-  // The time of a player without a report never passes.
+  // The time after which a player without a report counts as started never passes.
   const after: Clock["after"] = (ms, callback) =>
     ms < proofMs ? systemClock.after(ms, callback) : { [Symbol.dispose]() {} };
   await using deck = await gameDeck({}, { clock: { ...systemClock, after } });

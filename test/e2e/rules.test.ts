@@ -33,7 +33,7 @@ test("hold mode: taking the card off a reader ends its game; settings over the A
     await heard.next("tokens.removed");
     expect(await heard.next("media.stopped")).toMatchObject({ mediaName: "Game", exitCode: null });
 
-    // The system is exempt from now on.
+    // From now on the system SNES is exempt from hold mode.
     await client.call("settings.update", { insertModeBlocklist: ["SNES"] });
     await client.call("tokens.scan", { text: "SNES/Game.sfc", duration: 3000, readerId });
     await heard.next("media.started");

@@ -16,7 +16,7 @@ const script = join(import.meta.dir, "noise-python/v1.py");
 const request = (method: string, params?: unknown) =>
   JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
 
-/** The output, by its place. */
+/** The texts that the test searches, by the place of each. */
 type Found = Map<string, string>;
 
 test.skipIf(!canMakeNetworks)(
@@ -112,7 +112,7 @@ test.skipIf(!canMakeNetworks)(
       const told = secrets.flatMap(formsOf).filter((form) => saidIn(text, form));
       expect([where, told]).toEqual([where, []]);
     }
-    // Checks that the run has produced every kind of output.
+    // The run has produced every kind of output.
     expect(found.get("audit.jsonl")).toContain('"revoked"');
     for (const event of ["wrong-pin", "wrong-code", "secure-failure", "launched"])
       expect(found.get("audit-traffic.jsonl")).toContain(event);

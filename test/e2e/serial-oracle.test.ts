@@ -20,7 +20,7 @@ type Line = { readonly note: string } | { readonly far: readonly (string | numbe
 function createFarEnd() {
   const opened: Pty[] = [];
   let line: Pty | undefined;
-  // Opened before the port is locked, which keeps later programs out.
+  // A second descriptor, opened before the port is locked: later only root can open it.
   let looking: number | undefined;
   let heard = createSink();
   let used = 0;
@@ -54,7 +54,7 @@ function createFarEnd() {
       if (what === "unplug") {
         const { path } = line;
         await line.close();
-        // Bun's copy of the descriptor may keep the line open a moment longer.
+        // Bun's copy of the descriptor may keep the line open for a moment.
         await eventually(() => !opens(path));
         return "ok";
       }
@@ -72,7 +72,7 @@ function opens(path: string): boolean {
     closeSync(openSync(path, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK));
     return true;
   } catch {
-    return false; // EIO: the other side is gone.
+    return false; // EIO means that the other side is gone.
   }
 }
 

@@ -32,14 +32,14 @@ const isSpare = ({ words, state }: Process) =>
   state !== "Z" && words.some((word) => word.startsWith("--from="));
 const sparesOf = async (parent: number) => (await childrenOf(parent)).filter(isSpare);
 
-/** The process id of the spare, once one with these options waits. */
+/** Resolves with the process id of the spare, once a spare with these options waits. */
 async function spareOf({ pid }: Running, ...options: readonly string[]): Promise<number> {
   let found: readonly Process[] = [];
   const fits = ({ words }: Process) =>
     ["--from=4", "--offline"].every((option) => words.includes(option) === options.includes(option));
   await eventually(async () => {
     found = await sparesOf(pid);
-    // State S: it has made its rules, and waits.
+    // State S shows that the spare has made its rules, and waits.
     expect(found).toEqual([expect.objectContaining({ state: "S" })]);
     expect(found.filter((one) => !fits(one))).toEqual([]);
   });
@@ -62,7 +62,7 @@ async function said({ client, heard }: Running, path: string): Promise<readonly 
   return (await readFile(`${path}.said`, "utf8")).trim().split("\n");
 }
 
-// Its id first, then all of its arguments. Descriptor 9 is its output file.
+// Lines of a player's script that report its id, its surroundings and its descriptors. Descriptor 9 is the output file.
 const tell = [
   'exec 9>"$path.said"; echo $$ >&9; pwd >&9',
   "ps -o pgid=,sid=,ppid= -p $$ | awk -v own=$$ '{ print ($1 == own), ($2 == own), $3 }' >&9",
@@ -256,7 +256,7 @@ function quietly(act: () => void): void {
   try {
     act();
   } catch {
-    // ESRCH: it has ended meanwhile.
+    // ESRCH means that the process has ended meanwhile.
   }
 }
 

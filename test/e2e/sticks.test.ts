@@ -109,7 +109,7 @@ test("the stick that something plays from is pulled out: the player ends, all ar
   });
   expect((await service.client.call("media")).active).toEqual([]);
   await eventually(() => expect(service.log()).toContain("a USB stick was removed"));
-  // Media from elsewhere play on.
+  // Media that are not on the stick play on.
   expect(await launched("SNES/Main Game.sfc")).toBe("");
   await deck.plug("GAMES");
   await eventually(async () => expect(await totalOf("stick")).toBe(1));
@@ -156,7 +156,7 @@ test("ten thousand files of a stick are searchable a moment after it was plugged
   await using deck = await makeDeck();
   const count = makeLibrary(join(deck.drawer, "BIG"), 10_000);
   await using running = await startIndexed(deck.place);
-  // A search for one vowel, which is in most names.
+  // The search is for one vowel, which is in most names.
   const before = await running.totalOf("e");
   for (const what of ["the first time", "again"]) {
     const startedMs = performance.now();

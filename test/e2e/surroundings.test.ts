@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { eventually } from "../helpers/processes.ts";
 import { makePlace, noReaders, program, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 
-/** A folder whose files would take the program over, if it read them. */
+/** A folder whose files would change the program's work, if the program read them. */
 async function trap() {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-trap-"));
   const preload = join(folder, "trap.js");

@@ -17,7 +17,7 @@ import {
 } from "../helpers/tapdeck.ts";
 
 const uid = "04a1b2c3d4e5f6";
-/** `sleeper` and `stubborn`, by their command lines in the kernel. */
+/** Matches the command lines of `sleeper` and `stubborn` in the kernel. */
 const sleeping = /sleep[ \0]600/;
 
 test("a tap on an emulated reader plays a real file in mpv, and everybody hears of it in order", () =>
@@ -135,8 +135,8 @@ test("TERM stops player, readers, connections and database in order, with exit c
 });
 
 /**
- * The child process of the service that runs this, as soon as it exists. Processes of the media index come and go beside
- * it.
+ * The child process of the service whose command line matches, as soon as it exists. Processes of the media index come
+ * and go beside it.
  */
 async function playerOf(pid: number, command: RegExp): Promise<number> {
   let player: number | undefined;

@@ -71,7 +71,7 @@ test("a renewed certificate is accepted; a revoked one is not, although it signe
   expect(await judge("after", authority.keyring)).toContain("RAUC_MF_VERSION='0.3.0'");
   await revokeCertificate(at("authority"), lost);
   expect(await judge("before", authority.keyring)).toContain("certificate revoked");
-  // A revocation list of today also accepts signatures that are older than it.
+  // With a revocation list of today, signatures that are older than the list are also accepted.
   expect(await judge("after", authority.keyring)).toContain("RAUC_MF_VERSION='0.3.0'");
 });
 

@@ -19,7 +19,7 @@ import { makePlace, noReaders, type Place, sleeper, startTapdeck } from "../help
 const chunk = uploadChunkBytesMax;
 const originOf = (place: Place) => `http://127.0.0.1:${place.port}`;
 const sum = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
-/** Bytes that differ from place to place. */
+/** Bytes whose pattern differs from place to place. */
 const content = (length: number) =>
   Uint8Array.from({ length }, (_, at) => (at * 31 + (at >> 8) * 17 + (at >> 16)) & 0xff);
 
@@ -99,7 +99,7 @@ test("a file that arrives damaged is never finished, and is sent again from its 
   const { id } = await begin(client, "SNES", "Game.sfc", bytes.length);
   const torn = bytes.slice(0, 50_000).fill(0, 40_000);
   expect((await put(place, `${id}?offset=0`, torn)).status).toBe(200);
-  // The sender continues, and finds out at the end.
+  // The sender continues, finds out at the end that bytes are wrong, and sends the file again.
   const source = { system: "SNES", path: "Game.sfc", file: new Blob([bytes]) };
   const progress: number[] = [];
   await uploadFile(client, source, { origin: originOf(place), onProgress: (at) => progress.push(at) });

@@ -62,7 +62,7 @@ for (const machine of machines) {
       test("loads its addon for a detected reader, which it lists with what is wrong", async () => {
         await using place = await makePlace();
         await using service = await startTapdeck(place, await withReader(place, "exec", binaries[machine]));
-        // The reader has no node.
+        // The reader has no device node.
         await eventually(() =>
           expect(service.log()).toContain("1-1: there is no such device: is it plugged in?"),
         );

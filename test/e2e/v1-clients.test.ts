@@ -40,7 +40,7 @@ async function pair(pin: string, name = "phone") {
   return JSON.parse(await printed(onNeighbour(command)));
 }
 
-/** Pairs; earlier tests may have used some of the address's allowance. */
+/** Pairs a client. Earlier tests may have used some of the address's allowance. */
 async function paired(name?: string): Promise<{ token: string; client: string; key: string }> {
   const answer = await pair(await openPin(), name);
   expect(answer).toEqual({
@@ -186,7 +186,7 @@ remoteTest("those that are connected are cut off as soon as they are no longer a
   await device.config(settings(false));
   expect(await phone.next()).toEqual({ closed: 1008 });
   await device.config(settings(true));
-  // A saved change is in use a moment later.
+  // A saved change takes effect a moment later.
   await eventually(async () => void (await openPin()));
 });
 

@@ -1,6 +1,6 @@
 /**
- * The watchdog as a real process over the real service, over services that fail in several ways, and over bytes that no
- * service would send. A plain file stands for /dev/watchdog: each feed is one byte in it, and an orderly end a `V`.
+ * The watchdog as a real process over the real service, over services that fail in several ways, and over bytes that no service
+ * would send. A plain file takes the place of /dev/watchdog: each feed is one byte in it, and an orderly end a `V`.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { once } from "node:events";
@@ -120,7 +120,7 @@ test("three restarts end the feeding, for good, and a stop does not switch the h
     await guard.answers(time);
     process.kill(await guard.servicePid(time), "SIGKILL");
   }
-  // The third restart is still made, and the service is healthy, but its pongs feed nothing.
+  // The third restart is still made, and the service is healthy, but its pongs no longer feed the device.
   await guard.answers(4);
   expect(await guard.state()).toMatch(
     /^event=giving-up time=\d+ restarts=3 resets=0 why=the service was ended by signal 9\n$/,
@@ -199,7 +199,7 @@ test.concurrent("a service that is asked to end has more time than one that hang
   await using guard = await startGuard(9, [], ["/bin/sh", "-c", script]);
   await guard.told(/(ready)/);
   await guard.stop();
-  // --stop-ms is shorter.
+  // The second of the script is longer than --stop-ms.
   await eventually(() => expect(guard.log()).toContain("it ended in order\n"));
 });
 
@@ -291,7 +291,7 @@ test.concurrent.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
     );
     await guard.told(/(ready)/);
     process.kill(guard.pid, signal);
-    // --stop-ms is shorter.
+    // The time of the service is longer than --stop-ms.
     expect(await guard.ended()).toEqual([7, null]);
     expect(await guard.told(/heard (\w+)/)).toBe(name);
     // The watchdog does not restart a service that was asked to end.
@@ -560,7 +560,9 @@ Bun.serve({
 });
 `;
 
-/** Stands for systemd: prints the datagrams, one a line, each after the process id of its sender (unix(7)). */
+/**
+ * A program in the place of systemd. It prints the datagrams, one a line, each after the process id of its sender (unix(7)).
+ */
 const notifiedSource = `
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -605,9 +607,9 @@ interface Guard {
   pings(): Promise<number>;
   state(): Promise<string>;
   readonly statePath: string;
-  /** TERM, and its exit code. */
+  /** Sends TERM to the watchdog, and resolves with its exit code. */
   stop(): Promise<number>;
-  /** Resolves with its exit code, or the signal that ended it. */
+  /** Resolves with the exit code of the watchdog, or the signal that ended it. */
   ended(): Promise<readonly [code: number | null, signal: string | number | null]>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -649,13 +651,13 @@ async function startGuard(
   void gather(child.stderr);
   const nth = async (pattern: RegExp, time: number): Promise<string> => {
     const found = () => [...log.matchAll(pattern)][time - 1];
-    // A condition that does not come true fails with the log.
+    // If the condition does not come true, the failure has the log.
     await eventually(() => found() !== undefined || child.exitCode !== null).catch(() => {});
     const match = found();
     if (match === undefined) throw new Error(`not ${time} times ${pattern} in:\n${log}`);
     return match[1] ?? "";
   };
-  const content = (name: string) => readFile(at(name), "latin1").catch(() => ""); // Not written yet.
+  const content = (name: string) => readFile(at(name), "latin1").catch(() => ""); // The file is not written yet.
   const stop = async () => {
     child.kill("SIGTERM");
     return child.exited;
@@ -709,7 +711,8 @@ async function startBeside(
   watchdog = tool("watchdog"),
 ): Promise<Guard> {
   const greeted = new WeakSet<object>();
-  // Of node:net, whose sockets keep what does not fit into the kernel's buffer; Bun's own drop it on a busy machine.
+  // The server is one of node:net, whose sockets keep what does not fit into the kernel's buffer; Bun's own sockets
+  // drop it on a busy machine.
   const server = createServer((socket) => {
     socket.on("data", (bytes: Uint8Array) => {
       const isFirst = !greeted.has(socket);
@@ -804,7 +807,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch {
-    return false; // No such process.
+    return false; // No such process exists.
   }
 }
 

@@ -55,7 +55,7 @@ function tapdeck(place: Place, ...words: readonly string[]) {
     out: out.text,
     error: error.text,
     interrupt: () => child.kill("SIGINT"),
-    /** Its exit code, after all of its output. */
+    /** Resolves with the command's exit code, after all of its output. */
     async ended() {
       await Promise.all([out.whole, error.whole]);
       return child.exited;
@@ -76,7 +76,7 @@ test("a tag that was written is not launched where it lies, and plays when it is
     const { active, last } = await service.client.call("tokens");
     expect([active, last]).toEqual([[], null]);
     device.take();
-    // Another card shows that the first one has left.
+    // The report of another card shows that the removal of the first one was noticed.
     device.put(ntag213("04b1b2b3b4b5b6", "**delay:1"));
     await service.heard.next("tokens.added");
     device.take();
@@ -159,8 +159,8 @@ test("over the API: what was refused says why, for people and for programs", () 
       data: { reason: "write-failed", cause: "too-small", bytesMissing: 11 },
     });
     device.take();
-    // The removal of a tag that came to be written is not announced. Another card is put on to show that. Without it, the
-    // next write could still claim the first tag, which the reader saw a moment before its removal.
+    // The removal of a tag that came to be written is not announced. The report of another card shows that the removal was
+    // noticed. Otherwise the next write could still claim the first tag, which the reader saw a moment before its removal.
     device.put(ntag213("04c1c2c3c4c5c6", "**delay:1"));
     await heard.next("tokens.added");
     device.take();

@@ -31,7 +31,7 @@ async function ask(questions: readonly unknown[]): Promise<readonly unknown[]> {
     .map((line) => JSON.parse(line));
 }
 
-// Both drop a byte-order mark at the beginning, each in its own way.
+// Both libraries drop a byte-order mark at the beginning, each in its own way.
 const text = fc
   .oneof(fc.string({ unit: "grapheme", maxLength: 60 }), fc.string({ unit: "binary", maxLength: 400 }))
   .filter((value) => !value.startsWith("\ufeff"));

@@ -31,7 +31,7 @@ async def plain(url):
         tell(type(refusal).__name__, refusal.code, refusal.data["reason"])
         await failure(client.call("launch", "x" * 2**20))
         given_up = asyncio.create_task(client.call("media.index"))
-        await asyncio.sleep(0)  # It sends its request.
+        await asyncio.sleep(0)  # The task sends its request.
         given_up.cancel()
         await asyncio.wait([given_up])
         tell("given up", given_up.cancelled())
@@ -49,7 +49,7 @@ async def pair(url, code):
             for _ in range(2):
                 method, params = await anext(heard)
                 tell(method, params.get("text"))
-            # Both are cut into several messages of the secure layer.
+            # Request and answer are cut into several messages of the secure layer.
             answer = await client.call("mappings", {"padding": "ü" * 100_000})
             tell(sum(len(mapping["override"].encode()) for mapping in answer["mappings"]))
             await failure(anext(heard))
