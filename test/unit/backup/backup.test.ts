@@ -33,7 +33,7 @@ interface Device {
   readonly configPath: string;
 }
 
-/** A device; with `name`, one that has some of everything. */
+/** A new device. With a `name`, it has some rows and files of every kind. */
 async function device(name?: string): Promise<Device> {
   const dataFolder = await mkdtemp(join(tmpdir(), "tapdeck-backup-"));
   made.push(dataFolder);
@@ -311,7 +311,7 @@ test("strangers fill the history with texts that are longer in a backup, and no 
   store.close();
   await backUp(full);
   const { counts } = await restoreOffline(fileIn(full), await device(), options);
-  // The newest ones.
+  // The restored entries are the newest ones.
   expect(counts.history).toBeWithin(10, 400);
 });
 
@@ -400,7 +400,7 @@ test("a decided restore whose files cannot be replaced is completed by a later s
   const [there, here] = [await stateOf(old), await stateOf(fresh)];
   await stageRestore(await backUp(old), fresh, { passphrase: undefined, present: undefined });
   await decideRestore(fresh);
-  // A folder stands in the place of the settings.
+  // A folder takes the place of the settings file.
   await rm(fresh.configPath);
   await mkdir(fresh.configPath);
   await completeRestore(fresh, silentLog);

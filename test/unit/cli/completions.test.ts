@@ -57,6 +57,6 @@ test("the man page has every command and option, and groff formats it without a 
   if (Bun.which("groff") === null) return;
   const run = Bun.spawnSync(["groff", "-man", "-ww", "-Tascii"], { stdin: Buffer.from(page) });
   expect(run.stderr.toString()).toBe("");
-  // Bold is a letter, a backspace and the letter again.
+  // A bold letter is written as a letter, a backspace and the letter again.
   expect(run.stdout.toString().replaceAll(/.[\b]/g, "")).toContain("-n, --lines N");
 });

@@ -371,7 +371,7 @@ async function status(): Promise<readonly string[]> {
   return said.trim().split("\n");
 }
 
-/** A clock that passes at once while something waits for it. */
+/** Runs the update on a clock whose time passes at once while something waits for it. */
 function update(action: UpdateAction, parts: Partial<UpdateParts> = {}): Promise<number> {
   const paths: MachinePaths = {
     commandLine: at("cmdline"),
@@ -395,7 +395,7 @@ function update(action: UpdateAction, parts: Partial<UpdateParts> = {}): Promise
       },
     },
     ...{ paths, rauc },
-    port: 1, // No service listens there.
+    port: 1, // No service listens on this port.
     restart: async (command) => void restarts.push(command.join(" ")),
     lockPath: at("lock"),
     time: {

@@ -335,11 +335,11 @@ test.each([
 const launcher = '[[launchers]]\nid = "a"\ncommand = ["x", "{path}"]\n';
 
 const refusals: readonly (readonly [toml: string, sentence: string])[] = [
-  // TOML itself.
+  // Faults of TOML itself.
   ["[api]\nport 3", 'line 2: this is not TOML: Expected "=" for key-value'],
   ["[api]\nport = 1\nport = 2", "line 3: this is not TOML: Value already defined for api.port"],
   ["[log]\n\n[log]", "line 3: this is not TOML: Table already defined: log"],
-  // Types and ranges.
+  // Wrong types and ranges.
   ['[api]\nport = "x"', 'line 2: api.port must be a whole number from 1 to 65535, not "x"'],
   ["[api]\nport = 0", "line 2: api.port must be a whole number from 1 to 65535, not 0"],
   ["[api]\nport = 70000", "line 2: api.port must be a whole number from 1 to 65535, not 70000"],
@@ -363,7 +363,7 @@ const refusals: readonly (readonly [toml: string, sentence: string])[] = [
     'line 2: systems.root_folders must be a full path that begins with /, not "~/games"',
   ],
   ["api = 1", "line 1: api must be a section, [api], not 1"],
-  // Places.
+  // The lines of faults.
   [
     "# port = 1\n[api]\n# port = 2\n\nport = 0",
     "line 5: api.port must be a whole number from 1 to 65535, not 0",
@@ -372,12 +372,12 @@ const refusals: readonly (readonly [toml: string, sentence: string])[] = [
   ["api.listen = []\napi.port = 0", "line 2: api.port must be a whole number from 1 to 65535, not 0"],
   ["api = { port = 0 }", "line 1: api.port must be a whole number from 1 to 65535, not 0"],
   ["[api]\r\nport = 0\r\n", "line 2: api.port must be a whole number from 1 to 65535, not 0"],
-  // Unknown words.
+  // Unknown settings.
   ["[redaers]", "line 1: there is no setting redaers; did you mean readers?"],
   ["[readers]\ndetekt = true", "line 2: there is no setting readers.detekt; did you mean detect?"],
   ["port = 1", "line 1: there is no setting port"],
   ["__proto__ = 1", "line 1: there is no setting __proto__"],
-  // Servers of updates.
+  // Faults of servers of updates.
   [
     '[update]\nurl = "http://updates.example/i.json"',
     'line 2: update.url must be an address that begins with https://, not "http://updates.example/i.json"',
@@ -395,7 +395,7 @@ const refusals: readonly (readonly [toml: string, sentence: string])[] = [
     'line 2: fleet.hawkbit_url must be an address that begins with https:// or http:// and has no account, no ? and no #, not "http://a:99999/"',
   ],
   ['[fleet]\nid = "hall 1"', 'line 2: fleet.id must be at most 64 letters, digits, - and _, not "hall 1"'],
-  // Launchers.
+  // Faults of launchers.
   ['[launchers]\nid = "a"', "line 1: a launcher begins with [[launchers]], in double brackets"],
   ['[[launchers]]\ncommand = ["x", "{path}"]', "line 1: launchers.id must be a text, not nothing"],
   [`${launcher}${launcher}`, "line 5: there are two launchers with the id a"],

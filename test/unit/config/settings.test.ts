@@ -531,7 +531,7 @@ test(`of a process killed at ${kills} random moments, the file parses and holds 
     acknowledged = Math.max(acknowledged, ...said.split("\n").slice(0, -1).map(Number));
     const now = await text();
     const { connect, insertModeExitDelay: number } = configOf(now, "config.toml", "/data").readers;
-    // An unacknowledged change may be on the disk, as a whole.
+    // An unacknowledged change may be on the disk, but only as a whole.
     expect([acknowledged, acknowledged + 1]).toContain(number);
     expect(connect.length).toBe(number % 20);
     expect(now.replace(/"[^"]*",?\s*/g, "").replace(/\d+/g, "")).toMatch(

@@ -426,7 +426,7 @@ test("1,000 random edits of random commented files change only the value that wa
       const value = after.slice(head.length, after.length - tail.length);
       if (after === before) seen.same++;
       else seen.present++;
-      // Comments within a list stay too, in their order.
+      // Comments within a list also stay, in their order.
       let at = 0;
       for (const words of old.comments ?? []) {
         at = value.indexOf(words, at);

@@ -14,7 +14,7 @@ test("a day with memory that grows all day long is reported, and one that fills 
   expect(growthOf(along((moment) => 20 + Math.min(moment, 8) + noisy(moment)))).toBeUndefined();
   // A single high value, as of a check just before a collection, is not reported.
   expect(growthOf(along((moment) => (moment === 27 ? 60 : 20)))).toBeUndefined();
-  // 120 bytes of each of 100,000 taps.
+  // The growth is 120 bytes for each of 100,000 taps.
   expect(growthOf(along((moment) => 20 + (12 * moment) / 30))).toContain("the heap grew from");
   expect(growthOf([20])).toContain("too few");
 });

@@ -191,7 +191,7 @@ test("a chip that lost its power for a moment is opened again by its supervisor,
   withReader(async ({ device, ended }) => {
     device.unplug();
     device.plug();
-    // It is noticed at the next look, or by the command that the pause ended.
+    // The loss of power is noticed at the next look, or by the command that the pause ended.
     expect(String(await ended)).toMatch(/the chip does not (answer any more|end a command)/);
   }));
 
@@ -217,7 +217,7 @@ test("UIDs of one, two and three parts are read whole", async () => {
 });
 
 test("of tags whose answers collide one is read, and the next one after it was taken off", async () => {
-  // The first differ in one late bit; others share the first part, or nothing.
+  // The UIDs of the first group differ in one late bit; those of other groups share the first part, or nothing.
   const groups = [
     ["04a1b2c3d4e5f6", "04a1b2c3d4e5f7"],
     ["04a1b2c3d4e5f6", "04a1b2c3d4e576", "04a1b2c3d4e566"],
@@ -238,7 +238,7 @@ test("of tags whose answers collide one is read, and the next one after it was t
           while (left.size > 0) {
             await eventually(() => expect([...left]).toContain(seen()?.[0]?.uid ?? ""));
             const [sighting] = seen() ?? [];
-            // It stays with this tag while others lie beside it.
+            // The reader stays with this tag while others lie beside it.
             expect(sighting?.text).toBe(sighting?.uid ?? "");
             left.delete(sighting?.uid ?? "");
             device.take(tags[group.indexOf(sighting?.uid ?? "")]);
@@ -263,7 +263,7 @@ test("a tag that is laid beside another one does not take its place", async () =
         frames += 1;
         states.add(JSON.stringify(seen()));
       });
-      // Its bits go first at each collision.
+      // At each collision, the reader would follow the bits of this tag first.
       device.put(createType2Tag("ntag213", { uid: Uint8Array.fromHex("04ffffffffffff"), text: "second" }));
       await eventually(() => expect(frames).toBeGreaterThan(20));
       expect(states.size).toBe(1);
@@ -275,13 +275,13 @@ test("a tag that is laid beside another one does not take its place", async () =
 
 interface Writable {
   readonly name: string;
-  /** In its factory state, or ready for a message. */
+  /** Makes the tag in its factory state, or ready for a message. */
   readonly make: () => TearableTag;
   readonly text: string;
   readonly type: TagType;
 }
 
-const smallFrames = Uint8Array.fromHex("70778102"); // 16 bytes a frame: every command is a chain.
+const smallFrames = Uint8Array.fromHex("70778102"); // A frame holds 16 bytes, so every command is a chain of frames.
 const writable: readonly Writable[] = [
   ...type2Kinds.map((kind) => ({
     name: kind,
@@ -335,7 +335,7 @@ test("a tag that is taken off during its write is reported to the order as gone"
     await withReader(
       async ({ device, session }) => {
         device.onFrame(([code = 0, , instruction]) => {
-          // WRITE, the first step of the older one, or UPDATE BINARY in a block.
+          // The frame is WRITE, the first step of the older command for a write, or UPDATE BINARY in a block.
           const isUpdate = (code & 0xe2) === 0x02 && instruction === 0xd6;
           if (code === 0xa2 || code === 0xa0 || isUpdate) device.take();
         });
@@ -387,7 +387,7 @@ test("a card that asks for time for ever, or never ends its answer, is given up 
     // A block that more blocks follow, with the number of the reader's block.
     (code) => [0x12 | (code & 1), ...new Uint8Array(61)],
     (code) => [0x12 | (code & 1)],
-    // Each block is acknowledged, and none answered.
+    // The tag acknowledges each block, and answers none.
     (code) => [0xa2 | (code & 1)],
   ];
   for (const answerTo of hostile) {

@@ -30,7 +30,7 @@ test("frames go over SPI with their lowest bit first, behind a byte that says wh
     },
     close() {},
   });
-  // 01 is the status of a frame that is ready: 80 with the bits turned.
+  // The status of a frame that is ready is 01, which is 80 with the bits turned.
   expect(chip.isReady()).toBe(true);
   await chip.read();
   chip.write(Uint8Array.of(0x00, 0x00, 0xff, 0x02, 0xfe, 0xd4, 0x02, 0x2a, 0x00));

@@ -46,7 +46,7 @@ async function firstCard(session: ReaderSession): Promise<Sighting | undefined> 
 
 const chosen = (ports: readonly SerialPortInfo[]) =>
   likelyPorts(ports).filter(({ ruledOut }) => ruledOut === undefined);
-/** The paths of the others, each with the reason. */
+/** The paths of the ports that are no candidates, each with the reason. */
 const left = (ports: readonly SerialPortInfo[]) =>
   likelyPorts(ports).flatMap(({ path, ruledOut }) => (ruledOut === undefined ? [] : [[path, ruledOut]]));
 
@@ -91,7 +91,7 @@ test("the port of the kernel's console is none", () => {
 
 test("a rate that the chip does not know is refused before the port is touched", async () => {
   for (const rate of ["9601", "abc", "", "0", "-1", "115200.5"]) {
-    // No such port: a driver that opens it would report that instead.
+    // The port does not exist, and a driver that opens it would report that.
     const opening = pn532Uart.open(`/no/such/port?baud=${rate}`, context, never).catch(messageOf);
     expect(await opening).toStartWith(`/no/such/port: a PN532 cannot run at "${rate}" baud: use one of 9600`);
   }
@@ -103,7 +103,7 @@ test("the line is raised, and handed back at the first rate; a rate in the conne
     const raised = await pn532Uart.open(device.path, context, never);
     expect(device.baudRate).toBe(460_800);
     await raised.close();
-    // The chip receives it a moment after it was sent.
+    // The chip receives the command a moment after it was sent.
     await eventually(() => expect(device.baudRate).toBe(115_200));
     const fixed = await pn532Uart.open(`${device.path}?baud=115200`, context, never);
     expect(device.baudRate).toBe(115_200);
@@ -165,7 +165,7 @@ test("a tag that claims more memory than it has is known by its UID", async () =
   try {
     for (const kind of ["ntag213", "ultralight"] as const) {
       const tag = createType2Tag(kind, { uid, text: "x" });
-      // A data area of 2040 bytes, and a message of 2000 in it.
+      // The tag has a data area of 2040 bytes with a message of 2000.
       tag.memory.set([0xe1, 0x10, 0xff, 0x00, 0x03, 0xff, 0x07, 0xd0], 12);
       device.put(tag);
       const session = await pn532Uart.open(device.path, context, never);

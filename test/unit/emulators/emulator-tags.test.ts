@@ -82,7 +82,7 @@ test("a locked page cannot be written, and block-locking bits keep lock bits as 
   tag.select();
   expect(say(tag, "a20200002000")).toBe("a");
   expect(say(tag, "a20511223344")).toBe("a");
-  expect(say(tag, "a28201000000")).toBe("a"); // Pages 16 to 31.
+  expect(say(tag, "a28201000000")).toBe("a"); // This lock bit is for pages 16 to 31.
   expect(say(tag, "a21f11223344")).toBe("0");
   tag.select();
   expect(say(tag, "a22011223344")).toBe("a");

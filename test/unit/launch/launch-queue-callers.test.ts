@@ -184,7 +184,7 @@ test("a card launches until its script has ended, and no other card with it", as
   expect(launching()).toEqual([true, false]);
   await Bun.sleep(0);
   expect(launching()).toEqual([true, false]);
-  // Without a tap it belongs to no card.
+  // A launch without a tap belongs to no card.
   deck.launchQueue.launch(second);
   expect(launching()).toEqual([true, false]);
   deck.clock.advance(1000);
@@ -271,7 +271,7 @@ test("each tap is one line of the log, with its reader and without the text of i
       { isTap: true, ...(readerId && { readerId }) },
     );
     await eventually(() => {
-      // A player that goes on proves itself after a while; one that ends must do so before that.
+      // A player that goes on proves itself after a while; one that ends must end before that.
       if (text.endsWith(".sleep")) deck.clock.advance(1000);
       expect(deck.ends()).toHaveLength(before + 1);
     });
@@ -290,7 +290,7 @@ test("each tap is one line of the log, with its reader and without the text of i
     `${nothing}"there is no text on this token, and no mapping for it" ${from}`,
   );
   expect(await tap("some text", "chip-1", "04ff")).not.toMatch(/mapped|secret/i);
-  // The extension is the name of its player here.
+  // In this deck the extension of a file is the name of its player.
   expect(await tap("SNES/Diary.false", "chip-1", "04aa")).toMatch(
     /^warn {2}launch: nothing started error="the player … ended with code 9 after [0-9.]+ s" uid=04aa reader=chip-1$/,
   );

@@ -406,7 +406,7 @@ describe("a card that waits", () => {
     const deck = await launchDeck({ clock });
     tap(deck, "**delay:1||**echo:mine");
     await Promise.resolve();
-    // The old player ends slowly: nothing else runs meanwhile.
+    // The old player ends slowly, and nothing else runs meanwhile.
     tap(deck, "SNES/a.stubborn");
     await deck.playerOf("a.stubborn");
     tap(deck, "**delay:1||**echo:before");
@@ -425,7 +425,7 @@ describe("a card that waits", () => {
 test("a full queue refuses, and what it refuses leaves no trace", async () => {
   const deck = await launchDeck({ clock: createManualClock() });
   deck.launch("**delay:1000");
-  await Bun.sleep(0); // That script runs now, and waits no more.
+  await Bun.sleep(0); // The first script runs now, so it no longer waits in the queue.
   for (let index = 0; index < launchQueueMax; index++) deck.launch("**delay:1000");
   let refused: unknown;
   try {

@@ -9,7 +9,7 @@ import { createControlPorts, idleVolume } from "../../../src/launch/ports/script
 import type { ControlledPlayer } from "../../../src/players/player.ts";
 import { startPlain } from "../../../src/players/start-player.ts";
 
-/** `device` is the script of the program that sets the device's volume; absent if there is none. */
+/** `device` is the script of the program that sets the device's volume. If it is absent, the machine has no such program. */
 async function makeRoom({
   device,
   ceiling = () => 100,

@@ -61,7 +61,7 @@ test("a line of a list is longer than any path, and its text fills the history a
   expect(await deck.tapAndWait("**playlist.play:A/list.m3u")).toEndWith("names nothing to play");
   await writeFile(join(deck.folder, "A/list.m3u"), `${"x".repeat(256 * 1024 - 10)}\none.true`);
   expect(await deck.tapAndWait("**playlist.play:A/list.m3u")).toBe(true);
-  // The reason of another kind of failure is also cut.
+  // The reason of another kind of failure is also shortened.
   const why = await deck.tapAndWait(`A/${"y".repeat(12_000)}.true`);
   expect([String(why).length, String(why).at(-1)]).toEqual([launchErrorCharsMax, "…"]);
   expect(deck.lines.join("").length).toBeLessThan(2 * launchErrorCharsMax);
@@ -161,7 +161,7 @@ test("a playlist that is opened shows its items until one starts, and starts non
   await deck.tapAndWait("**playlist.goto:115");
   expect(deck.started()).toEqual(["115"]);
   expect(deck.launchQueue.playlist()).not.toHaveProperty("items");
-  // Opened while an item plays, it shows the last ones, and the item plays on.
+  // A list that is opened while an item plays shows the last items, and the item plays on.
   await deck.tapAndWait("**playlist.open");
   const again = await deck.next("playlist.opened", 2);
   expect(again).toMatchObject({ place: 115, state: "playing" });
@@ -353,7 +353,7 @@ test("the card and the setting decide whether a playlist goes on; a random order
   deck.set({ playback: { resume: "long" } });
   await rm(join(deck.folder, "A/2.sleep"));
   expect(await next(list)).toBe(1);
-  // The first item that plays is the one to go on with.
+  // The list continues later with the first item that plays.
   expect(await next(`${list}?resume=no`)).toBe(1);
 });
 

@@ -86,7 +86,7 @@ test("a launcher is found for each system and extension that a card may name for
     runnerOf(extension, system, [launcher({ id: "mpv", command: ["mpv", "{path}"] }), launcher(more)])?.id;
   expect(found(".sfc", "SNES", {})).toBe("sh");
   expect(found(".exe", "PC", { systems: ["PC"] })).toBe("sh");
-  // A card with ?system=PC.
+  // The card has `?system=PC`.
   expect(found(".exe", "SNES", { systems: ["PC"] })).toBe("sh");
   expect(found(".exe", "SNES", { systems: ["PC"], extensions: [".exe"] })).toBe("sh");
   expect(found(".exe", "PC", { systems: ["PC"], extensions: [".com"] })).toBeUndefined();

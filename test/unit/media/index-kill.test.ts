@@ -17,7 +17,7 @@ test("killed at 100 random moments, the index is the old one or the new one, who
   const [first, second] = [join(media, "first"), join(media, "second")];
   makeFiles(first, [...new Set(libraryPaths(400, 1))]);
   makeFiles(second, [...new Set(libraryPaths(400, 2))]);
-  // Two at a time, so that both processors have work.
+  // Two jobs run at a time, so that both processors have work.
   await Promise.all([1, 2].map((seed) => killOften([[first], [first, second]], seed)));
   rmSync(media, { recursive: true });
 });
@@ -45,7 +45,7 @@ async function killOften(roots: readonly (readonly string[])[], seed: number): P
     const share = round % 2 === 0 ? random() : 0.5 + random() / 2;
     const turn = Math.floor(round / 2) % 2;
     const job = jobs[turn];
-    // Follows the machine's changing speed: four of five are killed, and one reaches its end.
+    // The expected duration follows the machine's changing speed: four of five jobs are killed, and one reaches its end.
     if (job !== undefined) {
       const ms = (takesMs[turn] ?? 0) * share * 1.2;
       const wasKilled = (await runFor(job, ms)) >= ms;

@@ -283,7 +283,7 @@ test("tags come by type, the most frequent first, of all systems or of some", as
   ]);
   expect(await tagsOf(trial.media, ["GameboyColor"])).toEqual([{ type: "region", tag: "world" }]);
   expect(await tagsOf(trial.media, ["NES"])).toEqual([]);
-  // The counts belong to the index: a new one has others.
+  // The counts belong to the index, and a new index has other counts.
   makeFiles(
     trial.root,
     Array.from({ length: 150 }, (_, at) => `NES/Song (feat. ${at}).nes`),
@@ -416,7 +416,7 @@ test("folders are found by each word of their own name, in any case, in natural 
     "Audio/Others/Élan Album 1",
   ]);
   expect(await found("album elan")).toEqual(["Audio/Others/Élan Album 1"]);
-  // A folder above it has the word.
+  // Only a folder above the album has the word.
   expect(await found("others album")).toEqual([]);
   expect(await found("rpg")).toEqual(["SNES/RPG 1"]);
 });

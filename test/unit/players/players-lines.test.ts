@@ -281,7 +281,7 @@ test("a file states a length beyond all times, and no backup with its position c
 });
 
 test("mpv that acknowledged a seek, and begins it late, is at the target of the seek", async () => {
-  // Without a position of a `to` it is at 58 s.
+  // Without an order to seek to a position, the player is at 58 s.
   const script = `printf '{"event":"file-loaded"}\n{"event":"property-change","name":"duration","data":700}\n' >&3
   printf '{"event":"property-change","name":"pause","data":true}\n{"event":"playback-restart"}\n' >&3
   while read -r line <&3; do

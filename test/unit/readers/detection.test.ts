@@ -20,7 +20,7 @@ interface Attended {
   readonly driver: string;
   readonly path: string;
   readonly stablePath: string;
-  /** The supervisor calls it after a failed open. */
+  /** The supervisor calls this function after a failed open. */
   readonly wanted: (everOpened: boolean, why: string) => Promise<boolean>;
   readonly found: FoundReader;
 }
@@ -63,7 +63,8 @@ async function detecting(
   const clock = createManualClock();
   const attended: Attended[] = [];
   const lines: string[] = [];
-  // Asked when all candidates of the others were checked, however long the file system takes to resolve their paths.
+  // This driver is asked when all candidates of the others were checked, however long the file system takes to resolve
+  // their paths.
   const last = finder("last");
   const bench = {
     attended,
@@ -300,7 +301,7 @@ test("a port that is ruled out is never opened, and is in the log once with each
       "info  readers: this one is left alone, unless the config names it driver=finds path=/no/ttyS0";
     const first = `${left} why="the kernel's console is on it"`;
     await eventually(() => expect(lines).toEqual([first]));
-    // After a login there, its node has another time of change.
+    // After a login at the port, its node has another time of change.
     finds.candidates = [known, { ...port("/no/ttyS0", "2"), ruledOut: "the kernel's console is on it" }];
     await look(sweepMs);
     expect(lines).toEqual([first]);
@@ -326,11 +327,11 @@ test("a port that did not open was in the log only: it is refused with its reaso
     expect(refused()).toEqual([silent, locked]);
     await look(soonMs);
     expect(refused()).toEqual([silent, locked]);
-    // It was plugged in again.
+    // The second reader was plugged in again.
     finds.candidates = [board, port("/no/ttyUSB0", "2")];
     await look(sweepMs);
     expect(refused()).toEqual([silent]);
-    // It has worked since, and failed again.
+    // The reader on the board has worked since, and failed again.
     await onBoard?.wanted(true, "it went away");
     expect(refused()).toEqual([]);
   });

@@ -10,7 +10,7 @@ const gone = (why: string) => new ServiceError("reader-gone", why);
 
 type Wanted = (everOpened: boolean) => boolean | Promise<boolean>;
 
-/** One supervised reader with a device under the control of the test. */
+/** One supervised reader, whose device the test controls. */
 function bench(
   options: { readonly refuses?: string; readonly wanted?: Wanted; readonly closeFault?: string } = {},
 ) {

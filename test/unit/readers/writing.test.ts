@@ -135,7 +135,7 @@ describe("a write", () => {
       device.put(tag);
       await writing;
       expect(textOn(tag)).toBe("SNES/Game.sfc");
-      // The driver has read it again, and more than once.
+      // The driver has read the tag again, more than once.
       await seenAgain(device);
       expect([events, readers.tokens().active]).toEqual([[], []]);
       await lift();
@@ -199,7 +199,7 @@ describe("a write", () => {
       device.put(other);
       await writing;
       expect([textOn(asking), textOn(other)]).toEqual(["before", "made"]);
-      // The written one is not launched.
+      // The text of the written tag is not launched.
       expect(events.some((event) => event.startsWith(`tokens.added ${otherUid.toHex()}`))).toBe(false);
     }));
 
@@ -242,7 +242,7 @@ describe("a write", () => {
       const [one, other] = [new AbortController().signal, new AbortController().signal];
       const first = failureOf(readers.write({ text: "first" }, one));
       const second = failureOf(readers.write({ text: "second", readerId }, one));
-      // The second one still waits for the end of the first.
+      // The second write still waits for the end of the first.
       expectFailure(await failureOf(readers.write({ text: "other" }, other)), "conflict");
       const third = failureOf(readers.write({ text: "third" }, one));
       expectFailure(await first, "conflict");

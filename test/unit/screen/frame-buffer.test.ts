@@ -172,7 +172,7 @@ async function makeLetters(bitsPerPixel: 16 | 32) {
   const device = join(folder, "letters");
   const frame = { device, width: 5, height: 3, stride: 5 * 4 + 4, bitsPerPixel } as const;
   await writeFile(device, new Uint8Array(frame.stride * frame.height));
-  /** 16 bits keep the upper five. */
+  /** A pixel of 16 bits keeps the upper five bits. */
   const colorOf = (letter: string) => (letter.charCodeAt(0) - 64) << 3;
   const picture = (rows: string) =>
     Uint8Array.from([...rows.replaceAll(" ", "")].flatMap((letter) => [0, 0, colorOf(letter), 255]));
@@ -207,7 +207,7 @@ for (const bitsPerPixel of [32, 16] as const)
         await readFile(await saveScreenshot(canvas, join(folder, `turned-${rotation}`), 0)),
       );
       expect([shot.width, shot.height]).toEqual(seen === wide ? [5, 3] : [3, 5]);
-      // Their highest bits say the letter.
+      // The highest bits of the blues give the letters.
       const blues = shot.pixels
         .filter((_, at) => at % 3 === 2)
         .map((blue) => String.fromCharCode(64 + (blue >> 3)));

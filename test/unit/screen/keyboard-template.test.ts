@@ -106,7 +106,7 @@ test("a letter that is copied looks as one that is drawn, on a turned screen wit
         if (Math.abs((drawn[at] ?? 0) - (copied[at] ?? 0)) > 0x80) other++;
       }
       expect(lit).toBeGreaterThan(20);
-      // Parts of a pixel are rounded elsewhere.
+      // At another place, parts of a pixel are rounded in another way.
       expect(other / lit).toBeLessThan(0.35);
     }
   await rm(folder, { recursive: true });

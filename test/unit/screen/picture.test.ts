@@ -341,7 +341,7 @@ interface Area {
   readonly height: number;
 }
 
-/** The four strips that a television may cut off; half of the free margin, because drawings have round ends. */
+/** The four strips that a television may cut off. Each is half of the free margin, because drawings have round ends. */
 function edgesOf({ width, height }: { readonly width: number; readonly height: number }): readonly Area[] {
   const strip = Math.floor((Math.min(width, height) * marginShare) / 2);
   return [

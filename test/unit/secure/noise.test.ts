@@ -204,7 +204,7 @@ test("secrets, private keys, shared secrets and the keys of a handshake are zero
   responder?.read(initiator?.write(none) ?? none);
   initiator?.read(responder?.write(none) ?? none);
   const states = ends.map((end) => end.split());
-  // Of both ends: the secret, the private key twice, the shared secret, and the keys of two messages.
+  // Each of the two ends has used six keys: the secret, the private key twice, the shared secret, and the keys of two messages.
   expect(seen.length).toBe(12);
   expect(seen.filter((key) => key.some((byte) => byte !== 0))).toEqual([]);
   for (const { send, receive } of states) {

@@ -385,7 +385,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 
 test("a day of guessing, with pairing opened again all day, succeeds with a chance below 0.1 %", async () => {
   const guesses = await guessFor(dayMs, world());
-  // As `core/limits.ts` explains: the last of the 102 falls on the end of the day.
+  // As `src/core/limits.ts` explains, the last of the 102 guesses falls on the end of the day.
   expect(guesses).toBe(101);
   expect(guesses / 10 ** pairingDigits).toBeLessThan(0.001);
 });
@@ -461,7 +461,8 @@ test("a few typing errors hold nobody up for long, and are forgiven with the rig
   clock.advance(waitMs);
   for (let phone = 0; phone < 5; phone++) {
     const { code } = await pairing.open("member");
-    // The fourth of the day each time: the earlier three stay, and those of this opening go with its success.
+    // Each time this is the fourth wrong code of the day: the earlier three stay, and those of an opening are removed
+    // by its success.
     expect((await guess(code)).data).toEqual({
       refusal: "pairing-wrong-code",
       triesLeft: 2,

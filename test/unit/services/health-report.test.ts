@@ -25,7 +25,7 @@ test("a media folder that is missing, or lost all its media, is a fault; one tha
       ...facts,
     });
     const fault = (name: string): Fault => ({ code: "media-missing", of: "owner", subject: at(name) });
-    // The default folder is made by the owner, and nobody stated it.
+    // The default folder is made by the owner, and no setting names it.
     expect(await check(of("absent", { isStated: false }), of("empty"))).toEqual([]);
     expect(await check(of("absent"), of("root"), of("gone"))).toEqual([fault("absent"), fault("gone")]);
     expect(await check(of("root", { indexed: [at("root/NES"), at("root/SNES")] }))).toEqual([]);
@@ -59,6 +59,6 @@ test("a certificate that ends within 30 days is a fault with the days left, and 
     { code: "broker-certificate-ends", of: "others", subject: "broker.lan", days: "1" },
   ]);
   expect(faults(nowMs, "broker.lan")).toMatchObject([{ code: "broker-certificate-ends", days: "0" }]);
-  // The connection has that fault.
+  // A certificate that has ended is a fault of the connection instead.
   expect(faults(nowMs - 1, "broker.lan")).toEqual([]);
 });

@@ -198,7 +198,7 @@ test("a button opens it, arrows choose, and what was played last is the first ti
   expect(menu.launched).toEqual(["SNES/Mario.sfc"]);
   menu.bus.emit("media.started", media);
   expect(menu.seen.at(-1)).toBeUndefined();
-  // The game has the controller alone.
+  // While the menu is closed, only the game gets the controller's keys.
   expect(menu.isOpen()).toBe(false);
   menu.bus.emit("media.stopped", { ...media, elapsed: 1, exitCode: 0, reason: "ended" });
   // Another card may start the next one, which must not wait for devices.
@@ -344,7 +344,7 @@ test("the page of the volume shows its level, and again after each script that m
   const launch = { time: "2026-01-01T00:00:00Z", uid: "", text: "**volume:+10", success: true };
   menu.bus.emit("launch.finished", launch);
   await eventually(() => expect(menu.levels).toEqual([40, 50]));
-  // The page is not drawn again.
+  // The page is not drawn a second time.
   expect(menu.seen.length).toBe(pages);
   await menu.press("back");
   menu.bus.emit("launch.finished", launch);

@@ -222,7 +222,7 @@ test("a screen that is turned is drawn again at once, with its menu, and what th
   // The picture's rows are the columns of the frame buffer, from the right.
   const at = (canvas.x + x) * 2560 + (639 - canvas.y - y) * 4;
   expect(bytes.subarray(at, at + 3).toString("hex")).toBe("b5e65e");
-  // The picture before the menu lies the old way, so it must not come back.
+  // The picture before the menu has the old rotation, so it must not come back.
   screen.showMenu(undefined);
   await shows("Tap a card");
   expect(await written()).not.toContain("Tap a card");

@@ -59,7 +59,7 @@ test("an owner gets the device's own screen, and others only the media, because 
   );
   deck.world.isPlaying = true;
   expect(await deck.take("change")).toMatchObject({ path: deck.path("game.png") });
-  // A song leaves the screen as it is.
+  // A song does not change the screen.
   expect(await deck.take("own")).toMatchObject({ path: deck.path("screen.png") });
   deck.world.hasScreen = false;
   expect(await deck.take("own")).toMatchObject({ path: deck.path("game.png") });

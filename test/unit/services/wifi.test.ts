@@ -165,7 +165,7 @@ test("a network that went away, or came by itself, was still reported as the scr
   );
   await writeFile(join(link, "operstate"), "up\n");
   expect(wifi.state()).toEqual({ state: "joined", network: "Home" });
-  // The fault is that of another network, which was tried meanwhile.
+  // The fault belongs to another network, which was tried meanwhile.
   await report("wifi", `state=joined\nnetwork=${network}\nfault=wrong-password\n`);
   await eventually(() =>
     expect(wifi.state()).toEqual({ state: "joined", network: "Home", fault: "wrong-password" }),

@@ -104,13 +104,13 @@ test("a client with an end is gone then, and one that was used before stays, ove
   expect(first.clients.get("unused")).toEqual({ ...client("unused"), expires: at(endMs) });
   expect(first.clients.nextExpiryMs()).toBe(endMs);
   first.clients.seen("used", "192.0.2.1");
-  // The state after a pulled plug.
+  // The copied folder is the state after a pulled plug.
   const killed = newFolder();
   for (const name of readdirSync(folder)) copyFileSync(join(folder, name), join(killed, name));
   const { clients } = open(killed, { clock });
   expect(clients.expire()).toEqual([]);
   clock.advance(pairingLinkMs);
-  // No query returns it, whether it was deleted already or not.
+  // No query returns the expired link, whether it was deleted already or not.
   expect(clients.get("unused")).toBeUndefined();
   expect(clients.list().map(({ id }) => id)).toEqual(["used"]);
   expect(clients.seen("unused", "192.0.2.1")).toBe(false);

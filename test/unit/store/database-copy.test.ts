@@ -76,7 +76,7 @@ test("the copy is of one moment: what is changed while it is made comes with the
   fillMappings(folder, 5000);
   clients.add(client("before"), 1);
   clock.advance(minuteMs);
-  // The slices run in turns of the event loop, and this is one.
+  // The slices run in turns of the event loop.
   await turns(2);
   clients.add(client("meanwhile"), 1);
   await eventuallyExists(copyIn(folder));

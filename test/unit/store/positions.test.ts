@@ -33,7 +33,7 @@ test("the files that played last are kept, also by a later run, and the table ha
   const folder = stores.newFolder();
   const first = stores.open(folder);
   for (let n = 1; n <= positionsMax; n++) first.positions.save(`/m/${n}`, at(n));
-  // The oldest plays again, so the second one is now the oldest.
+  // The oldest file plays again, so the second one is now the oldest.
   first.positions.save("/m/1", at(7));
   stores.close(first);
   const second = stores.open(folder);

@@ -67,7 +67,7 @@ test("for any number of entries and addresses, the files stay below their size, 
   for (let round = 0; round < 60; round++) {
     for (let n = 0; n < 500; n++) audit.refused("too-many-requests", { address: `fd00::${round}:${n}` });
     await clock.advance(10 * minute);
-    await audit.read(1); // Until all begun lines are written.
+    await audit.read(1); // This call waits until all begun lines are written.
   }
   await audit.close();
   const names = await readdir(folder);
@@ -77,7 +77,7 @@ test("for any number of entries and addresses, the files stay below their size, 
   expect(sizes.reduce((sum, size) => sum + size)).toBeGreaterThan(auditFileBytesMax);
   const entries = await audit.read(100_000);
   expect(entries).toContainEqual({ time: expect.any(String), ...paired });
-  // In each period: this many by name, all others together, and as many counts.
+  // Each period has at most `auditKindsMax` named lines, one for all others, and as many lines with counts.
   expect(entries.length).toBeLessThanOrEqual(60 * 2 * (auditKindsMax + 1) + 1);
   expect(entries.some(({ address }) => address === "others")).toBe(true);
 });

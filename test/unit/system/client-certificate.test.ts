@@ -116,7 +116,7 @@ opensslTest("the kept renewal counts while it ends later, and never for another 
   expect(await newest(renewed)).toBe(renewed);
   for (const kept of ["", "garbage", await read("key.pem"), await read("name.pem"), pair.cert])
     expect(await newest(kept)).toBe(pair.cert.trim());
-  // A new card has a later one.
+  // A new card has a later certificate.
   expect(await newest(pair.cert, { ...pair, cert: renewed })).toBe(renewed);
 });
 

@@ -163,6 +163,6 @@ test("a connection that the runtime does not close lets no request in", async ()
   const peers = new Map<AcceptedSocket, SocketPeer | undefined>([[socketOf(1n), ended]]);
   const { endPlayers } = fakeSockets(peers, false);
   expect(await endPlayers()).toBe(false);
-  // It is tried again, because it was not admitted.
+  // The service tries again to close the connection, because it was not admitted.
   expect(await endPlayers()).toBe(false);
 });

@@ -101,7 +101,7 @@ test("a program that starts the player and leaves is not its end: what is left o
     let hasExited = false;
     void player.exited.then(() => (hasExited = true));
     await eventuallyReaped(player.pid);
-    // The loop of the shell still runs, and perhaps the program that it waits for.
+    // The loop of the shell still runs, and perhaps also the program that the loop waits for.
     expect(await liveMembers(player.pid)).not.toEqual([]);
     expect(hasExited).toBe(false);
     await writeFile(stop, "");
@@ -130,7 +130,7 @@ test("a process that is about to become another program is not taken for a stran
     const env = { ...process.env, [markName]: birth.mark };
     const child = Bun.spawn([script], { env, stdio: ["ignore", "ignore", "ignore"] });
     try {
-      // It leads no group, like a process that has left the player's.
+      // The child leads no group, like a process that has left the player's.
       const family = { ...birth, groupId: await neverGiven() };
       for (let looks = 0; looks < 200; looks++)
         expect(await livingOf(family)).toEqual([

@@ -117,7 +117,7 @@ test("real aplay plays every sound whole", async () => {
     const { rate, format, samples } = wave(await readFile(played));
     const wanted = wave(waveOf(sounds[name]));
     expect([rate, ...format]).toEqual([wanted.rate, ...wanted.format]);
-    // It fills the last period of the device with silence.
+    // The program fills the last period of the device with silence.
     expect(samples.slice(0, wanted.samples.length)).toEqual(wanted.samples);
     expect(samples.slice(wanted.samples.length).every((sample) => sample === 0)).toBe(true);
   }
@@ -169,7 +169,7 @@ test("a flood of taps is a few sounds, and of those that come while one plays on
   await eventually(async () => expect(await heard()).toHaveLength(1));
   await rm(hold);
   await eventually(async () => expect(await heard()).toHaveLength(2));
-  // The first, and the one that announced more than another card; after these the window is full.
+  // Two sounds were played: the first, and the one that announced more than another card. After these the window is full.
   for (let count = 0; count < soundsPerWindowMax; count++) speaking.play("failed");
   nowMs = 10_000;
   speaking.play("written");

@@ -24,7 +24,7 @@ import { bundleOf, contentsOf, damagedBundle, installLikeRauc } from "../../help
 
 const rootBytesMax = 256;
 
-/** The decision before any system runs. It keeps the mark of a restart until it is cleared. */
+/** A firmware, which decides before any system runs. It keeps the mark of a restart until the mark is cleared. */
 interface Firmware {
   readonly name: string;
   prepare(card: CuttableCard): void;
@@ -57,7 +57,7 @@ const uboot: Firmware = {
     const [, tries, slot] =
       /^tries=([01])\nslot=([ab])\nend=yes\n$/.exec(card.textOf("trial.env") ?? "") ?? [];
     if (tries === "1" && (slot === "a" || slot === "b")) {
-      // One digit in its place: it is there or not.
+      // The write replaces one digit in its place, so it either took place or not.
       card.put("trial.env", bytesOf(`tries=0\nslot=${slot}\nend=yes\n`));
       return slot;
     }
@@ -77,7 +77,7 @@ interface Turn {
   readonly fate: Fate;
   /** The step of the cut; past the last step the power stays. */
   readonly cut: number;
-  /** For the surviving part of unsynced writes. */
+  /** The seed chooses the part of unsynced writes that survives. */
   readonly seed: number;
 }
 
@@ -113,7 +113,7 @@ function createMachine(firmware: Firmware, { syncs = true } = {}) {
     version: wholeVersion(card, running) ?? "",
     hasAuthority: true,
   });
-  /** Runs it, and restarts; true if a trial runs now. */
+  /** Runs the update or the end of a trial, and restarts. True if a trial runs now. */
   const begin = async ({ happening }: Turn): Promise<boolean> => {
     if (happening.kind === "power-loss") throw new PowerCut();
     if (happening.kind === "update") {
@@ -158,7 +158,7 @@ function createMachine(firmware: Firmware, { syncs = true } = {}) {
       } catch (error) {
         if (!(error instanceof PowerCut)) throw error;
         let started = lose(turn.seed);
-        // A trial that was armed before the cut happens now; a hang or a loss of power ends it like every other.
+        // A trial that was armed before the cut happens now. A hang or a loss of power ends it like every other trial.
         if (running !== (await firmware.control(card, running).kept())) started = lose(turn.seed + 1);
         expect(running).toBe(await firmware.control(card, running).kept());
         expect([...healthy]).toContain(started);

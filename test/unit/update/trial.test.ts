@@ -72,7 +72,7 @@ test("a system that is not kept within 5 minutes is given up", () => {
   expect(verdicts([[trialMsMax - 1, false]])).toEqual(["wait"]);
   expect(verdicts([[trialMsMax, false]])).toEqual(["give-up"]);
   expect(verdicts([[trialMsMax, true]])).toEqual(["give-up"]);
-  // Healthy for a minute at that very moment: it is kept.
+  // A system that has been healthy for a minute at that very moment is kept.
   expect(verdicts(healthy(trialMsMax - healthyMs, trialMsMax)).at(-1)).toBe("keep");
 });
 

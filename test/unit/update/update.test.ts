@@ -235,7 +235,7 @@ test("a trial is kept after a healthy minute without a gap, and given up after f
   expect(after(each2s(400_000, () => false))).toBe(`give-up at ${trialMsMax}`);
   expect(after(each2s(400_000, (at) => at !== 40_000))).toBe(`keep at ${42_000 + healthyMs}`);
   expect(after(each2s(400_000, (at) => at % 50_000 !== 0))).toBe(`give-up at ${trialMsMax}`);
-  // A silence that is too long is not health, whatever is before and after it.
+  // During a silence that is too long the system does not count as healthy, whatever it answers before and after.
   expect(
     after([
       [2000, true],

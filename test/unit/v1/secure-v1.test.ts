@@ -208,7 +208,7 @@ test("messages that are none are refused in words, and cost no guess", () => {
   expect(pairing.start("ü".repeat(65), clientOf("1").message)).toMatchObject({
     error: "client name too long",
   });
-  // None of them was a try, so three wrong PINs are still judged.
+  // None of these refused starts was a try, so three wrong PINs are still judged.
   for (let n = 0; n < 3; n++) expect(tryPin("x")).toMatchObject({ status: 401, error: "wrong PIN" });
   expect(wrongTries()).toBe(3);
 });
@@ -216,7 +216,10 @@ test("messages that are none are refused in words, and cost no guess", () => {
 const pairingKey = new Uint8Array(32).fill(7);
 const token = "6c0e3f0e-0000-4000-8000-000000000001";
 
-/** A client's frames, sealed with the service's own code on the other side's keys: the Python client judges that code. */
+/**
+ * A client's frames, sealed by the service's own code with the keys of the client's side. The tests with the Python
+ * client check that code.
+ */
 function clientFrames(salt: Uint8Array, payloads: readonly string[]): readonly string[] {
   const secrets = (info: string, size: number) =>
     new Uint8Array(hkdfSync("sha256", pairingKey, salt, info, size));

@@ -128,7 +128,7 @@ test("the nearest option decides, in whichever order they stand", async () => {
   const expected = ["n/open/b", "n/open/hidden/open/d", "n/open/kept/e"];
   expect(readable(options, all)).toEqual(expected);
   expect(readable(options.toReversed(), all)).toEqual(expected);
-  // Of two options for one path, hiding comes first.
+  // Of two options for one path, the one that hides decides.
   expect(readable([at("open", "n"), at("hide", "n")], all)).toEqual([""]);
 });
 
@@ -239,7 +239,7 @@ function startAhead(options: readonly string[], before: readonly string[] = []) 
     /** Resolves when it has made its rules, and waits. */
     waits: () =>
       eventually(async () =>
-        // proc(5), `stat`: nothing else makes it sleep.
+        // S in `stat` (proc(5)) means that the helper sleeps, and nothing but its wait makes it sleep.
         expect(await readFile(`/proc/${child.pid}/stat`, "latin1")).toContain(" (tapdeck-confine) S "),
       ),
     async send(message: Uint8Array) {

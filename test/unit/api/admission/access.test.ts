@@ -117,7 +117,7 @@ const hosts: readonly (readonly [host: string | null, isGood: boolean])[] = [
   ["[::ffff:0.0.0.0]:7497", false],
   ["[::FFFF:0:0]", false],
   ["[0:0:0:0:0:ffff:0000:0000]", false],
-  // No addresses at all.
+  // These texts are no addresses.
   ["300.1.1.1", false],
   ["1.2.3.256", false],
   ["1.2.3", false],
@@ -195,7 +195,7 @@ test("an owner who lists an unspecified address may be called by it", () => {
 });
 
 test("a prefetch of a page, or a navigation that it causes, is no event stream, though the browser reports no initiator", () => {
-  // As Chromium 156 sends them for speculation rules, and for a redirect of an address that was typed.
+  // Chromium 156 sends these headers for speculation rules, and for a redirect of an address that was typed.
   const typed = { "sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
   const may = (headers: Record<string, string>) => mayListen(new Headers(headers));
   expect(may({ ...typed, "sec-purpose": "prefetch" })).toBe(false);

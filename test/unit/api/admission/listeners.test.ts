@@ -119,7 +119,7 @@ test("on a kernel without IPv6 the service listens on all IPv4 addresses", async
 });
 
 test("a fault of a handler shows the caller nothing of the service", async () => {
-  // It runs in a process of its own, because the test runner fails on such a fault.
+  // The listener runs in a process of its own, because the test runner fails on such a fault.
   const program = `
     import { listen } from ${JSON.stringify(join(import.meta.dir, "../../../../src/api/admission/listeners.ts"))};
     const fetch = () => { throw new Error("a secret place"); };

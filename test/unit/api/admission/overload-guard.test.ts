@@ -30,7 +30,7 @@ function gateOf(canOpen: () => boolean = () => true) {
   };
   const descriptors = {
     limit: 200,
-    // The lowest free descriptor is no measure while connections end.
+    // The lowest free descriptor does not show the load while connections end.
     used: () => (did.at(-1) === "shut" && Number.isFinite(state.used) ? 3 : state.used),
     count: () => state.used,
   };
@@ -81,7 +81,7 @@ test("a door is shut for a second when many a second are turned away there, agai
   await comeFor(100, 0);
   await clock.advance(60_000);
   expect(did).toEqual(["shut", "open", "shut", "open"]);
-  // There were enough descriptors, so they are looked at as often as before.
+  // There were enough descriptors, so the guard counts them as often as before.
   await comeFor(100, 2 * turnedAwayPerSecondMax);
   state.used = Number.POSITIVE_INFINITY;
   await clock.advance(2000);
@@ -112,7 +112,7 @@ function guardOf() {
   };
   const log = createLog({ debug: false, write: (line) => said.push(line) });
   const guard = createOverloadGuard([port], { clock, log, descriptors });
-  /** What was done in the next `ms`. */
+  /** The guard's actions in the next `ms`. */
   const doneIn = (ms: number) => {
     did.length = 0;
     clock.advance(ms);
@@ -129,7 +129,7 @@ test("the last descriptor of a port shuts it, and it opens below the half of the
   state.used = state.count = 100;
   expect(doneIn(100)).toEqual(["shut"]);
   state.count = 50;
-  // Connections that have ended leave gaps, so the lowest free descriptor is no measure.
+  // Connections that have ended leave gaps, so the lowest free descriptor does not show the load.
   state.used = 3;
   expect(doneIn(3000)).toEqual([]);
   state.count = 49;

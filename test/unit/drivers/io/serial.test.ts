@@ -153,7 +153,7 @@ test("fifty links that are closed or unplugged in the middle of a write leave no
   await Bun.sleep(0);
   const before = openDescriptors();
   for (let count = 0; count < 50; count++) await cycle(count % 5 === 0);
-  // Bun frees its copy of a descriptor a moment after the reader was cancelled.
+  // Bun closes its copy of a descriptor a moment after the reader was cancelled.
   await eventually(() => expect(openDescriptors()).toBeLessThanOrEqual(before));
 });
 

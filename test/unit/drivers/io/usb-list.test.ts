@@ -31,7 +31,7 @@ test("devices are listed with their interfaces and who has those; hubs' roots ar
     await add(folder, "1-1.4:1.0", { bInterfaceNumber: "00", bInterfaceClass: "0b" });
     await symlink("../../bus/usb/drivers/pn533_usb", join(folder, "1-1.4:1.0/driver"));
     await add(folder, "1-1.42", { idVendor: "046d", idProduct: "c31c", busnum: "1", devnum: "13" });
-    // It went away during the reading.
+    // This device went away during the reading.
     await mkdir(join(folder, "1-2"));
     expect(await listUsbDevices(folder)).toEqual([
       {

@@ -152,7 +152,7 @@ function machine({ driver, holdsOn = false }: { driver?: string; holdsOn?: boole
 test("a transfer that is asked for while the port is reset waits for its end, and what waits then is ended", async () => {
   const { open, opened, said } = machine();
   const link = await open();
-  // Like the listener for changes of the slot: it starts the next transfer as the one before ends.
+  // Like the listener for changes of the slot, this loop starts the next transfer when the one before ends.
   const faults = new Set<string>();
   let stops = false;
   const listening = (async () => {

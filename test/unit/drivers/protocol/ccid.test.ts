@@ -118,7 +118,7 @@ test("random transfers, and good ones with altered bytes, throw nothing and hold
           expect(cut.message.data.length).toBeLessThanOrEqual(261);
         }
       }
-      // Two whole answers end any state.
+      // After two whole answers the assembler has left any state.
       assembler.push(answerOf(0));
       expect(assembler.push(answerOf(0)).kind).toBe("message");
     }),
@@ -129,7 +129,7 @@ test("random transfers, and good ones with altered bytes, throw nothing and hold
 test("the status reports card and command; without a card a failed answer may bring bytes", () => {
   expect(statusOf({ specific: hex("42fe00") })).toEqual({ card: "none", command: "failed", error: 0xfe });
   expect(statusOf({ specific: hex("000000") })).toEqual({ card: "active", command: "done", error: 0 });
-  // Like real readers: the error byte of a finished command means nothing.
+  // Real readers send this: the error byte of a finished command means nothing.
   expect(statusOf({ specific: hex("008100") })).toEqual({ card: "active", command: "done", error: 0 });
   expect(statusOf({ specific: hex("810100") })).toEqual({ card: "present", command: "more-time", error: 0 });
   expect(statusOf({ specific: hex("c30000") })).toEqual({ card: "none", command: "failed", error: 0 });

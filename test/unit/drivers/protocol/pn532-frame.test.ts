@@ -77,7 +77,7 @@ test("an extended frame whose length sum is wrong is noise, and the frame after 
 
 test("a good frame within a false one is found", () => {
   const inner = answer.subarray(0, -1);
-  // Its length is right, and its data sum is not.
+  // The frame's length is right, and its data sum is wrong.
   const sums = [...inner].reduce((total, byte) => total + byte, 0);
   const around = [0, 0, 0xff, inner.length, -inner.length & 0xff, ...inner, (-sums & 0xff) ^ 1, 0];
   const { frames } = summary(cutsOf(Uint8Array.from(around)));

@@ -234,11 +234,11 @@ describe("a tag is refused, and nothing written,", () => {
       return memory;
     };
     expect(why(planFor("ntag213", lock(10, 5), "y"))).toBe("locked"); // Page 5 holds the length.
-    expect(why(planFor("ntag213", lock(11, 7), "y"))).toBe("plan"); // Page 15 is not needed for it,
-    expect(why(planFor("ntag213", lock(11, 7), long))).toBe("locked"); // and is needed for this one.
-    expect(why(planFor("ntag213", lock(0xa0, 0), "y"))).toBe("plan"); // Pages 16 and 17.
+    expect(why(planFor("ntag213", lock(11, 7), "y"))).toBe("plan"); // The short text does not need page 15.
+    expect(why(planFor("ntag213", lock(11, 7), long))).toBe("locked"); // The long text needs page 15.
+    expect(why(planFor("ntag213", lock(0xa0, 0), "y"))).toBe("plan"); // The locked pages are 16 and 17.
     expect(why(planFor("ntag213", lock(0xa0, 0), long))).toBe("locked");
-    expect(why(planFor("ntag213", lock(10, 5), "x"))).toBe("plan"); // It is there already.
+    expect(why(planFor("ntag213", lock(10, 5), "x"))).toBe("plan"); // The text is on the tag already.
   });
 
   test("if its container is locked and not written yet", () => {

@@ -40,7 +40,7 @@ const rounds = fuzzRounds(20_000);
 const uid = Uint8Array.fromHex("04a1b2c3d4e5f6");
 const never = new AbortController().signal;
 
-/** Good ones, to be cut, joined and altered. */
+/** Good messages, which the test cuts, joins and alters. */
 const good: readonly Uint8Array[] = [
   encodeTextMessage("SNES/Game.sfc"),
   encodeTextMessage("y".repeat(300)),

@@ -49,7 +49,7 @@ function causeOf(result: unknown): unknown {
 interface Kind {
   readonly name: string;
   readonly type: string;
-  /** Without a text: blank, and formatted if it leaves the factory so. */
+  /** Without a text the tag is blank; it is formatted if such tags leave the factory formatted. */
   readonly make: (text?: string) => Torn;
   readonly holdsLong: boolean;
   /** The reported raw memory of a short text. */
@@ -224,7 +224,7 @@ describe("a plain PC/SC reader, which sends no frames,", () => {
   }
 });
 
-// It answers to Sony's system code alone. It was taken for a transit card, and could not be written.
+// The tag answers only to Sony's system code. The fault: it counted as a transit card, and could not be written.
 describe("a FeliCa Lite-S as it leaves the factory", () => {
   test("is formatted with the first text, as somebody else would", async () => {
     const tag = createFelicaTag({ uid: idm });

@@ -118,7 +118,7 @@ test("the need for a BIOS depends on the system of the game: a cartridge starts 
   expect(await said(check, "TurboGrafx16CD", choice)).toContain(
     "syscard3.pce (MD5 38179df8f4ac870017db21ebcbf53114)",
   );
-  // A card of another version also works.
+  // A system card of another version also works.
   await put("system/syscard2.pce");
   expect(await said(check, "TurboGrafx16CD", choice)).toBe("");
   expect(await said(check, "MegaCD", choiceOf("picodrive"))).toContain("bios_CD_U.bin (MD5 2efd74e3");

@@ -72,7 +72,7 @@ test("nothing is pressed without permission, which is asked for at each use", as
   permission.isGiven = true;
   const first = input.play("keyboard", key, never);
   const second = input.play("keyboard", key, never);
-  // The second one waits for its turn, and is refused then.
+  // The second macro waits for its turn, and is refused then.
   await pass(clock, 1);
   permission.isGiven = false;
   await Promise.all([pass(clock, 300), first, expect(second).rejects.toMatchObject(refusal)]);
@@ -121,7 +121,7 @@ test("keys of a caller that was revoked, or that the owner forbids meanwhile, go
   permission.isGiven = false;
   await pass(clock, 6000);
   expect(await other).toEqual(refusal);
-  // All keys are up again, and the device stays for others.
+  // All keys are up again, and the device stays for other macros.
   expect(said.join(" ")).toBe("open Tapdeck keyboard +42 +30 -30 -42 +32 -32");
 });
 

@@ -25,7 +25,7 @@ test("a pattern that names || and ends in anything admits no more commands than 
   expect(allows(patterns, "**delay:1||SNES/Game.sfc")).toBe(true);
   for (const more of ["**stop", "**launch.random:all", "SNES/Other.sfc", ""])
     expect([more, allows(patterns, `**delay:1||SNES/Game.sfc||${more}`)]).toEqual([more, false]);
-  // Fewer commands are not allowed either: an optional part of the pattern does not count as named.
+  // A text with fewer commands is not allowed: an optional part of the pattern does not count as named.
   expect(allows(["SNES/Game\\.sfc(\\|\\|.*)*"], "SNES/Game.sfc||a||b")).toBe(false);
   expect(allows(["[^|]*\\|\\|[^|]*\\|\\|.*"], "a||b||c")).toBe(true);
   // A backslash that stands for itself escapes no bar.

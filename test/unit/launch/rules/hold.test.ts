@@ -259,7 +259,7 @@ test("a card that goes pauses its media if that is set, and they resume without 
   expect(desk.did).toHaveLength(3);
   desk.take("game", "b");
   desk.clock.advance(1000);
-  // Back before the pause.
+  // The card is back before the pause.
   desk.put("game");
   desk.clock.advance(2 * hourMs);
   expect(desk.did).toHaveLength(3);

@@ -158,7 +158,7 @@ test("a hook shows how a phone is let in only for a card on a reader of the devi
   deck.launchQueue.launch(deck.token("SNES/a.sleep"), { isTap: true, isFromReader: true });
   await eventually(() => expect(deck.count("media.started")).toBe(1));
   expect(pairings).toBe(2);
-  // An item of a card's playlist that a caller asks for is the caller's.
+  // If a caller asks for an item of a card's playlist, the start counts as the caller's.
   deck.set({ hooks: {} });
   await deck.files("A/1.sleep", "A/2.sleep");
   deck.launchQueue.launch(deck.token("**playlist.play:A"), { isTap: true, isFromReader: true });

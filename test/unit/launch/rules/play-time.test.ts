@@ -352,7 +352,7 @@ test("it looks when something is due, and at no other time", () => {
   expect(savedAt).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   expect(looks()).toBe(9);
   pause();
-  // Half a minute is not saved yet: it waits for the full minute, and then is saved at once.
+  // Half a minute is not saved yet. At the full minute it is saved at once.
   expect(looks()).toBe(10);
   clock.advance(minute);
   expect(savedAt).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
@@ -461,7 +461,7 @@ test("a paused player does not count, and is neither warned nor stopped", () => 
   resume();
   clock.advance(minute);
   pause();
-  // A pause of this length begins a new session, without a stop.
+  // After a pause of this length a new session begins, even without a stop.
   clock.advance(20 * minute);
   expect(keeper.state()).toMatchObject({ day: { usedMs: 11 * minute }, session: { usedMs: 0 } });
   resume();

@@ -124,7 +124,7 @@ test("a FIFO in the place of the service's note keeps no later start waiting, an
     await rm(join(folder, name), { force: true });
     Bun.spawnSync(["mkfifo", join(folder, name)]);
   }
-  // A second keeper, which claims another home.
+  // The files of a second keeper, which claims another home.
   const other = join(scene.memory, "000000000000001");
   await mkdir(join(other, "files/NES"), { recursive: true });
   for (const name of ["made", "home"]) await writeFile(join(other, name), scene.own);
@@ -201,7 +201,7 @@ test("a large file of holes, which takes up no memory, does not fill the disk at
   expect(await readFile(join(scene.home, "NES/Game.srm"), "utf8")).toBe("newer");
   expect(await allBelow(scene.home)).not.toContain("Sparse");
   expect(scene.lines.join("\n")).toContain("it has holes, and would take up 67108864 bytes of the disk");
-  // Nothing is left that would be tried again and again.
+  // No save is left that the keeper would try again and again.
   expect(faultLine(scene.keeper.faults())).toBe("");
   expect(await readdir(scene.memory)).toEqual([]);
   await scene.keeper.close();

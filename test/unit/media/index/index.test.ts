@@ -301,7 +301,7 @@ describe("a run", () => {
     const run = trial.media.index([]);
     const over = run.then(() => true);
     while (!(await Promise.race([over, Bun.sleep(1).then(() => false)]))) {
-      // The old one or the new one, never none.
+      // A search finds the files of the old index or of the new one, and never none.
       const total = trial.media.search({ query: "", systems: ["SNES"], maxResults: 1 }).total;
       if (trial.media.status().indexing) seen.add(total);
       if (seen.size > 0) await trial.release();
@@ -388,11 +388,11 @@ describe("a damaged index", () => {
     mkdirSync(trial.data, { recursive: true });
     runHere({ path, folders: { roots: [trial.root], own: [] }, systems: [] });
     writeFileSync(path, damage(readFileSync(path)));
-    // The first caller finds it.
+    // The first caller finds the damage.
     try {
       trial.media.search({ query: "game", systems: [], maxResults: 1 });
     } catch {
-      // The service reports that it is being made again.
+      // The error says that the index is being made again.
     }
     await eventually(() => expect(trial.media.status()).toMatchObject({ indexing: false, exists: true }));
     expect(trial.media.search({ query: "game", systems: [], maxResults: 1 }).total).toBe(300);

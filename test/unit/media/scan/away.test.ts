@@ -93,7 +93,7 @@ test("a drive that was mounted as the folder of a system stays in the index with
     folders: { roots: [trial.root], own: [] },
     systems: [],
   });
-  // In a name space of its own, it may mount at will.
+  // In a name space of its own, the script may mount at will.
   const script = `mount -t tmpfs none "$1/SNES"; touch "$1/SNES/a.sfc"; echo "$2" | "$3" "$4" index-job`;
   const argv = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"];
   Bun.spawnSync([...argv, trial.root, job, process.execPath, indexProgram]);

@@ -10,7 +10,7 @@ import { makeFiles } from "../../../helpers/library.ts";
 import { mediaTrial, pathsOf } from "../../../helpers/media.ts";
 import { eventually } from "../../../helpers/processes.ts";
 
-/** Longer than a burst of changes, and longer than the pause before a check for drives. */
+/** This time is longer than a burst of changes, and longer than the pause before a check for drives. */
 const quietMs = 4000;
 
 test("new files are found without being asked for, those of systems that live in one folder too", async () => {
@@ -57,7 +57,8 @@ test("a folder that appears later, as that of a drive does when it is plugged in
     },
   };
   using _ = watchMedia({ media, folders: { roots: [drive], own: [] }, log: silentLog, open });
-  // It looks for the folder from its start on, which has no event: the file is made again until it is found.
+  // The watch looks for the folder from its start on, and no event reports that start: the file is made again until it
+  // is found.
   await eventually(async () => {
     rmSync(drive, { recursive: true, force: true });
     await Bun.sleep(quietMs);
@@ -74,7 +75,7 @@ test("a drive that is plugged in below a folder is indexed and watched", async (
   await using trial = await mediaTrial();
   makeFiles(trial.root, ["SNES/.keep", "NES/.keep"]);
   const go = join(trial.root, "../go");
-  // In a name space of its own, it may mount at will.
+  // In a name space of its own, the script may mount at will.
   const script =
     '(while [ ! -e "$1" ]; do sleep 0.1; done; mount -t tmpfs none "$2/SNES"; sleep 4; touch "$2/SNES/late.sfc") & exec "$3" "$4" "$2"';
   const program = join(import.meta.dir, "../../../programs/watching.ts");
@@ -97,7 +98,7 @@ test("a drive that is plugged in below a folder is indexed and watched", async (
       expect(asked).toContain("NES");
     });
     await Bun.write(go, "");
-    // Once for the mount, and once for the file on it.
+    // The watch asks once for the mount, and once for the file on it.
     await eventually(() => expect(asked.filter((one) => one === "SNES").length).toBeGreaterThan(1));
     expect(asked.filter((one) => one.startsWith("warning"))).toEqual([]);
   } finally {

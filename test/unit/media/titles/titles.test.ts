@@ -102,7 +102,7 @@ test("a title is found in the index of its system, and the choice explained", as
     rivals: 1,
     why: "spiderman is SNES/Spider-Man (USA).sfc, the same but for its spelling, the best of 2 files of that title",
   });
-  // Of all systems, the region decides.
+  // Among files of all systems, the region decides.
   expect(await trial.media.findTitle(undefined, "spiderman")).toMatchObject({
     media: { path: "NES/Spider-Man (World).nes" },
     rivals: 2,

@@ -117,7 +117,7 @@ test("an upload is a hidden file until it is finished, in the existing folder of
   expect((await readdir(root)).sort()).toEqual([uploadsFolder, "SNES"]);
   expect(await uploads.write(upload.id, 0, pieces(bytesOf(4), bytesOf(2)), never)).toBe(6);
   expect(upload.offset).toBe(6);
-  // Too early, and at another place.
+  // The end comes too early, and then a piece has the wrong offset.
   expect(await refusal(uploads.finish(upload.id, sum(bytesOf(10)), anyStart))).toBe(
     "4 bytes are missing: send them",
   );
@@ -226,7 +226,7 @@ test("an existing file is refused, or replaced on request", async () => {
   expect(await readFile(join(root, "SNES/Game.sfc"), "utf8")).toBe("old");
   await uploads.finish(upload.id, sum(bytesOf(10)), anyStart);
   expect(new Uint8Array(await readFile(join(root, "SNES/Game.sfc")))).toEqual(bytesOf(10));
-  // A file that came meanwhile.
+  // Another file came to the place meanwhile.
   const late = await uploads.start(wanted("Late.sfc", 0));
   await writeFile(join(root, "SNES/Late.sfc"), "first");
   expect(await refusal(uploads.finish(late.id, sum(bytesOf(0)), anyStart))).toContain("there already");
@@ -312,7 +312,7 @@ test("one client has a quarter of the places, and the others keep theirs", async
   const by = (sender: string, path: string) => uploads.start({ ...wanted(path), sender });
   for (let n = 0; n < uploadsPerClientMax; n++) await by("anna", `${n}.sfc`);
   expect(await dataOf(by("anna", "more.sfc"))).toEqual(["busy", "uploadsPerClientMax"]);
-  // One of its own continues.
+  // An upload of the same client continues.
   expect(await dataOf(by("anna", "0.sfc"))).toBe("accepted");
   expect(await dataOf(by("berta", "more.sfc"))).toBe("accepted");
   // The places are counted again after a restart.
@@ -333,7 +333,7 @@ test("the unfinished uploads of one client take half of the room, those of an ow
   const full = ["busy", "uploadRoomPerClient"];
   expect(await by("anna", "a.sfc", 0.55)).toEqual(full);
   expect(await by("anna", "a.sfc", 0.3)).toBe("accepted");
-  // Also in the own folder of another system on the same disk.
+  // The limit also counts in the own folder of another system on the same disk.
   expect(await by("anna", "b.nes", 0.25, "NES")).toEqual(full);
   expect(await by("berta", "b.sfc", 0.3)).toBe("accepted");
   expect(await by("", "owner.sfc", 0.9)).toBe("accepted");
@@ -358,7 +358,7 @@ test("no byte changes between the check of the first bytes and the rename", asyn
   const check = (start: Uint8Array) => {
     seen.push(start[0]);
     seen.push(uploads.write(id, 10, pieces(bytesOf(0)), never).catch((error: unknown) => messageOf(error)));
-    // A wrong hash would begin the file again.
+    // With this wrong hash, the file would begin again.
     seen.push(refusal(uploads.finish(id, sum(bytesOf(1)), anyStart)));
   };
   await uploads.finish(id, sum(bytesOf(10)), check);

@@ -11,6 +11,6 @@ test("a time of today and one of yesterday name their day, at any hour, and earl
   expect(whenOf(at(26, 23, 59), now)).toMatch(/^yesterday, 11:59\s?PM$/);
   expect(whenOf(at(26, 0), now)).toMatch(/^yesterday, /);
   expect(whenOf(at(25, 23, 59), now)).toStartWith("11/25/26, ");
-  // A clock that was wrong is no day of the future's.
+  // A time in the future comes from a wrong clock, and is shown with its whole date.
   expect(whenOf(at(28, 1), now)).toStartWith("11/28/26, ");
 });

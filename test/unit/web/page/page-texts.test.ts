@@ -99,7 +99,7 @@ const pageSettings = describeSettings().flatMap(({ key, api, form }) =>
 );
 
 test("a new setting had no name or effect on the page, and its choices were the words of the file", () => {
-  // The other languages have the same texts as English: see below.
+  // The test below shows that the other languages have the same texts as English.
   const { names, effects, choices } = say.device;
   for (const texts of [names, effects])
     expect(Object.keys(texts).toSorted()).toEqual(pageSettings.map(({ name }) => name).toSorted());
