@@ -94,7 +94,7 @@ export async function createSettings(options: SettingsOptions) {
       await inTurn(() => file.save(change));
       changes.settle();
     },
-    /** Reads the file again, in case the watch has missed a change. Rejects with `failed` if the file has a fault.  */
+    /** Reads the file again, in case the watch has missed a change. Rejects with `failed` if the file has a fault. */
     async reload(): Promise<void> {
       await look();
       const fault = file.fault();

@@ -1,4 +1,4 @@
-/** A virtual terminal of the kernel for tests. The tests need the right to make device nodes (root, on a test machine).  */
+/** A virtual terminal of the kernel for tests. The tests need the right to make device nodes (root, on a test machine). */
 import { closeSync, constants, openSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

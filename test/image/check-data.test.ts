@@ -1,4 +1,4 @@
-/** The check of the data partition at each start, on files: it repairs the effects of a power cut without a loss.  */
+/** The check of the data partition at each start, on files: it repairs the effects of a power cut without a loss. */
 import { expect, test } from "bun:test";
 import { mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

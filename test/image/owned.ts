@@ -1,4 +1,4 @@
-/** Copies of the image as they are after some use: with a tapdeck.conf of the owner, and with damage.  */
+/** Copies of the image as they are after some use: with a tapdeck.conf of the owner, and with damage. */
 import { mkdtemp, open, readdir, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
