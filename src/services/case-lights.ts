@@ -41,7 +41,7 @@ const dimmed = 0.1;
 const quickMs = 125;
 const busyMs = 300;
 const waitingMs = 1000;
-/** Faults and limits of play time have no event, so they are asked for about as often as the screen does. */
+/** Faults and limits of play time have no event, so the lights look for them about as often as the screen does. */
 const lookMs = 5000;
 /** After this time without an event the lights are dimmed, as the picture of a television is. */
 const restMs = 10 * 60_000;
@@ -76,10 +76,12 @@ function showState(parts: LightParts, blinker: Blinker) {
   const { clock, faults, brightness } = parts;
   let activeMs = clock.now();
   let timer: Disposable | undefined;
+  /** Whether the last look found a fault. A look reads the file system, so none is on a tap's way. */
+  let hasFault = faults().length > 0;
   const refresh = () => {
     const now = facts.now();
     const isResting = clock.now() - activeMs >= restMs;
-    const glow = glowOf(now.isPlaying, pictureOf(now)?.kind, faults().length > 0, isResting);
+    const glow = glowOf(now.isPlaying, pictureOf(now)?.kind, hasFault, isResting);
     blinker.show({ ...glow, part: (glow.part * brightness()) / 100 });
     facts.wasDrawn(now.notice);
   };
@@ -91,6 +93,7 @@ function showState(parts: LightParts, blinker: Blinker) {
   const facts = followFacts(parts, changed, () => 0);
   const lookAgain = () => {
     facts.settle();
+    hasFault = faults().length > 0;
     refresh();
     timer = clock.after(lookMs, lookAgain);
   };

@@ -115,7 +115,12 @@ function startOne(
   const taps: WaitingTaps = { waiting: [], missed: 0 };
   const deck = startDeck({
     settings: { ...defaultConfig.mqtt, url: `mqtt://127.0.0.1:${port}`, id },
-    ...{ dataFolder: folder, site: () => "", bus, clock, log: silentLog, taps },
+    dataFolder: folder,
+    site: () => "",
+    bus,
+    clock,
+    log: silentLog,
+    taps,
     retainedPath: join(folder, `${id}.json`),
     device: { name: id, version: "0.1.0", platform: "linux", pageUrl: "" },
     readers: () => [readerOf(plugged)],

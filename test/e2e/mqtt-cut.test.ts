@@ -24,7 +24,9 @@ for (const [name, scheme, port] of [
       const { onNeighbour, neighbourAddress: host } = network;
       const file = (path: string) => join(folder, path);
       const { certificatePem, keyPem } = makeCertificate({
-        ...{ commonName: "broker", names: [], addresses: [Uint8Array.from(host.split("."), Number)] },
+        commonName: "broker",
+        names: [],
+        addresses: [Uint8Array.from(host.split("."), Number)],
         notBefore: new Date(Date.now() - 60_000),
         notAfter: new Date(Date.now() + 24 * 3_600_000),
       });

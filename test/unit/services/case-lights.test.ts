@@ -44,6 +44,7 @@ async function makeLights({ names = ["tapdeck", rgb], readers = [reader] as read
   const bus = createBus(silentLog);
   const world = { faults: [] as readonly Fault[], brightness: 100, refusal: undefined as string | undefined };
   const warnings: string[] = [];
+  let looks = 0;
   const lights = followCaseLights({
     folder,
     bus,
@@ -51,7 +52,10 @@ async function makeLights({ names = ["tapdeck", rgb], readers = [reader] as read
     log: { ...silentLog, warn: (area, text) => warnings.push(`${area}: ${text}`) },
     readers: () => readers,
     refusal: () => world.refusal,
-    faults: () => world.faults,
+    faults() {
+      looks += 1;
+      return world.faults;
+    },
     brightness: () => world.brightness,
   });
   closing.push(async () => {
@@ -66,7 +70,7 @@ async function makeLights({ names = ["tapdeck", rgb], readers = [reader] as read
       const shown = [await read("tapdeck"), await read(rgb), await read(rgb, "multi_intensity")];
       expect(shown).toEqual([String(brightness), String(brightness), color]);
     });
-  return { folder, bus, clock, world, warnings, lights, read, show };
+  return { folder, bus, clock, world, warnings, lights, looks: () => looks, read, show };
 }
 
 const green = "255 0 0";
@@ -94,7 +98,7 @@ test("a start blinks, what plays is dim, and its end is bright again", async () 
   }
   clock.advance(8000);
   await show(20, green);
-  bus.emit("media.stopped", { elapsed: 1, launcherId: "x" } as never);
+  bus.emit("media.stopped", { ...media, elapsed: 1, exitCode: 0, reason: "stopped" });
   await show(200, green);
 });
 
@@ -128,6 +132,18 @@ test("a deck without a reader, or with a fault, blinks slowly, and one whose tim
   await other.show(200, orange);
   other.clock.advance(1000);
   await other.show(0, orange);
+});
+
+test("events do not look for faults, which reads the file system on a tap's way", async () => {
+  const { bus, clock, looks, show } = await makeLights();
+  await show(200, green);
+  expect(looks()).toBe(1);
+  bus.emit("media.started", media);
+  await show(200, orange);
+  bus.emit("launch.finished", { ...launch, success: true });
+  expect(looks()).toBe(1);
+  clock.advance(5000);
+  expect(looks()).toBe(2);
 });
 
 test("the brightness of the settings applies at once, and nothing but 0 makes a lit light dark", async () => {
