@@ -23,7 +23,7 @@ const isPending = (kind: "program" | "option" | "file" | "module", word: string)
 const paths = new Set(
   [...made.files].flatMap(([folder, names]) => [...names].map((name) => `${folder}/${name}`)),
 );
-const programFolders = ["bin", "sbin", "usr/bin", "usr/sbin", "usr/libexec"];
+const programFolders = ["bin", "sbin", "usr/bin", "usr/sbin", "usr/libexec", "usr/libexec/bluetooth"];
 const programs = new Set([
   ...made.applets,
   ...programFolders.flatMap((folder) => [...(made.files.get(folder) ?? [])]),
