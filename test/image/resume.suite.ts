@@ -4,18 +4,22 @@
  * the sound within 2 s of the position that the database has. `CUTS` is the number of cuts, and `SEED` selects them. Run by
  * `make test-image`.
  */
-import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Client } from "../../src/client/client.ts";
 import { savedApartMs } from "../../src/launch/ports/resuming.ts";
 import { seededRandom } from "../emulators/emulated-line.ts";
-import { makeSound } from "../helpers/sound-file.ts";
 import { type Board, cardBytes, image, startBoard } from "./board.ts";
 import { type Card, makeCard } from "./card.ts";
 import { print, seconds } from "./figures.ts";
+import {
+  expectHealthy,
+  loudspeaker,
+  positionOf,
+  putSound,
+  type Seen,
+  storedPosition,
+  tapSound,
+} from "./long-sound.ts";
 import { patienceMs, until } from "./until.ts";
 
 const cuts = Number(process.env.CUTS ?? 2);
@@ -27,18 +31,6 @@ const playedMs = { least: 5000, most: 12_000 };
 /** Every second cut comes at one of the first `writesMax` writes after its moment. A position costs two or three writes. */
 const writesMax = 6;
 const nearMs = 2000;
-
-const media = "/data/tapdeck/media/Audio";
-const soundSeconds = 30 * 60;
-const soundHeaderBytes = 44;
-/** A television's loudspeaker, without a display. */
-const sound = ["-device", "qemu-xhci", "-audiodev", "none,id=sound", "-device", "usb-audio,audiodev=sound"];
-
-/** The position at a moment of the host. */
-interface Seen {
-  readonly positionMs: number;
-  readonly atMs: number;
-}
 
 interface Owned {
   readonly card: Card;
@@ -88,21 +80,12 @@ for (let first = 0; first < cuts; first += cutsOfCard) {
 /**
  * The hardware watchdog is left out, because it resets a board on a busy host. The cuts are therefore the only losses of power.
  */
-const startOn = (card: Card) => startBoard({ card, more: sound, watchdog: false });
+const startOn = (card: Card) => startBoard({ card, more: loudspeaker, watchdog: false });
 
-/** Copies the sound to the card. The rest of the file is zeros, which take up no space. */
 async function prepare(card: Card): Promise<void> {
   await using board = await startOn(card);
   await board.pong();
-  const header = Buffer.from(makeSound(soundSeconds).subarray(0, soundHeaderBytes)).toString("base64");
-  const path = `${media}/Book.wav`;
-  const bytes = makeSound(soundSeconds).length;
-  await board.shell(
-    `mkdir -p ${media} && echo ${header} | base64 -d >${path} && truncate -s ${bytes} ${path}`,
-  );
-  await board.shell(
-    `printf '[readers]\\nconnect = ["file:/tmp/card"]\\n' >>/data/config/tapdeck/config.toml && sync`,
-  );
+  await putSound(board);
 }
 
 async function cut(owned: Owned, number: number): Promise<void> {
@@ -126,7 +109,7 @@ async function cut(owned: Owned, number: number): Promise<void> {
   });
   while (!isOver) {
     // A request at the moment of the cut is never answered.
-    const asked = look(client).catch(() => undefined);
+    const asked = positionOf(client).catch(() => undefined);
     seen = (await Promise.race([struck, asked])) ?? seen;
     await Promise.race([struck, Bun.sleep(200)]);
   }
@@ -149,28 +132,20 @@ async function keepPosition(board: Board, owned: Owned): Promise<void> {
   owned.storedMs = now;
 }
 
-/** The position that mpv reports; undefined before its first report. */
-async function look(client: Client): Promise<Seen | undefined> {
-  const { positionMs } = (await client.call("media.active")) ?? {};
-  return positionMs === undefined ? undefined : { positionMs, atMs: performance.now() };
-}
-
 /** Checks the database, starts the sound with its card, and checks its first position. */
 async function resume(board: Board, client: Client, owned: Owned): Promise<Seen> {
-  // On a busy machine the service may be replaced during a request.
-  const { checks } = await until("its health", () => client.call("health").catch(() => undefined));
-  expect(checks.filter(({ name, ok }) => (name === "database" || name === "device") && !ok)).toEqual([]);
+  await expectHealthy(client);
   const storedMs = await storedPosition(board);
   // A position that was certainly on the card is not lost.
   expect(storedMs).toBeGreaterThanOrEqual(owned.storedMs);
   owned.storedMs = storedMs;
   if (owned.cutMs !== undefined) lostMs.push(owned.cutMs - storedMs);
-  await board.shell("echo Audio/Book.wav >/tmp/card");
+  await tapSound(board);
   // The sound began after the last answer that had no position.
   let silentMs = performance.now();
   const first = await until("the first position", async () => {
     const askedMs = performance.now();
-    const seen = await look(client).catch(() => "no answer" as const);
+    const seen = await positionOf(client).catch(() => "no answer" as const);
     if (seen === undefined) silentMs = askedMs;
     return seen !== "no answer" && seen;
   });
@@ -182,32 +157,4 @@ async function resume(board: Board, client: Client, owned: Owned): Promise<Seen>
   }
   owned.cutMs = undefined;
   return first;
-}
-
-/** Reads the database on the host, without the service; 0 if it has no position. */
-async function storedPosition(board: Board): Promise<number> {
-  expect((await board.shell("ls /data/tapdeck | grep damaged || true")).trim()).toBe("");
-  const said = await board.shell(
-    "mkdir -p /run/copy; cd /data/tapdeck; " +
-      // The copy is repeated until no write came during it.
-      "until cp tapdeck.db tapdeck.db-wal /run/copy && cmp -s tapdeck.db /run/copy/tapdeck.db && cmp -s tapdeck.db-wal /run/copy/tapdeck.db-wal; " +
-      "do sleep 0.1; done; gzip -c /run/copy/tapdeck.db | base64; echo -next-; gzip -c /run/copy/tapdeck.db-wal | base64",
-  );
-  const folder = await mkdtemp(join(tmpdir(), "tapdeck-resume-"));
-  try {
-    const path = join(folder, "tapdeck.db");
-    const [main = "", log = ""] = said
-      .split("-next-")
-      .map((text) => Bun.gunzipSync(Buffer.from(text, "base64")));
-    await Bun.write(path, main);
-    await Bun.write(`${path}-wal`, log);
-    using database = new Database(path);
-    expect(database.query("PRAGMA integrity_check").values()).toEqual([["ok"]]);
-    const stored = database.query<{ positionMs: number }, []>(
-      "SELECT position_ms AS positionMs FROM positions",
-    );
-    return stored.get()?.positionMs ?? 0;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
 }
