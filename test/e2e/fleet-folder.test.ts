@@ -418,7 +418,7 @@ test("Alertmanager sends the alerts of a place together, and nothing of a deck t
   expect(compose).toContain("./alertmanager:/etc/alertmanager:ro");
 });
 
-test("the configurations of Grafana and Home Assistant are YAML, and Grafana finds its dashboard", async () => {
+test("the configurations of Grafana are YAML, and it finds its dashboard", async () => {
   const read = async (path: string): Promise<unknown> => Bun.YAML.parse(await readFile(fleet(path), "utf8"));
   expect(await read("grafana/datasources.yaml")).toMatchObject({
     datasources: [{ type: "prometheus", url: "http://prometheus:9090" }],
@@ -427,5 +427,4 @@ test("the configurations of Grafana and Home Assistant are YAML, and Grafana fin
     providers: [{ options: { path: "/var/lib/grafana/dashboards" } }],
   });
   expect(existsSync(join(root, "packaging/grafana/tapdeck.json"))).toBe(true);
-  expect(await read("home-assistant/configuration.yaml")).toEqual({ default_config: null });
 });
