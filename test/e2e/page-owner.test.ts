@@ -110,7 +110,7 @@ remoteTest(
       }),
     );
     await card.getByRole("button", { name: "Test" }).click();
-    await card.getByText("no broker answers at 127.0.0.1 port 9").waitFor();
+    await card.getByText('no broker answers at 127.0.0.1 port 9: check "Address"').waitFor();
     await page.reload();
     await connected(page);
     await eventually(async () => expect(await card.getByLabel("Account").inputValue()).toBe("deck"));
@@ -118,6 +118,15 @@ remoteTest(
     expect(await unnamed(page)).toEqual([]);
     await look(page, "owner-broker");
     expect(await page.content()).not.toContain("deck-secret");
+    // Many people type an address without its scheme.
+    for (const [typed, url] of [
+      ["127.0.0.1:9", "mqtt://127.0.0.1:9"],
+      ["127.0.0.1:8883", "mqtts://127.0.0.1:8883"],
+    ] as const) {
+      await card.getByLabel("Address").fill(typed);
+      await card.getByRole("button", { name: "Save" }).click();
+      await eventually(async () => expect((await device.service.client.call("broker")).url).toBe(url));
+    }
     await card.getByLabel("Address").fill("http://broker.lan");
     await card.getByRole("button", { name: "Save" }).click();
     await page.getByText("mqtt.url must be an address such as").first().waitFor();

@@ -43,7 +43,7 @@ export function brokerCard({ client }: Shared): PageCard {
     async () => {
       const [file] = ca.files ?? [];
       await client.call("broker.update", {
-        ...{ url: url.value.trim(), user: user.value.trim() },
+        ...{ url: wholeAddress(url.value.trim()), user: user.value.trim() },
         role: roles.find((one) => one === role.value) ?? "player",
         ...(password.value === "" ? {} : { password: password.value }),
         ...(file === undefined ? {} : { ca: await file.text() }),
@@ -80,8 +80,19 @@ function stateOf(facts: Facts): string {
   return facts.connected ? say.broker.connected : reasonIn(facts);
 }
 
-/** The fault in the page's language, or the service's sentence. */
+/** People type `192.168.1.5` or `broker.lan:8883`; the port tells whether it has TLS. */
+function wholeAddress(text: string): string {
+  if (text === "" || text.includes("://")) return text;
+  return `${text.endsWith(":8883") ? "mqtts" : "mqtt"}://${text}`;
+}
+
+/** The fault in the page's language, or the service's sentence, with the fields of this card instead of the keys of the settings. */
 function reasonIn({ fault, reason = "" }: Pick<Facts, "fault" | "reason">): string {
   if (fault === undefined) return (say.faults === undefined ? reason : "") || say.broker.trying;
-  return say.faults === undefined ? reason : filled(say.faults[fault.code], fault);
+  const text = say.faults === undefined ? reason : filled(say.faults[fault.code], fault);
+  const { url, user, password } = say.broker;
+  return text
+    .replaceAll("mqtt.url", `"${url}"`)
+    .replaceAll("mqtt.user", `"${user}"`)
+    .replaceAll("mqtt.password_file", `"${password}"`);
 }

@@ -31,7 +31,7 @@ export const englishParts = ({ counted, number, moment }: Numbers) => ({
     user: "Account",
     password: "Password",
     kept: "kept, empty leaves it",
-    ca: "Certificate of its authority (PEM)",
+    ca: "Certificate of its authority (PEM), only for mqtts://",
     role: "What it may do here",
     save: "Save",
     test: "Test",

@@ -38,7 +38,7 @@ export const frenchParts = ({
     user: "Compte",
     password: "Mot de passe",
     kept: "enregistré, vide le conserve",
-    ca: "Certificat de son autorité (PEM)",
+    ca: "Certificat de son autorité (PEM), seulement pour mqtts://",
     role: "Ce qu’il peut faire ici",
     save: "Enregistrer",
     test: "Tester",

@@ -38,7 +38,7 @@ export const germanParts = ({
     user: "Konto",
     password: "Passwort",
     kept: "gespeichert, leer lässt es so",
-    ca: "Zertifikat seiner Stelle (PEM)",
+    ca: "Zertifikat seiner Stelle (PEM), nur für mqtts://",
     role: "Was er hier darf",
     save: "Speichern",
     test: "Prüfen",

@@ -33,7 +33,7 @@ export const japaneseParts = ({ moment, number }: Pick<Numbers, "moment" | "numb
     user: "アカウント",
     password: "パスワード",
     kept: "保存済み（空欄なら変更なし）",
-    ca: "認証局の証明書（PEM）",
+    ca: "認証局の証明書（PEM）、mqtts:// のときだけ",
     role: "ここでできること",
     save: "保存",
     test: "テスト",

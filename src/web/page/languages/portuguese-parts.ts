@@ -37,7 +37,7 @@ export const portugueseParts = ({
     user: "Conta",
     password: "Senha",
     kept: "guardada, vazia a mantém",
-    ca: "Certificado da autoridade (PEM)",
+    ca: "Certificado da autoridade (PEM), só para mqtts://",
     role: "O que ele pode fazer aqui",
     save: "Salvar",
     test: "Testar",

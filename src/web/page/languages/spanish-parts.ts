@@ -38,7 +38,7 @@ export const spanishParts = ({
     user: "Cuenta",
     password: "Contraseña",
     kept: "guardada, vacía la deja",
-    ca: "Certificado de su autoridad (PEM)",
+    ca: "Certificado de su autoridad (PEM), solo para mqtts://",
     role: "Qué puede hacer aquí",
     save: "Guardar",
     test: "Probar",
