@@ -338,13 +338,10 @@ brokerTest(
     inFolder(async (folder) => {
       await cp(join(root, "fleet"), join(folder, "fleet"), {
         recursive: true,
-        filter: (path) => !/\/(certificates|\.env|passwords)$/.test(path),
+        filter: (path) => !/\/(certificates|\.env|passwords|decks\.yml|[^/]*\.token)$/.test(path),
       });
       for (const name of ["tools", "node_modules"]) await symlink(join(root, name), join(folder, name));
-      await writeFile(
-        join(folder, "fleet.csv"),
-        "host_name,hawkbit_url\nhall-1,https://fleet.museum.example:8443\n",
-      );
+      await writeFile(join(folder, "fleet.csv"), await commandsWith("host_name,site,mqtt_url,hawkbit_url"));
       // Programs that are not here say what they were given.
       await mkdir(join(folder, "bin"));
       for (const name of ["docker", "curl", "make"]) {
@@ -369,13 +366,17 @@ brokerTest(
       const env = await readFile(join(folder, "fleet/.env"), "utf8");
       const [, hawkbit] =
         /^HAWKBIT_PASSWORD=([0-9a-f]{32})\nGRAFANA_PASSWORD=[0-9a-f]{32}\nFLEET_GROUP=\d+\n$/.exec(env) ?? [];
+      const mode = async (path: string) => (await stat(join(folder, path))).mode & 0o777;
       expect(said).toContain("docker compose --file fleet/compose.yaml up --detach");
+      expect((await readdir(join(folder, "fleet/prometheus/decks"))).toSorted()).toEqual([
+        ...[".gitignore", "decks.yml", "hall-1.token", "hall-2.token"],
+      ]);
+      expect(await mode("fleet/prometheus/decks/hall-1.token")).toBe(0o640);
       expect(said).toContain("mosquitto_pub -u home -P word -V 5 -q 1 -r -t tapdeck/hall-1/certificate -s");
       expect(said).toContain(`--user admin:${hawkbit} `);
       expect(said).toContain("/rest/v1/targets -d @OUT/hawkbit-targets.json");
       expect(said).toContain("docker compose --file fleet/compose.yaml restart mosquitto");
       expect(said).toContain("/rest/v1/targets/hall-1 -X DELETE");
-      const mode = async (path: string) => (await stat(join(folder, path))).mode & 0o777;
       expect(await mode("fleet/.env")).toBe(0o600);
       expect(await mode("fleet/mosquitto/passwords")).toBe(0o640);
       expect(await mode("fleet/certificates")).toBe(0o755);

@@ -22,7 +22,7 @@ async function prepare(folder: string, deck: string, servers: string): Promise<v
   const fleet = (path: string) => join(folder, "fleet", path);
   await cp(join(root, "fleet"), fleet(""), {
     recursive: true,
-    filter: (path) => !/\/(certificates|\.env|passwords)$/.test(path),
+    filter: (path) => !/\/(certificates|\.env|passwords|decks\.yml|[^/]*\.token)$/.test(path),
   });
   await writeFile(
     join(folder, "fleet.csv"),

@@ -1,6 +1,6 @@
 /** A real Home Assistant of the version that runs with Debian 12's Python, with the custom integration of this project in it. */
 import { createHmac } from "node:crypto";
-import { cp, mkdir, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { linesOf } from "../helpers/lines.ts";
 
@@ -25,8 +25,10 @@ export async function startHome() {
   );
 }
 
-/** A configuration without onboarding, with one long-lived token, and an automation that launches at a tag. */
+/** A configuration without onboarding, with one long-lived token, and automations; that of alerts has the words of docs/FLEET.md. */
 async function makeHome(): Promise<void> {
+  const fleet = await readFile(join(root, "docs/FLEET.md"), "utf8");
+  const [, message = ""] = /^ +message: "(.*)"$/m.exec(fleet) ?? [];
   await rm(configFolder, { recursive: true, force: true });
   await mkdir(join(configFolder, ".storage"), { recursive: true });
   await writeFile(
@@ -42,6 +44,7 @@ api:
 tag:
 config:
 diagnostics:
+webhook:
 logger:
   default: warning
 automation:
@@ -53,6 +56,15 @@ automation:
       - service: text.set_value
         target: { entity_id: text.tapdeck_hall_launch }
         data: { value: "SNES/Sonic.sfc" }
+  - alias: alerts
+    trigger:
+      - platform: webhook
+        webhook_id: tapdeck-alerts
+        allowed_methods: [POST]
+        local_only: true
+    action:
+      - event: alerts_told
+        event_data: { message: "${message}" }
   - alias: play
     trigger:
       - platform: event

@@ -29,6 +29,7 @@ const home = await startHome();
 try {
   await eventually(async () => (await ask("states")).ok, startMsMax);
   say("Home Assistant answers");
+  await tellAlerts();
   await useDeck();
   await installUpdate();
   await useIntegration();
@@ -36,6 +37,23 @@ try {
   home.kill();
   broker.kill();
   await Promise.all([home.exited, broker.exited]);
+}
+
+/** As Alertmanager tells it (prometheus.io, "webhook_config"). */
+async function tellAlerts(): Promise<void> {
+  const events = await listen("alerts_told");
+  const alerts = ["hall-1", "hall-2"].map((deck) => ({
+    annotations: { summary: `${deck} does not answer` },
+  }));
+  const told = events.next();
+  // Its automations may start after its first answer.
+  await eventually(async () => {
+    await ask("webhook/tapdeck-alerts", { status: "firing", alerts });
+    return (await Promise.race([told, Bun.sleep(500)])) !== undefined;
+  });
+  const text = JSON.stringify((await told).value);
+  if (!text.includes('"hall-1 does not answer, hall-2 does not answer"')) throw new Error(text);
+  say("  the automation of FLEET.md says which decks are away");
 }
 
 async function useDeck(): Promise<void> {
