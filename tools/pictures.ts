@@ -124,7 +124,7 @@ async function brokerCard(): Promise<Pixels> {
   const { out: link } = await device.run("pair", "Phone", "--role", "owner", "--host", network.deviceAddress);
   await using chromium = await startChromium({}, network.onNeighbour);
   const page = await chromium.browser.newPage({
-    viewport: { width: 390, height: 785 },
+    viewport: { width: 390, height: 1000 },
     deviceScaleFactor: 2,
     colorScheme: "light",
     locale: "en-GB",

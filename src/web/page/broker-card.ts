@@ -4,7 +4,7 @@ import { roles } from "../../core/rights.ts";
 import { filled } from "../../core/text.ts";
 import { button, el, note, section } from "./dom.ts";
 import { labelled } from "./mapping-editor.ts";
-import { say } from "./page-texts.ts";
+import { PageFault, say, textFor } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 
 type Facts = Calls["broker"]["result"];
@@ -17,19 +17,29 @@ export function brokerCard({ client }: Shared): PageCard {
   const password = el("input", { type: "password", autocomplete: "new-password", maxlength: "1024" });
   const ca = el("input", { type: "file", accept: ".pem,.crt,.cer" });
   const role = el("select", {}, ...roles.map((one) => el("option", { value: one }, say.roles[one])));
+  const experts = el(
+    "details",
+    { class: "own" },
+    el("summary", {}, say.device.forExperts),
+    labelled(texts.ca, ca),
+    labelled(texts.role, role),
+    el("p", { class: "quiet" }, texts.roleWhat),
+  );
   const state = el("p", { class: "quiet", role: "status" });
-  /** A visitor's changes stay until they are saved. */
-  let isTouched = false;
+  let hasCa = false;
+  /** A visitor's changes stay until they are saved, also those made during that. */
+  let changes = 0;
   for (const field of [url, user, password, ca, role])
     field.addEventListener("input", () => {
-      isTouched = true;
+      changes++;
     });
   const show = (facts: Facts) => {
     state.textContent = stateOf(facts);
     state.classList.toggle("bad", facts.fault !== undefined);
     for (const field of [url, user, password, ca, role, save]) field.disabled = facts.isSetByImage;
     test.hidden = facts.url === "";
-    if (isTouched) return;
+    hasCa = facts.hasCa;
+    if (changes > 0) return;
     url.value = facts.url;
     user.value = facts.user;
     role.value = facts.role;
@@ -42,13 +52,19 @@ export function brokerCard({ client }: Shared): PageCard {
     texts.save,
     async () => {
       const [file] = ca.files ?? [];
+      const saved = changes;
+      const address = wholeAddress(url.value.trim());
+      // An address without TLS is refused together with an authority, and the kept one is not shown.
+      const isLeft = hasCa && file === undefined && !/^mqtts:/i.test(address);
       await client.call("broker.update", {
-        ...{ url: wholeAddress(url.value.trim()), user: user.value.trim() },
+        url: address,
+        user: user.value.trim(),
         role: roles.find((one) => one === role.value) ?? "player",
         ...(password.value === "" ? {} : { password: password.value }),
         ...(file === undefined ? {} : { ca: await file.text() }),
+        ...(isLeft ? { ca: "" } : {}),
       });
-      isTouched = false;
+      if (changes === saved) changes = 0;
       note(say.device.saved);
       await refresh();
     },
@@ -66,10 +82,9 @@ export function brokerCard({ client }: Shared): PageCard {
     labelled(texts.url, url),
     labelled(texts.user, user),
     labelled(texts.password, password),
-    labelled(texts.ca, ca),
-    labelled(texts.role, role),
     state,
     el("div", { class: "bar" }, save, test),
+    experts,
   );
   return { card, refresh };
 }
@@ -82,17 +97,15 @@ function stateOf(facts: Facts): string {
 
 /** People type `192.168.1.5` or `broker.lan:8883`; the port tells whether it has TLS. */
 function wholeAddress(text: string): string {
-  if (text === "" || text.includes("://")) return text;
+  if (text === "" || /^mqtts?:\/\//i.test(text)) return text;
+  // Some copy the address of Home Assistant's page.
+  if (text.includes("://")) throw new PageFault(say.broker.wrong);
   return `${text.endsWith(":8883") ? "mqtts" : "mqtt"}://${text}`;
 }
 
-/** The fault in the page's language, or the service's sentence, with the fields of this card instead of the keys of the settings. */
+/** The fault in the words of this card, else in the page's language, or the service's sentence. */
 function reasonIn({ fault, reason = "" }: Pick<Facts, "fault" | "reason">): string {
   if (fault === undefined) return (say.faults === undefined ? reason : "") || say.broker.trying;
-  const text = say.faults === undefined ? reason : filled(say.faults[fault.code], fault);
-  const { url, user, password } = say.broker;
-  return text
-    .replaceAll("mqtt.url", `"${url}"`)
-    .replaceAll("mqtt.user", `"${user}"`)
-    .replaceAll("mqtt.password_file", `"${password}"`);
+  const known = textFor(fault.code, say.broker.faults, say.faults ?? {});
+  return known === undefined ? reason : filled(known, fault);
 }

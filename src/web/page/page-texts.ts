@@ -81,7 +81,10 @@ export function refusalWords(
 }
 
 /** The text of a code in the first table that has it. A code of a later service may be in none. */
-function textFor(code: unknown, ...tables: readonly Readonly<Record<string, string>>[]): string | undefined {
+export function textFor(
+  code: unknown,
+  ...tables: readonly Readonly<Record<string, string>>[]
+): string | undefined {
   const table = tables.find((one) => Object.hasOwn(one, String(code)));
   return table?.[String(code)];
 }

@@ -33,6 +33,8 @@ export const englishParts = ({ counted, number, moment }: Numbers) => ({
     kept: "kept, empty leaves it",
     ca: "Certificate of its authority (PEM), only for mqtts://",
     role: "What it may do here",
+    roleWhat:
+      "A player starts and stops media, and is enough for Home Assistant. A member also changes cards and settings. An owner also restarts and updates this device: choose it only if nobody else may write to that broker.",
     save: "Save",
     test: "Test",
     testing: "Connecting …",
@@ -40,6 +42,25 @@ export const englishParts = ({ counted, number, moment }: Numbers) => ({
     trying: "Not connected yet.",
     none: "No broker is set.",
     byImage: "tapdeck.conf on the memory card sets the broker.",
+    wrong: "Type the address of the broker, such as 192.168.1.5 or mqtt://homeassistant.local:1883.",
+    /** Faults in the words of this card. The other ones have the sentence of `health`. */
+    faults: {
+      "broker-absent":
+        "Nothing answers at {subject}, port {port}. Check the address, and whether the broker runs.",
+      "broker-unknown":
+        "There is no {subject} in the network. Check the address, or type that of the computer in numbers, such as 192.168.1.5.",
+      "broker-silent":
+        "The broker ends the connection without an answer. Its port is usually 1883, or 8883 if the address begins with mqtts://.",
+      "broker-not-mqtt":
+        "The answer of {subject}, port {port}, is no MQTT. The port is usually 1883, or 8883 if the address begins with mqtts://.",
+      "broker-certificate-host":
+        "The certificate of the broker is for another host than {subject}. Check the address.",
+      "broker-certificate-untrusted":
+        "The certificate of the broker is not trusted. Choose that of its authority under “For experts”.",
+      "broker-password": "The broker refuses the account or its password.",
+      "broker-refuses":
+        "The broker refuses this device. Check the account, its password, and the access list of the broker.",
+    },
   },
   backup: {
     title: "Backup",

@@ -40,6 +40,8 @@ export const frenchParts = ({
     kept: "enregistré, vide le conserve",
     ca: "Certificat de son autorité (PEM), seulement pour mqtts://",
     role: "Ce qu’il peut faire ici",
+    roleWhat:
+      "Un joueur lance et arrête les médias, ce qui suffit à Home Assistant. Un membre modifie aussi les cartes et les réglages. Un propriétaire redémarre et met aussi à jour cet appareil : seulement si personne d’autre ne peut écrire sur ce broker.",
     save: "Enregistrer",
     test: "Tester",
     testing: "Connexion…",
@@ -47,6 +49,24 @@ export const frenchParts = ({
     trying: "Pas encore connecté.",
     none: "Aucun broker n’est réglé.",
     byImage: "Le fichier tapdeck.conf de la carte mémoire fixe le broker.",
+    wrong: "Saisissez l’adresse du broker, par exemple 192.168.1.5 ou mqtt://homeassistant.local:1883.",
+    faults: {
+      "broker-absent":
+        "Rien ne répond à {subject}, port {port}. Vérifiez l’adresse, et si le broker fonctionne.",
+      "broker-unknown":
+        "Il n’y a pas de {subject} sur le réseau. Vérifiez l’adresse, ou saisissez celle de l’ordinateur en chiffres, par exemple 192.168.1.5.",
+      "broker-silent":
+        "Le broker ferme la connexion sans réponse. Son port est en général 1883, ou 8883 si l’adresse commence par mqtts://.",
+      "broker-not-mqtt":
+        "La réponse de {subject}, port {port}, n’est pas du MQTT. Le port est en général 1883, ou 8883 si l’adresse commence par mqtts://.",
+      "broker-certificate-host":
+        "Le certificat du broker est celui d’un autre hôte que {subject}. Vérifiez l’adresse.",
+      "broker-certificate-untrusted":
+        "Le certificat du broker n’est pas reconnu. Choisissez celui de son autorité sous « Pour les experts ».",
+      "broker-password": "Le broker refuse le compte ou son mot de passe.",
+      "broker-refuses":
+        "Le broker refuse cet appareil. Vérifiez le compte, son mot de passe et la liste d’accès du broker.",
+    },
   },
   backup: {
     title: "Sauvegarde",

@@ -40,6 +40,8 @@ export const germanParts = ({
     kept: "gespeichert, leer lässt es so",
     ca: "Zertifikat seiner Stelle (PEM), nur für mqtts://",
     role: "Was er hier darf",
+    roleWhat:
+      "Ein Spieler startet und beendet Medien, und das genügt für Home Assistant. Ein Mitglied ändert auch Karten und Einstellungen. Ein Besitzer startet und aktualisiert auch dieses Gerät: nur, wenn sonst niemand an diesen Broker schreiben darf.",
     save: "Speichern",
     test: "Prüfen",
     testing: "Verbindet …",
@@ -47,6 +49,24 @@ export const germanParts = ({
     trying: "Noch nicht verbunden.",
     none: "Es ist kein Broker eingestellt.",
     byImage: "Die tapdeck.conf auf der Speicherkarte legt den Broker fest.",
+    wrong: "Geben Sie die Adresse des Brokers ein, etwa 192.168.1.5 oder mqtt://homeassistant.local:1883.",
+    faults: {
+      "broker-absent":
+        "An {subject}, Port {port}, antwortet nichts. Prüfen Sie die Adresse, und ob der Broker läuft.",
+      "broker-unknown":
+        "Im Netz gibt es kein {subject}. Prüfen Sie die Adresse, oder geben Sie die des Rechners in Zahlen ein, etwa 192.168.1.5.",
+      "broker-silent":
+        "Der Broker beendet die Verbindung ohne Antwort. Sein Port ist meist 1883, oder 8883, wenn die Adresse mit mqtts:// beginnt.",
+      "broker-not-mqtt":
+        "Die Antwort von {subject}, Port {port}, ist kein MQTT. Der Port ist meist 1883, oder 8883, wenn die Adresse mit mqtts:// beginnt.",
+      "broker-certificate-host":
+        "Das Zertifikat des Brokers gehört zu einem anderen Rechner als {subject}. Prüfen Sie die Adresse.",
+      "broker-certificate-untrusted":
+        "Dem Zertifikat des Brokers wird nicht vertraut. Wählen Sie das seiner Stelle unter „Für Fachleute“.",
+      "broker-password": "Der Broker lehnt das Konto oder sein Passwort ab.",
+      "broker-refuses":
+        "Der Broker lehnt dieses Gerät ab. Prüfen Sie das Konto, sein Passwort und die Zugriffsliste des Brokers.",
+    },
   },
   backup: {
     title: "Sicherung",

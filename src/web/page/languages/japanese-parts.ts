@@ -35,6 +35,8 @@ export const japaneseParts = ({ moment, number }: Pick<Numbers, "moment" | "numb
     kept: "保存済み（空欄なら変更なし）",
     ca: "認証局の証明書（PEM）、mqtts:// のときだけ",
     role: "ここでできること",
+    roleWhat:
+      "「プレーヤー」はメディアの開始と停止だけができ、Home Assistant にはこれで十分です。「メンバー」はカードと設定の変更もできます。「オーナー」はこの機器の再起動と更新もできるので、ほかの誰もそのブローカーに書き込めない場合にだけ選んでください。",
     save: "保存",
     test: "テスト",
     testing: "接続中…",
@@ -42,6 +44,24 @@ export const japaneseParts = ({ moment, number }: Pick<Numbers, "moment" | "numb
     trying: "まだ接続していません。",
     none: "ブローカーは設定されていません。",
     byImage: "メモリーカードの tapdeck.conf で設定されています。",
+    wrong: "ブローカーのアドレスを入力してください。例：192.168.1.5、mqtt://homeassistant.local:1883",
+    faults: {
+      "broker-absent":
+        "{subject} のポート {port} で応答がありません。アドレスと、ブローカーが動いているかを確認してください。",
+      "broker-unknown":
+        "{subject} はネットワークにありません。アドレスを確認するか、192.168.1.5 のように数字で入力してください。",
+      "broker-silent":
+        "ブローカーは応答せずに接続を閉じました。ポートは通常 1883、アドレスが mqtts:// で始まる場合は 8883 です。",
+      "broker-not-mqtt":
+        "{subject} のポート {port} からの応答は MQTT ではありません。ポートは通常 1883、アドレスが mqtts:// で始まる場合は 8883 です。",
+      "broker-certificate-host":
+        "ブローカーの証明書は {subject} のものではありません。アドレスを確認してください。",
+      "broker-certificate-untrusted":
+        "ブローカーの証明書を信頼できません。「上級者向け」で認証局の証明書を選んでください。",
+      "broker-password": "ブローカーがアカウントかパスワードを拒否しました。",
+      "broker-refuses":
+        "ブローカーがこの機器を拒否しました。アカウント、パスワード、ブローカーのアクセスリストを確認してください。",
+    },
   },
   backup: {
     title: "バックアップ",

@@ -39,6 +39,8 @@ export const portugueseParts = ({
     kept: "guardada, vazia a mantém",
     ca: "Certificado da autoridade (PEM), só para mqtts://",
     role: "O que ele pode fazer aqui",
+    roleWhat:
+      "Um jogador inicia e para mídias, o que basta para o Home Assistant. Um membro também muda cartões e configurações. Um dono também reinicia e atualiza este aparelho: só se ninguém mais puder escrever nesse broker.",
     save: "Salvar",
     test: "Testar",
     testing: "Conectando…",
@@ -46,6 +48,24 @@ export const portugueseParts = ({
     trying: "Ainda sem conexão.",
     none: "Nenhum broker está definido.",
     byImage: "O tapdeck.conf do cartão de memória define o broker.",
+    wrong: "Digite o endereço do broker, como 192.168.1.5 ou mqtt://homeassistant.local:1883.",
+    faults: {
+      "broker-absent":
+        "Nada responde em {subject}, porta {port}. Verifique o endereço e se o broker está rodando.",
+      "broker-unknown":
+        "Não há {subject} na rede. Verifique o endereço, ou digite o do computador em números, como 192.168.1.5.",
+      "broker-silent":
+        "O broker fecha a conexão sem resposta. A porta dele costuma ser 1883, ou 8883 se o endereço começar com mqtts://.",
+      "broker-not-mqtt":
+        "A resposta de {subject}, porta {port}, não é MQTT. A porta costuma ser 1883, ou 8883 se o endereço começar com mqtts://.",
+      "broker-certificate-host":
+        "O certificado do broker é de outro computador e não de {subject}. Verifique o endereço.",
+      "broker-certificate-untrusted":
+        "O certificado do broker não é confiável. Escolha o da autoridade dele em “Para especialistas”.",
+      "broker-password": "O broker recusa a conta ou a senha.",
+      "broker-refuses":
+        "O broker recusa este aparelho. Verifique a conta, a senha e a lista de acesso do broker.",
+    },
   },
   backup: {
     title: "Cópia de segurança",

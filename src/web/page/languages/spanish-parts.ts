@@ -40,6 +40,8 @@ export const spanishParts = ({
     kept: "guardada, vacía la deja",
     ca: "Certificado de su autoridad (PEM), solo para mqtts://",
     role: "Qué puede hacer aquí",
+    roleWhat:
+      "Un jugador inicia y detiene medios, y basta para Home Assistant. Un miembro también cambia tarjetas y ajustes. Un propietario también reinicia y actualiza este dispositivo: solo si nadie más puede escribir en ese broker.",
     save: "Guardar",
     test: "Probar",
     testing: "Conectando…",
@@ -47,6 +49,24 @@ export const spanishParts = ({
     trying: "Todavía sin conexión.",
     none: "No hay ningún broker.",
     byImage: "El archivo tapdeck.conf de la tarjeta de memoria fija el broker.",
+    wrong: "Escriba la dirección del broker, por ejemplo 192.168.1.5 o mqtt://homeassistant.local:1883.",
+    faults: {
+      "broker-absent":
+        "Nada responde en {subject}, puerto {port}. Compruebe la dirección y si el broker funciona.",
+      "broker-unknown":
+        "No hay ningún {subject} en la red. Compruebe la dirección, o escriba la del equipo en números, por ejemplo 192.168.1.5.",
+      "broker-silent":
+        "El broker cierra la conexión sin responder. Su puerto suele ser 1883, u 8883 si la dirección empieza por mqtts://.",
+      "broker-not-mqtt":
+        "La respuesta de {subject}, puerto {port}, no es MQTT. El puerto suele ser 1883, u 8883 si la dirección empieza por mqtts://.",
+      "broker-certificate-host":
+        "El certificado del broker es de otro equipo y no de {subject}. Compruebe la dirección.",
+      "broker-certificate-untrusted":
+        "El certificado del broker no es de confianza. Elija el de su autoridad en «Para expertos».",
+      "broker-password": "El broker rechaza la cuenta o su contraseña.",
+      "broker-refuses":
+        "El broker rechaza este dispositivo. Compruebe la cuenta, su contraseña y la lista de acceso del broker.",
+    },
   },
   backup: {
     title: "Copia de seguridad",
