@@ -160,7 +160,7 @@ fuzz: node_modules/.ready ## Give each parser of outside bytes 1,000,000 random 
 soak: node_modules/.ready ## Live a day of 100,000 taps in emulated time, with a fault in every second one (TAPS=N, SEED=N)
 	@$(BUN) test/soak/main.ts --taps $(or $(TAPS),100000) --seed $(or $(SEED),1)
 
-bench: node_modules/.ready dist/tapdeck-linux-$(ARCH) dist/tapdeck-confine ## Measure a tap's way, idle cost and start, beside competitors; ONLY=fleet measures 10,000 decks at a broker
+bench: node_modules/.ready dist/tapdeck-linux-$(ARCH) dist/tapdeck-confine ## Measure a tap's way, idle cost and start, beside competitors; ONLY=builds BESIDE=COMMIT,COMMIT compares builds, ONLY=fleet measures 10,000 decks
 	@$(BUN) test/bench/main.ts $(ONLY)
 
 hostile: node_modules/.ready dist/tapdeck-linux-$(ARCH) ## Attack the service for ten minutes from a network of its own (root)

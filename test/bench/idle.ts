@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createPn532Device } from "../emulators/pn532-device.ts";
 import { firstReader, makePlace, noReaders, program, startTapdeck } from "../helpers/tapdeck.ts";
 import { cpuSeconds, line, spread, title } from "./figures.ts";
+import { timeStart } from "./starts.ts";
 
 const idleSeconds = 20;
 const starts = 10;
@@ -40,28 +41,13 @@ export async function measureIdle(): Promise<void> {
   const nodes: number[] = [];
   for (let start = 0; start < starts; start++) {
     await using place = await makePlace(noReaders);
-    own.push(await startMs([program, `--data=${place.folder}`], place.port));
-    nodes.push(await startMs(["node", "-e", nodeServer], place.port));
+    own.push((await timeStart([program, `--data=${place.folder}`], place.port)).tookMs);
+    nodes.push((await timeStart(["node", "-e", nodeServer], place.port)).tookMs);
   }
   line("start to the first answer", `${spread(own, "ms")}; node: ${spread(nodes, "ms")}`);
 }
 
 const nodeServer = `require("node:http").createServer((_, answer) => answer.end("pong")).listen(process.env.PORT ?? 0, "127.0.0.1")`;
-
-async function startMs(command: readonly string[], port: number): Promise<number> {
-  const startedMs = performance.now();
-  const child = Bun.spawn([...command], {
-    env: { ...process.env, PORT: String(port) },
-    stdio: ["ignore", "ignore", "ignore"],
-  });
-  // The service does not listen yet.
-  while ((await fetch(`http://127.0.0.1:${port}/ping`).catch(() => undefined)) === undefined)
-    await Bun.sleep(1);
-  const tookMs = performance.now() - startedMs;
-  child.kill();
-  await child.exited;
-  return tookMs;
-}
 
 async function residentMb(pid: number): Promise<string> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");

@@ -2,6 +2,7 @@
  * `make bench`: the figures that Tapdeck promises, measured on the compiled binary, each beside a competitor in the same
  * run. Machines differ and are shared, so only the ratios count.
  */
+import { measureBuilds } from "./builds.ts";
 import { measureFleet } from "./fleet.ts";
 import { measureIdle } from "./idle.ts";
 import { measureMappings } from "./mappings.ts";
@@ -23,5 +24,7 @@ if (wanted("mappings")) await measureMappings();
 if (wanted("scripts")) await measureScripts();
 if (wanted("media")) await measureMedia();
 if (wanted("uploads")) await measureUploads();
+// This one is for comparing commits, and needs builds of them.
+if (asked.has("builds")) await measureBuilds();
 // Ten thousand clients take minutes and a whole machine, so this one runs by its name only.
 if (asked.has("fleet")) await measureFleet();

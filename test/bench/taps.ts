@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";
 import { monotonicNs } from "../helpers/monotonic.ts";
-import { firstReader, makePlace, startTapdeck } from "../helpers/tapdeck.ts";
+import { firstReader, makePlace, program, startTapdeck } from "../helpers/tapdeck.ts";
 import { type EmulatorProcess, startEmulator } from "./emulator.ts";
 import { line, milliseconds, quantile, spread, title } from "./figures.ts";
 import { lineReader } from "./lines.ts";
@@ -37,21 +37,51 @@ export async function measureTaps(): Promise<void> {
 }
 
 async function tapdeckTaps(folder: string, emulator: EmulatorProcess): Promise<void> {
-  const pipe = join(folder, "pipe");
+  const link = join(folder, "ttyEMU0");
+  const { fromAnswer, fromField, byHand } = await timeTaps({ folder, link, count: taps }, emulator, [
+    program,
+  ]);
+  const own = quantile(fromAnswer, 0.5) - quantile(byHand, 0.5);
+  line(
+    "last byte of the tag to the player's first word",
+    spread(fromAnswer, "ms"),
+    "2 ms, p99 5 ms, to the process",
+  );
+  line("the same player, started by hand", spread(byHand, "ms"));
+  line("  what the service adds (difference of the medians)", `${own.toFixed(2)} ms`);
+  line("tag enters the field to the player's first word", spread(fromField, "ms"), "50 ms, p99 80 ms");
+}
+
+export interface TapTimes {
+  /** In milliseconds, from the last byte of the tag to the player's first word. */
+  readonly fromAnswer: readonly number[];
+  /** From the moment at which the tag enters the field. */
+  readonly fromField: readonly number[];
+  /** The same player, started by hand. */
+  readonly byHand: readonly number[];
+}
+
+/** Taps of the program `command` at the emulated reader `link`, each beside a start by hand. */
+export async function timeTaps(
+  { folder, link, count }: { readonly folder: string; readonly link: string; readonly count: number },
+  emulator: EmulatorProcess,
+  command: readonly string[],
+): Promise<TapTimes> {
+  const pipe = await mkdtemp(join(folder, "taps-")).then((made) => join(made, "pipe"));
   Bun.spawnSync(["mkfifo", pipe]);
   const player = ["/bin/sh", "-c", `echo started > ${pipe}`];
   await using place = await makePlace(`
 [log]
 console = false
 [readers]
-connect = ["pn532-uart:${join(folder, "ttyEMU0")}?baud=115200"]
+connect = ["pn532-uart:${link}?baud=115200"]
 detect = false
 [[launchers]]
 id = "stamp"
 command = ${JSON.stringify([...player, "{path}"])}
 `);
   await place.file(text);
-  await using service = await startTapdeck(place);
+  await using service = await startTapdeck(place, command);
   await firstReader(service);
   // Opened for writing too, so that it never reaches its end.
   const stream = createReadStream(pipe, { flags: "r+" });
@@ -62,7 +92,7 @@ command = ${JSON.stringify([...player, "{path}"])}
   const fromAnswer: number[] = [];
   const fromField: number[] = [];
   const byHand: number[] = [];
-  for (let tap = 0; tap < taps; tap++) {
+  for (let tap = 0; tap < count; tap++) {
     const here = arrival();
     const putNs = await emulator.say(`put ntag213 ${uid} ${text}`);
     const hereNs = await here;
@@ -79,15 +109,7 @@ command = ${JSON.stringify([...player, "{path}"])}
   stream.destroy();
   // A pending read in the runtime's thread keeps this process from ending.
   Bun.spawnSync(player, { stdio: ["ignore", "ignore", "ignore"] });
-  const own = quantile(fromAnswer, 0.5) - quantile(byHand, 0.5);
-  line(
-    "last byte of the tag to the player's first word",
-    spread(fromAnswer, "ms"),
-    "2 ms, p99 5 ms, to the process",
-  );
-  line("the same player, started by hand", spread(byHand, "ms"));
-  line("  what the service adds (difference of the medians)", `${own.toFixed(2)} ms`);
-  line("tag enters the field to the player's first word", spread(fromField, "ms"), "50 ms, p99 80 ms");
+  return { fromAnswer, fromField, byHand };
 }
 
 async function libnfcPolls(folder: string, emulator: EmulatorProcess): Promise<void> {
