@@ -1,7 +1,8 @@
 /**
  * Limits the play time of a day and of a session. Warnings come before the end; at the end the player is stopped, and starts
  * are refused until there is time again. Pauses that the player reports do not count. The ledger counts and writes only with a
- * limit, at most once a minute, and only while media play or after a save that failed.
+ * limit, at most once a minute, and only while media play or after a save that failed. The ledger is opened when it is first
+ * needed, and not during the start, because the first use of a time zone takes a seventh of a start.
  */
 import { uptime } from "node:os";
 import type { Bus } from "../../bus.ts";
@@ -34,6 +35,8 @@ export type PlayTimeLimiter = ReturnType<typeof createPlayTime>;
 
 const minuteMs = 60_000;
 const saveEveryMs = minuteMs;
+/** The service has answered its first caller by then. With a limit, the ledger is opened so early because a tap needs it. */
+const openMs = 1000;
 
 /** Listens until disposed, and then saves the ledger. */
 export function createPlayTime(parts: PlayTimeParts) {
@@ -42,7 +45,8 @@ export function createPlayTime(parts: PlayTimeParts) {
   const uptimeMs = parts.uptimeMs ?? (() => uptime() * 1000);
   const { dayOf } = parts;
   const read = () => ({ wallMs: clock.now(), uptimeMs: uptimeMs() });
-  let ledger = openLedger(store.read(), read(), dayOf);
+  const first = read();
+  let opened: Ledger | undefined;
   /** The time up to which play is counted; undefined while nothing plays, or it is paused. */
   let countedMs: number | undefined;
   let savedMs = Number.NEGATIVE_INFINITY;
@@ -59,13 +63,14 @@ export function createPlayTime(parts: PlayTimeParts) {
     const nowMs = elapsedMs();
     const playedMs = countedMs === undefined || !isOn ? 0 : nowMs - countedMs;
     isDirty ||= playedMs > 0;
-    ledger = advanceLedger(ledger, read(), playedMs, dayOf);
+    const ledger = advanceLedger(opened ?? openLedger(store.read(), first, dayOf), read(), playedMs, dayOf);
     // While media play, a sleep of the machine is no pause.
-    if (countedMs === undefined) ledger = resetSession(ledger, resetMs());
-    else countedMs = nowMs;
+    opened = countedMs === undefined ? resetSession(ledger, resetMs()) : ledger;
+    if (countedMs !== undefined) countedMs = nowMs;
+    return opened;
   };
   const resetMs = () => limits().sessionResetMinutes * minuteMs;
-  const save = () => {
+  const save = (ledger: Ledger) => {
     isDirty = false;
     savedMs = elapsedMs();
     try {
@@ -92,13 +97,13 @@ export function createPlayTime(parts: PlayTimeParts) {
   const look = () => {
     timer?.[Symbol.dispose]();
     timer = undefined;
-    count();
+    const ledger = count();
     const left = isOn ? leftOf(ledger, limits()) : {};
     const isPlaying = countedMs !== undefined;
     if (isPlaying && left.day !== undefined) warn("day", left.day);
     if (isPlaying && left.session !== undefined) warn("session", left.session);
-    if (isDirty && elapsedMs() - savedMs >= saveEveryMs) save();
-    const why = refusalOf(ledger, limits());
+    if (isDirty && elapsedMs() - savedMs >= saveEveryMs) save(ledger);
+    const why = isOn ? refusalOf(ledger, limits()) : undefined;
     if (isPlaying && why !== undefined) stopMedia(why);
     const waitMs = nextLook(left, isPlaying && isOn && why === undefined);
     if (waitMs !== undefined) timer = clock.after(waitMs, look);
@@ -123,6 +128,10 @@ export function createPlayTime(parts: PlayTimeParts) {
     if (isDirty) look();
     else timer?.[Symbol.dispose]();
   };
+  const openIfClosed = () => {
+    if (opened === undefined) count();
+  };
+  const opening = isOn ? clock.after(openMs, openIfClosed) : undefined;
   const listening = [
     bus.on("media.started", begin),
     bus.on("media.resumed", begin),
@@ -132,13 +141,11 @@ export function createPlayTime(parts: PlayTimeParts) {
   return {
     /** The reason why nothing may start now; undefined if media may start. */
     refusal(): string | undefined {
-      if (!isOn) return undefined;
-      count();
-      return refusalOf(ledger, limits());
+      return isOn ? refusalOf(count(), limits()) : undefined;
     },
     /** The state for the API. `remainingMs` is absent without a limit. */
     state() {
-      count();
+      const ledger = count();
       const left = isOn ? leftOf(ledger, limits()) : {};
       const { day, isBelieved } = ledger;
       return {
@@ -159,9 +166,11 @@ export function createPlayTime(parts: PlayTimeParts) {
     },
     [Symbol.dispose]() {
       for (const one of listening) one[Symbol.dispose]();
+      opening?.[Symbol.dispose]();
       timer?.[Symbol.dispose]();
-      count();
-      if (isDirty) save();
+      if (opened === undefined) return;
+      const ledger = count();
+      if (isDirty) save(ledger);
     },
   };
 }

@@ -31,6 +31,9 @@ test.each([
   ["Etc/GMT+5", true],
   ["Mars/Base", false],
   ["Europe/Berlin ", false],
+  ["+05:30", true],
+  ["T10:00[Europe/Berlin]", false],
+  ["2031-05-06T10:00Z", false],
 ])("%p is a time zone: %p", (name, is) => expect(isTimeZone(name)).toBe(is));
 
 test.each([

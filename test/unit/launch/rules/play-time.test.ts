@@ -221,6 +221,7 @@ function makeKeeper(first: Partial<PlayTimeLimits>, saved?: PlayRecord, full = (
   const saves: PlayRecord[] = [];
   const savedAt: number[] = [];
   let looks = 0;
+  let days = 0;
   let limits = { ...noLimits, ...first };
   const minutes = () => Math.round((clock.now() - monday) / minute);
   bus.on("playtime.warning", ({ limit, minutesLeft }) => told.push(`${minutes()} ${limit} ${minutesLeft}`));
@@ -245,7 +246,10 @@ function makeKeeper(first: Partial<PlayTimeLimits>, saved?: PlayRecord, full = (
     stopMedia: (why) => told.push(`${minutes()} stop: ${why}`),
     elapsedMs: () => clock.now() - monday,
     uptimeMs: () => clock.now() - monday,
-    dayOf,
+    dayOf(wallMs) {
+      days += 1;
+      return dayOf(wallMs);
+    },
   });
   return {
     clock,
@@ -254,6 +258,7 @@ function makeKeeper(first: Partial<PlayTimeLimits>, saved?: PlayRecord, full = (
     saves,
     savedAt,
     looks: () => looks,
+    days: () => days,
     keeper,
     begin: () => bus.emit("media.started", media),
     pause: () => bus.emit("media.paused", media),
@@ -345,21 +350,48 @@ test("a player that outlives its end is stopped once, and waked for no more", ()
 
 test("it looks when something is due, and at no other time", () => {
   const { clock, looks, savedAt, begin, pause, keeper } = makeKeeper({ dailyMinutes: 10, sessionMinutes: 9 });
-  begin();
+  // The first timer opens the ledger.
   expect(looks()).toBe(1);
+  begin();
+  expect(looks()).toBe(2);
   clock.advance(8.5 * minute);
   // The ledger is saved each minute, and warnings come at full minutes.
   expect(savedAt).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
-  expect(looks()).toBe(9);
+  expect(looks()).toBe(10);
   pause();
   // Half a minute is not saved yet. At the full minute it is saved at once.
-  expect(looks()).toBe(10);
+  expect(looks()).toBe(11);
   clock.advance(minute);
   expect(savedAt).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
   clock.advance(hour);
-  expect(looks()).toBe(10);
+  expect(looks()).toBe(11);
   keeper[Symbol.dispose]();
   expect(savedAt).toHaveLength(9);
+});
+
+test("a start asks for no day, and a limit asks for it a second later, before a tap does", () => {
+  const idle = makeKeeper({});
+  idle.clock.advance(hour);
+  expect(idle.days()).toBe(0);
+  expect(idle.keeper.state().day.date).toBe("2031-05-05");
+  idle.keeper[Symbol.dispose]();
+  const limited = makeKeeper({ dailyMinutes: 10 });
+  expect(limited.days()).toBe(0);
+  limited.clock.advance(1000);
+  expect(limited.days()).toBeGreaterThan(0);
+  expect(limited.clock.waiting()).toBe(0);
+});
+
+test("limits that were used up and are off stop nothing when another setting changes", () => {
+  const { clock, told, begin, end, set } = makeKeeper({ dailyMinutes: 2, warningMinutes: [] });
+  begin();
+  clock.advance(2 * minute);
+  end();
+  expect(told.filter((line) => line.includes("stop"))).toHaveLength(1);
+  set({ limitsEnabled: false });
+  begin();
+  set({});
+  expect(told.filter((line) => line.includes("stop"))).toHaveLength(1);
 });
 
 test("unsaved play is saved in the end, once", () => {
