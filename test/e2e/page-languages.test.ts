@@ -270,7 +270,7 @@ remoteTest(
 
     await show(page, "device/network");
     await pressIn(page, "Prüfen");
-    await noted("antwortet kein Broker");
+    await noted("antwortet nichts");
 
     await show(page, "library");
     const picker = page.locator("input[type=file][multiple]");
