@@ -10,6 +10,7 @@
  *     wake       a button is pressed: it calls the deck by its key
  *     bonded     it has the key of an earlier pairing; `lost` has none
  *     press N    the button N, from 1 on, is pressed; `release N`
+ *     mute       the radio itself answers nothing, until `speak`
  *     stranger   another device, without a key, calls the deck and opens the channels of a keyboard
  *
  * It prints what happens: `pressed`, `paired`, `connected`, `disconnected`, `refused`, `no answer`, and `called` by the
@@ -44,7 +45,7 @@ static const uint8_t gamepadClass[3] = {0x08, 0x25, 0x00}, keyboardClass[3] = {0
 static const char name[] = "Test \"Pad\"";
 
 static int line;
-static bool isSeen, isAwake, isRefusing, isKeyboard, hasKey, isConnected, isScanning, isIncoming;
+static bool isSeen, isAwake, isRefusing, isKeyboard, hasKey, isConnected, isScanning, isIncoming, isMute;
 static const uint8_t *caller = pad;
 static uint16_t buttons;
 static long inquiryEnd, resultAt, pageEnd; /* Milliseconds; 0 is never. */
@@ -112,7 +113,7 @@ static void connect_link(uint8_t status) {
   all[9] = 1; /* ACL. */
   event(0x03, all, sizeof all);
   isConnected = status == 0;
-    forget_channels();
+  forget_channels();
 }
 
 static void disconnect(uint8_t reason) {
@@ -192,6 +193,11 @@ static void read_local(unsigned opcode, const uint8_t *parameters) {
     break;
   case 0x1009:
     complete(opcode, deck, 6);
+    break;
+  case 0x0c03: /* Reset. */
+    inquiryEnd = pageEnd = 0;
+    isScanning = false;
+    complete(opcode, NULL, 0);
     break;
   case 0x0c14:
     complete(opcode, all, 248);
@@ -300,6 +306,7 @@ static void read_command(const uint8_t *packet) {
   case 0x0405: /* Create Connection. */
     accept_command(opcode);
     caller = pad;
+    isIncoming = false;
     if (isAwake) connect_link(0);
     else pageEnd = now() + 1000; /* The deck would wait for 5.12 s. */
     break;
@@ -317,6 +324,7 @@ static void read_command(const uint8_t *packet) {
   case 0x040a: /* Reject Connection Request. */
     accept_command(opcode);
     connect_link(parameters[6]);
+    isIncoming = false;
     say("refused");
     break;
   case 0x0419: /* Remote Name Request. */
@@ -374,6 +382,8 @@ static void read_word(const char *word, int number) {
     hasKey = *word == 'b';
   } else if (strcmp(word, "typed") == 0) {
     paired(true);
+  } else if (strcmp(word, "mute") == 0 || strcmp(word, "speak") == 0) {
+    isMute = *word == 'm';
   } else if (strcmp(word, "stranger") == 0) {
     say("called");
     call_deck(other);
@@ -407,6 +417,20 @@ static void tick(void) {
   }
 }
 
+/*
+ * Waits until the kernel has begun all work that was queued before. A read of the line wakes its other end, where the line discipline
+ * then queues the work that sends. Linux 6.1.192 cancels that work when the radio is switched off, and if the work had not begun, the
+ * line discipline takes it for queued and never sends again (hci_uart_close; upstream has mended it by "Bluetooth: hci_uart: clear
+ * HCI_UART_SENDING when write_work is canceled"). The radio is switched off after an answer to Reset, so no answer precedes that work.
+ * The kernel fills this file by such work on each processor, which begins the work of a processor in turn.
+ */
+static void await_kernel_work(void) {
+  char none;
+  int file = open("/proc/sys/vm/stat_refresh", O_RDONLY);
+  if (file < 0 || read(file, &none, 1) < 0) err(1, "stat_refresh");
+  close(file);
+}
+
 int main(void) {
   static uint8_t bytes[8192];
   size_t length = 0;
@@ -425,11 +449,12 @@ int main(void) {
     if (ends[0].revents & POLLIN) {
       ssize_t count = read(line, bytes + length, sizeof bytes - length);
       if (count < 0) err(1, "the line");
+      await_kernel_work();
       length += (size_t)count;
       for (size_t size; (size = packet_in(bytes, length)) > 0 && size <= length;) {
         if (size == 1) say("noise");
-        else if (bytes[0] == commandPacket) read_command(bytes);
-        else read_data(bytes + 1, size - 1);
+        else if (bytes[0] == commandPacket && !isMute) read_command(bytes);
+        else if (!isMute) read_data(bytes + 1, size - 1);
         memmove(bytes, bytes + size, length -= size);
       }
     }
