@@ -55,6 +55,7 @@ export const faultTable = {
     "certificate-ended": "the certificate of {subject} has ended: renew it",
   },
   others: {
+    "radio-silent": "the Bluetooth radio of this device does not answer: unplug the device for ten seconds",
     "cards-refused": "the shared cards of the server are not used: {why}",
     "broker-absent":
       "no broker answers at {subject} port {port}: check mqtt.url, and whether the broker runs",

@@ -1,6 +1,6 @@
 /**
  * A controller by Bluetooth on an emulated board: the image's own scripts and programs, and a radio with a gamepad in its reach
- * (`bluetooth-pad.c`). Run by `make test-image`; `CUTS` is the number of power cuts.
+ * (`bluetooth-pad.c`). Run by `make test-image`; with `THOROUGH=1` the radio also hangs, which takes a minute.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -207,6 +207,21 @@ test(
     await padSays("no answer", "pressed");
     // Others never found the deck.
     expect(await board.shell("grep -c visible /run/pad.log || true")).toBe("0");
+  },
+  2 * patienceMs,
+);
+
+test.if(process.env.THOROUGH === "1")(
+  "a radio that does not answer is named, and healthy again once it answers",
+  async () => {
+    const isNamed = async () => (await board.shell("tapdeck call health '{}'")).includes('"radio-silent"');
+    await pad("mute");
+    await ask(".search");
+    await reaches("the silence", ({ state, fault }) => state === "off" && fault === "no-radio");
+    expect(await isNamed()).toBe(true);
+    await pad("speak", "pairing");
+    await search();
+    expect(await isNamed()).toBe(false);
   },
   2 * patienceMs,
 );

@@ -164,6 +164,8 @@ export const frenchFaults: FaultedTexts = {
     "certificate-ends":
       "Le certificat de {subject} expire bientôt (jours restants : {days}) : renouvelez-le.",
     "certificate-ended": "Le certificat de {subject} a expiré : renouvelez-le.",
+    "radio-silent":
+      "La radio Bluetooth de cet appareil ne répond pas : débranchez l’appareil pendant dix secondes.",
     "cards-refused": "Les cartes partagées du serveur ne sont pas utilisées.",
     "broker-absent":
       "Aucun broker ne répond à {subject}, port {port} : vérifiez mqtt.url, et si le broker fonctionne.",

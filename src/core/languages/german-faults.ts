@@ -162,6 +162,8 @@ export const germanFaults: FaultedTexts = {
     "mqtt-invalid": "Eine Angabe zum Broker ist falsch. Das Protokoll nennt sie.",
     "certificate-ends": "Das Zertifikat von {subject} endet bald (Tage übrig: {days}): Erneuern Sie es.",
     "certificate-ended": "Das Zertifikat von {subject} ist abgelaufen: Erneuern Sie es.",
+    "radio-silent":
+      "Das Bluetooth-Funkmodul dieses Geräts antwortet nicht: Zieh den Stecker des Geräts für zehn Sekunden.",
     "cards-refused": "Die geteilten Karten des Servers werden nicht benutzt.",
     "broker-absent":
       "An {subject}, Port {port}, antwortet kein Broker: Prüfen Sie mqtt.url, und ob der Broker läuft.",

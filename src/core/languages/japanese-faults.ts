@@ -162,6 +162,7 @@ export const japaneseFaults: FaultedTexts = {
     "certificate-ends":
       "{subject} の証明書はまもなく期限切れになります（残り {days} 日）。更新してください。",
     "certificate-ended": "{subject} の証明書は期限切れです。更新してください。",
+    "radio-silent": "この機器のBluetooth無線が応答しません。電源プラグを10秒間抜いてください。",
     "cards-refused": "サーバーの共有カードは使われていません。",
     "broker-absent":
       "{subject} のポート {port} でブローカーが応答しません。mqtt.url と、ブローカーが動いているかを確認してください。",

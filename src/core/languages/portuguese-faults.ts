@@ -159,6 +159,8 @@ export const portugueseFaults: FaultedTexts = {
     "mqtt-invalid": "Um dado do broker está errado. O registro diz qual.",
     "certificate-ends": "O certificado de {subject} expira em breve (dias restantes: {days}): renove-o.",
     "certificate-ended": "O certificado de {subject} expirou: renove-o.",
+    "radio-silent":
+      "O rádio Bluetooth deste aparelho não responde: tire o aparelho da tomada por dez segundos.",
     "cards-refused": "Os cartões compartilhados do servidor não são usados.",
     "broker-absent":
       "Nenhum broker responde em {subject}, porta {port}: verifique mqtt.url e se o broker está rodando.",

@@ -161,6 +161,7 @@ export const spanishFaults: FaultedTexts = {
     "mqtt-invalid": "Un dato del bróker es incorrecto. El registro dice cuál.",
     "certificate-ends": "El certificado de {subject} caduca pronto (días restantes: {days}): renuévelo.",
     "certificate-ended": "El certificado de {subject} ha caducado: renuévelo.",
+    "radio-silent": "La radio Bluetooth de este aparato no responde: desenchúfalo durante diez segundos.",
     "cards-refused": "Las tarjetas compartidas del servidor no se usan.",
     "broker-absent":
       "Ningún bróker responde en {subject}, puerto {port}: compruebe mqtt.url y si el bróker funciona.",
