@@ -9,9 +9,8 @@
 LIBRETRO_CORE_DEBIAN = https://snapshot.debian.org/archive/debian/20250901T000000Z/pool
 
 # Rules for a core with its own makefile, in _MAKE_DIR, which writes _OUTPUT.
-# The makefiles add to flags from the environment; flags on the command line
-# would replace their own. Without GIT_VERSION they would use the commit of the
-# tree around the build.
+# The makefiles add their own flags to those of the environment, but flags on the command line would replace their own.
+# Without GIT_VERSION they would use the commit of the tree around the build.
 define inner-libretro-core
 define $(1)_BUILD_CMDS
 	$$(TARGET_MAKE_ENV) CFLAGS="$$(TARGET_CFLAGS)" \

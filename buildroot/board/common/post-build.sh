@@ -32,7 +32,7 @@ while read -r vendor product name; do
     cat "$here/controller-buttons.cfg"
   } >"$profiles/tapdeck-$vendor-$product.cfg"
 done <"$here/controllers"
-# Without its player, the service would take a wrapper for the player.
+# A wrapper without its player is removed, because the service would take it for the player.
 for wrapper in "$target"/usr/lib/tapdeck/players/*; do
   [ -e "$target/usr/bin/${wrapper##*/}" ] || rm -f "$wrapper"
 done
@@ -40,7 +40,7 @@ done
 for script in "$target"/etc/init.d/*; do
   [ -e "$here/../../../overlay/etc/init.d/${script##*/}" ] || rm -f "$script"
 done
-# The only bus of D-Bus is that of Bluetooth, and Avahi would not start without one of its own.
+# The only D-Bus daemon serves Bluetooth, and Avahi would not start without one for itself.
 if [ -e "$target/etc/avahi/avahi-daemon.conf" ]; then
   sed -i 's/^#*enable-dbus=.*/enable-dbus=no/' "$target/etc/avahi/avahi-daemon.conf"
 fi

@@ -9,7 +9,8 @@ set -a
 # shellcheck source=buildroot/board/common/meta
 . "$here/meta"
 set +a
-# genimage checks the file system of the data after it has made it, and e2fsck takes the time from here (e2fsck/e2fsck.c of e2fsprogs).
+# genimage checks the data file system after making it, and e2fsck takes the time from this variable (e2fsck/e2fsck.c of
+# e2fsprogs).
 [ -z "${SOURCE_DATE_EPOCH:-}" ] || export E2FSCK_TIME="$SOURCE_DATE_EPOCH"
 images=$1
 board=$2

@@ -9,8 +9,7 @@ LIBRETRO_DOSBOX_PURE_SITE = https://github.com/schellingb/dosbox-pure.git
 LIBRETRO_DOSBOX_PURE_SITE_METHOD = git
 LIBRETRO_DOSBOX_PURE_LICENSE = GPL-2.0+
 LIBRETRO_DOSBOX_PURE_LICENSE_FILES = LICENSE
-# Its makefile strips with the program of the machine that compiles; Buildroot
-# strips all of the target itself.
+# Its makefile would strip with the program of the build machine. Buildroot strips every file of the target.
 LIBRETRO_DOSBOX_PURE_MAKE_OPTS = STRIPCMD=true
 LIBRETRO_DOSBOX_PURE_OUTPUT = dosbox_pure_libretro.so
 

@@ -59,7 +59,7 @@ define RETROARCH_BUILD_CMDS
 	$(TARGET_MAKE_ENV) $(MAKE) -C $(@D) GIT_VERSION=
 endef
 
-# The program alone, because its menu has no pictures.
+# Only the program is installed, without the pictures of its menu.
 define RETROARCH_INSTALL_TARGET_CMDS
 	$(INSTALL) -D -m 0755 $(@D)/retroarch $(TARGET_DIR)/usr/bin/retroarch
 endef

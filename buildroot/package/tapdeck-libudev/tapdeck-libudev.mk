@@ -16,7 +16,7 @@ define TAPDECK_LIBUDEV_BUILD_CMDS
 	$(TAPDECK_LIBUDEV_MAKE)
 endef
 
-# RetroArch is compiled against the headers there.
+# RetroArch is compiled against the headers in the staging folder.
 define TAPDECK_LIBUDEV_INSTALL_STAGING_CMDS
 	$(TAPDECK_LIBUDEV_MAKE) DESTDIR=$(STAGING_DIR) install
 endef

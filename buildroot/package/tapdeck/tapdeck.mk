@@ -34,7 +34,7 @@ define TAPDECK_INSTALL_INIT_SYSV
 		$(TARGET_DIR)/etc/init.d/S90tapdeck
 endef
 
-# Serial lines, USB readers and keyboards, sound and pictures.
+# The user has the groups of serial lines, USB readers, keyboards, sound and pictures.
 define TAPDECK_USERS
 	tapdeck -1 tapdeck -1 * /data/tapdeck - dialout,input,audio,video,plugdev Tapdeck
 endef

@@ -51,7 +51,7 @@ __all__ = ["Client", "Identity", "RpcError", "SecureFailure", "Subscription", "c
 SECURE_VERSION = 2
 PAYLOAD_BYTES_MAX = 1024 * 1024
 FRAME_CHARS_MAX = 2 * PAYLOAD_BYTES_MAX
-MESSAGE_BYTES_MAX = 65535  # Of Noise, with the tag.
+MESSAGE_BYTES_MAX = 65535  # A constant of Noise; it includes the tag.
 PIECE_BYTES_MAX = MESSAGE_BYTES_MAX - 16 - 1
 WAITING_MAX = 10_000
 
@@ -79,7 +79,7 @@ class SecureFailure(Exception):
 
 
 class Subscription:
-    """Notifications as `(method, params)`, from the call of `Client.subscribe` on. Iterate over it once.
+    """Notifications as `(method, params)`, from the call of `Client.subscribe` on. Iterate over them once.
 
     The iteration raises `ConnectionError` or `RpcError` when the connection ends, and `BufferError` if 10,000 were waiting.
     """
@@ -94,7 +94,7 @@ class Subscription:
     async def __anext__(self) -> tuple[str, Any]:
         item = await self._waiting.get()
         if isinstance(item, Exception):
-            self._waiting.put_nowait(item)  # Each later look raises the same.
+            self._waiting.put_nowait(item)  # Each later iteration raises the same error.
             raise item
         return item
 
@@ -165,7 +165,7 @@ class Client:
         except Exception as error:
             self._end(error)
         finally:
-            # After a cancellation; a reason from above stays.
+            # The reader was cancelled. A reason from an earlier step stays.
             self._end(ConnectionError("the client was closed"))
             await self._socket.close()
 
@@ -185,7 +185,7 @@ class Client:
             return
         answered = self._pending.get(message.get("id", ""))
         if answered is None or answered.done():
-            return  # Its call was given up.
+            return  # The caller of this request has given up.
         if "error" in message:
             answered.set_exception(_rpc_error(message["error"]))
         else:

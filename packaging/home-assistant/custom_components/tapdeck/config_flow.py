@@ -26,7 +26,7 @@ CODE = vol.Schema({vol.Required(CONF_CODE): str})
 
 
 class TapdeckConfigFlow(ConfigFlow, domain=DOMAIN):
-    """From an address to an identity."""
+    """The steps from an address to an identity."""
 
     VERSION = 1
 
@@ -84,7 +84,7 @@ class TapdeckConfigFlow(ConfigFlow, domain=DOMAIN):
         )
 
     async def _claim(self, host: str) -> None:
-        """Ends the flow if the deck is there already."""
+        """Ends the flow if the deck is configured already."""
         await self.async_set_unique_id(host.lower())
         self._abort_if_unique_id_configured(updates={CONF_HOST: self._host, CONF_PORT: self._port})
 
@@ -93,7 +93,7 @@ class TapdeckConfigFlow(ConfigFlow, domain=DOMAIN):
             return await tapdeck.pair(url_of(self._host, self._port), code, name=self._client_name())
 
     def _client_name(self) -> str:
-        """The name of this client on the deck, which has one of each."""
+        """The name of this client on the deck, which keeps one client per name."""
         return f"Home Assistant ({self.hass.config.location_name})"[:64]
 
     async def _finish(self, identity: tapdeck.Identity) -> FlowResult:

@@ -18,7 +18,7 @@ from .const import CONF_IDENTITY, CONF_SECRET
 
 _LOGGER = logging.getLogger(__name__)
 
-# Notifications after which the state of the player may be another.
+# Notifications after which the state of the player may have changed.
 HEARD = (
     "media.started",
     "media.stopped",
@@ -35,7 +35,7 @@ UNKNOWN_CLIENT = -32003
 
 
 def url_of(host: str, port: int) -> str:
-    """The address of the API; an IPv6 address stands in brackets there."""
+    """The address of the API, in which an IPv6 address stands in brackets."""
     return f"ws://{f'[{host}]' if ':' in host else host}:{port}/api/v0.1"
 
 
@@ -56,12 +56,12 @@ class Deck:
 
     @property
     def is_connected(self) -> bool:
-        """Whether the deck answers now."""
+        """Whether the deck answers at present."""
         return self._client is not None
 
     @callback
     def listen(self, listener: CALLBACK_TYPE) -> CALLBACK_TYPE:
-        """Calls the listener after each change; returns the end of that."""
+        """Calls the listener after each change, and returns a function that ends this."""
         self._listeners.add(listener)
         return lambda: self._listeners.discard(listener)
 
@@ -91,7 +91,7 @@ class Deck:
             except tapdeck.RpcError as error:
                 on_first(error)
                 if error.code == UNKNOWN_CLIENT:
-                    # It was revoked on the deck: the user pairs again.
+                    # The client was revoked on the deck, so the user pairs again.
                     self._entry.async_start_reauth(self._hass)
                     return
                 _LOGGER.debug("The deck refuses: %s", error)

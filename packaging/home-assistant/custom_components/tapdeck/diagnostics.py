@@ -1,4 +1,4 @@
-"""What a report of a fault needs, without secrets."""
+"""The data that a report of a fault needs, without secrets."""
 
 from __future__ import annotations
 
