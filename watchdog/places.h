@@ -1,6 +1,7 @@
 /*
- * The places that the options of tapdeck-confine name, and the reach of a program into them. The nearest option decides: a hidden
- * folder may hold an open one, and an open folder a hidden one. Of two options for one path, the first of this table decides.
+ * The places that the options of tapdeck-confine name, and the reach of a program into them. The nearest option decides:
+ * a hidden folder may hold an open folder, and an open folder may hold a hidden one. If two options name one path, the
+ * first of this table decides.
  *
  *   --hide=PATH   nothing of it can be read or changed
  *   --own=FOLDER  its files are hidden, unless their names begin with a dot and do not end in .new; its folders are open
@@ -17,7 +18,7 @@ enum reach { no_reach, reach_to_read, whole_reach };
 static struct place { const char *path; enum { hide, own, home, keep, open_up } kind; } places[places_max];
 static int place_count;
 
-/* Takes an option, whose path is absolute. False if it is none of these, or one too many. */
+/* Takes an option, whose path is absolute. Returns false if the word is no such option, or if there are too many. */
 static bool take_place(const char *word) {
   static const char *const options[] = {"--hide=", "--own=", "--home=", "--keep=", "--open="};
   for (int kind = hide; kind <= open_up; kind++) {
@@ -30,7 +31,7 @@ static bool take_place(const char *word) {
   return false;
 }
 
-/* The option that decides for this very path; NULL if none names it. */
+/* The option that names exactly this path; NULL if none does. */
 static const struct place *place_at(const char *path) {
   const struct place *found = NULL;
   for (const struct place *one = places; one < places + place_count; one++)

@@ -30,7 +30,7 @@ static bool go_offline(void) {
       LOAD(arch), SKIP(BPF_JEQ, AUDIT_ARCH_X86_64, 1, 0), SKIP(BPF_JEQ, AUDIT_ARCH_AARCH64, 0, 8),
       LOAD(nr), SKIP(BPF_JGE, x32_bit, 6, 0), /* System calls of x32. */
       SKIP(BPF_JEQ, io_uring_setup, 5, 0), SKIP(BPF_JEQ, SYS_socket, 0, 3), /* Both make sockets. */
-      LOAD(args[0]), SKIP(BPF_JEQ, AF_UNIX, 1, 0), SKIP(BPF_JEQ, AF_NETLINK, 0, 2), /* udev reports gamepads there. */
+      LOAD(args[0]), SKIP(BPF_JEQ, AF_UNIX, 1, 0), SKIP(BPF_JEQ, AF_NETLINK, 0, 2), /* udev reports gamepads by it. */
       END(SECCOMP_RET_ALLOW), END(SECCOMP_RET_ERRNO | ENOSYS), END(SECCOMP_RET_ERRNO | EAFNOSUPPORT),
   };
   signal(SIGPIPE, SIG_IGN); /* A player that outlives the reader of its output can still save its game. */
@@ -38,8 +38,9 @@ static bool go_offline(void) {
 }
 
 /*
- * Two sockets of one user may listen at one port if both have SO_REUSEPORT (socket(7)). The service's own have it, so a player with
- * it would receive calls of the owner. socketcall of i386 takes its options from memory, which no filter reads: it may set none.
+ * Two sockets of one user may listen at one port if both have SO_REUSEPORT (socket(7)). The service's own sockets have
+ * it, so a player with it would receive calls of the owner. socketcall of i386 takes its options from memory, which no
+ * filter reads, so it may set none.
  */
 static bool share_no_port(void) {
   struct sock_filter steps[] = {

@@ -1,5 +1,5 @@
 /*
- * For a tapdeck-confine that is started ahead (src/system/spare-player.ts): reads the words that it waits for, and checks whether its
+ * For a tapdeck-confine that is started ahead (src/system/spare-player.ts): reads its message, and checks whether its
  * rules are still valid. A change in a listed folder, or of the mounts, makes them invalid.
  */
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 enum { listed_max = 64, listed_path_bytes_max = 4096, words_bytes_max = 32768, check_ms = 10000 };
 static struct { char path[listed_path_bytes_max]; int64_t moment; } listed[listed_max];
-static int listed_count, mounts = -1; /* More than `listed_max` is a change. */
+static int listed_count, mounts = -1; /* More entries than `listed_max` count as a change. */
 
 /* The words come from descriptor `from`, which the program does not inherit. Call this before the first folder is listed. */
 static bool prepare(int from) {
@@ -23,8 +23,8 @@ static bool prepare(int from) {
 }
 
 /*
- * The time of the last change of the folder's entries, in nanoseconds. 0 if the next change may have the same time. FAT has
- * steps of two seconds; others have those of the kernel's timer (include/linux/jiffies.h), 10 ms at most.
+ * The time of the last change of the folder's entries, in nanoseconds. 0 if the next change may have the same time. FAT
+ * has steps of two seconds. Other file systems have those of the kernel's timer (include/linux/jiffies.h), 10 ms at most.
  */
 static int64_t moment_of(const char *path) {
   const int64_t second = 1000000000;
@@ -53,8 +53,8 @@ static bool is_unchanged(void) {
 }
 
 /*
- * PATH NAME [WORD]...: their length in four bytes of the processor's order, then the words, each with a zero byte at its end. NULL if the
- * rules are not valid any more.
+ * PATH NAME [WORD]...: their length in four bytes of the processor's order, then the words, each with a zero byte at its
+ * end. NULL if the rules are no longer valid.
  */
 static char **receive(int from) {
   static struct { uint32_t bytes; char text[words_bytes_max]; } said;

@@ -3,7 +3,8 @@
  *
  * Becomes the program at PATH, with the name NAME and a mark (src/system/player-mark.ts). It cannot read or change hidden files, look
  * into other processes or, from Linux 6.12 on, signal them. Landlock (Linux, Documentation/userspace-api/landlock.rst) has only rules
- * that allow: each entry beside named places and the folders above them gets one. It cannot make entries there. Links count as targets.
+ * that allow: each entry beside named places and the folders above them gets one. The program cannot make entries in
+ * these folders. Links count as their targets.
  *
  *   PLACE         --hide=PATH and other options for an absolute path without links, and all below it (places.h)
  *   --offline     sockets of this machine only; ignores SIGPIPE
@@ -24,7 +25,10 @@
 #include "sockets.h"
 #include "spare.h"
 
-/* include/uapi/linux/landlock.h, because a toolchain may have older headers than the kernel. Bits 4 to 12 change a folder's entries. */
+/*
+ * These values are from include/uapi/linux/landlock.h, because a toolchain may have older headers than the kernel. Bits 4
+ * to 12 change a folder's entries.
+ */
 enum { write_file = 1 << 1, read_file = 1 << 2, change_entries = 0x1ff << 4, refer = 1 << 13, cut_file = 1 << 14 };
 enum { create_ruleset = 444, add_rule = 445, restrict_self = 446, path_bytes_max = 4096,
   cap_sys_admin = 21, cap_sys_resource = 24, cap_perfmon = 38, limit_processes = 6, limit_locks = 10 };
@@ -49,11 +53,11 @@ static void allow_within(int ruleset, int folder, const char *path, enum reach a
     const bool is_self = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
     if (is_self || length >= path_bytes_max) continue;
     const int at = openat(folder, entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    if (at < 0 || fstat(at, &what) != 0) continue; /* It is gone, or this user may not open it. */
+    if (at < 0 || fstat(at, &what) != 0) continue; /* The entry is gone, or this user may not open it. */
     const bool is_folder = S_ISDIR(what.st_mode);
     const struct place *const named = place_at(child);
     const enum reach reach = reach_of(named, place, above, entry->d_name, is_folder);
-    const bool is_sorted = named != NULL && (named->kind == own || named->kind == home); /* By the names of its entries. */
+    const bool is_sorted = named != NULL && (named->kind == own || named->kind == home); /* The names of its entries decide. */
     const struct rule rule = {.access = reach == reach_to_read ? read_file : is_folder ? on_folder : on_file, .at = at};
     if (is_folder && (is_sorted || has_places_below(child)))
       allow_within(ruleset, openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), child, reach);
@@ -65,9 +69,9 @@ static void allow_within(int ruleset, int folder, const char *path, enum reach a
 }
 
 /*
- * If memory runs out, the kernel ends the player before the service (proc(5), oom_score_adj). A player that starts processes
- * without end leaves room for those of the service: the limit counts all processes of a user, and the service's own limit is
- * twice as high.
+ * If memory runs out, the kernel ends the player before the service (proc(5), oom_score_adj). A player that starts
+ * processes without end leaves room for the service's own: the limit counts all processes of a user, and the limit of the
+ * service is twice as high.
  */
 static void yield_to_service(void) {
   uint64_t limit[2];
@@ -90,7 +94,7 @@ int main(int count, char **words) {
   on_file |= abi >= 3 ? cut_file : 0, on_folder = on_file | change_entries | (abi >= 2 ? refer : 0);
   const struct ruleset rules = {on_folder, is_offline && abi >= 4 ? 3 : 0, abi >= 6 ? 2 : 0};
   int ruleset = -1;
-  do { /* Rules made ahead are repeated after a change: new files must play, or be hidden, and a rule keeps a deleted file's space. */
+  do { /* After a change, rules are made again: new files must be playable or hidden, and a rule keeps the space of a deleted file. */
     close(ruleset), listed_count = 0, ruleset = (int)syscall(create_ruleset, &rules, sizeof rules, 0);
     if (ruleset < 0) give_up(126, "Landlock", strerror(errno));
     allow_within(ruleset, open("/", O_RDONLY | O_CLOEXEC), "", whole_reach);

@@ -23,7 +23,7 @@ enum {
   poll_ms = 50,
 };
 
-/* Runs the script that stops everything, and continues if it does not end in time. */
+/* Runs the script that stops all services, and continues if it does not end in time. */
 static void stop_everything(void) {
   const pid_t script = fork();
   if (script == 0) {
@@ -61,7 +61,7 @@ int main(int count, char **words) {
   }
   if (child > 0) return 0;
   setsid();
-  /* The shell that started this is about to end. */
+  /* The shell that started this program is about to end. */
   signal(SIGHUP, SIG_IGN);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGTERM, SIG_IGN);

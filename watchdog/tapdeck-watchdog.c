@@ -1,17 +1,17 @@
 /*
  * tapdeck-watchdog: restarts the Tapdeck service if it does not answer, and resets the machine if that does not help.
  *
- * It is a process of its own and shares nothing with the service's runtime. Every 2 s it sends the text `ping` over a
+ * It is a separate process, and shares nothing with the service's runtime. Every 2 s it sends the text `ping` over a
  * WebSocket and expects `pong` within 3 s. After three misses, or if the service ends, it restarts the service.
  * After three restarts in five minutes it stops feeding the hardware watchdog, which then resets the machine.
  *
- * It feeds the hardware in four cases only: after a pong; while the service has not answered yet, within the grace time of
- * its start; at a restart; and once when this process is asked to end. The count of restarts limits the second and the
- * third. A fault of this program itself counts as a miss or ends the program, so it never causes a feed. The program is one
- * long file, so that a maintainer of another firmware can copy it alone.
+ * It feeds the hardware only in four cases: after a pong; while the service has not answered yet, within the grace time
+ * of its start; at a restart; and once when this process is asked to end. The limit of restarts also limits the second
+ * and the third case. A fault of this program itself counts as a miss or ends the program, so it never causes a feed. The
+ * program is one long file, so a maintainer of another firmware can copy it alone.
  *
- * The state file has the reason, and survives the reset. It is one line of at most 255 bytes. Each event replaces it by a new
- * file, fsync and rename:
+ * The state file holds the reason of the last event, and survives the reset. It is one line of at most 255 bytes. Each
+ * event replaces it by a new file, fsync and rename:
  *
  *   event=restart time=1700000000 restarts=1 resets=0 why=the service did not answer 3 pings in a row
  *
@@ -26,12 +26,12 @@
  *             a minute, because more resets would not help, and would prevent a repair.
  *   why       a sentence; the rest of the line
  *
- * The file has mode 0600. With --user it has mode 0640 and the first group, so that the service can read it and cannot
- * change it.
+ * The file has mode 0600. With --user it has mode 0640 and the first group, so the service can read it but cannot change
+ * it.
  *
- * With --supervise=no and a program, systemd or another supervisor starts and stops both as one. This process stays the
+ * With --supervise=no and a program, systemd or another supervisor starts and stops both as one unit. This process stays the
  * main process, and its child is the service. systemd accepts READY and WATCHDOG only from the main process
- * (NotifyAccess=main). So a player in the same control group cannot send them. TERM, INT and HUP are passed on to the
+ * (NotifyAccess=main). A player in the same control group therefore cannot send them. TERM, INT and HUP are passed on to the
  * service. This process ends like the service, by the same exit code or signal.
  */
 #define _GNU_SOURCE
@@ -64,19 +64,19 @@
 #include <unistd.h>
 
 enum {
-  misses_max = 3,         /* Pings in a row without a pong, until the service counts as hung. */
-  restarts_max = 3,       /* Within the window, until feeding stops. */
-  resets_max = 3,         /* In a row, until the device stays closed. */
-  pause_ms = 60000,       /* Between restarts after the third, if no reset came. */
-  eager_ms = 100,         /* Between attempts while a service starts; a refused connection is cheap. */
-  players_ms = 5000,      /* Grace of players that a dead service left: a game writes its state. */
-  killed_ms = 1000,       /* Until a process that KILL did not end counts as stuck. */
-  ending_poll_ms = 20,    /* Between checks for them, because another process's child ends without an event. */
+  misses_max = 3,         /* The number of pings in a row without a pong, after which the service counts as hung. */
+  restarts_max = 3,       /* The number of restarts within the window, after which the feeding stops. */
+  resets_max = 3,         /* The number of resets in a row, after which the device stays closed. */
+  pause_ms = 60000,       /* The pause between restarts after the third one, if no reset has come. */
+  eager_ms = 100,         /* The pause between attempts while a service starts; a refused connection is cheap. */
+  players_ms = 5000,      /* The grace time of players that a dead service left, because a game writes its state. */
+  killed_ms = 1000,       /* The time after which a process that KILL did not end counts as stuck. */
+  ending_poll_ms = 20,    /* The pause between checks for them, because the end of another's child is no event. */
   option_ms_max = 3600000,
   groups_max = 32,        /* In --user. */
-  answer_max = 2048,      /* Bytes of the service's HTTP answer; it has some 150. */
-  control_max = 125,      /* Payload bytes of a control frame (RFC 6455, 5.5). */
-  line_max = 256,         /* Bytes of the state file. */
+  answer_max = 2048,      /* The bytes of the service's HTTP answer, which has some 150. */
+  control_max = 125,      /* The payload bytes of a control frame (RFC 6455, 5.5). */
+  line_max = 256,         /* The bytes of the state file. */
 };
 
 struct options {
@@ -91,19 +91,19 @@ struct options {
   char **program;         /* NULL: none */
 };
 
-/* A WebSocket to the service (RFC 6455), as far as a ping needs one. Payload is skipped, never stored. */
+/* A WebSocket to the service (RFC 6455), with the parts that a ping needs. Payload is skipped, never stored. */
 struct link {
   enum { link_shut, link_connecting, link_greeting, link_open } stage;
   int fd;
   bool asked;                             /* A ping has no pong yet. */
   char answer[answer_max + 1];            /* The HTTP answer so far. */
   size_t answer_length;
-  unsigned char out[512];                 /* Not yet sent. */
+  unsigned char out[512];                 /* Bytes that are not sent yet. */
   size_t out_length;
-  unsigned char header[10];               /* Of the frame that is being received. */
+  unsigned char header[10];               /* The header of the frame that is being received. */
   size_t header_length;
   uint64_t payload_length, payload_taken;
-  unsigned char payload[control_max];     /* Its first bytes. */
+  unsigned char payload[control_max];     /* The first bytes of its payload. */
 };
 
 enum phase { phase_starting, phase_serving, phase_ending, phase_pausing };
@@ -113,11 +113,11 @@ struct guard {
   struct link link;
   enum phase phase;
   int64_t phase_since, probe_since, probe_next, healthy_since;
-  int64_t restarts[restarts_max + 1]; /* The times of the last ones, newest first. */
+  int64_t restarts[restarts_max + 1]; /* The times of the last restarts, newest first. */
   bool probing, stopping, giving_up, players_asked, said_silent, said_unguarded;
   int misses, device, resets;
   pid_t service;
-  int service_status;                 /* Of its last end, as in waitpid(2). */
+  int service_status;                 /* The status of the service's last end, as in waitpid(2). */
   char event[16], why[160];
   long long event_time;
 };
@@ -128,11 +128,11 @@ static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 static int64_t now_ms(void) {
   struct timespec now;
-  if (clock_gettime(CLOCK_MONOTONIC, &now) != 0) abort(); /* Nothing works without a clock. */
+  if (clock_gettime(CLOCK_MONOTONIC, &now) != 0) abort(); /* Without a clock nothing else works. */
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* One line to stderr. */
+/* Writes one line to stderr. */
 static void say(const char *format, ...) {
   char line[512];
   va_list values;
@@ -156,8 +156,8 @@ static void clean_environment(void) {
 /* ---- the WebSocket ---- */
 
 /*
- * The key protects against proxies that do not know the protocol. No proxy is between two programs of one machine. So the
- * sample key of RFC 6455 and its answer (1.3) are enough, and no SHA-1 is needed to check it.
+ * The key protects against proxies that do not know the protocol. No proxy is between two programs of one machine. The
+ * sample key of RFC 6455 and its answer (1.3) are therefore enough, and no SHA-1 is needed to check it.
  */
 static const char key[] = "dGhlIHNhbXBsZSBub25jZQ==", accept_key[] = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 
@@ -166,7 +166,7 @@ static void shut_link(struct link *link) {
   link->stage = link_shut;
 }
 
-/* Begins to connect. Returns NULL, or why it failed. */
+/* Begins to connect. Returns NULL, or the reason why it failed. */
 static const char *open_link(struct link *link, const struct options *options) {
   memset(link, 0, sizeof *link);
   struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)options->port)};
@@ -184,7 +184,7 @@ static const char *open_link(struct link *link, const struct options *options) {
   return "it does not listen";
 }
 
-/* Queues a masked frame (RFC 6455, 5.2) of at most 125 payload bytes. Returns NULL, or what is wrong. */
+/* Queues a masked frame (RFC 6455, 5.2) of at most 125 payload bytes. Returns NULL, or the fault. */
 static const char *queue_frame(struct link *link, unsigned char opcode, const unsigned char *payload, size_t length) {
   unsigned char mask[4];
   if (link->out_length + 6 + length > sizeof link->out) return "it does not read";
@@ -203,7 +203,7 @@ static const char *ask(struct link *link) {
   return queue_frame(link, 1, (const unsigned char *)"ping", 4);
 }
 
-/* Handles a whole frame, and sets `pong` if it is the expected one. Returns NULL, or what is wrong. */
+/* Handles a whole frame, and sets `pong` if it is the expected one. Returns NULL, or the fault. */
 static const char *end_frame(struct link *link, bool *pong) {
   const unsigned char opcode = link->header[0] & 0x0f;
   const size_t length = (size_t)link->payload_length;
@@ -217,7 +217,7 @@ static const char *end_frame(struct link *link, bool *pong) {
   return NULL;
 }
 
-/* The length of the frame's header, from the bytes that are here. */
+/* The length of the frame's header, from the received bytes. */
 static size_t header_size(const struct link *link) {
   if (link->header_length < 2) return 2;
   const unsigned char length = link->header[1] & 0x7f;
@@ -265,7 +265,7 @@ static const char *take_frames(struct link *link, const unsigned char *bytes, si
   return NULL;
 }
 
-/* True if the HTTP answer accepts the upgrade. Header names are compared without case, values with it. */
+/* True if the HTTP answer accepts the upgrade. Header names are compared without regard to case, and values with it. */
 static bool upgrade_accepted(const char *answer) {
   static const char name[] = "\r\nsec-websocket-accept:";
   if (strncmp(answer, "HTTP/1.1 101", 12) != 0) return false;
@@ -291,7 +291,7 @@ static const char *take_answer(struct link *link, const unsigned char *bytes, si
   return NULL;
 }
 
-/* Sends and receives as far as the socket is ready, in bounded time. Sets `pong`; returns NULL, or what is wrong. */
+/* Sends and receives what the socket accepts and has, in bounded time. Sets `pong`; returns NULL, or the fault. */
 static const char *serve_link(struct link *link, short ready, bool *pong) {
   if (link->stage == link_connecting) {
     int error = 0;
@@ -340,7 +340,7 @@ static void write_state(struct guard *guard) {
   if (length < 0 || (size_t)snprintf(fresh, sizeof fresh, "%s.new", path) >= sizeof fresh) return;
   if ((size_t)length > sizeof line - 2) length = sizeof line - 2;
   line[length++] = '\n';
-  /* The service's user may write to the folder: what it put there is neither opened nor followed. */
+  /* The service's user may write to the folder, so an entry of this name is neither opened nor followed. */
   unlink(fresh);
   const int file = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   bool kept = file >= 0 && share_state(guard->options, file);
@@ -366,7 +366,7 @@ static void read_state(struct guard *guard) {
   char line[line_max] = "", event[16], why[160];
   long long when;
   int resets;
-  const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK; /* A pipe there would block the start. */
+  const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK; /* A pipe in this place would block the start. */
   const int file = guard->options->state == NULL ? -1 : open(guard->options->state, flags);
   if (file < 0) return;
   const ssize_t length = read(file, line, sizeof line - 1);
@@ -430,7 +430,7 @@ static void release_device(struct guard *guard) {
   guard->device = -1;
 }
 
-/* Notifies systemd, if it asked for that (sd_notify(3): one datagram; an address that begins with @ is abstract). */
+/* Notifies systemd, if it has requested this (sd_notify(3): one datagram; an address that begins with @ is abstract). */
 static void notify(const struct guard *guard, const char *text) {
   const char *path = getenv("NOTIFY_SOCKET");
   struct sockaddr_un to = {.sun_family = AF_UNIX};
@@ -468,8 +468,8 @@ static void become(const struct options *options, pid_t watchdog) {
   clean_environment();
   setsid(); /* Ctrl-C at the terminal reaches only the watchdog, which then stops the service in order. */
   /*
-   * The log of the image lies in shared memory that every user may read (BusyBox, sysklogd/syslogd.c), and it names cards and clients. A
-   * kernel without these namespaces leaves it to players.
+   * The log of the image is in shared memory that every user may read (BusyBox, sysklogd/syslogd.c), and it names cards
+   * and clients. If the kernel lacks these namespaces, players can read the log.
    */
   if (options->as_user) (void)unshare(CLONE_NEWIPC);
   if (options->as_user && (setgroups(options->group_count, options->groups) != 0 ||
@@ -478,8 +478,8 @@ static void become(const struct options *options, pid_t watchdog) {
     _exit(126);
   }
   /*
-   * After the change of user, which clears this setting. If the watchdog dies, the service ends, and another one can start. A
-   * supervisor that kills its main process wants to end the service; a hung service would ignore TERM.
+   * This follows the change of user, which clears this setting. If the watchdog dies, the service ends, and another one
+   * can start. A supervisor that kills its main process wants to end the service, and a hung service would ignore TERM.
    */
   const int last = options->supervise ? SIGTERM : SIGKILL;
   if (prctl(PR_SET_PDEATHSIG, last) != 0 || getppid() != watchdog) _exit(126);
@@ -532,7 +532,10 @@ static void end_service(struct guard *guard) {
   if (guard->service > 0) kill(guard->service, SIGTERM);
 }
 
-/* The service failed. A supervising watchdog restarts it, and after three restarts in five minutes stops feeding the hardware. */
+/*
+ * The service failed. A supervising watchdog restarts the service. After three restarts in five minutes it stops feeding
+ * the hardware watchdog.
+ */
 static void fail(struct guard *guard, const char *why) {
   const int64_t now = now_ms();
   if (!guard->options->supervise) {
@@ -645,7 +648,7 @@ static int64_t due(const struct guard *guard, int64_t now) {
   return guard->phase == phase_starting && grace < probe ? grace : probe;
 }
 
-/* Reaps ended children: the service, or a player that it left. */
+/* Reaps ended children: the service, or a player that the service left. */
 static void reap(struct guard *guard) {
   int status;
   for (pid_t pid = waitpid(-1, &status, WNOHANG); pid > 0; pid = waitpid(-1, &status, WNOHANG)) {
@@ -765,7 +768,7 @@ static bool read_user(struct options *options, const char *value) {
   return *value == 0;
 }
 
-/* Returns 0, or the exit code after a sentence on what is wrong. */
+/* Returns 0. If the word is wrong, prints a sentence and returns the exit code. */
 static int read_option(struct options *options, const char *word) {
   const struct {
     const char *name;
@@ -824,7 +827,10 @@ static int read_options(struct options *options, int count, char **words) {
   return 0;
 }
 
-/* Ends this process like the service, so that the supervisor sees the same end. If it returns, then with an exit code. */
+/*
+ * Ends this process like the service, so that the supervisor sees the same end. If it returns, the result is an exit
+ * code.
+ */
 static int end_as(int status) {
   if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
   sigset_t none;
@@ -832,7 +838,7 @@ static int end_as(int status) {
   signal(WTERMSIG(status), SIG_DFL);
   sigprocmask(SIG_SETMASK, &none, NULL);
   raise(WTERMSIG(status));
-  return 128 + WTERMSIG(status); /* The first process of a container survives its own signals. */
+  return 128 + WTERMSIG(status); /* The first process of a container survives the signals that it sends to itself. */
 }
 
 /* systemd recommends half of its interval (sd_watchdog_enabled(3)). */
