@@ -14,8 +14,8 @@
  *   counts only with the sequence number of its command (nfcpy, reports 105 and 200, of firmware 215 and 216).
  * - Without a card IccPowerOn fails, and still returns an answer to reset.
  * - It accepts blocks even without a card, and refuses escapes until a setting allows them: the driver sends only blocks.
- * - Its buzzer sounds with each card until it is switched off.
- * - The kernel's pn533_usb claims it as soon as it is plugged in; the driver detaches that.
+ * - The buzzer sounds with each card until the driver switches it off.
+ * - The kernel's pn533_usb claims the reader as soon as it is plugged in, so the driver detaches pn533_usb.
  */
 import type { Driver, DriverContext, ReaderSession } from "../src/readers/driver.ts";
 import { acrField, prepareAcr, tunnelTo } from "./ccid/acr-field.ts";

@@ -75,7 +75,7 @@ async function follow(path: string, { log, changes, report }: Following, ending:
 }
 
 interface Changes {
-  /** Resolves `settleMs` after the first change since it resolved last, or as soon as `ending` aborts. */
+  /** Resolves `settleMs` after the first change that no earlier call reported, or as soon as `ending` aborts. */
   next(ending: AbortSignal): Promise<void>;
   close(): void;
 }

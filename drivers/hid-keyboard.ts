@@ -20,8 +20,8 @@
  * with the process.
  *
  * Quirks:
- * - A code without an end key ends after a pause. A pause within a code would split it, so the pause is long, and no
- *   event may wait to be read when it is over.
+ * - A code without an end key ends after a pause. A pause within a code would split the code, so this pause is long, and
+ * all keys that wait are read before the code ends.
  */
 import { readerFaults } from "../src/core/reader-faults.ts";
 import type { Sighting } from "../src/core/token.ts";
@@ -40,7 +40,7 @@ import {
 
 // Readers type a key every 1 to 20 ms; this driver is not meant for a person at a keypad.
 const idleMs = 250;
-// A delayed process runs its timers before it reads the keys, so pending keys get this much time.
+// A delayed process runs its timers before it reads the keys, so keys that wait to be read get this much time.
 const lateMs = 10;
 
 /** USB ids, with the kind of codes and an example. */
@@ -191,7 +191,7 @@ export function sightingOf(typed: string, codes: Codes | undefined): Sighting {
 interface KeyboardName {
   /** The node to open; undefined if any device with the id may be opened. */
   readonly node: string | undefined;
-  /** The id that the device must have; undefined if those of the table are meant. */
+  /** The id that the device must have; undefined if any id of the table fits. */
   readonly id: string | undefined;
   readonly layout: LayoutName;
   readonly codes: Codes | undefined;

@@ -1,6 +1,6 @@
 /**
- * NXP MFRC522 on the SPI bus of a board: the blue "RC522" modules, some hats, and their copies. Such a bus tells nothing of what is on
- * it, so that the config names the reader.
+ * NXP MFRC522 on the SPI bus of a board: the blue "RC522" modules, some hats, and their copies. Such a bus does not show
+ * what is on it, so the config names the reader.
  *
  *   link       mode 0 at 4 MHz; SDA of the module (NSS) at CE0 is /dev/spidev0.0. RST must not be low; IRQ is not used.
  *              `?gain=33` after the path sets the receiver to 18, 23, 33, 38, 43 or 48 dB; it is 43 otherwise
@@ -34,7 +34,7 @@ import { createFieldSession } from "./tags/field-session.ts";
 const clockHertz = 4_000_000; // The chip takes up to 10 MHz (8.1.2), but loose wires do not.
 // The chip begins with 33 dB. The antennas of modules are small, and the answers of tags are weak.
 const defaultGain = "43";
-const guardMs = 6; // The same as in mfrc522-field.ts.
+const guardMs = 6; // The same time as in mfrc522-field.ts.
 
 export const mfrc522Spi = createMfrc522Spi((path) => openSpi(path, clockHertz));
 
@@ -107,7 +107,10 @@ const nothingHigh = 0xff;
 const noChip =
   "no MFRC522 answers: check its power of 3.3 V, its wiring (SDA to CE0, pin 24), and that nothing holds RST low";
 
-/** The name by VersionReg: 9 is the MFRC522, and its lower half the version (9.3.4.8). Copies have any value. */
+/**
+ * The name by VersionReg: a high half of 9 is the MFRC522, and the low half is the version (9.3.4.8). Copies have any
+ * value.
+ */
 function nameOf(version: number): string {
   if (version >> 4 === 0x9) return `MFRC522 v${version & 0x0f}.0`;
   const copy = copies.get(version) ?? "MFRC522";

@@ -66,7 +66,10 @@ interface OneCardWatch {
   /** Aborts when the watch is to end without an error. */
   readonly ending: AbortSignal;
   readonly gone: Promise<never>;
-  /** The time, below a second, in which a card from before a fault may be reported again; no time if absent. */
+  /**
+   * After a fault, the same card may be reported again within this time, which is below a second, without a new tap.
+   * Absent means no time.
+   */
   readonly firstMs?: number;
 }
 

@@ -18,7 +18,8 @@
  * - After power-up the chip sleeps until the line toggles, and then refuses RF commands until SAMConfiguration
  *   (UM0701-02, 7.2.11 and 7.2.10).
  * - A chip that loses its power while it waits for a tag stays silent: the driver queries it twice a second.
- * - The chip waits for one kind of target at a time: for type A, and twice a second it looks for a FeliCa.
+ * - The chip waits for one kind of target at a time. The driver lets it wait for type A, and looks for a FeliCa twice a
+ * second.
  * - A MIFARE Classic falls silent at a wrong key and must be selected again (MF1S50YYX, 10.1).
  * - A plain Ultralight stops listening at GET_VERSION (MF0ICU1, 7.3) and must be selected again.
  * - An earlier run that was killed leaves the chip at the raised rate: both rates are tried.
@@ -46,7 +47,7 @@ import { createFieldSession } from "./tags/field-session.ts";
 const firstBaudRate = 115_200; // The rate of the chip after power-up (UM0701-02, 7.2.8).
 const raisedBaudRate = 460_800; // The highest rate that FTDI, CP210x, CH340 and the Pi's PL011 all produce without an error.
 // The host's ACK must have left the line before the rate changes. Its 6 bytes may be in the converter's own buffer,
-// which USB empties every millisecond. The chip also needs some time then.
+// which USB empties every millisecond. After the ACK the chip also needs some time.
 const rateChangeMs = 5;
 
 /** USB-serial converters that PN532 sticks are built with. */
@@ -214,8 +215,8 @@ export function likelyPorts(ports: readonly SerialPortInfo[]): readonly Candidat
   });
 }
 
-// Excluded are light guns with one of these converters, and devices that are also a keyboard or a mouse. A stray byte would
-// make them shoot or type. The kernel's console is also excluded.
+// Light guns with one of these converters are excluded, and so are devices that are also a keyboard or a mouse. A stray
+// byte would make them shoot or type. The kernel's console is also excluded.
 function ruledOut(port: SerialPortInfo): string | undefined {
   const { hasHid, isConsole, vendorId, productId, driver = "none" } = port;
   if (hasHid) return "its device is also a keyboard, a mouse or a light gun";

@@ -14,9 +14,9 @@
  * knows the passwords of LEGO's own tags, and uses them.
  *
  * Quirks:
- * - It sends nothing until it was woken, and then only changes: earlier tags are listed without their UIDs, which
- *   are in their first two pages.
- * - For an unknown tag it reports only a UID; the driver tries to read its memory.
+ * - The pad sends nothing until it was woken, and then only changes. Tags from before that are listed without their UIDs,
+ * which are in their first two pages.
+ * - For an unknown tag the pad reports only a UID; the driver tries to read its memory.
  */
 import type { Clock } from "../src/core/clock.ts";
 import { ServiceError } from "../src/core/errors.ts";
@@ -130,7 +130,7 @@ async function watchPad(
 ): Promise<void> {
   const field = new Map<number, PadTag>();
   const changed = createBell(clock);
-  // Nothing is reported until all present tags are read: tags from before a fault have not left.
+  // Nothing is reported until all present tags are read, because tags from before a fault have not left.
   let isSettled = false;
   const tell = () => {
     if (isSettled) report([...field.values()].flatMap(({ sighting }) => sighting ?? []));

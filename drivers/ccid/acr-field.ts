@@ -35,7 +35,7 @@ const flags =
   pollFlags.felica212 |
   pollFlags.typeA;
 
-/** Configures the reader, which loses this at a power-up. Its buzzer sounds with each card if `sounds` is true. */
+/** Configures the reader, which loses this at a power-up. The buzzer sounds with each card if `sounds` is true. */
 export async function prepareAcr(send: Send, sounds: boolean, signal?: AbortSignal): Promise<void> {
   // Readers answer these commands in different ways, some with the flags in the status bytes. Any answer is enough.
   await send({ type: ccidOut.block, data: acrPolling(flags) }, signal);
@@ -121,7 +121,7 @@ function fetchable(answer: CcidAnswer): CcidAnswer | number {
   return (apdu && waitingBytes(apdu)) ?? answer;
 }
 
-/** The chip's answer; "waiting" if it must be fetched first; undefined if it is not an answer. */
+/** The chip's answer; "waiting" if the answer must be fetched first; undefined if these bytes are no answer. */
 function payloadOf(answer: CcidAnswer, code: number): Uint8Array | "waiting" | undefined {
   const apdu = parseApdu(answer.data);
   if (apdu === undefined) return undefined;

@@ -48,7 +48,7 @@ const known: readonly Known[] = [
 const ccidClass = "0b";
 /** Makers' names of contactless readers. Security keys and readers of contact cards have the same USB class. */
 const contactlessName = /\b(picc|nfc|rfid|contactless|cl)\b|acr12[0-9]/i;
-/** The slot order of a reader for both kinds of card is unknown, so it is left to other programs. */
+/** The slot order of a reader for both kinds of card is unknown, so such a reader is left to other programs. */
 const dualName = /\bdual\b/i;
 
 /** The facts that opening a reader depends on. */

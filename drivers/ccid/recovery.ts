@@ -1,7 +1,7 @@
 /**
  * Recovery of a CCID reader that does not answer, gentlest step first: abort its command (CCID 1.1, 5.3.1), power-cycle its
- * slot, reset its port. If all fail, it is given up and its supervisor opens it again. A step has helped only
- * if the reader answers after it. Each step is logged with its outcome.
+ * slot, reset its port. If all steps fail, the reader is given up, and its supervisor opens it again. A step has helped
+ * only if the reader answers after it. Each step is logged with its outcome.
  */
 import { messageOf } from "../../src/core/errors.ts";
 import type { Log } from "../../src/core/log.ts";
@@ -27,8 +27,8 @@ interface RecoveryOptions {
 }
 
 /**
- * Returns a function that runs the steps from `from` on until one helps, and returns its number; undefined if none
- * does. It throws if the reader went away or the signal aborted.
+ * Returns a function that runs the steps, beginning with `from`, until one helps. Its result is the number of this step;
+ * undefined if none helps. It throws if the reader went away or the signal aborted.
  */
 export function createRecovery(options: RecoveryOptions) {
   const { link, slot, log, attempt, prepare } = options;
@@ -40,7 +40,7 @@ export function createRecovery(options: RecoveryOptions) {
       // Often only one endpoint is halted, or none if the reader was only silent. Clearing the other one may fail.
       await bestEffort(link.clearHalt("bulk-out"));
       await bestEffort(link.clearHalt("bulk-in"));
-      // A reader that does not know the abort refuses it. It only has to answer afterwards.
+      // A reader that does not know the abort refuses it. The reader only has to answer afterwards.
       await bestEffort(link.controlOut(abortRequest, abortValue(slot, sequence), stepTimeoutMs));
       await link.bulkOut(encodeCcid(ccidOut.abort, slot, sequence), stepTimeoutMs);
       await quick({ type: ccidOut.slotStatus });
@@ -79,7 +79,7 @@ export function createRecovery(options: RecoveryOptions) {
   };
 }
 
-/** Runs a step that may fail without harm; still throws if the device is gone. */
+/** Runs a step whose failure is harmless. Throws only if the device is gone. */
 async function bestEffort(step: Promise<void>): Promise<void> {
   try {
     await step;

@@ -1,4 +1,4 @@
-/** A bell that messages of a device ring, and that one listener waits for, even if it rang before. */
+/** A bell: each message of a device rings it, and one listener waits for it. A ring before the wait is not lost. */
 import type { Clock } from "../../src/core/clock.ts";
 
 export function createBell(clock: Clock) {

@@ -38,7 +38,7 @@ export const openKeys: OpenKeys = async (path, ids) => {
     id,
     onBytes,
     onGone,
-    // Released here, because Bun's copy of the descriptor, and our claim with it, lives a moment longer than the link.
+    // The claim is released here, because Bun's copy of the descriptor holds it for a moment longer than the link lives.
     close: () => close(() => ioctlValue(fd, requests.eviocgrab, release)),
   };
 };

@@ -38,7 +38,7 @@ export function streamFd(fd: number, events: FdEvents) {
     if (state !== "open") throw new FdError(state);
   };
   const send = async (bytes: Uint8Array, before: Promise<void> | undefined) => {
-    // Without an earlier write there is no wait, so that the first bytes leave before this returns.
+    // Without an earlier write there is no wait, so the first bytes leave before this returns.
     if (before !== undefined) await before;
     for (let sent = 0; sent < bytes.length; ) {
       refuseUnlessOpen();
@@ -69,7 +69,7 @@ export function streamFd(fd: number, events: FdEvents) {
     write(bytes: Uint8Array): Promise<void> {
       if (state !== "open") return Promise.reject(new FdError(state));
       const writing = send(bytes, lastWrite);
-      const ended = writing.catch(() => {}); // The caller has the rejection. Here it only ends the wait.
+      const ended = writing.catch(() => {}); // The caller has the rejection. `ended` only waits for the end.
       lastWrite = ended;
       void ended.then(() => {
         if (lastWrite === ended) lastWrite = undefined;

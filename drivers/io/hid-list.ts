@@ -16,7 +16,7 @@ export interface HidInfo {
   readonly name: string;
   /** The USB port and the interface, such as `usb-0000:00:14.0-1.2/input0`; the node's path if the kernel has none. */
   readonly port: string;
-  /** A text that changes when the device was re-plugged. */
+  /** A text that changes when the device is plugged in again. */
   readonly stamp: string;
 }
 

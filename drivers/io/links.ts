@@ -22,7 +22,7 @@ export interface ByteLink {
   onGone(listener: (reason: Error) => void): void;
   /** Resolves once the kernel has taken all bytes; rejects when the device went away. */
   write(bytes: Uint8Array): Promise<void>;
-  /** Waits until all written bytes have left, then changes the rate, in baud. Rejects if the line cannot. */
+  /** Waits until all written bytes have left, then changes the rate, in baud. Rejects if the line cannot do so. */
   setBaudRate(baudRate: number): Promise<void>;
   /** Frees the descriptor. Never throws; a second call does nothing. */
   close(): Promise<void>;
@@ -56,7 +56,10 @@ export interface I2cDevice {
   close(): void;
 }
 
-/** One device on an SPI bus. It sends bytes while as many come back, with the chip selected from the first to the last. */
+/**
+ * One device on an SPI bus. A transfer sends bytes and receives as many, and the chip is selected from the first byte to
+ * the last.
+ */
 export interface SpiDevice {
   transfer(bytes: Uint8Array): Uint8Array;
   close(): void;
@@ -100,7 +103,7 @@ export interface UsbLink {
   /** A class request without data to the interface. */
   controlOut(request: number, value: number, timeoutMs: number): Promise<void>;
   clearHalt(pipe: UsbPipe): Promise<void>;
-  /** Resets the port; afterwards the link is as freshly opened. Rejects if it cannot be opened again. */
+  /** Resets the port; afterwards the link is in the state of a freshly opened one. Rejects if it cannot be opened again. */
   reset(): Promise<void>;
   /** Frees the device, once the transfers that run have ended. Never throws; a second call does nothing. */
   close(): Promise<void>;
@@ -120,7 +123,7 @@ export interface UsbDeviceInfo {
    * physical port.
    */
   readonly path: string;
-  /** A text that changes when the device was re-plugged: bus and device number. */
+  /** A text that changes when the device is plugged in again: bus and device number. */
   readonly stamp: string;
   readonly busNumber: number;
   readonly deviceNumber: number;

@@ -25,7 +25,7 @@ export const localSockets: LocalSockets = {
     try {
       writeSync(descriptor, farewell);
     } catch {
-      // The socket's buffer is full, or the caller is gone. Nobody reads the text in both cases.
+      // The socket's buffer is full, or the caller is gone. In both cases nobody reads the text.
     }
     endSocket(descriptor);
   },
@@ -51,8 +51,8 @@ function cookieOf(descriptor: number): bigint {
 }
 
 /**
- * Runs `look` for a process. The number of an ended process may belong to another one, so a handle of the process shows
- * whether it still lives after the look.
+ * Runs `look` for a process. The number of an ended process may be given to another one. A handle of the process
+ * therefore shows after the look whether the process still lives.
  */
 function lookWhileAlive<Found>(
   descriptor: number,

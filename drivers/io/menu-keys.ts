@@ -41,7 +41,7 @@ const keys = new Map<number, MenuKey>([
   [0x221, "down"], // BTN_DPAD_DOWN
   [0x222, "left"], // BTN_DPAD_LEFT
   [0x223, "right"], // BTN_DPAD_RIGHT
-  // Pads that number their buttons. The order is that of most copies of the pad of the Super Nintendo: X, A, B, Y, L,
+  // Some pads only number their buttons. The order is that of most copies of the pad of the Super Nintendo: X, A, B, Y, L,
   // R, -, -, Select, Start.
   [0x121, "ok"],
   [0x122, "back"],

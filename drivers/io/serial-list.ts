@@ -33,7 +33,7 @@ export interface SerialPortInfo {
    * appear on a terminal.
    */
   readonly isConsole?: boolean;
-  /** A text that changes when the device was re-plugged: inode and change time of the node. */
+  /** A text that changes when the device is plugged in again: inode and change time of the node. */
   readonly stamp: string;
 }
 

@@ -20,7 +20,7 @@ import { messageOf, ServiceError } from "../../src/core/errors.ts";
 import type { InputDevice, InputDeviceShape, OpenInputDevice } from "../../src/core/operating-system.ts";
 import { ioctl, ioctlValue } from "./libc.ts";
 
-/** The file that a device is made with; tests have one that needs no kernel. */
+/** The file by which a device is made. Tests have one that needs no kernel. */
 export interface UinputFile {
   /** Makes a request, and returns true if the kernel did it. `argument` is read or filled in place. */
   ioctl(request: number, argument: Uint8Array): boolean;

@@ -88,7 +88,7 @@ async function listOne(
   return targetIn(kind, await chip.call(listOneOf[kind], signal));
 }
 
-/** Selects the target again. Resolves with false if it is gone or another one lies there. */
+/** Selects the target again. Resolves with false if the target is gone, or another one lies on the reader. */
 async function isTargetThere(chip: ChipCaller, target: Target, signal: AbortSignal): Promise<boolean> {
   const answer = await chip.callFor(listOneOf[target.kind], relistMs, signal);
   if (answer === undefined) {

@@ -103,7 +103,7 @@ export function polledLink(path: string, chip: PolledChip, clock: Clock): ByteLi
     onBytes(listen) {
       listener = listen;
     },
-    // A bus cannot go away. Only the chip can.
+    // A bus cannot go away. Only the chip can go away.
     onGone() {},
     async write(bytes) {
       // The bytes that wake a chip on a serial line mean nothing here.

@@ -56,7 +56,8 @@ function parseScan(fields: readonly string[]): ReaderLine {
     else if (name === "text") text = value;
     else if (name === "removable" && (value === "yes" || value === "no")) removable = value === "yes";
     else if (name === "removable") return noise("removable is neither yes nor no");
-    // The first field may be a text alone, even with a `=` in it. Other unknown fields come from later readers and are ignored.
+    // The first field may be a text alone, even with a `=` in it. Unknown fields may come from later readers, and are
+    // ignored.
     else if (index === 0) text = field;
   }
   if (isTooLong(uid)) return noise("its uid is too long");

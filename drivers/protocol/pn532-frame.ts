@@ -144,7 +144,7 @@ function noise(why: NoiseReason): Cut {
   return { kind: "noise", bytes: why === "no-start" ? 1 : 2, why };
 }
 
-/** Adds a cut. Noise of one kind in a row becomes one cut, so that a flood of it costs nothing. */
+/** Adds a cut. Consecutive noise of one kind becomes one cut, so a flood of noise costs little. */
 function addCut(cuts: Cut[], cut: Cut): void {
   const last = cuts.at(-1);
   if (cut.kind === "noise" && last?.kind === "noise" && last.why === cut.why) {

@@ -12,7 +12,7 @@ type FoundMessage =
   | { readonly kind: "message"; readonly start: number; readonly end: number }
   | { readonly kind: "none"; readonly why: "no-message" | "cut-short" };
 
-/** The first NDEF message in `area`, which has the bytes read so far of a data area of `areaBytes`. */
+/** The first NDEF message of a data area of `areaBytes` bytes. `area` holds the bytes of it that were read so far. */
 export function findMessage(area: Uint8Array, areaBytes: number): FoundMessage {
   for (let at = 0; at < areaBytes; ) {
     const found = blockAt(area, at, areaBytes);
@@ -102,7 +102,7 @@ function reserves(
 }
 
 export interface UnitWrite {
-  /** The offset of the unit, counted in units from the begin of the area. */
+  /** The offset of the unit, counted in units from the beginning of the area. */
   readonly unit: number;
   readonly bytes: Uint8Array;
 }

@@ -22,15 +22,15 @@ const eventBytes = 11;
 const uidBytes = 7;
 
 export const padCommands = {
-  /** With the text `(c) LEGO 2014`. The pad sends nothing before this command. */
+  /** Its parameter is the text `(c) LEGO 2014`. The pad sends nothing before this command. */
   wake: 0xb0,
-  /** With zone, red, green and blue. */
+  /** Its parameters are zone, red, green and blue. */
   colour: 0xc0,
   /** The answer has two bytes for each tag: zone in the high half and index in the low half, and the kind. */
   list: 0xd0,
-  /** With index and page. The answer has an error (0 is none) and 16 bytes. */
+  /** Its parameters are index and page. The answer has an error (0 is none) and 16 bytes. */
   read: 0xd2,
-  /** With index, page and 4 bytes. The answer has an error. */
+  /** Its parameters are index, page and 4 bytes. The answer has an error. */
   write: 0xd3,
 } as const;
 

@@ -100,7 +100,7 @@ export interface AnswerToSelect {
 
 const frameSizes: readonly number[] = [16, 24, 32, 40, 48, 64, 96, 128, 256];
 const unitMs = (256 * 16) / 13_560;
-const codeMax = 14; // The code 15 is not used. It counts as 14 for a wait, and as none for a guard time.
+const codeMax = 14; // The code 15 is not used. The value 0 counts as 14 for a wait, and as none for a guard time.
 const waitCodeDefault = 4;
 
 /**

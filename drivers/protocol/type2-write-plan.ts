@@ -19,7 +19,7 @@ export interface Type2Image {
   readonly memory: Uint8Array;
   /** The page of the dynamic lock bits; absent if there is none, or if it cannot be read. */
   readonly dynamicLocks?: Uint8Array;
-  /** AUTH0, the first page that needs the password; absent if none does, or if it cannot be read. */
+  /** AUTH0, the first page that needs the password; absent if no page needs one, or if AUTH0 cannot be read. */
   readonly firstProtectedPage?: number;
 }
 
@@ -80,7 +80,7 @@ export function planWrite(image: Type2Image, message: Uint8Array, force: boolean
 
   const wanted = wantedMemory(image, at, areaBytes, message);
   if (typeof wanted === "number") return { kind: "too-small", bytesMissing: wanted };
-  // These bits cannot be cleared. A tag with wrong ones never becomes an NDEF tag.
+  // These bits cannot be cleared. A tag with wrong bits never becomes an NDEF tag.
   if (containerSticks(container, wanted)) return refused(force ? "one-time-bits" : "other-data");
   const begins = areaIsBlank ? "blank" : place === "other-data" ? "other-data" : "blocks";
   const plan = orderWrites(memory, wanted, at, message, begins);

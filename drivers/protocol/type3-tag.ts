@@ -44,7 +44,7 @@ export function readBlocks(idm: Uint8Array, from: number, blocks: number): Uint8
   return framed(0x06, ...idm, 1, readService & 0xff, readService >> 8, blocks, ...blockList(from, blocks));
 }
 
-/** The bytes of this many blocks; undefined if the tag refused or the frame is of another form. */
+/** The bytes of this many blocks; undefined if the tag refused, or if the frame has another form. */
 export function parseRead(answer: Uint8Array, blocks: number): Uint8Array | undefined {
   const bytes = 13 + blocks * type3BlockBytes;
   const isWhole = answer.length === bytes && answer[0] === bytes && answer[1] === 0x07;
@@ -148,7 +148,7 @@ export function parseLiteConfiguration(bytes: Uint8Array): LiteConfiguration | u
   };
 }
 
-/** The same configuration, and it answers to the NFC Forum's system code. */
+/** The same configuration, in which the tag also answers to the NFC Forum's system code. */
 export function withNdefAnswers({ bytes }: LiteConfiguration): Uint8Array {
   const changed = bytes.slice();
   changed[3] = 0x01;

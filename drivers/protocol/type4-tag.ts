@@ -42,7 +42,7 @@ const offsetMax = 0x7fff;
 
 export type CardAnswer =
   | { readonly kind: "done"; readonly data: Uint8Array }
-  /** SW1 and SW2 as one number, such as 6A82 for a file that is not there. */
+  /** SW1 and SW2 as one number, such as 6A82 for a file that does not exist. */
   | { readonly kind: "refused"; readonly status: number };
 
 /** Parses an answer; undefined without a status. */
@@ -64,7 +64,7 @@ export interface Type4Container {
   readonly readBytesMax: number;
   readonly writeBytesMax: number;
   readonly isReadable: boolean;
-  /** Whether the file can be written; "proprietary" means with a key or a password of the maker's own. */
+  /** Whether the file can be written; "proprietary" means that the maker has a key or a password of its own for writing. */
   readonly writing: "free" | "locked" | "proprietary";
 }
 

@@ -106,7 +106,7 @@ export function createSimulatedChip() {
   return {
     /** The serial port. */
     path: pty.path,
-    /** Lays this tag into the field, in the place of the present one. */
+    /** Puts this tag into the field, and takes the present one away. */
     put(tag: SimulatedTag) {
       present = tag;
       target = undefined;

@@ -136,7 +136,7 @@ export function classicCard(tag: Tag, target: TypeATarget) {
 type CardContent =
   /** The sectors of the NDEF application, in order; none if the directory gives it none. */
   | { readonly kind: "directory"; readonly ndefSectors: readonly number[]; readonly isShared: boolean }
-  /** Sector 0 has the transport key: the card is new. */
+  /** If sector 0 has the transport key, the card is new. */
   | { readonly kind: "fresh" }
   | { readonly kind: "no-directory" }
   | { readonly kind: "locked" }

@@ -25,7 +25,7 @@ import { mismatch, refusals, taken, tooSmall, withRetries } from "./write-failur
 
 const triesMax = 3;
 const dataKeys: readonly ClassicKey[] = [keys.ndef, keys.transportB, keys.transport];
-/** The keys to try before formatting a sector: the first opens a new card, the others a half-formatted one. */
+/** The keys to try before a sector is formatted. The first opens a new card, and the others open a half-formatted one. */
 const freshKeys: readonly ClassicKey[] = [keys.transport, keys.ndef, keys.transportB, keys.directory];
 const blankArea: readonly number[] = [0x03, 0x00, 0xfe]; // The content of an area without a message: a message of no bytes, and the end.
 
@@ -48,8 +48,8 @@ export async function writeClassic(
       throw refusals["other-application"]();
     case "fresh": {
       const blocks = dataBlocksOf(applicationSectors(card.sectors));
-      // The write is planned before the first write to the tag, so that a message that does not fit changes nothing on
-      // a new tag.
+      // The write is planned before the first write to the tag, so a message that does not fit changes nothing on a new
+      // tag.
       const plan = planAreaWrite(new Uint8Array(blocks.length * blockBytes), blockBytes, message, false);
       if (plan.kind === "too-small") throw tooSmall(plan.bytesMissing);
       await format(card, force);
@@ -131,7 +131,7 @@ async function writeArea(
   const plan = planAreaWrite(await readArea(card, blocks), blockBytes, message, force);
   if (plan.kind === "refused") throw refusals[plan.why]();
   if (plan.kind === "too-small") throw tooSmall(plan.bytesMissing);
-  // The card has this message already, and it was just read.
+  // The card has this message already, as it was read just now.
   if (plan.last === undefined) return;
   const steps = [...plan.draft, plan.last];
   await expectWritable(card, [...new Set(steps.map(({ unit }) => sectorOf(blocks[unit] ?? 0)))]);

@@ -53,7 +53,7 @@ export interface TagChannel {
   authenticate(block: number, key: ClassicKey, signal: AbortSignal): Promise<boolean>;
   /** Sends a command APDU to an ISO/IEC 14443-4 target. The answer ends with its two status bytes. */
   apdu(command: Uint8Array, signal: AbortSignal): Promise<Uint8Array | undefined>;
-  /** Selects the target again. Resolves with false if it left or another one lies there. */
+  /** Selects the target again. Resolves with false if the target left, or another one lies on the reader. */
   reselect(signal: AbortSignal): Promise<boolean>;
 }
 

@@ -15,10 +15,10 @@ import { refusals } from "./write-failures.ts";
  * The sighting of a target; undefined if it left before it could be read. An unreadable tag is reported by its UID.
  * Rejects with `reader-gone` if the reader fails.
  *
- * `data` is the memory from the first place of a message to the message's end, in reading order. It begins at page 4 (Type
- * 2), the data blocks of the NDEF sectors (Classic), block 1 (Type 3), or the NDEF file with its length (Type 4). Without a
- * message it is the first 16 bytes of that, or empty; for a toy, the bytes that identify the figure
- * (drivers/protocol/toys.ts). It never depends on the reader.
+ * `data` is the memory from the first place of a message to the message's end, in reading order. `data` begins at page 4
+ * (Type 2), the data blocks of the NDEF sectors (Classic), block 1 (Type 3), or the NDEF file with its length (Type 4).
+ * Without a message, `data` is the first 16 bytes of that place, or empty. For a toy, it is the bytes that identify the
+ * figure (drivers/protocol/toys.ts). `data` never depends on the reader.
  */
 export async function readTag(channel: TagChannel, signal: AbortSignal): Promise<Sighting | undefined> {
   const { target } = channel;

@@ -22,7 +22,7 @@ export async function writeType2(tag: Tag, message: Uint8Array, force: boolean):
   if (plan.kind === "too-small") throw tooSmall(plan.bytesMissing);
   if (plan.kind === "refused") throw refusals[plan.why]();
 
-  // The tag has this message already, and it was just read.
+  // The tag has this message already, as it was read just now.
   if (plan.last === undefined) return;
   for (const step of plan.draft) await writePage(tag, step);
   const end = (1 + Math.max(plan.last.page, ...plan.draft.map(({ page }) => page))) * pageBytes;
@@ -61,7 +61,7 @@ async function versionOf(tag: Tag): Promise<TagVersion | undefined> {
     const version = await askVersion(tag);
     if (version !== undefined) return version;
     if (!(await tag.reselect())) throw taken();
-    // Two answers of an NTAG are rarely lost in a row, so this is a plain Ultralight, which never answers.
+    // An NTAG rarely loses two answers in a row, so this is a plain Ultralight, which never answers.
     if (tries === 2) return undefined;
   }
 }
@@ -103,7 +103,7 @@ async function readMemory(asked: VersionedTag, from: number, pages: number): Pro
 }
 
 async function writePage(tag: Tag, { page, bytes }: PageWrite): Promise<void> {
-  // If only the tag's answer was lost, it is written once more, which does no harm.
+  // If only the tag's answer was lost, the page is written once more, which does no harm.
   const put = async () => ((await tag.write(page, bytes)) ? true : undefined);
   if ((await withRetries(tag, put)) === undefined)
     throw writeFailed("locked", `the tag refused to be written, at page ${page}. Use another one`);

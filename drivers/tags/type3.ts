@@ -98,7 +98,7 @@ export async function writeType3(tag: Tag, message: Uint8Array, force: boolean):
 
   const draft = withMessage(attributes, { isBeingWritten: true, messageBytes: 0 });
   const written = withMessage(attributes, { isBeingWritten: false, messageBytes: message.length });
-  // The tag has this message already, and it was just read.
+  // The tag has this message already, as it was read just now.
   if (toHex(first) === toHex(written) && (await holds(system, attributes, message))) return;
   await put(system, 0, draft);
   for (let at = 0; at < message.length; at += type3BlockBytes) {

@@ -144,7 +144,7 @@ async function read(opened: OpenFile, bytes: number): Promise<Uint8Array> {
 }
 
 async function put({ tag }: OpenFile, offset: number, bytes: Uint8Array): Promise<void> {
-  // If only the tag's answer was lost, it is written once more, which does no harm.
+  // If only the tag's answer was lost, the page is written once more, which does no harm.
   const write = async () =>
     (await send(tag, updateBinary(offset, bytes)))?.kind === "done" ? true : undefined;
   if ((await again(tag, write)) === undefined) throw refusals.locked();

@@ -14,8 +14,8 @@ import {
   zones,
 } from "../protocol/toypad-report.ts";
 
-// The pad asks the tag itself, and answers over interrupts of a millisecond. Its time-outs are not documented. Two of
-// these and the pause between looks stay within the two seconds in which a dead pad must be found.
+// The pad queries the tag itself, and answers by interrupts, which come every millisecond. Its time-outs are not
+// documented. Two of these and the pause between looks stay within the two seconds in which a dead pad must be found.
 const answerMs = 300;
 
 type TagEvent = Extract<PadReport, { kind: "tag" }>;
