@@ -1,6 +1,6 @@
 /**
- * One connection as dispatch and notifications see it. While one of its requests is being answered, notifications wait: the
- * answer to a request comes before the events that the request causes.
+ * One connection as dispatch and notifications see it. While one of its requests is being answered, notifications wait,
+ * because the answer to a request must come before the events that the request causes.
  */
 import type { From } from "../core/audit.ts";
 import { failed } from "../core/errors.ts";
@@ -21,11 +21,11 @@ export interface CallerSession {
   readonly resultFor?: ResultFor | undefined;
   /** Requests that are not answered yet. */
   inFlight: number;
-  /** The limit that the caller has reached by not reading earlier answers. */
+  /** The limit that the caller has exceeded because it does not read earlier answers. */
   readonly unreadLimit?: (() => UnreadLimit | undefined) | undefined;
   /** True after the caller is gone. Its requests are still carried out, but no answer is written. */
   isGone(): boolean;
-  /** Aborts when the caller is gone, so that its request does not run on without it. */
+  /** Aborts when the caller is gone, so a request does not run on without its caller. */
   gone(): AbortSignal;
 }
 

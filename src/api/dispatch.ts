@@ -1,4 +1,7 @@
-/** Turns a payload into its answer: finds the methods, checks quotas, runs them, and audits. Independent of the transport. */
+/**
+ * Turns a payload into its answer: finds the methods, checks quotas, runs them, and audits. It does not depend on the
+ * transport.
+ */
 import type { Audit } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
 import { type ErrorCode, limitReached, ServiceError } from "../core/errors.ts";
@@ -29,10 +32,10 @@ interface DispatchParts {
 
 type Request = Extract<Item, { kind: "request" }>;
 
-/** The answer's text; undefined if none is due. A promise only if a method is asynchronous. */
+/** The answer's text; undefined if none is due. The result is a promise only if a method is asynchronous. */
 type AnswerText = string | undefined | Promise<string | undefined>;
 
-/** Calls `onWait` if one of the methods answers only when something long has ended. */
+/** Calls `onWait` if one of the methods answers only after a long operation. */
 export type Dispatch = (session: CallerSession, payload: string, onWait?: () => void) => AnswerText;
 
 export function createDispatch({ services, log, audit, clock, quota }: DispatchParts): Dispatch {
@@ -106,8 +109,8 @@ function answerTo({ id }: Request, result: unknown): string | undefined {
 }
 
 /**
- * Hides from a caller without the right `change` the paths, files and player output that an error may name. Errors about its
- * own request, and public ones, name none.
+ * Hides from a caller without the right `change` the paths, files and player output that an error may name. Errors about
+ * the caller's own request, and public ones, name none of these.
  */
 function shownTo(session: CallerSession, error: unknown): unknown {
   if (!(error instanceof ServiceError) || allows(session.grant(), "change")) return error;
@@ -136,7 +139,7 @@ export function serveOn(dispatch: Dispatch, connection: ApiConnection, payload: 
     if (text !== undefined) connection.answer(text);
     release();
   };
-  // A caller that waits for something long gets notifications meanwhile.
+  // A caller that waits for a long operation gets notifications meanwhile.
   const answer = dispatch(connection, payload, release);
   if (answer instanceof Promise) void answer.then(finish);
   else finish(answer);

@@ -15,9 +15,9 @@ export type Item =
       readonly method: string;
       readonly params: unknown;
     }
-  /** The item is answered with this text as it is. */
+  /** The item is answered with this text, without a change. */
   | { readonly kind: "refused"; readonly answer: string }
-  /** A response by the peer. It is ignored, because the service sends no requests. */
+  /** A response by the peer. Such an item is ignored, because the service sends no requests. */
   | { readonly kind: "response" };
 
 type Envelope =
@@ -91,7 +91,7 @@ export function notificationText(method: string, params: unknown): string {
   return JSON.stringify({ jsonrpc: "2.0", method, params });
 }
 
-/** The answer for any error. One that is no `ServiceError` is our fault, and its message stays off the wire. */
+/** The answer for any error. An error that is no `ServiceError` is our fault, and its message is not sent. */
 export function refusalText(id: RequestId | undefined, error: unknown): string {
   if (error instanceof ServiceError) {
     // A launch that failed at once has its reason as the code of the refusal.

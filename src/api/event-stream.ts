@@ -1,6 +1,6 @@
 /**
- * Notifications as Server-Sent Events (HTML Living Standard, 9.2). Each has an id, so that a listener that reconnects within
- * a few hundred events misses none.
+ * Notifications as Server-Sent Events (HTML Living Standard, 9.2). Each has an id, so a listener that reconnects within a
+ * few hundred events misses none.
  *
  *   id       `<start>-<id>`: the run of the service, and the encrypted number of the event in it
  *   data     the notification, as it goes to a WebSocket
@@ -41,7 +41,7 @@ export function createEventStreams(clock: Clock) {
   const idNow = () => `${start}-${ids.hide(sent)}`;
   const streams = new Set<ReturnType<typeof createStream>>();
   const encoder = new TextEncoder();
-  // The events are kept by right. In one list, a caller could infer from evictions how many events it may not hear.
+  // The events are kept by right. With a single list, a caller could infer from evictions how many events it may not hear.
   const kept = new Map<Right, ReturnType<typeof createKept>>();
   let sent = 0;
   let keepAlive: Disposable | undefined;
@@ -134,7 +134,7 @@ function createStream(
     try {
       close();
     } catch {
-      // The listener has closed it already.
+      // The listener has closed the stream already.
     }
   };
   const end = () => endBy(() => controller.close());
@@ -175,13 +175,13 @@ function createOpaqueIds() {
   const decipher = createDecipheriv("aes-128-ecb", key, null).setAutoPadding(false);
   const block = Buffer.alloc(blockBytes);
   return {
-    /** 32 hex digits, different ones each time. */
+    /** The result has 32 hex digits, different ones each time. */
     hide(number: number): string {
       randomFillSync(block, 0, randomBytes);
       block.writeBigUInt64BE(BigInt(number), randomBytes);
       return cipher.update(block).toString("hex");
     },
-    /** The number of an id. A forged id is an improbably high number; `undefined` if it is malformed. */
+    /** The number of an id. A forged id gives an improbably high number; a malformed one gives `undefined`. */
     reveal(id: string): number | undefined {
       if (!/^[0-9a-f]{32}$/.test(id)) return undefined;
       return Number(decipher.update(Buffer.from(id, "hex")).readBigUInt64BE(randomBytes));

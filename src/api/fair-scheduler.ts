@@ -16,7 +16,8 @@ interface Waiting {
   readonly bytes: number;
 }
 
-// A heartbeat may wait for two turns, the work of a tap and the socket. Together they take less than the 5 ms that it may take.
+// A heartbeat may wait for two turns: the work of a tap, and that of the socket. Together they take less than the 5 ms
+// that a heartbeat may take.
 const turnMs = 1.5;
 const inOneGo = 64;
 
@@ -51,7 +52,7 @@ export function createFairScheduler() {
   };
 
   return {
-    /** Runs `work` now or soon; it keeps `size` bytes in memory until then. */
+    /** Runs `work` now or soon; `work` keeps `size` bytes in memory until then. */
     take(lane: Lane, work: () => void, size: number) {
       if (turnEndMs === 0) begin();
       if (lane.waiting.length === 0 && performance.now() < turnEndMs) return work();

@@ -2,7 +2,7 @@
 import type { Grant } from "../core/rights.ts";
 import type { Access } from "./admission/access.ts";
 
-/** A request whose Host and Origin were admitted. */
+/** A request whose Host and Origin are admitted. */
 export interface Visit {
   readonly request: Request;
   /** Path of the request's URL, not decoded. */
@@ -18,7 +18,7 @@ export interface Visit {
   readonly grant: () => Grant;
   /** Gives the token of the rate limit back, for a request that has brought bytes of an upload. */
   readonly refund: () => void;
-  /** The caller has flooded its connection, which costs its address a whole burst of requests. */
+  /** The caller has flooded its connection, so its address loses the tokens of a whole burst of requests. */
   readonly penalize: () => void;
   /** The id of a paired client, proved by its bearer token. */
   readonly client?: string;
@@ -52,7 +52,7 @@ export function isJson({ headers }: Request): boolean {
 
 export type Revocation = ReturnType<typeof createRevocation>;
 
-/** Ends the HTTP requests of a client when it is revoked. Sockets are cut by sockets.ts. */
+/** Ends the HTTP requests of a client when it is revoked. sockets.ts closes its sockets. */
 export function createRevocation() {
   const watched = new Map<string, Set<() => void>>();
   return {

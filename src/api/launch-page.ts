@@ -97,7 +97,7 @@ const headers = {
   "x-frame-options": "DENY",
 };
 
-/** The page for `text`. It shows control characters as their numbers. */
+/** The page for `text`. The page shows control characters as their numbers. */
 export function launchPage(text: string): Response {
   const characters = [...text];
   const shown = Bun.escapeHTML(printable(characters.slice(0, launchShownCharsMax).join("")));

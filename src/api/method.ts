@@ -52,13 +52,16 @@ interface MethodFacts<
   readonly result?: Result;
   /** Its answer may come much later. The notifications that it causes are sent before the answer. */
   readonly isLong?: true;
-  /** It launches, as a card does. A remote call is audited, and counts as a disk write because the history keeps it. */
+  /**
+   * The method launches, as a card does. A remote call is audited, and counts as a disk write because the history keeps
+   * it.
+   */
   readonly launches?: true;
   /** Whether these params cause a disk write, such as a screenshot, that changes no data of Tapdeck. A remote call is counted. */
   readonly writes?: (params: v.InferOutput<Params>) => boolean;
-  /** The object that it changes, without secrets. A remote call is counted as a disk write, and audited. */
+  /** The object that the method changes, without secrets. A remote call is counted as a disk write, and audited. */
   readonly changes?: (params: v.InferOutput<Params>, result: Returned<Result>) => string;
-  /** Error codes of its own, besides those of any method. */
+  /** The method's own error codes, besides those of any method. */
   readonly errors?: readonly ErrorCode[];
   readonly run: (
     services: Services,
@@ -86,9 +89,12 @@ export interface Method<
   call(services: Services, params: unknown, caller: MethodCaller, watch?: Watch): unknown;
 }
 
-/** Called by dispatch around a call with valid params. */
+/** Dispatch calls this around a call with valid params. */
 export interface Watch {
-  /** Called before the method runs; `writes` if it writes to the disk. Prevents the call by throwing `ServiceError`. */
+  /**
+   * Called before the method runs; `writes` is true if the method writes to the disk. Prevents the call by throwing
+   * `ServiceError`.
+   */
   readonly before: (writes: boolean) => void;
   /** Called after a change, with its object. */
   readonly onChanged: (object: string) => void;

@@ -8,7 +8,7 @@ import type { EventName, Events } from "../events.ts";
 import { notificationText } from "./envelope.ts";
 
 interface Facts<Payload> {
-  /** The right that a caller needs to hear it. */
+  /** The right that a caller needs to receive the event. */
   readonly right: Right;
   readonly docs: string;
   readonly params: v.ObjectSchema<v.ObjectEntries, undefined> & v.GenericSchema<unknown, Mutable<Payload>>;
@@ -101,7 +101,7 @@ export interface NotificationReceiver {
   notify(text: string, right: Right, without?: Right): void;
 }
 
-/** Forwards until disposed. Each event is serialized once for all receivers, and not at all without one. */
+/** Forwards until disposed. Each event is serialized once for all receivers, and not at all if there is no receiver. */
 export function forwardEvents(bus: Bus, receivers: ReadonlySet<NotificationReceiver>): Disposable {
   const subscriptions = new DisposableStack();
   for (const [name, { right }] of Object.entries(notifications)) {

@@ -25,9 +25,9 @@ export type DescribedMethod = {
   readonly result?: { readonly name: string; readonly schema: JsonSchema };
   readonly errors?: readonly { readonly code: number; readonly message: string }[];
   readonly tags?: readonly { readonly name: string }[];
-  /** The right to call it, or to hear it. */
+  /** The right to call the method, or to receive the notification. */
   readonly "x-right": Right;
-  /** The params as one object. Rules between them, such as "at least one of", are only here. */
+  /** The params as one object. Only this object states the rules between params, such as "at least one of". */
   readonly "x-params": JsonSchema;
   /** The param that a bare string as params sets. */
   readonly "x-shorthand"?: string;

@@ -165,7 +165,7 @@ function openEvents(
   });
 }
 
-/** Why a caller that must have the right `look` is refused; undefined if it is not. */
+/** The reason to refuse a caller that must have the right `look`; undefined if it has the right. */
 function refusalOfLook({ isPrivate, grant }: Visit): Response | undefined {
   if (!isPrivate) return sentence(403, "encryption is required for remote connections");
   return allows(grant(), "look")
@@ -195,7 +195,7 @@ function noRoom(audit: Audit, address: string): Response {
   });
 }
 
-/** Names the reasons to callers on the device only, because anyone may ask. */
+/** Only callers on the device get the reasons, because anyone may ask. */
 async function healthResponse(services: Services, { access }: Visit): Promise<Response> {
   const health = await services.health();
   if (health.status === "ok") return new Response("OK");

@@ -37,7 +37,8 @@ interface SealedLineParts {
   readonly send: (text: string) => void;
   /**
    * Called once, with the first payload that opens, because that proves that the peer knows the secret. Throws
-   * `ServiceError` if the client may not continue nevertheless. `resultFor` is that of its session, if it has one.
+   * `ServiceError` if the client may not continue nevertheless. `resultFor` is the function of the caller's session, if
+   * it has one.
    */
   readonly onProved: (clientId: string, resultFor?: ResultFor) => void;
   readonly onPayload: (text: string) => void;
@@ -133,8 +134,8 @@ export function createSealedLine({ accept, send, onProved, onPayload, refuse }: 
 export interface PairingTry {
   readonly reply: string;
   /**
-   * Takes the proof, which spends a try, and returns the grant. Throws `forbidden` for a wrong code, and `busy` if other
-   * callers evicted this exchange, or wrong codes delay it.
+   * Checks the proof, which uses up a try, and returns the grant. Throws `forbidden` for a wrong code, and `busy` if
+   * other callers evicted this exchange, or if wrong codes delay it.
    */
   prove(proof: string): string;
   /** Called when the socket is gone. An exchange that ends before a proof uses up no try. */
@@ -145,8 +146,8 @@ export interface PairingDoor {
   /** Reads a pairing hello; undefined for any other text. */
   read(text: string): PairingHello | undefined;
   /**
-   * Begins an exchange, which spends no try. Throws `forbidden` if no pairing is open, and `busy` while wrong codes delay
-   * the next one. Throws `secure-failure` for a share that is forged or our own.
+   * Begins an exchange, which does not use up a try. Throws `forbidden` if no pairing is open, and `busy` while wrong
+   * codes delay the next one. Throws `secure-failure` for a share that is forged or is the device's own.
    */
   begin(hello: PairingHello, address: string): Promise<PairingTry>;
 }

@@ -83,7 +83,7 @@ export async function serveApi(options: ApiOptions) {
   const forwarding = forwardEvents(bus, receivers);
   return {
     port: plain.port,
-    /** Dispatches requests of callers that come by another way than a port. Their session decides what they may do. */
+    /** Dispatches requests of callers that do not come through a port. Their session decides what they may do. */
     dispatch,
     /** Shows another certificate from now on; connections that are open stay. */
     showCertificate(shown: TlsOptions) {
@@ -106,7 +106,7 @@ export async function serveApi(options: ApiOptions) {
       const all = [...plain.servers(), ...path, ...(tls?.servers() ?? [])];
       const stopped = all.map((server) => server.stop());
       sockets.closeAll();
-      // A peer that does not answer the closing handshake delays the stop by no more than this.
+      // A peer that does not answer the closing handshake delays the stop by at most this time.
       await Promise.race([Promise.all(stopped), Bun.sleep(farewellMs)]);
       await Promise.race([Promise.all(all.map((server) => server.stop(true))), Bun.sleep(farewellMs)]);
       if (socketPath !== undefined) await rm(socketPath, { force: true });

@@ -53,7 +53,7 @@ export interface Services {
   /** Launches the card that the launch guard holds back. Throws `not-found` if there is none. */
   confirm(): void;
   playTime(): PlayTimeState;
-  /** The loaded playlist. It includes items, from the place `from` on, only if `from` is given. */
+  /** The loaded playlist. The result includes items, from the place `from` on, only if `from` is given. */
   playlist(from?: number): LoadedPlaylist | undefined;
   /**
    * Puts a virtual token on a reader for `durationMs`: on the simulated reader with this id, or on the API's own virtual
@@ -79,8 +79,8 @@ export interface Services {
   /** Resolves after the tag is written. Rejects with `no-reader`, `write-failed` with `data.cause`, `conflict` or `failed`. */
   write(request: ValueOf<typeof schemas.writeRequest>, signal?: AbortSignal): Promise<void>;
   /**
-   * Plays a macro, and resolves after its last key is up; presses no further key once `mayPress` returns false. Rejects with
-   * `invalid-params`, `busy` or `failed`.
+   * Plays a macro, and resolves after its last key is released. It presses no further key once `mayPress` returns false.
+   * Rejects with `invalid-params`, `busy` or `failed`.
    */
   input(kind: "keyboard" | "gamepad", text: string, mayPress: () => boolean): Promise<void>;
   /** Ends the write that waits for a tag, on this reader or on all. Throws `not-found` for an unknown reader. */
@@ -90,8 +90,8 @@ export interface Services {
   /** Controls the running player. Rejects with `failed` if nothing plays, or the player cannot do it. */
   control(action: ControlAction, caller: MethodCaller): Promise<void>;
   /**
-   * Saves a picture of what the device shows. Its own screen requires the right `own`. `maxSize` is the longest edge in
-   * pixels. Rejects with `busy` while one is taken, and with `failed`.
+   * Saves a picture of what the device shows. A picture of the device's own screen requires the right `own`. `maxSize` is
+   * the longest edge in pixels. Rejects with `busy` while another picture is taken, and with `failed`.
    */
   screenshot(maxSize: number | undefined, caller: MethodCaller): Promise<ValueOf<typeof schemas.screenshot>>;
   launchers(): readonly ValueOf<typeof schemas.launcherEntry>[];
@@ -137,13 +137,16 @@ export interface BackupService {
   make(passphrase: string | undefined, before: "update" | undefined): Promise<ValueOf<typeof backupFacts>>;
   /** Returns the backup that was made last, and deletes it. Rejects with `not-found` if there is none. */
   take(): Promise<{ readonly bytes: number; readonly stream: ReadableStream<Uint8Array> }>;
-  /** A part of the backup that was made last; after the last part it is gone. Rejects with `not-found`. */
+  /** A part of the backup that was made last; the backup is deleted after its last part. Rejects with `not-found`. */
   read(offset: number): Promise<{ readonly bytes: number; readonly data: Uint8Array }>;
-  /** Keeps a backup for `restore`, and returns its content; checks all of it. `isRemote` leaves out what it leaves out in `restore`. */
+  /**
+   * Keeps a backup for `restore`, and returns its content; checks all of it. `isRemote` leaves out the settings that it
+   * also leaves out in `restore`.
+   */
   give(body: ReadableStream<Uint8Array>, isRemote: boolean): Promise<ValueOf<typeof backupPreview>>;
   /** Keeps a part for `preview`; the first part, at 0, begins a new one. Rejects with `conflict` if parts are missing before it. */
   send(offset: number, part: Uint8Array): Promise<void>;
-  /** Like `give`, of the parts that were sent. */
+  /** Like `give`, for the parts that were sent. */
   preview(isRemote: boolean): Promise<ValueOf<typeof backupPreview>>;
   /** Resolves when the restore is decided; the service then starts again. Rejects with `not-found` for another backup. */
   restore(
@@ -153,7 +156,7 @@ export interface BackupService {
   ): Promise<BackupContent & { readonly kept: string; readonly folder: string }>;
 }
 
-/** A button of the settings. Without `device` it is a button of every device. */
+/** A button of the settings. Without `device`, the button is one of every device. */
 interface ButtonPlaceParams {
   readonly device?: string | undefined;
   readonly key: string;
@@ -231,12 +234,15 @@ interface MediaService {
   /** Systems that have media in the index. */
   systems(): readonly System[];
   search(query: MediaQuery): MediaAnswer;
-  /** Resolves when done; no `systems` means all. Rejects with `conflict` while one runs, `not-found` for an unknown system. */
+  /**
+   * Resolves when the run has ended; absent `systems` means all. Rejects with `conflict` while another run is in
+   * progress, and with `not-found` for an unknown system.
+   */
   index(systems: readonly string[]): Promise<void>;
   cancel(): void;
 }
 
-/** The screens of the library. No `systems` means all. */
+/** The screens of the library. Absent `systems` means all. */
 export interface LibraryService {
   /** Rejects with `invalid-params`, with `not-found` for an unknown folder, and with `busy`. */
   browse(query: BrowseQuery, caller: MethodCaller): Promise<ValueOf<typeof schemas.browsePage>>;
@@ -309,7 +315,7 @@ export interface UploadService {
   /** The paired client that started the upload last. */
   clientOf(id: string): string | undefined;
   /**
-   * Writes a body; `onBytes` is called for each part of it that is sound. If `by` is `sealed`, the key of the upload
+   * Writes a body; `onBytes` is called for each part of it that is intact. If `by` is `sealed`, the key of the upload
    * has proved the sender. Otherwise the caller in `by` must be the one that sends the file.
    */
   write(
@@ -342,7 +348,7 @@ type WrittenUpload =
 interface MappingService {
   list(): readonly ListedMapping[];
   add(params: MappingParams): number;
-  /** Why this text would start nothing now; undefined if nothing speaks against it. */
+  /** The reason why this text would start nothing now; undefined if it would start. */
   warningOf(text: string): Promise<string | undefined>;
   update(id: number, changes: FieldChanges<MappingParams>): void;
   remove(id: number): void;
@@ -357,7 +363,10 @@ interface MappingService {
     readonly removed: number;
     readonly notes: readonly LineNote[];
   }>;
-  /** The ids of the mappings that match, the one that counts first, and the text to launch. The id of a new draft is 0. */
+  /**
+   * The ids of the mappings that match, the id of the one that is used, and the text to launch. The id of a new draft is
+   * 0.
+   */
   test(
     token: TokenParams,
     draft?: MappingParams & { readonly id?: number },
@@ -372,7 +381,7 @@ type FieldChanges<T> = { readonly [Key in keyof T]?: T[Key] | undefined };
 
 interface SettingsService {
   read(): ApiSettings;
-  /** Every setting with its explanation; `api` is its field in `read` or in the limits of play time. */
+  /** Every setting with its explanation. `api` is the name of its field in `read`, or in the limits of play time. */
   describe(): readonly (Omit<ValueOf<typeof deviceSchemas.settingFacts>, "name" | "value" | "right"> & {
     readonly api?: string;
   })[];
@@ -390,7 +399,10 @@ export interface ClientService {
   /** Throws `conflict` for a name in use, and `busy` if there are `clientsMax` already. */
   add(client: ClientRequest): ClientEntry;
   remove(id: string): void;
-  /** Ends its sessions if it gets another role. Throws `failed` for a client of version 1, and `conflict` for a name in use. */
+  /**
+   * Ends the sessions of the client if it gets another role. Throws `failed` for a client of version 1, and `conflict`
+   * for a name in use.
+   */
   update(id: string, changes: { readonly name?: string | undefined; readonly role?: Role | undefined }): void;
   /** Restores a client that was removed within `revocationUndoMs`. Throws `not-found` if there is none. */
   restore(id: string): void;
@@ -410,7 +422,10 @@ interface ClientRequest {
 
 export interface PairingService {
   describe(): Promise<ValueOf<typeof schemas.pairingFacts>>;
-  /** The phone that knows the code gets the role, if the opener then still has the right `own`. Rejects with `busy` while wrong codes delay the next one. */
+  /**
+   * The phone that knows the code gets the role, if the opener still has the right `own` at that time. Rejects with
+   * `busy` while wrong codes delay the next one.
+   */
   open(role: Role, host: string | undefined, grant: () => Grant): Promise<PairingOpening>;
   /** Rejects with `not-found` if no pairing is open. */
   wait(): Promise<PairingEnd>;

@@ -54,7 +54,7 @@ export interface SocketParts {
 
 const unsealedMs = 10_000; // An unsealed remote connection is closed after this.
 const farewellMs = 1000; // The time that a peer has for the closing handshake.
-const cutOffMs = 50; // The time in which the refusal can be sent, while the peer may still send at full speed.
+const cutOffMs = 50; // The time in which the refusal can be sent, while the peer may still send as fast as it can.
 const idleSeconds = 120; // Bun sends pings before this time is over. A peer that answers none of them in this time is gone.
 const normal = 1000;
 const goingAway = 1001;
@@ -158,7 +158,8 @@ export function createSockets(parts: SocketParts) {
     const { intake: own, address, penalize, hasSpoken, line } = socket.data;
     const taken = own?.take(Buffer.byteLength(message)) ?? { kind: "taken" };
     if (taken.kind === "taken") return true;
-    // A flood of others keeps out neither a heartbeat nor a hello, whose rate has limits of its own.
+    // A flood of other callers does not keep out a heartbeat or a hello, because the rate of hellos has limits of its
+    // own.
     const isFirst = !hasSpoken || line !== undefined;
     if (taken.kind === "refused" && (isPing(message) || (isFirst && message.length <= shortMessageBytesMax)))
       return true;
@@ -267,7 +268,7 @@ function isTooLong(message: string): boolean {
   return 3 * message.length > messageBytesMax && Buffer.byteLength(message) > messageBytesMax;
 }
 
-/** Sends in one go what `work` sends. Bun may not run the callback of a closing socket; `work` runs in any case. */
+/** Sends in one go what `work` sends. Bun may not run the callback of a closing socket, but `work` runs in any case. */
 function corked(socket: Socket, work: () => void): void {
   let hasRun = false;
   socket.cork(() => {

@@ -97,7 +97,7 @@ function answerTo(
   }
 }
 
-/** The answer is the same for everything that does not open, so that a stranger learns nothing. */
+/** The answer is the same for every body that cannot be decrypted, so a stranger learns nothing. */
 function unsealed(): Response {
   return sentence(403, "encryption is required for remote connections", hangUp);
 }

@@ -107,7 +107,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     pending.clear();
     const again = reconnect && !closing.signal.aborted;
     link = again ? reopen(() => open(closing.signal), closing.signal) : Promise.reject(error);
-    // Calls wait for the link and report its failure.
+    // Calls wait for this link, and report its failure.
     link.catch(() => {});
     if (!again) return ended.resolve();
     for (const listener of stateListeners) listener("lost");

@@ -1,6 +1,7 @@
 /**
- * Finds media for words that people type, and for a path that no file has. `media.search` wants every word in the file name. Here a word may also name a
- * system, and one word may have one slip: a letter wrong, missing, added, or two letters exchanged.
+ * Finds media for words that people type, and for a path that no file has. `media.search` wants every word in the file
+ * name. Here a word may also name a system, and one word may have one slip: one letter is wrong, missing or added, or two
+ * letters are exchanged.
  */
 import { nearest } from "../core/text.ts";
 import type { Calls, Client } from "./client.ts";
@@ -11,7 +12,7 @@ type KnownSystem = Calls["systems"]["result"]["systems"][number];
 interface Findings {
   readonly results: readonly Found[];
   readonly total: number;
-  /** The words that were sought instead, if nothing fitted the typed ones. */
+  /** The words of the search that was made instead, if no file had the typed words. */
   readonly instead?: string;
 }
 
@@ -48,7 +49,7 @@ export async function findMedia(
   return instead.total > 0 ? { ...instead, instead: corrected.join(" ") } : found;
 }
 
-/** The results of the first reading, and then the further ones of the others. */
+/** The results of the first reading, and after them the further results of the other readings. */
 async function searchAll(
   client: Pick<Client, "call">,
   readings: readonly Reading[],
@@ -97,14 +98,14 @@ function systemsIn(words: readonly string[], systems: readonly KnownSystem[]): R
   return undefined;
 }
 
-/** The words with one of them corrected by a word of a file name; undefined if none is near. */
+/** The words, one of them corrected to a word of a file name; undefined if no word is near. */
 async function correct(
   client: Pick<Client, "call">,
   { words, systems }: Reading,
 ): Promise<readonly string[] | undefined> {
   const long = [...words.entries()].filter(([, word]) => word.length >= slipLettersMin);
   for (const [place, word] of long.slice(0, slipWordsMax)) {
-    // A slip leaves one half of the word as it is, or the end if the letters in the middle are exchanged.
+    // A slip leaves one half of the word unchanged, or the end if the letters in the middle are exchanged.
     const middle = Math.floor(word.length / 2);
     const parts = [word.slice(0, middle), word.slice(middle), word.slice(middle + 1)];
     for (const half of parts.filter(({ length }) => length > 1)) {

@@ -169,7 +169,7 @@ export class RpcError extends Error {
 /** The code of `secure-failure`: the device does not know the client, or the secret is wrong. */
 const secureFailureCode = -32003;
 
-/** True if the device does not know these credentials, so that another try with them cannot succeed. */
+/** True if the device does not know these credentials; another try with them cannot succeed. */
 export function isStranger(error: unknown): boolean {
   return error instanceof RpcError && error.code === secureFailureCode;
 }

@@ -14,7 +14,7 @@ export interface PairOptions {
 /**
  * Pairs with the device at `ws://` or `wss://host:port/api/v0.1` by the code that `tapdeck pair --code` shows there. The
  * caller keeps the result like a password. Rejects with `RpcError` if no pairing is open or the code is wrong; a device
- * accepts three tries in all.
+ * accepts three tries in total.
  */
 export async function pair(url: string, code: string, options: PairOptions = {}): Promise<Identity> {
   const digits = readCode(code);

@@ -1,6 +1,6 @@
 /**
- * Uploads files to a device. It also runs in browsers. The bytes are sealed, so they may go over plain HTTP; memory holds a
- * part of the file at a time. After a lost connection or a restart of either side, the same call continues.
+ * Uploads files to a device. It also runs in browsers. The bytes are sealed, so they may go over plain HTTP. Only a part
+ * of the file is in memory at a time. After a lost connection or a restart of either side, the same call continues.
  */
 import type { Calls } from "../api/methods/index.ts";
 import { fromHex, toHex } from "../core/hex.ts";
@@ -35,7 +35,7 @@ export class UploadRefused extends Error {
   override readonly name = "UploadRefused";
   /** True if a file of this name exists already. */
   readonly isThere: boolean;
-  /** As `data` of an error: the code of the refusal, if it has one. */
+  /** The code of the refusal, if it has one, as `data` of an error. */
   readonly data: unknown;
 
   constructor(message: string, isThere: boolean, refusal?: string) {
@@ -131,7 +131,7 @@ async function send(upload: Begun, file: Blob, options: UploadOptions): Promise<
   const hash = primitives.sha256();
   const seal = { key: fromHex(upload.key) ?? new Uint8Array(), id: upload.id };
   onProgress?.(upload.offset);
-  /** The PUT on its way. The next bytes are hashed and sealed meanwhile. */
+  /** The PUT that is being sent. The next bytes are hashed and sealed meanwhile. */
   let sending: Promise<Sent | undefined> | undefined;
   for (let at = 0; at < file.size; ) {
     signal?.throwIfAborted();

@@ -1,6 +1,6 @@
 /**
  * The bearer token of a client, for HTTP over TLS (docs/SECURE.md, "A bearer token"). It depends on the certificate's
- * fingerprint, so a man in the middle with another certificate gets no token that the device accepts.
+ * fingerprint, so a machine in the middle with another certificate gets no token that the device accepts.
  */
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";

@@ -24,7 +24,7 @@ const domain = ascii("CPace255");
 export interface CpaceInputs {
   /** The code that both sides know. */
   readonly prs: Uint8Array;
-  /** Names the use and its two roles. */
+  /** The name of the use and of its two roles. */
   readonly ci: Uint8Array;
   readonly sid: Uint8Array;
 }
@@ -84,7 +84,7 @@ function messageBytes({ share, data }: CpaceMessage): Uint8Array {
   return lvCat(share, data);
 }
 
-/** Zeros fill the first block of the hash, so that the time of the hash does not depend on the length of the code. */
+/** Zeros fill the first block of the hash, so the time of the hash does not depend on the length of the code. */
 export function generatorString({ prs, ci, sid }: CpaceInputs): Uint8Array {
   const zeros = Math.max(0, sha512.blockLen - 1 - prependLength(prs).length - prependLength(domain).length);
   return lvCat(domain, prs, new Uint8Array(zeros), ci, sid);

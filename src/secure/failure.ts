@@ -1,4 +1,7 @@
-/** The errors of the secure layer. All causes of `SecureFailure` share one sentence, so that an attacker learns nothing from it. */
+/**
+ * The errors of the secure layer. All causes of `SecureFailure` share one sentence, so an attacker learns nothing from
+ * it.
+ */
 import { ServiceError } from "../core/errors.ts";
 
 /** The version of this secure layer: `v` of its handshake. */

@@ -64,8 +64,8 @@ export function sealedText(messages: Uint8Array): string {
 }
 
 /**
- * True for 1 to `sealedClientIdCharsMax` printable characters of ASCII. The limit exists because the id is part of the
- * prologue.
+ * True for texts of 1 to `sealedClientIdCharsMax` printable characters of ASCII. The limit exists because the id is part
+ * of the prologue.
  */
 export function isClientId(value: unknown): value is string {
   return typeof value === "string" && value.length <= sealedClientIdCharsMax && /^[\x21-\x7e]+$/.test(value);
@@ -100,7 +100,7 @@ export function fromBase64(text: string): Uint8Array | undefined {
   try {
     if (typeof Uint8Array.fromBase64 !== "function") return fromBase64ByAtob(text);
     const bytes = Uint8Array.fromBase64(text, { lastChunkHandling: "strict" });
-    // The decoder skips white space; a text longer than its bytes need has some.
+    // The decoder skips white space. A text that is longer than its bytes need has some.
     return text.length === Math.ceil(bytes.length / 3) * 4 ? bytes : undefined;
   } catch {
     // The text is not base64.

@@ -86,7 +86,7 @@ function answer(
   message: Uint8Array,
   lookup: SecretLookup,
 ): Accepted {
-  // For an unknown client a random secret is used. It is drawn for every client, so that the work is the same.
+  // For an unknown client a random secret is used. The random secret is drawn for every client, so the work is the same.
   const random = toHex(primitives.randomBytes(keyBytes));
   const psk = readSecret(lookup(clientId) ?? random);
   assert(psk !== undefined, "a client is stored with a secret of 64 hex characters");

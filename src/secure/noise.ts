@@ -104,7 +104,7 @@ interface Keys {
   theirs: Uint8Array | undefined;
 }
 
-/** With a pre-shared key, a public key goes into the key as well, so that no nonce repeats (9.2). */
+/** With a pre-shared key, a public key is also mixed into the key, so no nonce repeats (9.2). */
 function mixPublicKey(publicKey: Uint8Array, state: SymmetricState, keys: Keys): void {
   state.mixHash(publicKey);
   if (keys.hasPsk) state.mixKey(publicKey);
@@ -134,7 +134,7 @@ function mix(token: "ee" | "psk", primitives: Primitives, state: SymmetricState,
 
 type SymmetricState = ReturnType<typeof createSymmetricState>;
 
-/** The keys and the hash of a handshake under way (5.2). */
+/** The keys and the hash of a handshake in progress (5.2). */
 function createSymmetricState(primitives: Primitives, protocolName: string) {
   let hash: Uint8Array = nameHash(protocolName);
   let chainingKey: Uint8Array = hash.slice();

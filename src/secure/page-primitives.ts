@@ -16,7 +16,7 @@ const x25519 = montgomery({
   P: prime,
   type: "x25519",
   powPminus2: (x) => pow(x, prime - 2n, prime),
-  /** Makes a scalar as RFC 7748, 5 says: a multiple of 8 with the bit 254 set. */
+  /** Makes a scalar by the rule of RFC 7748, 5: a multiple of 8 with the bit 254 set. */
   adjustScalarBytes(bytes: Uint8Array) {
     bytes[0] = (bytes[0] ?? 0) & 248;
     bytes[keyBytes - 1] = ((bytes[keyBytes - 1] ?? 0) & 127) | 64;

@@ -134,7 +134,7 @@ export function pairAsDevice(
   clean(scalar);
   if (key === undefined || shareName(theirShare) === shareName(share)) return undefined;
   return {
-    /** The share in the reply. A client that sends it in a hello reflects it. */
+    /** The share in the reply. A client that sends this share in a hello reflects it. */
     share,
     reply: JSON.stringify({ v: secureVersion, p: toBase64(share) }),
     /** True if the proof shows that the client knows the code. */
@@ -142,7 +142,7 @@ export function pairAsDevice(
       const tag = readBytes(readFrame(proof)?.p);
       return tag !== undefined && equalBytes(tag, confirmationOf(key, nothing, theirs));
     },
-    /** The text with the credentials. The caller sends it only after `isProof` returned true. */
+    /** The text with the credentials. The grant. The caller sends it only after `isProof` has returned true. */
     grant(credentials: Credentials): string {
       const sealed = primitives.encrypt(sealKey(key), nonce, nothing, utf8(JSON.stringify(credentials)));
       return JSON.stringify({ p: toBase64(confirmationOf(key, nothing, own)), e: toBase64(sealed) });

@@ -120,7 +120,10 @@ function openPieces(
 
 type Gatherer = ReturnType<typeof createGatherer>;
 
-/** Gathers pieces in one buffer that doubles, so that the time for a payload of many small pieces depends on its bytes only. */
+/**
+ * Gathers pieces in one buffer that doubles. The time for a payload of many small pieces therefore depends only on its
+ * bytes.
+ */
 function createGatherer() {
   let buffer: Uint8Array = nothing;
   let length = 0;

@@ -23,7 +23,8 @@ async function fromSodium(): Promise<Primitives> {
             sodium.crypto_aead_chacha20poly1305_ietf_decrypt(null, ciphertext, ad, nonce, key),
           ),
     randomBytes: (count) => sodium.randombytes_buf(count),
-    // The runtime's own SHA-256 takes an eighth of the time. Browsers and Node before 22.3 lack it.
+    // The runtime's own SHA-256 takes an eighth of the time of libsodium's. Browsers and Node before 22.3 lack this
+    // function.
     sha256: () =>
       globalThis.process?.getBuiltinModule?.("node:crypto").createHash("sha256") ?? sha256.create(),
   };

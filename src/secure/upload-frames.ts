@@ -16,7 +16,7 @@ import { type Primitives, tagBytes } from "./primitives.ts";
 
 const frameBytes = 16 * 1024;
 const sealedBytes = frameBytes + tagBytes;
-/** The number of frames that are opened and written together, because a disk is faster with few long writes. */
+/** The number of frames that are opened and written together, because a disk is faster with few large writes. */
 const blockFrames = 8;
 
 export interface UploadSeal {
@@ -78,7 +78,7 @@ export async function sealUpload(
   return body;
 }
 
-/** A frame that does not open. */
+/** A frame that cannot be decrypted. */
 export class ForgedFrame extends Error {
   override readonly name = "ForgedFrame";
 }

@@ -18,7 +18,7 @@ interface V1Parts {
   readonly clock: Clock;
   readonly log: Log;
   readonly audit: Audit;
-  /** The name to store for a phone that chose this name. No other client has it. */
+  /** The stored name for a phone that chose this name. No other client has it. */
   readonly nameFor: (chosen: string) => string;
   /** The present value of `api.allow_v1_clients`. */
   readonly isAllowed: () => boolean;

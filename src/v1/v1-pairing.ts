@@ -29,7 +29,7 @@ interface V1PairingParts {
   readonly newId: () => string;
   /** Stores the client, `key` in hex, and returns its id in the list of clients. Throws if the list is full. */
   readonly keep: (client: { readonly name: string; readonly token: string; readonly key: string }) => string;
-  /** Why no further client can be stored; undefined if one can. */
+  /** The reason why no further client can be stored; undefined if one can. */
   readonly full: () => string | undefined;
 }
 

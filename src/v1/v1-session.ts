@@ -8,7 +8,7 @@
  * 8 are XORed with a counter, big-endian, from 0 in each direction. The additional data is `<token>:ws`.
  *
  * Keys and nonces come from HKDF (RFC 5869) with SHA-256: ikm is the pairing key, salt are the client's 16 bytes. The
- * service adds nothing to them, so that a recorded session would open again. The service therefore remembers each salt.
+ * service adds nothing to them, so a recorded session would open again. The service therefore remembers each salt.
  */
 import { createCipheriv, createDecipheriv, hkdfSync } from "node:crypto";
 import { clean } from "@noble/hashes/utils.js";
@@ -54,7 +54,7 @@ interface V1SessionParts {
   readonly salt: Uint8Array;
 }
 
-/** Makes a session. The client is proved after `openFirst` returned a payload. */
+/** Makes a session. The client is proved after `openFirst` has returned a payload. */
 export function createV1Session({ clientId, token, pairingKey, salt }: V1SessionParts) {
   const { toService, toClient } = sessionSecrets(pairingKey, salt);
   const ad = new TextEncoder().encode(`${token}:ws`);
@@ -167,7 +167,7 @@ export interface AcceptedV1 {
 
 /**
  * Opens a session with its first frame. Throws `SecureFailure` for an unknown client, a wrong key and a recorded session
- * alike. An unknown client is checked against a random key, so that the work is the same.
+ * alike. An unknown client is checked against a random key, so the work is the same.
  */
 export async function acceptFirstFrame(
   frame: FirstFrame | "malformed",

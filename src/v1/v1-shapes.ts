@@ -1,11 +1,11 @@
 /**
- * Results in the shapes that clients of version 1 expect, where these differ from the contract's. All such differences are
+ * Results in the shapes that clients of version 1 expect, where these differ from docs/API.md. All such differences are
  * here. Other callers, and other methods, do not pass through this file.
  */
 import type { Calls } from "../api/methods/index.ts";
 
 type Change<Result> = {
-  // Converts a result. It is a method, so that the table below may be read by a name that is known at run time only.
+  // Converts a result. It is a method, so the table below may be read by a name that is known only at run time.
   of(result: Result): unknown;
 };
 
@@ -15,7 +15,7 @@ const changes: { readonly [Name in keyof Calls]?: Change<Calls[Name]["result"]> 
 
 const byMethod: ReadonlyMap<string, Change<unknown>> = new Map(Object.entries(changes));
 
-/** The result of a method, named as in the contract and not by an alias, for a client of version 1. */
+/** The result of a method, named as in docs/API.md and not by an alias, for a client of version 1. */
 export function resultForV1(method: string, result: unknown): unknown {
   return byMethod.get(method)?.of(result) ?? result;
 }

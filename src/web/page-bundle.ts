@@ -1,6 +1,6 @@
 /**
  * Bundles the device's page from `page/` at build time: the function is called as a macro, and the binary holds its
- * result. Files are compressed here, so that the service spends no time on it.
+ * result. Files are compressed here, so the service spends no time on it.
  *
  * The script has parts: the page, the cryptography of encrypted connections, and each language but English. Names hold a hash
  * of the content, except those of the page itself and its worker.

@@ -10,8 +10,8 @@ import renderer from "@resvg/resvg-wasm/index_bg.wasm" with { type: "file" };
 const [out = ""] = process.argv.slice(2);
 const svg = readFileSync(join(import.meta.dir, "page/icon.svg"), "utf8");
 /**
- * The background goes to the edges, because the system cuts the icon to its own shape; the drawing stays within the inner 80
- * %.
+ * The background reaches the edges, because the system cuts the icon to its own shape. The drawing stays within the inner
+ * 80 %.
  */
 const maskable = svg
   .replace('viewBox="0 0 32 32"', 'viewBox="-5 -5 42 42"')
@@ -39,7 +39,7 @@ const manifest = {
   id: "/",
   start_url: "/",
   display: "standalone",
-  // The colours of the light page. `theme-color` in index.html also has the dark one.
+  // The colours of the light page. `theme-color` in index.html also has the dark color.
   background_color: "#f4f4fa",
   theme_color: "#f4f4fa",
   icons: [

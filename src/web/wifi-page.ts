@@ -88,7 +88,7 @@ function networkRow({ id, name, security }: WifiNetwork, isChosen: boolean, text
   return `<label><input type="radio" name="network" value="${id}"${attributes}>${Bun.escapeHTML(name)}${note === "" ? "" : `<small>${note}</small>`}</label>`;
 }
 
-/** Says that a network is being tried, or that networks are being searched. */
+/** A page that says that a network is being tried, or that networks are being searched. */
 export function wifiWaitPage(
   language: WifiPageParts["language"],
   what: { readonly network: string } | "search",

@@ -1,6 +1,6 @@
 /**
- * Decides which callers are admitted, and as what, by the address of the peer, and by Host and Origin. No header except
- * `Authorization` (admission.ts) raises what a caller may do. Each method names the right that it requires.
+ * Decides which callers are admitted, and with which identity, by the address of the peer, and by Host and Origin. No
+ * header except `Authorization` (admission.ts) raises what a caller may do. Each method names the right that it requires.
  */
 import { hostname } from "node:os";
 import { addressBytes, isUnspecified } from "../../core/ip-address.ts";
@@ -20,7 +20,7 @@ export interface AccessRules {
   readonly allowV1Clients: boolean;
 }
 
-/** The addresses of this device's interfaces now. */
+/** The addresses that this device's interfaces have at present. */
 export type OwnAddresses = () => readonly string[];
 
 /** The origins of the known phone app's own pages, in the app's web view. */
@@ -54,8 +54,8 @@ export function isPrefetch(headers: Headers): boolean {
 
 /**
  * True for a request that a browser may have made. Every browser calls itself Mozilla, sends Sec-Fetch-Site to addresses
- * that it trusts (TLS and loopback), or asks for HTML. A browser inside an app may do only the last. A Referer, a cookie or
- * Upgrade-Insecure-Requests also marks one. Sec-Fetch-Mode proves nothing, because Node's fetch sends it.
+ * that it trusts (TLS and loopback), or asks for HTML. A browser inside an app may only do the last of these. A Referer,
+ * a cookie or Upgrade-Insecure-Requests also marks one. Sec-Fetch-Mode proves nothing, because Node's fetch sends it.
  */
 export function isBrowser(headers: Headers): boolean {
   return (
@@ -102,7 +102,7 @@ export function judgeAccess(
   if (host === null || !isHostAllowed(host, rules))
     return refused("this name is not one of this device: use its address, or add it to api.allowed_hosts");
   if (origin !== null && !isOriginAllowed(origin, { host, isDevice, own }, rules)) {
-    // With this origin, a caller on the device would get all rights, and any page there can have the origin.
+    // With this origin, a caller on the device would get all rights, and any page on the device can have the origin.
     if (rules.allowV1Clients && !isDevice && appOrigins.includes(origin)) return { kind: "v1-app" };
     return refused("pages of this origin may not use this device: add it to api.allowed_origins");
   }
@@ -173,7 +173,7 @@ function nameOf(host: string): string | undefined {
   return /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/.exec(host.toLowerCase())?.[1];
 }
 
-/** As RFC 3986, 3.2.2 writes them: IPv6 in brackets, IPv4 as four decimal numbers without leading zeros. */
+/** The forms of RFC 3986, 3.2.2: IPv6 in brackets, IPv4 as four decimal numbers without leading zeros. */
 function isIpLiteral(name: string): boolean {
   const isBracketed = name.startsWith("[");
   if (!isBracketed && !/^(0|[1-9]\d*)(\.(0|[1-9]\d*)){3}$/.test(name)) return false;

@@ -46,8 +46,8 @@ export interface AdmissionOptions<Data> {
   /** The user of a caller on the device, and whether it is a player of this service; undefined if its socket is not certain. */
   readonly callerAt: (peer: LocalPeer) => Promise<LocalCaller | undefined>;
   /**
-   * Ends the connections of players at the socket's file. Undefined if there are none; else true after their requests are aborted,
-   * or false if they are not.
+   * Ends the connections of players at the socket's file. Undefined if there are none; otherwise true after their
+   * requests were aborted, or false if they were not.
    */
   readonly endPlayers: () => Promise<boolean> | undefined;
   /** The client that an `Authorization` header proves; undefined if it proves none. */
@@ -68,8 +68,8 @@ type Fetch<Data> = (request: Request, server: Server<Data>) => MaybeResponse;
 
 const rootUid = 0;
 const loopback = "127.0.0.1";
-// Players have limits of their own, so that they neither use up those of other callers at the same address nor get that
-// address refused.
+// Players have limits of their own: they do not use up those of other callers at the same address, nor get that address
+// refused.
 const players = "players of this device";
 
 export function createAdmission<Data>({
@@ -124,7 +124,7 @@ export function createAdmission<Data>({
   };
   /**
    * Whether the request has a right token and its client's own rate is not used up. Only requests over TLS have tokens.
-   * An address whose rate other callers have used up thus does not lock out its clients.
+   * Other callers that use up the rate of an address therefore do not lock out its clients.
    */
   const hasOwnRate = ({ request, address, isTls }: Arrival<Data>): boolean => {
     const authorization = isTls ? request.headers.get("authorization") : null;
@@ -140,14 +140,15 @@ export function createAdmission<Data>({
       if (!isLocal && !isDeviceAddress(address, own))
         return enterAs({ request, server, address, isTls }, false, undefined);
       // An address in this device's list may already belong to another host, so the peer's socket must be one of this device.
-      // A service that runs as root must not lend its rights to every user of the device, and no service to its players.
+      // A service that runs as root must not lend its rights to every user of the device, and no service may lend its
+      // rights to its players.
       const local = { address, port: peer?.port ?? 0, servicePort: server.port ?? 0 };
       return callerAt(local).then(async (caller) => {
         // A caller that hung up before the kernel's table was read has no row in it, and another caller's row must not count
-        // for it. Bun has noticed the closed connection after it has polled.
+        // for it. Bun notices the closed connection only when it polls.
         await setImmediate();
         await setImmediate();
-        // The answer of a caller that is gone is not read.
+        // Nobody reads the answer to a caller that is gone.
         if (request.signal.aborted) return sentence(400, "the caller is gone", hangUp);
         const isKnown = caller !== undefined && !caller.isPlayer;
         // The cached list is not used here, because an address that was lost within the last second may belong to another host.
@@ -228,7 +229,7 @@ export function createAdmission<Data>({
 }
 
 const none = () => "none" as const;
-// The same list each time, because `lasting` compares identities.
+// This returns the same list each time, because `lasting` compares identities.
 const noAddresses: readonly string[] = [];
 const nowhere = () => noAddresses;
 
@@ -267,7 +268,7 @@ interface Arrival<Data> {
 
 /** The request of a remote caller, with the rights of a caller without an identity. */
 function visitOf(request: Request, address: string, isTls: boolean): Omit<Visit, "isAdmitted"> {
-  // A Host with an impossible port makes the URL invalid. The empty path is answered with 404.
+  // A Host with an impossible port makes the URL invalid. The empty path gets the answer 404.
   const path = URL.canParse(request.url) ? new URL(request.url).pathname : "";
   return {
     request,

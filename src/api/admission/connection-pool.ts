@@ -35,11 +35,13 @@ export interface PoolMember {
 interface PoolLimits {
   readonly max: number;
   readonly perAddressMax: number;
-  /** No member is evicted in its first `ms`, except by the `trustedMax` addresses that were trusted last. */
+  /**
+   * No member is evicted in its first `ms`, except in favour of one of the `trustedMax` addresses that were trusted last.
+   */
   readonly stay?: { readonly ms: number; readonly clock: Clock; readonly trustedMax: number };
 }
 
-/** A full pool evicts the member that was inactive longest: in a flood, one of the flood's own. */
+/** A full pool evicts the member that was inactive longest. In a flood, this is a member of the flood. */
 export function createConnectionPool({ max, perAddressMax, stay }: PoolLimits) {
   const now = () => stay?.clock.now() ?? 0;
   /** The members with their times of entry. The member that was inactive longest comes first. */
@@ -54,10 +56,10 @@ export function createConnectionPool({ max, perAddressMax, stay }: PoolLimits) {
     return oldest;
   };
   return {
-    /** Whether another member of this address may enter. False while the member to evict is within its stay. */
+    /** Whether another member of this address may enter. False while the member to evict is still in its first `ms`. */
     hasRoom(address: string) {
       const oldest = trusted.has(address) ? undefined : nextEvicted(address);
-      // The absolute value, so that a clock that was set back locks nobody out.
+      // The absolute value is used, so a clock that was set back locks nobody out.
       return oldest === undefined || Math.abs(now() - (members.get(oldest) ?? 0)) >= (stay?.ms ?? 0);
     },
     /** Other members of this address may evict at once from now on. */
@@ -84,7 +86,7 @@ export function createConnectionPool({ max, perAddressMax, stay }: PoolLimits) {
   };
 }
 
-/** Counts the connections that stay open, in all and by address. */
+/** Counts the open connections, in total and by address. */
 export function createConnectionQuota() {
   const byAddress = new Map<string, number>();
   let taken = 0;
@@ -152,7 +154,7 @@ export function createSendBacklog(bytesMax: number = unsentInAllBytesMax) {
 type ReadBody =
   | { readonly kind: "whole"; readonly bytes: Uint8Array }
   | { readonly kind: "too-long" }
-  /** The body was evicted, or its connection broke: `answer` says so and ends the connection. */
+  /** The body was evicted, or its connection broke. `answer` reports this and ends the connection. */
   | { readonly kind: "dropped"; readonly answer: Response };
 
 /**

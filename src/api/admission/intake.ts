@@ -1,7 +1,7 @@
 /**
  * Limits what callers without an identity send: messages, their bytes, and the bytes that are parsed for them. All such
- * callers share one allowance. Each connection also has an allowance of its own. A caller that exceeds it is disconnected,
- * because Bun reads on from an open WebSocket whatever is refused.
+ * callers share one allowance. Each connection also has an allowance of its own. A caller that exceeds it is
+ * disconnected, because Bun continues to read from an open WebSocket even if each message is refused.
  */
 import type { Clock } from "../../core/clock.ts";
 import type { limitReached } from "../../core/errors.ts";
@@ -36,7 +36,7 @@ export function createIntake(clock: Clock, noteGarbage = createCollector()) {
   const messages = bucket(anonymousMessagesPerSecondMax);
   const received = bucket(anonymousReceivedBytesPerSecondMax);
   const parsed = bucket(anonymousParsedBytesPerSecondMax);
-  /** Short messages are limited by their number alone, so that long ones of others do not keep them out. */
+  /** Short messages are limited by their number alone, so the long messages of other callers do not keep them out. */
   const spentFor = (bytes: number): Limit | undefined => {
     if (messages.isSpent()) return "anonymousMessagesPerSecondMax";
     if (bytes <= shortMessageBytesMax) return undefined;

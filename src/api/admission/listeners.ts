@@ -9,7 +9,7 @@ import { codeOf, exitCodes, messageOf, StartError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import { isLoopback } from "./access.ts";
 
-/** Undefined if the request became a WebSocket. */
+/** Undefined if the request has become a WebSocket. */
 export type MaybeResponse = Response | undefined | Promise<Response | undefined>;
 
 export interface Handlers<Data> {
@@ -111,7 +111,7 @@ export function openTlsPort<Data>(
   let servers = tryListen();
   port = servers[0]?.port ?? port;
   return {
-    /** 0 if the port could not be opened. */
+    /** The port; 0 if it could not be opened. */
     port,
     servers: () => servers,
     shut() {
@@ -143,8 +143,8 @@ function stopAll<Data>(servers: readonly Server<Data>[]): void {
 type Sharing = "alone" | "shared";
 
 /**
- * No `addresses` means all. Port 0 is one that the system picks, the same at each address. If one address fails, none stays
- * open. Throws `StartError`.
+ * Absent `addresses` means all addresses. Port 0 lets the system pick a port, the same at each address. If one address
+ * fails, none stays open. Throws `StartError`.
  */
 export function listen<Data>(
   port: number,
@@ -188,7 +188,7 @@ function serveAt<Data>(
   sharing: Sharing,
 ): Server<Data> {
   try {
-    // Outside of development Bun shares a port by default, and two services would answer in turns.
+    // Outside of development mode Bun shares a port by default, and two services would answer in turns.
     return Bun.serve<Data>({ hostname, port, reusePort: sharing === "shared", ...common, ...handlers });
   } catch (error) {
     const why =

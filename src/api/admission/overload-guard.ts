@@ -20,9 +20,9 @@ export interface GuardedPort {
   readonly open: () => void;
 }
 
-const lookMs = 100; // A board accepts some hundred connections in this time: far fewer than the descriptors kept free.
+const lookMs = 100; // A board accepts some hundred connections in this time, far fewer than the descriptors that are kept free.
 const lookWhileFullMs = 1000; // Counting the descriptors takes milliseconds.
-const shutMs = 1000; // A port stays shut at least this long, so that the processor is free for a tap during most of a flood.
+const shutMs = 1000; // A port stays shut at least this long, so the processor is free for a tap during most of a flood.
 const warnAgainMs = 10 * 60_000;
 
 interface GuardParts {
@@ -79,7 +79,8 @@ export function createOverloadGuard(
     }
   };
   const look = () => {
-    // While a port is shut, connections end. The lowest free descriptor is no measure then: there are gaps below it.
+    // While a port is shut, connections end. The lowest free descriptor shows nothing at that time, because there are
+    // gaps below it.
     const used = isFull ? descriptors.count() : descriptors.used();
     for (const port of ports) {
       const forMs = shut.get(port);

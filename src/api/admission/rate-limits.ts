@@ -1,6 +1,6 @@
 /**
- * How much a caller may ask for: token buckets for requests and answers, blocks after failed handshakes, and the quota of
- * remote disk writes.
+ * The rates of callers: token buckets for requests and answers, blocks after failed handshakes, and the quota of remote
+ * disk writes.
  */
 import type { From } from "../../core/audit.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -25,7 +25,7 @@ import {
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 
-/** Holds `burst` tokens, and gets one each `tokenMs`. */
+/** Holds `burst` tokens, and gets a new one every `tokenMs`. */
 export class TokenBucket {
   readonly #clock: Clock;
   readonly #tokenMs: number;
@@ -60,7 +60,7 @@ export class TokenBucket {
 
   #filledMs(): number {
     const nowMs = this.#clock.now();
-    // A clock that was set back adds nothing and removes nothing.
+    // A clock that was set back neither adds nor removes tokens.
     const passedMs = Math.max(0, nowMs - this.#lastMs);
     this.#levelMs = Math.min(this.#capacityMs, this.#levelMs + passedMs);
     this.#lastMs = nowMs;
@@ -103,8 +103,8 @@ export type FailedAttempts = ReturnType<typeof createFailedAttempts>;
 
 /**
  * Notes addresses whose handshakes or bearer tokens fail again and again, and blocks their failures, longer each time. Nobody
- * guesses a secret of 32 bytes; the block limits the work that the attempts cost. A right secret passes in spite of it, because
- * a proxy or a NAT gives one address to many callers.
+ * guesses a secret of 32 bytes; the block limits the work that the attempts cost. A right secret passes during a block,
+ * because a proxy or a NAT gives one address to many callers.
  */
 export function createFailedAttempts(clock: Clock) {
   /** The address that failed longest ago comes first. */
@@ -131,9 +131,9 @@ export function createFailedAttempts(clock: Clock) {
 }
 
 /**
- * Limits hellos, each of which costs a handshake. Addresses with many failures share a rate of their own: they do not
- * use up that of the others, and a right secret from such an address still passes. The returned function takes a token
- * of the address's rate, and returns the refusal if no token is left.
+ * Limits hellos, each of which costs a handshake. Addresses with many failures share a rate of their own. They do not use
+ * up the rate of the others, and a right secret from such an address still passes. The returned function takes a token of
+ * the address's rate, and returns the refusal if no token is left.
  */
 export function createHandshakeRate(clock: Clock, failures: Pick<FailedAttempts, "blockedMs">) {
   const bucketOf = (perSecond: number) =>
@@ -174,7 +174,8 @@ export function createWriteQuota(clock: Clock) {
   };
 }
 
-// Any minute has at most `perMinute` writes. A token bucket allows twice as many in its first minute, or only half at once.
+// Each minute has at most `perMinute` writes. A token bucket would allow twice as many in its first minute, or only half
+// of them at once.
 const perClient = { perMinute: writesPerMinuteMax, perDay: writesPerDayMax };
 const perAnonymous = { perMinute: anonymousWritesPerMinuteMax, perDay: anonymousWritesPerDayMax };
 
@@ -205,7 +206,7 @@ function countWrite(account: WriteAccount, nowMs: number): void {
   account.inDay += 1;
 }
 
-/** A clock that was set back ends a window early, so that it never locks a caller out. */
+/** A clock that was set back ends a window early, so it never locks a caller out. */
 function isWithin(sinceMs: number, nowMs: number, windowMs: number): boolean {
   return nowMs >= sinceMs && nowMs - sinceMs < windowMs;
 }

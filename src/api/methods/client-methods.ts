@@ -28,7 +28,7 @@ function phoneOf({ secret, address: _address, ...shown }: ClientEntry, caller: s
   return {
     ...shown,
     ...(shown.id === caller ? { isYou: true } : {}),
-    // The registry shows no secret of such an app.
+    // The registry does not show the secret of such an app.
     ...(secret === "" ? { byPin: true } : {}),
   };
 }

@@ -81,7 +81,7 @@ const namedArgument = v.record(
   controlArgument(-999_999_000, 999_999_000),
 );
 
-/** The argument in the form of a script: `{ offset: 10 }` is `+10`, and `{ positionMs: 1500 }` is `1.5`. */
+/** The argument in the form of a script: `{ offset: 10 }` becomes `+10`, and `{ positionMs: 1500 }` becomes `1.5`. */
 function argumentOf(args: readonly (string | number)[] | v.InferOutput<typeof namedArgument>) {
   const [name = "", value] = Array.isArray(args) ? ["", args[0]] : (Object.entries(args)[0] ?? []);
   if (typeof value !== "number") return value;
@@ -89,7 +89,7 @@ function argumentOf(args: readonly (string | number)[] | v.InferOutput<typeof na
   return `${sign}${Number((name.endsWith("Ms") ? value / 1000 : value).toFixed(3))}`;
 }
 
-/** The texts of a list that is on a card are those of the card. */
+/** If a list is on a card, its texts are texts of the card. */
 function shownPlaylist(list: LoadedPlaylist | undefined, grant: Grant): LoadedPlaylist | undefined {
   if (list === undefined || list.path !== "" || allows(grant, "change")) return list;
   const { items: _items, ...facts } = list;

@@ -1,4 +1,4 @@
-/** Methods that clients of a later generation call, in their shapes; the functions are those of other methods. */
+/** Methods of later clients, in the shapes of these clients. The functions are those of other methods. */
 import * as v from "valibot";
 import { playTimeMinutesMax, playTimeWarningsMax } from "../../core/limits.ts";
 import { shortDuration } from "../../core/text.ts";

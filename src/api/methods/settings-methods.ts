@@ -79,7 +79,7 @@ export const settingsMethods = [
       Object.entries(params)
         .flatMap(([name, value]) => (value === undefined || isUnknown(name) ? [] : [name]))
         .join(" "),
-    // Unknown settings are kept, because the service logs them.
+    // Unknown settings are kept in the result, because the service logs them.
     params: v.looseObject(settingsUpdate.entries),
     errors: ["failed"],
     async run(services, given, caller) {

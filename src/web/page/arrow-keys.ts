@@ -1,10 +1,10 @@
 /**
- * Arrow keys move the focus to the nearest control in their direction, as a remote control of a television needs. A control
- * that is hidden or removed passes its focus on to the nearest one, so that there always is one to go on from.
+ * Arrow keys move the focus to the nearest control in their direction, as a remote control of a television needs. A
+ * control that is hidden or removed passes its focus to the nearest one, so there is always a control that has the focus.
  */
 
 const controls = "button, input, select, textarea, summary, a[href], [tabindex='0']";
-/** Text fields open the keyboard of a phone, so that they get the focus only by a key or a touch. */
+/** Text fields open the keyboard of a phone, so they get the focus only by a key or a touch. */
 const typing = "input:not([type=range], [type=checkbox], [type=radio], [type=file]), textarea";
 
 interface Direction {
@@ -28,7 +28,7 @@ export function moveFocusByArrows(): void {
       event.preventDefault();
       return event.target.showPicker();
     }
-    // Browsers switch it by the space bar, which a remote control lacks.
+    // Browsers toggle a checkbox by the space bar, which a remote control lacks.
     if (
       event.key === "Enter" &&
       event.target instanceof HTMLInputElement &&
@@ -42,7 +42,7 @@ export function moveFocusByArrows(): void {
     const from = document.activeElement;
     if (from !== null && usesItself(from, direction)) return;
     const to = nextControl(direction);
-    // The arrows would change a closed list of choices on the way past it.
+    // The arrows would change a closed list of choices while the focus passes it.
     if (to !== undefined || from instanceof HTMLSelectElement) event.preventDefault();
     to?.focus();
     to?.scrollIntoView({ block: "nearest" });
@@ -64,7 +64,10 @@ export function moveFocusByArrows(): void {
   });
 }
 
-/** Whether a control can have the focus. It does not compute the layout, because it runs after every change of the page. */
+/**
+ * Whether a control can have the focus. The check does not compute the layout, because it runs after every change of the
+ * page.
+ */
 function isThere(element: Element): boolean {
   const isClosed =
     element.parentElement?.closest("details:not([open])") != null && !element.matches("summary");
@@ -89,7 +92,7 @@ function usesItself(element: Element, { x, y }: Direction): boolean {
   return x < 0 ? selectionEnd !== 0 : selectionStart === null || selectionStart < value.length;
 }
 
-/** The controls in view that may be used, in the order of the page; those of a dialog while one is open. */
+/** The controls in view that may be used, in the order of the page. While a dialog is open, only its controls. */
 function usable(): readonly HTMLElement[] {
   const within = [...document.querySelectorAll("dialog[open]")].at(-1) ?? document;
   return [...within.querySelectorAll<HTMLElement>(controls)].filter(
@@ -134,7 +137,7 @@ function nextControl({ x, y }: Direction): HTMLElement | undefined {
   // On a phone the bar of screens lies over the page, so the focus moves between the two only where its own part has no
   // further control.
   const near = others.filter((one) => partOf(one) === partOf(from));
-  // The button of a note goes away after some seconds, so every edge of the page leads to it.
+  // The button of a note disappears after some seconds, so every edge of the page leads to it.
   const note = others.find((one) => one.closest("#notes") !== null);
   if (x !== 0) return nearest(near, distanceTo) ?? note;
   // Within a card the focus skips no line, even if the controls of the line are far to one side.

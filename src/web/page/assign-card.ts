@@ -16,7 +16,7 @@ const unwritable = new Set(["locked", "too-small", "mismatch", "password", "fore
 export function assignCard(shared: Shared): PageCard {
   const { client } = shared;
   let token: Token | undefined;
-  /** The card that the visitor has dealt with; it may still lie there. */
+  /** The card that the visitor has answered for. It may still lie on the reader. */
   let handled = "";
   const state = el("p", { role: "status" });
   const choice = cardChoice(shared, (name, text) => save(name, text));

@@ -57,7 +57,7 @@ export function backupCard({ client }: Shared): PageCard {
   return { card: section(say.backup.title, what, phrase, bar, file) };
 }
 
-/** The backup that was made last, in parts, because the connection of a paired phone has no other way that is private. */
+/** The backup that was made last, read in parts, because a paired phone has no other private connection. */
 async function received(client: Client): Promise<Blob> {
   const parts: Uint8Array<ArrayBuffer>[] = [];
   for (let offset = 0; ; ) {
@@ -69,7 +69,7 @@ async function received(client: Client): Promise<Blob> {
   }
 }
 
-// Of one request; three bytes are four characters of base64.
+// The bytes of one request. Three bytes are four characters of base64.
 const partBytes = 192 * 1024;
 
 /** Sends the file in parts, and returns its content. */

@@ -23,7 +23,7 @@ export function bluetoothCard({ client }: Shared): PageCard {
   const found = el("ul", { class: "rows" });
   /** Counts the acts; only the latest one is followed. */
   let acts = 0;
-  /** Of the last report that had it: a device that was not paired leaves the list. */
+  /** The devices of the last report that had any. A device that was not paired leaves the list. */
   const names = new Map<string, string>();
 
   const forget = (device: Known) => {
@@ -83,7 +83,7 @@ export function bluetoothCard({ client }: Shared): PageCard {
     show(now);
     return now;
   };
-  /** Shows how an act goes: it first has to begin, and is over once `isOver` holds. */
+  /** Shows the progress of an act: the act must begin first, and is over once `isOver` returns true. */
   const follow = async (isOver: (now: Facts) => boolean, begins?: Facts["state"]) => {
     const act = ++acts;
     let hasBegun = begins === undefined;
@@ -98,7 +98,7 @@ export function bluetoothCard({ client }: Shared): PageCard {
     texts.search,
     async () => {
       await client.call("bluetooth.search");
-      // Others of the page can be chosen meanwhile.
+      // Other controls of the page can be chosen meanwhile.
       void follow((now) => now.state !== "searching", "searching").catch(() => {});
     },
     { class: "main" },

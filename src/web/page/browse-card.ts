@@ -1,6 +1,7 @@
 /**
- * The folders of the library, as a wall of tiles or a list. The address names the folder, so Back leads up, and a link can be
- * shared. Further entries load when their place comes into view, so a folder of 100,000 files costs no more than one of forty.
+ * The folders of the library, as a wall of tiles or a list. The address names the folder, so the Back button leads up,
+ * and a link can be shared. Further entries load when their place comes into view, so a folder of 100,000 files costs no
+ * more than one of forty.
  */
 import { type Calls, RpcError } from "../../client/client.ts";
 import { lengthText, scriptOf } from "../../core/media.ts";
@@ -21,7 +22,7 @@ import {
 
 const pageEntries = 48;
 /**
- * At most this many entries, as many as one answer has, are shown again after a return to a folder or a change of the index.
+ * At most this many entries, the maximum of one answer, are shown again after a return to a folder or a change of the index.
  */
 const shownAgainMax = 1000;
 const viewKey = "tapdeck.library";
@@ -32,7 +33,7 @@ export function browseCard(shared: Shared): PageCard {
   const { client } = shared;
   const place = el("p", { class: "more", role: "status" });
   const acts = el("div", { class: "bar" });
-  /** The entries in view begin with this letter, and go on with those after it. */
+  /** The entries in view begin with this letter, and continue with the letters after it. */
   let letter = "";
   /** The letter of the first entries in view. */
   let shownLetter = "";
@@ -43,13 +44,16 @@ export function browseCard(shared: Shared): PageCard {
   /** The cursor of the entries after those in view. */
   let following: string | undefined;
   let asked = 0;
-  /** Loads under way. */
+  /** The number of loads that run. */
   let loads = 0;
   /** The number of entries in view, by path. */
   const depths = new Map<string, number>();
   /** The index has changed while an entry had the focus. */
   let isStale = false;
-  /** Paths of files that were moved or deleted here and may be in the index yet. The list follows it although an entry has the focus. */
+  /**
+   * Paths of files that were moved or deleted here, and that the index may still have. The list follows the change
+   * although an entry has the focus.
+   */
   const gone = new Set<string>();
   let systems: Promise<Calls["systems"]["result"]> | undefined;
 
@@ -85,7 +89,7 @@ export function browseCard(shared: Shared): PageCard {
     });
   /** Whether entries of later letters follow those of the letter that was reached. */
   const hasLater = () => reached !== "" && reached !== letters.at(-1);
-  /** Further entries wait for it, because they would follow a list that is about to be replaced. */
+  /** Further entries wait for it, because the list that they would follow is about to be replaced. */
   const alone = async <Result>(work: () => Promise<Result>) => {
     loads += 1;
     const result = await work().finally(() => {
@@ -250,11 +254,11 @@ export function browseCard(shared: Shared): PageCard {
     const next = isBack ? left.slice(at === "" ? 0 : at.length + 1).split("/")[0] : undefined;
     const wanted = at === "" ? next : `${at}/${next}`;
     const entry = (await list.reveal((one) => one.path === wanted)) ?? (await list.reveal(() => true));
-    // The layout of what was shown is not to be a part of this task.
+    // The layout of the shown rows must not be a part of this task.
     await drawn();
     focusOn(entry ?? acts);
   };
-  /** A folder that is gone leads to the systems. */
+  /** A folder that no longer exists leads to the systems. */
   const upwards = async (error: unknown) => {
     if (!(error instanceof RpcError) || pathInAddress() === "") throw error;
     history.replaceState(null, "", "#library");
@@ -263,7 +267,7 @@ export function browseCard(shared: Shared): PageCard {
   const catchUp = () => {
     if (isStale && !list.element.contains(document.activeElement)) telling(refresh)();
   };
-  // The list catches up a moment later, because the next control gets the focus only after this event.
+  // The list is updated a moment later, because the next control gets the focus only after this event.
   list.element.addEventListener("focusout", () => setTimeout(catchUp));
   const card = section(say.browse, acts, strip, place, list.element, more);
   return {
@@ -279,10 +283,10 @@ export function browseCard(shared: Shared): PageCard {
 }
 
 const placeInsetPx = 24;
-/** The marked letter follows a scrolling page this often. */
+/** The interval at which the marked letter follows a scrolling page. */
 const markMs = 100;
 
-/** The place of a name in the strip; nothing for a letter that is not there. */
+/** The place of a name in the strip; nothing for a letter that the strip lacks. */
 function letterOf(name: string): string {
   const [first = ""] = name.normalize("NFD").toUpperCase();
   if (/[A-Z]/.test(first)) return first;

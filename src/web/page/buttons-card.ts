@@ -76,7 +76,7 @@ export function buttonsCard(shared: Shared): PageCard {
     );
     const words = el("p", {}, wordsOf(one));
     const dialog = openDialog(placeText(one), say.done, words, list);
-    // An act may open a dialog of its own.
+    // An act may open its own dialog.
     const close = ({ target }: Event) => target instanceof HTMLButtonElement && dialog.close();
     list.addEventListener("click", close, { capture: true });
   };

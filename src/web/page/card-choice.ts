@@ -4,7 +4,7 @@ import { PageFault, say } from "./page-texts.ts";
 import type { Shared } from "./screens.ts";
 import { type Listed, searchBox } from "./search-box.ts";
 
-/** The words of its controls that name what gets the choice. */
+/** The texts of those of its controls that name the receiver of the choice. */
 export type ChoiceTexts = Pick<typeof say, "chooseFor" | "saveText">;
 
 /** `save` gets the name of the choice and its text. */
@@ -21,7 +21,7 @@ export function cardChoice(
       "aria-label": chooseFor(`${name} ${systemName}`),
     });
     const [title, facts] = named(name, systemName);
-    // The space is in the name of the control as well.
+    // The name of the control also contains the space.
     choose.append(pictures.inRow(path), el("span", {}, title, " ", facts));
     const test = tryButton(() => zapScript, { "aria-label": say.tryOf(name) });
     return el("li", {}, choose, test);
@@ -47,7 +47,7 @@ export function cardChoice(
   const ownText = folded(say.ownText, own, el("div", { class: "bar" }, keep, tryButton(typed)));
   return {
     parts: [...parts, actions, ownText],
-    /** Somebody has begun to choose. */
+    /** The visitor has begun to choose. */
     isBegun: () => input.value !== "" || own.value !== "",
     clear() {
       input.value = "";

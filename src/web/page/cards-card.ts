@@ -21,7 +21,7 @@ interface KnownCard {
   readonly name: string;
   /** The text that a tap launches; empty if the card has no meaning. */
   readonly text: string;
-  /** The file or folder whose picture shows it; may be empty. */
+  /** The file or folder whose picture is shown for the card; may be empty. */
   readonly picture: string;
   readonly tapped: Tapped | undefined;
   readonly mapping: MappingRow | undefined;
@@ -79,7 +79,7 @@ function knownCards(tapped: readonly Tapped[], mappings: readonly MappingRow[]):
   for (const mapping of mappings) {
     const { enabled, type, match, pattern } = mapping;
     const uid = normalizeUid(pattern);
-    // Of several mappings for one UID the first one counts.
+    // If one UID has several mappings, the first one is used.
     if (enabled && type === "uid" && match === "exact" && !mapped.has(uid)) mapped.set(uid, mapping);
   }
   const seen = tapped.map((card) => cardOf(card.uid, card, mapped.get(normalizeUid(card.uid))));
@@ -127,7 +127,7 @@ function showCard(shared: Shared, card: KnownCard, onChange: () => Promise<void>
     el("p", { class: "quiet" }, ...(text === "" ? [] : [from, el("br")]), `UID ${uid} · ${taps}`),
     list,
   );
-  // An act may open a dialog of its own.
+  // An act may open its own dialog.
   const close = ({ target }: Event) => target instanceof HTMLButtonElement && dialog.close();
   list.addEventListener("click", close, { capture: true });
 }

@@ -172,7 +172,7 @@ export function logCard({ client }: Shared): PageCard {
     placeholder: say.device.filter,
     maxlength: "200",
   });
-  // The role is that of a box around the list: a list with another role has no items.
+  // The role belongs to a box around the list, because a list with another role has no items.
   const list = el("ol", { class: "log", tabindex: "0", "aria-label": say.device.log });
   const box = el("div", { role: "log", "aria-label": say.device.log }, list);
   const earlier = button(say.device.earlier, () => loadEarlier());

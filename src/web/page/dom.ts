@@ -1,4 +1,4 @@
-/** Creates elements. Texts become text nodes, so that the text of a card cannot become markup. */
+/** Creates elements. Texts become text nodes, so the text of a card cannot become markup. */
 import { nextTask } from "../../client/link.ts";
 import { sentenceOf } from "./page-texts.ts";
 
@@ -56,7 +56,7 @@ export function listCard(title: string, empty: string, ...below: readonly Child[
   return { card: section(title, list, ...below), show };
 }
 
-/** Replaces the rows of a list. If a control of the list had the focus, the new control at the same place gets the focus. */
+/** Replaces the rows of a list. If a control of the list had the focus, the new control in its place gets the focus. */
 export function replaceKeepingFocus(list: HTMLElement, rows: readonly Node[]): void {
   const controls = () => [...list.querySelectorAll<HTMLElement>("a, button, select")];
   const before: (Element | null)[] = controls();
@@ -92,7 +92,7 @@ export async function showInSlices(list: HTMLElement, rows: readonly HTMLElement
   }
 }
 
-/** Resolves after the browser has drawn; at once in a window that nobody sees, which draws nothing. */
+/** Resolves after the browser has drawn, and at once in a hidden window, which draws nothing. */
 export async function drawn(): Promise<void> {
   if (!document.hidden) await new Promise(requestAnimationFrame);
   await nextTask();

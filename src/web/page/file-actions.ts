@@ -17,7 +17,7 @@ export function pictureAct(
 ): HTMLElement {
   const send = async (file: File) => {
     const [system = "", ...below] = path.split("/");
-    // The first place where the device looks. PNG is the first ending that it tries.
+    // The device looks for it in this place first. PNG is the first ending that it tries.
     const at = ["images", ...below.slice(0, -1), `${mediaNameOf(path)}.png`].join("/");
     const source = { system, path: at, file: await smallPicture(file), replace: true };
     await uploadFile(client, source, { signal: AbortSignal.timeout(pictureMsMax) });
@@ -42,7 +42,7 @@ export function pictureAct(
 
 const pictureMsMax = 60_000;
 
-/** Any picture that the browser shows, made smaller, as PNG. */
+/** Any picture that the browser can show, scaled down, as PNG. */
 async function smallPicture(file: File): Promise<Blob> {
   const image = await createImageBitmap(file).catch(() => {
     throw new PageFault(say.upload.noPicture(file.name));

@@ -1,4 +1,4 @@
-/** The three steps of a first start. Each ticks itself off, and the card is gone after the last one. */
+/** The three steps of a first start. Each step ticks itself off, and the card disappears after the last one. */
 import { button, el, named, section } from "./dom.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";

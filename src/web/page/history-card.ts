@@ -1,4 +1,4 @@
-/** The history: cards and played media, page by page, each to be played again. */
+/** The history: cards and played media, page by page. Each entry can be played again. */
 import type { Calls } from "../../client/client.ts";
 import { audioTitleOf, scriptOf } from "../../core/media.ts";
 import { button, el, listCard, named, note, telling } from "./dom.ts";
@@ -18,7 +18,10 @@ export function historyCard({ client }: Shared): PageCard {
   let rows: HTMLElement[] = [];
   /** The cursor of the next page. */
   let after: string | undefined;
-  /** Ends with the newest load. One after another: a refresh never drops the page that a press asked for. */
+  /**
+   * The list ends with the newest load. Loads run one after another, so a refresh never drops the page that a press has
+   * requested.
+   */
   let loading: Promise<unknown> = Promise.resolve();
   const inTurn = (step: () => Promise<void>): Promise<void> => {
     const done = loading.then(step);
@@ -28,7 +31,7 @@ export function historyCard({ client }: Shared): PageCard {
   const more = button(say.showMore, () =>
     inTurn(async () => {
       const place = rows.length;
-      // A refresh before it may have found that there are no more.
+      // An earlier refresh may have found that there are no more.
       if (after === undefined) return;
       await load();
       rows[place]?.querySelector("button")?.focus();
@@ -114,7 +117,7 @@ export function historyCard({ client }: Shared): PageCard {
     });
   return {
     card,
-    /** The first page; further pages that are shown stay. */
+    /** Loads the first page again. If further pages are shown, nothing changes. */
     refresh: () =>
       inTurn(async () => {
         if (rows.length <= pageRows) await restart();

@@ -1,4 +1,4 @@
-/** The start of the page below what plays: the search, what was played lately, favourites, and the systems. */
+/** The start page below the current media: the search, recently played media, favourites, and the systems. */
 import { scriptOf } from "../../core/media.ts";
 import { symbolOf } from "../../core/system-symbols.ts";
 import { el, madeInSlices, section, telling } from "./dom.ts";
@@ -16,7 +16,10 @@ export function searchCard(shared: Shared): PageCard {
     script: zapScript,
   });
   let inAddress = "";
-  /** Puts the query into the address, so that Back leads from an entry to the results, and a link to them can be shared. */
+  /**
+   * Puts the query into the address, so the Back button leads from an entry to the results, and a link to them can be
+   * shared.
+   */
   const intoAddress = (query: string) => {
     const address = query === "" ? "#now" : `${found}${encodeURIComponent(query)}`;
     if (inAddress === "" && query !== "") history.pushState(null, "", address);
@@ -90,7 +93,7 @@ function shelf(title: string, shared: Shared, load: () => Promise<readonly Libra
 /** The newest plays, each file once. */
 export function recentCard(shared: Shared): PageCard {
   const load = async () => {
-    // Played media can only be written to a card, so without a writer their tiles have no further button.
+    // Played media can only be written to a card, so their tiles have no further button if no reader can write.
     await shared.lookForWriters();
     const { entries } = await shared.client.call("media.history", { limit: recentMax, distinctMedia: true });
     return entries

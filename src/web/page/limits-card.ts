@@ -88,7 +88,7 @@ function limitsForm(update: (limits: Calls["playtime.limits.update"]["params"]) 
     reset.value = String(limits.sessionResetMinutes);
     warnings.value = limits.warningMinutes.join(", ");
   };
-  // Empty fields would be saved as limits.
+  // Empty fields would be saved as limits, so they are left out.
   const element = el(
     "div",
     { hidden: "" },

@@ -1,6 +1,6 @@
 /**
- * A list of many tiles or rows, in parts. Only some parts near the view have elements, so a wall of 5,000 covers costs no more than
- * one of 240. A part without elements keeps its height.
+ * A list of many tiles or rows, in parts. Only some parts near the view have elements, so a wall of 5,000 covers costs no
+ * more than a wall of 240. A part without elements keeps its height.
  */
 import { nextTask } from "../../client/link.ts";
 import { drawn, el, replaceKeepingFocus } from "./dom.ts";
@@ -13,7 +13,7 @@ const filledMax = 20;
 const nearViews = 1.5;
 /** The entries that are made in one task. */
 const sliceEntries = 6;
-/** The parts follow a scrolling page this often. */
+/** The interval at which the parts follow a scrolling page. */
 const followMs = 60;
 
 interface Part<T> {
@@ -21,13 +21,13 @@ interface Part<T> {
   things: readonly T[];
   isFilled: boolean;
   filling: Promise<void> | undefined;
-  /** As measured when it was filled. */
+  /** The height, as measured when the part was filled. */
   heightPx: number | undefined;
 }
 
 interface Shape {
   readonly isWall: boolean;
-  /** The same list as before with other facts, so what was filled is filled again at once. */
+  /** The list is the same as before with other facts, so the filled parts are filled again at once. */
   readonly isSame: boolean;
 }
 
@@ -63,7 +63,7 @@ export function longList<T>(make: (thing: T) => HTMLElement) {
     }
     part.isFilled = true;
     list.style.height = "";
-    // Out of view the browser lays nothing out, and takes the part for this high.
+    // Out of view the browser does no layout of the part, and assumes this height.
     const height = heightOf(part);
     if (height !== undefined) list.style.containIntrinsicBlockSize = `auto ${height}px`;
   };
@@ -104,7 +104,7 @@ export function longList<T>(make: (thing: T) => HTMLElement) {
     }
     near = found.sort((one, other) => one.farPx - other.farPx).map(({ part }) => part);
   };
-  /** Fills the parts near the view, and then others as far as there is room, each in tasks of its own. */
+  /** Fills the parts near the view, and then others if there is room, each in a task of its own. */
   const fillNear = async () => {
     if (isFilling) return;
     isFilling = true;
@@ -198,7 +198,7 @@ export function longList<T>(make: (thing: T) => HTMLElement) {
         for (const [at, one] of [...part.list.children].entries()) if (isGone[at]) one.remove();
       }
     },
-    /** The element of the first entry that fits, which is made if it is not there. */
+    /** The element of the first entry that fits. It is made if it does not exist. */
     async reveal(fits: (thing: T) => boolean): Promise<Element | undefined> {
       const part = parts.find(({ things }) => things.some(fits));
       if (part === undefined) return undefined;
@@ -215,7 +215,7 @@ export function longList<T>(make: (thing: T) => HTMLElement) {
   };
 }
 
-/** The index of the first one, from the top, whose lower edge is below `y`. Halving needs few measurements. */
+/** The index of the first element, from the top, whose lower edge is below `y`. A binary search needs few measurements. */
 function indexBelow<One>(all: readonly One[], elementOf: (one: One) => Element, y: number): number {
   let from = 0;
   let to = all.length;

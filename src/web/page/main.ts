@@ -44,7 +44,10 @@ const settings = (place: SettingsPlace): CardEntry => ({
   make: (shared) => settingsCard(shared, place),
 });
 
-/** The screens in the order of the bar. A card is one line here; `needs` names the right without which it is not made. */
+/**
+ * The screens in the order of the bar. A card is one line here; without the right that `needs` names, the card is not
+ * made.
+ */
 const screens: readonly PageScreen[] = [
   {
     id: "now",
@@ -200,7 +203,7 @@ async function show(entry: Inside): Promise<void> {
   client.onState((now) => {
     if (now === "lost") return state("off", say.lost);
     const resume = async () => {
-      // The rights may have changed. They are a prefix of one list, so their number identifies them.
+      // The rights may have changed. The cards are a prefix of one list, so their number identifies them.
       if ((await client.call("rights")).rights.length !== rights.length) return restart();
       state("on", say.connected);
       await shown.refresh();
@@ -253,7 +256,7 @@ function hear(client: Client, { method, params }: Notification): void {
     void tellFailure(client, params);
 }
 
-/** Says why a launch failed, with a button for the media that its path may mean. */
+/** Shows why a launch failed, with a button for the media that its path may mean. */
 async function tellFailure(client: Client, failure: LaunchFailure): Promise<void> {
   const isMissing = failure.reason === "media-not-found";
   const meant = isMissing ? await meantMedia(client, failure.text).catch(() => undefined) : undefined;

@@ -8,7 +8,7 @@ export type MappingRow = Calls["mappings"]["result"]["mappings"][number];
 type Token = Calls["tokens"]["result"]["active"][number];
 type Fields = Calls["mappings.new"]["params"];
 
-/** Such as `starts Super Game`. */
+/** The effect in words, such as `starts Super Game`. */
 export function launchWords(script: string): string {
   const act = /^\*\*(?:playlist\.)?(stop|next|previous)$/.exec(script)?.[1];
   if (act === "stop" || act === "next" || act === "previous") return say.cards.acts[act];
@@ -20,13 +20,13 @@ export function mappingName({ label, override }: Pick<MappingRow, "label" | "ove
   return label || nameOfText(override);
 }
 
-/** A name for a control, above it. */
+/** A control with its name above it. */
 export function labelled(text: string, control: HTMLElement): HTMLElement {
   control.setAttribute("aria-label", text);
   return el("label", { class: "field" }, text, control);
 }
 
-/** English has the sentence of the service. */
+/** English uses the sentence of the service. */
 const warningText = (warning: string) => (say.refusals === undefined ? warning : say.cards.wouldFail);
 
 function choice<Word extends string>(words: Readonly<Record<Word, string>>) {
@@ -34,7 +34,7 @@ function choice<Word extends string>(words: Readonly<Record<Word, string>>) {
   return el("select", {}, ...options);
 }
 
-/** Opens the dialog; without `before`, for a new mapping. `hear` takes the notifications while it is open. */
+/** Opens the dialog; without `before`, for a new mapping. `hear` receives the notifications while the dialog is open. */
 export function editMapping(client: Client, all: readonly MappingRow[], before: MappingRow | undefined) {
   const texts = say.cards;
   const text = () => el("input", { autocomplete: "off", autocapitalize: "off", spellcheck: "false" });
@@ -63,7 +63,7 @@ export function editMapping(client: Client, all: readonly MappingRow[], before: 
     pattern: pattern.value,
     override: override.value.trim(),
   });
-  /** Runs it, and shows its error in the dialog. */
+  /** Runs the function, and shows its error in the dialog. */
   const trying = async (run: () => Promise<void>) => {
     refused.textContent = "";
     await run().catch((error: unknown) => {
@@ -134,7 +134,7 @@ export function editMapping(client: Client, all: readonly MappingRow[], before: 
     button(texts.save, save, { class: "main" }),
   );
   return {
-    /** Resolves with whether it was saved. */
+    /** Resolves with true if the mapping was saved. */
     closed: dialog.closed.then(() => state.isSaved),
     hear({ method, params }: Notification): void {
       if (method !== "tokens.added") return;

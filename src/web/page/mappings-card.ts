@@ -108,7 +108,7 @@ export function mappingsCard({ client }: Shared): PageCard {
   return { card, refresh, hear: (notification) => hearEditor?.(notification) };
 }
 
-/** By id: the earlier mapping that matches the same tokens, so that this one has no effect. */
+/** By id: the earlier mapping that matches the same tokens, so this one has no effect. */
 function shadowsOf(all: readonly MappingRow[]): ReadonlyMap<number, MappingRow> {
   const firsts = new Map<string, MappingRow>();
   const shadows = new Map<number, MappingRow>();
@@ -203,7 +203,7 @@ function faultsOf(error: unknown): readonly string[] {
 
 type LineNote = Calls["mappings.import"]["result"]["notes"][number];
 
-/** English has the sentence of the service, which says more than `otherwise`. */
+/** English uses the sentence of the service, which has more details than `otherwise`. */
 function lineText(note: LineNote, otherwise: string): string {
   const { refusals } = say;
   const words = refusals === undefined ? note.message : (refusalWords(note, refusals) ?? otherwise);

@@ -1,4 +1,7 @@
-/** The page's language: the visitor's choice, which the browser keeps, or else the first known one of the browser's list. */
+/**
+ * The page's language: the visitor's choice, which the browser keeps, or otherwise the first known language of the
+ * browser's list.
+ */
 import { el } from "./dom.ts";
 import type { PageTexts } from "./languages/english.ts";
 import type { Numbers } from "./languages/forms.ts";
@@ -26,7 +29,7 @@ const chosen = () =>
   [localStorage.getItem(key) ?? "", ...navigator.languages].map(codeOf).find((code) => code in languages) ??
   "en";
 
-/** Loads the language, and makes the page speak it. If it cannot be loaded, the page stays in its present one. */
+/** Loads the language, and shows the page in it. If it cannot be loaded, the page keeps its present language. */
 export async function loadLanguage(): Promise<void> {
   const code = chosen();
   const texts = await languages[code]?.load?.();
@@ -35,7 +38,7 @@ export async function loadLanguage(): Promise<void> {
   document.documentElement.lang = code;
 }
 
-/** The choice of the language; `onChosen` runs after the page speaks it. */
+/** The choice of the language; `onChosen` runs after the page is shown in it. */
 export function languageChoice(onChosen: () => void): HTMLElement {
   const options = Object.entries(languages).map(([code, { name }]) =>
     el("option", { value: code, lang: code }, name),

@@ -1,4 +1,4 @@
-/** Pictures of media, as data addresses. The device sends a connection three at a time, so that the others wait here. */
+/** Pictures of media, as data addresses. The device sends a connection three at a time, so the others wait here. */
 import { type Client, RpcError } from "../../client/client.ts";
 import { el } from "./dom.ts";
 
@@ -29,7 +29,7 @@ export function createPictures(client: Client) {
     const address = await client.call("media.image", { path, maxSize }).then(
       ({ contentType, data }) => `data:${contentType};base64,${data}`,
       (error: unknown) => {
-        // The device has none: the page does not ask again. Without a connection it does.
+        // The device has no picture, and the page does not ask again. After a lost connection it asks again.
         if (error instanceof RpcError) return "";
         throw error;
       },
@@ -39,7 +39,10 @@ export function createPictures(client: Client) {
     if (kept.size > keptMax && oldest !== undefined) kept.delete(oldest);
     return address;
   };
-  /** Loads a picture when its turn comes, if it is still wanted; the latest first, because the visitor sees those. */
+  /**
+   * Loads a picture when its turn comes, if it is still wanted. The latest is loaded first, because the visitor sees the
+   * latest ones.
+   */
   const queue = (image: HTMLImageElement, path: string, maxSize: number, isWanted: () => boolean) => {
     waiting.push(async () => {
       // Media without a picture keep their empty place.
@@ -50,7 +53,7 @@ export function createPictures(client: Client) {
     });
     runNext();
   };
-  /** Images in view without their picture. Pictures that were scrolled past are not asked for. */
+  /** Images in view without their picture. Pictures that were scrolled past are not requested. */
   const inView = new Set<Element>();
   const seen = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
@@ -78,7 +81,7 @@ export function createPictures(client: Client) {
     address: (path: string) => addressOf(path, coverPx).catch(() => ""),
     /** A larger one. */
     inTile: (path: string): HTMLElement => whenSeen(path, tilePx),
-    /** Loads the pictures of this path again, because it has another one. */
+    /** Loads the pictures of this path again, because its picture has changed. */
     forget(path: string): void {
       for (const key of kept.keys()) if (key.endsWith(` ${path}`)) kept.delete(key);
       for (const image of document.querySelectorAll<HTMLImageElement>("img[data-path]"))

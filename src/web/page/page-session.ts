@@ -14,7 +14,7 @@ export type Entry =
   | { readonly kind: "in"; readonly client: Client; readonly rights: Rights; readonly isPaired: boolean }
   /** The device has revoked the credentials. */
   | { readonly kind: "unknown" }
-  /** The device grants callers without an identity nothing. */
+  /** The device grants nothing to callers without an identity. */
   | { readonly kind: "unpaired" };
 
 const forbidden = 2;

@@ -55,7 +55,7 @@ export function nameOfText(text: string): string {
   return actionOf(text) ?? meaningOf(text);
 }
 
-/** The file or folder whose picture shows what a card's text starts; empty for anything else. */
+/** The file or folder whose picture shows the media that a card's text starts; empty for any other text. */
 export function pathShownFor(script: string): string {
   const path = startedBy(script);
   return isPath(path) && !path.startsWith("@") ? path : "";

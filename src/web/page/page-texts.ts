@@ -28,7 +28,7 @@ const inOwnForm: Numbers = { number, counted, moment: (time) => time.toLocaleStr
 /** The texts in the page's language. */
 export let say: PageTexts = englishTexts(inOwnForm);
 
-/** Makes `say` a further language; the locale is that of numbers and dates. */
+/** Adds a language to `say`; the locale is that of numbers and dates. */
 export function speak(texts: ((numbers: Numbers) => PageTexts) | undefined, newLocale: string): void {
   locale = newLocale;
   say = (texts ?? englishTexts)(inOwnForm);
@@ -51,7 +51,10 @@ export function reasonOf({
   return known ?? (say.launches === undefined ? error : undefined) ?? say.notStarted;
 }
 
-/** The sentence for an error. English has those of the service and of the client, and each other language has its own by code. */
+/**
+ * The sentence for an error. English uses the sentences of the service and of the client, and each other language has its
+ * own by code.
+ */
 export function sentenceOf(error: unknown): string {
   const { refusals, launches = {}, reasons } = say;
   if (error instanceof PageFault || refusals === undefined) return messageOf(error);
@@ -60,7 +63,7 @@ export function sentenceOf(error: unknown): string {
   return refusalWords(error.data, refusals, reasons, launches) ?? refusals.failed;
 }
 
-/** The words for what the service refuses, by the codes and facts of `data`. */
+/** The words for a refusal of the service, by the codes and facts of `data`. */
 export function refusalWords(
   data: unknown,
   ...tables: readonly Readonly<Record<string, string>>[]

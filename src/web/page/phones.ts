@@ -100,7 +100,7 @@ export function phonesCard({ client, isPaired }: Shared): PageCard {
     if (host === undefined) throw new PageFault(say.noNetwork);
     const asked = { name: name.value.trim(), role: chosenRole(), link: true } as const;
     const made = await client.call("clients.new", asked);
-    // Only the device's own browser shows one, and only it loads the library.
+    // Only the device's own browser shows a QR code, and only it loads the library.
     const { qrCode } = await import("./qr-code.ts");
     const link = pairingLink(`http://${host}:${port}`, made) ?? "";
     name.value = "";

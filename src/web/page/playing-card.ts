@@ -1,4 +1,7 @@
-/** The card for playing media: cover, position, and the buttons that the player and the rights allow; and that of a playlist. */
+/**
+ * The card for playing media: cover, position, and the buttons that the player and the rights allow; and the card of a
+ * playlist.
+ */
 import type { Calls } from "../../client/client.ts";
 import { type ActiveMedia, audioTitleOf, lengthText, performerOf } from "../../core/media.ts";
 import { button, el, icon, replaceKeepingFocus, section, telling } from "./dom.ts";
@@ -8,7 +11,7 @@ import type { PageCard, Shared } from "./screens.ts";
 
 type Playlist = Calls["media"]["result"]["playlists"][number];
 
-// The player reports its position only on request; the page counts on in between.
+// The player reports its position only on request, and the page counts on between the requests.
 const countMs = 1000;
 const requestEveryCounts = 5;
 const seekStepMs = 5000;
@@ -150,7 +153,7 @@ const keyIcons = {
 } as const;
 type Key = keyof typeof keyIcons;
 
-/** Shows an element or hides it; the focus of a hidden one moves to `other`. */
+/** Shows an element or hides it. The focus of a hidden element moves to `other`. */
 function showIf(element: HTMLElement | undefined, isShown: boolean, other?: HTMLElement): void {
   if (element === undefined) return;
   const hadFocus = document.activeElement === element;
@@ -184,12 +187,15 @@ function slider(label: string, isEnabled: boolean, change: (value: number) => Pr
   };
 }
 
-// The card shows the items around the one that plays; a press shows as many as the API gives in one answer.
+// The card shows the items around the playing one; a press shows as many as the API returns in one answer.
 const shownItems = 12;
 const itemsBefore = 2;
 const pageItems = 100;
 
-/** The items of a playlist that plays, or that a card opened to choose from; a press starts one. Hidden without a list. */
+/**
+ * The items of a playlist that plays, or that a card opened to choose from; a press starts one. The list is hidden if it
+ * is empty.
+ */
 export function playlistCard({ client, canPlay }: Shared): PageCard {
   const list = el("ul", { class: "rows" });
   const name = el("p", { class: "quiet" });

@@ -1,4 +1,7 @@
-/** Draws a QR code. It is a part of the script that only the device's own browser loads, so that it imports nothing of the page. */
+/**
+ * Draws a QR code. It is a part of the script that only the device's own browser loads, so it imports nothing of the
+ * page.
+ */
 import { encode } from "uqr";
 
 const quietModules = 4; // ISO/IEC 18004: the border that a reader needs.

@@ -1,4 +1,4 @@
-/** The picture of what the device shows now: of the game or film, and for an owner of the device's own screen. */
+/** A picture of the device's present output: of the game or film, and for an owner of the device's own screen. */
 import { button, el, section } from "./dom.ts";
 import { clockOf } from "./local-forms.ts";
 import { say, sentenceOf } from "./page-texts.ts";
@@ -20,7 +20,7 @@ export function screenCard({ client }: Shared): PageCard {
         state.textContent = texts.takenAt(clockOf(new Date().toISOString()));
         show(true);
       } catch (error) {
-        // A picture of something that is over would pass for the present one.
+        // A picture of an earlier moment would be taken for the present one.
         show(false);
         state.textContent = sentenceOf(error);
       } finally {

@@ -1,6 +1,6 @@
 /**
  * The screens of the page: a bar of links, and the cards of the screen that the address names. A screen is made when it is
- * first shown. It refreshes whenever it is shown, and only then hears notifications.
+ * first shown. It refreshes whenever it is shown, and receives notifications only while it is shown.
  */
 import type { Client, Notification } from "../../client/client.ts";
 import { nextTask } from "../../client/link.ts";
@@ -13,9 +13,9 @@ export interface Abilities {
   readonly canPlay: boolean;
   /** Receives `launch.finished`, with the reason of a failure. */
   readonly canChange: boolean;
-  /** A reader that can write is connected. */
+  /** True if a reader that can write is connected. */
   readonly canWrite: () => boolean;
-  /** Asks for the readers again, for `canWrite`. */
+  /** Asks for the readers again, to update `canWrite`. */
   readonly lookForWriters: () => Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export interface PageCard {
 }
 
 export interface CardEntry {
-  /** Without this right the card is not made; `look` if absent. */
+  /** Without this right the card is not made; if absent, the right is `look`. */
   readonly needs?: Rights[number];
   readonly make: (shared: Shared) => PageCard | undefined;
 }
@@ -66,7 +66,7 @@ interface Made {
   readonly cards: readonly PageCard[];
 }
 
-/** Offers the screens that have cards for these rights. `end` ends it. */
+/** Offers the screens that have cards for these rights. `end` ends this. */
 export function showScreens(screens: readonly PageScreen[], shared: Shared, rights: Rights) {
   const mayMake = ({ needs = "look" }: CardEntry) => rights.includes(needs);
   const offered = screens.filter(({ cards, aside = [] }) => [...cards, ...aside].some(mayMake));
@@ -76,7 +76,7 @@ export function showScreens(screens: readonly PageScreen[], shared: Shared, righ
   let current: Made = { element: byId("main"), cards: [] };
   let shows = 0;
   let placeBefore = "";
-  // A task for each card, because a slow phone takes 20 ms for one.
+  // Each card gets a task of its own, because a slow phone takes 20 ms for one.
   const refresh = () =>
     Promise.all(
       current.cards.map(async (card) => {
@@ -168,7 +168,7 @@ async function make(
   return { element: el("div", { class: kind }, ...elements), cards: columns.flat() };
 }
 
-/** The places of a screen as links, each with a line about what is there. */
+/** The places of a screen as links, each with a line about its content. */
 function listOf(
   screen: PageScreen,
   places: readonly PagePlace[],
@@ -189,7 +189,7 @@ function listOf(
   return el("div", { class: "column places" }, list);
 }
 
-/** The link that was pressed is gone: the way back has the focus, or the link of the place that was left. */
+/** The pressed link no longer exists, so the focus is on the way back, or on the link of the place that was left. */
 function focusPlace(main: HTMLElement, left: string): void {
   const links = [...main.querySelectorAll<HTMLElement>(".back, [aria-current]")];
   const shown = links.find((link) => link.offsetParent !== null);

@@ -9,7 +9,7 @@ const waitMs = 120;
 const pageRows = 40;
 const foldersMax = 6;
 
-/** A file of the library, in a row. */
+/** A row with a file of the library. */
 export interface Listed {
   readonly name: string;
   readonly path: string;
@@ -18,7 +18,7 @@ export interface Listed {
   readonly audio?: AudioTags;
 }
 
-/** A field with the rows of its results below, each made by `row`; a few folders, which play as lists, come first. */
+/** A field with the rows of its results below it, each made by `row`. A few folders come first, which play as lists. */
 export function searchBox(
   client: Client,
   row: (found: Listed) => HTMLElement,

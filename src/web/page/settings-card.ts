@@ -26,7 +26,7 @@ const places = {
 export type SettingsPlace = (typeof places)[keyof typeof places] | "readers";
 
 /**
- * The place of a setting that the API can change. Limits of play time and the broker have cards of their own. All others
+ * The place of a setting that the API can change. Limits of play time, and the broker, have cards of their own. All others
  * are settings of readers and cards.
  */
 export function settingsPlace({ key, name = "" }: Pick<Setting, "key" | "name">): SettingsPlace | undefined {
@@ -35,7 +35,7 @@ export function settingsPlace({ key, name = "" }: Pick<Setting, "key" | "name">)
   return found?.[1] ?? "readers";
 }
 
-/** Whether the setting changes something on this device: places of sound are chosen on the image only. */
+/** True if the setting changes something on this device: places of sound are chosen only on the image. */
 export function hasEffect({ name = "" }: Pick<Setting, "name">, sound: Sound): boolean {
   if (name === "soundPlace") return sound !== undefined;
   const place = soundCeilings[name];
@@ -54,7 +54,7 @@ export function settingsCard({ client, rights }: Shared, place: SettingsPlace): 
   const more = el("details", { class: "own", hidden: "" }, el("summary", {}, say.device.forExperts), experts);
   const isAlone = place === "sound" || place === "media";
   const card = section(isAlone ? say.places[place].name : say.device.settings, list, more);
-  /** Where sound plays, on the image. */
+  /** The places where sound plays, on the image. */
   let sound: Sound;
   /** The settings in the list; empty after a change here. */
   let shown = "";
@@ -93,7 +93,7 @@ export function settingsCard({ client, rights }: Shared, place: SettingsPlace): 
     );
   };
   const refresh = async () => {
-    // A control in use stays as it is.
+    // A control that is in use stays unchanged.
     if (card.contains(document.activeElement)) return;
     const hasTimes = rights.includes("own") && (place === "sound" || place === "time");
     if (hasTimes) await giveTimeZone(client);
@@ -116,7 +116,7 @@ export function settingsCard({ client, rights }: Shared, place: SettingsPlace): 
   return { card, refresh };
 }
 
-/** Its value names drivers and paths. */
+/** The value of this setting names drivers and paths. */
 const isForExperts = (setting: Setting | undefined) => setting?.name === "reader";
 
 /** The settings that only the file has, each with its explanation. */
@@ -150,7 +150,7 @@ function zonesFor({ name }: Setting): HTMLElement | undefined {
   return el("datalist", { id: "zones" }, ...zones);
 }
 
-/** The SD image has no time zone at first, and gets that of the owner who looks at its times. */
+/** The SD image has no time zone at first, and gets the time zone of the first owner who looks at its times. */
 async function giveTimeZone(client: Shared["client"]): Promise<void> {
   if ((await client.call("settings")).timeZone !== "") return;
   if (!(await client.call("device")).actions.includes("shutdown")) return;
@@ -207,7 +207,7 @@ function controlOf(setting: Setting, title: string, value: Value, save: Save): H
   });
 }
 
-/** Saves each change; a value that is refused gives way to the one before it. */
+/** Saves each change. A refused value is replaced by the previous one. */
 function saving<Control extends HTMLInputElement | HTMLSelectElement>(
   control: Control,
   value: string,
@@ -215,7 +215,7 @@ function saving<Control extends HTMLInputElement | HTMLSelectElement>(
 ): Control {
   let before = value;
   control.value = value;
-  /** A change waits for the one before it. */
+  /** A change waits for the previous one. */
   let working = Promise.resolve();
   const apply = async () => {
     // Another value may be typed meanwhile.

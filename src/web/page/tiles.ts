@@ -1,4 +1,6 @@
-/** Media as tiles of a wall or as rows of a list. A press starts one; the last button opens all its other actions. */
+/**
+ * Media as tiles of a wall or as rows of a list. A press starts an item, and the last button opens all its other actions.
+ */
 import { type AudioTags, audioTitleOf, performerOf } from "../../core/media.ts";
 import { button, el, icon, named, note, openDialog, telling } from "./dom.ts";
 import { fileActs, pictureAct } from "./file-actions.ts";
@@ -10,27 +12,30 @@ import { queueCard } from "./write-many.ts";
 /** A file or a folder of the library. */
 export interface LibraryItem {
   readonly name: string;
-  /** Below the name. */
+  /** The line below the name. */
   readonly facts: string;
-  /** As the library names it; that of played media is absolute. */
+  /** The path as the library names it; the path of played media is absolute. */
   readonly path: string;
-  /** The text that starts it; empty for a system, which is only opened. */
+  /** The text that starts the item; empty for a system, which is only opened. */
   readonly script: string;
-  /** The symbol of a system, in the place of its first letters. */
+  /** The symbol of a system, which replaces the first letters of its name. */
   readonly symbol?: string;
   /** The page of a folder, which a press opens. */
   readonly address?: string;
 }
 
-/** The name and the line below it: of a song its title and who plays it, of all else the file and `facts`. */
+/**
+ * The name and the line below it. For a song they are its title and its artist, and for all other items the file and
+ * `facts`.
+ */
 export function namedBy(name: string, audio: AudioTags | undefined, facts: string) {
   return { name: audioTitleOf(name, audio), facts: performerOf(audio) || facts };
 }
 
 export interface ItemEvents {
-  /** Offers to move or delete the file, and is called after it. */
+  /** Offers to move or delete the file; it is called after the change. */
   readonly onGone?: () => void;
-  /** It became a favourite, or is none any more. */
+  /** Called after the item has become a favourite, or is none any more. */
   readonly onFavourite?: () => void;
 }
 
@@ -111,7 +116,7 @@ export function cardButton({ client }: Shared, { name, script }: LibraryItem): H
   return button(say.card, write, { "aria-label": say.writeCard(name) });
 }
 
-/** Shows what can be done with an item. */
+/** Shows the actions for an item. */
 async function ask(shared: Shared, item: LibraryItem, { onGone, onFavourite }: ItemEvents): Promise<void> {
   const { client } = shared;
   const { name, path, address } = item;
@@ -125,21 +130,21 @@ async function ask(shared: Shared, item: LibraryItem, { onGone, onFavourite }: I
     note(isFavourite ? say.unfavoured(name) : say.favoured(name));
     onFavourite?.();
   };
-  // Played media have absolute paths; the same file would be two favourites.
+  // Played media have absolute paths, so the same file would become two favourites.
   if (!path.startsWith("/")) acts.push(button(isFavourite ? say.unfavour : say.favour, choose));
   if (!path.startsWith("/") && path.includes("/") && !path.startsWith("Image/"))
     acts.push(pictureAct(client, shared.pictures, item));
   if (onGone !== undefined) acts.push(...(await fileActs(client, item, onGone)));
   const list = el("div", { class: "acts own" }, ...acts);
   const dialog = openDialog(name, say.cancel, list);
-  // An act may open a dialog of its own.
+  // An act may open its own dialog.
   const close = ({ target }: Event) => target instanceof HTMLButtonElement && dialog.close();
   list.addEventListener("click", close, { capture: true });
 }
 
 const hues = 6;
 
-/** Always the same one for a name. */
+/** The color is always the same for a name. */
 function hueOf(name: string): number {
   let sum = 0;
   for (const char of name) sum += char.codePointAt(0) ?? 0;

@@ -9,7 +9,7 @@ interface PairingFormParts {
   readonly why: string;
   /** A code from the address; it is tried at once. */
   readonly known: string | undefined;
-  /** Called after the credentials were stored. */
+  /** Called after the credentials are stored. */
   readonly onPaired: () => void;
 }
 
@@ -23,7 +23,7 @@ export function unpairedCard(parts: PairingFormParts): HTMLElement {
   );
 }
 
-/** A collapsed card below others; it is open if there is a code to try. */
+/** A collapsed card below the others; it is open if there is a code to try. */
 export function pairMoreCard(parts: PairingFormParts): HTMLElement {
   const title = say.pairMore;
   const summary = el("summary", {}, el("h2", {}, title));

@@ -5,7 +5,7 @@ import { PageFault, say, sentenceOf } from "./page-texts.ts";
 
 export interface UploadJob {
   readonly source: UploadSource;
-  /** `there`: a file of this name is there already. */
+  /** `there`: a file of this name exists already. */
   state: "waiting" | "sending" | "done" | "there" | "failed";
   sentBytes: number;
   /** The sentence of a failure. */
@@ -14,7 +14,7 @@ export interface UploadJob {
 }
 
 const atOnce = 2; // The device accepts this many from one address.
-const startedAtOnce = 16; // Declared by one call, because each call counts as a disk write.
+const startedAtOnce = 16; // Several files are declared by one call, because each call counts as a disk write.
 
 let client: Client | undefined;
 let jobs: UploadJob[] = [];
@@ -23,7 +23,7 @@ let stopping = new AbortController();
 let declared: Promise<unknown> = Promise.resolve();
 let onChange = () => {};
 
-// The connection may be another one at each call.
+// Each call may use another connection.
 const caller: Pick<Client, "call"> = {
   call: (...request) => {
     if (client === undefined) throw new PageFault(say.noAnswer);
@@ -34,7 +34,7 @@ const caller: Pick<Client, "call"> = {
 export const uploadQueue = {
   jobs: (): readonly UploadJob[] => jobs,
   isBusy: () => working > 0,
-  /** The card in view: calls go over its connection, and it hears of changes. */
+  /** The card in view. Calls use its connection, and the card receives the changes. */
   attach(over: Client, changed: () => void): void {
     client = over;
     onChange = changed;
@@ -45,7 +45,7 @@ export const uploadQueue = {
     while (working < atOnce && jobs.filter(({ state }) => state === "waiting").length > working) void work();
     onChange();
   },
-  /** The device keeps what it has, so that the same files continue later. */
+  /** The device keeps the bytes that it has, so the same files continue later. */
   stop(): void {
     stopping.abort();
     stopping = new AbortController();

@@ -1,4 +1,7 @@
-/** The card of the Wi-Fi of the SD image: its state, the networks that were set up here, and a new one. Nobody reads a password back. */
+/**
+ * The card of the Wi-Fi of the SD image: its state, the networks that were set up here, and a new one. No caller can read
+ * a password back.
+ */
 import type { Calls } from "../../client/client.ts";
 import { filled } from "../../core/text.ts";
 import { button, el, named, note, openDialog, replaceKeepingFocus, section } from "./dom.ts";

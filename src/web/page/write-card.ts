@@ -4,8 +4,8 @@ import { button, el, note, openDialog } from "./dom.ts";
 import { say } from "./page-texts.ts";
 
 /**
- * Shows a dialog until the card is written or the dialog closed; false if it was closed. Rejects if the service refuses the
- * card. With `later` the dialog offers to write the card later, with others.
+ * Shows a dialog until the card is written or the dialog is closed; returns false if it was closed. Rejects if the
+ * service refuses the card. With `later` the dialog offers to write the card later, with others.
  */
 export async function writeToCard(
   client: Client,
@@ -21,7 +21,7 @@ export async function writeToCard(
   const more = later === undefined ? undefined : button(say.cards.later, queue, { class: "wide" });
   const dialog = openDialog(say.write, say.cancel, el("p", {}, say.writeTo(name)), more);
   void dialog.closed.then(() => {
-    // The write may have ended already; then there is nothing to cancel.
+    // The write may have ended already, and then there is nothing to cancel.
     if (isWaiting) client.call("readers.write.cancel").catch(() => {});
     isWaiting = false;
   });

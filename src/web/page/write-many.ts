@@ -22,7 +22,7 @@ const copiesMax = 999;
 let queue: Queued[] = [];
 const cardCount = () => queue.reduce((sum, { copies }) => sum + copies, 0);
 
-/** Puts a card at the end of the queue, which lasts as long as the page; returns the number of all. */
+/** Puts a card at the end of the queue, which lasts as long as the page; returns the length of the queue. */
 export function queueCard(name: string, text: string): number {
   const known = queue.find((one) => one.text === text);
   if (known === undefined) queue.push({ name, text, copies: 1 });
@@ -107,7 +107,7 @@ export function writeManyCard({ client, pictures }: Shared): PageCard {
 
 type Wish = "skip" | "back" | "again" | "stop";
 
-/** Resolves with the places of the jobs that were written, when all had their turn or the visitor stops. */
+/** Resolves with the places of the written jobs, when all had their turn or the visitor stops. */
 async function writeAll(client: Client, jobs: readonly Queued[]): Promise<ReadonlySet<number>> {
   const done = new Set<number>();
   const texts = say.cards;
@@ -121,7 +121,7 @@ async function writeAll(client: Client, jobs: readonly Queued[]): Promise<Readon
   const ask = (asked: Wish) => {
     wish = asked;
     wake();
-    // The write may have ended already; then there is nothing to cancel.
+    // The write may have ended already, and then there is nothing to cancel.
     client.call("readers.write.cancel").catch(() => {});
   };
   const back = button(say.back, async () => ask("back"));
