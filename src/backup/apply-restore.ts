@@ -1,7 +1,7 @@
 /**
- * The end of a restore, at a start. A prepared restore becomes a decided one by the rename of its folder: before it, a power
- * cut leaves the old state, and after it, each start goes on until the whole new state is in place. No step depends on an
- * earlier start, so each may be cut off anywhere.
+ * The end of a restore, at a start. The rename of its folder turns a prepared restore into a decided one. Before the
+ * rename, a power cut leaves the old state. After it, each start continues until the whole new state is in place. No step
+ * depends on an earlier start, so each may be cut off anywhere.
  */
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
@@ -32,9 +32,9 @@ export async function decideRestore(places: BackupPlaces): Promise<void> {
 }
 
 /**
- * Completes a decided restore, and deletes what others left behind; before the settings are read. A restore that the disk
- * refuses is given up while nothing has changed; after that it is tried again at the next start. Throws `StartError` if
- * another service uses the data folder.
+ * Completes a decided restore, and deletes the remains of other restores. It runs before the settings are read. If the
+ * disk refuses a restore before anything has changed, the restore is given up. After that it is tried again at the next
+ * start. Throws `StartError` if another service uses the data folder.
  */
 export async function completeRestore(places: BackupPlaces, log: Log): Promise<void> {
   const { folder, staged, decided, made, given, database } = backupPaths(places);

@@ -100,8 +100,8 @@ export async function checkStoredMappings(
 }
 
 /**
- * These settings belong to the device. With the addresses and ports of another device the service might not start, and
- * with its name at the broker the two would be one device there.
+ * These settings belong to the device. With the addresses and ports of another device the service might not start. With
+ * the name of another device at the broker, the broker would take the two for one device.
  */
 const ofDevice = [
   { section: "api", key: "port" },
@@ -141,8 +141,8 @@ function settingsOfBackup(given: string, { dataFolder }: BackupPlaces, present: 
 }
 
 /**
- * The settings of this device with those values of the backup that the API can change. A restore over the network uses them,
- * because not even an owner may change from there what runs programs, or who may come in.
+ * The settings of this device with those values of the backup that the API can change. A restore over the network uses
+ * them, because not even an owner may change over the network which programs run, or who has access.
  */
 async function settingsByApi(given: string, { configPath, dataFolder }: BackupPlaces) {
   if (Buffer.byteLength(given) > configBytesMax)

@@ -127,7 +127,7 @@ const lineEnd = 0x0a;
 const firstBytes = 64 * 1024;
 
 /**
- * The values of the lines of a file that `checkBackupFile` accepted; undefined for a line that is no JSON. Throws `failed` for
+ * The parsed lines of a file that `checkBackupFile` accepted; undefined for a line that is no JSON. Throws `failed` for
  * content that is too long, or no gzip. A line is kept in one buffer until its end, because each join of texts copies them.
  */
 export async function* backupLines(path: string): AsyncGenerator<unknown> {

@@ -165,7 +165,7 @@ export async function keepBackup(
   // After a power cut none of the deleted backups may come back.
   if (excess.length > 0) await syncFolderAsync(folder);
   const kept = basename(pathOf(next));
-  // The backup counts, even if another user has replaced it already.
+  // The backup is made, even if another user has replaced it already.
   await giveToOwnerOf(places.dataFolder, folder, kept).catch(() => {});
   return { ...made, kept };
 }

@@ -54,7 +54,7 @@ interface RestoreOptions {
 
 type Restored = BackupContent & { readonly kept?: string; readonly folder?: string };
 
-/** The file, or as much of it as shows that it is larger than any backup. */
+/** The content of the file. If it is larger than any backup, only its beginning. */
 async function startOf(file: string): Promise<Uint8Array> {
   try {
     await using opened = await open(file);

@@ -78,7 +78,7 @@ function checkedPart(part: unknown) {
 const malformed = () =>
   failed("the encrypted part of this backup is not as this version of Tapdeck writes it");
 
-/** On a thread of the runtime, so that no tap waits: 0.4 s on a PC. */
+/** It runs on a thread of the runtime, so no tap waits: it takes 0.4 s on a PC. */
 function keyOf(
   passphrase: string,
   {
@@ -87,7 +87,7 @@ function keyOf(
     passes,
   }: { readonly salt: Uint8Array; readonly memoryKib: number; readonly passes: number },
 ): Promise<Uint8Array> {
-  // One form (Unicode NFC) for a passphrase that keyboards can encode in several.
+  // A passphrase that keyboards can encode in several ways gets one form (Unicode NFC).
   const message = new TextEncoder().encode(passphrase.normalize("NFC"));
   const params = { message, nonce: salt, parallelism: 1, tagLength: keyBytes, memory: memoryKib, passes };
   return new Promise((resolve, reject) => {

@@ -175,7 +175,7 @@ function headOf(value: unknown) {
   return { version: tapdeck, made, schema, media };
 }
 
-/** A path below the media folder of the old device becomes one below that of this device. */
+/** A path below the media folder of the old device becomes a path below the media folder of this device. */
 function moved(row: BackupRow, from: string, to: string): BackupRow {
   const values = Object.entries(row).map(([name, value]) =>
     (name === "path" || name === "item") && typeof value === "string" && value.startsWith(`${from}/`)
@@ -207,7 +207,7 @@ export async function checkWritable({ configPath }: BackupPlaces): Promise<void>
   for (let path = await targetOf(configPath); ; path = dirname(path)) {
     try {
       await access(path, constants.W_OK);
-      // The rename of a file needs its folder.
+      // A file can be renamed only if its folder exists.
       if (path !== configPath) return;
     } catch (error) {
       if (codeOf(error) === "ENOENT") continue;

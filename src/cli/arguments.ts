@@ -161,7 +161,7 @@ function roleOf(text: string | undefined): Role {
 }
 
 function parse(typed: readonly string[]) {
-  // A number below zero is no option: tapdeck seek -10.
+  // A number below zero is not read as an option: tapdeck seek -10.
   const below = typed.filter((word) => /^-\d/.test(word));
   const takesNumbers = typed.some((word) => word === "volume" || word === "seek");
   const argv =

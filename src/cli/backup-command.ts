@@ -64,7 +64,7 @@ export async function runBackup(
 }
 
 /**
- * Throws `StartError` unless a backup may be written there. It runs before the passphrase is asked for, and makes no file.
+ * Throws `StartError` unless a backup may be written there. It runs before the passphrase is asked for, and creates no file.
  */
 async function checkTarget(file: string, force: boolean): Promise<void> {
   const folder = dirname(file);
@@ -114,7 +114,7 @@ export async function runRestore(asked: CommandLine, { screen, places, door }: B
   const content = await asExit(() => preview(file, places, door));
   if (check) {
     const passphrase = await passphraseOf(passphraseFile);
-    // The check of the service or of the files above leaves the encrypted part closed.
+    // The check above, by the service or on the files, does not open the encrypted part.
     if (passphrase !== undefined)
       await asExit(() => asOwnerOf(dirname(file), () => checkPassphrase(file, passphrase)));
     return screen.print(json ? JSON.stringify(content) : contentText(content));

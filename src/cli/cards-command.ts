@@ -10,7 +10,7 @@ import { inColumns, type Terminal } from "./show.ts";
 
 const cardsActions = ["status", "key", "publish"];
 
-/** The words of `cards` alone mean its status. */
+/** `cards` without a further word shows the status. */
 export function isCardsStatus([action = "status", ...more]: readonly string[]): boolean {
   return action === "status" && more.length === 0;
 }
@@ -28,7 +28,7 @@ export async function makeSharedCards(
       const publicHex = await makeCardsKey(first);
       print(json ? JSON.stringify({ key: publicHex }) : publicHex);
     } else if (action === "publish" && files.length === 3) {
-      // Seconds grow by themselves, and need no file that remembers the last number.
+      // The number is the time in seconds, which grows without a file that remembers the last number.
       const serial = Math.floor(Date.now() / 1000);
       const made = await makeBundle(first, key, serial);
       // A server may be sending the earlier file at this moment.

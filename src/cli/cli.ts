@@ -26,7 +26,7 @@ import { writeTags } from "./write-tags.ts";
 
 interface CliParts {
   readonly configOf: (common: Common) => Promise<Config>;
-  /** The files of a service that runs with the same flags; none need exist. */
+  /** The files of a service that runs with the same flags. They need not exist. */
   readonly placesOf: (common: Common) => BackupPlaces & { readonly socketPath: string };
   readonly version: string;
 }
@@ -249,7 +249,7 @@ async function tap(
     Promise.race([queued.promise, ended, written.promise]),
     "the card lies on the reader, and nothing was launched: its media may still play (hold mode), or the reader is busy",
   );
-  // A write took the card, and its own command prints the rest.
+  // The write used the card, and its own command prints the result.
   if (began === "written") return print(json ? '{"written":true}' : "written, not launched");
   const impatient = setTimeout(() => {
     process.stderr.write("its script takes its time; Ctrl-C ends the waiting, and not the script\n");
@@ -290,7 +290,7 @@ async function watch(client: Client, { json }: CommandLine): Promise<void> {
     const tell = (meant: string) => {
       if (meant !== "") print(printable(meant.replace("; ", "          ")));
     };
-    // Without a connection there is nothing to add.
+    // Without a connection no hint can be added.
     meantInstead(client, params.text).then(tell, () => {});
   });
   const end = await Promise.race([interrupted, client.closed]);

@@ -159,7 +159,7 @@ async function mapUid(client: Client, uid: string, override: string) {
     const { id } = data;
     const { mappings } = await client.call("mappings");
     await client.call("mappings.update", { id, override });
-    // An update answers null, as its contract says. An earlier mapping that takes the card needs no warning about this text.
+    // An update answers null, as docs/API.md says. If an earlier mapping already takes the card, this text needs no warning.
     const { matches, warning } = await client.call("mappings.test", { uid });
     return {
       id,

@@ -31,7 +31,10 @@ export function spelt({ name, letter, value }: OptionHelp): string {
 
 const columnsMax = 100;
 
-/** Breaks each line that is longer than a terminal of 100 columns at a space. The rest goes on with the next line, indented. */
+/**
+ * Breaks each line that is longer than a terminal of 100 columns at a space. The rest continues on the next line,
+ * indented.
+ */
 function wrapped(text: string, indent = 0): string {
   const lines: string[] = [];
   let rest = "";

@@ -36,7 +36,7 @@ export async function printLog(
       throw exitFailure("the service has ended", error);
     });
     if (page === undefined) {
-      // The connection is closed, and with it the request.
+      // Ctrl-C closes the connection, and with it the request.
       asked.catch(() => {});
       return;
     }

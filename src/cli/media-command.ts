@@ -62,7 +62,7 @@ export function progressLine(status: IndexStatus, withBar: boolean): string {
   const what = optimizing ? "almost done" : (currentStepDisplay ?? "looking for folders");
   const done = totalSteps === 0 ? 0 : Math.round((barWidth * Math.max(0, currentStep - 1)) / totalSteps);
   const bar = withBar ? `[${"#".repeat(done)}${".".repeat(barWidth - done)}] ` : "";
-  // At the start no files are counted yet. The number is that of all systems, and not of the one that is named.
+  // At the start no files are counted yet. The number counts the files of all systems, and not those of the named one.
   const files = totalFiles === 0 ? "" : `, ${totalFiles} files${optimizing ? "" : " so far"}`;
   return `${bar}${printable(what)}${files}`;
 }

@@ -97,7 +97,7 @@ async function makeBearer(
   }
 }
 
-/** An address of IPv6 has brackets in a URL. */
+/** An IPv6 address has brackets in a URL. */
 function urlHost(host: string): string {
   return host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
 }

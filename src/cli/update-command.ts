@@ -121,13 +121,13 @@ async function install(
   return facts.version;
 }
 
-/** The file itself, or one that is fetched from its address and removed at the end. */
+/** The given file, or one that is fetched from its address and removed at the end. */
 async function fileOf(path: string, parts: KnownParts): Promise<{ readonly path: string } & AsyncDisposable> {
   if (!/^https?:\/\//.test(path)) {
     await access(path).catch((error: unknown) => {
       throw exitFailure(`${path}: ${fileFault(error)}`, error);
     });
-    // Another user could put a link or a pipe there.
+    // Another user could put a link or a pipe in this place.
     if ((await otherOwnerOf(path)) !== undefined && !(await lstat(path)).isFile())
       throw exitFailure(`${path} is no file`);
     return { path: resolve(path), [Symbol.asyncDispose]: async () => {} };
@@ -160,7 +160,7 @@ function judgeVersion(facts: BundleFacts, { board, version }: Machine, allowOlde
     );
 }
 
-/** An update may be the repair of a system that can make no backup. */
+/** An update may be the repair of a system that cannot make backups. */
 async function keepBackup(parts: UpdateParts): Promise<void> {
   try {
     const backup = await parts.keepBackup?.();
@@ -223,7 +223,7 @@ async function confirm(machine: Machine, parts: KnownParts): Promise<number> {
   const slot = control.running;
   if (slot === (await control.kept())) return exitCodes.ok;
   await decideOnTrial(version, (await readUpdateNote(parts.paths))?.faults ?? [], parts);
-  // RAUC keeps the slot, so that no system is kept that could not be updated again.
+  // RAUC keeps the slot, so a system that could not be updated again is never kept.
   await whileWritable(parts, () =>
     parts.rauc.markGood(slot, (words) =>
       answerRauc(machine, {

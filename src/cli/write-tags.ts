@@ -47,7 +47,7 @@ export async function writeTags(client: Client, options: WriteTagsOptions): Prom
       const refusal = await tryWrite(client, { text, ...common, ...(newTag ? { newTag } : {}) });
       if (refusal === undefined) break;
       if (interruption.happened()) return ended(options, index);
-      // With a list, a person is present and can lay another tag.
+      // With a list, a person is present and can put another tag on the reader.
       if (options.list === undefined || refusal.cause === undefined) throw refusal.error;
       if (refusal.cause !== "timeout") options.prompt(`${name}${refusal.error.message}`);
     }

@@ -1,6 +1,6 @@
 /**
  * Changes one `[[buttons]]` section in the text of the config file. The other text stays as it is, and the parser confirms the
- * result. Sections that are written in another way, such as `buttons = [...]`, are left to their owner.
+ * result. Sections in another form, such as `buttons = [...]`, are left for their owner to edit.
  */
 import { isRecord } from "../core/text.ts";
 import { parseToml } from "./read-config.ts";
@@ -44,12 +44,12 @@ export function editButtons(source: string, change: ButtonChange): string | unde
     const expected = wanted.length === 0 ? rest : { ...rest, buttons: wanted };
     return Bun.deepEquals(treeOf(candidate), expected) ? candidate : undefined;
   } catch {
-    // A head within a text of several lines: the candidate is no TOML.
+    // The head is inside a text of several lines, so the candidate is no TOML.
     return undefined;
   }
 }
 
-/** True for the entry of this device and key; a key counts in any case. */
+/** True for the entry of this device and key. The case of the key does not matter. */
 function isAt(entry: unknown, { device, key }: ButtonPlace): boolean {
   if (!isRecord(entry) || typeof entry.key !== "string") return false;
   return entry.device === device && entry.key.trim().toUpperCase() === key.trim().toUpperCase();

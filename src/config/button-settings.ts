@@ -5,7 +5,7 @@ import { didYouMean } from "../core/text.ts";
 import { known, list, SettingError, shown, type Table, tableOf, text } from "./checks.ts";
 
 export interface ButtonConfig {
-  /** The name of the device as the kernel tells it, with `*` for any characters; absent for every device. */
+  /** The name of the device as the kernel reports it, with `*` for any characters; absent for every device. */
   readonly device?: string;
   readonly code: ButtonCode;
   readonly script: string;

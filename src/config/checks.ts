@@ -179,7 +179,7 @@ export const folder: Check<string> = (value, key) => {
 
 export const folders: PlaceCheck<readonly string[]> = naming(list(folder, settingsListMax), (paths) => paths);
 
-/** `driver:path?option=value`, of which the path may be a device, a file or an address of USB. */
+/** `driver:path?option=value`. The path may be a device, a file or a USB address. */
 export const connections: PlaceCheck<readonly string[]> = naming(list(text, readersMax), (all) =>
   all.map((one) => one.slice(one.indexOf(":") + 1).replace(/\?.*$/s, "")).filter(isAbsolute),
 );

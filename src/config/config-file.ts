@@ -25,7 +25,7 @@ export interface ConfigFileOptions extends ConfigDefaults {
 
 export type ConfigFile = Awaited<ReturnType<typeof openConfigFile>>;
 
-// Another program may save the file at the same time, but hardly at each of these attempts.
+// Another program may save the file at the same time, but not likely at each of these attempts.
 const attemptsMax = 5;
 
 /** Throws `StartError` with exit code 78 if the file is invalid. */
@@ -57,7 +57,7 @@ export async function openConfigFile({
   return {
     /** The config of the last valid text. */
     good: (): Config => good,
-    /** Why the present file is not in use; undefined if it is. */
+    /** The reason why the present file is not in use; undefined if it is in use. */
     fault: () => fault,
     /** Adds these settings to `good` (`withShared`). */
     share(settings: Table): void {

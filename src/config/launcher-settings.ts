@@ -30,7 +30,7 @@ export interface LauncherConfig {
   readonly systems: readonly string[];
   /** Extensions in lower case, with their dot; empty means any. */
   readonly extensions: readonly string[];
-  /** The program and its arguments; `{path}` stands for the file. No shell interprets it. */
+  /** The program and its arguments. `{path}` stands for the file. No shell interprets it. */
   readonly command: readonly string[];
   /** How the service controls the player; a plain process if absent. */
   readonly kind?: PlayerKind;

@@ -87,7 +87,7 @@ function mappingOfCells(names: readonly string[], cells: readonly string[]): Map
   return mapping;
 }
 
-/** Spreadsheets write TRUE for true. Another text stays, and is refused. */
+/** Spreadsheets write TRUE for true. Another text is kept, and is refused later. */
 function switchOf(cell: string): unknown {
   const word = cell.trim().toLowerCase();
   if (word === "true" || word === "1") return true;
@@ -95,7 +95,7 @@ function switchOf(cell: string): unknown {
 }
 
 interface CsvRow {
-  /** The line on which it begins, from 1. */
+  /** The line on which the row begins, counted from 1. */
   readonly line: number;
   readonly cells: readonly string[];
 }
@@ -130,7 +130,7 @@ export function* csvRows(text: string, separator: string): Generator<CsvRow, voi
 const quoteSentence =
   'a quote is not closed, or something stands beside it: a text in quotes is "like this", and "" is a quote within it';
 
-/** The cell in quotes that begins here, with them; undefined if it is not closed. */
+/** The cell in quotes that begins here, with its quotes; undefined if the quote is not closed. */
 function quotedAt(text: string, start: number): string | undefined {
   let end = text.indexOf('"', start + 1);
   while (end >= 0 && text[end + 1] === '"') end = text.indexOf('"', end + 2);

@@ -6,7 +6,7 @@ import { didYouMean, isRecord } from "../core/text.ts";
 import { type MappingMatch, type MappingParams, mappingTypeNames, mappingTypeOf } from "../core/token.ts";
 import { lineOf, tomlFault } from "./read-config.ts";
 
-/** Why a file is refused; `line` counts from 1. */
+/** The reason why a file is refused; `line` counts from 1. */
 export class MappingFileFault extends Error {
   readonly line: number | undefined;
 
@@ -49,7 +49,7 @@ export async function readMappingsToml(
 // The parser takes 40 ms for 100 KiB, and 60 ms for 12 KiB of long patterns. Taps must not wait that long, so a file is
 // parsed in parts.
 const partChars = 2048;
-// The most that is parsed at once: the longest mapping with each character as an escape.
+// The most bytes that are parsed at once: the longest mapping with each character as an escape.
 const partCharsMax = 64 * 1024;
 
 /**
@@ -89,7 +89,7 @@ function partsOf(source: string): readonly string[] {
 const textsAndComments =
   /"""(?:[^"\\]|\\[\s\S]|"(?!""))*(?:"{3,5}|$)|'''[\s\S]*?(?:'{3,5}|$)|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|#[^\n]*/g;
 
-/** True for a text that takes the parser long and is no mapping. */
+/** True for a text that the parser needs long for, and that is no mapping. */
 function isIntricate(part: string): boolean {
   const bare = part.replace(textsAndComments, "");
   const mappings = bare.match(mappingHeads)?.length ?? 0;

@@ -21,12 +21,12 @@ export type MappingFiles = ReturnType<typeof createMappingFiles>;
 
 export interface MappingJudge {
   readonly check: MappingCheck;
-  /** Why these mappings exceed a limit together, as a sentence; undefined if they do not. */
+  /** A sentence that says which limit these mappings exceed together; undefined if they exceed none. */
   excessOf(mappings: readonly MappingParams[]): string | undefined;
 }
 
 interface MappingFilesOptions {
-  /** It may be absent. */
+  /** The folder may be absent. */
   readonly folder: string;
   /** Files from elsewhere, which come after those of the folder. `reload` reads them again. */
   readonly shared?: () => readonly { readonly name: string; readonly source: string }[];
@@ -63,7 +63,7 @@ export function createMappingFiles({ folder, shared = () => [], log, clock }: Ma
       readAgain = () => {
         timer?.[Symbol.dispose]();
         timer = undefined;
-        // One read at a time; changes during it cause another one.
+        // Only one read runs at a time. Changes during a read cause another one.
         if (reading !== undefined) isAskedAgain = true;
         else {
           isAskedAgain = false;

@@ -1,7 +1,7 @@
 /**
- * The files and folders that settings and the service's variables name, by the reach of confined players (`setting.ts`). A place
- * that is named here and nowhere else needs no line in any other list: a setting states the reach in its entry, and a variable
- * `TAPDECK_*` with a full path is hidden unless it is one of `openVariables`.
+ * The files and folders that settings and the service's variables name, by the reach of confined players (`setting.ts`).
+ * A place that is named only here needs no line in any other list: a setting states the reach in its entry, and a
+ * variable `TAPDECK_*` with a full path is hidden unless it is one of `openVariables`.
  */
 import { resolve } from "node:path";
 import type { LauncherConfig } from "./launcher-settings.ts";
@@ -53,8 +53,8 @@ function ofVariables(environment: Readonly<Record<string, string | undefined>>):
 }
 
 /**
- * Players cannot change the program of a launcher. They cannot change other files of its command either if it is not confined,
- * because a script there has the whole reach of the service.
+ * Players cannot change the program of a launcher. If the launcher is not confined, players also cannot change the other
+ * files of its command, because a script among them has the whole reach of the service.
  */
 function ofLauncher({ command, core, folder, isUnconfined }: LauncherConfig): readonly Named[] {
   const programs = isUnconfined ? command : command.slice(0, 1);

@@ -82,7 +82,10 @@ function fleetOverrides(environment: Environment): Overrides {
   };
 }
 
-/** Why the service would leave out this word of `tapdeck.conf`; none if it takes it, or if it reads no such word. */
+/**
+ * The reason why the service would leave out this word of `tapdeck.conf`; empty if the service uses the word, or does not
+ * read it.
+ */
 export function fleetWordFaults(word: string, value: string): readonly string[] {
   return readFleetWords({ [variableOf(word)]: value }).faults;
 }
@@ -121,7 +124,7 @@ function timeZoneOf(environment: Environment, faults: string[]): string {
   }
 }
 
-/** A word as a value of the kind that the setting has; its check refuses another one. */
+/** The word as a value of the kind that the setting has. The setting's check refuses a wrong kind. */
 function typedAs(stated: string, standard: unknown): unknown {
   if (typeof standard === "number") return /^\d+$/.test(stated) ? Number(stated) : stated;
   if (typeof standard !== "boolean") return stated;

@@ -33,7 +33,7 @@ export async function readConfigText(path: string, mustExist: boolean): Promise<
   }
 }
 
-/** The bytes of a file; of one above the limit, only as many as show that it is too large. */
+/** The bytes of a file. A file above the limit is read only until it is certain that it is too large. */
 async function readBytes(path: string): Promise<Uint8Array> {
   await using file = await open(path);
   const chunks: Uint8Array[] = [];

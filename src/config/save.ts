@@ -12,8 +12,8 @@ const linksMax = 40; // The kernel follows at most this many links (path_resolut
 
 /**
  * Replaces the file at `target`, and keeps its mode, and its owner if this process may. Calls `mayReplace` right before
- * the rename, and returns false without a change if that does. Throws the system's errors, also without a change; only if
- * the fsync of the folder fails, the new text is there.
+ * the rename. If it returns false, this returns false and changes nothing. Throws the system's errors, and then nothing
+ * has changed, except if only the fsync of the folder failed: then the file has the new text.
  */
 export async function saveFile(
   target: string,
@@ -35,7 +35,7 @@ export async function saveFile(
     }
     await rename(temporary, target);
   } catch (error) {
-    // The error above is the one to report; if the removal fails too, the next start removes the file.
+    // The error above is the one to report. If the removal also fails, the next start removes the file.
     await rm(temporary, { force: true }).catch(() => {});
     throw error;
   }
@@ -83,7 +83,7 @@ export async function sweepTemporaries(target: string): Promise<void> {
   }
 }
 
-/** Why a file could not be saved, as words for people, without a path. */
+/** The reason why a file could not be saved, in words for people, without a path. */
 export function savingFault(error: unknown): string {
   const code = codeOf(error);
   return savingFaults[code] ?? (code === "" ? messageOf(error) : `the system says ${code}`);

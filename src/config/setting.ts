@@ -2,8 +2,8 @@
 import type { Check, PlaceCheck } from "./checks.ts";
 
 /**
- * The reach of a confined player into a place that a setting names: "hidden" if it can neither read nor change it, "kept" if it cannot
- * change it, "open" if the place is for players.
+ * The reach of a confined player into a place that a setting names. With "hidden" the player can neither read nor change
+ * it, and with "kept" it cannot change it. "open" means that the place is for players.
  */
 export type PlayerReach = "hidden" | "kept" | "open";
 
@@ -13,7 +13,7 @@ interface Facts<T, Api extends string> {
   readonly literal?: string;
   /** The field of `SettingsPatch`; a setting without it can be changed in the file only. */
   readonly api?: Api;
-  /** The name of that field in the API, if it is another. */
+  /** The name of that field in the API, if it differs. */
   readonly apiName?: string;
 }
 

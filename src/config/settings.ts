@@ -74,7 +74,7 @@ export async function createSettings(options: SettingsOptions) {
     /**
      * Changes the given fields: `current()` before this returns, and the file before it resolves. Rejects with
      * `ServiceError`: `invalid-params` with the name of an invalid field, and nothing changed; or `failed` if the file cannot
-     * be written. After that the settings return to those of the file. Logs the `unknown` names beside them.
+     * be written. In both cases the settings return to those of the file. Logs the `unknown` names beside them.
      */
     async update(given: SettingsPatch, unknown: readonly string[] = []): Promise<void> {
       if (closed) throw new ServiceError("busy", "the service is stopping");
@@ -88,7 +88,10 @@ export async function createSettings(options: SettingsOptions) {
         });
       if (editsOf(patch).length > 0) await updates.add(patch);
     },
-    /** Stores or removes a button. It is in use when this resolves. Rejects with `failed` if the file cannot be written. */
+    /**
+     * Stores or removes a button. The button is in use when the promise resolves. Rejects with `failed` if the file
+     * cannot be written.
+     */
     async changeButton(change: ButtonChange): Promise<void> {
       if (closed) throw new ServiceError("busy", "the service is stopping");
       await inTurn(() => file.save(change));
@@ -187,7 +190,7 @@ function createChanges(first: Config, wanted: () => Config, log: Log) {
       try {
         listener(after, before);
       } catch (error) {
-        // One listener's fault must not keep the others on old settings.
+        // The fault of one listener must not leave the others with old settings.
         log.error("config", "a listener failed", { error: messageOf(error) });
       }
     }

@@ -26,7 +26,7 @@ export interface Config extends Omit<Sections, "systems" | "retroarch" | "hooks"
     readonly statedRootFolders: readonly string[];
     readonly prefer: TitlePreferences;
   };
-  /** `saves` is absent if RetroArch's own settings decide. */
+  /** `saves` is absent if the settings of RetroArch decide on the folder. */
   readonly retroarch: Omit<Sections["retroarch"], "saves"> & Partial<Pick<Sections["retroarch"], "saves">>;
   readonly hooks: Hooks;
   readonly launchers: readonly LauncherConfig[];

@@ -29,7 +29,7 @@ export function readSharedSettings(name: SettingsFile, source: string): Table {
     allow(name, table, Object.keys(kinds[name]), "");
     for (const [section, keys] of Object.entries<true | readonly string[]>(kinds[name]))
       if (keys !== true) allow(name, tableOf(table[section] ?? {}, section), keys, `${section}.`);
-    // As the settings of a device, so that no device has to refuse them.
+    // The settings are checked like those of a device, so no device has to refuse them.
     configOfTable(table, ["/"]);
     return table;
   } catch (error) {

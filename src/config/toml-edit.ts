@@ -3,10 +3,10 @@
  * and line ends. Each result is verified by parsing it: the tree differs from the old one in just those values.
  *
  * `patch` of @decimalturn/toml-patch 3.3.0 does not replace this. Of the 1,000 random edits in
- * `test/unit/config/toml-edit.test.ts`, 895 change a value, and `patch` fails 657 of them. 635 results change bytes
- * elsewhere, and 22 are a wrong config or no TOML; 83 lose a comment. A file of 240 KB in 60,000 lines takes `patch` 33 s,
- * and this 0.1 s. Only the places of values come from the library's syntax tree, by a getter that it calls internal. Its
- * version is pinned, and an edit with wrong places fails the verification.
+ * `test/unit/config/toml-edit.test.ts`, 895 change a value. For 657 of these, the result of `patch` is wrong. 635 of its
+ * results change bytes elsewhere, 22 are a wrong config or no TOML, and 83 lose a comment. A file of 240 KB in 60,000
+ * lines takes `patch` 33 s, and this 0.1 s. Only the places of values come from the library's syntax tree, by a getter
+ * that it calls internal. Its version is pinned, and an edit with wrong places fails the verification.
  */
 import { isDeepStrictEqual } from "node:util";
 import { TomlDocument } from "@decimalturn/toml-patch";
@@ -31,7 +31,7 @@ export interface SettingEdit {
 
 type EditedText =
   | { readonly kind: "edited"; readonly text: string }
-  /** The text has a form that this cannot change safely. */
+  /** The text has a form that this function cannot change safely. */
   | { readonly kind: "refused"; readonly edit: SettingEdit };
 
 /** Applies the edits to valid TOML. A value that is already there changes no byte. */

@@ -1,6 +1,6 @@
 /**
- * Turns the text of one TOML list into another. Entries that stay keep their spelling and place, comments and line breaks
- * stay, and an entry that changes does so in place. Offsets are UTF-16 units.
+ * Turns the text of one TOML list into another. Entries that stay keep their spelling and place, and so do comments and
+ * line breaks. An entry that changes is changed in place. Offsets are UTF-16 units.
  */
 
 export interface Span {

@@ -4,9 +4,9 @@ import { dirname } from "node:path";
 import type { Clock } from "../core/clock.ts";
 
 /**
- * Calls `changed` for each change among the folder's own files, until disposed. It may call without a change, and several
- * times for one. If the folder is absent, its nearest existing ancestor is watched until it appears. A move of a more
- * distant ancestor is not noticed.
+ * Calls `changed` for each change among the folder's own files, until disposed. It may call `changed` without a change,
+ * and several times for one. If the folder is absent, its nearest existing ancestor is watched until it appears. A move
+ * of a more distant ancestor is not noticed.
  */
 export function watchFolder(folder: string, changed: () => void): Disposable {
   const watched = new Map<string, { watcher: FSWatcher; inode: number }>();
@@ -62,7 +62,10 @@ function inodeOf(path: string): number | undefined {
 // Editors write in several steps, and truncate first.
 const settleMs = 100;
 
-/** Calls `changed` after `settleMs` without further changes. It may call without a change, so compare the content. */
+/**
+ * Calls `changed` after `settleMs` without further changes. It may call `changed` without a change, so compare the
+ * content.
+ */
 export function watchFile(changed: () => void, clock: Clock) {
   const folders = new Map<string, Disposable>();
   let aimed: readonly string[] = [];

@@ -1,8 +1,8 @@
-/** The shapes of Bluetooth, as far as the service has a part in it: only root's scripts on the image pair and remove devices. */
+/** The shapes of Bluetooth that the service needs. Only root's scripts on the image pair and remove devices. */
 import * as v from "valibot";
 import type { ValueOf } from "./shapes.ts";
 
-/** Why the last act did not work. `no-radio`: there is a radio, and it does not answer. */
+/** The reason why the last act did not work. `no-radio`: there is a radio, but it does not answer. */
 export const bluetoothFaults = ["no-radio", "not-found", "refused", "failed"] as const;
 export type BluetoothFault = (typeof bluetoothFaults)[number];
 

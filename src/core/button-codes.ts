@@ -4,7 +4,7 @@
  */
 
 export interface ButtonCode {
-  /** A key or button is pressed; a knob is turned by so many steps. */
+  /** A key or button is pressed, or a knob is turned by a number of steps. */
   readonly kind: "key" | "turn";
   readonly code: number;
   /** 1 or -1 for a turn; 1 for a key. */

@@ -1,6 +1,6 @@
 /**
  * Cards with addresses. A link that launches, `http://<deck>:7497/l/<text>`, stands for its text; nothing is fetched, so the host does
- * not matter. All others start nothing: those of streaming services, and those that phones open.
+ * not matter. All other addresses start nothing: those of streaming services, and those that phones open.
  */
 
 const byScheme: Readonly<Record<string, string>> = {

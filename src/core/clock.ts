@@ -36,7 +36,7 @@ const secondLooks = 2;
 
 /**
  * As `clock.after`, for time-outs of a device. If the timer is late, the process had no CPU time, so unread data may have
- * arrived. Then it waits for `ms` again, at most twice.
+ * arrived. In that case it waits for `ms` again, at most twice.
  */
 export function afterSilence(clock: Clock, ms: number, run: () => void): Disposable {
   let looks = 0;

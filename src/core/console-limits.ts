@@ -1,7 +1,7 @@
 /** The limits of outside input that belong to backups, updates, saves, screens and radios, as in `limits.ts`. */
 
 // Backups.
-export const backupFileBytesMax = 16 * 1024 * 1024; // A packed backup: ten times that of 10,000 taps and mappings.
+export const backupFileBytesMax = 16 * 1024 * 1024; // A packed backup has at most ten times the size of 10,000 taps and mappings.
 // A part of a backup in one answer or request of the API. In base64 it is a third of the longest message.
 export const backupPartBytesMax = 256 * 1024;
 export const backupTextBytesMax = 64 * 1024 * 1024; // An unpacked backup. It is read a line at a time.
@@ -24,19 +24,19 @@ export const updateRootBytesMax = 1024 * 1024 * 1024; // The partition's own siz
 export const updateVersionCharsMax = 32;
 export const updateFetchMsMax = 60 * 60 * 1000; // The time to fetch an update by its address: 1 GiB at 300 KB/s.
 export const updateFreeBytesMin = 32 * 1024 * 1024; // The space that an update leaves free, because the database and saves need some.
-export const updateStallMsMax = 60_000; // The time without a byte of the update. After it the server is gone, or hangs.
-export const updateTriesMax = 3; // The tries of one update that was interrupted before its trial, as by a power cut.
+export const updateStallMsMax = 60_000; // The time without a byte of the update, after which the server counts as gone.
+export const updateTriesMax = 3; // The tries of one update that is interrupted before its trial, as by a power cut.
 export const updateQuietMs = 10 * 60_000; // The time without a tap or media before an update that nobody asked for.
 
 // Servers of updates.
 export const updateAnswerBytesMax = 64 * 1024; // An answer of hawkBit, or an index of versions: some KB.
 export const updateAnswerMsMax = 60_000;
 export const updateFileBytesMax = 64 * 1024; // A token, a key, a chain of certificates.
-export const updateSummaryCharsMax = 255; // The update entity of Home Assistant takes as many.
+export const updateSummaryCharsMax = 255; // The update entity of Home Assistant accepts at most this many.
 export const hawkbitSleepMsMin = 1000; // The time between two polls, as the server asks. hawkBit itself allows no less than 30 s.
 export const hawkbitSleepMsMax = 24 * 60 * 60_000;
-export const hawkbitPausesMs = { first: 10_000, longest: 60 * 60_000 } as const; // The pause after a failed poll is twice the one before.
-// The pauses after failed reads of an index, which also double.
+export const hawkbitPausesMs = { first: 10_000, longest: 60 * 60_000 } as const; // The pause doubles after each failed poll.
+// The pause after a failed read of an index, which also doubles.
 export const indexPausesMs = { first: 60 * 60_000, longest: 24 * 60 * 60_000 } as const;
 
 export const updateNoteBytesMax = 4096; // The note of an update for the next start, and small files of the boot partition.
@@ -45,11 +45,11 @@ export const updateNoteBytesMax = 4096; // The note of an update for the next st
 // The saves of one game that are copied before it starts. A board has 512 MB, and a state of a PlayStation has 1 to 4
 // MB.
 export const savesBytesMax = 24 * 1024 * 1024;
-export const savesFilesMax = 500; // The files among them, each of which is copied before the game starts.
+export const savesFilesMax = 500; // The number of these files, each of which is copied before the game starts.
 export const savesListedMax = 20_000; // Files and folders of one system's saves. They are listed before a game starts.
 export const savesDepthMax = 4; // Nested folders: the system's, the core's, and what a core makes below.
 export const holedSaveBytesMax = 1024 * 1024; // A file with parts that were never written. RetroArch makes none.
-export const savesMemoryFreeMin = 256 * 1024; // With less free memory it counts as full, and the last write may be truncated.
+export const savesMemoryFreeMin = 256 * 1024; // With less free memory it counts as full, because the last write may be truncated.
 export const orphanSaveMsMax = 5000; // The time for a RetroArch that outlived the service to save and end.
 
 // The device's own screen.
@@ -65,7 +65,7 @@ export const screenshotsMax = 500; // Files in the folder of screenshots. A full
 export const wifiNameBytesMax = 32; // The longest name of a network (IEEE 802.11, 9.4.2.2).
 export const wifiPasswordBytesMin = 8; // The bounds of a password (IEEE 802.11, J.4.1).
 export const wifiPasswordBytesMax = 63;
-export const wifiKeyDigits = 64; // The digits of a key that is given instead of a password.
+export const wifiKeyDigits = 64; // The number of digits of a key that is given instead of a password.
 export const wifiNetworksMax = 50; // The strongest networks in reach. A block of flats has 40.
 export const wifiReportBytesMax = 256 * 1024; // A report of root's scripts. A scan has 100 bytes for each radio in reach.
 export const wifiFormBytesMax = 4096; // The form of the page by which a phone sets up the Wi-Fi has two fields.

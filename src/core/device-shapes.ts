@@ -83,7 +83,7 @@ export const backupContent = v.object({
   /** Settings that differ from those of the device. */
   changes: v.array(v.string()),
   warnings: v.array(v.string()),
-  /** The same by codes, each with a path, a name of a file, or names of settings. */
+  /** The same notes as codes, each with a path, a name of a file, or names of settings. */
   notes: v.array(v.object({ code: v.picklist(backupNoteCodes), subject: v.string() })),
 });
 /** The answer to `PUT /backup`: the content of the backup, and the same numbers of the device now. */

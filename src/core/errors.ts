@@ -26,13 +26,13 @@ export type ErrorCode = keyof typeof rpcCodes;
 
 interface ServiceErrorOptions {
   readonly cause?: unknown;
-  /** Facts for programs (`data` of the wire's error object), such as `{ limit: "batch" }`. */
+  /** Facts for programs, in `data` of the error on the wire, such as `{ limit: "batch" }`. */
   readonly data?: Readonly<Record<string, unknown>>;
   /** Why a launch failed. Without it, the reason has the same name as the code. */
   readonly reason?: LaunchReason;
   /** The subject of that reason, such as a USB stick. */
   readonly subject?: string;
-  /** The sentence names no file, card or setting and quotes no player, so every caller may read it. */
+  /** The sentence names no file, card or setting, and quotes no player, so every caller may read it. */
   readonly isPublic?: true;
 }
 
@@ -75,7 +75,7 @@ export function publicError(code: ErrorCode, message: string, reason?: LaunchRea
 }
 
 /**
- * The error with the code of its refusal and the facts of that refusal. A page makes a sentence in its own language
+ * The error with the code of its refusal and the facts of that refusal. The page makes a sentence in its own language
  * from both.
  */
 export function coded(

@@ -1,7 +1,7 @@
 /**
  * The faults that `health` reports, and the reasons of failed launches. A fault is made where it is known, and travels as its code
- * and facts. A sentence is made from a table where a person reads it; this one is English. Codes and names of facts are stable,
- * and sentences may change in any version.
+ * and facts. A sentence is made from a table where a person reads it; this table is English. Codes and names of facts are
+ * stable, and sentences may change in any version.
  */
 import type { RefusalTexts } from "./refusals.ts";
 import { filled } from "./text.ts";
@@ -113,7 +113,7 @@ export const faultCodes: readonly FaultCode[] = Object.keys(englishFaults).filte
 export type Fault = Readonly<Record<string, string>> & {
   readonly code: FaultCode;
   readonly of: FaultOrigin;
-  /** The path, reader, program or host that it is about. It stays the same over restarts. */
+  /** The path, reader, program or host that the fault is about. The subject stays the same over restarts. */
   readonly subject?: string;
 };
 

@@ -1,4 +1,4 @@
-/** IP addresses as bytes, without asking the system for any. */
+/** IP addresses as bytes, without a request to the system. */
 
 /** 4 or 16 bytes, without the zone; undefined if the text is no address. */
 export function addressBytes(text: string): Uint8Array | undefined {

@@ -14,8 +14,8 @@ const closeObject = 0x7d;
 
 /**
  * The first limit that the text exceeds; undefined for none. Reads the marks only, so the text need not be JSON. Each
- * comma, colon and opening bracket outside of strings counts as one value: a parser makes at most one value for each,
- * and the whole.
+ * comma, colon and opening bracket outside of strings counts as one value, because a parser makes at most one value for
+ * each, and one for the whole text.
  */
 export function jsonExcess(text: string, valuesMax = Number.POSITIVE_INFINITY): JsonExcess | undefined {
   let depth = 0;

@@ -22,7 +22,7 @@ export function localDay(wallMs: number, zone: string): string {
   return [year, month, day].map((part) => String(part).padStart(2, "0")).join("-");
 }
 
-/** Minutes since midnight. */
+/** The time of day in minutes since midnight. */
 export function minuteOfDay(wallMs: number, zone: string): number {
   const { hour, minute } = partsOf(wallMs, zone);
   return hour * 60 + minute;

@@ -7,9 +7,9 @@ import { limitReached } from "./errors.ts";
 import { logWaitersMax } from "./limits.ts";
 
 const linesKeptMax = 2000; // Lines of some days of taps.
-const ringCharsMax = 512 * 1024; // The characters of all kept lines together.
-const lineCharsMax = 4000; // One line, as long as a stack trace. The console has the whole line.
-const answerCharsMax = 256 * 1024; // One answer. In base64 twice, as in a sealed frame, it stays below 1 MiB.
+const ringCharsMax = 512 * 1024; // The characters of all kept lines in total.
+const lineCharsMax = 4000; // One line, which may be as long as a stack trace. The console has the whole line.
+const answerCharsMax = 256 * 1024; // One answer. In base64 twice, as in a sealed frame, the page stays below 1 MiB.
 
 /** The kept levels, the worst first. A query for one level also finds the levels before it. */
 export const keptLevels = ["error", "warn", "info"] as const;
@@ -27,7 +27,7 @@ export interface KeptLine {
 
 export interface LogQuery {
   readonly level: KeptLevel;
-  /** A part of the area or the text, in any case of letters. */
+  /** A part of the area or of the text, in upper or lower case. */
   readonly text: string;
   readonly sinceMs: number;
   readonly limit: number;
@@ -42,7 +42,7 @@ export interface LogPage {
   readonly lines: readonly KeptLine[];
   /** Whether more lines fit: older ones, or with `after` newer ones. */
   readonly hasMore: boolean;
-  /** The id of the newest line that the query has seen. */
+  /** The id of the newest line that the query has examined. */
   readonly last: number;
 }
 
@@ -86,7 +86,7 @@ export function createLogRing(clock: Clock) {
       lines.push({ id: last, time: rfc3339(ms), ms, level, area, text: kept });
       chars += kept.length;
       if (lines.length > linesKeptMax || chars > ringCharsMax) {
-        // A quarter of the lines is dropped at once, so that the cost does not come with each line.
+        // A quarter of the lines is dropped at once, so the cost does not come with each line.
         lines = lines.slice(Math.ceil(lines.length / 4));
         chars = lines.reduce((sum, line) => sum + line.text.length, 0);
       }

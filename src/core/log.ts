@@ -26,7 +26,7 @@ interface LogSettings {
 
 /** A log whose settings may change while it is used. */
 export interface ChangeableLog extends Log {
-  /** Takes effect with the next line. */
+  /** The new level takes effect with the next line. */
   configure(settings: LogSettings): void;
 }
 
@@ -34,7 +34,7 @@ interface LogOptions {
   readonly debug: boolean;
   /** Takes one whole line without its line end. */
   readonly write: (line: string) => void;
-  /** Takes the same line in parts, except of the level `debug`. */
+  /** Takes the same line in parts, except lines of the level `debug`. */
   readonly keep?: LogRing["keep"];
 }
 

@@ -58,8 +58,8 @@ export async function sortInSlices<T extends NonNullable<unknown>>(
 let lastTurn = Promise.resolve();
 
 /**
- * Resolves in a later turn of the event loop. Of several callers, each gets a turn of its own, in order, so that many tasks
- * in slices do not add up to one long turn.
+ * Resolves in a later turn of the event loop. If several callers wait, each gets a turn of its own, in order, so many
+ * tasks in slices do not add up to one long turn.
  */
 export function nextTurn(): Promise<void> {
   lastTurn = lastTurn.then(() => new Promise((resolve) => setImmediate(resolve)));

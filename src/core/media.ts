@@ -40,7 +40,7 @@ export interface ClosedPlaces {
   readonly folders: readonly string[];
   /** Absolute paths. */
   readonly files: readonly string[];
-  /** The one folder with media below `folders` that is not closed. A link at this path is closed as well. */
+  /** The one folder with media below `folders` that is not closed. A link at the closed path is closed as well. */
   readonly open: string;
 }
 
@@ -113,7 +113,7 @@ export function audioTitleOf(name: string, audio: AudioTags | undefined): string
   return audio?.title ?? name;
 }
 
-/** The artist and the album of an audio file, as far as they are known. */
+/** The artist and the album of an audio file, if they are known. */
 export function performerOf({ artist, album }: AudioTags = {}): string {
   return [artist, album].filter((part) => part !== undefined).join(" · ");
 }

@@ -6,7 +6,7 @@
 /** The contents of the console: the kernel's text, or only the drawing of a program. */
 type ConsoleMode = "text" | "graphics";
 
-/** Switches the terminal at `path`. Returns false if `path` is no terminal, or not this user's. */
+/** Sets the mode of the terminal at `path`. Returns false if `path` is no terminal, or not this user's. */
 export type SetConsole = (path: string, mode: ConsoleMode) => boolean;
 
 /** The sentence for EMFILE and ENFILE. */
@@ -19,7 +19,7 @@ export interface Descriptors {
   readonly limit: number;
   /** A lower bound of the number in use; infinity if none is free. */
   used(): number;
-  /** The number in use; infinity if it cannot be read. It takes milliseconds if there are thousands. */
+  /** The number in use; infinity if it cannot be read. Reading it takes milliseconds if there are thousands. */
   count(): number;
 }
 
@@ -40,8 +40,8 @@ export interface InputDevice {
 }
 
 /**
- * Makes a device, and resolves after programs had the time to open it. Rejects with `ServiceError("failed")` that says
- * what is missing, or with the signal's reason; then there is no device.
+ * Makes a device, and resolves after programs had the time to open it. Rejects with `ServiceError("failed")`, which says
+ * what is missing, or with the signal's reason. In both cases there is no device.
  */
 export type OpenInputDevice = (shape: InputDeviceShape, signal: AbortSignal) => Promise<InputDevice>;
 
@@ -61,7 +61,7 @@ export interface SocketPeer {
 /** A connection of this process that it has accepted at a socket in the file system. */
 export interface AcceptedSocket {
   readonly descriptor: number;
-  /** No other socket ever has it, even after this one is closed. */
+  /** The number is unique: no other socket ever has it, even after this one is closed. */
   readonly cookie: bigint;
 }
 
@@ -75,8 +75,8 @@ export interface LocalSockets {
 }
 
 /**
- * A change in a watched folder. After `overflow` changes are missing, and `watch` is -1. After `ended` the number of
- * the watch may be used again.
+ * A change in a watched folder. After `overflow` some changes are missing, and `watch` is -1. After `ended` the number of
+ * the watch may be given to another one.
  */
 export interface FolderEvent {
   readonly kind: "appeared" | "left" | "written" | "ended" | "overflow";
@@ -121,7 +121,7 @@ export interface ButtonEvent {
   readonly steps: number;
 }
 
-/** The facts about an input device before it is heard. */
+/** The facts about an input device before its events are read. */
 export interface ButtonFacts {
   readonly name: string;
   has(button: Pick<ButtonEvent, "kind" | "code">): boolean;
@@ -143,8 +143,8 @@ export type OpenButtons = (
 ) => ButtonDevice | undefined;
 
 /**
- * The act of a key of a controller, a keyboard or a remote control in a menu. `enter` is the Enter key of a keyboard. Card readers
- * that type also press it.
+ * The act of a key of a controller, a keyboard or a remote control in a menu. `enter` is the Enter key of a keyboard,
+ * which card readers that type also press.
  */
 export type MenuKey =
   | "up"

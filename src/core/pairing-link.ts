@@ -1,7 +1,7 @@
 /**
  * The link that pairs a phone: `http://<host>:<port>/#pair=<64 characters>`. The characters are base64url (RFC 4648, 5) of
  * the client's id, a UUID, and its secret: 16 and 32 bytes. A browser does not send the part after `#`, and the page removes
- * it from the address at once. The link is short, so that it fits the smallest card and the QR code stays coarse.
+ * it from the address at once. The link is short, so it fits the smallest card, and its QR code has large modules.
  */
 import { fromHex, toHex } from "./hex.ts";
 
@@ -59,7 +59,10 @@ export function withoutPairingSecrets(text: string): string {
   return text.includes(mark) ? text.replace(anyLink, "$1*") : text;
 }
 
-/** The card without the secret of a pairing link, and then also without the dump of its memory, which holds the secret. */
+/**
+ * The card without the secret of a pairing link. If it had one, its memory dump is also removed, because the dump holds
+ * the secret.
+ */
 export function withoutSecrets<T extends { readonly text: string; readonly data: string }>(seen: T): T {
   const text = withoutPairingSecrets(seen.text);
   return text === seen.text ? seen : { ...seen, text, data: "" };

@@ -9,7 +9,7 @@ export type PlayerKind = (typeof playerKinds)[number];
 export const stopSignals = ["TERM", "INT", "QUIT", "HUP"] as const;
 export type StopSignal = (typeof stopSignals)[number];
 
-/** How a player is stopped: by the signal, and by KILL if a process of it is left after the grace time. */
+/** How a player is stopped: by the signal, and by KILL if one of its processes is left after the grace time. */
 export interface StopHow {
   readonly signal: StopSignal;
   readonly graceMs: number;
@@ -17,13 +17,13 @@ export interface StopHow {
 
 /** How players of a kind are stopped by default. */
 export const usualStops: Readonly<Record<PlayerKind, StopHow>> = {
-  // Changing cards takes a hand about a second, so this grace time rarely delays the next start.
+  // A hand takes about a second to change cards, so this grace time rarely delays the next start.
   process: { signal: "TERM", graceMs: 1000 },
   mpv: { signal: "TERM", graceMs: 1000 },
   /*
    * RetroArch overwrites the save state and the battery RAM in place, so a KILL would truncate them. With nestopia it
-   * ends 10 ms after QUIT on a PC, and up to a second after TERM on the emulated board. It compresses the states of
-   * later consoles, which are megabytes.
+   * ends 10 ms after QUIT on a PC, and up to a second after TERM on the emulated board. RetroArch compresses the states
+   * of later consoles, which have megabytes.
    */
   retroarch: { signal: "TERM", graceMs: 5000 },
 };
@@ -42,7 +42,7 @@ export interface Progress {
   readonly isOver: boolean;
 }
 
-/** When sounds and films go on where they ended: `long` ones are longer than `resumedMsMin`. */
+/** Which sounds and films resume where they ended: `long` ones are longer than `resumedMsMin`. */
 export const resumeModes = ["long", "always", "never"] as const;
 export const resumedMsMin = 10 * 60_000;
 
@@ -60,7 +60,7 @@ export const wantedSoundPlaces = ["auto", ...soundPlaces] as const;
 export const rotations = [0, 90, 180, 270] as const;
 export type Rotation = (typeof rotations)[number];
 
-/** Percent of each side; more would leave too little of the screen. */
+/** Percent of each side; with more, too little of the screen would be left. */
 export const overscanMax = 10;
 
 /** The use of the screen by pictures and players. */
@@ -183,7 +183,7 @@ export function readPlace(text: string): SeekTarget | undefined {
   return sign === "" ? { kind: "to", ms } : { kind: "by", ms: sign === "-" ? -ms : ms };
 }
 
-// The number of digits is bounded: a day in seconds has five.
+// The number of digits is limited: a day in seconds has five.
 const clockTime = /^(?:(\d{1,3}):)?(\d{1,3}):(\d{1,2}(?:\.\d{1,3})?)$/;
 const wordedTime =
   /^(?=\d)(?:(\d{1,3})h)?(?:(\d{1,5})m(?!s))?(?:(\d{1,6}(?:\.\d{1,3})?)(?:s|$))?(?:(\d{1,6})ms)?$/i;

@@ -1,7 +1,7 @@
 /**
- * The refusals of requests that a page or an app says in its own language: `data.refusal` of an error. A word in braces is a fact,
- * which `data` holds under that name. Codes and names of facts are stable. The sentence of the error itself is English, and may have
- * more details.
+ * The refusals of requests that a page or an app shows in its own language: `data.refusal` of an error. A word in braces
+ * is a fact, which `data` holds under that name. Codes and names of facts are stable. The sentence of the error itself is
+ * English, and may have more details.
  */
 
 /** Each code with its meaning. */

@@ -1,6 +1,6 @@
 /**
- * The rights of callers. Each right includes those before it. A method or notification names the right that it requires; a
- * caller has one grant.
+ * The rights of callers. Each right includes those before it. A method or notification names the right that it requires,
+ * and a caller has one grant.
  */
 
 /**

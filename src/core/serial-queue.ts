@@ -1,4 +1,4 @@
-/** Work that must not overlap, such as changes of one file. */
+/** A queue for work that must not overlap, such as changes of one file. */
 
 /** Runs tasks one at a time, in order. A failure does not stop the next task. */
 export function createSerialQueue() {

@@ -37,7 +37,7 @@ export const tagProblems = [
   "other-message",
   /** The memory requires a password or a key. */
   "locked",
-  /** The memory should be readable, and was not. */
+  /** The memory should be readable, but could not be read. */
   "unreadable",
 ] as const;
 export type TagProblem = (typeof tagProblems)[number];
@@ -45,10 +45,10 @@ export type TagProblem = (typeof tagProblems)[number];
 export const token = v.object({
   ...content,
   scanTime: time,
-  /** Empty for tokens that came over the API. */
+  /** Empty for tokens that came from the API. */
   readerId: text,
   problem: v.exactOptional(v.picklist(tagProblems)),
-  /** Absent or false, as in `Sighting`: with false, removal never stops the media. */
+  /** Absent or false, as in `Sighting`. If it is false, a removal never stops the media. */
   removable: v.exactOptional(v.literal(false)),
 });
 export type Token = ValueOf<typeof token>;
@@ -69,7 +69,7 @@ export const reader = v.object({
   capabilities: v.array(v.picklist(["read", "write", "removable"])),
 });
 export type Reader = ValueOf<typeof reader>;
-/** A reader that is not connected, or a port that did not open as one. Only the reason is known of a wrong name. */
+/** A reader that is not connected, or a port that did not open as one. For a wrong name, only the reason is known. */
 export const refusedReader = v.object({
   driver: optionalText,
   path: optionalText,
@@ -78,7 +78,7 @@ export const refusedReader = v.object({
 });
 export type RefusedReader = ValueOf<typeof refusedReader>;
 
-/** The field of the token that a mapping's pattern is compared with. */
+/** The field of the token with which a mapping's pattern is compared. */
 const mappingType = v.picklist(["uid", "text", "data"]);
 export const mappingMatch = v.picklist(["exact", "partial", "regex"]);
 /** A rule that replaces the text of matching tokens before they are launched. */
@@ -114,7 +114,7 @@ export const mediaTag = v.object({
 });
 export type MediaTag = ValueOf<typeof mediaTag>;
 
-/** The tags in an audio file, as far as they are there. */
+/** The tags in an audio file, if it has them. */
 export const audioTags = v.object({
   title: optionalText,
   artist: optionalText,
@@ -130,7 +130,7 @@ export const mediaItem = v.object({
   system,
   /** File name without extension. */
   name: text,
-  /** `<system id>/<path below the system's folder>`, if it has that form. */
+  /** `<system id>/<path below the system's folder>`, if the path has that form. */
   path: text,
   tags: v.array(mediaTag),
   /** A script that launches it. */
@@ -151,7 +151,7 @@ const startedMedia = {
   started: time,
 };
 export const mediaStarted = v.object(startedMedia);
-/** A text was written to a tag and read back. The tag is launched only after it was removed and laid on again. */
+/** A text was written to a tag and read back. The tag is launched only after it was removed and put on the reader again. */
 export const tokenWritten = v.object({ readerId: v.string(), uid: v.string() });
 export type TokenWritten = ValueOf<typeof tokenWritten>;
 
@@ -196,7 +196,7 @@ export const uploadFields = {
   /** The bytes that are on the device. */
   offset: count,
 };
-/** An upload began or went on, became a media file, or was deleted. */
+/** An upload has begun or continued, has become a media file, or was deleted. */
 export const uploading = v.object({
   ...uploadFields,
   state: v.picklist(["started", "progress", "finished", "cancelled"]),
@@ -258,7 +258,10 @@ export const loadedPlaylist = v.object({
   state: v.picklist(["playing", "paused"]),
   isShuffled: v.boolean(),
   repeat: v.picklist(["no", "all", "one"]),
-  /** Only after `playlist.open`, until an item starts: up to 100 items from `place` on, to choose from. */
+  /**
+   * Up to 100 items from `place` on, to choose from. The field is present only after `playlist.open`, until an item
+   * starts.
+   */
   items: v.exactOptional(v.array(v.object({ place: count, name: text }))),
 });
 export type LoadedPlaylist = ValueOf<typeof loadedPlaylist>;
@@ -267,7 +270,7 @@ export type LoadedPlaylist = ValueOf<typeof loadedPlaylist>;
 export const running = v.object({ ...content, time, script: text });
 export type Running = ValueOf<typeof running>;
 
-/** A script ended. `time` is that of its `running`. */
+/** A script ended. `time` is the time of the `running` of this launch. */
 export const launchFinished = v.object({
   time,
   uid: text,
@@ -285,7 +288,10 @@ export const launchFinished = v.object({
 });
 export type LaunchFinished = ValueOf<typeof launchFinished>;
 
-/** The launch guard holds back a card that would end the current media. `time` is that of its `running`. */
+/**
+ * The launch guard holds back a card that would end the current media. `time` is the time of the `running` of this
+ * launch.
+ */
 export const launchGuarded = v.object({
   time,
   uid: text,
@@ -301,7 +307,7 @@ export type LaunchGuarded = ValueOf<typeof launchGuarded>;
 export const playTimeWarning = v.object({ limit: v.picklist(["day", "session"]), minutesLeft: count });
 export type PlayTimeWarning = ValueOf<typeof playTimeWarning>;
 
-/** The same as `playTimeWarning` for known apps, with durations such as `1h30m0s`. */
+/** The same event as `playTimeWarning`, for known apps, with durations such as `1h30m0s`. */
 export const playTimeLimitWarning = v.object({ interval: text, remaining: text });
 export type PlayTimeLimitWarning = ValueOf<typeof playTimeLimitWarning>;
 export const playTimeLimitReached = v.object({ reason: v.picklist(["session", "daily"]) });
@@ -329,7 +335,7 @@ export const auditEntry = v.object({
   by: v.exactOptional(v.picklist(["secret", "pin", "code", "undo"])),
   /** The new role. */
   role: v.exactOptional(v.picklist(roles)),
-  /** Why a caller was refused. */
+  /** The reason why a caller was refused. */
   why: v.exactOptional(
     v.picklist([
       "host-or-origin",

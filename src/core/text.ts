@@ -39,7 +39,10 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** The age of a time: `just now`, `5 minutes ago`, `3 days ago`. `time` is RFC 3339; a time after `nowMs` is `just now`. */
+/**
+ * The age of a time, such as `just now`, `5 minutes ago` or `3 days ago`. `time` is RFC 3339; a time after `nowMs` is
+ * `just now`.
+ */
 export function ago(time: string, nowMs: number): string {
   const ms = nowMs - Date.parse(time);
   if (ms < minuteMs) return "just now";

@@ -28,9 +28,9 @@ export interface Sighting {
   readonly text: string;
   /** The memory that was read, in lower-case hex; empty if none was read. */
   readonly data: string;
-  /** Why `text` is empty; absent if it is not, and for tags that are identified by UID or as toys. */
+  /** The reason why `text` is empty; absent if `text` is not empty, and for tags that are identified by UID or as toys. */
   readonly problem?: TagProblem;
-  /** False if the reader cannot detect removal: then a token that leaves has no effect. */
+  /** False if the reader cannot detect removal. In that case a token that leaves has no effect. */
   readonly removable?: false;
 }
 
@@ -38,7 +38,7 @@ export type Capability = Reader["capabilities"][number];
 export type MappingType = Mapping["type"];
 export type MappingMatch = Mapping["match"];
 
-/** The types that a mapping may state: those of results, and two names of later clients. */
+/** The types that a mapping may name: those that results have, and two names of later clients. */
 export const mappingTypeNames = ["uid", "text", "data", "id", "value"] as const;
 
 export function mappingTypeOf(name: (typeof mappingTypeNames)[number]): MappingType {

@@ -1,15 +1,15 @@
 /** The limits of uploads. They are part of `limits.ts`, which exports them. */
 
-/** The body of one PUT, so that a lost connection costs little. Any request body may have as many bytes. */
+/** The body of one PUT. It is small, so a lost connection costs little. Any request body may have this many bytes. */
 export const uploadChunkBytesMax = 1024 * 1024;
 
-/** Longer than any film. The free space is the lower limit. */
+/** This is longer than any film. The free space of the disk is the lower limit. */
 export const uploadFileBytesMax = 256 * 1024 ** 3;
 
-/** Unfinished uploads. Each is two files. */
+/** Unfinished uploads. Each upload has two files. */
 export const uploadsMax = 256;
 
-/** Unfinished uploads of one client without the right `own`: a quarter, so that one client does not block the others. */
+/** Unfinished uploads of one client without the right `own`: a quarter, so one client does not block the others. */
 export const uploadsPerClientMax = 64;
 
 /** The part of the room that unfinished uploads of one client without the right `own` may take. */
@@ -18,7 +18,7 @@ export const uploadRoomPerClient = 0.5;
 /** The part of a disk that a series of uploads without the right `own` leaves free, for saves and for the owner. */
 export const uploadDiskKept = 1 / 16;
 
-/** The most bytes of that part. Saves need no more, however large the disk is. */
+/** The maximum of that part, in bytes. Saves need no more, however large the disk is. */
 export const uploadDiskKeptBytesMax = 1024 ** 3;
 
 /** The uploads that one call declares. The call counts as one disk write. */
@@ -30,7 +30,7 @@ export const uploadBodiesMax = 4;
 /** At a limit the PUT that was idle for longest is evicted. */
 export const uploadBodiesPerAddressMax = 2;
 
-/** The time without a byte of a PUT. An SD card may pause for some seconds. */
+/** The longest time in which no byte of a PUT arrives. An SD card may pause for some seconds. */
 export const uploadIdleSecondsMax = 60;
 
 /** The time that an unfinished upload is kept after its last byte. */

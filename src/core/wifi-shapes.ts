@@ -1,9 +1,9 @@
-/** The shapes of the Wi-Fi, as far as the service has a part in it: only root's scripts on the image connect. */
+/** The shapes of the Wi-Fi that the service needs. Only root's scripts on the image connect. */
 import * as v from "valibot";
 import { wifiKeyDigits, wifiPasswordBytesMax, wifiPasswordBytesMin } from "./console-limits.ts";
 import { integer, type ValueOf } from "./shapes.ts";
 
-/** Why a network does not work. */
+/** The reason why a network does not work. */
 export const wifiFaults = ["wrong-password", "not-found", "refused", "no-address"] as const;
 export type WifiFault = (typeof wifiFaults)[number];
 
@@ -46,7 +46,7 @@ export const wifiReport = v.object({
 });
 export type WifiReport = ValueOf<typeof wifiReport>;
 
-/** True for a password of WPA, or for the key that is made of it, as 64 hex digits. */
+/** True for a password of WPA, or for the key that is derived from it, as 64 hex digits. */
 export function isWifiPassword(text: string): boolean {
   const bytes = Buffer.byteLength(text);
   if (/\p{Cc}/u.test(text)) return false;

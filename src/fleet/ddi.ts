@@ -1,4 +1,7 @@
-/** The answers of hawkBit's Direct Device Integration API, version 1 (hawkBit documentation, "DDI API"), as far as a deck reads them. */
+/**
+ * The answers of hawkBit's Direct Device Integration API, version 1 (hawkBit documentation, "DDI API"), with the fields
+ * that a deck reads.
+ */
 import * as v from "valibot";
 import { updateBootBytesMax, updateRootBytesMax } from "../core/console-limits.ts";
 
@@ -51,7 +54,7 @@ export type Handling = v.InferOutput<typeof handling>;
 export interface Poll {
   /** The pause that the server asks for. */
   readonly sleepMs: number;
-  /** Addresses; absent if there is nothing of that kind. */
+  /** The addresses of three kinds of requests; absent if the server has none of that kind. */
   readonly deployment?: string;
   readonly cancel?: string;
   readonly attributes?: string;
@@ -81,8 +84,8 @@ export function readPoll(value: unknown): Poll {
 }
 
 /**
- * The deployment, or its action and a sentence if this device cannot install it. If there are several artifacts, the one of
- * the software module `tapdeck-<board>` counts.
+ * The deployment, or its action and a sentence if this device cannot install it. If there are several artifacts, the
+ * artifact of the software module `tapdeck-<board>` is used.
  */
 export function readDeployment(
   value: unknown,
@@ -108,7 +111,7 @@ export function readCancel(value: unknown): string {
   return parsed(cancel, value, "a cancellation").cancelAction.stopId;
 }
 
-const detailCharsMax = 500; // hawkBit keeps 512 of a message.
+const detailCharsMax = 500; // hawkBit keeps 512 characters of a message.
 
 export type Feedback = "proceeding" | "downloaded" | "rejected" | "success" | "failure";
 

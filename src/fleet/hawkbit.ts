@@ -1,7 +1,7 @@
 /**
- * The client of a hawkBit server. An action is closed with success only after the trial of the new system, a healthy minute, and
- * with failure if that system was not kept. The server sets the pace; a server that does not answer changes nothing. Loaded only
- * if `fleet.hawkbit_url` is set.
+ * The client of a hawkBit server. An action is closed with success only after the trial of the new system, a healthy
+ * minute. It is closed with failure if that system was not kept. The server sets the pace; a server that does not answer
+ * changes nothing. Loaded only if `fleet.hawkbit_url` is set.
  */
 import type { Config } from "../config/shape.ts";
 import { type Clock, rfc3339, sleep } from "../core/clock.ts";
@@ -25,7 +25,7 @@ import { nothingWaits } from "./update-index.ts";
 import type { UpdateJob } from "./update-job.ts";
 
 interface HawkbitParts {
-  /** As they were at the start. */
+  /** The settings, as they were at the start. */
   readonly settings: Config["fleet"];
   /** The name of this device at the server. */
   readonly controllerId: string;
@@ -41,12 +41,12 @@ interface HawkbitParts {
   readonly random?: () => number;
 }
 
-/** The deployment that is under way. */
+/** The deployment that is being processed. */
 interface Work {
   readonly id: string;
   /** Its address, which changes with its content. */
   readonly href: string;
-  /** False if the server lets it only be fetched. */
+  /** False if the server only lets it be fetched. */
   readonly installs: boolean;
   readonly stop: AbortController;
   readonly done: Promise<void>;
@@ -71,13 +71,13 @@ export function followHawkbit(parts: HawkbitParts) {
   let work: Work | undefined;
   let hasAttributes = false;
   let checkedMs: number | undefined;
-  /** Polls that failed in a row, and the same of downloads and installations; their reasons. */
+  /** The number of polls that failed in a row, and that of downloads and installations; and their reasons. */
   const failures = { polls: 0, works: 0 };
   const faults = { poll: "", work: "" };
-  /** Runs after a work that failed. */
+  /** The pause after a failed download or installation. */
   let resting: Disposable | undefined;
   let latest: LatestVersion | undefined;
-  /** Somebody wants the update that waits, at once. */
+  /** A person wants the waiting update at once. */
   let isWanted = false;
   let wake = () => {};
 
@@ -94,7 +94,7 @@ export function followHawkbit(parts: HawkbitParts) {
     sendJson(requestOf(await readAccount(), url), method, content);
   const feedback = (id: string, kind: Feedback, detail: string) =>
     inTurn(() => send(`${base}/deploymentBase/${id}/feedback`, "POST", feedbackOf(kind, detail)));
-  /** A message that may be lost. */
+  /** A message whose loss does no harm. */
   const mention = (id: string, kind: Feedback, detail: string) => {
     feedback(id, kind, detail).catch((error) => log.debug("fleet", `no feedback: ${messageOf(error)}`));
   };
@@ -120,7 +120,7 @@ export function followHawkbit(parts: HawkbitParts) {
     log.info("fleet", "an update has ended", { action: action ?? id, kept: isKept, sentence });
   };
   const isUnderWay = (action: string) => job.current()?.id === `hawkbit:${action}`;
-  /** Ends the work; with `isUnwanted` also what was fetched. */
+  /** Ends the work. With `isUnwanted` it also deletes the fetched files. */
   const stopWork = async (why: string, isUnwanted: boolean) => {
     // An installation ends by itself, or by a restart of the machine.
     if (job.current() !== undefined) return;
@@ -134,7 +134,7 @@ export function followHawkbit(parts: HawkbitParts) {
     const answer = (kind: Feedback, detail: string) =>
       send(`${base}/cancelAction/${action}/feedback`, "POST", feedbackOf(kind, detail));
     if (!isUnderWay(action)) await stopWork("hawkBit has cancelled the update", true);
-    // The installation may have begun during that.
+    // The installation may have begun meanwhile.
     if (isUnderWay(action)) return answer("rejected", "the update is being installed, or in its trial");
     showLatest(undefined);
     log.info("fleet", "hawkBit has cancelled an update", { action });
@@ -196,7 +196,7 @@ export function followHawkbit(parts: HawkbitParts) {
     const { sleepMs, ...links } = readPoll(await get(base));
     if (!hasAttributes || links.attributes !== undefined) {
       hasAttributes = true;
-      // Updates do not need them.
+      // Updates do not need the attributes.
       await send(`${base}/configData`, "PUT", { mode: "merge", data: parts.attributes }).catch((error) =>
         log.warn("fleet", "hawkBit does not take the attributes", { why: messageOf(error) }),
       );
@@ -215,7 +215,7 @@ export function followHawkbit(parts: HawkbitParts) {
       checkedMs = clock.now();
       failures.polls = 0;
       faults.poll = "";
-      // Earlier rather than later, because the server misses devices that are late.
+      // The poll is rather early than late, because the server misses devices that are late.
       return sleepMs * (0.8 + 0.2 * random());
     } catch (error) {
       failures.polls += 1;
@@ -236,7 +236,7 @@ export function followHawkbit(parts: HawkbitParts) {
       await sleep(clock, ms, AbortSignal.any([ending.signal, woken.signal])).catch(() => {});
     }
   };
-  /** Waits for the end of an update that was under way at the start. */
+  /** Waits for the end of an update that was in progress at the start. */
   const settle = async () => {
     if (job.current() === undefined) return;
     try {
@@ -272,7 +272,7 @@ export function followHawkbit(parts: HawkbitParts) {
   };
 }
 
-/** The server understood the request, and will never accept it: the action has ended there, or never was. */
+/** The server has understood the request, and will never accept it: the action has ended on the server, or never existed. */
 function isFinal(error: unknown): boolean {
   return error instanceof StatusError && [400, 404, 409, 410].includes(error.status);
 }

@@ -8,7 +8,7 @@ export type Moment = "now" | "silent" | "quiet";
 
 export type Idleness = ReturnType<typeof followIdleness>;
 
-/** Made at the start of the service, when nothing plays. A device that was just switched on is not quiet. */
+/** Create it at the start of the service, when nothing plays. A device that was just switched on is not quiet. */
 export function followIdleness(bus: Bus, clock: Clock) {
   let playing = false;
   let isQuiet = false;

@@ -30,7 +30,7 @@ interface MetricsParts extends CountingParts {
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Counts until disposed. It must be made before the rules of taps, so that it hears each tap first. */
+/** Counts until disposed. Create it before the rules of taps, so it receives each tap first. */
 export function createMetrics(parts: MetricsParts) {
   const counting = countEvents(parts);
   return {
@@ -62,7 +62,7 @@ function countEvents({ bus, cardOf, cardOfMedia, now = () => performance.now() }
   let lastRun: { readonly endMs: number; readonly seconds: number } | undefined;
   // The launch of a tap is queued while the bus still calls the listeners of `tokens.added`.
   let arrived: PendingTap | undefined;
-  // By launch. Bounded, because each launch of the queue finishes.
+  // By launch. The number is limited, because each launch of the queue finishes.
   const pending = new Map<string, PendingTap>();
   const measure = (tap: PendingTap) => {
     if (!tap.isMeasured) tapTimes.add((now() - tap.startMs) / 1000);
@@ -128,7 +128,7 @@ function countOne(counts: Map<string, number>, name: string): void {
   counts.set(name, (counts.get(name) ?? 0) + 1);
 }
 
-/** `running` and `launch.finished` of a launch have these in common. */
+/** The fields that `running` and `launch.finished` of a launch have in common. */
 function launchOf({ time, uid, text }: Pick<Running | LaunchFinished, "time" | "uid" | "text">): string {
   return JSON.stringify([time, uid, text]);
 }
@@ -144,7 +144,7 @@ function createHistogram(bounds: readonly number[]) {
       const place = bounds.findIndex((bound) => value <= bound);
       if (place >= 0) counts[place] = (counts[place] ?? 0) + 1;
     },
-    /** Each bucket also holds those below it. */
+    /** Each bucket also counts the values of those below it. */
     samples(): readonly Sample[] {
       let below = 0;
       const buckets = bounds.map((bound, place): Sample => {
@@ -243,7 +243,7 @@ async function statesOf({ services, dataFolder, site }: MetricsParts): Promise<r
   ];
 }
 
-/** The names are those that client libraries of Prometheus use for each process. */
+/** These are the names that client libraries of Prometheus use for each process. */
 async function processFamilies({ descriptors }: MetricsParts): Promise<readonly Family[]> {
   const { user, system } = process.cpuUsage();
   const started = Date.now() / 1000 - process.uptime();
@@ -265,7 +265,7 @@ async function processFamilies({ descriptors }: MetricsParts): Promise<readonly 
 }
 
 interface Sample {
-  /** After the name of the family. */
+  /** The part of the name after that of the family. */
   readonly suffix?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number;

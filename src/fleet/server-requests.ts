@@ -13,14 +13,14 @@ type Files = Pick<Config["fleet"], "caFile" | "certificateFile" | "keyFile" | "t
 
 export interface Account {
   readonly tls: TlsFiles;
-  /** Empty if there is none. */
+  /** The value is empty if there is none. */
   readonly token: string;
 }
 
 const othersRead = 0o004;
 const names = { ca: "fleet.ca_file", cert: "fleet.certificate_file", key: "fleet.key_file" };
 
-/** Reads the files each time, because a renewed certificate should count. Rejects with a sentence that names the setting. */
+/** Reads the files each time, so a renewed certificate is used. Rejects with a sentence that names the setting. */
 export function accountReader(files: Files, dataFolder: string, log: Log): () => Promise<Account> {
   let isWarned = false;
   const read = async (key: string, file: string, isSecret: boolean): Promise<string | undefined> => {
@@ -81,7 +81,7 @@ export class StatusError extends Error {
 
 export interface Request {
   readonly url: string;
-  /** As `setting` of `Download`. */
+  /** The same as `setting` of `Download`. */
   readonly setting?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly tls: TlsFiles;

@@ -6,7 +6,7 @@
  *   rest    JSON: `serial`, a number that grows with each bundle, and `files`, an object of names and texts: `mappings/*.toml`,
  *           `launchers.toml` and `limits.toml`
  *
- * Nothing is used before the signature was checked, and a bundle with a fault in one file is refused as a whole.
+ * Nothing is used before the signature is checked, and a bundle with a fault in one file is refused as a whole.
  */
 import {
   createPrivateKey,
@@ -38,7 +38,7 @@ import { createRegexes } from "../mappings/regex.ts";
 const purpose = "tapdeck-cards-1";
 const mappingName = /^mappings\/([^./\0][^/\0]*\.toml)$/;
 
-/** A bundle whose signature and form are right; its files are not checked. */
+/** A bundle whose signature and form are right. Its files are not checked yet. */
 export interface CardsBundle {
   readonly serial: number;
   /** Texts by name. */
@@ -46,12 +46,12 @@ export interface CardsBundle {
 }
 
 export interface SharedFile {
-  /** Without its folder. */
+  /** The name of the file without its folder. */
   readonly name: string;
   readonly source: string;
 }
 
-/** Throws an error with a sentence if another key signed it, or it is no bundle. */
+/** Throws an error with a sentence if another key has signed the bundle, or if the bytes are no bundle. */
 export function openBundle(text: string, publicHex: string): CardsBundle {
   const end = text.indexOf("\n");
   const [, signature] = /^tapdeck-cards-1 ([0-9a-f]{128})$/.exec(text.slice(0, end)) ?? [];
@@ -84,7 +84,7 @@ export function mappingFilesIn({ files }: CardsBundle): readonly SharedFile[] {
   });
 }
 
-/** Launchers and limits, as of a config file. Throws an error with the file and the line of a fault. */
+/** Launchers and limits, in the form of a config file. Throws an error with the file and the line of a fault. */
 export function settingsIn({ files }: CardsBundle): Table {
   const stated = Object.entries(files).flatMap(([name, source]) =>
     isSettingsFile(name) ? [readSharedSettings(name satisfies SettingsFile, source)] : [],

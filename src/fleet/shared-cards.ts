@@ -37,12 +37,12 @@ export type SharedCards = Awaited<ReturnType<typeof openSharedCards>>;
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
-// A device without any bundle needs one at once. Others may all have started at the same moment.
+// A device without a bundle needs one at once. Other devices may all have started at the same moment.
 const firstMsMax = { without: 2000, withOne: minuteMs };
 const kept = "shared-cards.bundle";
 const keptTag = "shared-cards.etag";
 
-/** Reads the kept bundle, so that it is in use without a network. Starts no request. */
+/** Reads the kept bundle, so the bundle is in use without a network. Starts no request. */
 export async function openSharedCards({
   source,
   dataFolder,
@@ -57,9 +57,9 @@ export async function openSharedCards({
   let [text, bundle] = await openKept(path, key, log);
   let timer: Disposable | undefined;
   let checkedMs: number | undefined;
-  /** Why the bundle of the server is not in use. */
+  /** The reason why the bundle of the server is not in use. */
   let fault = key === "" ? faultOf("cards-key-missing", {}) : undefined;
-  /** Why there was no answer. */
+  /** The reason why there was no answer. */
   let absence = "";
   let failures = 0;
   let use: () => Promise<void> = async () => {};
@@ -83,7 +83,7 @@ export async function openSharedCards({
       await use();
       log.info("cards", "a shared bundle is in use", { serial: fresh.serial });
     }
-    // Only now, so that after a power cut the server sends the bundle again.
+    // The tag is stored only now, so after a power cut the server sends the bundle again.
     if (found !== undefined)
       await saveFile(join(dataFolder, keptTag), `${url}\n${found.tag}\n`, async () => true);
     checkedMs = clock.now();
@@ -105,7 +105,7 @@ export async function openSharedCards({
       }
       log.warn("cards", "the bundle of the server is not in use", { why });
     }
-    // A minute after the first failure, and twice as long after each further one.
+    // The pause is a minute after the first failure, and twice as long after each further one.
     const backoffMs = failures === 0 ? hourMs : Math.min(hourMs, minuteMs * 2 ** (failures - 1));
     wait(backoffMs * (0.8 + 0.4 * random()));
   };
@@ -116,7 +116,7 @@ export async function openSharedCards({
   return {
     files: (): readonly SharedFile[] => (bundle === undefined ? [] : mappingFilesIn(bundle)),
     settings: (): Table => (bundle === undefined ? {} : settingsIn(bundle)),
-    /** Why the bundle of the server is not in use. A server that does not answer is no fault. */
+    /** The reason why the bundle of the server is not in use. A server that does not answer is no fault. */
     faults: () => (fault === undefined ? [] : [fault]),
     status: () => ({
       url,
@@ -136,7 +136,7 @@ export async function openSharedCards({
   };
 }
 
-/** Nothing if there is none, or it is of another key, or of a version of Tapdeck with other settings. */
+/** Returns nothing if there is no bundle, or if it is of another key, or of a version of Tapdeck with other settings. */
 async function openKept(path: string, key: string, log: Log): Promise<[string?, CardsBundle?]> {
   try {
     const text = await readFile(path, "utf8");

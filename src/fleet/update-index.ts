@@ -1,7 +1,7 @@
 /**
  * Updates of a single deck: an index of versions on a web server with TLS, read each day. A newer version is installed at a quiet
- * moment. One that was not kept is not tried again. The bundle itself is signed, and the index names its hash. Loaded only if
- * `update.url` is set.
+ * moment. A version that was not kept is not tried again. The bundle itself is signed, and the index names its hash.
+ * Loaded only if `update.url` is set.
  *
  *   { "version": "0.2.0", "summary": "one line for people",
  *     "boards": { "zero2w": { "url": "tapdeck-zero2w-0.2.0.bundle", "bytes": 81335110, "sha256": "64 hex digits" } } }
@@ -51,8 +51,8 @@ const index = v.object({
   boards: v.record(v.string(), file),
 });
 
-// The first look comes within this time, so that a device that is on for an hour a day also looks, but not while its owner
-// waits for the start.
+// The first request is made within this time. It is short enough for a device that is on for an hour a day, and does not
+// come while the owner waits for the start.
 const firstMs = 10 * 60_000;
 const dayMs = 24 * 60 * 60_000;
 
@@ -64,7 +64,7 @@ export function followIndex(parts: IndexParts) {
   let fault = "";
   let checkedMs: number | undefined;
   let latest: LatestVersion | undefined;
-  /** Somebody wants the version that waits, at once. */
+  /** A person wants the waiting version at once. */
   let isWanted = false;
   let wake = () => {};
 
@@ -81,7 +81,7 @@ export function followIndex(parts: IndexParts) {
     if (!isNewer) return;
     const id = `index:${found.version}:${own.sha256.slice(0, 8)}`;
     const { id: earlier, outcome } = job.current() ?? {};
-    // One that was not kept, or cannot be installed.
+    // A version that was not kept, or that cannot be installed.
     if (earlier === id && outcome !== undefined) {
       if (!isWanted) return;
       await job.forget();
@@ -137,7 +137,7 @@ export function followIndex(parts: IndexParts) {
       ...(checkedMs === undefined ? {} : { checked: rfc3339(checkedMs) }),
       ...(fault === "" ? {} : { fault }),
     }),
-    /** Installs the version that waits, without waiting for a quiet moment; again, if it was not kept. */
+    /** Installs the waiting version, without waiting for a quiet moment; once more, if it was not kept. */
     install(): void {
       if (latest === undefined) throw failed(nothingWaits);
       if (job.hasten()) return;
@@ -146,7 +146,7 @@ export function followIndex(parts: IndexParts) {
     },
     async close(): Promise<void> {
       ending.abort(new Error("the service ends"));
-      // An installation that runs outlives the service.
+      // A running installation outlives the service.
       if (job.current() === undefined) await following;
     },
   };

@@ -1,7 +1,7 @@
 /**
- * One update at a time for a server, from its download to the end of its trial, which comes after a restart of the machine. A
- * file of the data folder keeps what is under way, so that no restart of the service or the machine installs an update twice,
- * or loses its outcome.
+ * One update at a time for a server, from its download to the end of its trial, which comes after a restart of the
+ * machine. A file of the data folder keeps the update in progress. No restart of the service or the machine therefore
+ * installs an update twice, or loses its outcome.
  */
 import { readFile, rm } from "node:fs/promises";
 import { saveFile } from "../config/save.ts";
@@ -24,9 +24,9 @@ export interface Outcome {
 interface Job {
   /** Names the update at its server: `hawkbit:12`, `index:0.2.0`. */
   readonly id: string;
-  /** Installations that began. */
+  /** The number of installations that have begun. */
   readonly tries: number;
-  /** The stamps of `Seen` before the last one; absent if it was interrupted. */
+  /** The stamps of `Seen` before the last one; absent if the update was interrupted. */
   readonly before?: { readonly progress: string; readonly last: string };
   readonly outcome?: Outcome;
 }
@@ -43,7 +43,7 @@ interface JobParts {
 export interface Wish {
   readonly id: string;
   readonly what: Download;
-  /** When the download and the installation may begin; without `install` the bundle is only fetched. */
+  /** The moments at which the download and the installation may begin. Without `install` the bundle is only fetched. */
   readonly fetch: Moment;
   readonly install?: Moment;
   /** Called before each step. */
@@ -58,9 +58,9 @@ export type UpdateJob = Awaited<ReturnType<typeof openUpdateJob>>;
 
 export async function openUpdateJob({ engine, idle, path, clock, log }: JobParts) {
   let job = await readJob(path);
-  /** Aborted once somebody wants the wish that runs without a delay; undefined if none runs. */
+  /** Aborted once a person wants the running wish without a delay; undefined if none runs. */
   let haste: AbortController | undefined;
-  /** Resolves at the moment, or once the wish is hastened. */
+  /** Resolves at the moment, or once the wish is hurried. */
   const wait = async (moment: Moment, signal: AbortSignal) => {
     const hastened = haste?.signal ?? signal;
     try {
@@ -104,8 +104,8 @@ export async function openUpdateJob({ engine, idle, path, clock, log }: JobParts
       await engine.install(what, begun, signal);
     } catch (error) {
       if (error instanceof InstallFailed) throw error;
-      // The request for the installation was not made, so this try does not count. If the service is ending, the request may
-      // have been made.
+      // The request for the installation was not made, so it does not count as a try. If the service is ending, the
+      // request may have been made.
       if (!signal.aborted && job?.before !== undefined) await save({ id, tries: tries - 1 });
       throw error;
     }
@@ -131,7 +131,7 @@ export async function openUpdateJob({ engine, idle, path, clock, log }: JobParts
     return { isKept: false, sentence: state.why ?? "it was not installed" };
   };
   return {
-    /** The update that is installed or tried, or has ended and was not forgotten. */
+    /** The update that is being installed or tried, or that has ended and is not forgotten yet. */
     current: (): { readonly id: string; readonly outcome?: Outcome } | undefined =>
       job?.before === undefined && job?.outcome === undefined ? undefined : job,
     /**
@@ -156,14 +156,14 @@ export async function openUpdateJob({ engine, idle, path, clock, log }: JobParts
         haste = undefined;
       }
     },
-    /** Lets the wish that runs wait for no moment any more. Returns false if none runs. */
+    /** The running wish no longer waits for a moment. Returns false if none runs. */
     hasten(): boolean {
       haste?.abort();
       return haste !== undefined;
     },
     /**
-     * After a start with an update under way: resolves with its outcome, when it can be seen, or with undefined if its
-     * installation was interrupted and may be tried again.
+     * After a start with an update in progress: resolves with its outcome, once it is known. Resolves with undefined if
+     * its installation was interrupted and may be tried again.
      */
     async settle(signal: AbortSignal): Promise<Outcome | undefined> {
       for (let waitedMs = 0; job !== undefined; ) {
@@ -198,7 +198,7 @@ async function readJob(path: string): Promise<Job | undefined> {
     if (typeof id !== "string" || typeof tries !== "number") return undefined;
     return { id, tries, ...stampsIn(before), ...outcomeIn(outcome) };
   } catch {
-    return undefined; // There is none: it is replaced by rename, so that no power cut tears it.
+    return undefined; // The state file may not exist. It is replaced by rename, so no power cut tears it.
   }
 }
 

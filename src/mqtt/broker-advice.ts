@@ -53,7 +53,7 @@ export function connectionFault(error: Error, broker: Broker, wasOpen: boolean):
     /timeout/.test(error.message)
   )
     return faultOf("broker-absent", { subject, port: String(port) });
-  // Only the parser's errors have no code: it refuses what it reads, such as the alert of a port with TLS.
+  // Only errors of the parser have no code: it has refused the bytes that it read, such as the alert of a port with TLS.
   if (why === "" && !wasOpen) return faultOf("broker-not-mqtt", { subject, port: String(port) });
   return faultOf("broker-unreachable", { subject, why: error.message });
 }

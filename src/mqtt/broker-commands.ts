@@ -17,7 +17,7 @@ export interface MqttCaller {
   call(payload: string): string | undefined | Promise<string | undefined>;
   /** Takes one token of the limit of commands; false if there is none. */
   take(): boolean;
-  /** Its connection has ended. */
+  /** The connection of the command has ended. */
   end(): void;
 }
 
@@ -38,7 +38,7 @@ export function createCommands(
   let caller: MqttCaller | undefined;
   let dropped = 0;
   let toldMs = Number.NEGATIVE_INFINITY;
-  /** A flood of commands is one line a minute. */
+  /** A flood of commands causes one log line a minute. */
   const drop = (method: string, why: string) => {
     dropped += 1;
     if (performance.now() - toldMs < tellAgainMs) return;
@@ -102,15 +102,15 @@ function tooLong(): string {
 }
 
 /**
- * The topic of an answer: what was asked for, which must be below `reply/` of the device or group that the command was sent to, but
- * always below this device. Undefined if it is elsewhere, or nothing was asked for.
+ * The topic of an answer is the one that was asked for. It must be below `reply/` of the device or group that got the
+ * command; below this device it is always allowed. Undefined if the topic is another one, or if none was asked for.
  */
 function replyTopicOf(asked: string | undefined, from: string, own: string): string | undefined {
   if (asked === undefined || !asked.startsWith(`${from}/reply/`) || /[+#\0]/.test(asked)) return undefined;
   return `${own}${asked.slice(from.length)}`;
 }
 
-/** Parsed first, so that the payload cannot bring members of its own. */
+/** The payload is parsed first, so it cannot bring members of its own. */
 function requestOf(method: string, payload: Uint8Array): string {
   const text = new TextDecoder().decode(payload);
   const head = { jsonrpc: "2.0", id: null, method };

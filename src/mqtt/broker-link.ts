@@ -1,6 +1,6 @@
 /**
  * The connection to the broker, MQTT 5. It is tried again after a random time, because all decks of a fleet lose their broker
- * at the same moment. Nothing waits for it.
+ * at the same moment. No other part waits for the connection.
  */
 import { connect as connectTcp, isIP, Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -23,15 +23,15 @@ import { connectionFault, isRefusal, refusalOf, silenceOf } from "./broker-advic
 
 export interface LinkParts {
   readonly broker: Broker;
-  /** Set by the broker when this device is gone; absent for a link that only removes topics. */
+  /** The broker sets it when this device is gone; absent for a link that only removes topics. */
   readonly will?: { readonly topic: string; readonly payload: string };
   /** A topic to subscribe to. */
   readonly subscribe?: string;
-  /** Topics to subscribe to as well, unless the broker refuses them. */
+  /** Further topics to subscribe to, unless the broker refuses them. */
   readonly more?: readonly string[];
-  /** Topics of which the retained message is wanted as well, unless the broker refuses them. */
+  /** Topics whose retained message is also wanted, unless the broker refuses them. */
   readonly watches?: readonly string[];
-  /** Names this run of the service in its will and in what it publishes with `isSigned`. */
+  /** Names this run of the service, in its will and in messages that it publishes with `isSigned`. */
   readonly instance?: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -43,7 +43,7 @@ export interface LinkParts {
 export interface Message {
   readonly payload: Uint8Array;
   readonly isRetained: boolean;
-  /** The run of a service that published it, if it says so. */
+  /** The run of a service that published the message, if the message names it. */
   readonly instance?: string | undefined;
   readonly responseTopic?: string | undefined;
   readonly correlationData?: Buffer | undefined;
@@ -52,7 +52,7 @@ export interface Message {
 interface PublishOptions {
   readonly retain?: true;
   readonly isSigned?: true;
-  /** The time after which it must reach nobody, here and at the broker (MQTT 5, 3.3.2.3.3). */
+  /** The time after which the message must not be delivered, here and at the broker (MQTT 5, 3.3.2.3.3). */
   readonly lifeMs?: number;
   readonly correlationData?: Buffer | undefined;
 }
@@ -62,8 +62,8 @@ export type Published = "sent" | "refused" | "lost";
 
 export type BrokerLink = ReturnType<typeof createLink>;
 
-// Only the client: the package itself also brings WebSockets, proxies and a command line. `import` would find the default
-// export of this CommonJS module at another place in the compiled program.
+// Only the client is imported, because the package also has WebSockets, proxies and a command line. `import` would look
+// for the default export of this CommonJS module in another place in the compiled program.
 const { default: Client }: typeof import("mqtt/lib/client") = require("mqtt/lib/client");
 
 const keepAliveSeconds = 30;
@@ -175,9 +175,9 @@ export function createLink(parts: LinkParts) {
 
   return {
     isOpen: () => isOpen,
-    /** Why there is no connection, or what the broker refuses. */
+    /** The reason why there is no connection, or the topic that the broker refuses. */
     fault: () => fault,
-    /** When the certificate of the broker ends; undefined before the first connection with TLS. */
+    /** The time at which the certificate of the broker ends; undefined before the first connection with TLS. */
     brokerEndMs: () => brokerEndMs,
     /** At QoS 1: resolves once the broker has the message. An empty payload with `retain` removes the retained one. */
     publish(
@@ -305,7 +305,10 @@ function limitPackets(client: MqttClient): void {
   });
 }
 
-/** Ends the connection so that the kernel also drops what it has not delivered; at another end it would go on for minutes. */
+/**
+ * Ends the connection so that the kernel also drops the data that it has not delivered. With an ordinary end it would
+ * continue to send for minutes.
+ */
 function forget({ stream }: MqttClient): void {
   if (stream instanceof Socket) stream.resetAndDestroy();
   else stream.destroy();

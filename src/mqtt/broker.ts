@@ -20,7 +20,7 @@ export interface Broker {
   readonly user: string;
   /** Paths by the key of their setting; empty for none. */
   readonly files: Readonly<Record<FileKey, string>>;
-  /** The certificate that takes the place of `files.certificate` if it ends later. */
+  /** The certificate that replaces that of `files.certificate` if it ends later. */
   readonly renewalPath: string;
   readonly id: string;
   readonly role: Role;
@@ -120,7 +120,7 @@ function wrong(key: string, value: string, valid: string): Error {
 
 export type BrokerFiles = Readonly<Partial<Record<FileKey, Buffer>>>;
 
-/** Reads the files again for each connection, because a renewed certificate should count. Rejects with a sentence. */
+/** Reads the files again for each connection, so a renewed certificate is used. Rejects with a sentence. */
 export async function readBrokerFiles({ files, renewalPath }: Broker, log: Log): Promise<BrokerFiles> {
   const read = async (key: FileKey) => {
     const path = files[key];

@@ -16,7 +16,7 @@ interface RenewalParts {
   readonly broker: Broker;
   readonly clock: Clock;
   readonly log: Log;
-  /** It counts from the next connection on. */
+  /** The new certificate is used from the next connection on. */
   readonly onTaken: () => void;
 }
 
@@ -41,7 +41,7 @@ export function createRenewal({ broker, clock, log, onTaken }: RenewalParts) {
     const why = renewalFault(text, present, clock.now());
     if (why !== undefined) return refuse(text, why);
     const endMs = endOfCertificate(text) ?? 0;
-    // The device has it already, or a later one.
+    // The device already has this certificate, or a later one.
     if (endMs <= (endOfCertificate(present.cert) ?? 0)) return;
     const candidate = `${broker.renewalPath}.new`;
     await writeFile(candidate, text, { flush: true, mode: 0o600 });
@@ -56,7 +56,7 @@ export function createRenewal({ broker, clock, log, onTaken }: RenewalParts) {
     });
     onTaken();
   };
-  // Of several that come during a trial, the last one counts.
+  // If several arrive during a trial, the last one is used.
   const run = async () => {
     if (isRunning) return;
     isRunning = true;
@@ -68,7 +68,7 @@ export function createRenewal({ broker, clock, log, onTaken }: RenewalParts) {
     isRunning = false;
   };
   return {
-    /** A message that the broker delivers. An empty one removes what was retained, and changes nothing. */
+    /** A message that the broker delivers. An empty payload removes the retained message, and changes nothing. */
     offer(payload: Uint8Array): void {
       if (payload.length === 0 || payload.length > mqttFileBytesMax) return;
       offered = new TextDecoder().decode(payload);

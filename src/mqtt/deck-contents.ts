@@ -5,7 +5,7 @@ import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { ActiveMedia, Reader, Token } from "../core/shapes.ts";
 
-/** The launch has the processor to itself for this time. */
+/** For this time, the launch has the processor to itself. */
 export const behindTapMs = 30;
 
 /** The state of updates, for the update entity. */
@@ -37,7 +37,7 @@ export function createShown(
   };
   return {
     refresh,
-    /** Several events at a time are one message. */
+    /** Several simultaneous events cause one message. */
     refreshIn(clock: Clock, name: string) {
       if (soon.has(name) || isStopped) return;
       const timer = clock.after(behindTapMs, () => {
@@ -55,7 +55,7 @@ export function createShown(
 }
 
 export function tapOf({ scanTime, uid, type, text, readerId }: Token) {
-  // Without the memory of the tag, which can be long.
+  // The memory of the tag is left out, because it can be long.
   return { time: scanTime, uid, type, text, readerId, tag: homeAssistantTag(text) ?? uid };
 }
 
@@ -76,7 +76,7 @@ export function readersShown(readers: readonly Reader[]): object {
   return { connected: shown.filter(({ connected }) => connected).length, readers: shown };
 }
 
-/** As the update entity of Home Assistant reads it. */
+/** The form is that which the update entity of Home Assistant reads. */
 export function updateShown(
   version: string,
   { latest = version, summary, isInstalling = false }: UpdateFacts,

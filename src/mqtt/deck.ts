@@ -51,7 +51,7 @@ export interface DeckParts {
   /** The file with the list of retained topics. */
   readonly retainedPath: string;
   readonly device: DeviceFacts;
-  /** The place of this device; empty for none. */
+  /** The site of this device; empty for none. */
   readonly site: () => string;
   readonly bus: Bus;
   readonly clock: Clock;
@@ -64,11 +64,11 @@ export interface DeckParts {
   readonly taps: WaitingTaps;
 }
 
-/** Taps that no broker has taken. They outlive a change of the settings. */
+/** Taps that no broker has taken. The list outlives a change of the settings. */
 export interface WaitingTaps {
   /** The oldest first; `atMs` is monotonic. */
   readonly waiting: { readonly atMs: number; readonly text: string }[];
-  /** Number of those that were too old, or too many, to be sent. */
+  /** The number of taps that were too old, or too many, to be sent. */
   missed: number;
 }
 
@@ -184,7 +184,7 @@ export function startDeck(parts: DeckParts) {
     );
   following.use(
     bus.on("launch.finished", (launch) => {
-      // The queue runs one launch at a time, so media that started since then are those of this launch.
+      // The queue runs one launch at a time, so media that have started since then are those of this launch.
       const media = lastMedia !== undefined && lastMedia.started >= launch.time ? { media: lastMedia } : {};
       void publishEvent("launch", JSON.stringify({ ...launch, ...media }));
       later("media");
@@ -209,7 +209,7 @@ export function startDeck(parts: DeckParts) {
     broker,
     isConnected: link.isOpen,
     brokerEndMs: link.brokerEndMs,
-    /** Why there is no connection, what the broker refuses, or that another device has the same id. */
+    /** The reason of a missing connection, a refused topic, or another device with the same id. */
     fault: () => (rival.isThere() ? faultOf("broker-same-name", { subject: broker.host }) : link.fault()),
     /** Shows another state of updates; without `latest` the installed version is the newest. */
     showUpdate(facts: Pick<UpdateFacts, "latest" | "summary">) {
@@ -219,11 +219,11 @@ export function startDeck(parts: DeckParts) {
     },
     /** Shows the faults, as they are now. */
     showFaults: () => later("state"),
-    /** Says `offline` and disconnects, at once or after a third of a second. */
+    /** Publishes `offline` and disconnects, at once or after a third of a second. */
     close: () => end(() => link.publish(at("availability"), offline, { retain: true, isSigned: true })),
     /**
-     * Like `close`, and removes what the broker has of this device, except what is `kept`. The topics of an id that another device
-     * uses are left to it.
+     * Like `close`, but also removes the retained topics of this device, except those in `kept`. If another device uses
+     * the id, the topics of that id are left to it.
      */
     async leave(kept: readonly string[]) {
       const topics = retainedTopics.filter((topic) => kept.includes(topic));
@@ -252,14 +252,15 @@ export function retainedTopicsOf(
 }
 
 /**
- * Removes what an earlier run retained at another broker, or at the same one if MQTT was switched off since. Ends by itself.
+ * Removes what an earlier run retained at another broker, or at the same one if MQTT was switched off since. It ends by
+ * itself.
  */
 export async function removeLeftovers(
   { dataFolder, retainedPath: path, device, clock, log }: Omit<DeckParts, "settings">,
   settings: MqttSettings,
 ): Promise<Disposable | undefined> {
   const old = await readRetained(path);
-  // At the same broker the deck itself removes them.
+  // At the same broker, the deck itself removes them.
   if (old === undefined || old.settings.url === settings.url) return undefined;
   const remove = async () => {
     const isDone = await removeTopics(link, old.topics);
@@ -284,7 +285,10 @@ export async function removeLeftovers(
   };
 }
 
-/** Describes the device to Home Assistant, and removes what an earlier run with another name left at this broker. */
+/**
+ * Describes the device to Home Assistant, and removes the topics that an earlier run with another name left at this
+ * broker.
+ */
 async function sendDescriptions(
   link: BrokerLink,
   path: string,
@@ -295,7 +299,7 @@ async function sendDescriptions(
   const old = await readRetained(path);
   const isSame = old?.settings.url === now.settings.url;
   const stale = isSame ? old.topics.filter((topic) => !now.topics.includes(topic)) : [];
-  // The list comes first: a topic that is retained and not in it would stay for ever.
+  // The list is written first, because a topic that is retained and not in the list would stay for ever.
   if (JSON.stringify(old) !== JSON.stringify(now))
     await writeRetained(path, { ...now, topics: [...now.topics, ...stale] }, log);
   if (stale.length > 0 && (await removeTopics(link, stale))) await writeRetained(path, now, log);
@@ -303,8 +307,8 @@ async function sendDescriptions(
 }
 
 /**
- * True unless the connection was lost. A topic that the broker refuses stays. Descriptions go first: an entity that is still
- * there cannot read an empty state.
+ * True unless the connection was lost. A topic that the broker refuses stays. Descriptions are removed first, because an
+ * entity that still exists cannot read an empty state.
  */
 async function removeTopics(link: BrokerLink, topics: readonly string[]): Promise<boolean> {
   const remove = (some: readonly string[]) =>
@@ -315,7 +319,7 @@ async function removeTopics(link: BrokerLink, topics: readonly string[]): Promis
   return ![...first, ...rest].includes("lost");
 }
 
-/** With too many, the oldest one goes, and counts as missed. */
+/** If the list is full, the oldest tap is dropped, and counts as missed. */
 function keepTap(taps: WaitingTaps, text: string): void {
   taps.waiting.push({ atMs: performance.now(), text });
   if (taps.waiting.length <= mqttTapsKeptMax) return;
@@ -343,7 +347,7 @@ function createTapFlush(
         const ageMs = performance.now() - tap.atMs;
         if (ageMs > mqttEventMsMax - mqttWayMs) taps.missed += 1;
         else if ((await publish(tap.text, ageMs)) === "lost") return;
-        // The list may have dropped it meanwhile.
+        // The list may have dropped the tap meanwhile.
         if (waiting[0] === tap) waiting.shift();
       }
     } finally {
@@ -355,7 +359,8 @@ function createTapFlush(
 
 /**
  * Notices another device with the id of this one. A broker ends the older of two connections with one name, and publishes its
- * will. So a run of the service that has announced itself finds its own signature at each later connection, or that of another one.
+ * will. A run of the service that has announced itself therefore finds a signature at each later connection: its own, or
+ * that of another device.
  */
 function createRivalWatch(clock: Clock) {
   const instance = crypto.randomUUID();
@@ -367,7 +372,7 @@ function createRivalWatch(clock: Clock) {
     announced() {
       isAnnounced = true;
     },
-    /** A broker may still deliver what it retained before the announcement, until this connection has ended. */
+    /** Until this connection has ended, a broker may still deliver messages from before the announcement. */
     closed() {
       isReturning = isAnnounced;
     },

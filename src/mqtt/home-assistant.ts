@@ -141,7 +141,7 @@ const entities: readonly Entity[] = [
       device_class: "firmware",
       ...diagnostic,
       state_topic: `${topic}/state/update`,
-      // Its button to install. A command with less than this role would be refused.
+      // The button of the update entity. A command from a caller with a lower role would be refused.
       ...(role === "owner" && { command_topic: `${topic}/cmd/device.update`, payload_install: "{}" }),
     }),
   ],

@@ -1,6 +1,7 @@
 /**
- * The topics that this device has retained at a broker, in the file `mqtt-retained.json` of the data folder, so that a device
- * with another name, or without MQTT, removes them. The file has the settings with which they were sent, and no secret.
+ * The topics that this device has retained at a broker, in the file `mqtt-retained.json` of the data folder. A device
+ * with another name, or without MQTT, removes them by this file. The file has the settings with which they were sent, and
+ * no secret.
  */
 import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,7 +21,7 @@ export function retainedFile(dataFolder: string): string {
   return join(dataFolder, "mqtt-retained.json");
 }
 
-/** Undefined if there is none, or if it cannot be read. */
+/** Undefined if there is no file, or if it cannot be read. */
 export async function readRetained(path: string): Promise<Retained | undefined> {
   const found = await ifThere(stat(path)).catch(() => undefined);
   if (found === undefined || found.size > mqttFileBytesMax) return undefined;
@@ -29,7 +30,7 @@ export async function readRetained(path: string): Promise<Retained | undefined> 
   return { settings: value.settings, topics: value.topics };
 }
 
-/** Replaces the file; without topics, removes it. A failure is logged: then old topics may stay at the broker. */
+/** Replaces the file; without topics, removes it. A failure is logged, and old topics may then stay at the broker. */
 export async function writeRetained(path: string, retained: Retained, log: Log): Promise<void> {
   try {
     if (retained.topics.length === 0) return await rm(path, { force: true });

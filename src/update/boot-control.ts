@@ -1,5 +1,5 @@
 /**
- * The two slots of a system that updates itself: one runs, the other is written. A start takes the kept slot, unless
+ * The two slots of a system that updates itself: one runs, the other is written. The board starts the kept slot, unless
  * the other slot is armed for one try. A tried slot is kept only by an explicit `keep`.
  */
 import { exitFailure } from "../core/errors.ts";
@@ -22,13 +22,13 @@ export function slotFolder(slot: BootSlot): string {
 export interface BootControl {
   /** The slot that this system was started from. */
   readonly running: BootSlot;
-  /** The slot that a plain start takes. */
+  /** The slot that a plain start boots. */
   kept(): Promise<BootSlot>;
-  /** Arms a slot: the next start, made by `restart`, takes this slot. The start after it takes the kept slot again. */
+  /** Arms a slot: the next start, made by `restart`, boots this slot. The start after that boots the kept slot again. */
   tryOnce(slot: BootSlot): Promise<void>;
   /** Undoes `tryOnce`. */
   disarm(): Promise<void>;
-  /** Makes this slot the one that a plain start takes from now on. */
+  /** Makes this slot the one that a plain start boots from now on. */
   keep(slot: BootSlot): Promise<void>;
   /** The command that restarts the machine in order, into the slot of `tryOnce`. */
   readonly restart: readonly string[];
@@ -43,7 +43,7 @@ export interface BootControl {
  * kernel's command line, which names the slot's partition.
  */
 export function createTryboot(files: BootFiles, running: BootSlot): BootControl {
-  /** The slot's own settings if they exist, else the kept ones. */
+  /** The slot's own settings if they exist, otherwise the kept ones. */
   const settingsFor = async (slot: BootSlot) => {
     const own = await files.read(`${slotFolder(slot)}config.txt`);
     const text = own ?? (await files.read(configPath)) ?? new Uint8Array();
@@ -85,7 +85,7 @@ export function configFor(text: string, slot: BootSlot): string {
   return [`os_prefix=${slotFolder(slot)}`, `cmdline=${commandLineName(slot)}`, ...others].join("\n");
 }
 
-/** The folder of each slot holds both files, so that one bundle fits either slot. */
+/** The folder of each slot holds both files, so one bundle fits either slot. */
 function commandLineName(slot: BootSlot): string {
   return `cmdline-${slot}.txt`;
 }
@@ -93,7 +93,7 @@ function commandLineName(slot: BootSlot): string {
 /**
  * Boot control by U-Boot and the script boot.scr (buildroot/board/qemu/boot.cmd), which reads two small files of the boot
  * partition. Only this program writes `kept.env`, by rename. The script changes one digit of `trial.env` in place before it
- * starts the slot. The start after a trial therefore takes the kept slot, however the trial ends.
+ * starts the slot. The start after a trial therefore boots the kept slot, whatever the result of the trial is.
  *
  *   kept.env   slot=a                trial.env  tries=1     0 after the try; the digit is at offset 6
  *              end=yes                          slot=b

@@ -1,6 +1,6 @@
 /**
- * The boot partition and the slots, as files and block devices. Each step of an update that changes a disk is one call, so
- * that a test can cut the power between any two of them. A write is on the disk only after the next `sync`.
+ * The boot partition and the slots, as files and block devices. Each step of an update that changes a disk is one call,
+ * so a test can cut the power between any two of them. A write is on the disk only after the next call of `sync`.
  */
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, statfs } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
@@ -40,7 +40,7 @@ export interface RootPartition {
   chunks(bytes: number): AsyncIterable<Uint8Array>;
 }
 
-/** Replaces a small file. After a power cut either the old file or the new one exists, and it is whole. */
+/** Replaces a small file. After a power cut, either the old or the new file exists, and it is complete. */
 export async function replaceFile(files: BootFiles, path: string, text: string): Promise<void> {
   const fresh = path.replace(/\.[^./]*$/, ".new");
   const file = await files.create(fresh);
@@ -51,7 +51,7 @@ export async function replaceFile(files: BootFiles, path: string, text: string):
   await files.syncFolder(folderOf(path));
 }
 
-/** Removes a file if it exists. The removal is on the disk when this resolves. */
+/** Removes a file if it exists. The removal is on the disk when the promise resolves. */
 export async function removeFile(files: BootFiles, path: string): Promise<void> {
   if ((await files.read(path)) === undefined) return;
   await files.remove(path);

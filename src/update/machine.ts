@@ -4,7 +4,7 @@ import { exitFailure } from "../core/errors.ts";
 import { type BootSlot, bootControlOf } from "./boot-control.ts";
 import { bootFilesAt, forgetCaches, readNote, rootPartitionAt } from "./disk.ts";
 
-/** The paths of the image; a test has its own. */
+/** The paths of the image. A test has other paths. */
 export interface MachinePaths {
   /** The file that holds `tapdeck.slot=a` or `b`. */
   readonly commandLine: string;

@@ -7,8 +7,8 @@
  *   slot-install          writes the boot files, and reads both back from the card
  *   set-primary SLOT      arms the slot for one try
  *
- * `set-state SLOT good` follows once the trial was healthy. The kept slot is never called bad, and only the running
- * slot good. overlay/usr/lib/tapdeck/rauc-call answers RAUC's questions.
+ * `set-state SLOT good` follows after a healthy trial. The kept slot is never marked bad, and only the running slot is
+ * marked good. overlay/usr/lib/tapdeck/rauc-call answers RAUC's questions.
  */
 import { exitFailure } from "../core/errors.ts";
 import { type BootSlot, slotFolder, slots } from "./boot-control.ts";
@@ -39,7 +39,7 @@ export interface RaucCall {
   readonly checked: () => Promise<void>;
 }
 
-/** Throws a sentence if RAUC must not go on. */
+/** Throws a sentence if RAUC must not continue. */
 export async function answerRauc(machine: Machine, call: RaucCall): Promise<void> {
   const [name, word = "", state = ""] = call.words;
   switch (name) {

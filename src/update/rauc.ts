@@ -12,7 +12,7 @@ export interface BundleFacts {
   readonly rootBytes: number;
 }
 
-/** Does what one of RAUC's calls asks for (`answerRauc`); rejects with a sentence if RAUC must not go on. */
+/** Carries out one of RAUC's calls (`answerRauc`); rejects with a sentence if RAUC must not continue. */
 export type Answer = (words: readonly string[], bundle: string) => Promise<void>;
 
 export interface Installation {
@@ -45,7 +45,7 @@ export function createRauc(command: readonly string[] = ["rauc"], folder = "/run
       return facts;
     },
     async install({ path, facts, running, answer, wrote }) {
-      // A kernel of Debian has them as modules, and a board's own has them built in.
+      // A kernel of Debian has these drivers as modules, and a board's own has them built in.
       await run(["modprobe", "-a", "-q", "loop", "dm-verity"]).catch(() => {});
       const words = [...command, "install", booted(running), path];
       await answering(folder, answer, ({ environment, pidPath }) =>
@@ -92,7 +92,7 @@ async function answering(
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { mode: 0o700 });
   await run(["mkfifo", "-m", "0600", calls, answers]);
-  // The pipe is opened for reading and writing, so that neither side waits for the other to open it.
+  // The pipe is opened for reading and writing, so neither side waits for the other to open it.
   await using from = await open(calls, "r+");
   await using to = await open(answers, "r+");
   let refusal: StartError | undefined;
@@ -147,7 +147,7 @@ async function* linesOf(file: Awaited<ReturnType<typeof open>>): AsyncGenerator<
   }
 }
 
-/** RAUC's complaints, as its versions 1.8 and 1.15 have them, with a sentence for people. The first that is found counts. */
+/** RAUC's complaints, as its versions 1.8 and 1.15 have them, with a sentence for people. The first match is used. */
 const refusals: readonly (readonly [found: RegExp, sentence: string])[] = [
   [/^tapdeck: (.+)|Hook returned: tapdeck: (.+)/m, ""],
   [
@@ -166,7 +166,7 @@ const refusals: readonly (readonly [found: RegExp, sentence: string])[] = [
 ];
 const complaintCharsMax = 300;
 
-/** A sentence for what RAUC said before it failed. */
+/** A sentence for RAUC's output before it failed. */
 export function refusalIn(complaints: string): StartError {
   for (const [found, sentence] of refusals) {
     const match = found.exec(complaints);

@@ -1,6 +1,6 @@
 /**
  * The manifest of a slot, `manifest.json` in its folder on the boot partition: version, board, and the parts with their sizes and
- * hashes. No start takes a slot without one. A bundle brings it as `slot.json`, which RAUC's signature covers.
+ * hashes. A slot without a manifest is never started. A bundle brings it as `slot.json`, which RAUC's signature covers.
  */
 import {
   updateBootBytesMax,
@@ -35,7 +35,7 @@ export const manifestName = "manifest.json";
 export const nextManifestName = "next.json";
 const bootPrefix = "boot/";
 
-/** The manifest, or a sentence that tells its fault. */
+/** The manifest, or a sentence that states its fault. */
 export function readManifest(bytes: Uint8Array): Manifest | string {
   let value: unknown;
   try {

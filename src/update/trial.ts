@@ -1,7 +1,7 @@
 /**
  * The trial of a new system: it is kept once it was healthy for 60 s without a gap, and given up after 5 minutes. The
- * decision is a pure function: its arguments are whether each answer was good, and the time of the answer. A note on
- * the disk holds the outcome.
+ * decision is a pure function of the answers, whether each was good, and of their times. A note on the disk holds the
+ * outcome.
  */
 import { rename, writeFile } from "node:fs/promises";
 import { updateNoteBytesMax } from "../core/console-limits.ts";
@@ -31,8 +31,8 @@ export type NotedFault = Readonly<{ code: string; subject?: string }>;
 const pastCodes: readonly string[] = ["service-restarted"] satisfies readonly FaultCode[];
 
 /**
- * The faults that the new system may have caused. Left out are faults of the owner and of others, faults from before the
- * update, and reports of past events.
+ * The faults that the new system may have caused. Faults of the owner and of others, faults from before the update, and
+ * reports of past events are left out.
  */
 export function faultsAgainst(faults: readonly Fault[], before: readonly NotedFault[]): readonly Fault[] {
   const isKnown = ({ code, subject }: Fault) =>
@@ -68,7 +68,7 @@ export interface UpdateNote {
   readonly faults: readonly NotedFault[];
 }
 
-/** The note; undefined if no update was ever tried. A note of a version that wrote no faults has none. */
+/** The note; undefined if no update was ever tried. The note of a version that did not write faults has none. */
 export async function readUpdateNote(paths: MachinePaths): Promise<UpdateNote | undefined> {
   const [, event, slot, version = "", faults = "[]"] =
     /^event=([a-z]+) slot=([ab]) version=(\S+)(?: faults=(\[.*\])$)?/m.exec(await readNote(paths.note)) ?? [];
