@@ -189,7 +189,7 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
     const timeMs = clock.now();
     const override = map(token);
     const { port, tlsPort } = config().api;
-    // Other callers name the text itself, which api.allow_launch may judge.
+    // Other callers name the text themselves, so api.allow_launch may judge it.
     const own = isTap ? textOfLaunchLink(text, [port, tlsPort]) : text;
     const script = withoutPairingSecrets(override ?? own);
     // A tap has no caller to answer, so its run ends with the refusal. The run of an untrusted caller's mapping ends in
@@ -237,7 +237,10 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
   };
 
   return {
-    /** Queues the script. Throws `busy` for a full queue, `invalid-params` for an empty token, `forbidden` for its origin. */
+    /**
+     * Queues the script. Throws `busy` for a full queue, `invalid-params` for an empty token, and `forbidden` for its
+     * origin.
+     */
     launch(token: TokenParams, from: LaunchSource = {}): void {
       if (token.uid === "" && token.text === "" && token.data === "")
         throw publicError("invalid-params", "at least one of uid, text and data must not be empty");
@@ -262,7 +265,10 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
       if (session.active()?.mediaPath.startsWith(`${folder}/`))
         logFailure(session.stopMedia(basename(folder)));
     },
-    /** Ends the waiting and running scripts of a client that was revoked, or has another role, and those of its playlist. */
+    /**
+     * Ends the waiting and running scripts of a client that was revoked or has another role, and the scripts of its
+     * playlist.
+     */
     revoke(client: string): void {
       const isIts = ({ requester }: Run) => requester?.client === client;
       for (const run of queue.begun().filter(isIts)) run.ending.abort(revoked);

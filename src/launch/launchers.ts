@@ -33,7 +33,10 @@ type FollowedPlayer = Pick<ControlledPlayer, "state" | "progress"> & {
 
 /** The position at which media resume. */
 export interface Resumption {
-  /** The position at the moment of the call, because the player before may play the same file; undefined for the beginning. */
+  /**
+   * The position at the moment of the call, because the previous player may play the same file; undefined for the
+   * beginning.
+   */
   startMs(): number | undefined;
   /** Saves the position until the player ends. */
   follow(player: FollowedPlayer): void;
@@ -60,7 +63,8 @@ const noCores: FindCores = () => new Map();
 
 /**
  * The launchers of the config: those with systems first, then those with extensions, otherwise in the order of the file.
- * After them come the built-in launchers with an installed program. The first that plays a file is chosen for it.
+ * After them come the built-in launchers with an installed program. The first launcher of this list that plays a file is
+ * chosen for it.
  */
 export function availableLaunchers(
   configured: readonly LauncherConfig[],
@@ -101,8 +105,8 @@ export function describeLaunchers(
 }
 
 /**
- * A fault for each program that is not installed and that media of these systems need. A launcher with extensions counts for a
- * system that has one of them.
+ * A fault for each program that is not installed and that media of these systems need. A launcher that names extensions
+ * counts for a system that has one of these extensions.
  */
 export function missingPrograms(
   configured: readonly LauncherConfig[],
@@ -148,7 +152,10 @@ export function isPlayed(file: MediaFile, launchers: readonly AvailableLauncher[
   return launchers.some((candidate) => plays(candidate, file));
 }
 
-/** The first launcher that plays the file, or `wantedId` if it plays it. Throws `ServiceError("failed")` with a remedy. */
+/**
+ * The first launcher that plays the file; with `wantedId`, that launcher if it plays the file. Throws
+ * `ServiceError("failed")` with a remedy.
+ */
 export function chooseLauncher(
   file: MediaFile,
   launchers: readonly AvailableLauncher[],
@@ -186,7 +193,10 @@ export function chooseSystemLauncher(system: System, launchers: readonly Launche
   return orderOf(launcher, { path: "", system });
 }
 
-/** The mpv that plays a stream from its standard input: the first one, or `wantedId`. Throws `ServiceError("failed")`. */
+/**
+ * The mpv that plays a stream from its standard input: the first one, or that of `wantedId`. Throws
+ * `ServiceError("failed")`.
+ */
 export function chooseStreamPlayer(
   system: System,
   launchers: readonly AvailableLauncher[],
@@ -242,7 +252,7 @@ function coreOf({ id, core, cores = noCores() }: AvailableLauncher, system: Syst
   );
 }
 
-/** The id in the table of cores for any spelling. */
+/** The system's id in the table of cores, for any spelling. */
 function systemIdOf(name: string): string {
   return systemByName(name)?.id ?? name;
 }
@@ -271,8 +281,8 @@ function playsIn(launcher: LauncherConfig, path: string, system: System): boolea
   const { systems, extensions, kind } = launcher;
   if (systems.length > 0 && !systems.includes(system.id)) return false;
   if (extensions.length > 0) return extensions.includes(extensionOf(path));
-  // The command of a launcher for a system may have no place for a file, and then plays none. RetroArch plays no sound, film
-  // or picture that lies beside a game.
+  // A launcher of a system may have no place for a file in its command, and then plays no file. RetroArch plays no sound,
+  // film or picture that lies beside a game.
   return kind === "retroarch"
     ? kindOf(extensionOf(path)) === undefined
     : systems.length === 0 || takesFile(launcher);

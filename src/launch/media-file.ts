@@ -1,6 +1,6 @@
 /**
- * Finds the file that a card names: an absolute path, or `<System>/<relative path>` below a media folder. The file never lies
- * outside the media folders, neither by `..` nor by link.
+ * Finds the file that a card names: an absolute path, or `<System>/<relative path>` below a media folder. Neither `..`
+ * nor a link can lead to a file outside the media folders.
  */
 import { exists, readdir, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
@@ -32,7 +32,7 @@ export interface MediaFile {
 interface Base {
   /** An absolute path with its links resolved. */
   readonly path: string;
-  /** The system of all files; undefined for a root that holds a folder for each system. */
+  /** The system of all files below the root; undefined for a root that holds a folder for each system. */
   readonly system: string | undefined;
 }
 
@@ -60,7 +60,7 @@ export async function findMediaFile(
   const base = bases
     .filter((candidate) => isBelow(latin1(found), latin1(candidate.path)))
     .sort((a, b) => b.path.length - a.path.length)[0];
-  // The same error as for a missing file, so that it does not reveal files outside the media folders.
+  // The error is the same as for a missing file, so it does not reveal files outside the media folders.
   if (base === undefined) throw notBelow(wanted);
   if (readable(found).split(sep).includes(uploadsFolder))
     throw launchFailed("uploading", "this file is being uploaded: it plays when the upload is finished");

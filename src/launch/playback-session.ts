@@ -24,10 +24,10 @@ export interface SessionParts extends PortParts {
   /** Files and folders of the service, which are never played. */
   readonly closed?: ClosedPlaces;
   readonly sticks?: () => readonly string[];
-  /** The reason why nothing may start now, as a sentence; undefined if media may start. */
+  /** The reason why nothing may start at present, as a sentence; undefined if media may start. */
   readonly refusal?: () => string | undefined;
   readonly elapsedMs?: () => number;
-  /** Where sound plays now, if that is known. */
+  /** The place where sound plays, if it is known. */
   readonly soundPlace?: () => SoundPlace | undefined;
 }
 
@@ -114,7 +114,7 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
      * was removed.
      */
     stopMedia(stick?: string): Promise<void> {
-      // A paused playlist does not play, so it is kept.
+      // A paused playlist does not end by this, so it is kept.
       if (playlists.state()?.state === "playing") playlists.clear();
       return starting.stop(stick);
     },
@@ -125,7 +125,7 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
       playlists.clear();
       return starting.stop();
     },
-    /** Calls no hook and starts no item of a playlist from now on. */
+    /** From now on, calls no hook and starts no item of a playlist. */
     close() {
       isClosed = true;
       playing.hurry();

@@ -15,9 +15,9 @@ export function createPlayerVolume(
   ceiling: () => number,
   start: () => number,
 ) {
-  /** The wanted volume without the ceiling, so that it applies again when the ceiling is raised. */
+  /** The volume that was set, without the ceiling, so it applies again when the ceiling is raised. */
   let wanted: number | undefined;
-  /** The player whose volume is faded, its volume before the fade, and its present volume. */
+  /** The player whose volume is being faded, its volume before the fade, and its present volume. */
   let fading: { readonly player: ControlledPlayer; readonly from: number; now: number } | undefined;
 
   /** Keeps the change for the next player. */
@@ -42,7 +42,7 @@ export function createPlayerVolume(
         wanted = change.kind === "to" ? change.percent : set;
       } catch (error) {
         if (playing() === player) throw error;
-        // The player ended meanwhile, so the change is for the next one.
+        // The player has ended meanwhile, so the change is kept for the next one.
         want(change);
       }
       return true;
@@ -58,7 +58,7 @@ export function createPlayerVolume(
     },
     /**
      * Turns the current player down to a share of the volume that it had before, from 0 to 1. Later players start with
-     * their usual volume. A volume that somebody sets meanwhile stays.
+     * their usual volume. A volume that is set meanwhile is kept.
      */
     async fade(share: number): Promise<void> {
       const player = playing();

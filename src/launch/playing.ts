@@ -27,7 +27,7 @@ import type { SavedGame } from "./saves/save-keeper.ts";
 const closeGraceMs: Readonly<Record<PlayerKind, number>> = { process: 1000, mpv: 1000, retroarch: 5000 };
 // A player that cannot play its file fails within this time.
 export const proofMs = 3000;
-// A player that reports when it shows its media gets this long, because cores and slow discs take seconds.
+// A player that reports when it shows its media gets this much time, because cores and slow discs take seconds.
 const reportedProofMs = 10_000;
 
 export type Playing = ReturnType<typeof createPlaying>;
@@ -39,7 +39,7 @@ interface PlayingParts {
   readonly volumeMax: () => number;
   /** The volume of a player's start, in percent, unless one was set. */
   readonly volumeStart: () => number;
-  /** The way in which pictures lie on the screen. */
+  /** How pictures are placed on the screen. */
   readonly view: () => ScreenView;
   readonly onStarted: (media: ActiveMedia, owner: RunContext) => void;
   /** Called when the player has ended. `exitCode` is null if a signal ended it. */
@@ -93,7 +93,7 @@ export function createPlaying(parts: PlayingParts) {
     /** The run that started the current player. */
     owner: () => current?.owner,
     canPause: () => current !== undefined && current.kind !== "process",
-    /** Like `active`, with the position; waits a quarter of a second for the player's answer. */
+    /** Like `active`, with the position; it waits up to a quarter of a second for the player's answer. */
     async playback(): Promise<ActiveMedia | undefined> {
       const asked = current;
       if (asked === undefined) return undefined;
@@ -206,7 +206,7 @@ function mediaOf(
   };
 }
 
-/** Uses three quarters of the grace for the player's own way to quit, if it has one. */
+/** The player's own way to quit, if it has one, gets three quarters of the grace time. */
 async function end({ player, kind, stop }: Current, isHurrying: boolean): Promise<Exit> {
   const graceMs = Math.min(stop.graceMs, isHurrying ? closeGraceMs[kind] : Number.POSITIVE_INFINITY);
   const beganMs = performance.now();

@@ -73,7 +73,7 @@ function playlistOfJson(json: unknown, origin: ScriptOrigin): ReadPlaylist {
   return { path: "", name: name || id, items: checked };
 }
 
-/** Each item starts one media, so that its end starts the next item. */
+/** Each item starts one media, so the end of that media starts the next item. */
 function refusalOf(script: string, origin: ScriptOrigin): ServiceError | undefined {
   try {
     const { startsMedia, names } = readyScript(script, origin);
@@ -121,8 +121,8 @@ async function inList(path: string): Promise<readonly string[]> {
 }
 
 /**
- * Reads `playlistBytesMax` at most; a line that is cut there names no file, and is left out later. An open pipe would block,
- * and `path` may have become a link since its check, so the open file must still be that plain file.
+ * Reads `playlistBytesMax` at most; a line that is cut there names no file, and is left out later. An open pipe would
+ * block, and `path` may have become a link since its check. The opened file must therefore still be that plain file.
  */
 async function textOf(path: string): Promise<string> {
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
@@ -133,7 +133,7 @@ async function textOf(path: string): Promise<string> {
   return new TextDecoder().decode(bytes.subarray(0, bytesRead));
 }
 
-/** The files of a folder: only sounds and films if there are any, so that a cover beside songs is left out. */
+/** The files of a folder. If there are sounds or films, only these, so a cover beside songs is left out. */
 async function inFolder(folder: string, compare: typeof byName): Promise<readonly string[]> {
   const names: string[] = [];
   const runs: string[] = [];

@@ -1,4 +1,4 @@
-/** The playlist: one at a time. A stop, another start, and two crashes in a row end it. */
+/** The current playlist, of which there is at most one. A stop, another start, and two crashes in a row end it. */
 import { type Clock, sleep } from "../core/clock.ts";
 import { launchFailed, messageOf, publicError, ServiceError } from "../core/errors.ts";
 import { playlistFailuresMax, playlistShownMax } from "../core/limits.ts";
@@ -24,12 +24,12 @@ interface PlaylistParts {
   readonly launch: (path: string, how: LaunchHow, run: RunContext) => Promise<void>;
   /** Runs the script of an item. */
   readonly runScript: (script: string, run: RunContext) => Promise<void>;
-  /** Called when a card asks for the list, to choose from. */
+  /** Called when a card opens the list, for a choice by a person. */
   readonly onOpened: (list: LoadedPlaylist) => void;
   readonly stop: () => Promise<void>;
   /** Stores the place in each list; absent if places are not kept. */
   readonly positions: Positions | undefined;
-  /** Whether a playlist resumes at its last item if its card does not decide. */
+  /** Whether a playlist resumes at its last item if its card has no option for this. */
   readonly resumes: () => boolean;
 }
 
@@ -38,7 +38,7 @@ export type Playlists = ReturnType<typeof createPlaylists>;
 interface Loaded extends ReadPlaylist {
   readonly how: PlaylistHow;
   readonly owner: RunContext;
-  /** The caller that asked for an item last. The items after it run on its behalf until another caller asks for one. */
+  /** The caller that last asked for an item. Later items run on behalf of this caller, until another caller asks for one. */
   by: RunContext;
   at: number;
   isPlaying: boolean;
@@ -102,8 +102,8 @@ export function createPlaylists(parts: PlaylistParts) {
   };
   /**
    * Starts the item at `from`, or the next in this direction that can be played. The item has the lower rights of two
-   * callers: the maker of the list, and the caller that last chose an item. That caller is `by`, which is absent if the list
-   * goes on by itself.
+   * callers: the maker of the list, and the caller that last chose an item. That caller is `by`, which is absent if the
+   * list continues by itself.
    */
   const playFrom = async (list: Loaded, from: number, direction: 1 | -1, by?: RunContext) => {
     list.step.abort(publicError("failed", "another item of the playlist was asked for", "taken-over"));
@@ -148,11 +148,14 @@ export function createPlaylists(parts: PlaylistParts) {
       signal = list.step.signal;
       await started;
     } catch (error) {
-      // If the item was aborted, another request took its place.
+      // If the item was aborted, another request has replaced it.
       if (!signal.aborted) log.warn("playlist", messageOf(error));
     }
   };
-  /** A list on the card has no path, and a random order is drawn again. The first item needs no stored place. */
+  /**
+   * A list on the card has no path, and a random order is drawn again at each start. The first item needs no stored
+   * place.
+   */
   const keepPlace = ({ path, items, at, how }: Loaded) => {
     const item = items[at];
     if (path === "" || how.isShuffled || !(how.resume === true || resumes())) return;
@@ -203,9 +206,9 @@ export function createPlaylists(parts: PlaylistParts) {
     }),
     /** The state of the loaded playlist, with its items from the place `from` on if it is given. */
     state: (from?: number): LoadedPlaylist | undefined => loaded && stateOf(loaded, from),
-    /** Whether a playlist of this card plays, or is between two items. */
+    /** Whether a playlist of this card plays, or is between two of its items. */
     isOf: (card: string) => loaded?.isPlaying === true && loaded.owner.card === card,
-    /** Call it when a player was started for this run. */
+    /** Call it after a player was started for this run. */
     started(run: RunContext) {
       startedMs = elapsedMs();
       startedRun = run;
@@ -214,7 +217,7 @@ export function createPlaylists(parts: PlaylistParts) {
       if (isItem(loaded)) keepPlace(loaded);
       else clear();
     },
-    /** Call it when a player has ended by itself. `exitCode` is null if a signal ended it. */
+    /** Call it after a player has ended by itself. `exitCode` is null if a signal ended it. */
     ended(exitCode: number | null) {
       const list = loaded;
       if (list === undefined || !list.isPlaying || !isItem(list)) return;
@@ -228,7 +231,7 @@ export function createPlaylists(parts: PlaylistParts) {
     },
     /**
      * Ends the commands of the current item if one of its callers is the revoked `client`, or has fewer rights than at their
-     * start. The playlist is then paused, and media that play go on.
+     * start. The playlist is then paused, and running media continue.
      */
     review(why: ServiceError, client?: string) {
       const list = loaded;
@@ -266,7 +269,7 @@ function stateOf(list: Loaded, from?: number): LoadedPlaylist {
   };
 }
 
-/** The place after this one; undefined at an end of the list. */
+/** The place after this one; undefined at the end of the list. */
 function placeAfter({ items, how }: Loaded, at: number, direction: 1 | -1): number | undefined {
   const next = at + direction;
   if (next >= 0 && next < items.length) return next;

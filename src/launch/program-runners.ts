@@ -1,12 +1,15 @@
 /**
- * Launchers that run the file that they are given, instead of reading it as media: `{path}` is the program of the command, or
- * the script of an interpreter. A wrapper such as `env` or `nice` is skipped, and the text of `sh -c` is read. A command that
- * is not clear counts as running its file. A program that this file does not know counts as a player.
+ * A launcher that runs its file as a program, instead of reading it as media: `{path}` is the program of the command, or
+ * the script of an interpreter. A wrapper such as `env` or `nice` is skipped, and the text of `sh -c` is read. An unclear
+ * command counts as running its file. A program that this file does not know counts as a player.
  */
 import type { LauncherConfig } from "../config/launcher-settings.ts";
 import { systemByName } from "../media/known-systems.ts";
 
-/** The first launcher that would run a file with this extension, for any system and launcher that a card may name. */
+/**
+ * The first launcher that would run a file with this extension. It may be for any system and launcher that a card can
+ * name.
+ */
 export function runnerOf(
   extension: string,
   systemId: string,
@@ -17,7 +20,7 @@ export function runnerOf(
   );
 }
 
-/** A card may name any system that has the extension, and a launcher with a list of extensions goes by that list. */
+/** A card may name any system that has the extension. A launcher with a list of extensions is judged by that list. */
 function mayTake({ systems, extensions }: LauncherConfig, extension: string, systemId: string): boolean {
   if (extensions.length > 0) return extensions.includes(extension);
   if (systems.length === 0) return true;
@@ -142,7 +145,7 @@ function isShellScript(rest: readonly string[]): boolean {
     if (word.includes(file)) return true;
     if (/^-\w*c\w*$/.test(word)) return isTextThatRuns(rest.slice(at + 1));
     if (shellValued.has(word)) at += 1;
-    // The file is an argument of the owner's own script, which reads it.
+    // The owner's own script reads the file as an argument.
     else if (!/^[-+]/.test(word)) return false;
   }
   return false;
@@ -170,12 +173,12 @@ const loaders = setOf(". source eval trap");
 
 const inline = /^(-[a-z]*[ceEm]|--eval|--execute|--print|-p|-r)$/;
 
-/** This file has no list of each interpreter's options, so a word after an option may be its value. */
+/** This file does not list the options of each interpreter, so a word after an option may be its value. */
 function isScript(rest: readonly string[]): boolean {
   let mayBeValue = false;
   for (const [at, word] of rest.entries()) {
     if (word.includes(file)) return true;
-    // A program in the command line cannot be judged. The same is true of a module.
+    // A program in the command line cannot be judged. The same applies to a module.
     if (inline.test(word)) return rest.slice(at).some((later) => later.includes(file));
     if (word.startsWith("-")) mayBeValue = word !== "--" && !word.includes("=");
     else if (mayBeValue || subcommands.has(word)) mayBeValue = false;

@@ -9,7 +9,7 @@ import type { MediaFile } from "./media-file.ts";
 import { replacement } from "./non-utf8-paths.ts";
 
 /**
- * Calls `start`. For a name that is not UTF-8, the player gets a link, which is removed at the player's end or after a
+ * Calls `start`. The player gets a link for a name that is not UTF-8. The link is removed at the player's end, or after a
  * failed start.
  */
 export async function startReadably<T>(

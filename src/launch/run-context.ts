@@ -15,7 +15,7 @@ export interface LaunchSource {
   readonly trusted?: boolean;
   /** False for a token that the API put on a virtual or simulated reader. */
   readonly isFromReader?: boolean;
-  /** True for a token on a reader: the launch guard may hold it back, and the media belong to its card. */
+  /** True for a token on a reader. The launch guard may hold it back, and the media belong to its card. */
   readonly isTap?: boolean;
   /** True for a button of the case. Its launches are not in the history, because a knob would fill it. */
   readonly isUnlisted?: boolean;
@@ -33,7 +33,7 @@ export function originNow(origin: ScriptOrigin, requester: Requester | undefined
 
 const byTrust: readonly ScriptOrigin[] = ["untrusted", "trusted", "reader"];
 
-/** The origin of work that two callers have caused: each may do no more than the other. */
+/** The origin of work that two callers have caused. The work may do only what both of them may do. */
 export function lowerOrigin(one: ScriptOrigin, other: ScriptOrigin): ScriptOrigin {
   return byTrust.indexOf(one) < byTrust.indexOf(other) ? one : other;
 }
@@ -56,7 +56,7 @@ interface TapEnd {
   readonly texts: readonly string[];
 }
 
-/** Writes the line of a tap. A word of its error that is also in the texts becomes `…`. */
+/** Writes the line of a tap. A word of the error that is also in the texts becomes `…`. */
 export function logTap(
   log: Log,
   { uid }: TokenParams,
@@ -107,9 +107,9 @@ export interface RunContext {
    */
   readonly isHook: boolean;
   readonly signal: AbortSignal;
-  /** Takes a sentence that explains the choice of media, for the answer to the user. */
+  /** Receives a sentence that explains the choice of media, for the answer to the user. */
   readonly explain?: (why: string) => void;
-  /** Takes the proof of each player that the script starts. */
+  /** Receives the proof of each player that the script starts. */
   readonly onStarted?: (proof: Proof) => void;
   /** The event of a hook, which replaces the last token and the current media in its variables. */
   readonly event?: HookEvent;
@@ -124,8 +124,8 @@ export interface Proof {
    */
   readonly settled: Promise<void>;
   /**
-   * Like `settled`, but never before `proofMs` of `playing.ts`, so that media whose player fails soon after it showed them are
-   * not started again.
+   * Like `settled`, but never before `proofMs` of `playing.ts`. If a player fails soon after it showed its media, the
+   * media are therefore not started again.
    */
   readonly lasted: Promise<void>;
 }

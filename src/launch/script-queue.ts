@@ -1,5 +1,5 @@
 /**
- * Scripts run one at a time, in order. While one waits, the script of a tap may run, so that a `**delay` blocks no reader.
+ * Scripts run one at a time, in order. While a script waits, the script of a tap may run, so a `**delay` blocks no reader.
  */
 
 /** Lets other scripts run during `wait`. Resolves or rejects as `wait` did, once the script has its turn again. */

@@ -101,7 +101,7 @@ const comparedLimits = {
   partial: { limit: "partialMappingsMax", max: partialMappingsMax, kind: "a partial pattern" },
 } as const satisfies Record<keyof Compared, unknown>;
 
-/** The limit that one more mapping beside the others exceeds; undefined if it fits. */
+/** The limit that would be exceeded by one more mapping beside the others; undefined if the mapping fits. */
 export function fullLimit({ enabled, match }: MappingParams, others: Compared) {
   if (!enabled || match === "exact") return undefined;
   const full = comparedLimits[match];
@@ -117,7 +117,7 @@ export function checkRoom(params: MappingParams, others: Compared): void {
   throw coded("mapping-compared", busy(sentence, limit, { field: "match" }), { max });
 }
 
-/** The reason why the mappings of files are too many; undefined if they are not. Files have limits of their own. */
+/** The reason why the files have too many mappings; undefined if they have not. Files have limits of their own. */
 export function tooManyInFiles(mappings: readonly MappingParams[]): string | undefined {
   if (mappings.length > mappingsMax)
     return `with this file, the files hold more than ${mappingsMax} mappings`;

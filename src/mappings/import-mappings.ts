@@ -1,4 +1,4 @@
-/** Mappings as the text of a file: reads them, and decides what storing them all would do. Nothing is changed here. */
+/** Mappings as the text of a file: reads them, and decides the effect of storing them all. Nothing is changed here. */
 import { mappingsCsv, readMappingsCsv } from "../config/mapping-csv.ts";
 import {
   type MappingCheck,
@@ -19,7 +19,7 @@ export type MappingFormat = "toml" | "csv";
 export interface MappingImport {
   readonly format: MappingFormat;
   readonly content: string;
-  /** True if they replace all mappings of the database. */
+  /** True if the text replaces all mappings of the database. */
   readonly replace: boolean;
 }
 

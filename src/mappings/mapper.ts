@@ -1,6 +1,6 @@
 /**
- * All mappings, of the database and of files. The first match in the order of creation replaces a token's text. Mappings of
- * files come after those of the database, so that a mapping from an app overrules a collection. Their order is that of file
+ * All mappings, of the database and of files. The first match in the order of creation replaces a token's text. Mappings
+ * of files come after those of the database, so a mapping from an app overrules a collection. Their order is that of file
  * names and places.
  */
 import { breather, type MappingFiles, type MappingJudge } from "../config/mapping-files.ts";
@@ -61,7 +61,7 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
     checkMapping(params, regexes);
     refuseTwin(lookup.twinOf(params, before));
     const grown = charsOf(params) - (before === undefined ? 0 : charsOf(before));
-    // The size of all mappings is read only for a change that makes it grow, because it takes a read of all of them.
+    // The size of all mappings is read only for a change that increases it, because this reads all of them.
     const size = before === undefined || grown > 0 ? mappings.size() : { mappings: 0, chars: 0 };
     if (before === undefined && size.mappings >= mappingsMax)
       throw coded(
@@ -86,7 +86,7 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
     let before: readonly Mapping[] = [];
     let plan: ImportPlan | undefined;
     let seen = 0;
-    // Another change may come while this is planned.
+    // Another change may be made while this one is planned.
     while (plan === undefined || lookup.changes() !== seen) {
       before = mappings.list();
       seen = lookup.changes();
@@ -123,7 +123,7 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
       log.info("mappings", "added", { id, type: params.type, match: params.match });
       return id;
     },
-    /** Changes a mapping. Throws as `add`, and also `not-found`, and `forbidden` for a mapping of a file. */
+    /** Changes a mapping. Throws the same as `add`, and also `not-found`, and `forbidden` for a mapping of a file. */
     update(id: number, changes: MappingChanges): void {
       const before = stored(id);
       const after = merged(before, changes);
@@ -183,7 +183,10 @@ function merged(before: Mapping, changes: MappingChanges): MappingParams {
   };
 }
 
-/** The enabled mappings of the database within the limits, which an earlier version may exceed. Compiles every expression. */
+/**
+ * The enabled mappings of the database, up to the limits, which the mappings of an earlier version may exceed. Compiles
+ * every expression.
+ */
 async function keptOf(
   stored: readonly Mapping[],
   regexes: Regexes,

@@ -118,7 +118,10 @@ export function createMappingLookup(regexes: Regexes) {
         script: found[0]?.override ?? token.text,
       };
     },
-    /** The id of another enabled mapping for exactly this UID; undefined if `before` was for this UID already. */
+    /**
+     * The id of another enabled mapping for exactly this UID; undefined if the mapping was for this UID already in
+     * `before`.
+     */
     twinOf(params: MappingParams, before: Mapping | undefined): number | undefined {
       if (!isOfUid(params)) return undefined;
       const uid = patternOf(params);
@@ -133,7 +136,7 @@ export function createMappingLookup(regexes: Regexes) {
 
 const mappingTypes: readonly MappingType[] = ["uid", "text", "data"];
 
-/** The rule with the lower rank; if only one of the two is a match, that one. */
+/** The rule with the lower rank; if only one of the two matches, that rule. */
 function earlier(best: Rule | undefined, other: Rule | undefined): Rule | undefined {
   return other === undefined || (best !== undefined && best.rank < other.rank) ? best : other;
 }

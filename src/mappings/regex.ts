@@ -98,7 +98,7 @@ function compileOrSay(pattern: string): RE2JS | RE2JSSyntaxException {
     return RE2JS.compile(pattern);
   } catch (error) {
     if (error instanceof RE2JSSyntaxException) return error;
-    // The engine gave up for another reason, and that must not fail the caller.
+    // The engine gave up for another reason, which must not be an error for the caller.
     return new RE2JSSyntaxException(messageOf(error));
   }
 }

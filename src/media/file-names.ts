@@ -15,7 +15,7 @@ export function fileName(bytes: Uint8Array): FileName {
   }
 }
 
-/** The name for display: each byte that is not UTF-8 becomes U+FFFD. */
+/** The name for people, in which each byte that is not UTF-8 becomes U+FFFD. */
 export function readable(name: FileName): string {
   return typeof name === "string" ? name : decoder.decode(name);
 }

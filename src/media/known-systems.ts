@@ -1,7 +1,7 @@
 /**
  * The known systems: consoles, computers, arcade boards and kinds of media, found by id, name, folder or extension.
  *
- * `systems.jsonl` holds one `KnownSystem` a line. It is parsed at the first use, so that the start does not wait for it.
+ * `systems.jsonl` holds one `KnownSystem` a line. The table is parsed at the first use, so the start does not wait for it.
  */
 import type { System } from "../core/media.ts";
 import { didYouMean } from "../core/text.ts";
@@ -15,16 +15,16 @@ export interface KnownSystem extends System {
   readonly manufacturer?: string;
   /** The year of the first sale in any country. */
   readonly releaseYear?: number;
-  /** More names, as `systemKeyOf` writes them. */
+  /** Further names, as `systemKeyOf` writes them. */
   readonly aliases: readonly string[];
   /** Its folders in MiSTer, Batocera, RetroPie, ES-DE and others, the most common first, as `systemKeyOf` writes them. */
   readonly folders: readonly string[];
   /**
-   * Extensions in lower case, with their dot. Several systems may share one. For CDs they are those of sheets and
-   * images, and not those of tracks.
+   * Extensions in lower case, with their dot. Several systems may share one. For CDs these are the extensions of sheets
+   * and images, and not those of tracks.
    */
   readonly extensions: readonly string[];
-  /** Ids of systems whose folders hold its files too (`systemOfFile`). */
+  /** Ids of systems whose folders also hold files of this system (`systemOfFile`). */
   readonly livesWith?: readonly string[];
 }
 
@@ -171,7 +171,7 @@ export function systemFault(name: string, configured: readonly string[]): string
   return noSystemNamed(name, configured);
 }
 
-// Longer than each name of a system.
+// This is longer than each name of a system.
 const shownCharsMax = 64;
 
 /** The sentence for a name of no system, with the nearest name. */

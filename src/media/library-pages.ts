@@ -30,7 +30,7 @@ interface FileEntry extends Pick<Media, "name" | "path" | "tags" | "zapScript" |
 
 export type BrowseEntry = FolderEntry | FileEntry;
 
-/** The end of the page before: a folder, or a file, which comes after all folders. */
+/** The end of the previous page: a folder, or a file, which comes after all folders. */
 interface Cursor extends NameKey {
   readonly kind: "folder" | "file";
 }
@@ -200,14 +200,17 @@ export async function tagsOf(
   );
 }
 
-/** The media that the title names, with the confidence from 0 to 1; undefined if none is near. */
+/** The media that the title names, with a confidence from 0 to 1; undefined if no title is near. */
 export async function lookUp(library: Pick<MediaLibrary, "findTitle">, system: string, title: string) {
   const found = await library.findTitle(system, title);
   if (found === undefined) return undefined;
   return { ...found.media, confidence: confidenceOf(found, title) };
 }
 
-/** The confidence in a title: 1 for an exact one, and 0.95 for another spelling. A slip lowers it by its share of the title. */
+/**
+ * The confidence in a title: 1 for an exact one, and 0.95 for another spelling. A slip lowers it by the share of the slip
+ * in the title.
+ */
 function confidenceOf(
   { how, media }: NonNullable<Awaited<ReturnType<MediaLibrary["findTitle"]>>>,
   wanted: string,

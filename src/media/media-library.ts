@@ -42,13 +42,13 @@ import { type Run, startRun } from "./scan/indexer.ts";
 export interface MediaOptions {
   /** The folder of the index. */
   readonly folder: string;
-  /** The name of the index; that of the media folders if absent. */
+  /** The name of the index; that of the index of the media folders if absent. */
   readonly name?: string;
   /** Returns the media folders. It is called at each run. */
   readonly folders: () => MediaFolders;
   /** Returns the preferences. It is called for each title. */
   readonly prefer: () => TitlePreferences;
-  /** Called at the start, at each system, at the end, and in between at most four times a second. */
+  /** Called at the start, at each system, at the end, and at most four times a second between these. */
   readonly emit: (status: IndexStatus) => void;
   readonly clock: Clock;
   readonly log: Log;
@@ -58,7 +58,7 @@ export interface MediaOptions {
 
 export type MediaLibrary = ReturnType<typeof createMedia>;
 
-/** After this many damaged indexes the disk is bad, and is not written again. */
+/** After this many damaged indexes the disk counts as bad, and no index is written. */
 const repairsMax = 3;
 
 /** Opens the index if there is one; a run begins if it is damaged. */
@@ -124,8 +124,8 @@ export function createMedia(options: MediaOptions) {
     count: async (sources: readonly MediaSource[]) =>
       (await holder.walk((held) => countAny(held, sources))) ?? 0,
     /**
-     * The file for `@System/Title (tag)`, or without a name in any system; undefined if there is none. Rejects with
-     * `not-found` for an unknown system.
+     * The file for `@System/Title (tag)`, or in any system if the text names none; undefined if there is no such file.
+     * Rejects with `not-found` for an unknown system.
      */
     async findTitle(name: string | undefined, title: string): Promise<FoundTitle | undefined> {
       const system = name === undefined ? undefined : systemByName(name);

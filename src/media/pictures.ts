@@ -63,12 +63,12 @@ interface Candidate {
 }
 
 export interface PictureRequest {
-  /** The absolute path of the media file, with its links resolved. */
+  /** The absolute path of the media file, with links resolved. */
   readonly file: string;
   readonly folders: MediaFolders;
   /** The wanted types, the best first. */
   readonly types: readonly PictureType[];
-  /** The longest edge in pixels; absent for the picture as it is, if that is not too long. */
+  /** The longest edge in pixels; absent for the unchanged picture, if its edge is within the limit. */
   readonly maxSize: number | undefined;
   /** The picture inside an audio file, or of the first one with a picture in a folder. */
   readonly embedded?: (file: string) => Uint8Array | undefined;
@@ -94,7 +94,7 @@ export async function findPicture({
   const own = [...listed, ...(await candidatesFor(file, top))].sort(
     (a, b) => types.indexOf(a.type) - types.indexOf(b.type),
   );
-  // The picture of an album or a film lies beside its files, whatever they are called.
+  // The picture of an album or a film is beside its files, whatever name the files have.
   const candidates = [...own, ...(await coversOf(file, top))].filter(({ type }) => types.includes(type));
   let isTooLarge = false;
   for (const { path, type } of candidates) {
@@ -107,7 +107,7 @@ export async function findPicture({
     else if (bytes !== undefined) {
       const picture = await fitted(bytes, maxSize);
       if (picture !== undefined) return { ...picture, type };
-      // If no picture is too large, the caller reports "no image found", for which known clients show no error.
+      // Without a picture that is too large, the caller reports "no image found", for which known clients show no error.
       isTooLarge ||= contentTypeOf(bytes) !== undefined;
     }
   }
@@ -120,12 +120,15 @@ export async function findPicture({
 
 const embeddedType: PictureType = "boxart";
 
-/** Makes a picture fit into a square of this edge, for keeping; undefined if it is none or too large to be sent. */
+/**
+ * Scales a picture into a square of this edge, to store it; undefined if the bytes are no picture, or are too many to be
+ * sent.
+ */
 export async function smallPicture(bytes: Uint8Array, edge: number): Promise<Uint8Array | undefined> {
   return (await fitted(Buffer.from(bytes), edge))?.bytes;
 }
 
-/** Any picture file, as `findPicture` sends one; undefined if it is none, cannot be read, or is too large. */
+/** Any picture file, in the form of `findPicture`; undefined if the file is no picture, cannot be read, or is too large. */
 export async function readPicture(
   path: string,
   maxSize: number | undefined,
@@ -215,7 +218,7 @@ async function listedIn(top: string, path: string): Promise<readonly Candidate[]
     .map((text) => list.indexOf(text))
     .find((at) => at >= 0);
   if (start === undefined) return [];
-  // The other elements of the game are near the path.
+  // The other elements of the game are near the path in the text.
   const from = Math.max(list.lastIndexOf("<game", start), start - pictureGameBytesMax);
   const to = Math.min(list.indexOf("</game>", start), start + pictureGameBytesMax);
   const game = list.toString("utf8", from, to);
@@ -234,7 +237,7 @@ function unescaped(text: string): string {
 /** The bytes of a file; undefined if there is no such file, or it cannot be read. */
 async function readFile(path: string, bytesMax: number): Promise<Buffer | "too-large" | undefined> {
   try {
-    // A pipe must not block, and a link may have taken the place of the file.
+    // A pipe must not block, and a link may have replaced the file.
     const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
     await using file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     const { size } = await file.stat().then((stat) => (stat.isFile() ? stat : { size: 0 }));
@@ -256,7 +259,10 @@ function contentTypeOf(bytes: Buffer): string | undefined {
   return riff === "RIFF" && webp === "WEBP" ? "image/webp" : undefined;
 }
 
-/** The picture as it is, or made smaller in a thread of the runtime; undefined if it is none, or cannot be made small enough. */
+/**
+ * The picture as it is, or scaled down in a thread of the runtime; undefined if the bytes are no picture, or cannot be
+ * made small enough.
+ */
 async function fitted(
   bytes: Buffer,
   maxSize: number | undefined,

@@ -18,7 +18,7 @@ export function isProgramExtension(extension: string): boolean {
   return scripts.has(extension);
 }
 
-// Programs of emulated machines, whose formats computers use as well.
+// Programs of emulated machines. Computers use the same formats.
 const emulatedElf: ReadonlySet<string> = new Set([".elf", ".axf", ".prx", ".rpx", ".o", ".cof"]);
 const emulatedDos: ReadonlySet<string> = new Set([".exe", ".com", ".dos", ".pc", ".bat"]);
 

@@ -56,7 +56,7 @@ export function neededFirmware(
   return listed.filter(({ isOptional }) => !isOptional).slice(0, firmwareFilesMax);
 }
 
-/** True for another version of a file: syscard2.pce replaces syscard3.pce. */
+/** True for another version of a file: syscard2.pce may replace syscard3.pce. */
 function isLike(path: string, names: readonly string[]): boolean {
   const stem = (name: string) => name.replace(/\d*\.[a-z]+$/i, "").toLowerCase();
   return names.some((name) => stem(name) === stem(path));

@@ -5,7 +5,7 @@
  *   response  {"request_id": n, "error": "success", "data": ...}
  *   event     {"event": name, ...}; for observed properties {"event": "property-change", "name": ..., "data": ...}
  *
- * The line is a socket that mpv inherits as descriptor 3 (`--input-ipc-client=fd://3`), so that no other program has it.
+ * The line is a socket that mpv inherits as descriptor 3 (`--input-ipc-client=fd://3`), so no other program has it.
  */
 import { closeSync, writeSync } from "node:fs";
 import { type Clock, sleep } from "../core/clock.ts";
@@ -25,7 +25,7 @@ type MpvMessage =
 
 export type MpvLine = ReturnType<typeof openMpvLine>;
 
-// mpv answers within a frame, and later while it loads from a slow disc.
+// mpv answers within a frame, or later while it loads from a slow disc.
 const answerMsMax = 2000;
 
 /** Opens the line on the descriptor `line`, which it then owns. */
@@ -97,8 +97,8 @@ export function openMpvLine(
 const burstMs = 1000;
 
 /**
- * A token bucket. It waits after each read until the permitted rate allows the next one, so that a flood stays in the
- * player's socket.
+ * A token bucket. It waits after each read until the permitted rate allows the next one, so a flood stays in the socket
+ * of the player.
  */
 function createPace(clock: Clock, closing: AbortSignal): (seconds: number) => Promise<void> {
   let paidUntilMs = 0;

@@ -10,23 +10,23 @@ import { type MpvLine, openMpvLine } from "./mpv-line.ts";
 import type { ControlledPlayer, PlayerAction, PlayerOrder, PlayerParts, PlayerState } from "./player.ts";
 import { feedStream } from "./web-stream.ts";
 
-// The wait for the present position. After it, the state is the last known one.
+// The wait for the present position. After this time, the state is the last known one.
 const stateMsMax = 250;
 const complaintLinesMax = 4;
 // A file that was loaded counts as shown after this time without an error.
 const loadedMs = 1000;
-// A seek waits this long for a file that mpv is still opening. Until then mpv refuses it.
+// A seek waits this long for a file that mpv is still opening, because mpv refuses it until then.
 const openingMsMax = 5000;
 
 // mpv sends an event for each change of these. The position changes all the time, so it is requested instead.
 const observed = ["pause", "duration", "paused-for-cache", "volume", "speed"] as const;
 
-// Between two questions the position is calculated, but not for a player that has not answered for this long.
+// Between two requests the position is computed, but not for a player that has not answered for this long.
 const calculatedMsMax = 10_000;
 
 /**
- * Options that restrict mpv to its file and its subtitles (mpv 0.35 manual). They follow the launcher's options, and so override them and
- * `mpv.conf`. That file stays in use for sound and picture, because no media file can change it.
+ * Options that restrict mpv to its file and its subtitles (mpv 0.35 manual). They follow the launcher's options, so they
+ * override them and `mpv.conf`. `mpv.conf` stays in use for sound and picture, because no media file can change it.
  */
 const fileOnly = [
   // Playlists, EDL, HLS, archives and ordered chapters refer to other files or to the network.
@@ -41,8 +41,8 @@ const fileOnly = [
   "--use-filedir-conf=no",
   // SDP and RTSP open sockets inside of FFmpeg. mpv itself reads media files, which need no protocol of FFmpeg.
   "--demuxer-lavf-o-append=protocol_whitelist=data",
-  // The settings `noScripts` come from a file. An mpv without Lua does not know them, and ends if they are options, but
-  // not if they are in a file.
+  // The settings `noScripts` come from a file. An mpv without Lua does not know these settings. It ends if they are
+  // options, but not if they are in a file.
   "--include=/dev/stdin",
 ] as const;
 
@@ -228,7 +228,7 @@ function hear(known: Known, name: string, facts: Readonly<Record<string, unknown
   }
   if (name === "end-file") known.isOver = facts.reason === "eof";
   if (name === "property-change" && typeof facts.name === "string") {
-    // The position is calculated from the values so far.
+    // The position is computed from the values so far.
     noteTime(known, (positionNow(known) ?? Number.NaN) / 1000);
     known.properties.set(facts.name, facts.data);
     if (facts.name === "duration" && typeof facts.data === "number") known.durationMs = toMs(facts.data);
@@ -255,7 +255,7 @@ function positionNow({ positionMs, positionAtMs, properties }: Known): number | 
   return Math.round(positionMs + sinceMs * (typeof speed === "number" ? speed : 1));
 }
 
-/** The position; undefined without one, or if mpv went on to another file. */
+/** The position; undefined if there is none, or if mpv has continued with another file. */
 function progressOf(known: Known): Progress | undefined {
   const { durationMs, files, isOver } = known;
   const positionMs = positionNow(known);
@@ -328,7 +328,8 @@ function quietly(line: MpvLine, command: readonly (string | number)[], msMax?: n
 }
 
 /**
- * Milliseconds of a time, within the range of positions in the database and in backups, because a file may state any length.
+ * The milliseconds of a time, limited to the range of positions in the database and in backups, because a file may state
+ * any length.
  */
 function toMs(seconds: number): number {
   return Math.min(Math.max(0, Math.round(seconds * 1000)), mediaMsMax);

@@ -40,7 +40,7 @@ export interface PlayerOrder {
 }
 
 export interface DiscSet {
-  /** The list that names the discs, or else the first disc. Saves are named after it. */
+  /** The path of the list that names the discs, or otherwise that of the first disc. Saves are named after this file. */
   readonly content: string;
   /** The absolute paths of the discs, in order. */
   readonly paths: readonly string[];
@@ -58,7 +58,7 @@ export interface PlayerParts {
   /** The name of the launcher, for error messages. */
   readonly name: string;
   readonly clock: Clock;
-  /** The way in which pictures lie on the screen; the player's own way if absent. */
+  /** How pictures are placed on the screen; the player's own way if absent. */
   readonly view?: ScreenView;
   /** The initial volume in percent, below the owner's ceiling; undefined for the player's own volume. */
   readonly volume: number | undefined;
@@ -80,7 +80,7 @@ export interface ControlledPlayer {
   readonly ready?: Promise<void>;
   /** The present state, or the last known state if the player does not answer at once. */
   state(): Promise<PlayerState>;
-  /** The present position by the last report, without a question to the player; absent if the player has none. */
+  /** The position by the last report, without a request to the player; absent if the player has none. */
   progress?(): Progress | undefined;
   /** The player's error messages over its control line; undefined without any. */
   complaint(): string | undefined;

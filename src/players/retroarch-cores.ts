@@ -92,7 +92,7 @@ const coresOf: ReadonlyMap<string, readonly string[]> = new Map(
 /** The ids of all systems with a known core. */
 export const coredSystems: readonly string[] = [...coresOf.keys()];
 
-/** The names of a system's cores, the usual one first; empty if none is known. */
+/** The core files, by the names of the cores. */
 export function coreNamesOf(systemId: string): readonly string[] {
   return coresOf.get(systemId) ?? [];
 }

@@ -36,9 +36,9 @@ const discStepMs = 100;
 const driveOpenMs = 1000;
 // RetroArch writes a picture in a thread of its own, which takes less than this time.
 const pictureMsMax = 5000;
-const softest = -80; // The lowest gain in dB, which RetroArch takes.
+const softest = -80; // The lowest gain in dB that RetroArch accepts.
 const autosaveSeconds = 10;
-// Saves in memory are written to the disk one or two seconds later, so that battery RAM is safe within 10 s of a change.
+// Saves in memory are written to the disk one or two seconds later, so battery RAM is safe within 10 s of a change.
 const carriedAutosaveSeconds = 5;
 const noResuming: Resuming = { loadsState: false, savesState: false };
 
@@ -228,7 +228,7 @@ const stateSettings: RetroArchSettings = {
   // The name of a state has only the file name, so games of one name need a folder for each system and core.
   sort_savestates_enable: "true",
   sort_savestates_by_content_enable: "true",
-  // After a crash or a power cut the state is older than battery RAM, which it must not overwrite.
+  // After a crash or a power cut the state is older than the battery RAM, so it must not overwrite the battery RAM.
   block_sram_overwrite: "true",
 };
 
@@ -264,7 +264,7 @@ function loudness(percent: number | undefined): RetroArchSettings {
 
 /**
  * RetroArch turns counterclockwise, in quarters (`retroarch.cfg` of 1.14). Since version 1.20 it also turns the
- * proportions that a core states (`video_driver.c`). It has no margin that keeps a game's proportions.
+ * proportions that a core states (`video_driver.c`). RetroArch has no margin that keeps a game's proportions.
  */
 function viewSettings(view: ScreenView | undefined): RetroArchSettings {
   const { rotation = 0 } = view ?? {};
@@ -312,7 +312,10 @@ async function control(line: RetroArchLine, ask: Ask, action: PlayerAction, cloc
   line.say(command);
 }
 
-/** The drive of a game with several discs, as RetroArch's disk control interface works it (1.14, `disk_control_interface.c`). */
+/**
+ * The drive of a game with several discs, as RetroArch's disk control interface operates it (1.14,
+ * `disk_control_interface.c`).
+ */
 function createDrive(line: RetroArchLine, { content, paths, inserted }: DiscSet, clock: Clock) {
   // The list of this start begins with the disc that was inserted; a list of the game does not.
   const shift = isList(content) ? 0 : inserted;
@@ -329,7 +332,7 @@ function createDrive(line: RetroArchLine, { content, paths, inserted }: DiscSet,
         throw failed(`the game has ${paths.length} discs, and disc ${place + 1} is in the drive`);
       const steps = (wanted - shift + paths.length) % paths.length;
       await say("DISK_EJECT_TOGGLE");
-      // The drive's keys stop at the first disc, whichever one a player chose in the menu.
+      // The keys of the drive stop at the first disc, whichever disc a player has chosen in the menu.
       for (let back = 1; back < paths.length; back++) await say("DISK_PREV");
       for (let on = 0; on < steps; on++) await say("DISK_NEXT");
       place = wanted;

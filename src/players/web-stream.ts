@@ -1,7 +1,7 @@
 /**
- * The body of a web radio or podcast, on its way to a player's standard input. The player therefore opens no
- * connection, and the service checks each redirect and address. Stations put titles between the bytes, if they are
- * asked to (SHOUTcast and Icecast, `icy-metaint`):
+ * The body of a web radio or podcast, which goes to a player's standard input. The player therefore opens no
+ * connection, and the service checks each redirect and address. Stations put titles between the bytes if the request asks
+ * for them (SHOUTcast and Icecast, `icy-metaint`):
  *
  *   N bytes of sound, one byte L, 16 L bytes of text with zeros after it, and again. `StreamTitle='Artist - Song';`
  */
@@ -16,7 +16,7 @@ export async function feedStream(body: WebBody, talk: Talk, onTitle: (title: str
     for await (const chunk of body.chunks)
       for (const piece of cut(chunk)) if (!(await talk.send(piece))) return;
   } catch {
-    // The connection was lost. The player ends with the bytes that it has.
+    // The connection was lost. The player ends when it has played these bytes.
   } finally {
     body.close();
     talk.end();
@@ -65,7 +65,7 @@ function titleIn(bytes: Uint8Array): string | undefined {
   return title === undefined ? undefined : shownTitle(title);
 }
 
-/** A name from outside as one line: bounded, and without characters that control a screen. */
+/** A name from outside as one line, with a limited length, and without characters that control a screen. */
 export function shownTitle(text: string): string {
   return text
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "")

@@ -1,6 +1,7 @@
 /**
- * The attended readers: one supervisor each, by reader id. A configured reader is wanted as long as the config names it, a
- * detected one as long as it is there. A reader that is wanted before and after a change of the config stays open.
+ * The attended readers: one supervisor each, by reader id. A configured reader is wanted as long as the config names it,
+ * and a detected one as long as it is present. A reader that is wanted before and after a change of the config stays
+ * open.
  */
 import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
@@ -46,7 +47,7 @@ interface AttendanceParts {
 export function createAttendance(parts: AttendanceParts, signal: AbortSignal) {
   const { bus, clock, log, feedback, presenceOf } = parts;
   const attended = new Map<string, Attended>();
-  /** The ids of readers beyond `readersMax`. There are no more of them than ports of this machine. */
+  /** The ids of readers beyond `readersMax`. Their number is limited by the ports of this machine. */
   const left = new Set<string>();
 
   const attend = (
@@ -107,7 +108,7 @@ export function createAttendance(parts: AttendanceParts, signal: AbortSignal) {
     });
     void supervisor.ended.then(() => {
       attended.delete(readerId);
-      // The supervisor gave up a detected reader just before the config named it, so the reader is attended again.
+      // The supervisor gave the detected reader up just before the config named it, so the reader is attended again.
       if (wanted === undefined && !dismissal.signal.aborted) attend(connection, stablePath, undefined);
     });
   };

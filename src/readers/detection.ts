@@ -33,7 +33,7 @@ export interface DetectionOptions {
   readonly drivers: readonly Driver[];
   readonly clock: Clock;
   readonly log: Log;
-  /** Paths of attended readers. */
+  /** The paths of attended readers. */
   readonly taken: () => readonly string[];
   readonly attend: (
     connection: ReaderConnection,
@@ -47,11 +47,11 @@ export interface DetectionOptions {
 export interface FoundReader {
   /** True if the driver knows the device by its USB ids. */
   readonly isCertain: boolean;
-  /** True if an earlier try failed. A further failure is then logged as `debug` only. */
+  /** True if an earlier try failed. The next failure is then logged as `debug` only. */
   readonly wasRefused: boolean;
 }
 
-/** A port that a reader may be on, and that did not open as one. */
+/** A port on which a reader may be, and which did not open as one. */
 export interface RefusedPort {
   readonly driver: string;
   readonly path: string;
@@ -74,8 +74,8 @@ export function createDetection(options: DetectionOptions) {
   let timer: Disposable | undefined;
   let looking = false;
   /**
-   * Counts the changes of the taken paths. A look that began in an earlier round has outdated paths, and opens no further
-   * reader.
+   * Counts the changes of the taken paths. A look that began in an earlier round has outdated paths, and opens no more
+   * readers.
    */
   let round = 0;
 
@@ -149,7 +149,7 @@ export function createDetection(options: DetectionOptions) {
   const watcher = watchDevices(() => lookSoon(settleMs), log);
   lookSoon(0);
   return {
-    /** Ports that are there and did not open as a reader at the last try. */
+    /** Present ports that did not open as a reader at the last try. */
     refused: (): readonly RefusedPort[] => [...refused.values()],
     /** Looks again at once, after a reader was released. */
     lookAgain(): void {
@@ -178,7 +178,7 @@ export async function findCandidate(
   return undefined;
 }
 
-/** True if the candidate is still there and was not re-plugged. */
+/** True if the candidate is still present, and was not plugged in again. */
 export async function isStillConnected(
   driver: Driver,
   candidate: Candidate,
@@ -258,7 +258,7 @@ export function createRefusals(clock: Pick<Clock, "now">) {
       const refusal = known(key, port);
       return refusal === undefined || leftMs(refusal) <= 0;
     },
-    /** True if the port was refused, and was not re-plugged after that. */
+    /** True if the port was refused, and was not plugged in again after that. */
     knows: (key: string, port: Port): boolean => known(key, port) !== undefined,
     /** Notes a failed try. Returns false if no further try follows. */
     add(key: string, port: Port): boolean {

@@ -16,7 +16,7 @@ export interface Driver {
   /** The functions of its readers. With `removable`, sightings end when a card leaves, except those that say otherwise. */
   readonly capabilities: readonly Capability[];
   /**
-   * Paths that may be this device, and paths that it rules out. It opens no device. The method is absent if only the
+   * The paths that may be this device, and the paths that cannot be. It opens no device. The method is absent if only the
    * config file can name the device.
    */
   detect?(signal: AbortSignal): Promise<readonly Candidate[]>;
@@ -38,14 +38,14 @@ export interface DriverContext {
 export interface Candidate {
   readonly path: string;
   /**
-   * A text that differs after each re-plugging (for device nodes: inode and change time). A failed candidate is tried
-   * again at once after a change of its stamp, and otherwise after growing waits.
+   * A text that differs each time that the device is plugged in (for device nodes: inode and change time). A failed
+   * candidate is tried again at once after a change of its stamp, and otherwise after growing waits.
    */
   readonly stamp: string;
   /** A name of the port that survives restarts and re-plugging, such as the by-path name; else the path. */
   readonly stablePath: string;
   /**
-   * True if the USB ids are those of this device only. A failed open is then reported to people, and tried again without end.
+   * True if the USB ids are those of this device only. A failed open is then reported to people, and repeated without end.
    */
   readonly isCertain?: true;
   /**
@@ -55,7 +55,7 @@ export interface Candidate {
   readonly isShared?: true;
   /** True for a port of the board itself, which exists without a reader on it. */
   readonly isOnBoard?: true;
-  /** The reason why it is never opened unless the config names it, as a part of a sentence for the log. */
+  /** The reason why it is opened only if the config names it, as a part of a sentence for the log. */
   readonly ruledOut?: string;
 }
 
@@ -66,8 +66,8 @@ export interface ReaderSession {
   /**
    * Reports the tags on the reader after each change and each new look. Resolves when `signal` aborts or the session is
    * closed, and rejects with `ServiceError("reader-gone")` when the device fails. Called once per session. The first report
-   * comes within a second, even without a tag, because it ends the uncertainty after a fault. A tag that left during its
-   * read is not reported.
+   * comes within a second, even without a tag, because it ends the uncertainty after a fault. A tag that leaves while it
+   * is read is not reported.
    */
   watch(report: Report, signal: AbortSignal): Promise<void>;
   /** Closes the device. Never throws; a second call does nothing. */
@@ -105,7 +105,7 @@ export interface WriteOrder {
   claim(uid: string): boolean;
 }
 
-/** Why a tag was not written. */
+/** The reason why a tag was not written. */
 export type WriteCause =
   /** The tag is read-only. */
   | "locked"
@@ -137,7 +137,7 @@ export function writeFailed(
  */
 export const removalDebounceMs = 300;
 
-/** Takes all tags that lie on the reader now. */
+/** Takes all tags that are on the reader now. */
 export type Report = (present: readonly Sighting[]) => void;
 
 export interface SimulatedCard {

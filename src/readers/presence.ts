@@ -143,10 +143,10 @@ export function createTokens(bus: Bus, clock: Clock) {
       virtual = { token, requester, leaving: clock.after(durationMs, endVirtual) };
       add(token);
     },
-    /** The caller that laid the virtual token down, until the next one comes; undefined for tokens of readers. */
+    /** The caller that put the virtual token on the reader, until the next one comes; undefined for tokens of readers. */
     requesterOf: (token: Token): Requester | undefined =>
       virtual?.token === token ? virtual.requester : undefined,
-    /** Removes the virtual token if `isMeant` is true of the caller that laid it down. */
+    /** Removes the virtual token if `isMeant` returns true for the caller that put it on the reader. */
     withdraw(isMeant: (requester: Requester) => boolean): void {
       if (virtual?.requester !== undefined && isMeant(virtual.requester)) endVirtual();
     },

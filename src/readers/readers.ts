@@ -28,7 +28,7 @@ interface ReadersOptions extends ReadersConfig {
   readonly log: Log;
   /** The same as `DriverContext.feedback`. */
   readonly feedback?: () => boolean;
-  /** The ports that a radio of Bluetooth holds. */
+  /** The ports that a Bluetooth radio uses. */
   readonly radioPorts?: () => readonly string[];
 }
 
@@ -37,9 +37,9 @@ export interface Readers extends Writing {
   tokens(): { readonly active: readonly Token[]; readonly last: Token | undefined };
   /** The function `Services.scan` of the API. */
   scan(params: TokenParams, durationMs: number, readerId: string | undefined, requester?: Requester): void;
-  /** The caller of the API that laid this token down; undefined for a person's card. */
+  /** The caller of the API that put this token on the reader; undefined for a person's card. */
   requesterOf(token: Token): Requester | undefined;
-  /** Removes the tokens of callers for which `isMeant` is true. */
+  /** Removes the tokens of callers for which `isMeant` returns true. */
   withdraw(isMeant: (requester: Requester) => boolean): void;
   /** Shows a signal by the reader's lights or buzzer, if it has some and the settings allow it. */
   signal(readerId: string, kind: Signal): void;
@@ -47,7 +47,10 @@ export interface Readers extends Writing {
   faults(): readonly Fault[];
   /** The readers that are not connected, and the ports that did not open as a reader, each with the reason. */
   refused(): readonly RefusedReader[];
-  /** Why a reader that is plugged in does not work; undefined if none is. A port of the board itself is no sign of one. */
+  /**
+   * The reason why a plugged-in reader does not work; undefined if no such reader is known. A port of the board itself
+   * does not show that a reader is plugged in.
+   */
   broken(): string | undefined;
   /**
    * Opens newly named readers and closes those that are no longer wanted. Every other device stays open, even if it was
@@ -72,7 +75,7 @@ export function startReaders(options: ReadersOptions): Readers {
   const writing = createWriting({ attendance, presenceOf, clock, log, signal, onWritten });
   // Ids of dismissed readers. Their tokens are not listed until they are attended again.
   const dismissed = new Set<string>();
-  // The last callers that tapped simulated readers, by reader id.
+  // The last callers that used simulated readers, by reader id.
   const tappers = new Map<string, Requester>();
   let wrong: readonly Fault[] = [];
   let changing = false;
@@ -100,7 +103,7 @@ export function startReaders(options: ReadersOptions): Readers {
   });
   const open = () => attendance.all().filter(({ supervisor }) => supervisor.session() !== undefined);
   const refusedPorts = () => {
-    // A refused port is left out if it opened later, or if another driver has it.
+    // A refused port is left out if it has opened later, or if another driver has opened it.
     const inUse = new Set(open().map(({ supervisor }) => supervisor.record().path));
     return detection.refused().filter(({ path }) => !inUse.has(path));
   };
@@ -198,7 +201,7 @@ function isReader({ namedPath, isCertain }: Attended): boolean {
 function createSwitch(options: DetectionOptions) {
   let detection: Detection | undefined;
   return {
-    /** Switches detection. It looks for readers as soon as it is switched on, and again if it was on already. */
+    /** Switches detection. It looks for readers as soon as it is switched on, and again if it was switched on already. */
     set(isOn: boolean): void {
       if (isOn && detection !== undefined) {
         detection.lookAgain();
@@ -211,8 +214,8 @@ function createSwitch(options: DetectionOptions) {
   };
 }
 
-// The presences by reader id. They are kept, because a card that stays on a re-plugged reader is no new tap. Their
-// number is limited by the ports that this machine has ever had.
+// The presences by reader id. The tokens are kept, because a card that stays on a reader during re-plugging is no new
+// tap. Their number is limited by the ports that this machine has ever had.
 function createPresences(
   tokens: ReturnType<typeof createTokens>,
   clock: Clock,
@@ -253,7 +256,7 @@ const boardPorts: readonly (readonly [node: string, path: string])[] = [
 ];
 
 /**
- * The serial ports that a radio of Bluetooth holds. The kernel gives them no device node, so no reader can be on them.
+ * The serial ports that a Bluetooth radio uses. The kernel gives them no device node, so no reader can be on them.
  * Devices on serial lines are below `folder`, such as `serial0-0`.
  */
 export function radioPorts(folder = "/sys/bus/serial/devices"): readonly string[] {

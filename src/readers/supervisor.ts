@@ -10,8 +10,8 @@ import type { Reader } from "../core/token.ts";
 import { type ReaderConnection, type ReaderSession, readerIdOf } from "./driver.ts";
 import type { Presence } from "./presence.ts";
 
-// Opening a missing port takes one system call. A reader works within two seconds after it is back, and half a second
-// of them is the probe of a silent chip.
+// Opening a missing port takes one system call. A reader works within two seconds after it is back. Half a second of this
+// is the probe of a silent chip.
 const retryMsFirst = 100;
 const retryMsMax = 800;
 // The waits grow for a reader that fails sooner than this after each opening.
@@ -110,7 +110,7 @@ export function supervise(options: SupervisorOptions, signal: AbortSignal) {
   return {
     /** `connected` is false while the reader is reopened. */
     record,
-    /** Why the reader is not connected; undefined while it is. */
+    /** The reason why the reader is not connected; undefined while it is connected. */
     fault: () => fault,
     /** The open device; undefined while it is closed. */
     session: () => session,

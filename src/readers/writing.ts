@@ -22,7 +22,7 @@ export interface WriteRequest {
   readonly readerId?: string | undefined;
   /** The same as `WriteOrder.force`. */
   readonly force?: boolean | undefined;
-  /** True to skip a tag that lies on the reader since an earlier write. */
+  /** True to skip a tag that is on the reader since an earlier write. */
   readonly newTag?: boolean | undefined;
   /** The same as `WriteOrder.record`; `text` if absent. */
   readonly record?: "text" | "uri" | undefined;

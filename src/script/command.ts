@@ -50,7 +50,7 @@ export interface MediaLookup {
   /** Finds the file of a title. `why` is absent for an exact match. */
   title(wanted: WantedTitle): Promise<{ readonly path: string; readonly why?: string }>;
   search(query: NameQuery): Promise<string>;
-  /** Chooses a file of any of the sources, all with the same probability. */
+  /** Chooses one of all files of the sources, all with the same probability. */
   random(sources: readonly RandomSource[]): Promise<string>;
 }
 
@@ -59,7 +59,10 @@ export interface PlaylistHow extends LaunchHow {
   readonly repeat: "no" | "all" | "one";
 }
 
-/** The playlist: one at a time. Methods reject with `ServiceError` if none is loaded, or no item can be played. */
+/**
+ * The current playlist, of which there is at most one. Methods reject with `ServiceError` if none is loaded, or no item
+ * can be played.
+ */
 export interface PlaylistPorts {
   /** Starts the playlist at `path`; without a path, resumes the loaded one. */
   play(path: string | undefined, how: PlaylistHow): Promise<void>;
@@ -71,7 +74,7 @@ export interface PlaylistPorts {
   stop(): Promise<void>;
   /** Stops its item, and keeps its place. */
   pause(): Promise<void>;
-  /** Starts the item `by` places on, or back. */
+  /** Moves `by` items forward, or back if `by` is negative, and starts that item. */
   move(by: number): Promise<void>;
   /** Starts the item at this place, from 1. */
   goTo(place: number): Promise<void>;
@@ -101,13 +104,13 @@ export interface ScriptPorts {
   mediaReady(signal: AbortSignal): Promise<void>;
   /** Controls the current player; rejects if nothing plays, or the player cannot do this. */
   control(action: ControlAction): Promise<void>;
-  /** Changes the volume of the player if it has one, else of the device; rejects if there is neither. */
+  /** Changes the volume of the player if it has one, otherwise of the device; rejects if neither has one. */
   changeVolume(change: VolumeChange, signal: AbortSignal): Promise<void>;
-  /** Presses keys of a virtual device, and resolves once all are up again; rejects if there is no such device. */
+  /** Presses keys of a virtual device, and resolves once all are released; rejects if there is no such device. */
   input(kind: InputKind, steps: readonly InputStep[], signal: AbortSignal): Promise<void>;
   /** Writes to the next tag other than the script's own, and resolves once the tag was read back equal. */
   write(text: string, signal: AbortSignal): Promise<void>;
-  /** Saves a picture of the player, or else of the device's own screen; rejects if there is neither. */
+  /** Saves a picture of the player, or otherwise of the device's own screen; rejects if neither is possible. */
   screenshot(): Promise<void>;
   /** Stops the media after this time. The same time again, or 0, ends the timer. */
   sleep(ms: number): void;
@@ -149,25 +152,27 @@ export interface ScriptCommand {
   /** Options that have no effect here, for cards of other devices: each with its only value, or `""` for any. */
   readonly ignores?: Readonly<Record<string, string>>;
   /**
-   * It starts media. A script with such a command ends the scripts of other cards that still run, and the launch guard holds it
-   * back while media play. `goesOn` is the exception to both. A script that is an item of a playlist must have such a command.
+   * The command starts media. A script with such a command ends the scripts of other cards that still run, and the launch
+   * guard holds it back while media play. `goesOn` is the exception to both rules. A script that is an item of a playlist
+   * must have such a command.
    */
   readonly startsMedia: boolean;
-  /** It acts on media, so it takes the option `slot`. */
+  /** The command acts on media, so it takes the option `slot`. */
   readonly takesSlot?: true;
-  /** It continues the current media, so the launch guard does not hold it back. */
+  /** The command continues the current media, so the launch guard does not hold it back. */
   readonly goesOn?: true;
   /**
-   * It stops the current media. Its script ends those of other cards that still run. The launch guard does not hold it back.
+   * The command stops the current media. Its script ends the running scripts of other cards. The launch guard does not
+   * hold it back.
    */
   readonly endsMedia?: true;
-  /** It may take long. Meanwhile another card may run its script. */
+  /** The command may take long. Meanwhile another card may run its script. */
   readonly waits?: true;
-  /** It reaches nothing outside the device, so a script of an untrusted origin may run it. */
+  /** The command reaches nothing outside the device, so a script of an untrusted origin may run it. */
   readonly allowedUntrusted: boolean;
   /** Only a card on a reader of the device may run it. */
   readonly needsReader?: true;
-  /** It finds media by the index. The manual says so, and the command itself fails if there is no index. */
+  /** The command finds media by the index. The manual states this, and the command itself fails if there is no index. */
   readonly needsIndex?: true;
   readonly docs: string;
   readonly example: string;

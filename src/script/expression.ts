@@ -168,7 +168,7 @@ function shown(value: Value): string {
 }
 
 /**
- * Compares numbers by value, and texts in natural order: runs of digits count as numbers, so that 1.10.0 follows 1.9.0. All
+ * Compares numbers by value, and texts in natural order. Runs of digits count as numbers, so 1.10.0 follows 1.9.0. All
  * other characters are compared by their UTF-16 units.
  */
 function compare(a: Value, b: Value): number {

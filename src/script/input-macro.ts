@@ -80,7 +80,7 @@ interface Playing {
   readonly table: InputTable;
   readonly speedMs: number;
   readonly steps: InputStep[];
-  /** Keys that stay down, in the order of their presses. */
+  /** Keys that are held down, in the order of their presses. */
   held: number[];
   keys: number;
   ms: number;
@@ -148,7 +148,7 @@ function playHold(playing: Playing, key: string, time: string): Fault {
   return ms === undefined ? noTime(time) : (playFor(playing, chord, ms) ?? pause(playing, pressMs));
 }
 
-/** A key that is held already stays down. */
+/** A key that is already held down stays down. */
 function playFor(playing: Playing, codes: readonly number[], ms: number): Fault {
   const mine = codes.filter((code) => !playing.held.includes(code));
   turn(playing, "down", mine);

@@ -6,9 +6,9 @@
  *   ^x       x itself, without any meaning; ^n ^t ^r are the control characters; a ^ at the end of the script is a ^
  *   [[ ]]    an expression, inside quotes too
  *
- * A macro (`input-macro.ts`) is kept as written. An escaped character, and characters between { and }, do not end it. A text
- * to type is also kept as written, and nothing escapes in it. Neither has expressions, so that no card presses keys that the
- * text of another card names. A JSON argument, from { to its }, is also kept as written.
+ * A macro (`input-macro.ts`) is kept as written. Escaped characters, and characters between { and }, do not end the
+ * macro. A text to type is also kept as written, and nothing escapes in it. Neither has expressions, so no card presses
+ * keys that the text of another card names. A JSON argument, from { to its }, is also kept as written.
  */
 
 import type { Text } from "./expression.ts";
@@ -130,7 +130,7 @@ function jsonEnd(text: string, open: number): number | undefined {
   return undefined;
 }
 
-/** The value of a JSON text; undefined if it is none. */
+/** The value of a JSON text; undefined if the text is no JSON. */
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -32,7 +32,10 @@ import {
 } from "./syntax.ts";
 import { parseTraits, traitsOfJson } from "./traits.ts";
 
-/** In the one argument of these commands, a macro, `^` is a direction, quotes and commas are keys, and a backslash escapes. */
+/**
+ * In the one argument of these commands, which is a macro, `^` is a direction, quotes and commas are keys, and a
+ * backslash escapes.
+ */
 export const macroCommands: ReadonlySet<string> = new Set(["input.keyboard", "input.gamepad"]);
 
 /** In the one argument of this command, every character is literal, and only `when` is an option. */
@@ -178,7 +181,7 @@ interface Options {
 }
 
 interface OptionsForm {
-  /** True if a key may have neither "=" nor value. */
+  /** True if the key may have neither "=" nor a value. */
   readonly takesFlags?: boolean;
   /** The only key that is an option; absent if any key is one. */
   readonly only?: string;

@@ -27,7 +27,7 @@ export function readyScript(text: string, origin: ScriptOrigin) {
     traits: parsed.traits,
     names: parsed.commands.map(({ name }) => name),
     startsMedia: steps.some(({ meaning }) => meaning.startsMedia),
-    /** Whether one of the commands starts media in the place of the current one. */
+    /** Whether one of the commands replaces the current media by other media. */
     switchesMedia,
     /** Whether the script ends the scripts before it, because it starts or stops media. */
     takesOver: switchesMedia || forPrimary.some(({ meaning }) => meaning.endsMedia === true),

@@ -1,7 +1,7 @@
 /**
  * Traits: a part of a script that has `#key=value` and `#key` words only. They are kept with the run, and start nothing. A value is
- * in quotes, or ends at white space; `^` escapes as in other values. `#key` alone has the value `true`. A word of another form makes
- * the part a path, because file names contain `#`.
+ * in quotes, or ends at white space; `^` escapes as in other values. `#key` alone has the value `true`. A word of another
+ * form turns the part into a path, because file names contain `#`.
  */
 import { jsonOf } from "./lexer.ts";
 import {
@@ -42,7 +42,7 @@ export function parseTraits(source: ScriptSource, offset: number): Traits | unde
   }
 }
 
-/** The traits of `**traits:{"key":"value"}`. A value that is no text is kept as JSON. */
+/** The traits of `**traits:{"key":"value"}`. A value that is not a text is kept as JSON. */
 export function traitsOfJson({ args, options, offset, length }: Command): Traits | Failure {
   const [[json] = []] = args;
   const isJson = args.length === 1 && typeof json === "string" && json.startsWith("{");

@@ -1,4 +1,4 @@
-/** The devices of this machine: what scripts may do with them, and which readers are devices. */
+/** The devices of this machine: the acts of scripts on them, and the readers that are devices. */
 import type { Bus } from "../../bus.ts";
 import { failed } from "../../core/errors.ts";
 import type { ScriptPorts } from "../../script/command.ts";
@@ -13,7 +13,7 @@ export interface Devices {
    * player uses it.
    */
   captureScreen?(): Promise<string | undefined>;
-  /** Rejects with `ServiceError` if the folder of screenshots is full, so that no player adds another one. */
+  /** Rejects with `ServiceError` if the folder of screenshots is full. No player then saves another one. */
   refuseFullScreenshots?(): Promise<void>;
   /** Writes to the next tag, except the one with this UID. Rejects as `readers.write` does, and with the signal's reason. */
   writeTag(tag: { readonly text: string; readonly exceptUid?: string }, signal: AbortSignal): Promise<void>;

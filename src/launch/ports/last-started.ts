@@ -24,7 +24,7 @@ interface LastStartedParts {
 }
 
 export function createLastStarted({ folders, players, saved, plays }: LastStartedParts) {
-  // The media are read at the start of the service, so that no tap waits for it.
+  // The media are read at the start of the service, so no tap waits for the file.
   let last: StartedMedia | undefined = saved?.read();
   const before = (nth: number): StartedMedia => {
     const all = { limit: nth, belowId: Number.MAX_SAFE_INTEGER, systems: [], isDistinct: true };
@@ -33,7 +33,7 @@ export function createLastStarted({ folders, players, saved, plays }: LastStarte
     throw publicError("failed", `fewer than ${nth} different media have been played`);
   };
   return {
-    /** Call it after a start. Its media are stored over a restart of the service once the player has proved itself. */
+    /** Call it after a start. Once the player has proved itself, its media are stored over a restart of the service. */
     note(file: MediaFile, choice: PlayerChoice, proof: Proof): void {
       const media = { path: file.path, systemId: file.system.id, launcherId: choice.launcherId };
       last = media;

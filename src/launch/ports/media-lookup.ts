@@ -98,7 +98,7 @@ function absoluteFolderOf(path: string, { roots, own, sticks = [] }: MediaFolder
 }
 
 /**
- * The file that a text means that is not a path: `System/*words*`, or `System/Title` without an extension. The result
+ * The file for a text that is not a path: `System/*words*`, or `System/Title` without an extension. The result
  * is undefined if the text has neither form, or no title is near.
  */
 export async function meantBy(text: string, lookup: MediaLookup | undefined) {

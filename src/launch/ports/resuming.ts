@@ -1,4 +1,4 @@
-/** The place where media go on: games of RetroArch at their save state, sounds and films of mpv at their last position. */
+/** Resumes media: games of RetroArch at their save state, sounds and films of mpv at their last position. */
 import type { Config } from "../../config/shape.ts";
 import type { Clock } from "../../core/clock.ts";
 import { type Progress, resumedMsMin } from "../../core/playback.ts";
@@ -12,7 +12,8 @@ import type { Proof } from "../run-context.ts";
 export const savedApartMs = 5000;
 // A position that differs less is not written.
 const changeMsMin = 1000;
-// A position this near to the end is forgotten: the last 2 %, but at most 30 s, because 2 % of an audio book is a chapter.
+// A position this near to the end is forgotten: within the last 2 %, but at most 30 s, because 2 % of an audio book is a
+// chapter.
 const endPart = 0.02;
 const endMsMax = 30_000;
 
@@ -41,7 +42,7 @@ export function createResuming({ config, clock, positions }: ResumingParts) {
     /** `asked` is the option of the card; `why` explains a start without the state. Other players stay unchanged. */
     of({ path, bytes }: MediaFile, choice: PlayerChoice, asked: boolean | undefined) {
       if (choice.kind === "retroarch") return ofGame(path, choice, asked);
-      // Two names that are not UTF-8 may have the same path.
+      // Two different names that are not UTF-8 may give the same path.
       if (choice.kind !== "mpv" || positions === undefined || bytes !== undefined)
         return { choice, why: undefined };
       const mode = () => config().playback.resume;

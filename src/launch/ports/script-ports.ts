@@ -53,7 +53,7 @@ export interface PortParts {
   readonly media?: SearchedMedia;
   readonly devices?: Devices;
   readonly sleepTimer?: Pick<SleepTimer, "toggle">;
-  /** Stores over restarts of the service the media that were started last. */
+  /** Stores the media that were started last over restarts of the service. */
   readonly lastMedia?: LastMedia;
   /** The history of played media; absent for none. */
   readonly plays?: Pick<Plays, "list">;
@@ -265,8 +265,8 @@ export function createControlPorts(
     },
     /**
      * Changes the volume of the current player if it has one. Between two items of a playlist, the change is kept for the next
-     * item. Otherwise the device's volume changes, and players start at their default, so that two volumes do not add up. If
-     * nothing plays and the device's volume cannot be set, the change is kept for the next player.
+     * item. Otherwise the device's volume changes, and players start at their default, so two volumes do not add up. If
+     * nothing plays and the device's volume cannot be set, the change applies to the next player.
      */
     async changeVolume(change: VolumeChange, signal: AbortSignal): Promise<void> {
       const { volume } = playing;

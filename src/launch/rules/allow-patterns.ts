@@ -22,8 +22,8 @@ export function createAllowLaunch(
     }
     const isMatched = (part: string) => allowed.some((pattern) => patterns.test(pattern, part));
     if (!isMatched(text) || leadsUp.test(text) || hasEscapes.test(text)) return false;
-    // A pattern for one command allows no further commands after it. A pattern with `||` allows as many commands as it
-    // names, although its `.*` could match more.
+    // A pattern for one command allows no further commands after it. A pattern with `||` allows only the number of
+    // commands that it names, although its `.*` could match more.
     const parts = text.split("||");
     const isForAll = (pattern: string) =>
       partsNamed(pattern) === parts.length && patterns.test(pattern, text);

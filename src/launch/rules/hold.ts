@@ -70,7 +70,7 @@ interface HeldMedia {
   /** The card that started the media; undefined if none did, or if they are being stopped already. */
   readonly card: string | undefined;
   readonly systemId: string;
-  /** The removal time of that card; undefined while it lies there, or if its removal is ignored. */
+  /** The time at which that card was removed; undefined while it is on a reader, or if its removal is ignored. */
   readonly goneMs: number | undefined;
   readonly canPause: boolean;
   /** The time at which the media were paused because of that removal. */
@@ -117,7 +117,7 @@ function pausesFor({ rules, media }: HoldState): number | undefined {
   return media?.canPause === true ? rules.pauseMs : undefined;
 }
 
-/** The time at which media are to be paused or stopped, unless an event comes before; undefined if no act is due. */
+/** The time at which media must be paused or stopped if no event comes earlier; undefined if nothing is due. */
 export function dueMs(state: HoldState): number | undefined {
   const { rules, media } = state;
   const pauseMs = pausesFor(state);

@@ -38,7 +38,7 @@ export function createHooks(parts: HookRunnerParts) {
       portsOf({ card: undefined, origin, isHook: true, signal, event }),
       signal,
     );
-  /** The owner wrote the hook, so it is trusted after any event. */
+  /** The owner wrote the hook, so it is trusted, whatever event runs it. */
   const originOf = ({ token }: HookEvent): ScriptOrigin =>
     token !== undefined && readers.has(token.readerId) ? "reader" : "trusted";
   const beside = (name: keyof Hooks, event: HookEvent) => {
@@ -51,7 +51,7 @@ export function createHooks(parts: HookRunnerParts) {
     };
     if (running >= hooksRunningMax) return complain(new Error(`${hooksRunningMax} hooks run already`));
     running++;
-    // The hook starts a microtask later, so that it does not delay its tap.
+    // The hook starts a microtask later, so it does not delay its tap.
     void Promise.resolve()
       .then(() => run(script, event, stopping(), originOf(event)))
       .catch(complain)

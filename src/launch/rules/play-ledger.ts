@@ -15,7 +15,7 @@
 import type { PlayRecord } from "../../core/playback.ts";
 
 export interface Reading {
-  /** Milliseconds since 1970, possibly wrong. */
+  /** The wall clock in milliseconds since 1970, which may be wrong. */
   readonly wallMs: number;
   /** Milliseconds since the start of the machine, sleep included. */
   readonly uptimeMs: number;
@@ -24,9 +24,9 @@ export interface Reading {
 export interface Ledger extends PlayRecord {
   readonly last: Reading;
   readonly isBelieved: boolean;
-  /** The time played on this day since the start. It moves to another day when the clock is set. */
+  /** The time played on this day since the start. This time moves to another day when the clock is set. */
   readonly carriedMs: number;
-  /** The uptime on this day while the clock was not believed. */
+  /** The uptime on this day during which the clock was not believed. */
   readonly doubtedMs: number;
   /** The time since the last play, as far as it is known. */
   readonly pauseMs: number;
@@ -35,7 +35,7 @@ export interface Ledger extends PlayRecord {
 /** The local date of a time, `2031-05-08`. */
 export type DayOf = (wallMs: number) => string;
 
-// A correct clock never shows an earlier time, because this program did not exist.
+// A correct clock never shows an earlier time, because this program did not exist at that time.
 const plausibleMs = Date.UTC(2026, 0, 1);
 // Time servers slew small differences and step larger ones. The uptime comes in whole seconds.
 const clockSetMs = 30_000;
@@ -108,7 +108,7 @@ function pass(ledger: Ledger, { wallMs }: Reading, upMs: number, dayOf: DayOf): 
   return { ...ledger, days, doubtedMs: 0, carriedMs: 0 };
 }
 
-/** A day never goes back, so that a change of the time zone starts no day twice. */
+/** A day never goes back, so a change of the time zone starts no day twice. */
 function passMidnight(ledger: Ledger, day: string): Ledger {
   return day > ledger.day ? { ...ledger, day, carriedMs: 0, doubtedMs: 0 } : ledger;
 }

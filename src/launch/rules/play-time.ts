@@ -76,7 +76,8 @@ export function createPlayTime(parts: PlayTimeParts) {
     try {
       store.save(ledger);
     } catch (error) {
-      // A full disk must not stop the player. The next minute tries the save again, even if nothing plays then.
+      // A full disk must not stop the player. The save is tried again in the next minute, even if nothing plays at that
+      // time.
       isDirty = true;
       log.warn("playtime", "could not be saved", { error: messageOf(error) });
     }
@@ -153,13 +154,13 @@ export function createPlayTime(parts: PlayTimeParts) {
         limits: limits(),
         day: { date: day, ...accountOf(usedOn(ledger, day), left.day) },
         session: accountOf(ledger.sessionMs, left.session),
-        /** False while the clock shows an impossible time. */
+        /** False while the wall clock shows an impossible time. */
         clockBelieved: isBelieved,
       };
     },
     /** Applies changed limits at once. */
     configure() {
-      // The time so far counts by the old limits.
+      // The time until now counts by the old limits.
       count();
       isOn = isLimited();
       look();

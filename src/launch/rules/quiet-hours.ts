@@ -1,4 +1,4 @@
-/** The owner's ceiling of the volume, which is lower in quiet hours, and can be lower where sound plays now. */
+/** The owner's ceiling of the volume. It is lower in quiet hours, and can be lower at the place where sound plays. */
 import type { Config } from "../../config/shape.ts";
 import type { Clock } from "../../core/clock.ts";
 import { minuteOf, minuteOfDay } from "../../core/local-time.ts";
@@ -48,7 +48,7 @@ interface QuietHoursParts {
 }
 
 const minuteMs = 60_000;
-// The clock may be set meanwhile, and a day on which summer time begins is shorter.
+// The clock may be set meanwhile, and the day on which summer time begins is shorter.
 const lookAgainMinutes = 60;
 
 /**

@@ -15,12 +15,12 @@ interface SleepTimerParts {
   readonly fade: (share: number) => Promise<void>;
 }
 
-const fadeMs = 20_000; // The fade is long enough that nobody wakes up from the silence.
+const fadeMs = 20_000; // The fade is long, so nobody is woken by a sudden silence.
 const stepMs = 1000;
 
 export type SleepTimer = ReturnType<typeof createSleepTimer>;
 
-/** A timer that stops the media. At most one time runs, and it ends when the timer is disposed. */
+/** A timer that stops the media. At most one timer runs, and it ends when this object is disposed. */
 export function createSleepTimer({ clock, log, stopMedia, fade }: SleepTimerParts) {
   let running: { readonly ms: number; readonly endsMs: number } | undefined;
   let timer: Disposable | undefined;
@@ -39,7 +39,7 @@ export function createSleepTimer({ clock, log, stopMedia, fade }: SleepTimerPart
     isFading = false;
     stopMedia("the sleep timer has ended");
   };
-  /** Makes the next step of the fade. The fade takes `ofMs` in all, of which `leftMs` are left. */
+  /** Makes the next step of the fade. The fade takes `ofMs` in total, of which `leftMs` are left. */
   const lower = (leftMs: number, ofMs: number) => {
     if (leftMs < stepMs) return end();
     fadeTo((leftMs - stepMs) / ofMs);
@@ -50,14 +50,14 @@ export function createSleepTimer({ clock, log, stopMedia, fade }: SleepTimerPart
     cancel();
     if (ms <= 0) return log.info("sleep", "no timer runs");
     running = { ms, endsMs: clock.now() + ms };
-    // A short time fades for a third of it, in whole steps.
+    // A short timer fades for a third of its time, in whole steps.
     const ofMs = Math.min(fadeMs, Math.floor(ms / 3 / stepMs) * stepMs);
     timer = clock.after(ms - ofMs, () => lower(ofMs, ofMs));
     log.info("sleep", "the media stop", { at: rfc3339(running.endsMs) });
   };
   return {
     set,
-    /** Like `set`, but the same time as before ends the timer: a second tap of a card takes the first one back. */
+    /** Like `set`, but the same time as before ends the timer, so a second tap of a card cancels the first one. */
     toggle: (ms: number) => set(running?.ms === ms ? 0 : ms),
     /** The end of the time in RFC 3339; undefined if no time runs. */
     endsAt: () => (running === undefined ? undefined : rfc3339(running.endsMs)),

@@ -83,7 +83,7 @@ export function createTapRules(parts: TapRulesParts) {
     try {
       launchQueue.launch(token, from);
     } catch (error) {
-      // A tap has no caller that could be answered.
+      // A tap has no caller that waits for an answer.
       if (!(error instanceof ServiceError)) throw error;
       refuse(token, error.message);
     }

@@ -22,7 +22,7 @@ export interface GameSavesParts {
   /** The game's own folder in memory, by its real path. It holds `filesFolder` and the settings of this start. */
   readonly memory: string;
   readonly home: string;
-  /** The copies from home; undefined for a folder that an earlier service left. */
+  /** The copies of the owner's files; undefined for a folder that an earlier service left. */
   readonly copies: readonly SaveFile[] | undefined;
   /** Runs the work of all games one at a time. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
@@ -41,7 +41,7 @@ export function createGameSaves(parts: GameSavesParts) {
   const carried = new Map((copies ?? []).map(({ path, version }) => [path, version]));
   const backedUp = new Set<string>();
   let fault: Fault | undefined;
-  // True if a file may be incomplete: for files that an earlier service left, the end of the player is unknown.
+  // True if a file may be incomplete. The end of the player is unknown for files that an earlier service left.
   let mayBeCut = copies === undefined;
 
   const carry = async (file: SaveFile, isMemoryFull: boolean) => {
@@ -74,7 +74,7 @@ export function createGameSaves(parts: GameSavesParts) {
       ({ path, version }, nth) => now[nth]?.version === version && !open.has(join(files, path)),
     );
   };
-  /** Resolves with whether all files are at home. `writer` is undefined after the player's end. */
+  /** Resolves with true if all files are in the owner's folder. `writer` is undefined after the player's end. */
   const look = async (writer: Writer | undefined): Promise<boolean> => {
     const all = await listSaves(files, ".", () => true);
     const isCarried = ({ path, version }: SaveFile) => carried.get(path) === version;
@@ -97,7 +97,10 @@ export function createGameSaves(parts: GameSavesParts) {
       fault = found;
       return false;
     });
-  /** Carries the rest home after the player's end. Resolves with true if nothing is left in memory. Never rejects. */
+  /**
+   * Copies the remaining files home after the player's end. Resolves with true if no file is left in memory. Never
+   * rejects.
+   */
   const finish = async (): Promise<boolean> => {
     const isDone = await lookInTurn();
     // A left-over folder does no harm.
@@ -108,9 +111,9 @@ export function createGameSaves(parts: GameSavesParts) {
     memory,
     home,
     finish,
-    /** The reason why a file could not be carried home; undefined if there is none. */
+    /** The reason why a file could not be copied home; undefined if there is none. */
     fault: () => fault,
-    /** Carries complete files home until the player is gone, and then `finish`es. */
+    /** Copies complete files home until the player is gone, and then calls `finish`. */
     async follow({ pid, exited, gone }: FollowedPlayer): Promise<boolean> {
       const over = new AbortController();
       void exited.then(({ exitCode }) => {

@@ -22,7 +22,7 @@ export function gameNamesOf(path: string) {
   return { folder: basename(dirname(clean)), game: basename(clean, extname(clean)) };
 }
 
-/** The ending of the version from before the start of a game. */
+/** The ending of the version that existed before the start of a game. */
 export const backupEnding = ".bak";
 /** The name of a file while it is written. Each folder has at most one, because one file is written at a time. */
 export const freshName = ".tapdeck-save.new";
@@ -30,7 +30,7 @@ export const freshName = ".tapdeck-save.new";
 /** The endings of files that belong to one game. */
 const ofOneGame = /\.(?:srm|sav|rtc|ldci|\d\.mcr|pure\.zip|state(?:\d+|\.auto)?(?:\.png)?)$/i;
 
-/** Whether the game needs the file: it has the game's name, or no ending of the files that belong to one game. */
+/** Whether the game needs the file: the file has the game's name, or its ending is none of those that belong to one game. */
 export function isForGame(name: string, game: string): boolean {
   if (name === freshName || name.endsWith(backupEnding)) return false;
   return name.startsWith(`${game}.`) || !ofOneGame.test(name);

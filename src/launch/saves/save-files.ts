@@ -96,9 +96,9 @@ async function copyInto(copy: FileHandle, from: string, path: string): Promise<v
 }
 
 /**
- * Replaces the file at home by that in `from`, and resolves once it is on the disk. Resolves with `cut` if the new version
- * is incomplete, and with `changed` if it was written meanwhile; the old version then stays. `keepsOld` keeps the old
- * version as `<name>.bak`.
+ * Replaces the file at home by that in `from`, and resolves once it is on the disk. Resolves with `cut` if the new
+ * version is incomplete, and with `changed` if it was written meanwhile. In both cases the old version stays. `keepsOld`
+ * keeps the old version as `<name>.bak`.
  */
 export async function replaceSave(
   from: string,
@@ -123,7 +123,7 @@ export async function replaceSave(
     await syncFolderAsync(folder.path);
     return "kept";
   } finally {
-    // A temporary file that was left would take up space on a full disk. After the rename no such file exists.
+    // A temporary file that remains would take up space on a full disk. After the rename no such file exists.
     await rm(fresh, { force: true }).catch(() => {});
   }
 }
@@ -161,7 +161,7 @@ export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
 }
 
 export interface OpenFolder extends AsyncDisposable {
-  /** A path that names the open folder by its descriptor. It is valid until the folder is closed. */
+  /** The path of an entry, which names the open folder by its descriptor. The path is valid until the folder is closed. */
   readonly path: string;
 }
 
@@ -171,7 +171,7 @@ const asSource = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOC
 const asNew = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /**
- * Opens the folder `below` the folder `top`; with `makes`, missing folders are made and synced. Rejects with `ENOENT` or
+ * Opens the folder `below` the folder `top`. With `makes`, missing folders are created and synced. Rejects with `ENOENT` or
  * `ENOTDIR`, and with a sentence if one of them is a link.
  */
 export async function openFolder(top: string, below = ".", makes = false): Promise<OpenFolder> {

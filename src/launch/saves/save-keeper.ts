@@ -1,7 +1,7 @@
 /**
  * Protects the saves of games from a loss of power. RetroArch overwrites its files in place, so it gets copies in memory, and
- * changed files replace those in the owner's folder by rename. Saves that could not be carried home stay in memory and are
- * tried again, also by the next service.
+ * changed files replace those in the owner's folder by rename. Saves that could not be copied to the owner's folder stay
+ * in memory. They are tried again, also by the next service.
  */
 import { existsSync } from "node:fs";
 import { mkdir, rmdir } from "node:fs/promises";
@@ -29,7 +29,7 @@ interface KeeperParts {
   readonly log: Log;
 }
 
-/** A game with its saves. Its `settings` are absent if saves are written in place. */
+/** A game with its saves. The saves have no `settings` if they are written in place. */
 export interface SavedGame extends SavePlace {
   /** Call it after the start of the player. */
   follow(player: FollowedPlayer): void;
@@ -43,7 +43,7 @@ const retryMs = 10_000;
 
 export function createSaveKeeper({ home, memory, clock, log }: KeeperParts) {
   const running = new Set<GameSaves>();
-  // Games with files that could not be carried home, the oldest first.
+  // Games with files that could not be copied home, the oldest first.
   let left: readonly GameSaves[] = [];
   const works = new Set<Promise<void>>();
   let retry: Disposable | undefined;
@@ -99,7 +99,7 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts) {
     try {
       return open(folder, target, await putSaves(found, target, folder));
     } catch (error) {
-      // The game's folder may have files from an earlier game already. Incomplete ones are not carried home.
+      // The game's folder may already have files from an earlier game. Incomplete files are not copied home.
       leave(open(folder, target, undefined));
       throw error;
     }
@@ -122,7 +122,7 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts) {
   });
   return {
     settled,
-    /** The first reason why saves are not at home. */
+    /** The first reason why saves are not in the owner's folder. */
     faults: () => [...running, ...left].flatMap((game) => game.fault() ?? []).slice(0, 1),
     /** Prepares the saves for the game at `path`; undefined if RetroArch's own settings decide. */
     async prepare(path: string): Promise<SavedGame | undefined> {
@@ -135,8 +135,8 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts) {
         if (left.length > 0) await finishLeft();
         return savedGame(await copyInto(path, target));
       } catch (error) {
-        // Without the copies, RetroArch overwrites the files in place. The folder is made here, because a confined RetroArch may
-        // not be allowed to.
+        // Without the copies, RetroArch overwrites the files in place. The folder is made here, because a confined
+        // RetroArch may have no right to make it.
         await mkdir(target, { recursive: true, mode: 0o700 }).catch(() => {});
         log.warn("saves", "a loss of power may damage the saves of this game", { why: messageOf(error) });
         return { folder: target, follow() {}, drop() {} };

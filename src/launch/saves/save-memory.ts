@@ -71,7 +71,7 @@ export async function newGameFolder({ path, realPath }: OpenMemory): Promise<str
   }
 }
 
-/** The files that a game needs: from home, and newer ones from games whose saves could not be carried home yet. */
+/** The files that a game needs: those from home, and newer ones from games whose saves could not be copied home yet. */
 export async function findSaves(
   path: string,
   home: string,
@@ -90,8 +90,8 @@ export async function findSaves(
 }
 
 /**
- * Puts the files into the game's folder in memory, and resolves with those that are at home as well. Files from memory are
- * moved, so that an older one is never carried home after a newer one.
+ * Puts the files into the game's folder in memory, and resolves with those that also are at home. Files from memory are
+ * moved, so an older one is never copied home after a newer one.
  */
 export async function putSaves(
   found: Awaited<ReturnType<typeof findSaves>>,

@@ -40,7 +40,7 @@ export function answerOf(index: LoadedIndex, query: MediaQuery): MediaAnswer {
 }
 
 /**
- * Like `answerOf`, with only the files whose name without its extension `keeps` accepts. It checks the best
+ * Like `answerOf`, but only with the files for which `keeps` accepts the name without its extension. It checks the best
  * `filteredSearchMax` results, in steps.
  */
 export function* filteredAnswer(
@@ -63,7 +63,10 @@ export function* filteredAnswer(
   return { results: index.places(kept).map((place) => mediaOf(index, place)), total };
 }
 
-/** The ids of the systems; with `anySpelling` they may be ids, names or folders. An unknown name stays as it is. */
+/**
+ * The ids of the systems. With `anySpelling` the given words may be ids, names or folders. An unknown name stays as it
+ * is.
+ */
 export function systemIdsOf(systems: readonly string[], anySpelling: boolean): readonly string[] {
   return anySpelling ? systems.map((name) => systemByName(name)?.id ?? name) : systems;
 }
@@ -93,7 +96,7 @@ export function* findTitle(
   const systems = [...index.systemIds.entries()].filter(([, id]) => id === (system ?? id));
   const { title } = splitTitle(wanted);
   for (const find of [sameTitles, nearTitles]) {
-    // The search takes the best candidates of each system, so that candidates of one system are compared at a time.
+    // The search takes the best candidates of each system, so only candidates of one system are compared at a time.
     const best: StoredPlace[] = [];
     let others = 0;
     for (const [at] of systems) {

@@ -1,9 +1,9 @@
-/** Packed columns of numbers, names and words that grow: a million strings would need three times the memory. */
+/** Packed columns of numbers, names and words that grow. A million strings would need three times the memory. */
 import { type FileName, fileName, readable } from "../file-names.ts";
 
 const numbersPerChunk = 64 * 1024;
 
-/** A column of whole numbers from 0 to 2^32 - 1. It grows by chunks, so that growth copies nothing. */
+/** A column of whole numbers from 0 to 2^32 - 1. It grows by chunks, so no data is copied. */
 export class NumberColumn {
   readonly #chunks: Uint32Array[] = [];
   #length = 0;
@@ -126,7 +126,7 @@ export class NameColumn {
     return lengthA - lengthB;
   }
 
-  /** The last chunk if it has room for so many bytes, else a new one. */
+  /** The last chunk if it has room for this many bytes, otherwise a new one. */
   #room(bytes: number): Buffer {
     if (bytes > nameBytesMax) throw new Error("a name is too long");
     const last = this.#chunks.at(-1);
@@ -227,7 +227,10 @@ function hashOf(bytes: Uint8Array, start: number, end: number): number {
   return (hash ^ (hash >>> 15)) >>> 0;
 }
 
-/** The members of each group, between its start and the next one. `memberOf` is called with ascending places. */
+/**
+ * The members of each group stand between the start of the group and the start of the next one. `memberOf` is called with
+ * ascending places.
+ */
 export function groupMembers(
   groupOf: { readonly length: number; at(place: number): number | undefined },
   groups: number,

@@ -1,7 +1,8 @@
 /**
  * The words of all file names, each once, with the files of each: the data of a search. A word of a query has no white
- * space, so it is in a name only if it is in a word of that name. There are far fewer words than names. One or two letters
- * are in so many words that joining their files takes too long, so the answers to those are stored.
+ * space, so it is in a name only if it is in a word of that name. There are far fewer words than names. One or two
+ * letters are in so many words that joining the lists of their files takes too long. The answers for them are therefore
+ * stored.
  */
 import type { StoredShortcut } from "../../store/media-index-write.ts";
 import { groupMembers, type NameColumn, NumberColumn, WordTable } from "./columns.ts";
@@ -43,7 +44,7 @@ export function buildDictionary(
   };
 }
 
-/** The words of the names in one list, `wordOf`, and the end of each name in that list. */
+/** All words of the names in one list, `wordOf`, and the end of each name in that list. */
 function splitNames(columns: readonly NameColumn[], order: Uint32Array) {
   const table = new WordTable();
   const ends = new Uint32Array(order.length);
@@ -144,7 +145,7 @@ function eachKey(
   { words, starts }: Words,
   visit: (key: number, word: number, atStart: boolean) => void,
 ): void {
-  // By key: the last word with the key, plus one, and whether the key was at a start in that word.
+  // By key: the last word with the key, plus one, and whether the key was at the start of a word in it.
   const seenIn = new Uint32Array(keys);
   const seenAtStart = new Uint8Array(keys);
   const met: number[] = [];

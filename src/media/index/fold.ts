@@ -40,7 +40,7 @@ export function foldedWords(query: string): readonly string[] {
   return [...new Set(fold(query).split(" "))].filter((word) => word !== "");
 }
 
-/** True if a word may begin after this byte of a folded UTF-8 text, which is a space or ASCII punctuation. */
+/** True if a word may begin after this byte of a folded UTF-8 text: after a space, or after ASCII punctuation. */
 export function endsWord(byte: number): boolean {
   const isDigit = byte >= 0x30 && byte <= 0x39;
   const isLetter = byte >= 0x61 && byte <= 0x7a;

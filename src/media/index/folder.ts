@@ -13,7 +13,7 @@ import { naturalKey } from "./natural-order.ts";
 export interface NameKey {
   /** The shown name. */
   readonly name: string;
-  /** The name on the disk, which decides between equal folded names. */
+  /** The name on the disk, which decides the order of equal folded names. */
   readonly tie: string;
 }
 
@@ -24,10 +24,10 @@ export interface FolderQuery {
   readonly path: string;
   /** The direction of the list; -1 lists from the last name to the first. */
   readonly way: 1 | -1;
-  /** The file after which the page begins; undefined for the first page. */
+  /** The file before the first one of the page; undefined for the first page. */
   readonly after: NameKey | undefined;
   readonly most: number;
-  /** Accepts a name without its extension; undefined for all files. */
+  /** Accepts a name without its extension. If undefined, all files are accepted. */
   readonly keeps: ((name: string) => boolean) | undefined;
 }
 
@@ -48,7 +48,7 @@ export interface FoldedKey extends NameKey {
   readonly natural: Uint8Array;
 }
 
-/** The key for comparisons: each name of a list is folded once, because that takes microseconds. */
+/** The key for comparisons. Each name of a list is folded only once, because folding takes microseconds. */
 export function foldedKey(key: NameKey): FoldedKey {
   const folded = Buffer.from(fold(key.name));
   return { ...key, folded, natural: naturalKey(folded) };

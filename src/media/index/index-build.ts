@@ -28,7 +28,7 @@ export function buildMediaIndex(path: string, found: ScanResult): number {
     files: inOrder(found, order),
     titles: () => buildTitles(folded, order, (file) => found.systemOf.at(order[file] ?? 0)),
     search: () => {
-      // The names are written by now, and the next step needs the most memory.
+      // The names are written by now, so their memory can be freed, and the next step needs the most memory.
       found.names.drop();
       Bun.gc(true);
       const systemOf = Uint16Array.from(order, (file) => found.systemOf.at(file));
@@ -44,7 +44,7 @@ function foldAll({ names }: ScanResult): NameColumn {
   return folded;
 }
 
-/** The folded words in the tags of each file, at its place; undefined if no tags are known. */
+/** The folded words in the tags of each file, at the place of the file; undefined if no tags are known. */
 function foldTags(path: string, { names, folderOf, folders }: ScanResult): NameColumn | undefined {
   const tags = openTags(path);
   if (tags === undefined) return undefined;
@@ -125,8 +125,9 @@ export const titlesPerPiece = 256;
 const lengths = keyBytesMax + 1;
 
 /**
- * The titles by system and length of their keys. Keys of one length are stored side by side without separators. `order`
- * holds the places of the names in the column, by number of file; `systemOf` returns the system of a file.
+ * The titles, ordered by system and by the length of their keys. Keys of one length are stored side by side without
+ * separators. `order` holds the places of the names in the column, by number of file; `systemOf` returns the system of a
+ * file.
  */
 function* buildTitles(
   folded: NameColumn,

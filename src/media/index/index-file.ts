@@ -14,7 +14,7 @@ export function indexPath(folder: string, name = "media.db"): string {
 export interface LoadedIndex extends MediaIndexFile {
   /** The ids of systems, by place. */
   readonly systemIds: readonly string[];
-  /** The tags of audio files; undefined if none were read. */
+  /** The tags of audio files; undefined if no tags were read. */
   readonly tags: TagFile | undefined;
   /** Ids of the systems with files. */
   readonly usedSystemIds: readonly string[];
@@ -32,7 +32,7 @@ export function* openIndex(path: string): Generator<void, LoadedIndex | undefine
     index = yield* read(file, path);
     return index;
   } finally {
-    // The file is closed after a fault, and if the caller stopped before the end.
+    // The file is closed after a fault, or if the caller stops before the end.
     if (index === undefined) file.close();
   }
 }
@@ -73,7 +73,7 @@ function numbers(bytes: Uint8Array): Uint32Array {
 /** The index in use, replaced by a newer one in short steps. */
 export type IndexHolder = ReturnType<typeof holdIndex>;
 
-/** A slice is short enough that a heartbeat is answered within 5 ms. */
+/** A slice is short, so a heartbeat is answered within 5 ms. */
 const sliceMs = 2;
 
 /** Begins to read the index at `path`. Calls `onDamage` after dropping a damaged index. `now` is monotonic. */
@@ -132,7 +132,7 @@ export function holdIndex(
         return undefined;
       }
     },
-    /** Like `use`, with a pause after each 2 ms. It starts again if another index replaces the one in use meanwhile. */
+    /** Like `use`, with a pause after each 2 ms. It starts again if the index in use is replaced meanwhile. */
     async walk<T>(ask: (index: LoadedIndex) => Generator<void, T, void>): Promise<T | undefined> {
       for (;;) {
         const held = current();

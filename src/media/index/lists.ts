@@ -8,7 +8,7 @@
  */
 import { grown } from "./columns.ts";
 
-/** The bytes of a bitmap for `files` numbers. They are whole 32-bit words, so that sets are joined word by word. */
+/** The bytes of a bitmap for `files` numbers. Bitmaps are whole 32-bit words, so sets are joined word by word. */
 export function bitmapBytes(files: number): number {
   return Math.ceil(files / 32) * 4;
 }
@@ -64,7 +64,7 @@ export interface PackedLists {
   readonly starts: Uint32Array;
 }
 
-/** Adds a packed list to a bitmap. `isVarints` overrides the form that its length gives. */
+/** Adds a packed list to a bitmap. `isVarints` overrides the form that the length of the list gives. */
 export function orList(map: Uint8Array, list: Uint8Array, isVarints = list.length !== map.length): void {
   if (isVarints) orVarints(map, list);
   else for (let at = 0; at < list.length; at++) map[at] = (map[at] ?? 0) | (list[at] ?? 0);

@@ -8,7 +8,7 @@ const zero = 0x30;
 const nine = 0x39;
 /** One byte holds the number of digits if it is at most this number. Longer numbers have a second byte for it. */
 const shortDigits = 9;
-/** The highest number of digits. It is below 0xff, which sorts after each continuation of a key. */
+/** The highest number of digits. The value is below 0xff, which sorts after each continuation of a key. */
 const longDigitsMax = 0xfe;
 
 /** The key of a folded name in UTF-8. Names with equal keys differ only in zeros at the start of numbers. */
@@ -43,7 +43,7 @@ function writeKey(key: Uint8Array, bytes: Uint8Array, start: number, end: number
     let after = at + 1;
     while (after < end && isDigit(bytes[after] ?? 0)) after++;
     const digits = after - at;
-    // Counts are digits themselves, so that numbers keep their place among letters and punctuation.
+    // Counts are digits themselves, so numbers keep their place among letters and punctuation.
     key[length++] = digits > shortDigits ? nine : zero + digits - 1;
     if (digits > shortDigits) key[length++] = Math.min(digits - shortDigits, longDigitsMax);
     while (at < after) key[length++] = bytes[at++] ?? 0;

@@ -1,8 +1,8 @@
 /**
- * Search in the index. A name matches if it contains every word of the query. The best are first: the whole name, then its
- * start, then each word at the start of a word, then the rest. A number at the end of the query matches only a whole number
- * at the start of a name: `mega 1` is no start of `mega 10`. Equals are in natural order. Files are numbered in that order,
- * so names with the same start are neighbours.
+ * Search in the index. A name matches if it contains every word of the query. The best matches are first: the whole name,
+ * then a start of the name, then each word of the query at the start of a word, then all others. A number at the end of
+ * the query matches only a whole number at the start of a name: `mega 1` is no start of `mega 10`. Equal matches are in
+ * natural order. Files are numbered in that order, so names with the same start are neighbours.
  */
 import { lineFeed } from "./columns.ts";
 import { type Dictionary, shortKeyOf } from "./dictionary.ts";
@@ -22,7 +22,7 @@ export interface SearchSource extends Omit<Dictionary, "shortcuts"> {
 export interface IndexQuery {
   /** The words as `foldedWords` returns them. An empty list matches all files. */
   readonly words: readonly string[];
-  /** The places of systems; undefined for all. */
+  /** The places of the systems; undefined for all systems. */
   readonly systems: readonly number[] | undefined;
   /** The number of best results to leave out; 0 if absent. */
   readonly skip?: number;
@@ -74,7 +74,7 @@ interface Taken {
 function takeBest(source: SearchSource, phrase: string, found: Bits, atStarts: Bits, taken: Taken): void {
   const start = naturalKey(encoder.encode(phrase));
   const first = firstFrom(source, start);
-  // No key has the byte 0xff, so a start with this byte sorts after each continuation of the start.
+  // No key has the byte 0xff. This byte after a start therefore sorts after each continuation of the start.
   const last = phrase === "" ? source.count : firstFrom(source, Buffer.concat([start, Uint8Array.of(0xff)]));
   takeFrom(taken, found, first, last);
   for (const set of [atStarts, found]) {
@@ -98,7 +98,7 @@ function takeFrom(taken: Taken, { bytes }: Bits, from: number, to: number): void
   }
 }
 
-/** The first file whose `naturalKey` is this one or sorts after it. */
+/** The first file whose `naturalKey` is equal to this key, or sorts after it. */
 export function firstFrom(source: Pick<SearchSource, "count" | "name">, key: Uint8Array): number {
   let low = 0;
   let high = source.count;
@@ -143,7 +143,7 @@ function findMatches(source: SearchSource, word: string, { anywhere, atStart }: 
   }
 }
 
-/** The word with the byte at `at`, from the word `place` on. */
+/** The first word from `place` on that has this byte at `at`. */
 function wordAt(starts: Uint32Array, at: number, place: number): number {
   // A few steps find a near word; bisection finds a far one.
   let word = place;
@@ -172,7 +172,7 @@ function fillWith(bits: Bits, source: SearchSource, systems: readonly number[] |
   for (const system of systems) orList(bits.bytes, bytes.subarray(starts[system], starts[system + 1]));
 }
 
-/** Intersects `bits` with `other`; false if the result is empty. */
+/** Intersects `bits` with `other`, and returns false if the result is empty. */
 function narrow(bits: Bits, other: Bits): boolean {
   let any = 0;
   for (let at = 0; at < bits.words.length; at++) {

@@ -110,7 +110,7 @@ function walkAll(
   if (complaints > scanComplaintsMax) tell({ kind: "complaints", more: complaints - scanComplaintsMax });
 }
 
-/** The old index; undefined if there is none or it is damaged. */
+/** The old index; undefined if there is none, or if it is damaged. */
 function openSound(path: string): MediaIndexFile | undefined {
   let file: MediaIndexFile | undefined;
   try {

@@ -6,7 +6,7 @@ import { gently, giveInput, jobEnvironment, ownCommand } from "../../system/own-
 import type { IndexJob, JobLine } from "./index-job.ts";
 
 export interface RunOptions {
-  /** The command of the job; this program itself if absent. */
+  /** The command of the job; if absent, this program itself. */
   readonly command?: readonly string[] | undefined;
   readonly log: Log;
   readonly onLine: (line: JobLine) => void;
@@ -81,7 +81,7 @@ async function* linesOf<Line>(stream: ReadableStream<Uint8Array>): AsyncGenerato
 
 /** The part of a media library that a watch uses. */
 export interface Indexed {
-  /** The same as in `createMedia`. */
+  /** The same as the option of `createMedia`. */
   index(systems: readonly string[]): Promise<void>;
 }
 

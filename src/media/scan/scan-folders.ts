@@ -1,7 +1,7 @@
 /**
- * The folders of a scan. A media folder is away if it cannot be listed, or if it is empty now and was not before. A mount
- * point without its drive is such a folder. A system's folder is away if it was a mount point, is none now, and is empty.
- * An empty folder that never was a mount point is a system whose files were deleted.
+ * The folders of a scan. A media folder is away if it cannot be listed, or if it is empty but was not before. A mount
+ * point without its drive is such a folder. A system's folder is away if it is empty, and was a mount point but is none
+ * any more. An empty folder that never was a mount point is a system whose files were deleted.
  */
 import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { messageOf } from "../../core/errors.ts";
@@ -42,7 +42,7 @@ export function assertStillThere({ shared, own }: Roots): void {
     if (real !== undefined && !wasEmpty && isGone(real)) throw new Error(`${root} went away meanwhile`);
 }
 
-/** True for a system's folder that was a mount point, and is now none and empty. */
+/** True for an empty system's folder that was a mount point and is none any more. */
 export function isAway({ path, isMount }: StoredBase, real: string): boolean {
   return isMount && !isMountIn(path, real) && isGone(path);
 }

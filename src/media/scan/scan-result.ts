@@ -40,7 +40,7 @@ export class ScanResult {
     return [...this.#systems].map(([id, place]) => ({ id, fingerprint: this.#fingerprint(place) }));
   }
 
-  /** The place of the system. A new one is added, with its fingerprint if it comes from the old index. */
+  /** The place of the system. A system that is not there is added, with its fingerprint if it comes from the old index. */
   system(id: string, fingerprint?: string): number {
     const known = this.#systems.get(id);
     if (known !== undefined) return known;
@@ -52,7 +52,7 @@ export class ScanResult {
     return this.#bases;
   }
 
-  /** The place of the folder. A new one is added. */
+  /** The place of the folder. A folder that is not there is added. */
   base(base: StoredBase): number {
     const key = markKeyOf(base);
     const known = this.#bases.findIndex((one) => markKeyOf(one) === key);

@@ -113,7 +113,8 @@ function systemFolders(walk: Walk) {
 }
 
 /**
- * The folders of systems in a media folder. If the media folder or a drive below it is away, they are those of the old index.
+ * The folders of systems in a media folder. If the media folder or a drive below it is away, the files of the old index
+ * are added.
  */
 function basesIn(walk: Walk, { root, real }: Root): Base[] {
   const before = walk.known.basesIn(root);
@@ -163,7 +164,7 @@ function walkSystem(walk: Walk, host: KnownSystem, { path: base, root, isMount }
   if (tree.parts.size > 0) hideParts(tree, first);
 }
 
-/** The way by which the walk came to a folder. */
+/** The way on which the walk came to a folder. */
 interface Way {
   /** The real paths of the tree's top and of each link followed on the way here. */
   readonly chain: readonly string[];

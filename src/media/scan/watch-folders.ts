@@ -14,7 +14,7 @@ import { createSerialQueue } from "../../core/serial-queue.ts";
 import { systemByFolder, systemByName, withGuests } from "../known-systems.ts";
 import { type Indexed, indexWhenFree } from "./indexer.ts";
 
-/** A burst ends after this time without a change, so that copying a folder is one burst. */
+/** A burst ends after this time without a change, so the copying of a folder is one burst. */
 const settleMs = 2000;
 /** A longer burst is reported before its end. */
 const burstMsMax = 60_000;
@@ -23,12 +23,12 @@ const burstMsMax = 60_000;
  * Reading 16 at a time delays a tap by 0.1 ms.
  */
 const atOnce = 16;
-/** Time between two looks at the mounts, because a mount over a folder is no change in it. */
+/** Time between two looks at the mounts, because a mount over a folder does not count as a change in the folder. */
 const mountedMs = 3000;
 
 interface WatchOptions {
   readonly media: Indexed;
-  /** After a change of the settings the caller starts a new watch. */
+  /** After a change of the settings the caller creates a new watch. */
   readonly folders: MediaFolders;
   readonly log: Log;
   readonly open: OpenFolderWatches;
@@ -38,9 +38,9 @@ interface WatchOptions {
 /** A media folder of the settings, with all folders below it. */
 interface Root {
   readonly folder: string;
-  /** The ids of the systems that a path below the folder belongs to; none means all. */
+  /** The ids of the systems that a path below the folder belongs to; an empty list means all. */
   readonly systemsOf: (path: string) => readonly string[];
-  /** The number of times that the watches were begun. Only the last beginning may set watches. */
+  /** The number of times that the watches were begun. Only the last start may set watches. */
   round: number;
   seen: Stats | undefined;
   mounted: readonly string[];
@@ -183,7 +183,7 @@ function watchTrees({ open, onChange, onMissed, isWanted }: TreeParts) {
   /** Watches one folder, and returns the folders in it. Rejects if the kernel has no room. */
   const followOne = async (root: Root, path: string): Promise<readonly string[] | undefined> => {
     const whole = joined(root.folder, path);
-    // The watch begins before the entries are read, so that an entry of the next moment causes an event.
+    // The watch begins before the entries are read, so an entry that appears in the next moment causes an event.
     const watch = watches.add(whole);
     if (watch === undefined) {
       const isThere = await ifThere(stat(whole)).catch(() => undefined);
@@ -196,7 +196,7 @@ function watchTrees({ open, onChange, onMissed, isWanted }: TreeParts) {
     const entries = (await ifThere(readdir(whole, { withFileTypes: true })).catch(() => undefined)) ?? [];
     return entries.flatMap((entry) => (entry.isDirectory() ? [joined(path, entry.name)] : []));
   };
-  /** Watches the folder and all below it. Rejects if the folder is not there, or the kernel has no room. */
+  /** Watches the folder and all below it. Rejects if the folder does not exist, or the kernel has no room. */
   const follow = async (root: Root, folder: string) => {
     const { round } = root;
     const first = await followOne(root, folder);

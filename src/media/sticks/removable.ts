@@ -37,7 +37,7 @@ export function watchRemovable({
     timer?.[Symbol.dispose]();
     timer = clock.after(ms, () => void look(nextMs));
   };
-  /** Looks at all sticks at once, so that a stick that hangs delays no other; a later look replaces this one. */
+  /** Looks at all sticks at once, so a stick that hangs delays no other. A later look replaces this one. */
   const look = async (nextMs: number) => {
     const mine = ++round;
     const listed = (await Promise.all(aimed.map(foldersIn))).flat().sort().slice(0, sticksMax);

@@ -48,7 +48,7 @@ export function createMediaWithSticks(options: MediaOptions): MediaWithSticks {
   const sticks = new Map<string, Stick>();
   const closing = new Map<string, Promise<void>>();
   const all = () => [main, ...[...sticks.values()].map(({ library }) => library)];
-  /** The libraries that have an index, so that a search does not wait for the first index of a stick. */
+  /** The libraries that have an index, so a search does not wait for the first index of a stick. */
   const ready = () => {
     const indexed = all().filter((library) => library.status().exists);
     return indexed.length === 0 ? [main] : indexed;
@@ -196,7 +196,7 @@ async function stickWith(
     try {
       if (await holds(file, sought, prefer)) return nameIn(file);
     } catch (error) {
-      // The next plugging of the stick replaces a damaged index.
+      // When the stick is plugged in again, a damaged index is replaced.
       if (!(error instanceof IndexDamage)) throw error;
     }
   }
@@ -232,7 +232,7 @@ function* lookFor(
   return results.some((one) => one.path.toLowerCase() === path);
 }
 
-// Files whose names contain the name of the sought one.
+// Files whose names contain the name of the wanted one.
 const candidatesMax = 100;
 
 function nameIn(file: string): string | undefined {

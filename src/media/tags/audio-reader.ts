@@ -11,7 +11,7 @@ export interface AudioContent {
 
 /** Rejects if the file cannot be read or has no known form. */
 export async function readAudio(path: string): Promise<AudioContent> {
-  // Tags after the sound are those of ID3v1, which are short; the length comes from the first frames.
+  // Tags after the sound have the form ID3v1, which is short. The length comes from the first frames.
   const { common, format } = await parseFile(path, { duration: false });
   return { tags: tagsOf(common, format), picture: selectCover(common.picture)?.data };
 }

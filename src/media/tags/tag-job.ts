@@ -1,7 +1,7 @@
 /**
  * Reads the tags of the audio files of an index, of those that are new or have changed, and builds the index again if a search
- * would find other words. It is a run of its own after that of the index, because it takes a millisecond for each file, and the
- * index takes ten microseconds for a name. It may be killed at any moment, and the next run continues where it ended.
+ * would find other words. It is a separate run after that of the index, because it takes a millisecond for each file, and
+ * the index takes ten microseconds for a name. It may be killed at any moment, and the next run continues where it ended.
  */
 import { statSync } from "node:fs";
 import { embeddedPicturesMax, pictureFileBytesMax, tagTriesMax } from "../../core/limits.ts";
@@ -40,7 +40,7 @@ export async function runTagJob(path: string, tell: (line: TagLine) => void): Pr
     const changed = writer.isIndexBehind();
     const files = changed ? buildAgain(path) : 0;
     tell({ kind: "done", files, changed, songs: fresh.length });
-    // A run that is killed before this call builds the index once more.
+    // If a run is killed before this call, the next one builds the index once more.
     writer.setIndexDone();
   } finally {
     writer.close();
@@ -95,7 +95,7 @@ async function contentOf(path: FileName): Promise<AudioContent> {
   const nothing: AudioContent = { tags: {}, picture: undefined };
   // The library opens a file by a text only.
   if (typeof path !== "string") return nothing;
-  // A damaged file has no tags. The same is true of a file that has another form than its name says.
+  // A damaged file has no tags. The same applies to a file whose form is not that of its name.
   return readAudio(path).catch(() => nothing);
 }
 

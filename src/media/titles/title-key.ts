@@ -1,7 +1,7 @@
 /**
  * Keys of titles, equal for two spellings of a title: without accents, capitals, punctuation, spaces and a leading article.
- * `&` is `and`, and a Roman numeral is its number. Two keys are near if they differ by few slips, which are edits of one
- * character. The index stores the keys of each file, so ASCII names are handled as bytes.
+ * `&` counts as `and`, and a Roman numeral counts as its number. Two keys are near if they differ by few slips, which are
+ * edits of one character. The index stores the keys of each file, so ASCII names are handled as bytes.
  */
 import type { NameColumn } from "../index/columns.ts";
 import { fold } from "../index/fold.ts";
@@ -61,7 +61,7 @@ interface NameKeys {
   readonly plain: Uint8Array | undefined;
 }
 
-/** The keys of a folded name. An ASCII name, as most are, needs no strings. */
+/** The keys of a folded name. An ASCII name needs no strings, and most names are ASCII. */
 export function keysOf(folded: NameColumn, place: number): NameKeys {
   const chunk = folded.chunkOf(place);
   const start = folded.startOf(place);

@@ -1,7 +1,8 @@
 /**
  * Titles: `Super Mario World` on a card is `Super Mario World (USA).sfc` on one device and `Super Mario World (Europe) (Rev
- * 1).zip` on another. Exact titles come before folded ones, and these before close ones. Files of one title are ordered by the
- * tags on the card, then finished versions, preferred regions and languages, the latest revision, and the name.
+ * 1).zip` on another. Exact titles come before folded ones, and folded ones come before near ones. Files of one title are
+ * ordered by the tags on the card, then finished versions, preferred regions and languages, the latest revision, and the
+ * name.
  */
 import { titleTagsMax } from "../../core/limits.ts";
 import type { MediaTag, TitlePreferences } from "../../core/media.ts";
@@ -92,7 +93,7 @@ function scoreOf(
 }
 
 const revisionTag = /^(?:rev\s*([a-z]|\d+)|v(\d+(?:\.\d+)?))$/i;
-/** Codes of regions in the known app that are not the start of the region's name. */
+/** Codes that the known app uses for regions, and that are not the start of the region's name. */
 const regionCodes: Readonly<Record<string, string>> = {
   us: "usa",
   eu: "europe",

@@ -161,7 +161,7 @@ function randomSourceOf(text: string): RandomSource {
   return text.toLowerCase() === "all" ? { kind: "all" } : { kind: "system", system: text };
 }
 
-/** The media index. Throws `ServiceError("failed")` if there is none; `why` names the command that needs it. */
+/** The media index. Throws `ServiceError("failed")` if there is no index; `why` names the command that needs it. */
 function indexOf({ index }: ScriptPorts, why: string): MediaLookup {
   if (index === undefined)
     throw publicError(

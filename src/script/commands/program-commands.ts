@@ -50,7 +50,7 @@ export const programCommands: readonly ScriptCommand[] = [
     docs: "Runs a program to its end, at most a minute, and fails if the program fails. A single argument is split at spaces outside quotes. Several arguments are passed as they are, which is required if one has an expression. No shell is involved. The command line must match `script.allow_execute` in the config file.",
     example: '**execute:/usr/bin/logger "a card was read"',
     async run({ args, hasExpressions }, ports, signal) {
-      // The text of a card must stay within the one argument that has its expression.
+      // The text of a card must stay within the argument that contains its expression.
       if (args.length === 1 && hasExpressions)
         throw wrongScript("execute: with an expression, commas must separate program and arguments");
       await ports.execute(argvOf(args), signal);
