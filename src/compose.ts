@@ -136,7 +136,7 @@ interface Base extends ServiceOptions, ServicePlaces {
   readonly stops: Stops;
 }
 
-/** The faults that the status screen shows: those of the start, and those that lose what is played. */
+/** The faults that the status screen shows: those of the start, and those by which played media or positions are lost. */
 function screenFaults({ clock, dataFolder }: Base, saves: Pick<SaveKeeper, "faults">) {
   const start = machineChecks(process.env, clock).find(({ name }) => name === "device");
   return () => [...(start?.ask() ?? []), ...diskFaults(dataFolder), ...saves.faults()];
@@ -367,7 +367,7 @@ interface Running extends Awaited<ReturnType<typeof createPlayback>> {
   readonly buttons: Buttons;
 }
 
-/** Opens the buttons of the case, which are not heard until `followSettings` names them. */
+/** Opens the buttons of the case. They have no effect until `followSettings` names them. */
 function startButtons({ clock, log, stops, openButtons }: Base, launchQueue: LaunchQueue): Buttons {
   const launch = (text: string) => launchQueue.launch(...byHand("Button", text));
   return stops.add("buttons", followButtons({ clock, log, open: openButtons, launch }));
@@ -378,7 +378,7 @@ function followSettings(
   { settings, log, clock, store, stops, watchFolders }: Base,
   { launchQueue, playTime, media, access, api, launching, readers, buttons, sound, holdVolume }: Running,
 ): void {
-  /** Ends all that a client has under way. */
+  /** Ends all running work of a client. */
   const expel = (id: string) => {
     api.cutClient(id);
     readers.withdraw(({ client }) => client === id);

@@ -40,7 +40,7 @@ async function start(argv: readonly string[]): Promise<number> {
 }
 
 async function main(argv: readonly string[]): Promise<number> {
-  // A full disk or a closed pipe loses log lines; cards still work.
+  // If the disk is full or the pipe is closed, log lines are lost, but cards still work.
   process.stderr.on("error", () => {});
   const lines = createLogLines(process.stderr);
   try {
@@ -83,20 +83,20 @@ async function serve(options: PlaceOptions, write: (line: string) => void): Prom
   const service = await startService(parts);
   const asked = await Promise.race([stopped, restarting.promise]);
   await service.close();
-  // A signal during the stop overrides the restart.
+  // A signal during the stop cancels the restart.
   if (asked === "restart" && (await Promise.race([stopped, asked])) === "restart") restartProgram();
   return exitCodes.ok;
 }
 
 async function configOf(options: PlaceOptions) {
   const { configPath, configNamed, dataFolder } = placesOf(options, process.env);
-  // A link of another user must not make root read its own files here.
+  // A link of another user must not make root read its own files in this place.
   return asOwnerOf(dirname(configPath), () => readConfig(configPath, { dataFolder, mustExist: configNamed }));
 }
 
 function signalled(signals: readonly NodeJS.Signals[]): Promise<void> {
   return new Promise((resolve) => {
-    // Ctrl-C reaches the whole process group, and a parent may send it again: a second signal must not cut the stop short.
+    // Ctrl-C reaches the whole process group, and a parent may send it again. A second signal must not interrupt the stop.
     for (const signal of signals) process.on(signal, () => resolve());
   });
 }

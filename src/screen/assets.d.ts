@@ -1,4 +1,4 @@
-/** Files of packages that the compiled program embeds: an import of one gives the path of the file. */
+/** Files of packages that the compiled program embeds: an import of a file gives its path. */
 declare module "*.ttf" {
   const path: string;
   export = path;

@@ -1,5 +1,5 @@
 /**
- * One drawing, as a process of its own, so that its 30 MB are free at its end. It reads the job as one line of JSON from
+ * One drawing, as a separate process, so its 30 MB are free at its end. It reads the job as one line of JSON from
  * its standard input, and writes the result as one line of JSON. The program starts it (`painter.ts`).
  */
 import { existsSync, readFileSync } from "node:fs";
@@ -34,12 +34,12 @@ export type DrawResult =
       readonly kind: "done";
       readonly isConsoleOff: boolean;
       readonly ms: number;
-      /** The packed drawing; empty unless it is to be kept. */
+      /** The packed drawing; empty unless the drawing is to be kept. */
       readonly shown: PackedFrame;
       readonly ahead: readonly PackedFrame[];
     }
   | { readonly kind: "failed"; readonly why: string }
-  /** The job was ended early. The next try may get more time. */
+  /** The job was ended early. The next try may have more time. */
   | { readonly kind: "late" };
 
 /** Runs the job of the standard input; returns the exit code. */

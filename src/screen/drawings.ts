@@ -30,7 +30,7 @@ export const accents: Readonly<Record<Headlined, string>> = {
 
 type Drawn = StatePicture["kind"];
 
-/** The vertical part of its square that a drawing uses. */
+/** The vertical part of its square that a drawing takes up. */
 const extents: Readonly<Record<Drawn, readonly [top: number, bottom: number]>> = {
   ready: [0, 96],
   "no-reader": [10, 69],

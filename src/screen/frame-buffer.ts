@@ -15,8 +15,8 @@ export interface FrameBuffer {
 }
 
 /**
- * The first frame buffer, read again at each call, because a display may be plugged in, unplugged or changed; undefined
- * if none can be drawn on.
+ * The first frame buffer, which is read again at each call, because a display may be plugged in, unplugged or changed;
+ * undefined if there is none to draw on.
  */
 export async function findFrameBuffer(
   folder = "/sys/class/graphics/fb0",
@@ -60,10 +60,10 @@ export interface Box {
 
 type Size = Pick<Box, "width" | "height">;
 
-/** The part of a frame buffer that pictures use, as its viewers see it: turned, and without the edges that stay free. */
+/** The part of a frame buffer that pictures use, as its viewers see it: rotated, and without the edges that stay free. */
 export interface Canvas extends Box {
   readonly frame: FrameBuffer;
-  /** The angle by which the picture is turned clockwise. */
+  /** The angle by which the picture is rotated clockwise. */
   readonly rotation: Rotation;
 }
 
@@ -101,8 +101,9 @@ function placeOn(canvas: Canvas, { x, y, width, height }: Box): Box {
 }
 
 /**
- * The order in which the pixels of a picture are read, so that the result is turned clockwise: the address of the first pixel,
- * and the steps to the next pixel on the right and to the next row. `column` and `row` are the steps of the picture itself.
+ * The order in which the pixels of a picture are read, so that the result is rotated clockwise: the address of the first
+ * pixel, and the steps to the next pixel on the right and to the next row. `column` and `row` are the steps of the
+ * picture itself.
  */
 function turned(by: Rotation, { width, height }: Size, column: number, row: number) {
   switch (by) {
@@ -117,7 +118,7 @@ function turned(by: Rotation, { width, height }: Size, column: number, row: numb
   }
 }
 
-/** The turn that undoes a turn. */
+/** The rotation that undoes a rotation. */
 const backFrom = { 0: 0, 90: 270, 180: 180, 270: 90 } as const;
 
 export const bandRows = 64; // The rows that are processed at a time: 0.5 MB on a screen of 1920 columns. The whole picture at once would need another copy.
@@ -154,7 +155,8 @@ async function writeBands(device: string, bands: Iterable<Uint8Array | Promise<U
     let start = 0;
     for (const band of bands) {
       const bytes = await band;
-      // The write is not done by another thread. At the lowest priority, half a picture would be visible for long.
+      // The write is not done by another thread. At the lowest priority of that thread, half a picture would be visible
+      // for long.
       for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at, bytes.length - at, start + at);
       start += bytes.length;
     }
@@ -191,7 +193,7 @@ export function fillBox(canvas: Canvas, box: Box, color: string): void {
   drawBorder(canvas, box, color, Math.max(box.width, box.height));
 }
 
-/** Copies the pixels of a box of the canvas to another place there. */
+/** Copies the pixels of a box of the canvas to another place of the canvas. */
 export function copyBox(canvas: Canvas, source: Box, target: Pick<Box, "x" | "y">): void {
   const { frame } = canvas;
   const from = placeOn(canvas, source);
@@ -231,8 +233,8 @@ export async function isDisplayTaken(folder = "/proc"): Promise<boolean> {
 }
 
 /**
- * The bytes of a band of the frame buffer, `count` rows from `first` on, from pixels of 4 bytes R G B A of the whole
- * picture, which is turned clockwise.
+ * The bytes of a band of the frame buffer, `count` rows from `first` on. They come from pixels of 4 bytes R G B A of the
+ * whole picture, which is rotated clockwise.
  *
  *   32 bits  B G R X, a byte each
  *   16 bits  little-endian: red in bits 11..15, green in 5..10, blue in 0..4
@@ -299,7 +301,7 @@ export function readRows(
         rows[to + 1] = high;
         rows[to + 2] = low;
       } else {
-        // The high bits are repeated, so that the largest value becomes 255.
+        // The high bits are repeated, so the largest value becomes 255.
         const red = high >> 3;
         const green = ((high & 7) << 3) | (low >> 5);
         const blue = low & 31;

@@ -1,6 +1,6 @@
 /**
- * The keyboard on the television, and the field with the text that is typed on it. A letter in the field is as large as on its
- * key, so the service shows it by copying the pixels of the key.
+ * The keyboard on the television, and the field with the text that is typed on it. A letter in the field is as large as
+ * on its key, so the service shows it by a copy of the pixels of the key.
  */
 import { colors } from "./drawings.ts";
 import type { Box } from "./frame-buffer.ts";
@@ -118,7 +118,7 @@ export function keyRows({ tiles, typed = "" }: ShownMenu, size: Size): readonly 
       anchor: "middle",
     });
   return [
-    // A letter covers the corner of the field that it lies on.
+    // A letter covers the corner of the field on which it stands.
     rect({ ...field, width: fieldColumns * cell.width, height: fieldRows * cell.height }, cell.height),
     ...[...typed].map((text, at) => letter(text, letterIn(at, size))),
     ...tiles.flatMap(({ name, symbol }, place) => {

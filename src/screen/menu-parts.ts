@@ -17,7 +17,7 @@ export function menuMeasures({ width, height }: Pick<Box, "width" | "height">) {
   };
 }
 
-/** True for a screen that stands on its side. */
+/** True for an upright screen. */
 export function isUpright({ width, height }: Pick<Box, "width" | "height">): boolean {
   return height > width;
 }

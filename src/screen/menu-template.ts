@@ -34,7 +34,7 @@ function measures(size: Size) {
   };
 }
 
-/** The border of a tile that is chosen, which lies outside of it. */
+/** The border of a chosen tile, which is outside of the tile. */
 export function menuBorder(size: Size): number {
   return Math.max(2, Math.round(gapShare * menuMeasures(size).unit * 0.35));
 }
@@ -67,7 +67,7 @@ export function secondRow(size: Size): Box {
   return { ...tileAt(columns, size), width: size.width - 2 * margin };
 }
 
-/** The tile that a press of an arrow leads to; undefined if there is none on this page. */
+/** The tile to which a press of an arrow leads; undefined if this page has none. */
 export function menuNeighbour(
   place: number,
   key: "up" | "down" | "left" | "right",

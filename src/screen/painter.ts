@@ -10,7 +10,7 @@ import type { DrawJob, DrawResult } from "./draw-job.ts";
 export const drawArgument = "draw-job";
 
 export interface Painter {
-  /** Runs a job, and resolves when it has ended. A fault is also a result. It is never called during another drawing. */
+  /** Runs a job, and resolves when it has ended. A fault is also a result. It is never called while another drawing runs. */
   run(job: DrawJob): Promise<DrawResult>;
   /** Ends the current drawing. Its result is then `late`. */
   cancel(): void;
@@ -27,7 +27,7 @@ export function createPainter({ clock, command }: PainterParts): Painter {
   let endDrawing: (() => void) | undefined;
   return {
     async run(job) {
-      // At its end the service waits for the console's text, so that job keeps its normal priority.
+      // At its end the service waits for the job that restores the console's text, so that job keeps its normal priority.
       const [words, msMax] =
         job.kind === "text" ? [own, screenRestoreMsMax] : [[...gently, ...own], screenDrawMsMax];
       let isLate = false;

@@ -13,15 +13,15 @@ export type StatePicture =
   | { readonly kind: "reader-broken"; readonly reason: string }
   | { readonly kind: "time-over"; readonly reason: string };
 
-/** A picture that disappears after a time. That of a start stays until the player draws. */
+/** A picture that disappears after a time. The picture of a start stays until the player draws. */
 export type Notice =
   | { readonly kind: "empty" }
-  /** `name` is that of the missing media, or of a USB stick that is not plugged in or was pulled out during play. */
+  /** `name` is the name of the missing media, or of a USB stick that is not plugged in or was removed during play. */
   | { readonly kind: "not-found" | "stick-away" | "stick-gone"; readonly name: string }
   | Starting
   /** The items of a playlist, each with its place. */
   | { readonly kind: "playlist"; readonly name: string; readonly items: readonly string[] }
-  /** A launch that failed. `cause` tells why in plain words, if the screen has some for it. */
+  /** A launch that failed. `cause` gives the reason in plain words, if the screen has words for it. */
   | { readonly kind: "failed"; readonly reason: string; readonly cause?: LaunchReason };
 
 /** The machine is about to stop or to restart. */
@@ -87,7 +87,7 @@ interface MenuPicture extends ShownMenu {
 
 interface Starting {
   readonly kind: "starting";
-  /** The name of the media; empty until the start proves slow. */
+  /** The name of the media; empty until the start takes noticeably long. */
   readonly name: string;
   /** True for a game that a controller can end. */
   readonly isGame?: true;
@@ -95,13 +95,13 @@ interface Starting {
 
 export interface ScreenFacts {
   readonly hasReader: boolean;
-  /** Why a reader that is plugged in does not work. */
+  /** The reason why a plugged-in reader does not work. */
   readonly brokenReader: string | undefined;
   /** True after the first look for readers. */
   readonly isSettled: boolean;
   /** True while a player has the screen. */
   readonly isPlaying: boolean;
-  /** The reason why nothing may start now. */
+  /** The reason why nothing may start at present. */
   readonly refusal: string | undefined;
   readonly pairing: PairingPicture | undefined;
   readonly menu: ShownMenu | undefined;

@@ -42,9 +42,9 @@ interface FittedText {
   readonly lines: readonly string[];
 }
 
-const smaller = 0.94; // The factor of one step, which is too small to be noticed.
+const smaller = 0.94; // The factor of one step. It is too small to be noticed.
 
-/** The largest size at which the text fits; at the smallest, the rest is cut off. */
+/** The largest size at which the text fits. If even the smallest does not fit, the rest is cut off. */
 export function fitText(text: string, { width, linesMax, sizeMax, sizeMin }: Room): FittedText {
   if (text === "") return { size: sizeMax, lines: [] };
   const words = text.split(breaks);
@@ -68,7 +68,7 @@ const breaks =
 
 const trimmed = (line: string) => line.trimEnd();
 
-/** The lines of the words. They keep the blanks at their ends. */
+/** The lines of the words. The pieces keep the blanks at their ends. */
 function wrap(words: readonly string[], widthEm: number): readonly string[] {
   const lines: string[] = [];
   let line = "";
@@ -83,7 +83,7 @@ function wrap(words: readonly string[], widthEm: number): readonly string[] {
   return [...lines, line];
 }
 
-/** The same number of lines with about the same length, so that no word is alone in the last one. */
+/** The same number of lines with about the same length, so no word is alone in the last one. */
 function balance(words: readonly string[], widthEm: number, lines: readonly string[]): readonly string[] {
   let best = lines;
   for (let narrower = widthEm * smaller; narrower > widthEm / 2; narrower *= smaller) {

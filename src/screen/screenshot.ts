@@ -1,4 +1,7 @@
-/** Pictures of the frame buffer as files (W3C, PNG specification, third edition), read band by band, so that taps go on. */
+/**
+ * Pictures of the frame buffer as files (W3C, PNG specification, third edition), which are read band by band, so taps are
+ * not delayed.
+ */
 import { closeSync, openSync } from "node:fs";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,7 +14,7 @@ import { bandRows, type Canvas, readRows, wholeOf } from "./frame-buffer.ts";
 
 /**
  * Writes a picture of the screen as its viewers see it to a new file, which is named after the time, and resolves with
- * its path. Rejects with `ServiceError`, also if the folder is full.
+ * its path. Rejects with `ServiceError`, for example if the folder is full.
  */
 export async function saveScreenshot(canvas: Canvas, folder: string, nowMs: number): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -25,7 +28,7 @@ export async function saveScreenshot(canvas: Canvas, folder: string, nowMs: numb
   return path;
 }
 
-/** Rejects with `ServiceError` if the folder has too many files. It need not exist. */
+/** Rejects with `ServiceError` if the folder has too many files. The folder need not exist. */
 export async function refuseFull(folder: string): Promise<void> {
   const files = await readdir(folder).catch(() => []);
   if (files.length >= screenshotsMax)

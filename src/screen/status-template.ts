@@ -50,7 +50,7 @@ export interface ScreenPlace {
   readonly rest?: number;
 }
 
-/** The places to which the picture moves at rest, in parts of the margin, so that nothing leaves the screen. */
+/** The places to which the picture moves at rest, in parts of the margin, so no part leaves the screen. */
 const restPlaces = [
   [0, 0],
   [0.6, 0.4],
@@ -60,7 +60,7 @@ const restPlaces = [
 ] as const;
 const restOpacity = 0.3;
 
-/** The part of the screen for pictures. `x` and `y` are the space that is free at both sides; 0 if absent. */
+/** The part of the screen for pictures. `x` and `y` are the free space at both sides; 0 if absent. */
 type ScreenPart = Pick<Box, "width" | "height"> & Partial<Pick<Box, "x" | "y">>;
 
 export function screenSvg(
@@ -87,7 +87,7 @@ export function screenSvg(
   ].join("\n");
 }
 
-/** Moves the rows. On a screen that shows one picture for hours, its lines would burn in. */
+/** Moves the rows. On a screen that shows one picture for hours, the lines would burn in. */
 function resting(rows: readonly string[], { rest = 0 }: ScreenPlace, margin: number): readonly string[] {
   if (rest === 0) return rows;
   const [x, y] = restPlaces[rest % restPlaces.length] ?? restPlaces[0];
@@ -98,7 +98,7 @@ function resting(rows: readonly string[], { rest = 0 }: ScreenPlace, margin: num
   ];
 }
 
-/** The drawing and words of the state. On the right is the address of the page, if it can be opened. */
+/** The drawing and words of the state. The address of the page is on the right, if the page can be opened. */
 function state(
   picture: StatePicture,
   place: ScreenPlace,
@@ -112,8 +112,8 @@ function state(
     height: inside.height - footHeight - Math.min(footHeight, 0.05 * inside.height),
   };
   const words = textRows(foot, { ...inside, y: inside.y + inside.height - footHeight }, 0);
-  // The picture of a start has no QR code, because the player soon covers the screen. The picture of an end has none,
-  // because the page will not answer.
+  // The picture of a start has no QR code, because the player soon covers the screen. The picture of an end has no QR
+  // code, because the page will not answer.
   const shown = picture.kind === "starting" || isEnding(picture) ? undefined : panelOf(place, texts);
   return shown === undefined
     ? [...message(picture, above, texts), ...words]
@@ -148,7 +148,7 @@ function footOf(
   return hasGames && picture.kind === "ready" ? [endGame] : [];
 }
 
-/** How to get a network, and why the Wi-Fi does not work. */
+/** The way to get a network, and the reason why the Wi-Fi does not work. */
 function networkFoot(wifi: WifiState | undefined, room: Room, texts: ScreenTexts): readonly Row[] {
   if (wifi?.state === "joining") {
     const network = plainText(wifi.network ?? "", screenNameCharsMax);
@@ -169,11 +169,11 @@ interface Panel {
   readonly link: string;
   readonly above: string;
   readonly below: readonly string[];
-  /** True if people type the lines below, and do not only recognize them. */
+  /** True if people must type the lines below the code, and not only recognize them. */
   readonly isTyped?: true;
 }
 
-/** The way to a network while there is none, else the way to the page; undefined if there is neither. */
+/** The way to a network if there is none, otherwise the way to the page; undefined if neither is known. */
 function panelOf({ base, wifi }: ScreenPlace, texts: ScreenTexts): Panel | undefined {
   if (wifi?.point !== undefined) {
     const { name, password } = wifi.point;
@@ -257,7 +257,7 @@ function sentence(reason: string): string {
   return reason.charAt(0).toUpperCase() + reason.slice(1);
 }
 
-/** A panel. `wordsWidth` is the room of the words, in the middle of the box. */
+/** A panel. `wordsWidth` is the width for the words, in the middle of the box. */
 function panel({ link, ...words }: Panel, box: Box, wordsWidth = box.width): readonly string[] {
   const size = box.width;
   const top = box.y + (box.height - size) / 2;
@@ -343,7 +343,7 @@ function textRows(rows: readonly Row[], box: Box, gap: number): readonly string[
 
 const quietModules = 4; // The width of the border that a camera needs (ISO/IEC 18004).
 
-/** A QR code: the dark modules as one path on a white card. Modules have whole pixels, so that no edge is blurred. */
+/** A QR code: the dark modules as one path on a white card. Modules have whole pixels, so no edge is blurred. */
 function qrCode(text: string, x: number, y: number, size: number): string {
   const { data, size: modules } = encode(text, { ecc: "M", border: quietModules });
   const module = Math.max(1, Math.floor(size / modules));

@@ -51,7 +51,7 @@ export interface ScreenTexts {
   readonly menu: MenuTexts;
   /** The text above the QR code of the page. */
   readonly openPage: string;
-  /** True if the sentences of the service are in this language. They then say why a launch failed. */
+  /** True if the sentences of the service are in this language. These sentences then state why a launch failed. */
   readonly hasReasons?: true;
   /** Texts for failures whose own sentence is for people who know the player, or is in another language. */
   readonly causes: Readonly<Partial<Record<LaunchReason, string>>>;

@@ -1,4 +1,4 @@
-/** The services that the API may call, each passed on to the part that has it. */
+/** The services that the API may call. Each call is passed to the part that implements it. */
 
 import { requesterOf } from "../api/method.ts";
 import type { ApiSettings, OpenRpcDocument, Services } from "../api/services.ts";

@@ -1,4 +1,4 @@
-/** Backups and restores of the running service. A restore is prepared and decided here; the start after it completes it. */
+/** Backups and restores of the running service. A restore is prepared and decided here. The next start completes it. */
 import { existsSync } from "node:fs";
 import { mkdir, open, readdir, rm } from "node:fs/promises";
 import type { BackupService } from "../api/services.ts";
@@ -160,7 +160,7 @@ function streamOf(file: Awaited<ReturnType<typeof open>>): ReadableStream<Uint8A
   });
 }
 
-/** Writes a body to a file, a chunk at a time. Throws `busy` for one that is too long. */
+/** Writes a body to a file, a chunk at a time. Throws `busy` for a body that is too long. */
 async function receive(body: ReadableStream<Uint8Array>, path: string): Promise<void> {
   await using file = await open(path, "w", 0o600);
   let bytes = 0;

@@ -36,7 +36,7 @@ interface Choice {
   readonly address: string;
 }
 
-/** Follows the reports until closed. A machine that is not the image has no Bluetooth of ours. */
+/** Follows the reports until closed. A machine that is not the image has no Bluetooth that the service controls. */
 export function followBluetooth({ folder, pipe, onChanged = () => {} }: BluetoothParts) {
   let seen = readReports(folder);
   const order = async (...words: readonly string[]) => {
@@ -64,7 +64,7 @@ export function followBluetooth({ folder, pipe, onChanged = () => {} }: Bluetoot
     seen = now;
     if (!isStarting) onChanged();
   };
-  // The watch looks once at its beginning, when the other parts are not there yet.
+  // The watch reads the files once at its beginning, when the other parts do not exist yet.
   let isStarting = true;
   const watching = folder === "" ? undefined : watchFolder(folder, look);
   isStarting = false;
@@ -84,13 +84,13 @@ function readReports(folder: string): BluetoothReport {
     try {
       return readFileSync(path, "latin1").slice(0, bluetoothReportBytesMax);
     } catch {
-      return ""; // The script replaces it at this moment, and the watch reports that.
+      return ""; // The script replaces the file at this moment, and the watch reports the new one.
     }
   };
   return { ...bluetoothStateIn(text("bluetooth")), ...bluetoothDevicesIn(text("bluetooth-devices")) };
 }
 
-/** The state by the lines of the script; `none` without them. */
+/** The state in the lines of the script; `none` without them. */
 export function bluetoothStateIn(text: string): BluetoothState {
   const facts = new Map<string, string>();
   for (const [, key = "", value = ""] of text.matchAll(/^(\w+)=(.*)$/gm)) facts.set(key, value);
@@ -104,7 +104,10 @@ export function bluetoothStateIn(text: string): BluetoothState {
   return read.success ? read.output : { state: "none" };
 }
 
-/** The devices by the lines of the script, first by kind and then by name. A line that is cut off or of another version is none. */
+/**
+ * The devices in the lines of the script, first by kind and then by name. A line that is cut off, or of another version,
+ * is left out.
+ */
 export function bluetoothDevicesIn(text: string): Pick<BluetoothReport, "known" | "found"> {
   const devices = text.split("\n").flatMap((line) => {
     const [, address, kind, place, link, digits] =

@@ -89,7 +89,7 @@ export function createBrokerService(parts: BrokerParts): BrokerService {
           mqttRole: next.role,
           mqttId: next.id,
         });
-        // A new password alone is no change of the settings.
+        // A new password alone does not change the settings.
         if (Bun.deepEquals(next, before)) mqtt()?.joinAgain();
       }),
     test: () =>

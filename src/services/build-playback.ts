@@ -1,5 +1,6 @@
 /**
- * Builds the launch queue, what it plays, and what follows it: cards, media, uploads, limits, saves, sound and the television.
+ * Builds the launch queue, its players, and the parts that follow it: cards, media, uploads, limits, saves, sound and the
+ * television.
  */
 import { dirname, join } from "node:path";
 import type { Bus } from "../bus.ts";
@@ -128,7 +129,7 @@ export async function createPlayback(
   return { ...shown, devices, saves, launchQueue, sound, holdVolume };
 }
 
-/** Notes the played media in the history, and follows the television. */
+/** Records the played media in the history, and follows the television. */
 function followPlays(
   { bus, clock, config, log, openTelevision, stops, store }: PlaybackBase,
   queue: LaunchQueue,

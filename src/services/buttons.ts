@@ -16,7 +16,7 @@ const powerDevices = ["*button*", "gpio*"] as const;
 const power = buttonCode("KEY_POWER");
 
 /**
- * If a card may switch the machine off, the power key of its case also does so, unless the settings give the key
+ * If a card may switch the machine off, the power key of the case may also do so, unless the settings give the key
  * another script.
  */
 export function withPowerKey(

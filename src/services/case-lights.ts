@@ -1,8 +1,9 @@
 /**
- * The lights of the case: LEDs of the kernel whose names begin with `tapdeck`, one or a strip of them, which all show the same. They
- * show the state of the deck to somebody who sees no screen, by its rhythm, and by its color if the LED has several
- * (Documentation/leds/leds-class.rst and leds-class-multicolor.rst of Linux). Root's script `overlay/usr/lib/tapdeck/light` allows
- * the service to write them, and has them before its start and after its end. Without such an LED nothing is followed.
+ * The lights of the case: LEDs of the kernel whose names begin with `tapdeck`, one or a strip of them, which all show the
+ * same. They show the state of the deck by their rhythm to a person who sees no screen, and by their color if the LED has
+ * several (Documentation/leds/leds-class.rst and leds-class-multicolor.rst of Linux). Root's script
+ * `overlay/usr/lib/tapdeck/light` allows the service to write them. Before the start of the service and after its end,
+ * root controls them. Without such an LED nothing is followed.
  */
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,7 +16,7 @@ import { type Ending, pictureOf } from "../screen/picture.ts";
 import { type FactParts, followFacts } from "./screen-facts.ts";
 
 export interface LightParts extends FactParts {
-  /** Absent means the kernel's. */
+  /** If absent, the folder of the kernel. */
   readonly folder?: string;
   readonly faults: () => readonly Fault[];
   /** The highest brightness, in percent. */
@@ -36,7 +37,7 @@ const green = { red: 0, green: 255, blue: 0 };
 const orange = { red: 255, green: 80, blue: 0 };
 const red = { red: 255, green: 0, blue: 0 };
 const dark: Glow = { color: green, part: 0 };
-/** The brightness while something plays or nobody is there, as a part of the highest. */
+/** The brightness while something plays or nobody is present, as a part of the highest. */
 const dimmed = 0.1;
 const quickMs = 125;
 const busyMs = 300;
@@ -71,12 +72,12 @@ export function followCaseLights(parts: LightParts) {
   };
 }
 
-/** Has the blinker show what the facts ask for. */
+/** Makes the blinker show the state of the facts. */
 function showState(parts: LightParts, blinker: Blinker) {
   const { clock, faults, brightness } = parts;
   let activeMs = clock.now();
   let timer: Disposable | undefined;
-  /** Whether the last look found a fault. A look reads the file system, so none is on a tap's way. */
+  /** Whether the last look found a fault. A look reads the file system, so a tap must not wait for one. */
   let hasFault = faults().length > 0;
   const refresh = () => {
     const now = facts.now();
@@ -89,7 +90,7 @@ function showState(parts: LightParts, blinker: Blinker) {
     activeMs = clock.now();
     refresh();
   };
-  // A start has one rhythm, with its name or without it.
+  // A start has one rhythm, whether its name is known or not.
   const facts = followFacts(parts, changed, () => 0);
   const lookAgain = () => {
     facts.settle();
@@ -217,7 +218,7 @@ function createBlinker(lights: readonly CaseLight[], clock: Clock, log: Log) {
   return {
     show(glow: Glow) {
       if (isClosed) return;
-      // A rhythm goes on if it is asked for again.
+      // A rhythm continues if the same rhythm is requested again.
       if (glow.blinkMs !== wanted.blinkMs) {
         timer?.[Symbol.dispose]();
         isLit = true;

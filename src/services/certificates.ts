@@ -1,6 +1,6 @@
 /**
- * The certificates that a person must renew, and when they end: those that the settings name, the owner's own, and that
- * of the broker. The device renews the one that it made itself.
+ * The certificates that a person must renew, with their ends: those that the settings name, the owner's own, and that of
+ * the broker. The device renews the certificate that it has made itself.
  */
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";

@@ -51,7 +51,8 @@ export function createClientRegistry({ store, clock, log, audit, onRevoked, onRo
       if (nextMs !== undefined) timer = clock.after(Math.max(0, nextMs - clock.now()), expire);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      // The store never returns an expired client. A link that cannot be deleted on a full disk therefore still admits nobody.
+      // The store never returns an expired client. A link that cannot be deleted because the disk is full therefore still
+      // admits nobody.
       log.warn("clients", "expired pairing links could not be deleted", { error: messageOf(error) });
       timer = clock.after(pairingLinkMs, expire);
     }
@@ -59,7 +60,7 @@ export function createClientRegistry({ store, clock, log, audit, onRevoked, onRo
   const keep = (name: string, role: Role, by: PairedBy, isLink = false): ClientEntry => {
     const secret = toHex(crypto.getRandomValues(new Uint8Array(secretBytes)));
     const id = crypto.randomUUID();
-    // The clock is read once, so that a link lasts exactly as long as it should.
+    // The clock is read once, so the link lasts exactly its time.
     const nowMs = clock.now();
     const expiresMs = isLink ? nowMs + pairingLinkMs : undefined;
     clients.add({ id, name, secret, address: "", role }, nowMs, expiresMs);

@@ -51,7 +51,8 @@ export function createClientAccess(parts: ClientAccessParts) {
   };
   const actListeners: ((act: ShownAct) => void)[] = [];
   const changeListeners: ((id: string) => void)[] = [];
-  // Clients that changed in this run. Their launches may outlive their connections, and get their new grant from here.
+  // Clients that changed in this run. Their launches may outlive their connections, and get the new grant of the client
+  // from this map.
   const changed = new Map<string, Grant>();
   const change = (id: string, grant: Grant) => {
     changed.set(id, grant);
@@ -77,7 +78,10 @@ export function createClientAccess(parts: ClientAccessParts) {
     grantOf,
     onProved,
     bearer: createBearerCheck(parts, onProved, grantOf),
-    /** Calls the listener with the id of each client that is deleted or gets another role, to end all that it has under way. */
+    /**
+     * Calls the listener with the id of each client that is deleted or gets another role. The listener ends all its
+     * running work.
+     */
     onChanged: (listener: (id: string) => void) => void changeListeners.push(listener),
     /** Calls the listener when an owner over the network has administered the device. */
     onOwnerAct: (listener: (act: ShownAct) => void) => void actListeners.push(listener),

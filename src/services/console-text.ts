@@ -50,8 +50,8 @@ export function pairingText({ link, base, code }: ShownPairing): string {
 }
 
 function whole(lines: readonly string[]): string {
-  // The cursor goes to the first place, and all that follows is erased (ECMA-48, 8.3.21 and 8.3.39): the screen of
-  // another program is also gone.
+  // The cursor goes to the first place, and everything after it is erased (ECMA-48, 8.3.21 and 8.3.39), so the screen of
+  // another program also disappears.
   return `\x1b[H\x1b[J${lines.join("\r\n")}`;
 }
 

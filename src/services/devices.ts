@@ -1,4 +1,4 @@
-/** Virtual keyboards and gamepads, tags that are written, and the feedback to a tap: sounds, and the lights of readers. */
+/** Virtual keyboards and gamepads, the writing of tags, and the feedback to a tap: sounds, and the lights of readers. */
 import { join } from "node:path";
 import type { Bus } from "../bus.ts";
 import type { Settings } from "../config/settings.ts";
@@ -26,11 +26,11 @@ interface DeviceParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly dataFolder: string;
-  /** The path of the socket. The files of the sounds are next to it. */
+  /** The path of the socket. The files of the sounds are in the same folder. */
   readonly socketPath: string;
 }
 
-// The launch has the processor to itself for this time, which is too short to be heard.
+// For this time the launch has the processor to itself. The time is too short to be heard.
 const behindTapMs = 30;
 
 export type AllDevices = ReturnType<typeof createDevices>;
@@ -71,7 +71,7 @@ export function createDevices(parts: DeviceParts) {
     inputText: virtual.playText,
     write,
     writeTag: write,
-    /** Plays sounds from now on. It subscribes after all parts that launch, so that a sound comes last in a tap. */
+    /** Plays sounds from now on. It subscribes after all parts that launch, so a sound comes last in a tap. */
     startSounds() {
       const subscriptions = [
         bus.on("tokens.added", () => void clock.after(behindTapMs, () => sounds.play("scanned"))),
@@ -80,7 +80,7 @@ export function createDevices(parts: DeviceParts) {
           sounds.play("guarded");
         }),
         bus.on("launch.finished", (launch) => {
-          // A card that was held back did not fail. Its own sound asked for a second tap.
+          // A card that was held back did not fail. Its own sound has asked for a second tap.
           const wasHeld = isSame(held, launch);
           if (wasHeld) held = undefined;
           if (!launch.success && !wasHeld) sounds.play("failed");
@@ -109,7 +109,7 @@ function isSame(one: Launch | undefined, other: Launch): boolean {
 interface ReaderSignalParts {
   readonly bus: Bus;
   readonly clock: Clock;
-  /** The delay after a tap, so that the launch comes first. */
+  /** The delay after a tap, so the launch comes first. */
   readonly behindTapMs: number;
   readonly readers: () => Pick<Readers, "tokens" | "signal">;
 }
@@ -120,7 +120,7 @@ interface ReaderSignalParts {
  */
 export function showOnReaders({ bus, clock, behindTapMs, readers }: ReaderSignalParts): Disposable {
   const later = (show: () => void) => void clock.after(behindTapMs, show);
-  /** The reader that has this card, or had it last; undefined if no reader saw it. */
+  /** The reader that has this card, or had it before; undefined if no reader has seen the card. */
   const readerOf = (uid: string) => {
     const { active, last } = readers().tokens();
     const seen = last === undefined ? active : [...active, last];

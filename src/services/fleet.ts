@@ -1,4 +1,4 @@
-/** The parts for fleets of devices (docs/FLEET.md). Each is loaded only if its setting is set. */
+/** The parts for fleets of devices (docs/FLEET.md). Each part is loaded only if its setting is set. */
 import { readFile } from "node:fs/promises";
 import type { Services } from "../api/services.ts";
 import type { Bus } from "../bus.ts";
@@ -48,7 +48,7 @@ export async function countMetrics(
   ).text;
 }
 
-/** Shared cards that are kept from earlier, in use from now on; undefined without `cards.url`. */
+/** Shared cards of an earlier run, which are in use from now on; undefined without `cards.url`. */
 export async function openCards({ settings, dataFolder, clock, log, stops }: FleetBase) {
   const { cards: source } = settings.current();
   if (source.url === "") return undefined;
@@ -57,7 +57,7 @@ export async function openCards({ settings, dataFolder, clock, log, stops }: Fle
   settings.share(cards.settings());
   return {
     ...cards,
-    /** Looks for newer ones. */
+    /** Looks for newer cards. */
     start: (mapper: Pick<Mapper, "reload">) =>
       cards.follow(async () => {
         settings.share(cards.settings());

@@ -12,7 +12,7 @@ import { watchMedia } from "../media/scan/watch-folders.ts";
 import { watchRemovable } from "../media/sticks/removable.ts";
 import type { MediaWithSticks } from "../media/sticks/stick-library.ts";
 
-// The first run of the index waits for this time, so that readers and taps come first.
+// The first run of the index waits for this time, so readers and taps come first.
 const firstIndexMs = 3000;
 const watchAgainMs = 60_000;
 
@@ -37,20 +37,20 @@ export function followFolders(
     try {
       watching = watchMedia({ media, folders: mediaFolders(settings.current()), log, open, clock });
     } catch (error) {
-      // The watch is tried again later, when the machine may have free descriptors.
+      // The watch is tried again later, because the machine may have free descriptors at that time.
       log.warn("media", "changes are not seen for now", { error: messageOf(error) });
       again = clock.after(watchAgainMs, watch);
     }
   };
   const first = clock.after(firstIndexMs, () => {
-    // The watch begins first, so that changes during the indexing are seen.
+    // The watch begins before the indexing, so changes during the indexing are seen.
     watch();
     index();
   });
   const changes = settings.onChange((now, before) => {
     if (JSON.stringify(mediaFolders(now)) === JSON.stringify(mediaFolders(before))) return;
     index();
-    // Before the first run nothing is watched.
+    // No folder is watched before the first run.
     if (watching !== undefined) watch();
   });
   return {

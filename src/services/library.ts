@@ -1,4 +1,4 @@
-/** The library as the API shows it: the index, the pictures beside its files, favourites, and what was played. */
+/** The library as the API shows it: the index, the pictures beside its files, favourites, and played media. */
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import type { LibraryService } from "../api/services.ts";
@@ -82,7 +82,7 @@ export function createLibrary({
         throw limitReached("favouritesMax", `there are ${favouritesMax} favourites: remove one first`);
       const { system, path: real } = await findMediaFile(path, folders(), []);
       const isFolder = (await stat(real)).isDirectory();
-      // A folder has no extension that would tell its system.
+      // A folder has no extension, which would give its system.
       const named = isFolder ? systemByName(path.split("/")[0] ?? "") : system;
       favourites.add({ path, systemId: named?.id ?? system.id, isFolder });
     },
@@ -173,7 +173,7 @@ function entryOf({ launcherId, startedMs, playedS, ...media }: Play, nowMs: numb
   };
 }
 
-/** Rejects with `busy` if a connection has `max` requests under way. */
+/** Rejects with `busy` if a connection already has `max` running requests. */
 function perConnection(limit: Parameters<typeof limitReached>[0], max: number) {
   const asking = new WeakMap<object, number>();
   return async <T>(caller: object, ask: () => Promise<T>): Promise<T> => {

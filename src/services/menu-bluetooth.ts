@@ -1,4 +1,7 @@
-/** Bluetooth in the menu of the television: the known devices, those of a search, and the code that a keyboard has to type. */
+/**
+ * Bluetooth in the menu of the television: the known devices, those of a search, and the code that a person must type on
+ * a keyboard.
+ */
 import type { FoundDevice, KnownDevice } from "../core/bluetooth-shapes.ts";
 import { type Clock, sleep } from "../core/clock.ts";
 import { filled } from "../core/text.ts";
@@ -25,7 +28,7 @@ export function bluetoothList({ bluetooth, clock, texts }: BluetoothParts): Menu
     const endMs = clock.now() + ms;
     while (!holds() && clock.now() < endMs) await sleep(clock, pollMs, new AbortController().signal);
   };
-  /** Waits for the beginning of an act that was asked for. */
+  /** Waits for the beginning of a requested act. */
   const begun = (state: "searching" | "pairing") =>
     until(() => bluetooth.report().state === state, beginMsMax);
 

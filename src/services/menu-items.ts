@@ -13,7 +13,7 @@ type MenuStep = MenuList | "close" | undefined;
 export interface MenuList {
   readonly title: string;
   readonly items: readonly MenuItem[];
-  /** True if it replaces the list before it, and keeps the chosen item. */
+  /** True if it replaces the previous list, and keeps the chosen item. */
   readonly replaces?: true;
   /** Returns the typed text, for a list whose items are the keys of a keyboard. */
   readonly typed?: () => string;
@@ -21,7 +21,7 @@ export interface MenuList {
   readonly level?: () => Promise<number>;
   /** The text of a list without items. */
   readonly note?: string;
-  /** Makes the list that comes after this one without a press. */
+  /** Makes the list that follows this one without a key press. */
   readonly follow?: () => Promise<MenuList>;
 }
 

@@ -1,4 +1,4 @@
-/** The parts of the menu that the service draws itself, because a drawing takes too long for a press of a key. */
+/** The parts of the menu that the service draws itself, because a drawing process takes too long for a key press. */
 import { accents, colors } from "../screen/drawings.ts";
 import { type Canvas, copyBox, drawBorder, fillBox } from "../screen/frame-buffer.ts";
 import { letterIn, letterOn } from "../screen/keyboard-template.ts";
@@ -47,7 +47,10 @@ export function createMenuPen() {
       chosen = place;
       move();
     },
-    /** Copies the letter of the chosen key into the field. A letter that is gone is replaced by a piece of its background. */
+    /**
+     * Copies the letter of the chosen key into the field. A letter that is deleted is replaced by a piece of its
+     * background.
+     */
     type(index: number, isGone: boolean) {
       if (isStale) return;
       draw((on) => {
@@ -61,7 +64,7 @@ export function createMenuPen() {
       level = percent;
       drawLevel();
     },
-    /** Notes that a menu is about to be drawn. Without `place`, the chosen tile stays. */
+    /** Notes that a menu is about to be drawn. Without `place`, the choice stays on the same tile. */
     expect(place = chosen) {
       chosen = place;
       isStale = true;

@@ -80,11 +80,11 @@ const layouts = {
 
 interface Typing {
   readonly title: string;
-  /** The step after this text; undefined if it is not complete. */
+  /** The step that follows this text; undefined if the text is not complete. */
   readonly done: (text: string) => MenuItem["choose"] | undefined;
 }
 
-/** The keys of a keyboard. They end with the text, or by going back. */
+/** The keys of a keyboard. They end when the text is complete, or when the person goes back. */
 export function passwordKeys({ title, done }: Typing): MenuList {
   let text = "";
   const type = (letter: string) => () => {

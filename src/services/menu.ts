@@ -1,7 +1,7 @@
 /**
- * The menu of the television, by a controller or a remote control: what was played, favourites, the library with its pictures,
- * volume, Wi-Fi and the switch. It opens over the status screen, and a start of media ends it. Its scripts run as those of a card
- * on the device.
+ * The menu of the television, for a controller or a remote control: played media, favourites, the library with its
+ * pictures, volume, Wi-Fi and the switch. It opens over the status screen, and a start of media closes it. Its scripts run
+ * as those of a card on the device.
  */
 import type { Bus } from "../bus.ts";
 import { messageOf } from "../core/errors.ts";
@@ -47,7 +47,7 @@ const isArrow = (key: MenuKey): key is Arrow => arrows.some((arrow) => arrow ===
 
 export function followMenu(parts: MenuParts): Disposable {
   const { bus, clock, log, open, screen, folder = "/dev/input" } = parts;
-  /** True while a script of the menu has not ended: a second press would start it again. */
+  /** True while a script of the menu runs, because a second press would start it again. */
   let isLaunching = false;
   const lists = createMenuLists({
     ...parts,
@@ -104,7 +104,7 @@ export function followMenu(parts: MenuParts): Disposable {
     const asked = ++levelsAsked;
     try {
       const level = await list.level();
-      // A later question has a newer level.
+      // A later request has a newer level.
       if (asked === levelsAsked && places.at(-1)?.list === list) screen.showLevel(level);
     } catch (error) {
       log.debug("menu", messageOf(error));
@@ -162,7 +162,7 @@ export function followMenu(parts: MenuParts): Disposable {
     const place = places.at(-1);
     if (place === undefined) return;
     if (key === "menu" || (key === "back" && places.length === 1)) return close();
-    // The screen does not show yet what a key would choose, so the key is ignored.
+    // The screen does not show yet which item a key would choose, so the key is ignored.
     if (isLoading || shown === undefined || screen.drawnMenu() !== shown) return;
     if (key === "back") return void load(() => places.slice(0, -1));
     const item = place.list.items[place.chosen];
@@ -254,7 +254,8 @@ function after(places: readonly Place[], list: MenuList): readonly Place[] {
 }
 
 /**
- * The item that an arrow leads to. After the last column it is in the first column of the next page, and the other way round.
+ * The item that an arrow leads to. An arrow to the right leads from the last column to the first column of the next page,
+ * and an arrow to the left leads back.
  */
 function afterArrow(place: Place, key: Arrow, columns: number): number | undefined {
   const { list, chosen } = place;

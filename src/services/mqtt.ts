@@ -137,14 +137,14 @@ export function followMqtt(parts: MqttParts) {
   };
 }
 
-/** Commands of the broker are calls of a remote caller named mqtt, because the broker hides who sent them. */
+/** Commands of the broker count as calls of a remote caller named mqtt, because the broker hides their senders. */
 function createCallers(api: MqttParts["api"], settings: Settings, clock: Clock) {
   const commands = new TokenBucket(clock, {
     tokenMs: 1000 / mqttCommandsPerSecondMax,
     burst: mqttCommandsPerSecondMax,
   });
   return (role: Role): ReturnType<DeckParts["caller"]> => {
-    // A narrowed setting also counts for a launch that waits in the queue.
+    // A stricter setting also applies to a launch that waits in the queue.
     const grant = (): Grant => {
       const { url, role: now } = settings.current().mqtt;
       return url !== "" && now === role ? grantOfRole[role] : "none";

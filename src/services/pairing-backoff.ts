@@ -1,7 +1,7 @@
 /**
- * Counts wrong pairing codes over all openings and restarts. After the free ones, each wrong code delays the next proof
- * (`core/limits.ts`, `pairingDelayMsMax`, has the arithmetic). A guess is stored on the disk before it is checked, so
- * neither a power cut nor many proofs at once give an additional guess.
+ * Counts wrong pairing codes over all openings and restarts. After the free wrong codes, each further one delays the next
+ * proof (`core/limits.ts`, `pairingDelayMsMax`, has the arithmetic). A guess is stored on the disk before it is checked,
+ * so neither a power cut nor many proofs at once give an additional guess.
  */
 import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
@@ -42,13 +42,14 @@ export function createGuesses(clock: Clock, store: PairingGuesses) {
     get wrong() {
       return wrong;
     },
-    /** Milliseconds until the next proof may be checked; 0 if it may be now. */
+    /** Milliseconds until the next proof may be checked; 0 if it may be checked now. */
     waitMs() {
       if (waiting === undefined) return 0;
       return Math.min(Math.max(untilMs - clock.now(), 1), delayAfter(wrong));
     },
     /**
-     * Counts a proof as wrong before it is checked. Throws `failed` if the disk refuses. The proof must not be checked then.
+     * Counts a proof as wrong before it is checked. Throws `failed` if the disk refuses. If it throws, the proof must not
+     * be checked.
      */
     count() {
       store.save({ wrong: wrong + 1, lastMs: clock.now() });

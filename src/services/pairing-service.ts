@@ -1,6 +1,6 @@
 /**
- * Pairing by a code: opened on the device for ten minutes and three tries of all phones together. A try is used up when a proof
- * arrives, before it is checked, so that many proofs at once are no more than three tries. A hello uses up no try.
+ * Pairing by a code. It is open for ten minutes, and for three tries of all phones together. A try is used up when a
+ * proof arrives, before it is checked, so many simultaneous proofs use up the three tries. A hello uses up no try.
  */
 import type { PairingTry } from "../api/sealed-line.ts";
 import type { ClientEntry, PairingEnd, PairingOpening, PairingService } from "../api/services.ts";
@@ -43,7 +43,7 @@ interface CodePairingParts {
 interface Opening {
   readonly code: string;
   readonly generator: Uint8Array;
-  /** The role of the phone. It is read after the phone has proved the code. */
+  /** The role of the phone. The role is read after the phone has proved the code. */
   readonly role: () => Role;
   readonly expires: string;
   triesLeft: number;
@@ -51,7 +51,7 @@ interface Opening {
   readonly wrongBefore: number;
   /** Exchanges without a proof, the oldest first, with their addresses. */
   readonly running: Map<PairingDevice, string>;
-  /** Our shares in this opening. A client that sends one of them reflects it. */
+  /** The device's shares in this opening. A client that sends one of them reflects it. */
   readonly shares: Set<string>;
   readonly timer: Disposable;
   readonly ended: PromiseWithResolvers<PairingEnd>;
@@ -85,7 +85,10 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
     which.running.delete(device);
     device.close();
   };
-  /** Counts and checks a proof. Nothing may wait in between, because each of many proofs at once must count. */
+  /**
+   * Counts and checks a proof. Nothing may wait between the two steps, because each of many simultaneous proofs must
+   * count.
+   */
   const isRight = (which: Opening, device: PairingDevice, proof: string) => {
     refuseWhileDelayed();
     guesses.count();
@@ -150,7 +153,7 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
       audit.note({ event: "pairing-opened", by: "code" });
       return { code, expires, triesLeft: fresh.triesLeft };
     },
-    /** Cancels the pairing. It does nothing if none is open. */
+    /** Cancels the pairing. It does nothing if no pairing is open. */
     cancel,
     /** The opening without its code; undefined if none is open. */
     current: () => opening && { expires: opening.expires, triesLeft: opening.triesLeft },

@@ -8,8 +8,8 @@ import type { Log } from "../core/log.ts";
 import { endPlayersAt, holdersAt } from "../system/port-holders.ts";
 
 /**
- * Ends players at the ports that have outlived their service. Throws `StartError` if a first start, which has made no file yet,
- * cannot have the port.
+ * Ends players at the ports that have outlived their service. Throws `StartError` if a first start, which has made no
+ * file yet, cannot open the port.
  */
 export async function preparePorts(dataFolder: string, api: Config["api"], log: Log): Promise<void> {
   for (const port of [api.port, api.tlsPort]) if (port !== 0) await endPlayersAt(port, log);

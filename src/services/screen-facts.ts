@@ -33,11 +33,11 @@ export interface FactParts {
   readonly readers: () => readonly ShownReader[];
   /** The same as `Readers.broken`; absent if no reader is broken. */
   readonly brokenReader?: () => string | undefined;
-  /** The reason why nothing may start now; undefined if starts are allowed. */
+  /** The reason why nothing may start at present; undefined if starts are allowed. */
   readonly refusal: () => string | undefined;
 }
 
-/** Calls `changed` when the screen may have to show something else. A start shows its name after `nameAfterMs`. */
+/** Calls `changed` when the screen may have to change. A start shows its name after `nameAfterMs`. */
 export function followFacts(
   { bus, clock, readers, brokenReader, refusal }: FactParts,
   changed: () => void,
@@ -63,7 +63,7 @@ export function followFacts(
     ending = now === undefined ? undefined : clock.after(ms, () => note(next));
     changed();
   };
-  /** The notice lasts from its drawing on, because on a busy board a drawing can take as long as the notice. */
+  /** The notice lasts from its drawing on, because a drawing on a busy board can take as long as the notice. */
   const noteOnceDrawn = (now: Notice) => {
     ending?.[Symbol.dispose]();
     notice = now;
@@ -111,19 +111,19 @@ export function followFacts(
       notice,
       ending: machineEnding,
     }),
-    /** Shows this ending from now on, once no player has the screen. */
+    /** From now on, shows this ending once no player has the screen. */
     setEnding(now: Ending) {
       machineEnding = now;
       changed();
     },
-    /** Notes that the screen shows this notice, or never will. */
+    /** Notes that the screen shows this notice, or will never show it. */
     wasDrawn(drawn: Notice | undefined) {
       if (undrawn === undefined || undrawn !== drawn) return;
       undrawn = undefined;
       ending = clock.after(noticeMs, () => note(undefined));
     },
     act: () => act,
-    /** Shows for a minute what an owner over the network did. */
+    /** Shows an act of an owner over the network for a minute. */
     showAct(now: ShownAct) {
       actEnding?.[Symbol.dispose]();
       act = now;

@@ -1,7 +1,7 @@
 /**
- * The status screen of a board while nothing plays: a picture if the machine has a frame buffer, else text. An image names
- * the terminal in TAPDECK_SCREEN. Something is drawn or written only when it changed. While a player runs, only the picture of
- * its start is drawn.
+ * The status screen of a board while nothing plays: a picture if the machine has a frame buffer, otherwise text. An image
+ * names the terminal in TAPDECK_SCREEN. Something is drawn or written only when it changed. While a player runs, only the
+ * picture of its start is drawn.
  */
 import { stat } from "node:fs/promises";
 import type { Clock } from "../core/clock.ts";
@@ -45,7 +45,7 @@ export interface ScreenOptions extends FactParts {
   readonly faults?: () => readonly Fault[];
   /** The language of the texts; English if absent. */
   readonly language?: () => TelevisionLanguage;
-  /** The way in which pictures lie on the screen; the whole screen, and not turned, if absent. */
+  /** How pictures are placed on the screen; if absent, on the whole screen and not rotated. */
   readonly view?: () => ScreenView;
   /** Whether the device plays games; absent means no. */
   readonly hasGames?: boolean;
@@ -54,38 +54,39 @@ export interface ScreenOptions extends FactParts {
   /** The state of the Wi-Fi; absent if the device has no Wi-Fi of its own. */
   readonly wifi?: () => WifiState;
   readonly log: Log;
-  /** Finds the frame buffer; the machine's if absent and the terminal is the machine's console. */
+  /** Finds the frame buffer. If absent, that of the machine, provided that the terminal is the machine's console. */
   readonly findFrame?: () => Promise<FrameBuffer | undefined>;
   readonly painter?: Painter;
   /** Whether a program uses the display. If absent, the check looks for a process of this user with a display. */
   readonly isTaken?: () => Promise<boolean>;
 }
 
-// This process gets no event for a new address, so it polls, about as often as a person would look.
+// This process gets no event for a new address. It therefore polls, about as often as a person would look.
 const lookMs = 5000;
-// After each such time at rest the picture moves. Televisions switch themselves off after hours, and projectors never do.
+// After each interval of this length at rest, the picture moves. Televisions switch themselves off after hours, and
+// projectors never do.
 const restMs = 10 * 60_000;
 // A start has priority, and a burst of events causes one drawing.
 const drawDelayMs = 150;
-// A name is drawn only if the start takes three times as long as a drawing, within these bounds. A drawing takes more
+// A name is drawn only if the start takes three times as long as a drawing. The time has these bounds. A drawing takes more
 // time than RetroArch's start.
 const namelessMs = { min: 1500, max: 8000 } as const;
 const namelessDrawings = 3;
 
 export interface Screen {
-  /** False if the device has no screen, or one that cannot be written. */
+  /** False if the device has no screen, or a screen that cannot be written. */
   readonly isThere: boolean;
   /** Replaces every other picture until the result is disposed, or until another pairing is shown. */
   showPairing(pairing: ShownPairing): Disposable;
-  /** Shows for a minute what an owner over the network did. */
+  /** Shows an act of an owner over the network for a minute. */
   showAct(act: ShownAct): void;
-  /** Whether a menu would be drawn now: the screen has pictures, and nothing else needs it. */
+  /** Whether a menu would be drawn now: the screen shows pictures, and no other picture needs it. */
   canShowMenu(): boolean;
   /** Replaces the status until the next call; the tile at `chosen` gets a border. Undefined ends the menu. */
   showMenu(menu: ShownMenu | undefined, chosen?: number): void;
   /** Moves the border in the menu that is shown, without drawing the menu again. */
   chooseTile(place: number): void;
-  /** Shows a letter of the chosen key at this index of the text, or none there, without drawing the menu again. */
+  /** Shows a letter of the chosen key at this index of the text, or removes the letter, without drawing the menu again. */
   showTyped(index: number, isGone: boolean): void;
   /** Shows this level, in percent, on a page that has one, without a drawing. */
   showLevel(percent: number): void;
@@ -93,9 +94,9 @@ export interface Screen {
   menuColumns(): number;
   /** The menu that is drawn at present. */
   drawnMenu(): ShownMenu | undefined;
-  /** Reads again all facts that it shows. */
+  /** Reads all facts again that the screen shows. */
   refresh(): void;
-  /** Shows that the machine ends, also after `close`. Resolves once the picture is drawn, or need not be drawn. */
+  /** Shows that the machine ends, also after `close`. Resolves once the picture is drawn, or if it need not be drawn. */
   showEnding(how: Ending): Promise<void>;
   /** Restores the console's text, unless the machine ends. */
   close(): Promise<void>;
@@ -280,7 +281,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
   const draw = async (picture: Picture, place: ScreenPlace, canvas: Canvas): Promise<boolean> => {
     isConsoleOurs = true;
     const svgOf = (shown: Picture) => screenSvg(shown, place, canvas, screenTexts[language()]);
-    // A player or the end of the machine waits for this picture alone.
+    // A player or the end of the machine waits only for this picture.
     const isAlone = picture.kind === "starting" || picture.kind === "menu" || isEnding(picture);
     const isAhead = (start: Picture) => !isAlone && !packed.has(keyIn(start, canvas));
     const ahead = (hasGames ? [aStart, aGame] : [aStart]).filter(isAhead);
@@ -314,7 +315,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
     return true;
   };
   return {
-    /** Shows the picture. Resolves with whether the screen has a drawing, which may stay. */
+    /** Shows the picture. Resolves with true if the screen has a drawing, which may stay. */
     async show(facts: ReturnType<typeof followFacts>, rest: number): Promise<boolean> {
       const frame = isBroken ? undefined : await findFrame();
       if (frame === undefined) {
@@ -416,7 +417,7 @@ async function isVirtualTerminal(path: string): Promise<boolean> {
     const minor = rdev & 0xff;
     return major === ttyMajor && minor >= 1 && minor <= virtualTerminalsMax;
   } catch {
-    // The terminal is missing. The code that writes to it reports that.
+    // The terminal is missing. The code that writes to the terminal reports the error.
     return false;
   }
 }

@@ -19,18 +19,18 @@ interface SoundPlaceParts {
   /** The owner's wish, `audio.place`. */
   readonly wanted: () => SoundPlace | "auto";
   readonly log: Log;
-  /** Called when sound plays elsewhere. */
+  /** Called when sound plays at another place. */
   readonly onMoved: () => void;
 }
 
 const reportBytesMax = 1024;
 const none = { wanted: "auto", report: { there: [] } } as const;
 
-/** Follows the report until disposed, and tells root the owner's wish. To be configured after each change of settings. */
+/** Follows the report until disposed, and sends the owner's wish to root. Call `configure` after each change of settings. */
 export function followSoundPlaces({ folder, pipe, wanted, log, onMoved }: SoundPlaceParts) {
   let seen = readReport(folder);
   let told = seen.wanted;
-  /** Two writes at once could arrive in the other order. */
+  /** Two simultaneous writes could arrive in the opposite order. */
   let asking = Promise.resolve();
   const look = () => {
     const before = seen.report.plays;
@@ -65,6 +65,6 @@ function readReport(folder: string): { readonly wanted: string; readonly report:
     const plays = there.find((place) => place === first);
     return { wanted, report: { there, ...(plays === undefined ? {} : { plays }) } };
   } catch {
-    return none; // Root's script has not written it yet.
+    return none; // Root's script has not written the report yet.
   }
 }

@@ -44,7 +44,7 @@ const isOn = 0;
 const menuIsActive = 0;
 const unknownOpcode = 0;
 const stepMs = 10_000;
-/** The next item of a list starts at once. A person who lays on another card needs longer. */
+/** The next item of a list starts at once. A person who puts another card on the reader needs longer. */
 const nextMs = 2000;
 
 /** The keys of remote controls that control songs and films. Games get them from the kernel as keys of a keyboard. */
@@ -73,7 +73,7 @@ export interface TelevisionOptions {
   readonly control: (action: ControlAction) => Promise<void>;
 }
 
-/** Follows the television at each adapter. A machine without one does no work for it. */
+/** Follows the television at each adapter. A machine without an adapter does no work for it. */
 export function followTelevision(options: TelevisionOptions): Disposable {
   const following = new DisposableStack();
   for (const path of paths) {
@@ -184,7 +184,7 @@ function createAnswers(line: TelevisionLine, deck: Answering): (message: Uint8Ar
       case opcodes.activeSource:
         return deck.leave();
       case opcodes.routingChange:
-        // The second address is the new one.
+        // The second address is the new address.
         return deck.isOurs(((message[4] ?? 0) << 8) | (message[5] ?? 0)) ? deck.claimScreen() : deck.leave();
       case opcodes.setStreamPath:
         return deck.isOurs((first << 8) | second) ? deck.claimScreen() : deck.leave();
@@ -218,7 +218,7 @@ function rest({ playing, control, log }: TelevisionOptions): void {
 function press(key: number, { playing, control, log }: TelevisionOptions): void {
   const action = keys.get(key);
   const now = playing();
-  // A game gets the keys as those of a keyboard.
+  // A game gets these keys as keys of a keyboard.
   if (action === undefined || now === undefined || now.launcherId === gameLauncherId) return;
   void control(action).catch((error: unknown) => log.debug("television", messageOf(error)));
 }

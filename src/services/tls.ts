@@ -22,7 +22,7 @@ export async function tlsOf(port: number, folder: string, log: Log) {
 
 // The time of a debounce, because an owner copies the certificate and its key one after the other.
 const certificateGatherMs = 500;
-// The interval of a check for new addresses, because a board often starts before it has one.
+// The interval of a check for new addresses, because a board often starts before it has an address.
 const addressesMs = 10_000;
 
 interface FollowerParts {

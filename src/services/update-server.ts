@@ -1,4 +1,7 @@
-/** Follows the server of updates that the settings name (docs/FLEET.md). Without such a setting, none of its code is loaded. */
+/**
+ * Follows the server of updates that the settings name (docs/FLEET.md). Without such a setting, none of its code is
+ * loaded.
+ */
 import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -33,7 +36,7 @@ interface Client {
 interface FollowedServer {
   /** Undefined if the settings name no server. */
   status(): UpdateServer | undefined;
-  /** Begins to install the version that waits. Throws `failed` if none does. */
+  /** Begins to install the waiting version. Throws `failed` if no version waits. */
   install(): void;
 }
 
@@ -117,7 +120,7 @@ async function start({ settings, engine, dataFolder, bus, clock, log, onLatest }
   return { ...client, close: () => close(client) };
 }
 
-/** The target by the name of the device, made like `mqtt.id`: `Living Room.lan` gives `living-room-lan`. */
+/** The target by the name of the device, in the form of `mqtt.id`: `Living Room.lan` gives `living-room-lan`. */
 function targetOf(name: string): string {
   const id = name.toLowerCase().replace(/[^\w-]+/g, "-");
   return id.replace(/^-+|-+$/g, "").slice(0, 64) || "deck";

@@ -73,7 +73,7 @@ export function followWifi({ folder, pipe, log, onChanged, pagePort = httpPort, 
       throw new ServiceError("not-found", "no such network was set up here: `wifi` has the known ones");
     await order(word, id);
   };
-  /** The script reports what it did. After that the connection comes and goes by itself. */
+  /** The script reports its last act. After that the connection comes and goes by itself. */
   const now = (): WifiReport => {
     const { isOpening, ...report } = seen;
     // While the access point is open, the interface is up without a connection to a network.
@@ -113,7 +113,7 @@ export function followWifi({ folder, pipe, log, onChanged, pagePort = httpPort, 
   showPage();
   return {
     report: now,
-    /** The page of the access point; undefined while that is closed. */
+    /** The page of the access point; undefined while the access point is closed. */
     page: () => page,
     state(): WifiState {
       const { networks: _, known: __, ...state } = now();

@@ -1,6 +1,6 @@
 /**
- * The rows of a backup. They are read in their state at one moment, staged in a database of their own, and replace the
- * present rows in one transaction. A staged database begins with the schema of the backup, and the later migrations
+ * The rows of a backup. The rows are read in their state at one moment, staged in a database of their own, and replace
+ * the present rows in one transaction. A staged database begins with the schema of the backup, and the later migrations
  * bring it up to date.
  */
 import { Database, SQLiteError } from "bun:sqlite";
@@ -25,7 +25,7 @@ import { backupPathOf } from "./database-copy.ts";
 import { syncPath } from "./database-files.ts";
 import { bringUpToDate, createTables, schemaVersion } from "./migrations.ts";
 
-/** The tables of a backup, with the most rows of each. Their order is that of the file. */
+/** The tables of a backup, with the maximum of rows for each. Their order is that of the file. */
 export const backupTables = {
   mappings: mappingsMax,
   history: historyRowsMax,
@@ -193,7 +193,7 @@ function mappingOf({ enabled, ...row }: StoredMapping): MappingParams {
   return { ...row, enabled: enabled === 1 };
 }
 
-const idMax = 2 ** 48; // Ids stay below the ranks of mappings in files.
+const idMax = 2 ** 48; // Ids stay below the ranks that mappings in files have.
 const playedSecondsMax = 2 ** 40; // With this limit the end of a play is always a valid Date, whenever the play began.
 
 const boundsOf: Readonly<Record<string, readonly [number, number]>> = {
@@ -234,8 +234,9 @@ function inWords(table: string, run: () => unknown): void {
 }
 
 /**
- * Puts the rows of the staged tables in the place of those of the database at `path`, in one transaction that is on the disk
- * when it returns. All other tables stay unchanged. No other connection may be open. Throws without a change.
+ * Replaces the rows of the database at `path` by those of the staged tables. This is one transaction, which is on the
+ * disk when the function returns. All other tables stay unchanged. No other connection may be open. Throws without a
+ * change.
  */
 export function replaceRows(path: string, staged: string, tables: readonly BackupTable[]): void {
   using database = new Database(path, { strict: true });
@@ -262,6 +263,6 @@ export function replaceRows(path: string, staged: string, tables: readonly Backu
   })();
   database.run("DETACH staged");
   database.run("PRAGMA wal_checkpoint(TRUNCATE)");
-  // After damage, the copy of the present rows would bring the earlier mappings back.
+  // After damage, a copy of the present rows would bring back the earlier mappings.
   rmSync(backupPathOf(path), { force: true });
 }

@@ -38,7 +38,7 @@ const sql = {
         VALUES ($id, $name, $secret, $address, $role, $addedMs, $expiresMs)`,
   remove: "DELETE FROM clients WHERE id = $id",
   update: "UPDATE clients SET name = $name, role = $role WHERE id = $id",
-  // A time to expire far in the future was set before the clock was set back, so it counts as past.
+  // If the clock was set back, a time to expire that is far in the future counts as past, because it was set before that.
   expired: "SELECT id, name FROM clients WHERE expires_ms <= $nowMs OR expires_ms > $nowMs + $aheadMsMax",
   nextExpiry: "SELECT min(expires_ms) AS ms FROM clients",
   keep: "UPDATE clients SET expires_ms = NULL WHERE id = $id",
@@ -93,8 +93,8 @@ export function createClientTable(
       return found && clientOf(found);
     },
     /**
-     * Adds a client, which is on the disk when this returns. A client with `expiresMs` ends then, unless `seen` comes
-     * first. Throws `busy` if there are `clientsMax` already, and `conflict` for an id in use.
+     * Adds a client, which is on the disk when the function returns. A client with `expiresMs` expires at that time,
+     * unless `seen` is called before. Throws `busy` if there are `clientsMax` already, and `conflict` for an id in use.
      */
     add({ id, name, secret, address, role }: NewClientRow, addedMs: number, expiresMs?: number): void {
       if ((ask(() => count.get({ nowMs: clock.now() }))?.clients ?? 0) >= clientsMax) {
@@ -106,14 +106,14 @@ export function createClientTable(
       if (row(id) !== undefined) throw new ServiceError("conflict", "a client with this id exists");
       durable(() => add.run({ id, name, secret, address, role, addedMs, expiresMs: expiresMs ?? null }));
     },
-    /** Removes a client, also on the disk when this returns. Returns false if no client has this id. */
+    /** Removes a client, also on the disk when the function returns. Returns false if no client has this id. */
     remove(id: string): boolean {
       uses.forget(id);
       return durable(() => remove.run({ id })).changes > 0;
     },
-    /** Changes a client, also on the disk when this returns. */
+    /** Changes a client, also on the disk when the function returns. */
     update: (id: string, name: string, role: Role) => void durable(() => update.run({ id, name, role })),
-    /** Deletes expired clients, also on the disk when this returns, and returns them. */
+    /** Deletes expired clients, also on the disk when the function returns, and returns them. */
     expire() {
       const gone = ask(() => expired.all({ nowMs: clock.now(), aheadMsMax: 2 * pairingLinkMs }));
       if (gone.length > 0)
@@ -124,7 +124,8 @@ export function createClientTable(
     nextExpiryMs: () => ask(() => nextExpiry.get())?.ms ?? undefined,
     /**
      * Notes a use of a client that has proved its secret. Returns false if there is no such client. The first use makes a
-     * client permanent, on the disk when this returns. A power cut may lose the time and address of a use (`createClientUses`).
+     * client permanent, and this is on the disk when the function returns. A power cut may lose the time and address of a
+     * use (`createClientUses`).
      */
     seen(id: string, address: string): boolean {
       const found = row(id);
@@ -144,14 +145,14 @@ interface ClientUse {
 }
 
 interface NotedUse extends ClientUse {
-  /** The time at which it was saved, or at which saving it failed. */
+  /** The time at which the use was saved, or at which the save failed. */
   readonly savedMs: number | undefined;
   readonly isSaved: boolean;
 }
 
 /**
- * The last uses of clients. They are exact in memory, and saved at most once in `clientUseSavedMs` for each client, and
- * at the end. `savedMs` returns the time of the saved use.
+ * The last uses of clients. Uses are exact in memory. They are saved at most once in `clientUseSavedMs` for each client,
+ * and at the end. `savedMs` returns the time of the saved use.
  */
 export function createClientUses({
   clock,

@@ -1,9 +1,9 @@
 /**
  * The backup copy of mappings, clients and favourites: `tapdeck.db.backup`, itself a whole database.
  *
- * The history is left out. It has most of the bytes and changes with each tap, so a copy would wear out an SD card. The
- * copy is built in memory, a slice of rows at a time, so that a tap waits for one slice at most. It is written only if
- * its bytes differ from the file. Time does not decide, because a board may have no clock of its own.
+ * The history is left out. The history has most of the bytes and changes with each tap, so a copy of it would wear out an
+ * SD card. The copy is built in memory, a slice of rows at a time, so a tap waits for one slice at most. It is
+ * written only if its bytes differ from the file. Time does not decide this, because a board may have no clock of its own.
  */
 import { Database } from "bun:sqlite";
 import { readFileSync, renameSync } from "node:fs";
@@ -106,7 +106,7 @@ export function createBackup({ path, clock, log, writes }: BackupParts) {
     },
     /** The error of the last copy; undefined if it succeeded. */
     fault: () => fault,
-    /** Makes the copy that is due, while the caller waits, and stops. */
+    /** Makes the copy that is due, which blocks the caller, and stops. */
     close() {
       closed = true;
       timer?.[Symbol.dispose]();

@@ -57,7 +57,7 @@ export function moveDurably(from: string, to: string): void {
   syncPath(dirname(to));
 }
 
-/** Writes the whole file and returns once its bytes are on the disk. */
+/** Writes the whole file, and returns once its bytes are on the disk. */
 export function writeDurably(path: string, bytes: Uint8Array): void {
   const file = openSync(path, "w", privateMode);
   try {
@@ -101,7 +101,7 @@ export async function syncBehind(path: string): Promise<void> {
   await file?.datasync();
 }
 
-// This time is long enough for another service that is stopping to end.
+// This time is long enough for another service to end that is stopping.
 const waitMs = 2000;
 
 /**

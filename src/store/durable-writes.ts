@@ -28,7 +28,7 @@ export function createDurableWrites(
       throw refusalOf(error) ?? error;
     }
   };
-  /** Like `durable`, for rows that the backup copy leaves out. */
+  /** Like `durable`, for rows that are not in the backup copy. */
   const durableOnly = <T>(write: () => T): T => {
     assert(!database.inTransaction, "a durable write is not part of another transaction");
     if (damage !== undefined) throw failed(damagedSentence);
@@ -61,8 +61,9 @@ function syncing<T>(database: Database, write: () => T): T {
 }
 
 /**
- * Returns a function that requests a sync of everything committed so far, without blocking the event loop. One sync runs at
- * a time, and one more for all requests meanwhile, because each sync has a descriptor. `onDisk` makes a sync.
+ * Returns a function that requests a sync of everything committed so far, without blocking the event loop. One sync runs
+ * at a time, and one more serves all requests that arrive meanwhile, because each sync has a descriptor. `onDisk` makes a
+ * sync.
  */
 export function createLaterSync(onDisk: () => Promise<void>): () => void {
   let isSyncing = false;

@@ -33,11 +33,14 @@ export function createFavourites(
     list: (): readonly Favourite[] =>
       ask(() => list.all()).map(({ isFolder, ...row }) => ({ ...row, isFolder: isFolder === 1 })),
     count: () => ask(() => count.get())?.count ?? 0,
-    /** Adds a favourite, which is on the disk when this returns. One that exists already stays at its place. */
+    /**
+     * Adds a favourite, which is on the disk when the function returns. A favourite that exists already stays at its
+     * place.
+     */
     add({ path, systemId, isFolder }: Favourite): void {
       durable(() => add.run({ path, systemId, isFolder: Number(isFolder) }));
     },
-    /** Removes a favourite, also on the disk when this returns. */
+    /** Removes a favourite, also on the disk when the function returns. */
     remove(path: string): void {
       durable(() => remove.run({ path }));
     },

@@ -1,8 +1,8 @@
 /**
  * The history of launches. A tap notes its row in memory; all rows noted within 50 ms are then written in order, in one
  * transaction. A row is lost if the process dies before that. The end of a launch is synced after its transaction, in the
- * background, so a power cut loses launches that still run and the last moment before the cut. A start is not synced: the
- * player reads the disk at that moment. A read writes the noted rows first, so it returns them all.
+ * background. A power cut therefore loses only launches that still run, and the last moment before the cut. A start is
+ * not synced: the player reads the disk at that moment. A read writes the noted rows first, so it returns all rows.
  */
 import type { Database, Statement } from "bun:sqlite";
 import { rfc3339 } from "../core/clock.ts";
@@ -38,12 +38,12 @@ const sql = {
             (SELECT id FROM history WHERE id <= $id ORDER BY id LIMIT $rows)`,
 } as const;
 
-// The write comes long after the spawn of the player, so that a tap does not wait for the disk.
+// The write comes long after the spawn of the player, so a tap does not wait for the disk.
 const writeDelayMs = 50;
 // Deleting this many rows takes 2 ms in a transaction (measured with 20,000 rows on x86-64). The next transaction
 // deletes the rest.
 const pruneRowsMax = 500;
-// The texts of this many rows have 1 MB if all have their greatest length.
+// The texts of this many rows have 1 MB if all texts have their greatest length.
 const readRowsMax = 16;
 
 interface Row extends LaunchRow {
@@ -64,7 +64,7 @@ export function createHistory(
   const list = database.query<Row, Page>(sql.list);
   const cards = database.query<CardRow, { limit: number }>(sql.cards);
   const prune = database.query(sql.prune);
-  /** Launches of this process without an end. Another row without an end was cut off by a power cut or a crash. */
+  /** Launches of this process without an end. Any other row without an end was interrupted by a power cut or a crash. */
   const running = new Set<number>();
   let notes: (() => void)[] = [];
   let timer: NodeJS.Timeout | undefined;

@@ -56,15 +56,17 @@ export function createMappings(database: Database, { durable, ask }: Pick<Durabl
     },
     /** The number of mappings, and of the characters in their labels, patterns and overrides. */
     size: () => ask(() => size.get()) ?? { mappings: 0, chars: 0 },
-    /** Adds a mapping, which is on the disk when this returns the new id. An id is never used again. */
+    /** Adds a mapping, which is on the disk when the function returns the new id. An id is never used again. */
     add: (mapping: MappingParams, addedMs: number): number => durable(() => addOne(mapping, addedMs)),
     /**
-     * Adds mappings in their order; with `replace`, all others are deleted. Either everything is on the disk when this
-     * returns, or nothing has changed. Returns the new ids.
+     * Adds mappings in their order; with `replace`, all others are deleted. When the function returns, either everything
+     * is on the disk, or nothing has changed. Returns the new ids.
      */
     addAll: (mappings: readonly MappingParams[], addedMs: number, replace: boolean): readonly number[] =>
       durable(() => addAll(mappings, addedMs, replace)),
-    /** Changes only the given fields, also on the disk when this returns. Returns false if no mapping has this id. */
+    /**
+     * Changes only the given fields, also on the disk when the function returns. Returns false if no mapping has this id.
+     */
     update(id: number, { enabled, label, type, match, pattern, override }: MappingChanges): boolean {
       const changes = {
         enabled: enabled === undefined ? null : Number(enabled),
@@ -76,7 +78,7 @@ export function createMappings(database: Database, { durable, ask }: Pick<Durabl
       };
       return durable(() => update.run({ id, ...changes })).changes > 0;
     },
-    /** Removes a mapping, also on the disk when this returns. Returns false if no mapping has this id. */
+    /** Removes a mapping, also on the disk when the function returns. Returns false if no mapping has this id. */
     remove: (id: number) => durable(() => remove.run({ id })).changes > 0,
   };
 }

@@ -87,8 +87,8 @@ function openExisting(path: string): Database | undefined {
 }
 
 function read(database: Database) {
-  // One transaction lasts as long as the index is open. The file never changes, and a check of that at each query takes
-  // longer than the query.
+  // One transaction lasts as long as the index is open. The file never changes, and a check of this at each query would
+  // take longer than the query.
   database.run("BEGIN");
   const version = database.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version;
   if (version !== layout) throw new IndexDamage(`its layout is ${version}, not ${layout}`);
@@ -191,7 +191,7 @@ function filesIn(database: Database, system: number, folders: string) {
   return {
     count: (first: number, span: number) =>
       guarded(() => count.get(first, span, system, folders))?.count ?? 0,
-    /** The number of the file at this place among them; undefined if there are fewer. */
+    /** The number of the file at this place among those files; undefined if there are fewer. */
     at: (first: number, span: number, place: number) =>
       guarded(() => file.get(first, span, system, folders, place))?.id,
   };

@@ -48,7 +48,7 @@ export type StoredName = string | Uint8Array;
 
 export interface StoredSystem {
   readonly id: string;
-  /** A text that is equal for the same files in the same order: pairs of a folder and its mark, in JSON. */
+  /** A text that is equal if the files and their order are the same: pairs of a folder and its mark, in JSON. */
   readonly fingerprint: string;
 }
 
@@ -107,7 +107,7 @@ export interface IndexContent {
   readonly folders: readonly StoredFolder[];
   /** The files in the order of their numbers. */
   readonly files: Iterable<StoredFile>;
-  /** The titles by system and length; it is called after the files are written. */
+  /** The titles by system and length. The function is called after the files are written. */
   readonly titles: () => Iterable<StoredTitles>;
   /** The search structure. It is called after the files and titles are written, because both at once need much memory. */
   readonly search: () => {
@@ -121,14 +121,14 @@ export function sumOf(anywhere: Uint8Array, atStart: Uint8Array): number {
   return (Bun.hash.crc32(anywhere) ^ Bun.hash.crc32(atStart)) >>> 0;
 }
 
-/** Writes the index beside `path` and renames it to `path`. Returns once that is on the disk. */
+/** Writes the index beside `path` and renames it to `path`. Returns once the file is on the disk. */
 export function writeMediaIndex(path: string, content: IndexContent): void {
   const fresh = `${path}.new`;
   rmSync(fresh, { force: true });
   makePrivate(fresh);
   const database = new Database(fresh, { create: true, strict: true });
   try {
-    // No journal: the file is read only after its rename, and an unfinished file is deleted.
+    // No journal is needed: the file is read only after its rename, and an unfinished file is deleted.
     database.run("PRAGMA journal_mode = OFF");
     database.run("PRAGMA synchronous = OFF");
     database.run("PRAGMA page_size = 4096");

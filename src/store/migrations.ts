@@ -112,13 +112,13 @@ CREATE TABLE positions (
 ) STRICT;
 `;
 
-/** The version of the schema. Builds with a lower one were never published, so no migration leads from there. */
+/** The version of the schema. Builds with a lower version were never published, so no migration leads from there. */
 export const schemaVersionMin = 10;
 
 /** The first entry makes version `schemaVersionMin`, and each one after it the next version. */
 const migrations: readonly string[] = [
   schema,
-  // The code of a failure. Rows of earlier versions and successful launches have none.
+  // The code of a failure. Rows of earlier versions and of successful launches have none.
   "ALTER TABLE history ADD COLUMN reason TEXT",
   `-- The order of the ids is that of the choices.
 CREATE TABLE favourites (
@@ -178,7 +178,7 @@ export function bringUpToDate(database: Database): string | undefined {
       ? undefined
       : "its tables are not what they were";
   } catch (error) {
-    // A table exists before its migration, so the version number in the file is wrong.
+    // The table of this migration exists already, so the version number in the file is wrong.
     if (error instanceof SQLiteError && error.code === "SQLITE_ERROR") return messageOf(error);
     throw error;
   }

@@ -27,7 +27,7 @@ export interface StoreOptions {
 
 /**
  * Opens or creates `tapdeck.db` in `folder`. A damaged file is moved aside, and its last good copy replaces it. Throws
- * `StartError` with the fault and its remedy, also if another service uses the folder.
+ * `StartError` with the fault and its remedy, for example if another service uses the folder.
  */
 export function openStore(folder: string, { clock = systemClock, log = silentLog }: StoreOptions = {}) {
   const path = join(folder, "tapdeck.db");

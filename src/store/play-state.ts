@@ -66,7 +66,7 @@ export function createPlayTimes(database: Database, { durableOnly, ask }: Durabl
       return { ...last, days: new Map(ask(() => days.all()).map(({ day, usedMs }) => [day, usedMs])) };
     },
     /**
-     * Saves the record, which is on the disk when this returns, so that a power cut does not extend the play time.
+     * Saves the record, which is on the disk when the function returns, so a power cut does not extend the play time.
      * Keeps the newest `playDaysKeptMax` days. Throws `ServiceError("failed")` if the disk refuses.
      */
     save: (record: PlayRecord) => void durableOnly(() => saveAll(record)),

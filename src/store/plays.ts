@@ -17,7 +17,7 @@ const sql = {
          AND ($systems = '[]' OR system_id IN (SELECT value FROM json_each($systems)))
          AND (NOT $isDistinct OR id IN (SELECT max(id) FROM plays GROUP BY system_id, path))
          ORDER BY id DESC LIMIT $limit`,
-  // A file that plays now counts as a start. Its time counts after its end.
+  // A file that plays now counts as started. Its played time counts after its end.
   top: `SELECT path, system_id AS systemId, sum(coalesce(played_s, 0)) AS totalS, count(*) AS starts,
                max(started_ms) AS startedMs
         FROM plays WHERE started_ms >= $sinceMs
@@ -63,8 +63,8 @@ export interface PlaysPage {
 export type Plays = ReturnType<typeof createPlays>;
 
 /**
- * Makes the history of plays. Its writes are noted, and done a moment later with the rows of the history, so that a tap
- * does not wait for the disk. The end of a play is synced, because a power cut would turn its time into zero.
+ * The history of plays. Its writes are noted, and done a moment later with the rows of the history, so a tap does not
+ * wait for the disk. The end of a play is synced, because a power cut would turn its time into zero.
  */
 export function createPlays(
   database: Database,
@@ -79,7 +79,7 @@ export function createPlays(
   const first = lastId;
   history.beside(() => database.query(sql.interrupted).run({ id: first }));
   return {
-    /** Notes a start, and that the play before has ended. */
+    /** Notes a start, and the end of the play before it. */
     begin({ path, systemId, launcherId, startedMs }: Omit<Play, "id" | "playedS">): void {
       const id = ++lastId;
       history.beside(() => {
@@ -98,7 +98,7 @@ export function createPlays(
       const asked = { limit, belowId, systems: JSON.stringify(systems), isDistinct: isDistinct ? 1 : 0 };
       return ask(() => list.all(asked));
     },
-    /** The files that were played longest. Of files with equal times the last played one comes first. */
+    /** The files that were played longest. Among files with equal times, the last played one comes first. */
     top({ limit, systems, sinceMs }: TopPlays): readonly PlayTotal[] {
       history.flush();
       const asked = { limit, sinceMs, systems: JSON.stringify(systems) };

@@ -1,7 +1,7 @@
 /**
  * Positions in sounds, films and playlists, at which a later start resumes. Those of the `positionsMax` files that
- * played last are kept. All are in memory, so that no tap waits for the disk. A write joins the rows of the history and
- * their sync in the background, so a power cut loses no more than a killed process.
+ * played last are kept. All are in memory, so no tap waits for the disk. A write joins the rows of the history and their
+ * sync in the background. A power cut therefore loses no more than the end of the process by KILL.
  */
 import type { Database } from "bun:sqlite";
 import { positionsMax } from "../core/limits.ts";
@@ -44,7 +44,7 @@ export function createPositions(
   return {
     get: (path: string): StoredPosition | undefined => known.get(path),
     save(path: string, { positionMs, durationMs, item }: StoredPosition): void {
-      // The position gets a new row, so that the order of the rows is that of the last plays.
+      // The position gets a new row, so the order of the rows is that of the last plays.
       if (path !== newest) remove(path);
       newest = path;
       known.set(path, { positionMs, durationMs, item });
@@ -52,7 +52,7 @@ export function createPositions(
       const [oldest] = known.keys();
       if (known.size > positionsMax && oldest !== undefined) remove(oldest);
     },
-    /** Forgets a position. The next start begins at the beginning. */
+    /** Forgets a position. The next start then begins at the beginning. */
     forget: remove,
   };
 }

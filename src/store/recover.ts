@@ -53,8 +53,8 @@ export function recover(path: string, reason: string, nowMs: number): Recovery {
 }
 
 /**
- * Why the file is lost; undefined if SQLite must check it. SQLite takes an absent or empty file for a new database, and
- * deletes the log, which may be all that remains of the old one.
+ * The reason why the file is lost; undefined if SQLite must check it. SQLite takes an absent or empty file for a new
+ * database, and deletes the log, which may be all that remains of the old one.
  */
 export function lossOf(path: string): string | undefined {
   const length = lengthOf(path);

@@ -1,6 +1,7 @@
 /**
- * The tags of audio files beside the media index, in a SQLite file of its own, because they take much longer to read than
- * names. A job writes it row by row while the service reads it. It is made from the files alone, so a damaged one is deleted.
+ * The tags of audio files beside the media index, in a SQLite file of their own, because they take much longer to read
+ * than names. A job writes it row by row while the service reads it. It is made only from the media files, so a damaged
+ * one is deleted.
  *
  *   audio     by path: size and time of the file when it was read, its tags, and the number of its picture
  *   behind    one row while the index lacks words of these tags

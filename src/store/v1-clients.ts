@@ -58,7 +58,10 @@ export function createV1Clients(
   const remember = database.query(sql.remember);
   const isFull = () => (ask(() => count.get())?.count ?? 0) >= v1ClientsMax;
   const numberOf = (id: string) => ask(() => number.get({ id }))?.number;
-  /** The number of salts of each client. It is counted in the table once in a run, because a busy client has many. */
+  /**
+   * The number of salts of each client. The number is counted in the table once in a run, because a busy client has many
+   * salts.
+   */
   const used = new Map<number, number>();
   const uses = createClientUses({
     clock,
@@ -78,7 +81,7 @@ export function createV1Clients(
       const found = ask(() => find.get({ token }));
       return found === null ? undefined : clientOf(found);
     },
-    /** Adds a client, which is on the disk when this returns. Throws `busy` if there are `v1ClientsMax` already. */
+    /** Adds a client, which is on the disk when the function returns. Throws `busy` if there are `v1ClientsMax` already. */
     add({ id, name, token, key, address }: NewV1ClientRow, addedMs: number): void {
       if (isFull()) {
         const sentence = `there are ${v1ClientsMax} clients of version 1 already: delete one that is not used`;
@@ -107,8 +110,8 @@ export function createV1Clients(
       return true;
     },
     /**
-     * Notes a salt and resolves once it is on the disk, without blocking the event loop. The result is `known` for a
-     * salt that was noted before, and `full` if the client has used up its salts and must be paired again.
+     * Notes a salt and resolves once it is on the disk, without blocking the event loop. The result is `known` for a salt
+     * that was noted before, and `full` if the client has used up its salts and must pair again.
      */
     async remember(id: string, salt: Uint8Array): Promise<"new" | "known" | "full"> {
       const own = numberOf(id);

@@ -21,7 +21,7 @@ import { type Environment, ownRunFolder } from "./folders.ts";
 
 let folder: string | undefined;
 
-/** Chooses and makes the folder, and empties it. If that fails, readers that need an addon report it. */
+/** Chooses and makes the folder, and empties it. If this fails, the readers that need an addon report it. */
 export function prepareAddonFolder(dataFolder: string, environment: Environment, log: Log): void {
   const run = ownRunFolder(environment);
   const wanted = join(run !== undefined && mayExecuteIn(run) ? run : dataFolder, "addons");
@@ -43,7 +43,7 @@ export function prepareAddonFolder(dataFolder: string, environment: Environment,
 export function loadAddon(embedded: string): unknown {
   if (folder === undefined) throw new Error("there is no folder for addons");
   const path = join(folder, basename(embedded));
-  // A copy that could not be loaded may be there.
+  // There may be a copy that could not be loaded.
   rmSync(path, { force: true });
   writeFileSync(path, readFileSync(embedded), { mode: 0o500, flag: "wx" });
   const loaded = { exports: {} };

@@ -29,7 +29,7 @@ export function isOwnAddress(address: string): boolean {
 let last: ReturnType<typeof networkInterfaces> = {};
 
 /**
- * The present interfaces, or the last known ones if the process is out of descriptors, because getifaddrs(3) takes a socket.
+ * The present interfaces. If the process has no free descriptor, the last known ones, because getifaddrs(3) needs a socket.
  */
 export function interfaces(): ReturnType<typeof networkInterfaces> {
   try {
@@ -194,7 +194,7 @@ function isLan(address: string): boolean {
   return reach !== "loopback" && reach !== "link-local";
 }
 
-/** The address as a URL has it, with IPv6 in brackets. */
+/** The address in the form of a URL, with IPv6 in brackets. */
 function forUrl(address: string): string {
   return address.includes(":") ? `[${address}]` : address;
 }

@@ -1,11 +1,11 @@
 /**
- * The audit log: JSON lines in the data folder, in three files, so that a flood evicts neither pairings nor changes.
+ * The audit log: JSON lines in the data folder, in three files, so a flood evicts neither pairings nor changes.
  *
  *   audit.jsonl           pairings and revocations, which people make
  *   audit-changes.jsonl   changes by remote callers, one line each; the write quota bounds them
  *   audit-traffic.jsonl   refusals and remote launches: the first of a kind at once, a count of the rest after ten minutes
  *
- * An attacker causes a limited number of lines in any ten minutes, and so a limited wear of an SD card.
+ * An attacker causes a limited number of lines in any ten minutes, and therefore limited wear of an SD card.
  *
  * `<name>.jsonl` is the file that is written; `<name>.1.jsonl` and so on are older. Lines are gathered and written together.
  */
@@ -25,7 +25,7 @@ interface AuditLogOptions {
 
 // A power cut may lose the lines of this time.
 const flushMs = 5000;
-// The entries of a kind after its first are one line in this time: at most 65 kinds, 10 KB.
+// The entries of a kind after its first are one line in this time. In total these are at most 65 kinds, or 10 KB.
 const countMs = 10 * 60_000;
 
 interface Counted {
@@ -70,7 +70,7 @@ export function createAuditLog({ folder, clock, log }: AuditLogOptions) {
     let entry = kind;
     let key = JSON.stringify(entry);
     if (!counted.has(key) && counted.size >= auditKindsMax) {
-      // There are too many addresses to name them all.
+      // There are too many addresses to name each of them.
       entry = { event: kind.event, ...(kind.why === undefined ? {} : { why: kind.why }), address: "others" };
       key = JSON.stringify(entry);
     }

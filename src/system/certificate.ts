@@ -1,9 +1,10 @@
 /**
- * The certificate of the service over TLS, in the data folder's `tls`. It is the owner's (`owner.pem`, `owner-key.pem`) if
- * there is one. Otherwise the device makes its own certificate, and a new one after its names or addresses have changed.
+ * The certificate of the service over TLS, in the data folder's `tls`. It is the owner's certificate (`owner.pem`,
+ * `owner-key.pem`) if there is one. Otherwise the device makes its own certificate, and a new one after its names or
+ * addresses have changed.
  *
- * The device signs its certificate itself: ECDSA on P-256 with SHA-256 (RFC 5280; DER of X.690). Libraries for this
- * would bring twenty packages and a global polyfill, in place of a hundred lines.
+ * The device signs its certificate itself: ECDSA on P-256 with SHA-256 (RFC 5280; DER of X.690). Libraries for this task
+ * would bring twenty packages and a global polyfill, instead of a hundred lines.
  *
  *   Certificate     ::= SEQUENCE { tbs, algorithm, signature BIT STRING }
  *   TBSCertificate  ::= SEQUENCE { [0] version 2, serial, algorithm, issuer, validity, subject, spki, [3] extensions }
@@ -32,7 +33,7 @@ interface CertificateParams {
   readonly addresses: readonly Uint8Array[];
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** A key on P-256. A new key is made if absent. */
+  /** A key on P-256. If absent, a new key is made. */
   readonly keyPem?: string;
 }
 
@@ -166,7 +167,7 @@ export async function certificateIn(folder: string, nowMs: number, log: Log): Pr
     addresses: ownAddresses().flatMap((address) => addressBytes(address) ?? []),
     notBefore: earliest,
     notAfter: new Date(Math.max(nowMs, earliest.getTime()) + yearsValid * 365 * dayMs),
-    // With the same key, the trust of clients remains.
+    // The key stays the same, so clients still trust the certificate.
     ...(known === undefined || certificateFault(known) !== undefined ? {} : { keyPem: known.keyPem }),
   });
   await writePrivate(keyPath, made.keyPem);
@@ -186,7 +187,7 @@ async function readPair(certificatePath: string, keyPath: string): Promise<Certi
   }
 }
 
-/** Why a certificate and a key cannot be used together; undefined if they can. */
+/** The reason why a certificate and a key cannot be used together; undefined if they can. */
 export function certificateFault({ certificatePem, keyPem }: Certificate): string | undefined {
   try {
     const isPair = new X509Certificate(certificatePem).checkPrivateKey(createPrivateKey(keyPem));

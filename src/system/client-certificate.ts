@@ -1,5 +1,5 @@
 /**
- * The client certificate of this device at its servers, and the one that takes its place. A renewal has the key and the
+ * The client certificate of this device for its servers, and the renewed one that replaces it. A renewal has the key and the
  * name of the present certificate, and is signed by an authority that the device trusts. It may therefore come from
  * anybody. It is stored in the data folder, because the service cannot write the files that the settings may name.
  */
@@ -19,7 +19,7 @@ interface Pair {
   readonly key: string;
 }
 
-/** The stored renewal if it is one of this certificate and ends later; else the certificate itself. Both are PEM. */
+/** The stored renewal if it renews this certificate and ends later; otherwise the certificate itself. Both are PEM. */
 export async function newestCertificate({ cert, key }: Pair, renewalPath: string): Promise<string> {
   const renewal = certificateOf((await ifThere(readFile(renewalPath, "utf8"))) ?? "");
   const named = certificateOf(cert);
@@ -28,7 +28,7 @@ export async function newestCertificate({ cert, key }: Pair, renewalPath: string
   return isLater && hasKey(renewal, key) && renewal.subject === named.subject ? renewal.toString() : cert;
 }
 
-/** Why a text is no renewal of the present certificate by an authority of `ca`; undefined if it is one. */
+/** The reason why a text is no renewal of the present certificate by an authority of `ca`; undefined if it is one. */
 export function renewalFault(
   text: string,
   { cert, key, ca }: Pair & { readonly ca: string },
@@ -47,7 +47,8 @@ export function renewalFault(
 }
 
 /**
- * The end of the certificate in a text; undefined without one, and for a bundle of authorities, some of which may have ended.
+ * The end of the certificate in a text. Undefined if the text has none, and for a bundle of authorities, because some of
+ * these may have ended.
  */
 export function endOfCertificate(pem: string): number | undefined {
   const first = certificateOf(pem);
@@ -55,7 +56,7 @@ export function endOfCertificate(pem: string): number | undefined {
   return first === undefined || (first.ca && hasMore) ? undefined : Date.parse(first.validTo);
 }
 
-/** The first certificate of a text; undefined without one. */
+/** The first certificate of a text; undefined if it has none. */
 function certificateOf(text: string): X509Certificate | undefined {
   try {
     return new X509Certificate(text);

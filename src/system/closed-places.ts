@@ -86,7 +86,7 @@ async function rulesOf(places: ClosedPlaces | undefined): Promise<PlaceRules> {
   if (places === undefined) return makeRules([], undefined);
   const paths = [...places.folders, ...places.files];
   const [opened, ...closed] = await Promise.all([
-    // If the open folder cannot be read, no file below it is found.
+    // If the open folder cannot be read, no file below it counts as found.
     lstat(places.open, { bigint: true }).catch(() => undefined),
     ...paths.map(async (path) => placeOf(path, await statOf(latin1(path)))),
   ]);

@@ -1,7 +1,7 @@
 /**
  * Confinement of players, of their sounds, and of programs of cards. tapdeck-confine (watchdog/tapdeck-confine.c)
- * starts them without access to the places of `player-places.ts`. The helper lies beside the service's program. The
- * service probes it once, at the start. If it cannot confine, players start without it, and `health` says so.
+ * starts them without access to the places of `player-places.ts`. The helper is in the folder of the service's program. The
+ * service probes it once, at the start. If it cannot confine, players start without it, and `health` reports this.
  */
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
@@ -26,7 +26,7 @@ const unconfined = (why: string): Confinement => ({ fault: faultOf("players-unco
 // This state is global. It is set once, before the first player.
 let current = unconfined("the service has not set it up");
 
-/** The fault that players are not confined; none if they are. */
+/** The fault that players are not confined; none if they are confined. */
 export function confinementFaults(): readonly Fault[] {
   return "fault" in current ? [current.fault] : [];
 }
@@ -47,7 +47,7 @@ export async function confinePlayers(
       ? { helper, options: () => placeOptions(places, named(), process.env) }
       : unconfined(why);
   for (const fault of confinementFaults()) log.warn("players", faultSentence(fault));
-  // Unconfined players also put their temporary files there.
+  // Unconfined players also put their temporary files into this folder.
   if (ownRunFolder(process.env) !== undefined)
     await mkdir(playersFolder(process.env), { recursive: true, mode: 0o700 });
   if (why === undefined) await makeFolders(process.env);
@@ -60,7 +60,10 @@ function prefixOf(reach: ProgramReach): readonly string[] {
   return [helper, ...(reach === "offline" ? ["--offline"] : []), ...options(), "--"];
 }
 
-/** The command that starts `argv` confined. Throws an error with a `code`, as a spawn does, if there is no such program. */
+/**
+ * The command that starts `argv` with confinement. Throws an error with a `code`, as a spawn does, if there is no such
+ * program.
+ */
 export function confined(
   argv: readonly string[],
   reach: ProgramReach,
@@ -103,7 +106,7 @@ function programOf(name: string, at: ProgramPlace): string {
   throw Object.assign(new Error(`cannot run ${name}`), { code: isThere ? "EACCES" : "ENOENT" });
 }
 
-/** Why the helper cannot confine players, and what to do; undefined if it can. */
+/** The reason why the helper cannot confine players, with a remedy; undefined if it can. */
 async function refusalOf(helper: string): Promise<string | undefined> {
   if (!existsSync(helper)) return `${helper} is missing: install it again`;
   const why = await complaintOf(helper);
@@ -126,8 +129,8 @@ async function complaintOf(helper: string): Promise<string | undefined> {
 
 /**
  * Makes the folders that players expect, because confined players cannot create entries in folders above hidden files.
- * Hidden files lie in two such folders. `.config` of a person has the service's folder. On an image, the home of the
- * players is the data folder.
+ * Hidden files lie in two such folders. The folder `.config` of a person contains the service's folder. On an image, the
+ * home folder of the players is the data folder.
  */
 async function makeFolders(environment: Environment): Promise<void> {
   const home = environment.HOME ?? homedir();
@@ -143,7 +146,7 @@ async function makeFolders(environment: Environment): Promise<void> {
     base("XDG_STATE_HOME", ".local/state"),
   ];
   const known = ["retroarch", "mpv"].filter((name) => Bun.which(name) !== null);
-  // Players work with a home that is read-only.
+  // Players work with a read-only home folder.
   for (const folder of [...bases, ...known.map((name) => join(config, name))])
     await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => {});
 }

@@ -25,7 +25,7 @@ export function createDescriptors(): Descriptors {
       try {
         return readdirSync("/proc/self/fd").length;
       } catch {
-        // The error EMFILE means that the call itself found no free descriptor.
+        // The error EMFILE means that the call has found no free descriptor.
         return Number.POSITIVE_INFINITY;
       }
     },

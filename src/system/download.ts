@@ -1,6 +1,7 @@
 /**
- * Downloads of large files, which continue after a cut, a restart of the service and a power cut (RFC 9110, 14: ranges). Beside
- * the file `path` are `<path>.part`, which holds the bytes so far, and `<path>.source`, which says what both are.
+ * Downloads of large files, which continue after a cut, a restart of the service and a power cut (RFC 9110, 14: ranges).
+ * Beside the file `path` are `<path>.part`, which holds the bytes so far, and `<path>.source`, which states the source of
+ * both.
  */
 import { createHash } from "node:crypto";
 import { lookup } from "node:dns/promises";
@@ -47,8 +48,9 @@ export class DownloadRefused extends Error {
 }
 
 /**
- * Resolves when `path` holds the whole file, with the right size and hash. After a cut the bytes so far stay, and the next call
- * for the same file continues there. Throws `DownloadRefused`, another error with a sentence, or the signal's reason.
+ * Resolves when `path` holds the whole file, with the right size and hash. After an interruption the bytes so far stay,
+ * and the next call for the same file continues from them. Throws `DownloadRefused`, another error with a sentence, or
+ * the signal's reason.
  */
 export async function download(what: Download, place: DownloadPlace, signal: AbortSignal): Promise<void> {
   const known = await readSource(place.path);
@@ -58,7 +60,7 @@ export async function download(what: Download, place: DownloadPlace, signal: Abo
     const why = await faultOf(what, `${place.path}.part`);
     if (why === undefined) break;
     await removeDownload(place.path);
-    // The kept beginning may have been that of another file.
+    // The kept beginning may belong to another file.
     if (!resumed) throw new DownloadRefused(`${what.url}: ${why}`);
     resumed = false;
   }
@@ -70,7 +72,7 @@ export async function removeDownload(path: string): Promise<void> {
   for (const one of [path, `${path}.part`, `${path}.source`]) await rm(one, { force: true });
 }
 
-/** Appends the missing bytes. Returns whether a beginning existed. Without `mayResume` it starts from the first byte. */
+/** Appends the missing bytes. Returns whether a beginning existed. Without `mayResume` it starts at the first byte. */
 async function fetchRest(
   what: Download,
   place: DownloadPlace,
@@ -189,8 +191,8 @@ export async function requested(
 
 /**
  * Throws `DownloadRefused` for an address of this device, because its API takes a local caller for the owner. The host
- * that the setting names is not checked. Without TLS the result holds the checked address, so that no second look-up of
- * the name leads elsewhere. With TLS the certificate proves the name.
+ * that the setting names is not checked. Without TLS the result holds the checked address, so no second look-up of the
+ * name leads to another address. With TLS the certificate proves the name.
  */
 async function checkedTarget(url: URL, setting: URL): Promise<URL> {
   if (url.hostname === setting.hostname) return url;
@@ -235,8 +237,8 @@ interface Source {
 }
 
 /**
- * True if the present bytes belong to the download. With a hash any server of the file is accepted, else only the same
- * version at the same address.
+ * True if the present bytes belong to the download. If the hash is known, any server of the file is accepted; otherwise
+ * only the same version at the same address.
  */
 function isSame(known: Source | undefined, { url, sha256 }: Download): boolean {
   if (known === undefined) return false;

@@ -39,8 +39,8 @@ export function placesOf({ config, data }: PlaceOptions, environment: Environmen
 }
 
 /**
- * The service's files and folders, which it never plays. A named config file may lie among media. Only the file and the
- * `mappings` folder beside it are then closed.
+ * The service's files and folders, which are never played. A named config file may be in a folder with media. Only the
+ * file and the `mappings` folder beside it are then closed.
  */
 export function closedPlaces(places: ServicePlaces, environment: Environment): ClosedPlaces {
   const { configPath, configNamed, dataFolder, socketPath } = places;
@@ -60,7 +60,7 @@ export function closedPlaces(places: ServicePlaces, environment: Environment): C
 }
 
 /**
- * The run folder that is the service's alone; undefined if it has none. The run folder that a login makes is for all
+ * The run folder that belongs to the service alone; undefined if it has none. The run folder that a login makes is for all
  * programs of that person, so it does not count.
  */
 export function ownRunFolder(environment: Environment): string | undefined {
@@ -68,8 +68,8 @@ export function ownRunFolder(environment: Environment): string | undefined {
 }
 
 /**
- * The folder for the temporary files of players. In a run folder that is the service's alone, everything else is hidden
- * from players.
+ * The folder for the temporary files of players. In a run folder that belongs to the service alone, everything else is
+ * hidden from players.
  */
 export function playersFolder(environment: Environment): string {
   const run = ownRunFolder(environment);

@@ -13,7 +13,7 @@ export interface HttpExchange {
   readonly method: "GET" | "POST";
   /** The content of a POST. */
   readonly content?: { readonly type: string; readonly body: string };
-  /** Asks a radio station to put titles into the body, and to say how (`icy-metaint`). */
+  /** Asks a radio station to put titles into the body, and to state their interval (`icy-metaint`). */
   readonly hasTitles?: true;
   /** The URL. Its host name goes to the server, whose certificate must be for that name. */
   readonly url: URL;
@@ -92,7 +92,7 @@ function bodyOf(host: string, response: IncomingMessage): WebBody {
   };
 }
 
-/** The fault of a server that accepted the connection and gave no answer. */
+/** The fault of a server that accepted the connection but did not answer. */
 function faultOf(error: NodeJS.ErrnoException): string {
   const code = error.code ?? "";
   if (code === "HPE_HEADER_OVERFLOW") return `answered with a head of more than ${webHeadBytesMax} bytes`;

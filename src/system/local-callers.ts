@@ -45,7 +45,7 @@ export function createLocalCallers({ localSockets: sockets, socketPath: path }: 
   return {
     /** The user of the service. */
     uid,
-    /** The caller; undefined unless it is certainly an open socket of this device. */
+    /** The caller; undefined unless the kernel shows for certain that it is an open socket of this device. */
     async callerAt(peer: TcpPeer): Promise<LocalCaller | undefined> {
       const owner = await ownerOf(peer);
       if (owner === undefined) return undefined;
@@ -82,7 +82,7 @@ const closeMsMax = 1000;
 const reason = "players and their scripts may not use this socket\n";
 const farewell = `HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: ${reason.length}\r\n\r\n${reason}`;
 
-/** Callers that ask during a look share the next one, so that a flood causes one look at a time. */
+/** Callers that ask during a look share the next one, so a flood causes one look at a time. */
 function batched(look: (inodes: ReadonlySet<string>) => Promise<Holders>) {
   let next: { readonly inodes: Set<string>; readonly found: Promise<Holders> } | undefined;
   let last: Promise<unknown> = Promise.resolve();

@@ -12,10 +12,10 @@ import { type Fault, faultOf, knownFault } from "../core/faults.ts";
 import { machineFaultBytesMax, machineFaultsMax } from "../core/limits.ts";
 import type { Environment } from "./folders.ts";
 
-// An event is reported for this long, so that a person who looks once a day sees it.
+// An event is reported for this long, so a person who looks once a day sees it.
 const eventMsMax = 24 * 60 * 60 * 1000;
 
-/** The checks whose variables are set. There are none outside of an image. `ask` returns the faults. */
+/** The checks whose variables are set. There are none outside an image. `ask` returns the faults. */
 export function machineChecks(environment: Environment, clock: Clock) {
   const { TAPDECK_FAULTS: faults, TAPDECK_WATCHDOG_STATE: state } = environment;
   const watchdog = (path: string) => watchdogFaults(textOf(path), clock.now());
@@ -38,7 +38,7 @@ function faultsIn(folder: string): readonly Fault[] {
   });
 }
 
-/** The fault in the watchdog's line; none for any other text and for an old event. */
+/** The fault in the watchdog's line; none for any other text, and for an old event. */
 export function watchdogFaults(line: string, nowMs: number): readonly Fault[] {
   const [, event = "", seconds = "", times = "", why = ""] =
     /^event=([a-z-]+) time=(\d+) restarts=\d+ resets=(\d+) why=(.*)/.exec(line) ?? [];

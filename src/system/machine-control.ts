@@ -1,7 +1,7 @@
 /**
  * Restarts, stops and updates the machine. The service itself has no right to do so. On the SD image a root script
  * reads words from a pipe (`overlay/usr/lib/tapdeck/machine`) and reports in the folder that TAPDECK_MACHINE names. The
- * pipe is the standard input of the service, opened for writing by root, so that no other process of this user can open
+ * pipe is the standard input of the service. Root has opened it for writing, so no other process of this user can open
  * it. Below systemd the service ends, and systemd starts it again. On other machines its owner restarts it.
  */
 import { readFileSync } from "node:fs";
@@ -52,7 +52,7 @@ export function createMachineControl(parts: MachineControlParts) {
   };
   return {
     actions,
-    /** The state of the update; undefined if none was begun since the start. */
+    /** The state of the update; undefined if no update has begun since the start. */
     updating: engine.updating,
     engine,
     /** Restarts the machine, or below systemd the service. */
@@ -69,7 +69,7 @@ export function createMachineControl(parts: MachineControlParts) {
     /** Begins to fetch and install a bundle, and returns. */
     update(url: string): void {
       need("update");
-      // The engine logs and shows a failure.
+      // The engine logs a failure, and shows it.
       void engine.install({ url }, async () => {}, new AbortController().signal).catch(() => {});
     },
     [Symbol.dispose]: engine[Symbol.dispose],
@@ -77,7 +77,7 @@ export function createMachineControl(parts: MachineControlParts) {
 }
 
 const restartMs = 200;
-const endingShownMsMax = 20_000; // A busy board takes 5 s to save a game, and as long to draw.
+const endingShownMsMax = 20_000; // A busy board takes 5 s to save a game, and the same time to draw.
 
 const refusals: Readonly<Record<DeviceAction, string>> = {
   restart: "the service was started by hand or by another program: stop it there, and start it again",

@@ -1,7 +1,7 @@
 /**
  * Gives the service access to its own files again, at each start. Players run as its user, and no rule of Landlock
- * covers chmod(2): a player can remove the permissions of files that it can neither read nor change. Without this
- * repair the service would not start any more.
+ * covers chmod(2): a player can remove the permissions of files that it can neither read nor change. Without this repair
+ * the service would no longer start.
  */
 import type { Stats } from "node:fs";
 import { chmod, lstat, readdir } from "node:fs/promises";
@@ -12,7 +12,7 @@ import { type Environment, ownRunFolder, type ServicePlaces } from "./folders.ts
 import { dataOfPlayers } from "./player-places.ts";
 
 const all = { folder: 0o700, file: 0o600 };
-/** The service makes files there and reads those of a person, who may have removed the permission to write. */
+/** The service makes files in this folder and reads those of a person, who may have removed the permission to write. */
 const certificates = { folder: 0o700, file: 0o400 };
 /** The same for the settings. A person may also have made their folder read-only. */
 const settings = { folder: 0o500, file: 0o400 };

@@ -15,7 +15,7 @@ export const plainEnvironment: Readonly<Record<string, string | undefined>> = Ob
 
 export const jobEnvironment: typeof plainEnvironment = {
   ...plainEnvironment,
-  // mimalloc returns freed pages at once (mimalloc, "Environment Options").
+  // mimalloc then returns freed pages at once (mimalloc, "Environment Options").
   MIMALLOC_PURGE_DELAY: "0",
 };
 
@@ -35,11 +35,11 @@ export function lowerPriority(): void {
   try {
     setPriority(constants.priority.PRIORITY_LOW);
   } catch {
-    // The process may not lower it, so it runs at the normal priority.
+    // The process has no right to lower it, so it runs at the normal priority.
   }
 }
 
-/** Becomes a fresh start of this program with the same arguments, in the same process, so that its supervisor sees no end. */
+/** Replaces the process by a fresh start of this program with the same arguments, so its supervisor sees no end. */
 export function restartProgram(): void {
   const words = [process.execPath, ...(isCompiled ? [] : [Bun.main]), ...process.argv.slice(2)];
   process.execve?.(process.execPath, words);

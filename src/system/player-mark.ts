@@ -32,7 +32,7 @@ export function hasMark(limits: string): boolean {
 export interface Holders {
   readonly byPlayers: ReadonlySet<string>;
   readonly byOthers: ReadonlySet<string>;
-  /** False if a player may hold sockets that are not listed. */
+  /** False if a player may hold sockets that are not in the list. */
   readonly isComplete: boolean;
 }
 

@@ -13,7 +13,7 @@ export interface ReachOfPlayers {
   /** Places that players cannot change. A hidden place stays hidden. */
   readonly kept: readonly string[];
   /**
-   * Folders that are for players, so that no restriction applies inside them. A hidden place stays hidden, because callers of
+   * Folders that are for players, so no restriction applies inside them. A hidden place stays hidden, because callers of
    * the API may name folders of media.
    */
   readonly open: readonly string[];
@@ -43,7 +43,7 @@ const processes = "/proc";
 const placesMax = 512;
 
 /**
- * The options at this moment, by real paths. A link that leads to a hidden place is hidden itself. The function reads
+ * The options at this moment, by real paths. A link that leads to a hidden place is also hidden. The function reads
  * links only, and takes well under a millisecond.
  */
 export function placeOptions(

@@ -71,7 +71,7 @@ async function close(path: string, { keep, name, log, warning = readable }: Clos
   try {
     const { mode } = await stat(path);
     if ((mode & 0o777 & ~keep) === 0) return;
-    // Such a folder is one for all users, such as /tmp.
+    // Such a folder belongs to all users, as /tmp does.
     if ((mode & sticky) !== 0) throw new Error("it is a folder for all users: name another one with --data");
     await chmod(path, mode & (keep | 0o7000));
     log.warn("store", warning, { file: name });

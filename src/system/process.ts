@@ -86,11 +86,11 @@ export function spawnPlayer(argv: readonly string[], options: PlayerOptions = {}
     exited,
     /** Resolves after `exited`, when no process of the player's family is left. */
     gone,
-    /** The service's end of the socket at the player's descriptor 3, if `hasLine` was set. The caller closes it. */
+    /** The service's end of the socket at the player's descriptor 3, if `hasLine` is set. The caller closes it. */
     line,
-    /** The player's input and output, if `hasTalk` was set. The caller reads all of the output. */
+    /** The player's input and output, if `hasTalk` is set. The caller reads all of the output. */
     talk,
-    /** The last lines of its error output. A player with `hasTalk` that wrote no errors has those of its output. */
+    /** The last lines of its error output. If a player with `hasTalk` wrote no errors, the last lines of its output. */
     lastWords: async () => (await words.lines()) || complaintsIn((await said?.lines()) ?? ""),
     /**
      * Sends `signal` to the family and KILL after `graceMs`, and resolves when no process is left. A second call can
@@ -103,7 +103,7 @@ export function spawnPlayer(argv: readonly string[], options: PlayerOptions = {}
   };
 }
 
-/** The lines without those of responses to commands (src/players/retroarch-line.ts). */
+/** The lines without the responses to commands (src/players/retroarch-line.ts). */
 function complaintsIn(output: string): string {
   return output
     .split("\n")
@@ -146,7 +146,7 @@ function talkOf({ stdin, stdout, exited }: Pick<Child, "stdin" | "stdout" | "exi
   return { talk, said: keepLastWords(copy) };
 }
 
-/** Resolves when no process of the player that a wrapper started is left. */
+/** Resolves when no process is left of the player that a wrapper has started. */
 async function outlived(family: Family, withEscaped: boolean): Promise<void> {
   const find = async () => (await livingOf(family)).find(({ isInGroup }) => isInGroup || withEscaped);
   // The second look finds a process that forked during the first.
@@ -159,7 +159,7 @@ interface Ending {
   readonly leader: Promise<Exit>;
   readonly leaderRuns: () => boolean;
   readonly signal: `SIG${StopSignal}`;
-  /** The deadline in the time of `performance.now`. A later call of `stop` may make it earlier. */
+  /** The deadline in milliseconds of `performance.now`. A later call of `stop` may make it earlier. */
   readonly deadlineMs: () => number;
 }
 

@@ -12,7 +12,7 @@ export interface TcpPeer {
 
 export interface SocketOwner {
   readonly uid: number;
-  /** The caller's sockets. There are more than one if the runtime does not report which of them the request came from. */
+  /** The caller's sockets. There is more than one if the runtime does not report which of them received the request. */
   readonly inodes: readonly string[];
 }
 

@@ -2,7 +2,7 @@
  * Sound feedback: short generated sounds, played by the first program of the system that can. The process of a sound is
  * pre-forked: a waiting shell execs the player, and a tap only writes one line into its pipe. On an emulated Cortex-A53
  * the line blocks the service for 2.7 ms, and a spawn blocks it for 8.9 ms (medians of 20). One sound plays at a time,
- * and a rate limit drops the rest. If nothing can play, one log line says so.
+ * and a rate limit drops the rest. If no program can play, one log line reports it.
  *
  * A sound is a WAV file (RIFF, format 1) of sine notes that begin softly and fade:
  *
@@ -39,7 +39,7 @@ export const sounds = {
     { pitch: 0, ms: 30 },
     { pitch: 175, ms: 180 },
   ],
-  // The launch guard asks for a second tap.
+  // The sound of a card that the launch guard holds back.
   guarded: [
     { pitch: 784, ms: 100 },
     { pitch: 0, ms: 40 },
@@ -186,7 +186,7 @@ export function createSounds(parts: SoundParts) {
     configure(now: boolean): void {
       if (now === isOn) return;
       isOn = now;
-      // A person who switches sounds on ends the wait after a failure.
+      // A person who switches sounds on ends this pause after a failure.
       silentUntilMs = Number.NEGATIVE_INFINITY;
       if (!isOn) disarm();
       else if (playing === undefined) arm();

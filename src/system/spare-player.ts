@@ -26,7 +26,7 @@ interface Spare extends StartedProcess {
 let spare: Spare | undefined;
 let coming: { readonly timer: NodeJS.Timeout; kind: Kind } | undefined;
 
-// A player that has just started needs the processors for this time. An mpv on a board has opened its file by then.
+// A player that has just started needs the processors for this time. An mpv on a board has opened its file within this time.
 const startDelayMs = 100;
 // The kernel ends a killed process at once, unless it waits for a device.
 const endMsMax = 200;

@@ -1,6 +1,7 @@
 /**
- * Starts the process of a player: confined, in a session of its own, and with a fixed list of variables. A mark in its
- * environment identifies its family (descendants.ts). The spare (spare-player.ts) replaces this start for most players.
+ * Starts the process of a player: confined, in a session of its own, and with a fixed list of variables. A mark in the
+ * environment of the process identifies its family (descendants.ts). The spare (spare-player.ts) replaces this start for
+ * most players.
  */
 import { codeOf, launchFailed, messageOf } from "../core/errors.ts";
 import { noDescriptors } from "../core/operating-system.ts";
@@ -17,7 +18,7 @@ export interface StartOptions {
   readonly input?: Uint8Array | undefined;
   /** True to give the player a socket to the service as descriptor 3. */
   readonly hasLine?: boolean;
-  /** True to make the player's standard input and output pipes to the service. `input` then has no effect. */
+  /** True to make the player's standard input and output pipes to the service. In that case `input` has no effect. */
   readonly hasTalk?: boolean;
   /** The reach of the player; "network" if absent. */
   readonly reach?: ProgramReach;
@@ -81,7 +82,7 @@ export function sendSignal(target: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Why a program could not be started, as half a sentence. */
+/** The reason why a program could not be started, as half a sentence. */
 export function startFaultOf(error: unknown): string {
   return startFaults[codeOf(error)] ?? messageOf(error);
 }
@@ -112,8 +113,8 @@ const prefixes = kept.filter((name) => name.endsWith("*")).map((name) => name.sl
 const ownRun = ownRunFolder(process.env);
 
 /**
- * The environment of players. It is a copy from the start, because the service does not change its environment. If the
- * service has a run folder of its own, players get the folder in it that is theirs.
+ * The environment of players. It is a copy that is made at the start, because the service does not change its
+ * environment. If the service has a run folder of its own, players get the folder in it that is theirs.
  */
 export const playerEnvironment: Readonly<Record<string, string | undefined>> = {
   ...Object.fromEntries(

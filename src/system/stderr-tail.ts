@@ -1,4 +1,4 @@
-/** The last lines of a player's error output. The output is read without pause, so that the player never blocks. */
+/** The last lines of a player's error output. The output is read without pause, so the player never blocks. */
 import { playerWordsBytesMax } from "../core/limits.ts";
 
 // The time to read the output of an ended player, which is in the pipe already. Another process may hold the pipe open.

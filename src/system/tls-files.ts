@@ -5,7 +5,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { rootCertificates } from "node:tls";
 
-/** The texts of PEM files. Without `ca` the authorities of the system count. */
+/** The texts of PEM files. If `ca` is absent, the authorities of the system are used. */
 export interface TlsFiles {
   readonly ca?: string | string[];
   readonly cert?: string;
@@ -15,7 +15,10 @@ export interface TlsFiles {
 /** The settings that name these files. */
 type Names = Readonly<Record<"ca" | "cert" | "key", string>>;
 
-/** Throws an error with a sentence that names the setting, if a file has the wrong content or the key is of another certificate. */
+/**
+ * Throws an error with a sentence that names the setting, if a file has the wrong content, or if the key belongs to
+ * another certificate.
+ */
 export function checkTlsFiles(
   { ca, cert, key }: { readonly [File in keyof Names]?: string | undefined },
   names: Names,
@@ -49,8 +52,8 @@ function privateKeyIn(text: string, setting: string) {
 }
 
 /**
- * The authorities for a server whose content is signed. Any known authority is then good enough, so `ca` counts beside
- * those of the system. A deck with the authority of its fleet may then fetch from any web server.
+ * The authorities for a server whose content is signed. Any known authority is then good enough, so `ca` is added to the
+ * authorities of the system. A deck with the authority of its fleet may then fetch from any web server.
  */
 export function besideSystem(tls: TlsFiles): TlsFiles {
   return tls.ca === undefined ? tls : { ...tls, ca: [...rootCertificates, tls.ca].flat() };

@@ -1,6 +1,6 @@
 /**
- * Updates of the image, as far as the service has a part in them: it fetches a bundle, writes a word into the pipe of
- * `overlay/usr/lib/tapdeck/machine`, and reads what the root script reports:
+ * The part of the service in updates of the image. It fetches a bundle, writes a word into the pipe of
+ * `overlay/usr/lib/tapdeck/machine`, and reads the reports of the root script:
  *
  *   update        the output of `tapdeck update --json`, and `{"exit":<code>}` after a failure; new after each word, and gone after a
  *                 restart of the machine
@@ -56,7 +56,7 @@ export function createUpdateEngine({ folder, pipe, dataFolder, clock, log, onUpd
   const ending = new AbortController();
   let updating: UpdateState | undefined;
   let isBusy = false;
-  /** True while an installation runs that began before the service was restarted. */
+  /** True while an installation runs that had begun before the service was restarted. */
   let isFollowing = false;
   const show = (state: UpdateState) => {
     if (Bun.deepEquals(state, updating)) return;
@@ -120,7 +120,7 @@ export function createUpdateEngine({ folder, pipe, dataFolder, clock, log, onUpd
   const install = async (what: Download, begun: (now: Seen) => Promise<void>, signal: AbortSignal) => {
     await fetchBundle(what, signal);
     await begun(await seen());
-    // From here on the bundle is not a download that could be continued.
+    // From this point on, the bundle is not a download that could be continued.
     await rm(`${bundle}.source`, { force: true });
     await ask(pipe, "update");
     show({ step: "checking", percent: 0 });
@@ -155,14 +155,15 @@ export function createUpdateEngine({ folder, pipe, dataFolder, clock, log, onUpd
     if (!existsSync(`${bundle}.source`)) await removeDownload(bundle);
   };
   const started = folder === "" ? undefined : begin();
-  // After this time the root script has read every word, even one that was written right before the service was restarted.
+  // After this time the root script has read every word, even a word that was written right before the restart of the
+  // service.
   const cleaning = folder === "" ? undefined : clock.after(cleanAfterMs, () => void clean().catch(() => {}));
   const refuseBusy = () => {
     if (isBusy || isFollowing) throw busy();
   };
   return {
     isHere: folder !== "",
-    /** The state of the update; undefined if none was begun since the start. */
+    /** The state of the update; undefined if no update has begun since the start. */
     updating: () => updating,
     refuseBusy,
     seen,
@@ -173,8 +174,8 @@ export function createUpdateEngine({ folder, pipe, dataFolder, clock, log, onUpd
       show({ step: "waiting" });
     },
     /**
-     * Fetches a bundle, unless it was fetched before, and installs it. `begun` is called before the request. Rejects
-     * with `InstallFailed` if it was not installed, or as `fetch`; otherwise the machine restarts.
+     * Fetches a bundle, unless it was fetched before, and installs it. `begun` is called before the request. Rejects with
+     * `InstallFailed` if the bundle was not installed, or in the same way as `fetch`. Otherwise the machine restarts.
      */
     async install(what: Download, begun: (now: Seen) => Promise<void>, signal: AbortSignal): Promise<void> {
       refuseBusy();

@@ -15,7 +15,7 @@ export type Resolve = (host: string) => Promise<readonly string[]>;
 interface WebClientParts {
   /** Returns the entries of the owner's list that match the URL. */
   readonly listed: (url: URL) => readonly string[];
-  /** The remedy for a URL that is not listed, as the end of a sentence. */
+  /** The remedy for a URL that is not listed, in the words that end a sentence. */
   readonly how: string;
   /** The name of one entry of the list. */
   readonly entry: string;
@@ -37,7 +37,7 @@ export function createWebClient({
   resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address),
   msMax = webRequestMsMax,
 }: WebClientParts) {
-  /** The addresses to connect to, in order. */
+  /** The addresses for the connection, in order. */
   const allowedAddresses = async (url: URL): Promise<readonly string[]> => {
     const patterns = listed(url);
     const host = hostOf(url);
@@ -58,7 +58,7 @@ export function createWebClient({
       } catch (error) {
         fault = error;
         // A server that accepted the connection may have carried out the request. The next address is tried only if the
-        // server was not reached.
+        // first one was not reached.
         if (!(error instanceof ServiceError) || error.data?.connected !== false) throw error;
       }
     }
@@ -76,7 +76,7 @@ export function createWebClient({
       if (status < 300 || status >= 400 || location === undefined)
         throw failed(`${url.host} answered with the code ${status}`);
       url = urlOf(location, url);
-      // The statuses 307 and 308 keep the method (RFC 9110, 15.4.8 and 15.4.9). Clients follow the others with GET.
+      // The statuses 307 and 308 keep the method (RFC 9110, 15.4.8 and 15.4.9). For other statuses, clients follow with GET.
       const { content: _, ...rest } = request;
       if (status !== 307 && status !== 308) request = { ...rest, method: "GET" };
     }
@@ -136,9 +136,9 @@ const words: Readonly<Record<Exclude<Reach, "public">, string>> = {
 };
 
 /**
- * Throws `forbidden` for a local address that a pattern such as `.*` must not open by accident. A pattern opens it by
- * the literal host: the address itself, `localhost`, or, in the home network, a name that only the home's router gives.
- * The owner of any other name could make it point to this network. The service's own ports must also be named.
+ * Throws `forbidden` for a local address, because a pattern such as `.*` must not allow it by accident. A pattern allows
+ * it by the literal host: the address itself, `localhost`, or, in the home network, a name that only the home's router
+ * gives. The owner of any other name could make it point to this network. The service's own ports must also be named.
  */
 function checkAddress(
   url: URL,

@@ -1,5 +1,6 @@
 /**
- * The files of unfinished uploads on the disk (`uploads.ts`): they are made, written, checked, and found again after a restart.
+ * The files of unfinished uploads on the disk (`uploads.ts`). They are made, written, checked, and found again after a
+ * restart.
  */
 import { constants } from "node:fs";
 import { type FileHandle, readdir, readFile, rename, rm, rmdir } from "node:fs/promises";
@@ -47,12 +48,12 @@ export interface OpenUpload extends Upload {
   offset: number;
   /** The hash of the bytes so far; undefined if some were written by an earlier run. */
   hash: Bun.CryptoHasher | undefined;
-  /** The bytes that the last sync includes, and its end. */
+  /** The number of bytes that the last sync includes, and the end of this sync. */
   syncedTo: number;
   syncing: Promise<void>;
-  /** The present write. A newer one ends it. */
+  /** The present write. A newer write ends this one. */
   writing: { readonly stop: AbortController; readonly ended: Promise<unknown> } | undefined;
-  /** The present check and rename, during which no bytes are written. */
+  /** The running check and rename, during which no bytes are written. */
   ending: Promise<void> | undefined;
 }
 
@@ -167,12 +168,12 @@ async function writeAll(file: FileHandle, upload: OpenUpload, piece: Uint8Array)
   }
 }
 
-/** Syncs every few megabytes while the next bytes are written, so that `tornBytesMax` holds. Closes the file. */
+/** Syncs every few megabytes while the next bytes are written, so `tornBytesMax` holds. Closes the file. */
 async function beginSync(file: FileHandle, upload: OpenUpload): Promise<void> {
   if (upload.offset - upload.syncedTo < syncBytes) return file.close();
   await upload.syncing;
   upload.syncedTo = upload.offset;
-  // The sync at the end also finds a fault of the disk.
+  // The sync at the end also detects a fault of the disk.
   upload.syncing = file
     .datasync()
     .finally(() => file.close())
@@ -227,8 +228,8 @@ export async function putInPlace({ place, replace, id }: OpenUpload, file: FileH
 }
 
 /**
- * Removes the files of an upload, and also the folder if it is empty, because a media folder with an entry counts as a
- * drive that is there.
+ * Removes the files of an upload. It also removes the folder if it is empty, because a media folder with an entry counts
+ * as a present drive.
  */
 export async function removeFiles(top: string, id: string): Promise<void> {
   // Files in a folder that belongs to another user are not files of the service.
@@ -255,7 +256,7 @@ export async function loadAll(all: Map<string, OpenUpload>, parts: LoadParts): P
     for (const id of ids) {
       if (all.has(id)) continue;
       const upload = await loadOne(store, { top, id, boot }, parts).catch(() => undefined);
-      // A folder in the place of a file stays. It does not hinder other uploads.
+      // If a folder has replaced a file, the folder stays. Such a folder does not hinder other uploads.
       if (upload === "gone") await removeFiles(top, id).catch(() => {});
       else if (upload !== undefined) all.set(id, upload);
     }

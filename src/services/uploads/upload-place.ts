@@ -1,7 +1,7 @@
 /**
- * The place of an uploaded file: a relative path below the folder of its system, in a media folder. Nothing leads out of
- * that folder: neither the name nor a link. Names that FAT cannot store are refused on every file system, because media
- * folders are copied to USB sticks.
+ * The place of an uploaded file: a relative path below the folder of its system, in a media folder. Neither the name nor
+ * a link can lead out of that folder. Names that FAT cannot store are refused on every file system, because media folders
+ * are copied to USB sticks.
  */
 import { lstat, open, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ const nameBytesMax = 255; // The longest name of a file (limits.h, NAME_MAX).
 // Names that Windows does not open, with any extension (learn.microsoft.com, "Naming Files, Paths, and Namespaces").
 const reserved = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i;
 
-/** Why no file may have this path below a system's folder; undefined if it may. */
+/** The reason why no file may have this path below a system's folder; undefined if it may. */
 export function pathFault(path: string): string | undefined {
   const names = path.split("/");
   if (path === "") return "the file has no name";

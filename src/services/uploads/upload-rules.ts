@@ -23,7 +23,7 @@ export function senderOf({ from, grant }: Pick<MethodCaller, "from" | "grant">):
   return allows(grant(), "own") ? "" : (from.client ?? anonymousSender);
 }
 
-const anonymousSender = "?"; // No id of a client has this sign.
+const anonymousSender = "?"; // No client id has this character.
 
 /** Throws `forbidden` if the caller may not send a file of this name to the system. */
 export function refuseName(
@@ -32,7 +32,7 @@ export function refuseName(
   launchers: readonly LauncherConfig[],
 ): void {
   const system = systemByName(name);
-  // The place of the upload refuses an unknown system.
+  // The function for the place of the upload refuses an unknown system.
   if (system === undefined || access === "device") return;
   const extension = extensionOf(path);
   if (isProgramExtension(extension)) throw onlyHere(`${extension} files are programs`);

@@ -55,7 +55,7 @@ interface Owner {
 
 export function createUploadService(sources: UploadSources): UploadService & { close(): Promise<void> } {
   const { media, bus, clock, folders, favourites, config } = sources;
-  // Sticks are left out, because their owner would not find the file on the device.
+  // Sticks are left out, because their owner would miss the file on the device.
   const stated = () => ({ ...folders(), sticks: [] });
   const isIndexed = (root: string) => media.bases().some((base) => base.root === root);
   const uploads = createUploads({ folders: stated, isIndexed, clock });
@@ -197,8 +197,9 @@ async function onDisk(change: () => Promise<void>): Promise<void> {
 type Opened = (signal: AbortSignal) => AsyncIterable<Uint8Array>;
 
 /**
- * Opens a sealed body. The bytes come after its first frame has opened. Before that the caller has proved nothing, and
- * must not take over an upload. The result is undefined without a key, or without a frame. Throws `ForgedFrame`.
+ * Opens a sealed body. The returned bytes begin after its first frame has been decrypted. Before that, the caller has
+ * proved nothing, and must not take over an upload. The result is undefined without a key, or without a frame. Throws
+ * `ForgedFrame`.
  */
 async function opened(
   owner: Owner | undefined,
@@ -235,7 +236,7 @@ function createTeller(bus: Bus, clock: Clock) {
   };
 }
 
-// One run of the index serves the files of a batch that ends with this pause.
+// One run of the index serves all files of a batch. A batch ends with this pause.
 const settleMs = 1000;
 const settleMsMax = 60_000;
 

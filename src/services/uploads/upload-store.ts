@@ -1,5 +1,5 @@
 /**
- * The folder of unfinished uploads in a media folder, and the way from there to the place of a finished file.
+ * The folder of unfinished uploads in a media folder, and the way from this folder to the place of a finished file.
  *
  * Players and other users may write to media folders, so any name there may become a link, a FIFO or another file at any
  * moment. Therefore each file is opened below an open folder, without following links, and checked by its descriptor.
@@ -18,7 +18,7 @@ const asFolder = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLL
 const asPlainFile = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const asNewFile = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** A path to an entry of an open folder, wherever that folder was moved. */
+/** A path to an entry of an open folder. It stays valid wherever that folder is moved. */
 export function inFolder({ fd }: Pick<FileHandle, "fd">, name: string): string {
   return `/proc/self/fd/${fd}/${name}`;
 }
@@ -28,9 +28,9 @@ export function newUploadId(): string {
 }
 
 /**
- * Opens the folder of uploads in `top`, a real path. With `makes`, a missing one is made. Rejects if a link is in the
- * path, or the folder belongs to another user. After that no other user may open it, except on a file system without
- * rights, such as FAT.
+ * Opens the folder of uploads in `top`, a real path. With `makes`, a missing folder is made. Rejects if a link is in the
+ * path, or the folder belongs to another user. No other user may open the folder after that, except on a file system
+ * without rights, such as FAT.
  */
 export async function openUploadsFolder(top: string, makes = false): Promise<FileHandle> {
   await using above = await openFolder(top);
@@ -47,7 +47,10 @@ export async function openUploadsFolder(top: string, makes = false): Promise<Fil
   }
 }
 
-/** Whether the file system gives a new file of this service to this user. FAT has one user for all, and network drives may. */
+/**
+ * Whether the file system gives a new file of this service to this user. FAT has one user for all files, and so may
+ * network drives.
+ */
 async function isOwn(store: FileHandle, uid: number): Promise<boolean> {
   if (uid === process.geteuid?.()) return true;
   const name = `${newUploadId()}.part`;
@@ -95,7 +98,7 @@ export async function isStill(path: string, file: FileHandle): Promise<boolean> 
   return named.dev === opened.dev && named.ino === opened.ino;
 }
 
-/** Opens the folder of the finished file, and makes what is missing of it. Rejects if a link is in the path. */
+/** Opens the folder of the finished file, and makes the missing parts of its path. Rejects if a link is in the path. */
 export async function openTargetFolder(place: UploadPlace): Promise<FileHandle> {
   const { base, top } = place;
   const start = isInside(base, top) ? top : base;

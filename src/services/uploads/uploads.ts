@@ -5,8 +5,8 @@
  *   .tapdeck-uploads/<id>.part   the bytes so far
  *   .tapdeck-uploads/<id>.json   its system, path and size, and the start of the machine in which it was written
  *
- * After another start of the machine, such as a power cut, the end of the bytes may be torn. It is sent again, as far back as
- * the last sync but one. A file whose hash differs begins again.
+ * After another start of the machine, such as a power cut, the end of the bytes may be torn. That end is sent again, from
+ * the last sync but one on. A file whose hash differs begins again.
  */
 
 import type { Clock } from "../../core/clock.ts";
@@ -95,7 +95,7 @@ export function createUploads({ folders, isIndexed, clock }: UploadParts) {
       return inTurn(() => begin(wanted).catch(rethrown));
     },
     find: known,
-    /** All unfinished uploads, after those of a drive that came back were found. */
+    /** All unfinished uploads. Those of a drive that has come back are found first. */
     async list(): Promise<readonly Upload[]> {
       await load();
       return [...all.values()];
@@ -128,8 +128,8 @@ export function createUploads({ folders, isIndexed, clock }: UploadParts) {
       }
     },
     /**
-     * Makes the whole file a media file. It is on the disk when this resolves. `check` gets the first bytes before the file is
-     * visible. Rejects with what `check` throws, and with `data.offset` if bytes are missing.
+     * Makes the complete file a media file. The file is on the disk when the promise resolves. `check` gets the first
+     * bytes before the file is visible. Rejects with what `check` throws, and with `data.offset` if bytes are missing.
      */
     async finish(id: string, sha256: string, check: (start: Uint8Array) => void): Promise<Upload> {
       let upload = await known(id);
@@ -172,7 +172,7 @@ export function createUploads({ folders, isIndexed, clock }: UploadParts) {
   };
 }
 
-/** Throws `forbidden` unless the upload is the sender's own, or the sender has an owner's rights (an empty `sender`). */
+/** Throws `forbidden` unless the upload belongs to the sender, or the sender has an owner's rights (an empty `sender`). */
 export function refuseOthers(upload: Upload, sender: string): void {
   if (sender !== "" && upload.sender !== sender)
     throw coded(
