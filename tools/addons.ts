@@ -1,7 +1,7 @@
 /**
  * Native addons in the compiled binary. `node-hid` looks for its addon by a path of the machine that compiled it, and
  * would find it on no other machine. The runtime would unpack an addon to a folder that players can change. Plugins
- * therefore embed each addon as a plain file, and a module in its place loads the addon from the service's own folder
+ * therefore embed each addon as a plain file. A module replaces the addon, and loads it from the service's own folder
  * (src/system/addon-folder.ts).
  *
  * The binary holds the paths of its modules. The paths here do not depend on the machine that compiles, so two builds have
@@ -10,7 +10,8 @@
 import { join } from "node:path";
 import type { BunPlugin, PluginBuilder } from "bun";
 
-// Bun 1.4.5 takes two modules of one path for the same, also in different namespaces, so each has a name of its own below.
+// Bun 1.4.5 takes two modules of one path for the same one, even in different namespaces, so each has a name of its own
+// below.
 
 /** Embeds the addon of `node-hid` that reads hidraw nodes. */
 export function hidAddon(root: string, target: "x64" | "arm64"): BunPlugin {
@@ -44,7 +45,7 @@ export function usbAddon(name: string, folder: string): BunPlugin {
       build.onResolve({ filter: /^@node-usb\// }, ({ path }) =>
         path === name ? { path: "usb-addon", namespace: "usb" } : undefined,
       );
-      // The addon is loaded when the property is first read, so that a failed load can be repeated.
+      // The addon is loaded when the property is first read, so a failed load can be repeated.
       build.onLoad({ filter: /^usb-addon$/, namespace: "usb" }, () => ({
         contents: `${loading("usb")}
 Object.defineProperty(exports, "nativeGetDevices", { enumerable: true, get: () => load().nativeGetDevices });`,
@@ -65,7 +66,7 @@ let loaded;
 const load = () => (loaded ??= loadAddon(file.default ?? file));`;
 }
 
-/** Embeds a file: `NAME-file` stands for it, and its module is its path in the binary. */
+/** Embeds a file: `NAME-file` is the name of the import, and the path of its module is its path in the binary. */
 function embedFile(build: PluginBuilder, name: string, file: string): void {
   const namespace = `${name}-file`;
   build.onResolve({ filter: new RegExp(`^${namespace}$`) }, () => ({ path: `${name}.node`, namespace }));

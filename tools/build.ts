@@ -33,7 +33,7 @@ async function build(target: Target): Promise<void> {
   await sealRuntime(await runtimeOf(target), sealed);
   const built = await Bun.build({
     entrypoints: [join(root, "src/main.ts")],
-    // Without bytecode each process first parses all sources. A start then takes twice as long, and a command five times.
+    // Without bytecode each process first parses all sources. A start then takes twice the time, and a command five times.
     bytecode: true,
     format: "esm",
     compile: {
@@ -66,7 +66,7 @@ async function runtimeOf(target: Target): Promise<string> {
   return join(await packageOf(targets[target]), "bin/bun");
 }
 
-/** The folder of a package: the installed package, or the same one, downloaded and checked by its hash. */
+/** The folder of a package: the installed package, or the same package, downloaded and checked by its hash. */
 async function packageOf(name: string): Promise<string> {
   const installed = join(root, "node_modules", name);
   if (existsSync(installed)) return installed;

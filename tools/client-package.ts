@@ -78,7 +78,7 @@ async function declarations(): Promise<readonly (readonly [name: string, text: s
   return texts;
 }
 
-/** Params and results as plain types, made of the API's own description. */
+/** Params and results as plain types, made from the API's own description. */
 function callsText(): string {
   const { methods } = describeApi(version);
   const calls = methods.filter(({ result }) => result !== undefined);

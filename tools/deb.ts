@@ -102,7 +102,7 @@ async function describe(place: string, architecture: Architecture): Promise<void
   for (const path of installed) {
     const content = await readFile(join(place, path));
     bytes += content.length;
-    // Files below /etc may be changed by the owner; dpkg calls them conffiles.
+    // The owner may change files below /etc; dpkg calls them conffiles.
     if (!path.startsWith("etc/")) sums += `${createHash("md5").update(content).digest("hex")}  ${path}\n`;
   }
   const control = await readFile(join(root, "packaging/debian/control"), "utf8");
@@ -128,7 +128,7 @@ async function copyright(): Promise<string> {
     const folder = join(root, "node_modules", name);
     const file = (await readdir(folder)).find((entry) => /^licen[cs]e(\.|$)/i.test(entry));
     const known = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
-    // MPL-2.0, section 3.2: a binary must say where its source is.
+    // MPL-2.0, section 3.2: a binary must state where its source is.
     const text =
       file === undefined
         ? `${known.license} licence. Source: ${sourceOf(known.repository)}`
@@ -142,7 +142,7 @@ async function copyright(): Promise<string> {
   return parts.join("");
 }
 
-/** A licence in one word, as the format requires, also for a package whose licence field is a sentence. */
+/** A licence in one word, as the format requires. Some packages have a sentence as their licence field. */
 function shortName(license: string): string {
   return license.includes(" ") ? "other" : license;
 }
@@ -172,7 +172,7 @@ async function changelog(): Promise<string> {
   return `tapdeck (${version}) stable; urgency=medium\n\n  * Version ${version}: its CHANGELOG.md lists the changes.\n\n -- ${maintainer?.[1]}  ${at}\n`;
 }
 
-/** The time of the commit, so that the same commit gives the same package. */
+/** The time of the commit is used, so the same commit gives the same package. */
 function epochSeconds(): number {
   const asked = Number(process.env.SOURCE_DATE_EPOCH);
   if (asked > 0) return asked;

@@ -28,7 +28,7 @@ export async function defconfigOf(fragments: readonly string[]): Promise<string>
   return `${lines.join("\n")}\n`;
 }
 
-/** True for `BR2_X=y`, and for `# BR2_X is not set`, which is Kconfig's form of no. */
+/** True for `BR2_X=y`, and for `# BR2_X is not set`, which is Kconfig's form of "no". */
 export function isOption(line: string): boolean {
   return line.startsWith("BR2_") || /^# BR2_\w+ is not set$/.test(line);
 }

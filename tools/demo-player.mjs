@@ -1,6 +1,6 @@
 /**
- * A player for machines without one. It reads its file, waits for the length of the sound (a picture stays until it is
- * stopped), and ends. `make run` starts it if there is no mpv.
+ * A player for machines without one. It reads its file, waits for the length of the sound, and ends. A picture stays
+ * until it is stopped. `make run` starts it if there is no mpv.
  */
 import { readFile } from "node:fs/promises";
 

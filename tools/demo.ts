@@ -1,6 +1,6 @@
 /**
- * `make run`: starts the real service with a small library, and with the reader that is plugged in or a simulated one. Prints what to
- * type to tap a card.
+ * `make run`: starts the real service with a small library, and with the reader that is plugged in or a simulated one.
+ * Prints the command that taps a card.
  */
 import { mkdir, readdir, readFile, readlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -47,8 +47,8 @@ async function pluggedReaders(): Promise<readonly string[]> {
 }
 
 /**
- * Resolves with true when the service answers, and with false if it ended before. The answer may also come from a
- * service that ran already.
+ * Resolves with true when the service answers, and with false if it ended before. The answer may also come from a service
+ * that was running before.
  */
 async function answers(): Promise<boolean> {
   while (service.exitCode === null) {

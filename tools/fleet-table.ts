@@ -1,6 +1,6 @@
 /**
- * Reads the table of tools/provision.ts, and finds every fault that a card made from it would report later. The script of the
- * image, the settings of the service and its code for the broker judge each value.
+ * Reads the table of tools/provision.ts, and finds every fault that a card from this table would report later. The script
+ * of the image, the settings of the service and its code for the broker judge each value.
  */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,9 +12,9 @@ import { configOfTable } from "../src/config/shape.ts";
 import { messageOf } from "../src/core/errors.ts";
 import { brokerOf } from "../src/mqtt/broker.ts";
 
-/** More would be a mistake in the table. */
+/** A larger number would be a mistake in the table. */
 const cardsMax = 10_000;
-/** The words that name files which the tool makes. */
+/** The words that name files of the tool. */
 export const fileWords = { ca_file: "ca.pem", certificate_file: "client.pem", key_file: "client.key" };
 /** The same for cards with the word `hawkbit_url`. */
 export const tokenWords = { token_file: "hawkbit.token" };
@@ -27,7 +27,7 @@ export interface Card {
   readonly name: string;
   /** Keys of tapdeck.conf and their values, without empty ones. */
   readonly values: ReadonlyMap<string, string>;
-  /** Where servers reach the device. */
+  /** The address at which servers reach the device. */
   readonly address: string;
 }
 
@@ -60,7 +60,7 @@ function textOf(bytes: Uint8Array, path: string): string {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     if (!text.includes("\0")) return text;
   } catch {
-    // It throws for bytes that are not UTF-8 only, and the sentence below says so.
+    // The decoder throws only for bytes that are not UTF-8, and the sentence below states this.
   }
   throw new Error(
     `${path} is not UTF-8: save it again, in Excel as "CSV UTF-8", in LibreOffice as Unicode (UTF-8)`,
@@ -104,7 +104,7 @@ function cardsOf(text: string): readonly Card[] {
   return cards;
 }
 
-/** The rows. A quote that is not closed makes all further lines useless. */
+/** The rows. If a quote is not closed, all further lines are useless. */
 function rowsOf(text: string) {
   try {
     return [...csvRows(text, /^"?\w+"?([,;\t])/.exec(text)?.[1] ?? ",")];
@@ -118,7 +118,7 @@ function refuse(faults: readonly string[]): void {
   if (faults.length > 0) throw new Error(faults.join("\n"));
 }
 
-/** Has the image's script read all values as one file. */
+/** Lets the image's script read all values as one file. */
 async function scriptFaults(cards: readonly Card[]): Promise<readonly Fault[]> {
   const all = cards.flatMap(({ line, values }) => [...values].map(([key, value]) => ({ line, key, value })));
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-provision-"));
@@ -164,7 +164,7 @@ function serviceFaults({ line, name, values, address }: Card): readonly Fault[] 
   ];
 }
 
-/** Why a card with this address would not connect, with the certificate that the tool gives it. */
+/** The reason why a card with this address would not connect with the certificate of the tool. */
 function brokerFault(name: string, url: string | undefined): string | undefined {
   if (url === undefined) return undefined;
   if (url.startsWith("mqtt://")) return "each card has a certificate, which needs TLS: use mqtts://";
@@ -177,7 +177,7 @@ function brokerFault(name: string, url: string | undefined): string | undefined 
   }
 }
 
-/** The program's output; throws an error with what it complained about. */
+/** The program's output; throws an error with the program's complaint. */
 export async function output(command: readonly string[], input = ""): Promise<string> {
   const child = Bun.spawn([...command], {
     stdin: new TextEncoder().encode(input),

@@ -40,7 +40,10 @@ function optionParts(command: CommandName | undefined): string {
     .join("");
 }
 
-/** Text for roff: a backslash and a dash have a meaning, and a full stop or an apostrophe at the start of a line. */
+/**
+ * Text for roff, in which a backslash and a dash have a meaning, and so has a full stop or an apostrophe at the start of
+ * a line.
+ */
 function roff(text: string): string {
   return text
     .replaceAll("\\", "\\e")

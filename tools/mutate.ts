@@ -63,7 +63,7 @@ function mutantsOf(text: string): readonly Mutant[] {
       const line = code.slice(0, match.index).split("\n").length;
       if (!isCode(lines[line - 1] ?? "")) continue;
       const [from] = match;
-      // A negated condition needs brackets around the whole of it. That is simple only for a condition on one line.
+      // A negated condition needs brackets around the whole of it. This is simple only for a condition on one line.
       const mutated = from.startsWith("if (")
         ? negated(text, match.index)
         : replaced(text, match.index, from, to);
@@ -117,7 +117,7 @@ async function copyTree(): Promise<string> {
   return folder;
 }
 
-/** Whether the tests pass. The result is also false after `msMax`. */
+/** Whether the tests pass. After `msMax` the result is false. */
 async function passes(tree: string, tests: readonly string[], msMax: number): Promise<boolean> {
   const command = [
     process.execPath,

@@ -23,7 +23,7 @@ const media = [
   "Video/Super Holiday.mkv",
   "Audio/Rain Songs/1.mp3",
 ];
-// This player ends only when it is stopped, so that the page shows media that play.
+// This player ends only when it is stopped, so the page shows media that play.
 const player = `[[launchers]]\nid = "player"\ncommand = ["/bin/sh", "-c", "exec sleep 600", "{path}"]\n`;
 
 interface Pixels {

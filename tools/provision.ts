@@ -11,8 +11,8 @@
  *   OUT/prometheus              of the rows with metrics=yes: decks.yml, the jobs for Prometheus, and the token of each deck
  *   OUT/staff.secret, staff.csv with --staff: a secret for the staff, and the key of each card, which is derived from it
  *
- * A second run keeps the certificates that exist, and writes each tapdeck.conf again. It names the folders of cards that are in
- * no row any more, and deletes none.
+ * A second run keeps the certificates that exist, and writes each tapdeck.conf again. It names the folders of cards that
+ * no row names any more, and deletes none.
  */
 import { createHmac, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -29,7 +29,7 @@ function certify(name: string, key: string, certificate: string, extensions: rea
   return output([join(import.meta.dir, "../fleet/issue"), key, certificate, name, by, ...extensions]);
 }
 
-/** The key of a card differs from all others, so that a lost card opens no other device. */
+/** The key of a card differs from all others, so a lost card opens no other device. */
 function staffKeyOf(secret: Buffer, name: string): string {
   return createHmac("sha256", secret).update(`tapdeck-staff:${name}`).digest("hex");
 }
@@ -97,7 +97,8 @@ function isMeasured({ values }: Card): boolean {
 
 /**
  * The jobs for Prometheus. Each deck has a job, because no list of targets can hold a token for each of them; the label `job` is the
- * same for all. A deck makes its certificate at its first start, so it cannot be checked: the token opens nothing but the metrics.
+ * same for all. A deck makes its certificate at its first start, so the certificate cannot be checked. The token gives
+ * access to the metrics only.
  */
 function scrapeJobs(cards: readonly Card[]): string {
   const jobs = cards.map(({ name, values, address }) => {

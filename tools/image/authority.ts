@@ -48,7 +48,10 @@ export async function makeAuthority(folder: string): Promise<Authority> {
   return authorityIn(folder);
 }
 
-/** Makes another key and certificate, which sign from now on. Images that trust the authority accept it as they are. */
+/**
+ * Makes another key and certificate, which sign from now on. Images that trust the authority also accept the new
+ * certificate.
+ */
 export async function renewCertificate(folder: string): Promise<Authority> {
   requireAuthority(folder);
   const number = (await readdir(join(folder, "issued"))).length + 1;
@@ -113,7 +116,7 @@ async function fingerprintOf(path: string): Promise<string> {
   }
 }
 
-/** The list must be valid at the time of each signature, even of earlier ones, because a board has no clock. */
+/** The list must be valid at the time of each signature, even of an earlier one, because a board has no clock. */
 async function writeKeyring(folder: string): Promise<void> {
   await openssl(folder, [
     ...["ca", "-config", "ca.cnf", "-gencrl", "-out", "revoked.pem"],

@@ -1,6 +1,7 @@
 /**
- * Packs what Buildroot made, without the files of this project: `bun tools/image/base-archive.ts OUTPUT FILE`, with the folder of
- * Buildroot's output. `make image-qemu` makes an image of it in seconds. The same output gives the same bytes.
+ * Packs the files that Buildroot made, without the files of this project: `bun tools/image/base-archive.ts OUTPUT FILE`,
+ * with the folder of Buildroot's output. `make image-qemu` makes an image of it in seconds. The same output gives the
+ * same bytes.
  *
  *   root/         the system without the overlay, the service and the watchdog
  *   boot/Image    the kernel

@@ -1,4 +1,4 @@
-/** The system that Buildroot made. If it was built, it replaces Debian's packages (tools/image/base-archive.ts). */
+/** The system that Buildroot made. If the archive was built, it replaces Debian's packages (tools/image/base-archive.ts). */
 import { existsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";

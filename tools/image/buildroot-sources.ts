@@ -1,6 +1,6 @@
 /**
- * Fills a folder with all that Buildroot downloads for our boards, out of Debian's and PyPI's archives of sources and of given
- * git checkouts. A missing version is replaced by the nearest one, which the table shows:
+ * Fills a folder with all files that Buildroot downloads for our boards, from Debian's and PyPI's archives of sources and
+ * from given git checkouts. A missing version is replaced by the nearest one, which the table shows:
  *
  *   bun tools/image/buildroot-sources.ts --buildroot FOLDER --out FOLDER [--checkouts FOLDER] [--config FILE] BOARD...
  *
@@ -82,7 +82,7 @@ await rm(scratch, { recursive: true, force: true });
 const settings = [
   `BR2_DL_DIR="${join(out, "dl")}"`,
   `BR2_GLOBAL_PATCH_DIR="${patches}"`,
-  // With these lines, no download can come from another server without an error.
+  // With these lines, a download from another server always causes an error.
   'BR2_PRIMARY_SITE="file:///nonexistent"',
   "BR2_PRIMARY_SITE_ONLY=y",
   `BR2_PACKAGE_OVERRIDE_FILE="${boardFile("mk")}"`,
@@ -101,7 +101,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Reports why a way to an archive failed, and continues with the next way. */
+/** Reports why one source of an archive failed, and continues with the next source. */
 function sayWhy({ file }: WantedArchive): (cause: unknown) => undefined {
   return (cause) => {
     const [reason, ...output] = String(cause)
@@ -246,7 +246,7 @@ async function leaveOutPatches(archive: WantedArchive): Promise<readonly string[
     const patch = ["patch", "-F0", "-g0", "-p1", "--no-backup-if-mismatch", "-t", "-N", "-d", tree, "-i"];
     const fits = await run([...patch, path, "--dry-run"]).then(
       () => true,
-      // The output only repeats which part does not fit.
+      // The output only repeats the part that does not fit.
       () => false,
     );
     if (fits) {

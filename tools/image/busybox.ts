@@ -1,6 +1,6 @@
 /**
  * BusyBox for the stand-in image, compiled from the source of Debian's package with the options of Buildroot's configuration and of
- * ours. Debian's own program has other applets, and its shell runs them without a file by their name.
+ * ours. Debian's own program has other applets, and its shell runs them by their name even if they have no file.
  */
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { run } from "./run.ts";
 
 const folder = join(root, "build/image/busybox");
 const program = join(folder, "busybox");
-// The program has no time of the build in it, so two builds are the same.
+// The program does not contain the time of the build, so two builds are the same.
 const make = [
   ...["env", "KCONFIG_NOTIMESTAMP=1", "make", "--silent"],
   ...["ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-"],
@@ -41,7 +41,7 @@ export async function compileBusyBox(): Promise<string> {
   return program;
 }
 
-/** Lines of a configuration of BusyBox. The last line of an option counts. */
+/** Lines of a configuration of BusyBox. The last line of an option is used. */
 async function optionLines(): Promise<string> {
   const { on, off } = readFacts().busybox;
   const fragment = await readFile(join(root, "buildroot/board/common/busybox.fragment"), "utf8");

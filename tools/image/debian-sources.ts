@@ -1,6 +1,6 @@
 /**
- * Debian's archives of upstream sources. apt downloads them with lists of its own, from the servers that this machine is set
- * up for, so that the system does not change. apt checks Debian's signature of the index, and each archive's sum.
+ * Debian's archives of upstream sources. apt downloads them with separate lists, from the servers that this machine is
+ * set up for, so the system does not change. apt checks Debian's signature of the index, and each archive's sum.
  */
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rename, writeFile } from "node:fs/promises";
@@ -16,7 +16,7 @@ const binarySuite = "trixie";
 
 export interface DebianSources {
   readonly index: readonly IndexedSource[];
-  /** Downloads the archive and returns its path, or nothing if no server has it although the index names it. */
+  /** Downloads the archive and returns its path. Returns nothing if the index names it but no server has it. */
   readonly download: (source: IndexedSource) => Promise<string | undefined>;
   /** Downloads a binary package into the folder, and returns the name of its file. */
   readonly downloadPackage: (name: string, into: string) => Promise<string>;
@@ -48,7 +48,7 @@ export async function openDebianSources(folder: string): Promise<DebianSources> 
     await rename(`${sourceList}.partial`, sourceList);
     await apt("update");
   }
-  // Reading 100 MB of lists takes longer than all else that a repeated run does.
+  // Reading 100 MB of lists takes longer than all other work of a repeated run.
   const readPath = join(folder, "index.json");
   if (!existsSync(readPath)) {
     const found = await apt("indextargets", "--format", "$(FILENAME)", "Created-By: Sources");

@@ -1,6 +1,6 @@
 /**
- * Debian's packages for the other processor. This machine's apt downloads them with a state of its own below build/, so
- * that the system does not change. apt checks Debian's signature of the index, and each package's hash.
+ * Debian's packages for the other processor. This machine's apt downloads them with a separate state below build/, so the
+ * system does not change. apt checks Debian's signature of the index, and each package's hash.
  */
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -71,7 +71,7 @@ export async function unpackHeaders(kernel: string): Promise<string> {
   }
   for (const file of await readdir(debs))
     await run(["dpkg-deb", "--extract", join(debs, file), `${tree}.partial`]);
-  // The makefile names the place where the package would install it.
+  // The makefile contains the path to which the package would install it.
   const makefile = join(`${tree}.partial`, "usr/src", `linux-headers-${kernel}`, "Makefile");
   await writeFile(makefile, `include ${join(tree, "usr/src", `linux-headers-${common}`)}/Makefile\n`);
   await rm(debs, { recursive: true });
@@ -119,7 +119,7 @@ async function dependenciesOf(
   return found.filter((name) => !unusedPackages.includes(name));
 }
 
-/** Writes the settings of apt. For packages of another processor than the image's, apt has another state. */
+/** Writes the settings of apt. If another processor than the image's is wanted, apt has a separate state. */
 async function writeAptConfig(architecture = "arm64"): Promise<string> {
   const state = architecture === "arm64" ? imageState : `${imageState}-${architecture}`;
   const aptConfigPath = join(state, "apt.conf");
@@ -137,7 +137,7 @@ async function writeAptConfig(architecture = "arm64"): Promise<string> {
     `APT::Architecture "${architecture}"`,
     `APT::Architectures { "${architecture}"; }`,
     `Acquire::Languages "none"`,
-    // apt's own user could not write here.
+    // apt's own user could not write to this folder.
     `APT::Sandbox::User ""`,
   ];
   // Debian has this file; other systems need the package of the keyring.

@@ -1,8 +1,8 @@
 /**
  * Makes the stand-in image `dist/tapdeck-qemu.img` out of Debian's arm64 packages, our overlay, binary and watchdog,
- * with the same genimage.cfg as a board's image: `bun tools/image/main.ts`. If there is a base that Buildroot made
- * (tools/image/base.ts), it replaces the packages. The program needs neither root nor loop mounts. build/image/boot has
- * the files that QEMU starts with, and `build/image/figures.json` the sizes.
+ * with the same genimage.cfg as a board's image: `bun tools/image/main.ts`. If Buildroot has made a base
+ * (tools/image/base.ts), the base replaces the packages. The program needs neither root nor loop mounts. build/image/boot
+ * has the files that QEMU starts with, and `build/image/figures.json` the sizes.
  */
 import { createHash } from "node:crypto";
 import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
@@ -43,7 +43,7 @@ const slot = join(boot, "slot-a");
 const binary = join(root, "dist/tapdeck-linux-arm64");
 const meta = readMeta();
 const started = performance.now();
-// The time of the commit. The same commit therefore gives the same bytes, and a board's clock starts at this time.
+// The time of the commit. The same commit therefore gives the same bytes, and the clock of a board starts at this time.
 const epoch = (await run(["git", "log", "-1", "--format=%ct"], { cwd: root }).catch(() => "")).trim();
 
 const base = await unpackBase();
@@ -207,7 +207,7 @@ async function makeImage(): Promise<void> {
   );
 }
 
-/** Throws if the binary was stripped. Stripping would make a plain runtime of it, without our program. */
+/** Throws if the binary was stripped. A stripped file would be a plain runtime, without our program. */
 async function checkBinary(input: string): Promise<void> {
   const inside = join(work, "inside");
   await rm(inside, { recursive: true, force: true });

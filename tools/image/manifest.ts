@@ -1,7 +1,8 @@
 /**
- * Writes a manifest of what Buildroot made: `bun tools/image/manifest.ts OUTPUT`, with the folder of Buildroot's output. The
- * manifest (buildroot/manifest) has the paths of the system, the applets of BusyBox, the options and modules of the kernel, and
- * the shared libraries, so that CI can compare the overlay and the service with them (test/buildroot/manifest.test.ts).
+ * Writes a manifest of Buildroot's output: `bun tools/image/manifest.ts OUTPUT`, with the folder of that output. The
+ * manifest (buildroot/manifest) has the paths of the system, the applets of BusyBox, the options and modules of the
+ * kernel, and the shared libraries. By this file CI compares the overlay and the service with them
+ * (test/buildroot/manifest.test.ts).
  */
 import { lstat, readdir, readFile, readlink, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -10,7 +11,7 @@ import { readMeta, root } from "./meta.ts";
 export const manifestPath = join(root, "buildroot/manifest");
 const lineLengthMax = 130;
 
-/** What one image has, by subject. Paths have no slash at the start. */
+/** The content of one image, by subject. Paths have no slash at the start. */
 export interface Manifest {
   /** Sizes in bytes, and the version of Buildroot, by name. */
   readonly facts: ReadonlyMap<string, string>;
@@ -22,7 +23,7 @@ export interface Manifest {
   /** Options of the kernel without `CONFIG_`: built in, and as modules. */
   readonly builtIn: ReadonlySet<string>;
   readonly asModule: ReadonlySet<string>;
-  /** The names of modules, with `_` for `-`. Modules that are built in are among them. */
+  /** The names of modules, with `_` for `-`. Built-in modules are also in the list. */
   readonly modules: ReadonlySet<string>;
   readonly modulesBuiltIn: ReadonlySet<string>;
 }

@@ -73,7 +73,7 @@ export const systemModules: readonly string[] = [
   "sd_mod",
   "exfat",
   "nls_utf8",
-  // Modules that /etc/modprobe.d blacklists, so that its test can fail.
+  // Modules that /etc/modprobe.d blacklists, so the test of the blacklist can fail.
   "pn533_usb",
 ];
 

@@ -55,7 +55,7 @@ export const unusedPackages: readonly string[] = [
   "debconf",
   "dpkg",
   "tar",
-  // Tools for the headers of libraries, which run on this machine instead.
+  // Tools for the headers of libraries, which run on this machine instead of the image.
   "libglib2.0-dev-bin",
   "python3-distutils",
   "pkgconf",

@@ -21,7 +21,7 @@ const data = [
 const coresFrom = join(libraryFolder, "libretro");
 const infoFrom = "usr/share/libretro/info";
 
-/** True if only players need this file of an image that Buildroot made. No script and no part of the service reads it. */
+/** True if only players need this file of an image that Buildroot made. No script reads it, and neither does the service. */
 export function isOfPlayers(path: string): boolean {
   return /^usr\/(?:bin\/(?:mpv|retroarch)$|lib\/(?:libretro\/|dri\/|gbm\/|lib(?:av|sw|ass|harfbuzz|fribidi|SDL2|gallium|EGL|GLES|gbm)[^/]*$)|share\/fonts\/)/.test(
     path,

@@ -6,7 +6,7 @@ import { run } from "./run.ts";
 
 export const libraryFolder = "usr/lib/aarch64-linux-gnu";
 
-/** Joins the four folders of programs, so that each program has the paths of both Debian and Buildroot. */
+/** Joins the four folders of programs, so each program has the paths of both Debian and Buildroot. */
 export async function makeFolders(target: string): Promise<void> {
   for (const folder of ["usr/bin", libraryFolder, "etc"])
     await mkdir(join(target, folder), { recursive: true });
@@ -14,7 +14,7 @@ export async function makeFolders(target: string): Promise<void> {
   for (const name of ["bin", "sbin", "lib"]) await symlink(`usr/${name}`, join(target, name));
 }
 
-/** Copies the BusyBox at `path` to `folder`, with a link for each applet. Programs that are there already stay. */
+/** Copies the BusyBox at `path` to `folder`, with a link for each applet. Programs that exist already stay. */
 export async function putBusyBox(path: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const program = join(folder, "busybox");
@@ -47,14 +47,14 @@ export async function putLibrariesOf(file: string, tree: string, target: string)
   const names = neededBy(await readFile(file)).filter((name) => !there.has(name));
   for (const name of names) {
     const found = await findLibrary(tree, name);
-    // The name in the package is a link. Programs only need the file under the name that they ask for.
+    // The name in the package is a link. Programs need the file only under the name by which they open it.
     await cp(found, join(target, libraryFolder, name), { dereference: true });
     if (name.startsWith("ld-linux")) await cp(found, join(target, "usr/lib", name), { dereference: true });
     await putLibrariesOf(found, tree, target);
   }
 }
 
-/** The last three are found by a RUNPATH, or by Debian's choice between alternatives. */
+/** The last three are found by a RUNPATH, or by Debian's alternatives. */
 const libraryFolders = [
   ...["lib/aarch64-linux-gnu", libraryFolder, "lib"],
   ...["pulseaudio", "blas", "lapack"].map((name) => join(libraryFolder, name)),

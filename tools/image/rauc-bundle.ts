@@ -28,8 +28,8 @@ export interface BundleInput {
 }
 
 /**
- * Makes and signs a bundle at `path`, and returns its size in bytes. The folder needs room for two bundles. An earlier file
- * of that path stays until the new one is whole.
+ * Makes and signs a bundle at `path`, and returns its size in bytes. The folder needs room for two bundles. An earlier
+ * file of that path stays until the new one is complete.
  */
 export async function makeRaucBundle(
   path: string,

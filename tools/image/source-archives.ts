@@ -59,7 +59,7 @@ export function versionOfTag(tag: string): string {
 
 /**
  * Writes the archive that a hosting site of git makes of the revision. The bytes depend on the first folder's name, so
- * the usual forms of the name are tried until a sum fits. Returns whether one did.
+ * the usual forms of the name are tried until a sum fits. Returns true if one of them fits.
  */
 export async function archiveOfTag(
   checkout: string,
@@ -138,8 +138,8 @@ export async function unpackArchive(archive: string, folder: string): Promise<vo
 }
 
 /**
- * Adds to a source tree of git what a release also has, if Buildroot runs its configure script: the number of the
- * version and that script. A package of Debian's needs the same if Debian removed generated files.
+ * Adds the files to a source tree of git that a release has beside it, if Buildroot runs its configure script: the number
+ * of the version and that script. A package of Debian's needs the same if Debian removed generated files.
  */
 export async function prepareTree(folder: string, version: string): Promise<boolean> {
   const has = (name: string) => existsSync(join(folder, name));
@@ -147,7 +147,7 @@ export async function prepareTree(folder: string, version: string): Promise<bool
   if (!has(".tarball-version")) await writeFile(join(folder, ".tarball-version"), `${version}\n`);
   for (const file of await readdir(folder, { recursive: true })) {
     if (!file.endsWith("Makefile.am")) continue;
-    // The makefile is for a manual that no image has. gtk-doc would write it.
+    // The makefile is for a manual, which gtk-doc would write and no image has.
     const [, wanted] =
       /^include \$\(top_srcdir\)\/(\S*gtk-doc\.make)$/m.exec(await Bun.file(join(folder, file)).text()) ?? [];
     if (wanted !== undefined && !has(wanted)) await writeFile(join(folder, wanted), "EXTRA_DIST =\n");
@@ -156,7 +156,7 @@ export async function prepareTree(folder: string, version: string): Promise<bool
   return true;
 }
 
-/** Makes a source tree that installs a link to this machine's own program, with the two steps of any other. */
+/** Makes a source tree that installs a link to this machine's own program, with the two usual steps of a build. */
 export async function linkProgram(program: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const configure = [
@@ -188,7 +188,7 @@ export async function packTree(folder: string, target: string): Promise<void> {
   const name = basename(target).replace(/\.(tar|cpio)\..*$/, "");
   const parent = await mkdtemp(join(dirname(folder), "pack-"));
   await rename(folder, join(parent, name));
-  // All files get the same time. A makefile would otherwise make generated files again.
+  // All files get the same time. Otherwise a makefile would make generated files again.
   await run(["find", parent, "-exec", "touch", "--no-dereference", "--date=@1", "{}", "+"]);
   const ending = Object.keys(compressors).find((each) => target.endsWith(each));
   const pack =
@@ -200,7 +200,7 @@ export async function packTree(folder: string, target: string): Promise<void> {
   await rm(parent, { recursive: true, force: true });
 }
 
-/** Copies the archive if its compression is the wanted one, so that its bytes stay. Returns whether it could. */
+/** Copies the archive if its compression is the wanted one, so its bytes stay the same. Returns false if it could not. */
 export async function copyArchive(archive: string, target: string): Promise<boolean> {
   const ending = (path: string) => /\.(tar|cpio)\.\w+$/.exec(path)?.[0];
   if (ending(archive) !== ending(target)) return false;

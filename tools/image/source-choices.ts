@@ -6,21 +6,21 @@ export type BinaryFiles = Readonly<Record<string, string>>;
 export interface SourceChoice {
   /** Debian's source package, if its name differs. */
   readonly debian?: string;
-  /** The version whose nearest one is taken, in the place of the version that Buildroot names. */
+  /** If the version that Buildroot names is missing, the version nearest to this one is used. */
   readonly aim?: string;
-  /** The version whose nearest one is taken if Buildroot names a commit. */
+  /** If Buildroot names a commit, the version nearest to this one is used. */
   readonly commitAim?: string;
   /** Options of Buildroot's recipe that the configure script of the replacement refuses. */
   readonly unknownOptions?: readonly string[];
-  /** The folder of Debian's archive that is the whole upstream release. */
+  /** The folder in Debian's archive that is the whole upstream release. */
   readonly folder?: string;
   /** True if PyPI has the package, although its name does not begin with `python-`. */
   readonly pypi?: boolean;
-  /** Files of Debian's binary package that take the place of a source. */
+  /** Files of Debian's binary package that replace a source. */
   readonly binaryFiles?: BinaryFiles;
-  /** Lines for the configuration of Buildroot, if a replacement takes the place of a commit. */
+  /** Lines for the configuration of Buildroot, if a replacement is used instead of a commit. */
   readonly commitConfig?: readonly string[];
-  /** The program of this machine that takes the place of a host package without a usable source. */
+  /** The program of this machine that replaces a host package without a usable source. */
   readonly program?: string;
 }
 

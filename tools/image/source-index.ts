@@ -1,5 +1,6 @@
 /**
- * Debian's index of sources. It tells which of Debian's packages has an archive that Buildroot wants, or a version close to it.
+ * Debian's index of sources. It shows which of Debian's packages has an archive that Buildroot wants, or a version close
+ * to it.
  */
 
 export interface IndexedSource {
@@ -34,7 +35,7 @@ export function upstreamVersion(version: string): string {
 }
 
 /**
- * Orders versions by their distance from the one that is wanted: the first differing number decides. Of two versions
+ * Orders versions by their distance from the wanted one. The first differing number decides. Of two versions
  * that are equally far, the lower one comes first, because a newer build system needs more of the machine.
  */
 export function byNearness(wanted: string): (a: string, b: string) => number {

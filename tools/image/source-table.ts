@@ -1,6 +1,6 @@
 /**
- * The table of all archives. It shows which archive is as wanted, which is another version, and which patches do not
- * fit that version.
+ * The table of all archives. It shows which archives are the wanted ones, which are of another version, and which patches
+ * do not fit that version.
  */
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
@@ -13,7 +13,7 @@ export interface ArchiveRow {
   readonly from: string;
   /** An archive of the same version has other bytes, because Debian or this machine packed it. */
   readonly kind: (typeof kinds)[number];
-  /** The sum that replaces Buildroot's own, for an archive that is not as wanted. */
+  /** The sum that replaces Buildroot's own, if the archive differs from the wanted one. */
   readonly sha256: string;
   readonly patchesLeftOut: readonly string[];
 }

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 
 export interface WantedArchive {
-  /** The name under which Buildroot looks for it. */
+  /** The name under which Buildroot looks for the archive. */
   readonly file: string;
   /** The folder inside `BR2_DL_DIR`. */
   readonly folder: string;
@@ -69,8 +69,8 @@ export function replaceSums(text: string, file: string, sums: readonly Omit<Sum,
 }
 
 /**
- * The text of a `.hash` file without the sums of files in archives, which are those of licences. In an archive of another version
- * or another maker they may differ, and `make legal-info` then refuses the package.
+ * The text of a `.hash` file without the sums of files in archives, which are those of licences. In an archive of another
+ * version or another maker the sums may differ, and `make legal-info` then refuses the package.
  */
 export function withoutLicenceSums(text: string): string {
   const isOfLicence = (line: string) => readSums(line).some(({ file }) => !downloaded.test(file));

@@ -1,5 +1,6 @@
 /**
- * The ways to one archive: exactly the archive that Buildroot wants, or the nearest version under the name of the wanted one.
+ * The sources of one archive: exactly the archive that Buildroot wants, or the nearest version under the name of the
+ * wanted one.
  */
 import { copyFile, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -98,7 +99,7 @@ async function packSource(job: SourceJob, path: string, version: string): Promis
   await archives.packTree(tree, job.target);
 }
 
-/** True if the name of the archive has a commit in the place of a version. */
+/** True if the name of the archive has a commit instead of a version. */
 export function hasCommit(file: string): boolean {
   return /-[0-9a-f]{40}\b/.test(file);
 }

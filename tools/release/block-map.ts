@@ -103,7 +103,7 @@ async function* chunksOf(file: FileHandle, { from, to }: Span): AsyncGenerator<U
   }
 }
 
-/** The XML of the map. The sum of the file itself is computed with zeros in its own place. */
+/** The XML of the map. The sum of the file itself is computed with zeros in the place of the sum. */
 function xmlOf(bytes: number, ranges: readonly { blocks: string; count: number; sum: string }[]): string {
   const none = "0".repeat(64);
   const written = ranges.reduce((sum, { count }) => sum + count, 0);

@@ -2,7 +2,8 @@
  * The list by which Raspberry Pi Imager offers the images of a release (its `doc/json-schema/os-list-schema.json`).
  *
  * `init_format` is systemd: Imager writes the host name, the SSH keys and the Wi-Fi that its user chose to `firstrun.sh` of the boot
- * partition. Nothing runs that file here; overlay/usr/lib/tapdeck/imager-conf reads it. Imager 1.7 and later know this format.
+ * partition. No program runs that file on a deck; overlay/usr/lib/tapdeck/imager-conf reads it. Imager 1.7 and later know
+ * this format.
  */
 
 export interface ListedImage {

@@ -3,8 +3,9 @@
  *
  *   bun tools/release/main.ts --builds FOLDER --authority FOLDER --url ADDRESS --out FOLDER BOARD...
  *
- * FOLDER/BOARD of the builds is an output folder of Buildroot after `make` and `make legal-info`. ADDRESS is where the files will be
- * downloaded from. The same images give the same files, apart from signatures and the salt in a bundle (docs/IMAGE.md, "Release").
+ * FOLDER/BOARD of the builds is an output folder of Buildroot after `make` and `make legal-info`. ADDRESS is the address
+ * from which the files will be downloaded. The same images give the same files, apart from signatures and the salt in a
+ * bundle (docs/IMAGE.md, "Release").
  */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -58,7 +59,7 @@ try {
   process.exitCode = 1;
 }
 
-/** An earlier release in the folder stays until the new one is whole. */
+/** An earlier release in the folder stays until the new one is complete. */
 async function release(
   builds: string,
   boards: readonly string[],
@@ -126,7 +127,7 @@ async function releaseBoard(build: string, board: string, work: Release): Promis
 
 /** Throws a sentence if the root file system is another board's, or would refuse the updates of this release. */
 async function checkRoot(root: string, board: string, authority: string): Promise<void> {
-  const contentOf = (path: string) => run(["unsquashfs", "-cat", root, path]).catch(() => ""); // If this fails, the errors below report what is missing.
+  const contentOf = (path: string) => run(["unsquashfs", "-cat", root, path]).catch(() => ""); // The errors below report missing files.
   const found = (await contentOf("etc/tapdeck/board")).trim();
   if (found !== board) throw new Error(`${root} is of the board ${found}, not of ${board}`);
   const work = await mkdtemp(join(tmpdir(), "tapdeck-release-"));
@@ -162,7 +163,7 @@ async function timeOf(root: string): Promise<number> {
   }
 }
 
-/** Packs with one thread and without options of the environment, so that the bytes depend only on the version of xz. */
+/** Packs with one thread and without options of the environment, so the bytes depend only on the version of xz. */
 async function pack(image: string, packed: string): Promise<void> {
   const child = Bun.spawn(["xz", "--threads=1", "-6", "--check=crc64", "--stdout", "--keep", image], {
     env: { ...process.env, XZ_DEFAULTS: "", XZ_OPT: "" },

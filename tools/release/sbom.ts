@@ -89,7 +89,7 @@ interface Locked {
   readonly libc?: readonly string[];
 }
 
-/** The program contains its runtime, which npm takes for a tool. */
+/** The program contains its runtime, which npm lists as a tool. */
 const runtime = "node_modules/@oven/bun-linux-aarch64";
 
 function fromNpm(lock: string): readonly Component[] {
@@ -119,7 +119,7 @@ function fromNpm(lock: string): readonly Component[] {
   });
 }
 
-/** A licence: npm wants an expression of SPDX, or a sentence. */
+/** A licence. npm requires an expression of SPDX, or a sentence. */
 function licenseOf(license: string): unknown {
   return license.startsWith("SEE ") ? { license: { name: license } } : { expression: license };
 }
