@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { read, root, sources, tracked } from "./helpers/source-tree.ts";
 
-/** Comments of sources, and documents without what stands in code blocks and code spans. */
+/** Comments of sources, and documents without their code blocks and code spans. */
 const prose = [
   ...sources.filter((file) => file.endsWith(".ts")).map((file) => [file, commentsOf(read(file))] as const),
   ...tracked

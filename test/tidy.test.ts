@@ -1,12 +1,15 @@
-/** The rules of the house that a compiler does not know: who may import whom, sizes, and what must not be in the tree. */
+/**
+ * The rules of the house that a compiler does not know: the imports of each folder, sizes, and files that must not be in
+ * the tree.
+ */
 import { expect, test } from "bun:test";
 import { basename } from "node:path";
 import { circlesOf } from "./helpers/import-circles.ts";
 import { importsOf, read, root, sources, tracked } from "./helpers/source-tree.ts";
 
 /**
- * What each folder may import, by the longest prefix that fits (ARCHITECTURE, "Folders"). `*` stands for any one
- * folder, so that a new driver with a folder of its own needs no line here.
+ * The imports that each folder may have, by the longest prefix that fits (ARCHITECTURE, "Folders"). `*` stands for any
+ * one folder, so a new driver with a folder of its own needs no line here.
  */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/main.ts": ["src/", "drivers/index.ts"],

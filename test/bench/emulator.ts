@@ -1,11 +1,11 @@
-/** The emulated PN532 as a process of its own, so that its work is not measured as the service's. */
+/** The emulated PN532 as a separate process, so its work is not measured as work of the service. */
 import { join } from "node:path";
 import { lineReader } from "./lines.ts";
 
 export interface EmulatorProcess {
   /** Runs one command of `test/programs/pn532-main.ts` and returns its answer's time in nanoseconds (monotonic). */
   say(command: string): Promise<bigint>;
-  /** The monotonic time, in nanoseconds, at which the last byte of the chip's last answer before `ns` left. */
+  /** The monotonic time, in nanoseconds, at which the last byte of the last answer of the chip before `ns` left. */
   answerEndBefore(ns: bigint): bigint;
   stop(): Promise<void>;
 }

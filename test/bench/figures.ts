@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 
 const ticksPerSecond = 100; // sysconf(_SC_CLK_TCK) on every Linux that we run on.
 
-/** The value below which `share` (0..1) of the samples lie; NaN where there are none. */
+/** The value below which `share` (0..1) of the samples lie; NaN without samples. */
 export function quantile(samples: readonly number[], share: number): number {
   const sorted = samples.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
@@ -19,7 +19,7 @@ export function line(what: string, figure: string, aim = ""): void {
   process.stdout.write(`  ${what.padEnd(52)} ${figure}${aim === "" ? "" : `   [aim: ${aim}]`}\n`);
 }
 
-/** The limit that a figure should keep, and what bounds the figure, which is printed after a miss. */
+/** The limit that a figure should keep, and the cause that bounds the figure, which is printed after a miss. */
 export interface Aim {
   readonly figure: number;
   readonly unit: string;
@@ -27,7 +27,7 @@ export interface Aim {
   readonly bound: string;
 }
 
-/** One figure with its verdict: `hit`, or by how much it was missed and what bounds it. */
+/** One figure with its verdict: `hit`, or the amount by which it was missed and the cause that bounds it. */
 export function judgedLine(what: string, text: string, figure: number, aim: Aim | undefined): void {
   line(what, aim === undefined ? text : `${text}   ${verdictOf(figure, aim)}`);
 }

@@ -1,7 +1,7 @@
 /**
- * Many real decks (`src/mqtt/deck.ts`, in one process) at one mosquitto that is away for a minute, while people tap everywhere and
- * readers are unplugged: the age of each event that is delivered, and the time until all retained states are right.
- * OUTAGE_DECKS=N takes another number.
+ * Many real decks (`src/mqtt/deck.ts`, in one process) at one mosquitto that is away for a minute, while cards are tapped
+ * on all decks and readers are unplugged. Measures the age of each delivered event, and the time until all retained
+ * states are right. OUTAGE_DECKS=N takes another number.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -93,7 +93,7 @@ async function tapPath(broker: TestBroker): Promise<void> {
       const startedMs = performance.now();
       bus.emit("tokens.added", token);
       samples.push(performance.now() - startedMs);
-      // A person taps more slowly than this.
+      // The pause between two taps, which is shorter than that of a person.
       await Bun.sleep(2);
     }
     return samples;
@@ -181,7 +181,7 @@ function tlsLines({ file }: TestBroker): string {
 
 async function clientTls({ file }: TestBroker): Promise<Bun.TLSOptions> {
   const [cert, key] = await Promise.all(["hall.pem", "hall.key"].map((name) => Bun.file(file(name)).text()));
-  // The broker's certificate is for one of its addresses.
+  // The broker's certificate is valid for one of its addresses.
   return { cert, key, rejectUnauthorized: false };
 }
 
@@ -244,7 +244,7 @@ function createFleet(port: number, tls: Bun.TLSOptions | undefined) {
       const waitMs = mqttReconnectMsMin + Math.random() * (mqttReconnectMsMax - mqttReconnectMsMin);
       setTimeout(() => connect(number), waitMs);
     };
-    // Several addresses, because one has too few ports.
+    // Several addresses are needed, because one has too few ports.
     const hostname = `127.0.0.${1 + (number % 4)}`;
     const [connackType, subackType] = [0x20, 0x90];
     Bun.connect({
@@ -276,7 +276,7 @@ function createFleet(port: number, tls: Bun.TLSOptions | undefined) {
     async connectAll() {
       for (let number = 0; number < decks; number++) {
         connect(number);
-        // The queue of connections that wait for the broker is short.
+        // The broker's queue of waiting connections is short.
         if (number % 50 === 0) await Bun.sleep(5);
       }
     },

@@ -1,6 +1,6 @@
 /**
  * `make bench`: the figures that Tapdeck promises, measured on the compiled binary, each beside a competitor in the same
- * run. Machines differ and are shared, so only the ratios count.
+ * run. Machines differ and are shared, so only the ratios have a meaning.
  */
 import { measureBuilds } from "./builds.ts";
 import { measureFleet } from "./fleet.ts";

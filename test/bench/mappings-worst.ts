@@ -36,7 +36,7 @@ export async function measureWorstMappings(): Promise<void> {
   const results: Result[] = [];
   for (const [name, family] of Object.entries(hostileFamilies)) {
     const set = acceptedOf(family);
-    // Each family starts without the leftovers of another.
+    // Each family starts without the garbage of another.
     Bun.gc(true);
     if (set.length > 0) results.push({ name, rules: set.length, ...(await measureSet(set, folder)) });
   }
@@ -197,7 +197,7 @@ function threadMs(): number {
   return Number(readFileSync("/proc/self/schedstat", "latin1").split(" ")[0]) / 1e6;
 }
 
-/** The longest time that something due at once waited for this process during `work`. */
+/** The longest time that a due timer waited for this process during `work`. */
 async function longestWait(work: () => Promise<void>): Promise<number> {
   const state = { isDone: false };
   const working = work().finally(() => {

@@ -54,7 +54,7 @@ function measureLong(lookup: MappingLookup): void {
   line("a text of 16 KiB", spread(timed(lookup, tokens), "ms"));
 }
 
-/** All mappings change at the same moment, and a tap waits until they did. */
+/** All mappings change at the same moment, and a tap waits until this is done. */
 function measureChange(lookup: MappingLookup, mappings: readonly MappingParams[]): void {
   const changes = Array.from({ length: 20 }, () => {
     const beganMs = performance.now();

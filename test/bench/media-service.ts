@@ -1,6 +1,7 @@
 /**
- * The service itself over a large library: its memory with the index and while it is made. Also the delay of a tap and a
- * `ping` meanwhile. The player is a shell that writes into a pipe, as in `taps.ts`; the card comes over the API.
+ * The service itself over a large library: its memory with the index, and while the index is made. Also the delay of a
+ * tap and a `ping` meanwhile. The player is a shell that writes into a pipe, as in `taps.ts`; the card comes over the
+ * API.
  */
 import { createReadStream, existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -110,7 +111,7 @@ function compare(what: string, idle: readonly number[], busy: readonly number[])
   judgedLine(`${what}, while indexing`, `${spread(busy, "ms")}: p99 ${ratio.toFixed(2)} times`, ratio, aim);
 }
 
-/** Garbage of the first minutes is collected when nobody asks for anything. */
+/** Garbage of the first minutes is collected while there are no requests. */
 async function settled({ client }: Running): Promise<void> {
   // The start causes an index run, which waits for the end of the run that made the library.
   await Bun.sleep(3000);

@@ -53,7 +53,7 @@ async function measureSize(folder: string, size: Size): Promise<void> {
   const root = join(folder, "media");
   const made = makeLibrary(root, size.files);
   title(`Media: ${made.toLocaleString("en")} files`);
-  // A higher load than the number of processors means that the machine does something else.
+  // A higher load than the number of processors shows that the machine also does other work.
   line("load of the machine before", `${loadavg()[0]?.toFixed(1)} on ${cpus().length} processors`);
   await measureWalk(root, folder);
   const media = createMedia({
@@ -270,7 +270,9 @@ function fill(database: Database, sql: string, names: readonly string[]): void {
   })();
 }
 
-/** Names with all words, counted: the first word is looked for in the buffer, the rest in each line found. */
+/**
+ * Names with all words are counted: the first word is searched in the buffer, and the others in each line that was found.
+ */
 function scan(text: Buffer, [first = "", ...rest]: readonly string[]): number {
   const sought = Buffer.from(first);
   let total = 0;

@@ -1,7 +1,8 @@
 /**
  * Measures the device's page on a slow phone: real Chromium with six-fold throttling, in a network of its own, on a library
- * of 100,000 files (`bun test/bench/page.ts [FILES]`, as root). Prints the first paint, and the longest tasks of the page's
- * thread at the start and of each use, by the thread's own time: other programs of this machine do not count.
+ * of 100,000 files (`bun test/bench/page.ts [FILES]`, as root). Prints the first paint, and the longest tasks of the
+ * page's thread at the start and of each use. The times are of this thread alone, so other programs of this machine do
+ * not count.
  */
 import type { CDPSession, Locator } from "playwright-core";
 import { goTo, startChromium } from "../helpers/chromium.ts";
@@ -95,7 +96,10 @@ const measure = async (name: string, run: () => Promise<unknown>) => {
 const paint = () =>
   page.evaluate(() => Math.round(performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? -1));
 
-/** A press on a control that Playwright has found before, because its search would count as a task of the page's thread. */
+/**
+ * A press on a control that Playwright has found before the measurement, because its search would count as a task of the
+ * page's thread.
+ */
 const pressOf = async (control: Locator) => {
   const found = await control.elementHandle();
   await found?.evaluate(() => {});

@@ -1,5 +1,6 @@
 /**
- * Pings for two seconds, and prints each answer's time in milliseconds. It is a process of its own, so that it has time.
+ * Pings for two seconds, and prints each answer's time in milliseconds. It is a separate process, so the work of another
+ * one does not delay its measurement.
  */
 const socket = new WebSocket(process.argv[2] ?? "");
 await new Promise((resolve) => socket.addEventListener("open", resolve, { once: true }));

@@ -1,4 +1,4 @@
-/** The time until a reader is heard again after it was dead or unplugged. */
+/** The time until a reader works again after it was dead or unplugged. */
 import { emulatedPn532 } from "../helpers/emulated.ts";
 import { firstReader, makePlace, readerConfig, startTapdeck } from "../helpers/tapdeck.ts";
 import { line, spread, title } from "./figures.ts";
@@ -22,7 +22,7 @@ export async function measureRecovery(): Promise<void> {
       await strike();
       await service.heard.next("readers.removed");
       noticed.push(performance.now() - struckMs);
-      // Long enough for the back-off to reach its maximum, and to end at no fixed place in it.
+      // The time is long enough for the back-off to reach its maximum, and to end at no fixed place in it.
       await Bun.sleep(2000 + Math.random() * 800);
       const healedMs = performance.now();
       heal();

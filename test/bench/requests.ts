@@ -20,7 +20,7 @@ export async function measureRequests(): Promise<void> {
     [16, 1],
     [16, 32],
   ] as const) {
-    // The two are measured in turns, so that a busy machine is busy for both.
+    // The two are measured in turns, so a busy machine is busy for both.
     const [a, b] = [[], []] as [Measured[], Measured[]];
     for (let turn = 0; turn < 3; turn++) {
       a.push(await withCpu(service.pid, () => load(ours, connections, inFlight)));

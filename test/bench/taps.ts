@@ -83,7 +83,7 @@ command = ${JSON.stringify([...player, "{path}"])}
   await place.file(text);
   await using service = await startTapdeck(place, command);
   await firstReader(service);
-  // Opened for writing too, so that it never reaches its end.
+  // The pipe is also opened for writing, so it never reaches its end.
   const stream = createReadStream(pipe, { flags: "r+" });
   let arrived = (_: bigint) => {};
   stream.on("data", () => arrived(monotonicNs()));

@@ -1,4 +1,4 @@
-/** The throughput of uploads beside `sftp` to the same disk: as a caller on the device, and sealed as a page in the clear. */
+/** The throughput of uploads beside `sftp` to the same disk: as a caller on the device, and sealed as a page without TLS. */
 import { chmod, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Client, connect } from "../../src/client/client.ts";
@@ -16,8 +16,8 @@ export async function measureUploads(): Promise<void> {
   title(`Uploads: ${megabytes} MiB over loopback, synced at the end, by turns with sftp (put -f)`);
   if (Bun.which("sftp") === null || !(await Bun.file("/usr/sbin/sshd").exists()))
     return line("sftp", "is not installed: apt-get install openssh-server openssh-client");
-  // Root's service asks the kernel for the user of each local caller: 10 ms with the tables of a large machine. The service of a
-  // package has a user of its own, and asks nothing.
+  // Root's service asks the kernel for the user of each local caller: 10 ms with the tables of a large machine. The
+  // service of a package has a user of its own, and does not ask.
   await using place = await makePlace(`allow_anonymous_local = true\n${noReaders}`);
   await using service = await startTapdeck(place);
   await using sftp = await startSftp(place.folder);

@@ -21,7 +21,7 @@ const builtins = new Set(
 /** Programs that start the program after their own words: `timeout 10 blkid`. */
 const starters = new Set(["exec", "env", "ionice", "chrt", "nice", "setpriv", "setsid", "timeout", "xargs"]);
 
-/** The programs that a command starts. A name that is known only when the script runs is left out. */
+/** The programs that a command starts. A name that is known only while the script runs is left out. */
 function startedBy(words: readonly string[]): readonly string[] {
   const [name = "", ...more] = words;
   if (name.includes(unknown)) return [];

@@ -49,7 +49,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** An output folder of Buildroot, as far as a release reads it. The files hold noise, which no program compresses. */
+/** The parts of an output folder of Buildroot that a release reads. The files hold noise, which no program can compress. */
 async function makeBuild(build: string, board: string, rootBytes: number, maker = at("keys")): Promise<void> {
   const files = {
     "target/etc/tapdeck-release": `Tapdeck ${version}\n`,

@@ -1,4 +1,4 @@
-/** The Buildroot tree, as far as it can be checked without Buildroot; with `BUILDROOT_DIR` set, by Buildroot itself. */
+/** The checks of the Buildroot tree that need no Buildroot; with `BUILDROOT_DIR` set, also those by Buildroot itself. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, statSync } from "node:fs";
@@ -206,7 +206,8 @@ test.each(["zero2w", "qemu"])("the output of Buildroot for %s becomes a card", a
     await put("rpi-firmware/overlays/disable-bt.dtbo");
     await put("rpi-firmware/config.txt", config);
   }
-  // This program replaces the last step. The stand-in image runs the real step, and only the arguments count here.
+  // A program of the test replaces the last step. The stand-in image runs the real step, and here only the arguments are
+  // checked.
   const programs = join(folder, "bin");
   await Bun.write(join(programs, "genimage"), '#!/bin/sh\nfind "$2" -type f -printf "%P\\n" | sort\n');
   await Bun.write(join(programs, "mkimage"), '#!/bin/sh\nfor last; do :; done; echo script >"$last"\n');

@@ -62,7 +62,7 @@ const setUpMs = 2 * pythonSetUpMs;
 // The seconds until a driver that waits in vain is ended.
 const driverSecondsMax = 60;
 
-// The files exist before the start, so that the service indexes them once by itself.
+// The files exist before the start, so the service indexes them once by itself.
 const media = mkdtempSync(join(tmpdir(), "tapdeck-clients-"));
 const film = "SNES/Pokémon ドラゴン 🎮 (USA).sfc";
 const games = Array.from(

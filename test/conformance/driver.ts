@@ -169,8 +169,8 @@ function testEnds(driver: Driver, create: () => EmulatedReader, withReader: With
 
 function testFound(driver: Driver, create: () => EmulatedReader, isCertain: boolean): void {
   const told = isCertain ? "is listed with the reason" : "is not taken for a reader";
-  // The regression: Toy Pads and readers that type were ignored after one failed try, and so was a PN532 whose power
-  // came after its port.
+  // The regression: Toy Pads and readers that type were ignored after one failed try, and so was a PN532 that got its
+  // power after its port was found.
   test(`one that is found and cannot be opened ${told}, and is opened as soon as it can be`, () =>
     leavesNothing(async (clock) => {
       const reader = create();
@@ -201,7 +201,7 @@ function testFound(driver: Driver, create: () => EmulatedReader, isCertain: bool
     }));
 }
 
-/** The same clock, but waits of many seconds end in a moment. */
+/** The same clock, on which waits of many seconds end in a moment. */
 function skippingLongWaits(clock: Clock): Clock {
   const [longMs, momentMs] = [5000, 20];
   let skippedMs = 0;
@@ -268,7 +268,7 @@ function testLine(driver: Driver, create: () => EmulatedReader): void {
       let commands = 0;
       line.onceReading(() => {
         lift();
-        // The driver checks the card after it was removed. A moment later the card is back.
+        // The driver checks the card after it was removed. A moment later the card is on the reader again.
         line.onCommand(() => {
           commands += 1;
           if (commands === 3) lay(a);

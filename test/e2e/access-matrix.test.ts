@@ -1,5 +1,5 @@
 /**
- * The access rules, every cell of them: each caller asks for each thing, with each Host and each Origin, and gets the
+ * The access rules, in every combination: each caller asks for each thing, with each Host and each Origin, and gets the
  * answer of these tables. A caller comes over a real connection; a remote caller is in a network namespace of its own.
  */
 import { expect, test } from "bun:test";
@@ -34,7 +34,7 @@ const callers = [
   ["neighbour, sealed", /*     */ "neighbour", "sealed 10.77.0.1", /*    */ "sealed"],
 ] as const;
 
-/** 2: the answer to that caller for each thing, if Host and Origin pass. A dash: no such request exists. */
+/** 2: the answer to that caller for each thing, if Host and Origin pass. A dash means that no such request exists. */
 const things = [
   // thing                          device         sealed         tls            remote
   ["ping over a WebSocket", /*   */ "pong", /*  */ "pong", /*  */ "pong", /*  */ "pong"],
@@ -79,7 +79,7 @@ const hosts = [
   ["127.0.0.1.evil.example:7497", "refused"],
 ] as const;
 
-/** 4: the Origin, which is the page that asks. `self` is a page of the Host itself. */
+/** 4: the Origin, which is the page that sends the request. `self` is a page of the Host itself. */
 const origins = [
   // origin                       a caller on the device   any other
   ["none", /*                  */ "passes", /*          */ "passes"],
@@ -173,7 +173,7 @@ const asking: Readonly<Record<Thing[0], Asking>> = {
 let client: { id: string; secret: string };
 let sources: ReturnType<typeof device.network.addNeighbourAddresses>;
 const device = deviceForAll(
-  // The user of a caller on the device counts only if the service runs as root, and has tests of its own.
+  // The user of a caller on the device matters only if the service runs as root. This rule has tests of its own.
   `[api]
 allow_anonymous_local = true
 allowed_hosts = ["cards.home"]

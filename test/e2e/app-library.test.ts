@@ -139,7 +139,7 @@ remoteTest.each(generations)("%s shows the picture of a game", async (_, mayChan
   });
   const whole = { contentType: "image/png", extension: "png", data: dot };
   expect((await ask("Fruit/Apple (USA).sfc")).result).toMatchObject(whole);
-  // The app understands these words as a game without a picture, and for an id that it must not use.
+  // The app interprets these words as a game without a picture, and as an id that it must not use.
   for (const path of ["SNES/Sole.sfc", "SNES/Fruit/Date (USA).sfc"])
     expect((await ask(path, thumbnail)).error?.message).toBe(`no image found for media ${path}`);
   expect((await line.call("media.image", { mediaId: 1 })).error?.message).toStartWith("media id not found");
@@ -160,9 +160,9 @@ remoteTest.each(generations)(
   async (_, _mayChange, open) => {
     await using line = await open();
     const large = { method: "media.image", params: { system: "SNES", path: "SNES/Fruit/Elder.sfc" } };
-    // Fewer frames may come before the answer to their handshake.
+    // Only fewer frames may come before the answer to their handshake.
     await line.call("version");
-    // The device may have answered some before it reads the last ones, so these are many more than it allows.
+    // The device may have answered some before it reads the last ones, so these are many more than the allowed number.
     const answers = await Promise.all(
       Array.from({ length: 8 * picturesPerConnectionMax }, () => line.call(large.method, large.params)),
     );

@@ -18,7 +18,7 @@ import { eventually } from "../helpers/processes.ts";
 import { indexMedia, noReaders } from "../helpers/tapdeck.ts";
 
 const remoteTest = test.skipIf(!canMakeNetworks);
-/** A player that ends at once, so that its launch is proved at once. */
+/** A player that ends at once, so its launch is proved at once. */
 const player = `
 [[launchers]]
 id = "quick"

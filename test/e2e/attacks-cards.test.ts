@@ -142,7 +142,7 @@ attackTest("a launch over the API opens pairing, or types, whoever calls", async
     words: [refused, refused, refused, refused, forbidden, forbidden],
     open: undefined,
   });
-  // The refusal comes from the owner's setting, and not from the lack of a virtual device.
+  // The refusal comes from the owner's setting, and not from a missing virtual device.
   for (const { text, error = "" } of entries)
     if (text.includes("input")) expect(error).toContain("script.allow_input");
 });

@@ -1,4 +1,4 @@
-/** An attack on the access of everybody else: one address floods TLS. */
+/** An attack on the access of all others: one address floods TLS. */
 import { expect } from "bun:test";
 import { attackTest, startScene, urls } from "../helpers/attack-scene.ts";
 import { tlsPort } from "../helpers/device.ts";

@@ -1,4 +1,4 @@
-/** Attacks that outsiders found on the compiled program. Each goes on until the service stops it. */
+/** Attacks that outsiders found on the compiled program. Each continues until the service stops it. */
 import { expect } from "bun:test";
 import { join } from "node:path";
 import { asOtherUser, attackTest, startScene } from "../helpers/attack-scene.ts";

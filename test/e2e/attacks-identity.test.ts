@@ -1,4 +1,4 @@
-/** Attacks on the identity of a caller: none, a stolen, altered or withdrawn one, an app's page, an odd Host. */
+/** Attacks with the identity of a caller: none, a stolen, altered or withdrawn one, an app's page, a wrong Host. */
 import { expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
 import { makeCertificate } from "../../src/system/certificate.ts";
@@ -104,7 +104,7 @@ attackTest("a client that was revoked goes on listening", async () => {
   const headers = await scene.bearer(member);
   const stream = await opened(scene.neighbour.open({ url: `${urls.tls}/events`, headers }));
   const sealed = await scene.sealed(member);
-  // An eavesdropper could replay a hello: a client counts only after it has sent a message.
+  // An eavesdropper could replay a hello, so a client counts only after it has sent a message.
   await sealed.call("version");
   await scene.device.service.client.call("clients.delete", { id: member.id });
   // The connections end within a second, or later on a busy machine.

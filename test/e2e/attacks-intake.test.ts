@@ -1,4 +1,7 @@
-/** Attacks by messages: strangers over TLS send more, longer and dearer ones than a home has use for. */
+/**
+ * Attacks by messages: strangers over TLS send more and longer messages, and messages of a higher cost, than a home
+ * needs.
+ */
 import { expect } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -46,7 +49,7 @@ attackTest("a stranger sends messages of 1 MiB one after another, and all are pa
   // The block does not apply to another address.
   expect(wordOf(await (await scene.stranger()).call("version"))).toBe("result");
   const { answered = 0, ...refused } = counted(line);
-  // The second message begins with the allowance that the first one has left.
+  // The second message begins with the rest of the allowance after the first one.
   expect(answered).toBeWithin(1, 3);
   expect(refused).toEqual({ anonymousBytesPerConnectionMax: 1 });
 });
@@ -64,7 +67,7 @@ attackTest("sixteen strangers send 1 MiB each, and all of it is parsed", async (
   expect(answered).toBeWithin(1, (seconds * anonymousParsedBytesPerSecondMax) / messageBytesMax + 2);
   expect(Object.keys(refused).filter((limit) => !limit.startsWith("anonymous"))).toEqual([]);
   expect(Object.keys(refused).length).toBeGreaterThan(0);
-  // Short messages are still answered, from every caller that was not cut off.
+  // Short messages are still answered, for every caller that was not disconnected.
   expect(wordOf(await (await scene.stranger()).call("version"))).toBe("result");
   for (const line of lines)
     if (counted(line).anonymousReceivedBytesPerSecondMax) await over(line);
@@ -89,7 +92,7 @@ attackTest("a stranger sends thousands of short messages, and all are answered",
   const line = await scene.stranger();
   for (let times = 0; times < 5000; times++) line.send(small);
   await over(line);
-  // The answer to another stranger comes after the service took all messages of the flooder.
+  // The answer to another stranger comes after the service has read all messages of the flooder.
   expect(wordOf(await (await scene.stranger()).call("version"))).toBe("result");
   const { answered = 0, ...refused } = counted(line);
   const seconds = burst + (Date.now() - startMs) / 1000;
@@ -109,7 +112,7 @@ attackTest("sixteen strangers send short messages, and everybody else waits for 
   expect(wordOf(await member.call("mappings"))).toBe("result");
   await Promise.all(lines.map((line) => line.fence()));
   expect(counted(...lines).anonymousMessagesPerSecondMax).toBeGreaterThan(0);
-  // The first message of another stranger is not refused because of theirs.
+  // The first message of another stranger is not refused because of these messages.
   expect(wordOf(await (await scene.stranger()).call("version"))).toBe("result");
 });
 

@@ -7,9 +7,9 @@ import { eventually, run } from "../helpers/processes.ts";
 import { noReaders } from "../helpers/tapdeck.ts";
 
 /**
- * Arguments: host, port, source address or "", source port or 0, method, how. Prints its source port once it is connected, or why
- * it is not, and waits for a line, or the end of its input. Then it calls the method: to `ask`, it prints the answer; to
- * `reset`, it resets the connection at once.
+ * Arguments: host, port, source address or "", source port or 0, method, mode. Prints its source port once it is
+ * connected, or the reason why it is not, and waits for a line, or the end of its input. Then it calls the method: to
+ * `ask`, it prints the answer; to `reset`, it resets the connection at once.
  */
 const caller = `
 import socket, struct, sys
@@ -108,7 +108,7 @@ attackTest(
     await using left = await connected(network.onDevice(calling("fd77::1", "", "ask", { source: address })));
     const own = await run(network.onDevice(calling("fd77::1", "clients", "ask", { source: address })));
     expect(own.out).toContain('"clients":[]');
-    // The device gives the address up, and later finds that the neighbour uses it.
+    // The device gives the address up, and finds later that the neighbour uses it.
     await ip(network.onDevice, "address", "delete", `${address}/64`, "dev", wire);
     await ip(network.onNeighbour, "address", "add", `${address}/64`, "dev", otherEnd, "nodad");
     await ip(network.onDevice, "address", "add", `${address}/64`, "dev", wire);

@@ -1,6 +1,6 @@
 /**
  * Attacks on files, commands and devices of the machine: by settings, by launched paths, and by another user of the
- * machine. Each goes as far as the service lets it, and then the test looks for its effect.
+ * machine. Each attack continues until the service stops it. Then the test looks for its effect.
  */
 import { expect } from "bun:test";
 import { readFile, symlink, writeFile } from "node:fs/promises";

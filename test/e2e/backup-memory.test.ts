@@ -1,4 +1,4 @@
-/** Backups that are made to take memory: the service reads them a line at a time, and refuses lines of many values. */
+/** Backups that are made to use up memory: the service reads them a line at a time, and refuses lines of many values. */
 import { expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** A broker at the wrong kind of port, an absent file and a full disk are named in words; with Debian's mosquitto. */
+/** A broker at the wrong kind of port, an absent file and a full disk are named in words, with Debian's mosquitto. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { appendFile, readFile, rm } from "node:fs/promises";

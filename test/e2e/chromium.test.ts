@@ -121,7 +121,7 @@ async function attackFrom(
       if (answer.url().endsWith("/events")) streams.push(answer.status());
     });
     results.push(...(await page.evaluate(attack, { target, part, parts })));
-    // A busy browser gets its last answers after the attack has given up on them.
+    // A busy browser gets its last answers after the test has ended its attack on them.
     if (part === parts - 1)
       await eventually(() => expect([target, streams.length > 2]).toEqual([target, true]), 20_000);
     await context.close();
@@ -173,7 +173,7 @@ async function ledFrom(
 
 test("a page on another site launches, reads and hears nothing, by any way, on the device's own browser", async () => {
   const site = `http://stranger.test:${stranger.port}`;
-  // For a name like the last one browsers do not send the origin of a request.
+  // For a name like the last one, browsers do not send the origin of a request.
   for (const host of ["127.0.0.1", "localhost", "[::1]", localName])
     await attackFrom(chromium.browser, site, `${host}:${place.port}`);
 }, 120_000);

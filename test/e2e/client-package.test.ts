@@ -185,7 +185,7 @@ test.skipIf(!canMakeNetworks)(
       }
       await using hearing = startExample(device, ["hear-taps"]);
       expect(await hearing.next()).toBe("readers: pn532-uart");
-      // A tag that was just written is no token until it was away.
+      // A tag that was just written is no token until it was removed.
       reader.take(tag);
       reader.put(ntag213("04b1b2b3b4b5b6", "**delay:2"));
       expect(await hearing.next()).toBe("04b1b2b3b4b5b6: **delay:2");

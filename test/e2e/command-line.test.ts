@@ -322,7 +322,7 @@ test("map --next waits for a card, and later taps of it start the text", async (
   const mapping = Bun.spawn([program, "map", "--next", "SNES/Game.sfc", `--data=${place.folder}`], {
     stdio: ["ignore", "pipe", "pipe"],
   });
-  // The command listens before it asks for the card.
+  // The command listens before it asks the person for the card.
   const asked = await mapping.stderr.getReader().read();
   expect(Buffer.from(asked.value ?? []).toString()).toBe("lay the card on the reader\n");
   await service.client.call("tokens.scan", { uid: "04A1", text: "" });

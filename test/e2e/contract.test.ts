@@ -35,7 +35,7 @@ afterAll(async () => {
   await device.close();
 });
 
-/** Sends texts on a connection of its own, and returns the answers once as many messages came. */
+/** Sends texts on a connection of its own, and returns the answers once the same number of messages has arrived. */
 async function exchange(texts: readonly string[], count = texts.length): Promise<readonly Json[]> {
   const socket = new WebSocket(`ws://127.0.0.1:${place.port}/api/v0.1`);
   await opened(socket);

@@ -1,4 +1,4 @@
-/** A service without free descriptors says so, breaks nothing, and works again as soon as some are free. */
+/** A service without free descriptors reports this, breaks nothing, and works again as soon as some are free. */
 import { expect, test } from "bun:test";
 import { readdir } from "node:fs/promises";
 import { noDescriptors } from "../../src/core/operating-system.ts";

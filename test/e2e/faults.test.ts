@@ -32,7 +32,7 @@ const faults: readonly Fault[] = [
 
 interface Stop {
   readonly name: string;
-  /** Calls `strike` once, when a tap has reached this stop. */
+  /** Runs the fault once, when a tap has reached this stop. */
   arm(device: Pn532Device, heard: Heard, strike: Strike): void;
 }
 
@@ -41,7 +41,7 @@ const at =
   (_: Pn532Device, heard: Heard, strike: Strike) =>
     void heard.next(name).then(strike);
 
-/** Alters the bytes of the next answer that is longer than an ACK, and strikes. */
+/** Alters the bytes of the next answer that is longer than an ACK, and then runs the fault. */
 function spoilAnswer(device: Pn532Device, strike: Strike, spoil: (bytes: Uint8Array) => Uint8Array): void {
   device.faults.split = (bytes) => {
     if (bytes.length <= 16) return [bytes];
@@ -104,7 +104,7 @@ for (const stop of stops) {
       await heard.next("readers.added");
       backMs.push(performance.now() - healedMs);
 
-      // The card still lies there: it was launched before or after the fault, and is not launched again.
+      // The card is still on the reader. It was launched before or after the fault, and is not launched again.
       while (heard.names().filter((name) => name === "launch.finished").length === 0)
         await heard.next("launch.finished");
       device.take(card);

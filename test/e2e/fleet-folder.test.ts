@@ -1,4 +1,4 @@
-/** The folder `fleet`: each configuration is read by its program, or as far as that is possible without its image. */
+/** The folder `fleet`: each configuration is read by its program, if this is possible without the program's image. */
 import { expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -83,7 +83,7 @@ brokerTest(
         join(folder, "out"),
       ]);
       await eventually(async () => {
-        // Of two lists of one second, OpenSSL keeps the first.
+        // If two lists have the same second, OpenSSL keeps the first.
         await printed(inside(folder, "fleet/revoke out"));
         broker.kill("SIGHUP");
         expect((await publish("tapdeck/hall-1/tap", ...own)).code).not.toBe(0);
@@ -198,7 +198,7 @@ brokerTest(
         "revoked",
       ]);
 
-      // The deck is let in with its earlier certificate and with the new one, until both are revoked.
+      // The broker accepts the deck with its earlier certificate and with the new one, until both are revoked.
       const renewed = ["--cert", join(folder, "renewed.pem"), ...own.slice(2)];
       await copyFile(join(folder, `${deck}.pem`), join(folder, "renewed.pem"));
       for (const tls of [own, renewed]) expect((await publish("tapdeck/hall-1/tap", ...tls)).error).toBe("");

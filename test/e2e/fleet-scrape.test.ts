@@ -24,7 +24,7 @@ async function provisioned(
   const provision = async (text: string) => {
     await writeFile(join(folder, "fleet.csv"), text);
     const tool = join(root, "tools/provision.ts");
-    // As strict as the shell of a careful person.
+    // The umask is that of a careful person's shell.
     return printed([
       "sh",
       "-c",

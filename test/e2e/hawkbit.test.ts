@@ -18,7 +18,8 @@ interface Scene extends AsyncDisposable {
   /** The service that runs now. */
   service(): Running;
   /**
-   * `stop` ends the service in order, `kill` by SIGKILL. Then the machine restarts if asked to, and the service starts again.
+   * `stop` ends the service in order, `kill` by SIGKILL. With `machine`, the machine then restarts, and the service
+   * starts again.
    */
   restart(how: "stop" | "kill", machine?: "with the machine"): Promise<void>;
 }
@@ -105,7 +106,7 @@ test("an update that is not kept is closed with failure, and may be sent once mo
   expect(last(first)).toBe(back);
   const second = here.server.assign({ content });
   await eventually(() => here.image.updates() === 2);
-  // The note is the same as before, and has another time.
+  // The note is the same as before, but its time differs.
   await here.image.note("back", "0.9.0");
   await here.restart("stop", "with the machine");
   await eventually(() => second.state === "failure");

@@ -1,4 +1,4 @@
-/** Twenty seconds of all attacks at once from a neighbour: memory stays bounded, and callers on the device still launch. */
+/** Twenty seconds of all attacks at once from a neighbour: memory stays limited, and callers on the device still launch. */
 import { expect, test } from "bun:test";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
 import { runHostile } from "../load/hostile.ts";

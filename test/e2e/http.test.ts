@@ -11,7 +11,7 @@ beforeAll(async () => {
 ${noReaders}`);
   service = await startTapdeck(place);
   base = `http://127.0.0.1:${place.port}`;
-  // The service indexes media soon after its start: those events are over.
+  // The service indexes media soon after its start, so the test waits for the end of these events.
   await service.heard.next("media.indexing", ({ exists, indexing }) => exists && !indexing);
 });
 afterAll(async () => {
@@ -191,7 +191,7 @@ test("programs launch at once, whatever they call themselves", async () => {
     { "user-agent": "Python-urllib/3.11", connection: "close" },
     // Node's fetch sends these headers.
     { "user-agent": "node", accept: "*/*", "sec-fetch-mode": "cors" },
-    // A program that is taken for a browser declares that it is none.
+    // A program that is taken for a browser declares that it is no browser.
     { "user-agent": "Mozilla/5.0 (Windows NT; Windows NT 10.0; en-US) WindowsPowerShell/5.1", ...press },
     { "user-agent": "Java/21", accept: "text/html, image/gif, */*; q=.2", ...press },
   ];

@@ -1,4 +1,4 @@
-/** The plug is pulled at any moment of writing: every acknowledged change is kept. */
+/** The power is cut at any moment of a write, and every acknowledged change is kept. */
 import { expect, test } from "bun:test";
 import { type Client, RpcError } from "../../src/client/client.ts";
 import { seededRandom } from "../emulators/emulated-line.ts";
@@ -40,7 +40,7 @@ test(`kill -9 at ${kills} random moments during writes: every acknowledged mappi
   }
   const service = await startTapdeck(place);
   await check(service.client, done);
-  // The service did write, and the file is still its owner's.
+  // The service has written, and the file still belongs to its owner.
   expect([done.mappings.size > kills, done.exitDelay[0] > kills]).toEqual([true, true]);
   const file = await Bun.file(`${place.folder}/config.toml`).text();
   expect([file.includes("# of mine"), file.includes("detect = false # not here")]).toEqual([true, true]);
@@ -74,7 +74,7 @@ function writeMappings(client: Client, { mappings }: Acknowledged, round: number
       override,
     });
     mappings.set(id, override);
-    // Now and then a client is deleted, so that deletions are also tried.
+    // Sometimes a client is deleted, so deletions are also tried.
     if (count % 4 !== 0) return;
     mappings.delete(id);
     await client.call("mappings.delete", { id });

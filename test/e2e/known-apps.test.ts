@@ -41,7 +41,7 @@ const device = deviceForAll(
   noisePythonSetUpMs,
 );
 
-// Each test is a neighbour of its own, because an address may open so many connections a minute.
+// Each test is a neighbour of its own, because an address may open only a limited number of connections a minute.
 let address = "";
 beforeEach(() => {
   if (!canMakeNetworks) return;

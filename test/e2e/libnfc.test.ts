@@ -20,8 +20,8 @@ const emulator = join(import.meta.dir, "../programs/pn532-main.ts");
 const triesMax = 3;
 
 /**
- * Runs one of libnfc's programs on the emulator, and returns its output. libnfc gives a reply little time; on a busy
- * machine the reply to one command may come after the next one was sent. It then ends before it has seen a tag.
+ * Runs one of libnfc's programs on the emulator, and returns its output. libnfc waits only a short time for a reply. On a
+ * busy machine the reply to one command may come after the next one was sent. libnfc then ends before it has seen a tag.
  */
 async function libnfc(put: string, command: readonly string[], folder: string, answers = "") {
   for (let tries = 1; ; tries++) {
@@ -180,7 +180,7 @@ for (const kind of ["classic-mini", "classic-1k"] as const) {
     }));
 }
 
-// Version 1.8.0 writes the first block of each sector, and no other (libnfc's issues 629 and 632): the text is that short.
+// Version 1.8.0 writes only the first block of each sector (libnfc's issues 629 and 632), so the text has this length.
 test("nfc-mfclassic writes a short text over another, and our driver reads it", () =>
   inFolder(async (folder) => {
     const cardWith = (text: string) =>
@@ -210,7 +210,7 @@ test("nfc-mfclassic reads what our driver made of a new card", () =>
     expect(memory).toBe(ours.memory.toHex());
   }));
 
-/** A byte of key B: the last six of a trailer. */
+/** A byte of key B, which is the last six bytes of a trailer. */
 function isKeyB(at: number): boolean {
   const block = Math.floor(at / 16);
   return block === trailerOf(sectorOf(block)) && at % 16 >= 10;

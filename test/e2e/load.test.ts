@@ -1,4 +1,4 @@
-/** Many clients at once, and some that never read: answers stay right, memory stays bounded. */
+/** Many clients at once, and some that never read: answers stay right, and memory stays limited. */
 import { expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { connect } from "../../src/client/client.ts";
@@ -10,7 +10,7 @@ const clients = 64;
 const inFlight = 100;
 const deafClients = 16;
 const floodRequests = 2000; // Each answer has some 40 KiB. All answers to all clients would take 1.3 GB.
-const residentMbMax = 256; // The unsent bytes of 16 clients, held as text and as bytes, the same amount as garbage, and 60 MB of the idle service.
+const residentMbMax = 256; // The unsent bytes of 16 clients, as text, as bytes and as garbage, and 60 MB of the idle service.
 
 const flood = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "rpc.discover" });
 

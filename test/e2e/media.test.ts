@@ -28,7 +28,7 @@ test("media that are there at the first start are found a moment later, without 
   const { systems } = await service.client.call("systems");
   expect(systems.map(({ id }) => id)).toEqual(["Genesis", "SNES"]);
 
-  // From now on new files are also found. No event shows when the watches are set, so some more files may be needed.
+  // From now on, new files are also found. No event shows when the watches are set, so some more files may be needed.
   let number = 0;
   await eventually(async () => {
     if (number < 3) await place.file(`SNES/New Game ${number++}.sfc`);

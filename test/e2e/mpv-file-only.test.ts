@@ -1,4 +1,4 @@
-/** Debian's mpv, for real: it opens the file of the card, whatever that file or its neighbours say, and nothing else. */
+/** Debian's mpv, in reality: it opens only the file of the card, whatever that file or its neighbours contain. */
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";

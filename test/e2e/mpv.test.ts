@@ -1,4 +1,4 @@
-/** Debian's mpv, for real: it plays, pauses, seeks, ends, fails, crashes and is replaced. */
+/** Debian's mpv, in reality: it plays, pauses, seeks, ends, fails, crashes and is replaced. */
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { readdirSync, readlinkSync } from "node:fs";

@@ -54,7 +54,7 @@ for (const [name, scheme, port] of [
       await eventually(() => heard().includes("hall/availability online"));
       const links = await printed(onNeighbour(["ip", "-o", "link", "show", "type", "veth"]));
       const [, cable = ""] = /^\d+: (\S+?)[@:]/.exec(links) ?? [];
-      // A neighbour without its address answers nothing, as behind a cable that is unplugged further away.
+      // A neighbour without its address does not answer, as with an unplugged cable further away.
       const plug = (how: "del" | "add") =>
         printed(onNeighbour(["ip", "address", how, `${host}/24`, "dev", cable]));
       const tap = async (uid: string) => {
@@ -63,7 +63,7 @@ for (const [name, scheme, port] of [
       };
       await plug("del");
       await tap("a1");
-      // The kernel sends again what nobody has acknowledged.
+      // The kernel retransmits bytes that are not acknowledged.
       await Bun.sleep(mqttEventMsMax + 1000);
       await plug("add");
       await eventually(async () => {

@@ -190,7 +190,7 @@ brokerTest("one deck cannot publish for another", async () => {
     "homeassistant/tag/attic/reader/config",
   ])
     expect((await broker.publishAs("hall", topic)).said).toContain("Not authorized");
-  // A deck with the name of another one is refused by the broker, and says so.
+  // The broker refuses a deck with the name of another one, and the deck reports this.
   await using place = await placeOf(byCertificate("hall").replace('id = "hall"', 'id = "attic"'));
   const heard = await broker.listen("tapdeck/attic/#", "homeassistant/+/attic/#");
   await using service = await startTapdeck(place);
@@ -291,7 +291,7 @@ brokerTest(
       await heard.next(`tapdeck/${deck}/reply/all`, (payload) => payload.includes('"version"'));
     await send(ask("@museum", "museum"));
     await heard.next("tapdeck/east/reply/museum");
-    // A response topic of another device or group is none of this command's.
+    // A response topic of another device or group does not belong to this command.
     await send([...ask("@all", "x").slice(0, -1), "tapdeck/west/reply/x"]);
     await eventually(() => expect(one.log()).toContain("its response topic must begin with"));
     await send(ask("@all", "end"));
@@ -330,7 +330,7 @@ brokerTest("bad commands are refused, and old ones do not run", async () => {
     "tapdeck/attic/cmd/stop",
   );
   await eventually(() => expect(service.log()).toContain("its response topic must begin with"));
-  // More than the broker may send to this device.
+  // More messages than the broker may send to this device.
   await broker.publish("tapdeck/den/cmd/launch", `"${"x".repeat(mqttCommandBytesMax + 5000)}"`);
   const flood = Array.from({ length: 3 * mqttCommandsPerSecondMax }, (_, at) => `{"n":${at}}`).join("\n");
   await writeFile(broker.file("flood"), `${flood}\n`);
@@ -364,7 +364,7 @@ brokerTest(
   async () => {
     await using place = await placeOf(byPassword("one"));
     const heard = await broker.listen("homeassistant/#", "tapdeck/one/#", "tapdeck/two/#");
-    /** What the broker has now, by topic. */
+    /** The present retained messages of the broker, by topic. */
     const retained = () =>
       new Map(heard.heard.filter(({ retain }) => retain).map(({ topic, payload }) => [topic, payload]));
     const present = (part: string) =>

@@ -74,8 +74,8 @@ test("the document has all notifications, as methods without a result", () => {
 
 /** Fields with rules between their values that no schema states. */
 const own: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>>>>> = {
-  // These values name no device of this machine, are equal for all names of one setting, and have only known systems, because
-  // no schema lists those.
+  // These values name no device of this machine, are equal for all names of one setting, and have only known systems,
+  // because no schema lists the systems.
   "settings.update": {
     ...{ audioFeedback: fc.constant(true), audioScanFeedback: fc.constant(true) },
     ...{ detectReaders: fc.constant(true), readersAutoDetect: fc.constant(true) },
@@ -91,7 +91,7 @@ const own: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>
     quietFrom: fc.constantFrom("", "20:00"),
     quietUntil: fc.constantFrom("", "07:30"),
   },
-  // These patterns are whole bytes in hexadecimal, which suit every type and match.
+  // These patterns are whole bytes in hexadecimal, which fit every type and match.
   "mappings.new": { pattern: fc.constantFrom("04", "a1b2") },
   "mappings.update": { pattern: fc.constantFrom("04", "a1b2") },
   "mappings.test": {
@@ -139,7 +139,7 @@ const own: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>
   "wifi.forget": { id: fc.constantFrom("486f6d65", "c3a9") },
   "bluetooth.pair": { address: fc.constant("00:1B:DC:00:00:02") },
   "bluetooth.forget": { address: fc.constant("00:1B:DC:00:00:02") },
-  // Virtual tokens that lie on the reader for an hour would fill the reader.
+  // Virtual tokens that stay on the reader for an hour would fill the reader.
   "tokens.scan": { duration: fc.integer({ min: 1, max: 5 }) },
 };
 
@@ -188,7 +188,7 @@ async function check(client: Client, { method, sample, isFit, result }: Case): P
     if (!result(answer)) throw new Error(`${method} answered ${JSON.stringify(answer)} against its schema`);
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
-    // Any other refusal has its reason outside of the params.
+    // The reason of any other refusal is not in the params.
     if ((error.code === invalidParams) === isFit)
       throw new Error(`${method} answered ${error.message} to ${JSON.stringify(sample)}`);
   }

@@ -1,4 +1,7 @@
-/** A paired owner over the network: what it may do, what stays with the device itself, and how the first one is made. */
+/**
+ * A paired owner over the network: its acts, the acts that only the device itself may do, and how the first owner is
+ * made.
+ */
 import { expect, test } from "bun:test";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

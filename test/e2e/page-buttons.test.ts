@@ -1,4 +1,4 @@
-/** Buttons that an owner teaches on the page in real Chromium, by presses of a keypad; the service runs from its sources. */
+/** Buttons that an owner teaches on the page in real Chromium, by presses of a keypad. The service runs from its sources. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { appendFile, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -50,7 +50,7 @@ test.skipIf(!canStage)(
     await connected(page);
     const card = region(page, "Buttons");
     const dialog = page.getByRole("dialog");
-    /** Begins a teaching; a press counts once the device is heard. */
+    /** Begins a teaching. A press counts once the device's events are read. */
     const teach = async () => {
       const isHeard = () => service.log().split("an input device is heard").length;
       const before = isHeard();

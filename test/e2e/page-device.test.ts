@@ -377,7 +377,7 @@ remoteTest(
     expect(await word()).toBe("bluetooth search\n");
     await report("bluetooth", "state=searching\n");
     await card.getByText("Searching … Hold the pairing button of the controller or keyboard.").waitFor();
-    // The list grows while the search goes on.
+    // The list grows while the search continues.
     const found = line(pad, "controller found away", "Pad <1>") + line(keys, "keyboard found away", "Keys");
     await report("bluetooth-devices", found);
     await card.getByRole("button", { name: "Pair: Keys" }).click();

@@ -1,6 +1,7 @@
 /**
- * Every text that the page shows has a key in the tables of its languages, also those of refusals, faults and the history. The compiled
- * service and real Chromium show each screen and many dialogs in German, with a mark around each text of the tables.
+ * Every text that the page shows has a key in the tables of its languages. This includes those of refusals, faults and
+ * the history. The compiled service and real Chromium show each screen and many dialogs in German, with a mark around
+ * each text of the tables.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";

@@ -29,7 +29,7 @@ const song = (title: string, track: number) =>
 
 /** More than twice as many as the page keeps as tiles. */
 const manyGames = 600;
-/** 240, and those of a part that is being filled and of one with the focus. */
+/** 240 tiles, and those of a part that is being filled and of the part with the focus. */
 const tilesMax = 264;
 
 const reader = emulatedPn532("real");
@@ -252,7 +252,7 @@ remoteTest(
     expect(await browse.getByRole("button", { name: "Show more" }).count()).toBe(0);
     const height = await page.evaluate(() => document.body.scrollHeight);
     expect(await tiles.count()).toBeLessThanOrEqual(tilesMax);
-    // Each page of entries is a request. The pictures of tiles that were passed without a stop are none.
+    // Each page of entries is a request. The pictures of tiles that were passed without a stop are not requested.
     expect(sent - sentBefore).toBeLessThan(manyGames / 2);
     await game(0).waitFor({ state: "detached" });
     for (const share of [0.75, 0.5, 0.25]) {
@@ -450,7 +450,7 @@ remoteTest(
     expect(await rows.count()).toBe(1);
     expect(await search.getByText("Nothing fits.").count()).toBe(0);
     expect(page.url()).toEndWith("/#now/find/album");
-    // Back leads from a folder to the results that it was found in, and from the results to the start.
+    // The Back button leads from a folder to the results in which it was found, and from the results to the start.
     await search.getByRole("link", { name: /^Album/ }).click();
     await region(page, "Browse").getByText("Audio › Album · 2 files and folders").waitFor();
     await page.goBack();

@@ -1,4 +1,4 @@
-/** The page of a paired owner, on a phone over the sealed connection: all that administers the device is done by clicks. */
+/** The page of a paired owner, on a phone over the sealed connection: all administration of the device is done by clicks. */
 import { expect, test } from "bun:test";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -294,7 +294,7 @@ remoteTest(
     expect(url).toMatch(/\/manifest-[a-z0-9]+\.webmanifest$/);
     await eventually(async () => {
       const { installabilityErrors } = await session.send("Page.getInstallabilityErrors");
-      // The windows of this browser keep nothing, so that nothing can be installed from them.
+      // The windows of this browser keep nothing, so the page cannot be installed from them.
       expect(installabilityErrors.map(({ errorId }) => errorId)).toEqual(["in-incognito"]);
     });
     await page.close();

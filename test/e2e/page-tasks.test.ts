@@ -30,7 +30,7 @@ import { firstReader, indexMedia, readerConfig, sleeper } from "../helpers/tapde
 
 const remoteTest = test.skipIf(!canMakeNetworks);
 const clicksMax = 6;
-/** More than twice as many keys as the longest task needs; a walk in circles soon exceeds it. */
+/** More than twice as many keys as the longest task needs. A walk in circles soon exceeds this number. */
 const keysMax = 60;
 
 const mpv = `
@@ -242,8 +242,9 @@ async function typeText(page: Page, field: Locator, text: string): Promise<void>
 }
 
 /**
- * Runs in the page. Returns the arrow key that leads towards the wanted control, or else a key that was not tried yet from
- * the control with the focus. Returns `there` if the wanted control has the focus, and `none` after the last key was tried.
+ * Runs in the page. Returns the arrow key that leads towards the wanted control, or otherwise a key that was not tried
+ * yet from the control with the focus. Returns `there` if the wanted control has the focus, and `none` after the last key
+ * was tried.
  */
 function nextKey(wanted: Element, tried: WeakMap<Element, string[]>): string {
   const from = document.activeElement ?? document.body;
@@ -266,7 +267,7 @@ function nextKey(wanted: Element, tried: WeakMap<Element, string[]>): string {
   return key;
 }
 
-/** Does a task, whose effect was not there before. */
+/** Does a task whose effect did not exist before. */
 async function doTask(home: Home, { before, steps, done }: Task, hand: Hand): Promise<void> {
   await tidy(home);
   await before?.(home);

@@ -1,4 +1,7 @@
-/** Uploads by the page in real Chromium, from another network: cuts of the connection, a reload, folders, moves and deletions. */
+/**
+ * Uploads by the page in real Chromium, from another network: interruptions of the connection, a reload, folders, moves
+ * and deletions.
+ */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -99,7 +102,7 @@ remoteTest(
     await device.start();
     await eventually(async () => expect(await arrived()).toBeGreaterThan(120));
     await cut(page);
-    // A part that was on its way at the cut may be given up only after 30 s.
+    // A part that was being sent at the cut may be given up only after 30 s.
     await eventually(async () => expect(await card.innerText()).toContain(say.upload.arrived(count)));
     expect(await arrived()).toBe(count);
     for (const n of [0, 1, 50, 199])

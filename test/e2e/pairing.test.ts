@@ -199,7 +199,7 @@ test("pair --card writes a link that phones open; the reader refuses such a card
   reader.put(tag);
   const command = ["pair", "Fridge", "--card", "--host", "192.168.178.142", `--data=${cards.folder}`];
   // On a busy machine the emulated line sometimes is late, and the reader is opened again. A card that was not written
-  // pairs nobody.
+  // does not pair a phone.
   await eventually(async () => {
     const { error, code } = await run([program, ...command]);
     if (code === 0) return true;
@@ -237,7 +237,7 @@ test("pair --card writes a link that phones open; the reader refuses such a card
     JSON.stringify([service.heard.all, entries, await service.client.call("tokens")]) + service.log();
   expect(told).not.toContain(uri.slice(-64));
   expect(told).not.toContain(Buffer.from(uri.slice(-60)).toString("hex"));
-  // The log shows that bytes were written and read. The secret must not be in it, not even in pieces.
+  // The log shows that bytes were written and read. The secret must not be in the log, not even in pieces.
   expect(told).toContain("debug pn532: >");
   const secret = Buffer.from(uri.slice(-64));
   for (let at = 0; at + 3 <= secret.length; at++)

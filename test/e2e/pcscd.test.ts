@@ -53,7 +53,8 @@ function cardOn(tag: EmulatedTag): VirtualCard {
 
 /** The description of an answer to reset by PC/SC's own tool, and by the list of its users. */
 async function describeAtr(atr: Uint8Array): Promise<string> {
-  // The tool has a home of its own, because a usual one may have an old list, or an empty one after a failed download.
+  // The tool has a home folder of its own, because a usual one may have an old list, or an empty one after a failed
+  // download.
   const home = await mkdtemp(join(tmpdir(), "tapdeck-atr-"));
   try {
     const tool = Bun.spawn(["ATR_analysis", spacedHex(atr).toUpperCase()], {

@@ -1,6 +1,6 @@
 /**
- * Players of the compiled program that call it: by the socket in the file system, over loopback and over TLS, in disguises. A
- * player is not treated as an owner anywhere. An ordinary program that makes the same calls is.
+ * Players of the compiled program that call it: by the socket in the file system, over loopback and over TLS, in
+ * different disguises. A player is not treated as an owner anywhere. An ordinary program that makes the same calls is.
  */
 import { expect, test } from "bun:test";
 import { chown, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -13,7 +13,7 @@ import { makePlace, noReaders, program, startTapdeck } from "../helpers/tapdeck.
 
 const isRoot = process.getuid?.() === 0;
 const canRun = Bun.which("python3", { PATH: "/usr/bin" }) !== null;
-// A user that no other run of the tests uses, because a player that hides its descriptors makes all callers of its user
+// A user that no other run of the tests uses. A player that hides its descriptors makes all callers of its user
 // uncertain.
 const otherUser = 20_000 + (process.pid % 10_000);
 const asUser = (uid: number | undefined) =>
@@ -59,7 +59,7 @@ for (const uid of users) {
     expect(found).toEqual(Object.fromEntries(Object.keys(refusals).map((door) => [door, "owner"])));
   });
 
-  // Each way has a service of its own, because all players together may ask 20 times in a burst.
+  // Each way has a service of its own, because all players together may send only 20 requests in a burst.
   for (const way of ways)
     test.skipIf(!canRun)(`a player of ${name} is a stranger at each door: ${way}`, async () => {
       await using scene = await startScene(uid);

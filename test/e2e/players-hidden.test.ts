@@ -29,8 +29,8 @@ mv "$(dirname "$file")/found" "$(dirname "$file")/report"
 const words = ["staff_key", "metrics_key", "ca_file", "certificate_file", "key_file", "token_file"] as const;
 
 /**
- * The report without the places that a player listed: the names in a hidden folder are no secret, and Landlock does not
- * refuse a list of them.
+ * The report without the places that a player has listed. The names in a hidden folder are no secret, and Landlock does
+ * not refuse a list of them.
  */
 const beyondNames = (found: readonly string[]) => found.filter((line) => !line.startsWith("list "));
 
@@ -145,7 +145,7 @@ test("a place that the settings name while the next player waits already is hidd
   const file = await place.file("thief/Game.thief");
   await using service = await startTapdeck(place);
   const { client } = service;
-  // The spare process for this player was made before the change of the places.
+  // The spare process for this player was made before the places changed.
   expect(await reported(service, file)).toContain(`read ${token}`);
   await writeFile(token, "a secret\n");
   await config(false, token);

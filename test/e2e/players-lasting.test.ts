@@ -1,4 +1,7 @@
-/** Players that do harm beyond their end: to the next start of the service, to its memory, or by what they leave for it. */
+/**
+ * Players that do harm beyond their end: to the next start of the service, to its memory, or by the files that they leave
+ * for it.
+ */
 import { expect, test } from "bun:test";
 import { readFile, stat } from "node:fs/promises";
 import { makeServedPlace, reported, shellLauncher } from "../helpers/served-place.ts";

@@ -181,7 +181,7 @@ test.each(["the watchdog", "the next service"])(
     }
     await using _second = await startTapdeck(place);
     await eventually(async () => expect(await readdir(savesMemory)).toEqual([]));
-    // A process that exits loses its command line, by which the service knows it, a moment before its end.
+    // A process that exits loses its command line a moment before its end, and the service knows it by the command line.
     await eventually(async () => expect(await liveMembers(player)).toEqual([]));
     expect(existsSync(join(home, "NES/Nestopia/Game.state.auto"))).toBe(true);
     expect(await counted(home)).toMatchObject({ starts: 1 });

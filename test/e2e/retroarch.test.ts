@@ -176,7 +176,7 @@ test("a crash is reported", async () => {
   await eventually(async () => expect(await liveMembers(player)).toEqual([]));
 });
 
-/** The highest sample, of 32767, that it sends to a sound device in a second and more. */
+/** The highest sample, of 32767, that RetroArch sends to a sound device in more than a second. */
 async function loudestOf(volumeMax: number): Promise<number> {
   await using deck = await makeDeck({
     config: { audio: { ...defaultConfig.audio, volumeMax } },

@@ -1,6 +1,7 @@
 /**
  * Every method and every notification for every caller, against the tables of `test/helpers/right-tables.ts`. Each caller
- * comes over a real connection: from the device, from another user of it, or out of a neighbour's network namespace.
+ * comes over a real connection: from the device, from another user of the device, or from a neighbour's network
+ * namespace.
  */
 
 import { expect, test } from "bun:test";

@@ -26,7 +26,7 @@ const rootTest = test.skipIf(process.getuid?.() !== 0);
 const user = 12_345;
 const secret = "only root knows this\n";
 
-/** A folder of root. In it are `data`, the folder of the user, and files of root that nobody else may read. */
+/** A folder of root. The place has `data`, the folder of the user, and files of root that nobody else may read. */
 let folder = "";
 const at = (path: string) => join(folder, path);
 
@@ -63,7 +63,7 @@ async function tapdeck(...words: readonly string[]) {
   return { code: await child.exited, out, error };
 }
 
-/** Each file of root with its mode, owner and times, of which one changes with the content. */
+/** Each file of root with its mode, owner and times. One of the times changes with the content. */
 async function outside(): Promise<readonly string[]> {
   const names = ["", ...(await readdir(at("outside"), { recursive: true }))].sort();
   return Promise.all(
@@ -204,7 +204,7 @@ rootTest(
       for (const target of ["outside/folder", "outside/file", "outside/new"]) {
         await plant(path, target);
         const before = await outside();
-        await backupOffline(places(), { before: "update" }).catch(() => {}); // Both may refuse.
+        await backupOffline(places(), { before: "update" }).catch(() => {}); // Both commands may refuse.
         expect([path, target, await outside()]).toEqual([path, target, before]);
         await restoreOffline(file, places(), { passphrase: undefined, isTrial: false }).catch(() => {});
         expect([path, target, await outside()]).toEqual([path, target, before]);

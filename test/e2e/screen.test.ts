@@ -1,4 +1,7 @@
-/** A drawing by the compiled program: a process of its own that writes a frame buffer, here a file of the same size. */
+/**
+ * A drawing by the compiled program: a separate process that writes a frame buffer, which here is a file of the same
+ * size.
+ */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { chmod, chown, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

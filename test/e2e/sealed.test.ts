@@ -104,7 +104,7 @@ remoteTest("a hello that somebody recorded opens nothing, hears nothing, and is 
   const made = await newClient();
   const { hello } = await startHandshake(made.id, made.secret);
   const { url } = device;
-  // The reply comes, and a frame that the eavesdropper makes up does not open.
+  // The reply arrives, but a frame that the eavesdropper invents cannot be decrypted.
   const outcome = await visit(device.network.onNeighbour, { url, send: [hello] });
   expect(Object.keys(JSON.parse(outcome.messages?.[0] ?? "{}"))).toEqual(["v", "e"]);
   const forged = await visit(device.network.onNeighbour, {

@@ -151,7 +151,7 @@ async function keysIn(folder: string): Promise<readonly string[]> {
   return texts.map((text) => text.split("\n").slice(1, 2).join(""));
 }
 
-/** The forms of a secret: as it is, in capitals, as base64 of its bytes, and as the spaced hex of the debug log. */
+/** The forms of a secret: unchanged, in capitals, as base64 of its bytes, and as the spaced hex of the debug log. */
 function formsOf(secret: string): readonly string[] {
   if (!/^[0-9a-f]{64}$/.test(secret)) return [secret];
   const bytes = Uint8Array.fromHex(secret);
@@ -159,7 +159,7 @@ function formsOf(secret: string): readonly string[] {
   return [secret, secret.toUpperCase(), bytes.toBase64(), bytes.toBase64({ alphabet: "base64url" }), spaced];
 }
 
-/** Six digits occur by chance inside of longer numbers: those are no PIN. */
+/** Six digits occur by chance inside longer numbers, and these are no PIN. */
 function saidIn(text: string, form: string): boolean {
   return form.length > 6 ? text.includes(form) : new RegExp(`(?<![0-9a-f])${form}(?![0-9a-f])`).test(text);
 }

@@ -20,7 +20,7 @@ type Line = { readonly note: string } | { readonly far: readonly (string | numbe
 function createFarEnd() {
   const opened: Pty[] = [];
   let line: Pty | undefined;
-  // A second descriptor, opened before the port is locked: later only root can open it.
+  // A second descriptor is opened before the port is locked, because only root can open it later.
   let looking: number | undefined;
   let heard = createSink();
   let used = 0;
@@ -46,8 +46,8 @@ function createFarEnd() {
       if (what === "heardHash")
         return new Bun.CryptoHasher("sha256").update(await take(Number(argument))).digest("hex");
       if (what === "write") {
-        // This does not wait for the write: the scenario reads only after the answer, and the kernel's buffer may be too
-        // small for all bytes.
+        // This does not wait for the write, because the scenario reads only after the answer, and the kernel's buffer may
+        // be too small for all bytes.
         void line.write(Buffer.from(String(argument), "hex")).catch(() => {});
         return "ok";
       }

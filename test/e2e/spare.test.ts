@@ -1,4 +1,4 @@
-/** The spare of the compiled program: players that are made of it, their surroundings, and its end. */
+/** The spare of the compiled program: players that come from it, their environment, and its end. */
 import { expect, test } from "bun:test";
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -225,7 +225,7 @@ test("200 launches in a row, with kills in between, leave one spare, no player a
   for (let launch = 0; launch < 200; launch++) {
     await client.call("launch", launch % 2 === 0 ? brief : long);
     await heard.next("media.started");
-    // After every fourth start the test waits for the next spare, so that many players come from a spare on any machine.
+    // After every fourth start the test waits for the next spare, so many players come from a spare on any machine.
     if (launch % 4 === 0) made += await spareOf(service).then(() => 1);
     const children = await childrenOf(pid);
     const spares = children.filter(isSpare);

@@ -109,7 +109,7 @@ test("the stick that something plays from is pulled out: the player ends, all ar
   });
   expect((await service.client.call("media")).active).toEqual([]);
   await eventually(() => expect(service.log()).toContain("a USB stick was removed"));
-  // Media that are not on the stick play on.
+  // Media that are not on the stick continue to play.
   expect(await launched("SNES/Main Game.sfc")).toBe("");
   await deck.plug("GAMES");
   await eventually(async () => expect(await totalOf("stick")).toBe(1));
@@ -123,7 +123,7 @@ test("a mount point that is still empty counts once it is filled, and two sticks
   await deck.fill("TWO", "SNES/Stick Two.sfc", "SNES/Main Game.sfc");
   await using running = await startIndexed(deck.place);
   const { service, totalOf, pathsOf } = running;
-  // A mount also makes the empty folder first.
+  // A mount also creates the empty folder first.
   await mkdir(join(deck.usb, "ONE"));
   await deck.plug("TWO");
   await eventually(async () => expect(await totalOf("stick")).toBe(1));

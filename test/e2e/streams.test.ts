@@ -123,7 +123,7 @@ test("a web radio plays, with the names of station and song, until it is stopped
     expect((await deck.launchQueue.playback())?.positionMs ?? 0).toBeGreaterThan(0),
   );
   expect(server.asked).toEqual(["/radio"]);
-  // A station that sends faster than mpv plays waits: nothing but mpv's own cache takes more.
+  // A station that sends faster than mpv plays waits, because nothing but mpv's own cache takes more bytes.
   const [station] = server.open;
   await eventually(async () =>
     expect((await deck.launchQueue.playback())?.positionMs ?? 0).toBeGreaterThan(1500),
@@ -192,7 +192,7 @@ attackTest(
   async () => {
     await using scene = await startScene(listening);
     const { network, service } = scene.device;
-    // Icecast refuses to run as root, so another user must be able to write there.
+    // Icecast refuses to run as root, so another user must be able to write in this folder.
     await using logFolder = new AsyncDisposableStack();
     const logs = await mkdtemp("/tmp/tapdeck-icecast-");
     logFolder.defer(() => rm(logs, { recursive: true }));

@@ -1,4 +1,4 @@
-/** The main job, end to end, on the compiled binary: a card is tapped, a player starts, and all clients hear of it. */
+/** The main task, end to end, on the compiled binary: a card is tapped, a player starts, and all clients get the events. */
 import { expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { makeLibrary } from "../../tools/demo-library.ts";
@@ -151,7 +151,7 @@ async function playerOf(pid: number, command: RegExp): Promise<number> {
   return player ?? 0;
 }
 
-/** The arguments of a process; directly after its start it has none. */
+/** The arguments of a process, which has none directly after its start. */
 async function argvOf(pid: number): Promise<readonly string[]> {
   let text = "";
   await eventually(async () => {

@@ -155,7 +155,7 @@ test("secret keys are for their owner only, and an authority is never overwritte
   expect(await readFile(at("authority/ca.key"), "utf8")).toBe(before);
 });
 
-/** Runs the program of `make update-bundle`; of equal options the later one counts. */
+/** Runs the program of `make update-bundle`. If an option occurs twice, the later one is used. */
 function bundleBy(keys: string, ...words: readonly string[]) {
   const input = ["--root", at("root.img"), "--boot", at("slot"), "--board", "qemu", "--out", at("made")];
   return outcome([

@@ -1,4 +1,7 @@
-/** Uploads against the compiled service: cuts, kills, a full disk, forged bytes, and what nobody may see or launch meanwhile. */
+/**
+ * Uploads against the compiled service: interruptions, kills, a full disk, forged bytes, and states that nobody may see
+ * or launch.
+ */
 import { expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -99,7 +102,7 @@ test("a file that arrives damaged is never finished, and is sent again from its 
   const { id } = await begin(client, "SNES", "Game.sfc", bytes.length);
   const torn = bytes.slice(0, 50_000).fill(0, 40_000);
   expect((await put(place, `${id}?offset=0`, torn)).status).toBe(200);
-  // The sender continues, finds out at the end that bytes are wrong, and sends the file again.
+  // The sender continues, finds at the end that bytes are wrong, and sends the file again.
   const source = { system: "SNES", path: "Game.sfc", file: new Blob([bytes]) };
   const progress: number[] = [];
   await uploadFile(client, source, { origin: originOf(place), onProgress: (at) => progress.push(at) });

@@ -1,5 +1,5 @@
 /**
- * The compiled binaries and USB: the addon is unpacked and loaded once a reader is there. If that fails, the reader is
+ * The compiled binaries and USB: the addon is unpacked and loaded once a reader is plugged in. If that fails, the reader is
  * listed with the reason. The test describes the reader in a sysfs tree of its own, in a mount namespace.
  */
 import { describe, expect, test } from "bun:test";

@@ -60,7 +60,7 @@ function talk({ token, key }: { token: string; key: string }, flags: readonly st
       talking.stdin.write(`${JSON.stringify(payload)}\n`);
       talking.stdin.flush();
     },
-    /** The next message, without the events of the index that the service makes soon after its start. */
+    /** The next message, without the events of the index that the service sends soon after its start. */
     async next() {
       for (;;) {
         const told = JSON.parse((await lines.next()).value ?? "null");

@@ -51,7 +51,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(tools, { recursive: true, force: true }));
 
-/** A long time-out for a healthy service, because the machine may stand still for a second. */
+/** The time-out is long for a healthy service, because the machine may stand still for a second. */
 const patient = "--pong-ms=5000";
 
 test("a service that was killed is started again and answers", async () => {
@@ -561,7 +561,7 @@ Bun.serve({
 `;
 
 /**
- * A program in the place of systemd. It prints the datagrams, one a line, each after the process id of its sender (unix(7)).
+ * A program that replaces systemd. It prints the datagrams, one a line, each after the process id of its sender (unix(7)).
  */
 const notifiedSource = `
 #define _GNU_SOURCE

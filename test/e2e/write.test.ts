@@ -176,7 +176,8 @@ test("over the API: what was refused says why, for people and for programs", () 
 test("a write whose caller has gone is called off, so that the next card keeps what it says", () =>
   withService(async ({ device, place, service: { client, heard } }) => {
     /**
-     * Starts one more write and returns its refusal. If no write was under way, it returns an empty text and cancels its own.
+     * Starts one more write and returns its refusal. If no write was in progress, it returns an empty text and cancels
+     * its own write.
      */
     const refusalOfAnother = async () => {
       let refusal = "";

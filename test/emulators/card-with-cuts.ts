@@ -1,7 +1,7 @@
 /**
- * A boot partition and two slots on a card whose power can be cut between any two steps of an update, and within a write. After
- * a cut, some of the unsynced changes are on the card: each name and each write independently, and of a write perhaps only its
- * first bytes. That is harsher than FAT, which changes names in the order in which they were written.
+ * A boot partition and two slots on a card whose power can be cut between any two steps of an update, and within a write.
+ * After a cut, some of the unsynced changes are on the card: each name and each write independently, and possibly only
+ * the first bytes of a write. This is stricter than FAT, which changes names in the order in which they were written.
  */
 
 import type { BootSlot } from "../../src/update/boot-control.ts";
@@ -38,7 +38,7 @@ interface Content {
 
 type NameChange = { readonly path: string; readonly content: Content | undefined };
 
-/** Makes the card. With `syncs` false it forgets every sync, so that a test can prove that the tests notice this. */
+/** Makes the card. With `syncs` false it ignores every sync, so a test can prove that the tests notice this. */
 export function createCard(rootBytesMax: number, { syncs = true } = {}): CuttableCard {
   let names = new Map<string, Content>();
   const safeNames = new Map<string, Content>();
@@ -74,7 +74,7 @@ export function createCard(rootBytesMax: number, { syncs = true } = {}): Cuttabl
       },
       async sync() {
         const isCut = step();
-        // A cut within the step leaves a part of the change, or nothing, like a cut before the step.
+        // A cut within the step leaves a part of the change, or nothing, as a cut before the step does.
         if (isCut) throw new PowerCut();
         if (syncs) settle(content);
       },

@@ -1,11 +1,11 @@
 import { seededRandom } from "./emulated-line.ts";
-/** Faults between an emulated CCID reader and its host. All are off at first; tests switch them on one by one. */
+/** Faults between an emulated CCID reader and its host. All are off at first, and tests switch them on one by one. */
 
 /** The step that revives a hung reader: a recovery step of the driver, or a re-plugging. */
 export type Cure = "abort" | "power" | "reset" | "replug";
 
 export interface CcidFaults {
-  /** Answers nothing from now on, until this step or a stronger one. */
+  /** Stops all answers from now on, until this step or a stronger one. */
   hang(cure: Cure): void;
   /** The next transfer on this pipe is answered by a halt, which lasts until it is cleared. */
   stall(pipe: "bulk-in" | "bulk-out" | "interrupt-in"): void;
@@ -17,7 +17,7 @@ export interface CcidFaults {
   alterAnswer(offset: number): void;
   /** Delays every answer by this many milliseconds. */
   delayAnswers(ms: number): void;
-  /** The next `count` answers are preceded by a request for more time. */
+  /** A request for more time precedes each of the next `count` answers. */
   askForTime(count: number): void;
   /**
    * Sends a transfer of random bytes before about `rate` (0..1) of the answers. The same seed gives the same bytes. A
@@ -39,7 +39,7 @@ export interface FaultyPipes {
   spoil(answer: Uint8Array): readonly Uint8Array[];
 }
 
-const noiseBytesMax = 80; // This number of bytes is more than a packet.
+const noiseBytesMax = 80; // This number of bytes is more than a packet holds.
 
 export function createCcidFaults(): CcidFaults & FaultyPipes {
   const halted = new Set<string>();

@@ -1,6 +1,6 @@
 /**
  * An emulated contactless reader as a USB host sees it: bulk and interrupt endpoints, a slot, and a PN532 with the tags on
- * it. Transfers are requested and announced here; a link in this process or a virtual machine's USB port carries them.
+ * it. Transfers are requested and announced here, and a link in this process or a virtual machine's USB port carries them.
  */
 
 import type { CcidMessage } from "../../drivers/protocol/ccid.ts";
@@ -103,7 +103,7 @@ export function createCcidReader(options: CcidReaderOptions): CcidReader {
   ) => {
     for (const message of faults.spoil(encodeCcid(type, asked, sequence, data, [status, error, 0]))) {
       bulk.push(message);
-      // Whole packets are followed by an empty one, so that the host sees the end (USB 2.0, 5.8.3).
+      // An empty packet follows after whole packets, so that the host sees the end (USB 2.0, 5.8.3).
       if (message.length % packetBytes === 0) bulk.push(new Uint8Array());
     }
     onReady();
@@ -122,7 +122,7 @@ export function createCcidReader(options: CcidReaderOptions): CcidReader {
     sense();
     const answer = sensed && apdus.activate();
     isActive = answer !== undefined;
-    // Real readers without a card answer in this way: with a failure that has bytes.
+    // Real readers without a card answer with a failure that also has bytes.
     if (answer === undefined)
       return send(ccidIn.block, message, 0x40 | state(), cardMute, Uint8Array.of(0x3b, 0x00));
     return send(ccidIn.block, message, state(), 0, answer);

@@ -114,7 +114,7 @@ export function createField(radio: RadioTiming): EmulatedField {
       const listeners = tags.filter(
         (tag) => technologyOf(tag) === technology && (to === undefined || tag === to),
       );
-      // Every tag receives every frame. If two tags would answer, the stronger answer is received.
+      // Every tag receives every frame. If two tags answer, the stronger answer is received.
       const [answer] = listeners
         .map((tag) => tag.receive(frame, bits))
         .filter((heard) => heard !== undefined);

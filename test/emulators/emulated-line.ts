@@ -18,12 +18,12 @@ interface LineOptions {
 
 /** The time that a line takes, on a clock that a test may control. */
 export interface LineTime extends Clock {
-  /** Resolves once earlier bytes were read. */
+  /** Resolves once the earlier bytes have been read. */
   turn(): Promise<void>;
 }
 
 export interface Line {
-  /** Notes bytes of the host that have arrived just now, after their time on the line. */
+  /** Records bytes of the host that have arrived just now, after their time on the line. */
   received(bytes: number): void;
   /** Sends bytes that are no answer, such as an ACK, as soon as the line is free. */
   send(bytes: Uint8Array): void;
@@ -131,7 +131,8 @@ export interface Faults {
   /** The same by a function, which may also alter or drop bytes. It is called for each frame. */
   split: ((bytes: Uint8Array) => readonly Uint8Array[]) | undefined;
   /**
-   * Holds bytes back until `bytes` have gathered or 5 ms have passed, so that a read has several frames. 0 ends the fault.
+   * Holds bytes back until `bytes` of them have gathered or 5 ms have passed, so a read has several frames. 0 ends the
+   * fault.
    */
   mergeReads(bytes: number): void;
   /** Delays every answer by this many milliseconds. */

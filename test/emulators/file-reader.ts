@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { EmulatedReader } from "./index.ts";
 
-// Bun opens one descriptor for all watches with the first of them, and keeps it.
+// Bun opens one descriptor for all watches at the first watch, and keeps it.
 watch(tmpdir(), () => {}).close();
 
 export function fileReader(): EmulatedReader {

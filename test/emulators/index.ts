@@ -168,7 +168,7 @@ function mfrc522OnSpi(): EmulatedReader {
       onceReading: (run) => {
         onceReading = run;
       },
-      // The noise is in the air, because SPI has no frames between which it could be.
+      // The noise is on the radio side, because SPI has no frames between which it could be.
       noise(seed) {
         const random = seededRandom(seed);
         device.disturb(() => seed !== 0 && random() < noiseOfAir);

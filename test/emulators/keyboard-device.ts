@@ -1,6 +1,6 @@
 /**
  * A reader that types. It turns texts into events of the kernel's input layer, as keys of a keyboard of a given layout.
- * It does not depend on the tests, so that it can also work behind `uinput`.
+ * It does not depend on the tests, so it can also work behind `uinput`.
  */
 import type { KeyLink, OpenKeys } from "../../drivers/io/evdev.ts";
 import { characterOf, eventBytes, type LayoutName, type Level } from "../../drivers/protocol/typed-code.ts";

@@ -119,7 +119,7 @@ export function linesOnPty(): EmulatedReader {
 function noiseOf(seed: number): () => Uint8Array {
   let state = seed;
   const below = (limit: number) => {
-    // The generator of Numerical Recipes, whose high bits are random enough for noise.
+    // The generator of Numerical Recipes. Its high bits are random enough for noise.
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return Math.floor((state / 2 ** 32) * limit);
   };

@@ -1,5 +1,5 @@
 /**
- * The inside of an emulated PN532, which takes a command's payload and returns its answer. It has the chip's state: power,
+ * The inside of an emulated PN532. It takes a command's payload and returns its answer. It has the chip's state: power,
  * configuration, rate, registers, and the tags in the field (UM0701-02, section 7). It does not depend on a line.
  */
 import {
@@ -40,7 +40,7 @@ export type Reply =
       readonly sleeps?: true;
     }
   /**
-   * The caller asks again after a tag was put on; `payload` is the answer if none was put on for `forMs`, which may be
+   * The caller asks again after a tag was put on. `payload` is the answer if no tag was put on for `forMs`, which may be
    * Infinity.
    */
   | { readonly kind: "waiting"; readonly forMs: number; readonly payload: Uint8Array }

@@ -44,7 +44,7 @@ export interface Pn532Device {
   revive(): void;
   readonly faults: Faults;
   readonly baudRate: number;
-  /** Called with each command's payload before it runs; tests call `kill` and the like there. */
+  /** Called with each command's payload before the command runs. Tests call `kill` and similar functions in it. */
   onCommand(listener: (payload: Uint8Array) => void): void;
   /** Called with the monotonic time, in nanoseconds, at which the kernel had an answer's last byte. */
   onAnswered(listener: (atNs: bigint) => void): void;

@@ -1,6 +1,6 @@
 /**
  * A Toy Pad with seven places for tags that have memory. It takes reports and sends reports. It does not depend on the
- * tests, so that it can also work behind `uhid`.
+ * tests, so it can also work behind `uhid`.
  */
 
 import type { HidLink, OpenHid } from "../../drivers/io/links.ts";
@@ -27,7 +27,7 @@ export interface ToypadDevice {
   onReport(listener: (report: Uint8Array) => void): void;
   /** Called as each command arrives, before it is answered. If it returns false, the command is not answered. */
   onCommand(listener: (command: number, parameters: Uint8Array) => boolean | undefined): void;
-  /** Lays a tag on a zone; returns its index. The pad reports it unless it is asleep or `silently` is true. */
+  /** Puts a tag on a zone, and returns its index. The pad reports it unless it is asleep or `silently` is true. */
   put(tag: EmulatedTag, zone: Zone, silently?: boolean): number;
   take(index: number, silently?: boolean): void;
   /** The colour of each zone in red, green and blue; 00 is off. */

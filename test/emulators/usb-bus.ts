@@ -23,7 +23,7 @@ export interface UsbSocket {
   unplug(): void;
   /** Unplugs the reader for good. */
   remove(): void;
-  /** The number of open links to it. */
+  /** The number of open links to the reader. */
   readonly openLinks: number;
 }
 

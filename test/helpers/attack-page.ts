@@ -1,5 +1,5 @@
 /**
- * A hostile page in its visitor's browser, which attacks the device's service. The page tries each way, and reports the
+ * A hostile page in the browser of its visitor. It attacks the device's service. The page tries each way, and reports the
  * result of each. It runs in the browser, as text, so it may use nothing of this module.
  */
 
@@ -33,7 +33,7 @@ export async function attack({ target, part, parts }: Attack): Promise<AttackRes
   const text = async (answer: Response) => (answer.type === "opaque" ? "" : answer.ok ? answer.text() : "");
   const loaded = (element: HTMLElement, url: string) =>
     new Promise<string>((resolve) => {
-      // Loading alone reads nothing. Only a launch would be a success of the attack.
+      // Loading alone does not read anything. Only a launch would be a success of the attack.
       element.addEventListener("load", () => resolve(""));
       element.addEventListener("error", () => resolve(""));
       element.setAttribute(element.tagName === "LINK" ? "href" : "src", url);
@@ -186,7 +186,7 @@ export async function attack({ target, part, parts }: Attack): Promise<AttackRes
         const seen = new Promise<string>((resolve) => {
           frame.addEventListener("load", () => {
             try {
-              // In the place of a refused frame, the browser shows a page of its own, which has an opaque origin.
+              // The browser replaces a refused frame by a page of its own, which has an opaque origin.
               resolve(frame.contentDocument?.body.textContent ?? "");
             } catch {
               resolve("");

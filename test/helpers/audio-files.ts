@@ -1,4 +1,4 @@
-/** Short audio files with tags in them, as programs write them: one second of silence and a picture at most. */
+/** Short audio files with tags in them, as programs write them. They have one second of silence and one picture at most. */
 
 export interface WrittenTags {
   readonly title: string;

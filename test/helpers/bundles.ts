@@ -12,7 +12,7 @@ export interface Contents {
   readonly root: Uint8Array;
 }
 
-/** The content of a version. Every file names the version, so that no two versions share a file. */
+/** The content of a version. Every file names the version, so no two versions share a file. */
 export function contentsOf(version: string, rootBytes: number): Contents {
   const text = (name: string) => new TextEncoder().encode(`${name} of version ${version} to its end`);
   const root = new Uint8Array(rootBytes);

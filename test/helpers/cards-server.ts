@@ -8,9 +8,9 @@ export interface CardsServer extends Disposable {
   readonly certificatePem: string;
   /** The lines of each request. */
   readonly asked: readonly (readonly string[])[];
-  /** Offers another text from now on. `sent` is the part of it that is sent, with the length of the whole text. */
+  /** Offers another text from now on. `sent` is the part of the text that is sent, with the length of the whole text. */
   offer(text: string, sent?: string): void;
-  /** Answers with this status and nothing else. */
+  /** Answers with this status and without a body. */
   refuse(status: number): void;
   redirect(to: string): void;
 }

@@ -24,15 +24,15 @@ export interface Device {
   readonly service: Running;
   /** All that the service wrote to stderr since its first start. */
   log(): string;
-  /** Writes the whole config file. */
+  /** Replaces the whole config file. */
   config(toml: string): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Connects another client to that socket. */
+  /** Connects another client to the socket in the file system. */
   connect(signal: AbortSignal): Promise<Client>;
-  /** Starts the command line there, with its output in pipes. */
+  /** Starts the command line on the device, with its output in pipes. */
   tapdeck(...words: readonly string[]): Bun.Subprocess<"ignore", "pipe", "pipe">;
-  /** Runs the command line there to its end. */
+  /** Runs the command line on the device to its end. */
   run(...words: readonly string[]): ReturnType<typeof run>;
 }
 

@@ -12,7 +12,10 @@ menu_driver = "null"
 video_vsync = "false"
 `;
 
-/** Compiles the core into this folder. Its name is that of a core whose info file says that it takes lists of discs. */
+/**
+ * Compiles the core into this folder. Its name is that of a core whose info file states that the core takes lists of
+ * discs.
+ */
 export function makeDiscCore(folder: string): string {
   const core = join(folder, "pcsx_rearmed_libretro.so");
   const source = join(root, "test/programs/disc-core.c");

@@ -16,7 +16,7 @@ const triesMax = 8; // On two processors with a dozen busy processes, about ever
 
 /**
  * Runs a test whose emulated chip is in this very process. A failed test is repeated if the process stood still for so
- * long that the driver rightly took the chip for dead.
+ * long that the driver was right to take the chip for dead.
  */
 export async function unlessHeldUp(body: () => Promise<void>): Promise<void> {
   for (let tries = 1; ; tries++) {

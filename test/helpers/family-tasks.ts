@@ -1,6 +1,6 @@
 /**
- * Thirty tasks of a family on the page of an owner, for each kind of hand: what the task begins with, the way from the screen Now,
- * and its effect on the device.
+ * Thirty tasks of a family on the page of an owner, for each kind of hand: the state at the beginning, the way from the
+ * screen Now, and the effect on the device.
  */
 import { expect } from "bun:test";
 import { existsSync } from "node:fs";

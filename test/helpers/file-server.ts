@@ -13,14 +13,14 @@ export interface FileServer extends AsyncDisposable {
   /** Offers another file from now on. */
   offer(content: Buffer): void;
   /**
-   * Ends the connection of the next answer after this many bytes of its body, when the client has stored some of them
-   * in `file`.
+   * Ends the connection of the next answer after this many bytes of its body, once the client has stored some of them in
+   * `file`.
    */
   cutAfter(bytes: number, file: string): void;
-  /** Stops the next answer after this many bytes. Resolves when they are sent. */
+  /** Stops the next answer after this many bytes. Resolves when these bytes are sent. */
   hangAfter(bytes: number): Promise<void>;
   ignoreRanges(): void;
-  /** Answers with this status and nothing else from now on. */
+  /** From now on, answers with this status and without a body. */
   refuse(status: number): void;
   redirect(to: string): void;
 }

@@ -38,7 +38,7 @@ export function inside(folder: string, command: string): readonly string[] {
   return ["sh", "-c", `cd "$1" && ${command}`, "sh", folder];
 }
 
-/** The configuration of the folder with ports and paths of this test, and the password of `home`. */
+/** The configuration of the folder, with the ports and paths of this test, and the password of `home`. */
 export async function brokerFiles(folder: string) {
   await cp(fleet("mosquitto"), join(folder, "config"), { recursive: true });
   await mkdir(join(folder, "data"));
@@ -87,7 +87,7 @@ export async function runBroker(folder: string, plainPort: number) {
   return broker;
 }
 
-/** Puts a certificate of that many days, by that authority, in the place of one of a server or a deck. */
+/** Replaces the certificate of a server or a deck by one of that many days, signed by that authority. */
 export async function shorten(
   folder: string,
   of: string,

@@ -1,8 +1,8 @@
 const given = new Set<number>();
 
 /**
- * A port on which nobody listens. Each port is returned once. It is below the ports that the kernel gives to
- * connections (32768 and up), because a connection might take it first.
+ * A port on which nobody listens. Each port is returned once. It is below the ports that the kernel gives to connections
+ * (32768 and up), because a connection might take such a port first.
  */
 export function freePort(): number {
   for (;;) {

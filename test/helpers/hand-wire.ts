@@ -10,7 +10,7 @@ export const upgradeHeaders = {
 } as const;
 
 export interface Reader {
-  /** Reads up to and including this text; the rest stays for the next read. */
+  /** Reads up to this text, which is included. The rest stays for the next read. */
   until(end: string): Promise<string>;
   take(count: number): Promise<Uint8Array>;
 }

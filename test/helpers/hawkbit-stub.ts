@@ -1,6 +1,7 @@
 /**
- * A hawkBit server for one target, as its DDI API is documented (hawkBit documentation, "DDI API"), and stricter than a real one
- * with bad requests. A feedback counts only for an open action and in the right form. Links name only existing things.
+ * A hawkBit server for one target, as its DDI API is documented (hawkBit documentation, "DDI API"). It is stricter with
+ * bad requests than a real one. A feedback counts only for an open action and in the right form. Links name only things
+ * that exist.
  */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -35,7 +36,7 @@ export interface Wanted {
   readonly version?: string;
   readonly download?: Handling;
   readonly update?: Handling;
-  /** A wrong hash. A test uses it to prove that it is refused. */
+  /** A wrong hash. A test uses this to prove that the request is refused. */
   readonly sha256?: string;
 }
 
@@ -183,7 +184,7 @@ export async function startHawkbitStub({ id, token }: { readonly id: string; rea
     refused,
     polls: () => polls,
     attributes: () => attributes,
-    /** Stops downloads after this many bytes from now on. */
+    /** From now on, stops downloads after this many bytes. */
     hangAfter(bytes: number) {
       hangAt = bytes;
     },

@@ -1,6 +1,6 @@
 /**
  * A random walk through hold mode. A world of three readers, five cards and slow players runs the real presence, tokens and
- * rules. Beside it a model, written from the sentences of the rules, predicts each launch and stop, and its time. The model
+ * rules. A model that is written from the sentences of the rules predicts each launch and stop, and its time. The model
  * looks at the state every 2 or 3 ms, and gets no events.
  */
 import { createBus } from "../../src/bus.ts";
@@ -50,7 +50,7 @@ interface Run {
 }
 
 /**
- * The events, and those that the model expects, as lines of time, deed and card. The deed `kept` is a card that was put
+ * The events, and those that the model expects, as lines of time, act and card. The act `kept` is a card that was put
  * back without a launch.
  */
 export function walk(seed: number, steps: number) {
@@ -81,10 +81,10 @@ export function walk(seed: number, steps: number) {
     const dice = random();
     const reader = pick(readerNames);
     if (dice < 0.35) {
-      // The card is often the one that was on the reader last.
+      // The card is often the last one that was on the reader.
       const card = random() < 0.3 ? last : pick(cards);
       last = card;
-      // A card is in one place only, so a hand that puts it down has taken it from its last place.
+      // A card is in one place only, so it leaves its last place when a hand puts it down.
       for (const other of readerNames) if (world.on(other) === card) lay(other, undefined);
       lay(reader, card);
     } else if (dice < 0.65) lay(reader, undefined);
@@ -126,7 +126,7 @@ function createWorld(clock: ReturnType<typeof createManualClock>, model: Model) 
     ...{ systemName: "", mediaPath: "", mediaName: "", launcherId: "", started: "" },
     systemId: card?.systemId ?? "NES",
   });
-  // Scripts and players act between the ticks, so that none of their acts is simultaneous with those of hands.
+  // Scripts and players act between the ticks, so none of their acts is simultaneous with those of hands.
   const later = (ms: number, run: () => void) =>
     clock.after(ms + tickMs + tickMs / 2 - (clock.now() % tickMs), run);
 

@@ -1,6 +1,6 @@
 /**
- * Regular expressions and texts that cost an engine much: endless families of patterns, which fill a set of mappings up to
- * its refusal.
+ * Regular expressions and texts that cost an engine much: endless families of patterns, which fill a set of mappings
+ * until one is refused.
  */
 
 const letters = "abcdefghijklmnopqrstuvwxyz";
@@ -44,7 +44,7 @@ export const hostileTexts: Readonly<Record<string, string>> = {
   "beyond the basic plane": "\u{1f600}\u{10428}".repeat(2048),
 };
 
-/** 16 KiB of these characters, in an order without a period that a pattern could follow. */
+/** 16 KiB of these characters, in an order without a period that a pattern could match. */
 function drawn(alphabet: string): string {
   let seed = 42;
   return Array.from({ length: 16 * 1024 }, () => {

@@ -10,7 +10,7 @@ import { noisePython } from "./noise-python.ts";
 import { type Call, isLine, type Line, lineOf, startPeer } from "./peer.ts";
 import { printed } from "./processes.ts";
 
-/** The config that the current app needs. Lines after it belong to the same section. */
+/** The config that the current app needs. Further lines belong to the same section. */
 export const appsAllowed = "[api]\nallow_v1_clients = true\n";
 
 /** The origin of the pages of the app for Android, and those of the app elsewhere. */

@@ -21,7 +21,7 @@ type Heard = { [Name in EventName]: { readonly name: Name; readonly payload: Eve
 type Parts = Omit<LaunchQueueParts, "config" | "bus" | "clock" | "log" | "history" | "saves">;
 
 export interface DeckOptions extends Partial<Parts> {
-  /** The clock. A manual clock is advanced by `run` and `tapAndWait`, so that a player proves itself at once. */
+  /** The clock. `run` and `tapAndWait` advance a manual clock, so a player proves itself at once. */
   readonly clock?: LaunchQueueParts["clock"] | ManualClock;
   readonly config?: Partial<Config>;
   /** The players, which may need the folder of the media; `extensionPlayers` if absent. */
@@ -98,7 +98,7 @@ export async function makeDeck({
   let launches = 0;
   const nextToken = (text: string) => ({ ...token(text), uid: `04${String(launches++).padStart(6, "0")}` });
   const tap = (text: string) => launchQueue.launch(token(text), { isTap: true });
-  /** Resolves with the end of what `launch` launches for this card: true, or the error. */
+  /** Resolves with the end of the launch of this card: true, or the error. */
   const endOf = async (uid: string, launch: () => void): Promise<string | true> => {
     const ends = () => told("launch.finished").filter((end) => end.uid === uid);
     const [before, begun] = [ends().length, count("media.started")];

@@ -85,7 +85,7 @@ export function* libraryPaths(count: number, seed = 1): Generator<string> {
     if (one === undefined) throw new Error("an empty list");
     return one;
   };
-  // A few words are in most names, and most words in few names. The squared random number gives this distribution.
+  // A few words are in most names, and most words are in few names. The squared random number gives this distribution.
   const word = () => {
     const chance = random();
     if (chance < 0.55) return capital(stems[Math.floor(random() ** 2 * stems.length)] ?? "");
@@ -153,7 +153,7 @@ export function makeLibrary(root: string, count: number, seed = 1): number {
   return made;
 }
 
-/** Makes a small library of these relative paths, empty or with the text given. */
+/** Makes a small library of these relative paths. The files are empty, or have the given text. */
 export function makeFiles(root: string, files: Readonly<Record<string, string>> | readonly string[]): void {
   const entries = Array.isArray(files) ? files.map((path) => [path, ""] as const) : Object.entries(files);
   for (const [path, text] of entries) {

@@ -1,6 +1,6 @@
 /**
  * Many visits to the service, each over a connection of its own, as JSON in the file of the first argument. Prints the
- * result of each as a word. Run in a namespace; it writes HTTP and WebSocket by hand, so that every header is as given.
+ * result of each as a word. Run it in a namespace. It writes HTTP and WebSocket by hand, so every header is as given.
  *
  *   200, 403 ...       the status of an HTTP answer, or of a refused upgrade
  *   pong               of the heartbeat
@@ -28,7 +28,7 @@ export interface OneVisit {
   /** The port of the service; undefined for a socket's path. */
   readonly port?: number;
   readonly isTls?: boolean;
-  /** The caller's own addresses, one after another, if they matter. */
+  /** The caller's own addresses, which are used in turn, if they matter. */
   readonly from?: readonly string[];
   /** The method and the path of the request line; `ws` opens a WebSocket. */
   readonly method: string;
@@ -41,7 +41,7 @@ export interface OneVisit {
   readonly client?: { readonly id: string; readonly secret: string };
 }
 
-const atOnce = 3; // The number of visits at a time is lower than that of the permitted handshakes.
+const atOnce = 3; // The number of simultaneous visits is lower than that of the permitted handshakes.
 const retryMs = 50;
 
 const list = JSON.parse(await readFile(process.argv[2] ?? "", "utf8")) as readonly OneVisit[];

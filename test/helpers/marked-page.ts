@@ -1,12 +1,12 @@
 /**
- * The page in German with a mark around each text of its tables and of the browser's own forms of numbers and times, and all that it
- * ever showed. A text outside the marks has no key.
+ * The page in German with a mark around each text of its tables and of the browser's own forms of numbers and times, and
+ * all texts that it ever showed. A text outside the marks has no key.
  */
 import type { BrowserContext, Page } from "playwright-core";
 import { bundlePage } from "../../src/web/page-bundle.ts";
 
 /**
- * A script that runs in the page before the page's own: it marks the texts that the browser forms, and collects every
+ * A script that runs in the page before the page's own. It marks the texts that the browser forms, and collects every
  * text that appears.
  */
 const inPage = `(() => {
@@ -102,7 +102,7 @@ export function outsideMarks(text: string): string {
   return outside;
 }
 
-/** The texts with words outside the marks that are none of `data`: names and values that the test knows. */
+/** The texts with words outside the marks, except `data`: names and values that the test knows. */
 export function withoutKey(texts: readonly string[], data: readonly string[]): readonly string[] {
   const known = [...new Set(data)].filter((one) => one !== "").toSorted((a, b) => b.length - a.length);
   return texts.filter((text) => {

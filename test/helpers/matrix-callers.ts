@@ -131,7 +131,7 @@ async function inCleartext(neighbour: Peer): Promise<MatrixCaller> {
     async callAll(calls) {
       const answers: Answer[] = [];
       for (const { method, params } of calls) {
-        // Many handshakes in a short time get 429, which is the answer to this call.
+        // Many handshakes in a short time get the status 429, which is then the answer to this call.
         const line = await neighbour.open({ url: urls.ws });
         answers.push(isLine(line) ? await line.call(method, params) : line);
       }

@@ -85,7 +85,10 @@ export function runHere(job: IndexJob): readonly JobLine[] {
   return lines;
 }
 
-/** The text `<system>/<path>` for each file of the index in its order, and their number; undefined if there is no index. */
+/**
+ * The text `<system>/<path>` for each file of the index in its order, and the number of files; undefined if there is no
+ * index.
+ */
 export function contentOf(folder: string): readonly string[] | undefined {
   const index = openMediaIndex(indexPath(folder));
   if (index === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * The kernel's monotonic clock, the same for every process. Bun's `process.hrtime` is not: it counts from an origin of
- * each process's own (seen on 1.4.5: two processes 28 ms apart).
+ * The kernel's monotonic clock, the same for every process. Bun's `process.hrtime` is not: it counts from a different
+ * origin in each process (seen on 1.4.5: two processes 28 ms apart).
  */
 import { dlopen, FFIType, ptr } from "bun:ffi";
 

@@ -127,7 +127,7 @@ acl_file ${file("people.acl")}
       const heard: Heard[] = [];
       let wake = Promise.withResolvers<void>();
       const words = topics.flatMap((topic) => ["-t", topic]);
-      // With `-d` it also prints what it does, and `stdbuf` makes it send each line at once; a message is a line of JSON.
+      // With `-d` it also prints its acts, and `stdbuf` makes it print each line at once. A message is a line of JSON.
       const options = ["-d", "-q", "1", "--retain-as-published", "-F", "%j"];
       const child = Bun.spawn(["stdbuf", "-oL", "mosquitto_sub", ...asAdmin, ...options, ...words], {
         stdio: ["ignore", "pipe", "ignore"],

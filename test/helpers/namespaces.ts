@@ -80,7 +80,10 @@ export interface Visit {
   readonly bytes?: string;
   /** True to accept every certificate of the service. */
   readonly anyCertificate?: boolean;
-  /** The texts that a WebSocket sends, one after another. After that it waits for as many messages, or for its end. */
+  /**
+   * The texts that a WebSocket sends, one after another. After that it waits for the same number of messages, or for its
+   * end.
+   */
   readonly send?: readonly string[];
 }
 
@@ -106,8 +109,8 @@ export async function visit(
 
 /**
  * The kernel walks its whole table of connections at each read of /proc/net/tcp, which the service reads for each
- * caller on the device. On a PC that table has 262,144 rows, and on a board 4096. A namespace takes this number from
- * the namespace that makes it (`ip-sysctl`, tcp_child_ehash_entries); older kernels have one table for all.
+ * caller on the device. On a PC that table has 262,144 rows, and on a board 4096. A namespace gets this number from the
+ * namespace that makes it (`ip-sysctl`, tcp_child_ehash_entries); older kernels have one table for all.
  */
 function addNamespace(name: string): void {
   const script = 'sysctl -q -w net.ipv4.tcp_child_ehash_entries=4096 2>/dev/null; exec ip netns add "$0"';
@@ -120,7 +123,7 @@ function ip(...words: readonly string[]): void {
   if (exitCode !== 0) throw new Error(`ip ${words.join(" ")}: ${stderr.toString()}`);
 }
 
-/** One process sets up all lines, because a process for each would take milliseconds. */
+/** One process sets up all lines, because a process for each line would take milliseconds. */
 function ipBatch(name: string, lines: readonly string[]): void {
   const stdin = Buffer.from(`${lines.join("\n")}\n`);
   const { exitCode, stderr } = Bun.spawnSync(["ip", "-n", name, "-batch", "-"], { stdin });

@@ -15,7 +15,7 @@ function nesGame(init: readonly number[], loop: readonly number[], hasBattery: b
   return Buffer.concat([header, program, new Uint8Array(8 * 1024)]);
 }
 
-/** A game that only jumps to itself, with a tone that does not end if asked. */
+/** A game that only jumps to itself. If asked, it plays a tone that does not end. */
 export const makeNesGame = ({ withTone = false } = {}) => nesGame(withTone ? pulseTone : [], [], false);
 
 /** A tone of the first pulse channel at its full volume: LDA #value, STA register (6502; nesdev.org, "APU"). */

@@ -1,4 +1,4 @@
-/** A Python of our own with a public Noise library, and the client in `test/e2e/noise-python` running on it. */
+/** A Python of our own with a public Noise library, and the client in `test/e2e/noise-python` that runs on it. */
 import { join } from "node:path";
 import { linesOf } from "./lines.ts";
 import { pythonSetUpMs, pythonWith } from "./python.ts";
@@ -7,7 +7,7 @@ const source = join(import.meta.dir, "../e2e/noise-python");
 /** The time for making the Python, in milliseconds. */
 export const noisePythonSetUpMs = pythonSetUpMs;
 
-/** The interpreter. Throws with the package to install if it cannot be made. */
+/** The interpreter. Throws an error with the missing package if the Python cannot be made. */
 export function noisePython(): Promise<string> {
   return pythonWith("noise-python", join(source, "requirements.txt"));
 }
@@ -19,7 +19,7 @@ export interface PythonClient {
    * Events of the index are skipped.
    */
   next(): Promise<Readonly<Record<string, unknown>> | undefined>;
-  /** The next payload. Fails if another message came. */
+  /** The next payload. Fails if any other message has come. */
   payload(): Promise<string>;
   /** Ends the client's stdin, and resolves with its exit code. */
   stop(): Promise<number>;
@@ -32,8 +32,8 @@ export interface Credentials {
 }
 
 /**
- * Starts the client with `ws://...`, or with `pipe` and a command, optionally after `--small-frames`. `via` may run it
- * elsewhere.
+ * Starts the client with `ws://...`, or with `pipe` and a command, optionally after `--small-frames`. `via` may run it in
+ * another namespace.
  */
 export async function startPythonClient(
   { id, secret }: Credentials,

@@ -39,7 +39,7 @@ export function faultsOf(page: Page): readonly string[] {
   return faults;
 }
 
-/** Waits until the page is connected. The language of the page does not matter. */
+/** Waits until the page is connected. The tests do not depend on the language of the page. */
 export async function connected(page: Page): Promise<void> {
   await page.locator("#line[data-state=on]").waitFor();
 }

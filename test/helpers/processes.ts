@@ -1,4 +1,7 @@
-/** Runs and observes real processes, and polls for conditions that have no event; a wait that gives up reports what it saw. */
+/**
+ * Runs and observes real processes, and polls for conditions that have no event. A wait that gives up reports the last
+ * state.
+ */
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -47,12 +50,15 @@ export async function processOf(path: string): Promise<number> {
   return 0;
 }
 
-/** The first and the longest pause between two looks, in milliseconds. Between them a pause is a twentieth of the wait. */
+/**
+ * The first and the longest pause between two looks, in milliseconds. Between these two limits a pause is a twentieth of
+ * the wait.
+ */
 const [pauseMsMin, pauseMsMax] = [2, 20];
 
 type Assertion = () => void;
 /**
- * A condition or an assertion may return nothing else, so that the compiler refuses a function that returns what it found.
+ * A condition or an assertion may return nothing else, so the compiler refuses a function that returns a found value.
  */
 type Outcome = boolean | ReturnType<Assertion>;
 
@@ -101,7 +107,7 @@ export async function eventuallyExists(path: string, msMax?: number): Promise<vo
   }, msMax);
 }
 
-/** Resolves as soon as there is no such process. A zombie still counts as one. The rejection shows its state. */
+/** Resolves as soon as there is no such process. A zombie still counts as a process. The rejection shows its state. */
 export async function eventuallyReaped(pid: number, msMax?: number): Promise<void> {
   await eventually(async () => {
     if (!existsSync(`/proc/${pid}`)) return;
@@ -145,7 +151,7 @@ export async function opened(socket: WebSocket): Promise<void> {
 const [logLinesMax, logsMax] = [20, 4];
 const logs = new Set<{ readonly name: string; readonly text: () => string }>();
 
-/** The waits of this file show the newest lines of this log if they give up, until the result is disposed. */
+/** If the waits of this file give up, they show the newest lines of this log, until the result is disposed. */
 export function showLog(name: string, text: () => string): Disposable {
   const log = { name, text };
   logs.add(log);

@@ -9,7 +9,10 @@ const root = join(import.meta.dir, "../..");
 /** The time for making a Python in milliseconds. Some megabytes are downloaded for it. */
 export const pythonSetUpMs = 180_000;
 
-/** The interpreter with the packages of `requirements`. Throws with the package to install if it cannot be made. */
+/**
+ * The interpreter with the packages of `requirements`. Throws an error with the missing package if the Python cannot be
+ * made.
+ */
 export async function pythonWith(name: string, requirements: string): Promise<string> {
   const home = join(root, "build", name);
   const python = join(home, "bin/python");

@@ -7,7 +7,7 @@
  *            or an act of the world: `wait MS`, `unplug`
  *   # why    a comment
  *
- * Time passes only by `wait`. Only a change of the cards counts; a repeated sighting does not.
+ * Time passes only by `wait`. Only a change of the cards is an event; a repeated sighting is none.
  */
 import type { Log } from "../../src/core/log.ts";
 import type { Sighting } from "../../src/core/token.ts";

@@ -67,7 +67,7 @@ function textFor({ format, pattern, minLength = 0, maxLength = 40 }: JsonSchema)
 }
 
 /**
- * A value just past a limit, or of another type. With `scalar` it is no list or object, because these might satisfy a
+ * A value just past a limit, or of another type. With `scalar` it is no list and no object, because these might satisfy a
  * rule between fields.
  */
 function odd({ type, maxLength, maximum, minimum }: JsonSchema, scalar: boolean): fc.Arbitrary<unknown> {

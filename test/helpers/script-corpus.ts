@@ -108,7 +108,7 @@ function onOneLine(line: string): string {
 }
 
 function named(_line: string, device: string, steps: string): string {
-  // A press of usual length and pace is shown by the names of its keys, and any other step as it is.
+  // A press of usual length and pace is shown by the names of its keys, and any other step is shown as it is.
   const presses = steps.replace(
     /\+(\d+)((?: \+\d+)*) 40ms((?: -\d+)+) 60ms/g,
     (all, first: string, others: string, up: string) => {

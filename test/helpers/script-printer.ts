@@ -34,7 +34,10 @@ function printCommand({ name, args, options }: Command): string {
   return `**${name}${values}${pairs.length === 0 ? "" : `?${pairs.join("&")}`}`;
 }
 
-/** The tree holds a macro as it was written. A `|` at its end must not become part of the `||` that ends the command. */
+/**
+ * The tree holds a macro as it was written. A `|` at the end of the macro must not become part of the `||` that ends the
+ * command.
+ */
 function printMacro(text: Text): string {
   const macro = text.join("");
   return macro.endsWith("|") ? `${macro} ` : macro;

@@ -23,7 +23,7 @@ export interface TranscriptLine {
   readonly text: string;
 }
 
-/** The lines that count. Throws if one has no mark, or has bytes that are no hex. */
+/** The lines with a meaning. Throws if one has no mark, or has bytes that are no hex. */
 export function parseTranscript(content: string): readonly TranscriptLine[] {
   return content
     .split("\n")

@@ -36,7 +36,7 @@ export function makePair(): Pair {
   return { client: started.finish(reply), service: session, hello: started.hello, reply };
 }
 
-/** The changes that an attacker makes at one place of a text. Some leave the text as it is, and those are no attack. */
+/** The changes that an attacker makes at one place of a text. Some leave the text unchanged, and these are no attack. */
 export const changes: Readonly<Record<string, (text: string, at: number) => string>> = {
   "lowest bit flipped": (text, at) => replaced(text, at, String.fromCharCode(text.charCodeAt(at) ^ 1)),
   "fifth bit flipped": (text, at) => replaced(text, at, String.fromCharCode(text.charCodeAt(at) ^ 0x10)),

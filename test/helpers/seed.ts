@@ -1,6 +1,6 @@
 /**
- * This file is loaded before every test file. Random inputs are the same in each run, so that a failure has its cause
- * in the code. `SEED=N make test` tries others.
+ * This file is loaded before every test file. Random inputs are the same in each run, so a failure has its cause in the
+ * code. `SEED=N make test` tries other inputs.
  */
 import fc from "fast-check";
 

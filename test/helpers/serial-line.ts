@@ -45,7 +45,7 @@ export function openDescriptors(): number {
   return readdirSync("/proc/self/fd").length;
 }
 
-/** The number of times that threads of this process slept and woke. A busy wait raises it. */
+/** How often threads of this process slept and woke. A busy wait raises it. */
 export function wakeUps(): number {
   return readdirSync("/proc/self/task")
     .map((task) => readFileSync(`/proc/self/task/${task}/status`, "latin1"))

@@ -1,6 +1,6 @@
 /**
- * The service in folders like those of the image, with the environment that `overlay/usr/lib/tapdeck/serve` gives it: each path there
- * is below a folder of the test.
+ * The service in folders like those of the image, with the environment that `overlay/usr/lib/tapdeck/serve` gives it.
+ * Each path in it is below a folder of the test.
  */
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -64,7 +64,7 @@ export async function makeServedPlace() {
   await config("");
   await put("data/state/watchdog", "event=restart time=1 restarts=1 resets=0 why=x\n");
   expectFifo(at("run/tapdeck-machine/requests"));
-  // This program replaces the root script: it keeps the pipe open, and notes each word.
+  // This program replaces the root script: it keeps the pipe open, and records each word.
   const reading = Bun.spawn(["sh", "-c", 'exec cat <>"$0"', at("run/tapdeck-machine/requests")], {
     stdin: "ignore",
     stdout: "pipe",

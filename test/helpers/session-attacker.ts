@@ -1,6 +1,6 @@
 /**
  * Makes a handshake with a valid secret, and then attacks the session: `session-attacker.ts KIND URL JSON`. Prints the
- * result of each try. Run in a namespace.
+ * result of each try. Run it in a namespace.
  */
 import { connect } from "node:net";
 import { startHandshake } from "../../src/secure/handshake.ts";
@@ -20,7 +20,7 @@ interface Line {
   send(text: string): void;
   /** Ends the connection. */
   leave(): void;
-  /** Resolves with the end of the session; `answered` if a frame came that opens. */
+  /** Resolves with the end of the session; `answered` if a frame came that can be decrypted. */
   end(): Promise<string>;
 }
 
@@ -29,7 +29,7 @@ const request = '{"jsonrpc":"2.0","id":1,"method":"version"}';
 /** An attack makes a frame from a fresh session. `undefined` means that there is nothing to send. */
 type Attack = (line: Line) => Promise<readonly string[]> | readonly string[];
 
-const frameLength = 96; // The number of places in the sealed request, as text. Each place is tried.
+const frameLength = 96; // The number of places in the sealed request, as text. Each place of the request is tried.
 
 const attacks: Readonly<Record<string, readonly Attack[]>> = {
   undisturbed: [({ session }) => [session.seal(request)]],
@@ -72,7 +72,7 @@ const attacks: Readonly<Record<string, readonly Attack[]>> = {
 
 const list = attacks[kind] ?? [];
 const ends: string[] = [];
-// One after the other, because more would evict each other from the few places before a proof.
+// The attacks run one after the other, because more would evict each other from the few places before a proof.
 for (const attack of list) ends.push(await tryIt(attack));
 process.stdout.write(JSON.stringify(ends));
 process.exit(0);

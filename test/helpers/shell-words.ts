@@ -1,6 +1,6 @@
 /**
- * The commands of a shell script, as far as a reader without a shell can find them: simple commands with their words, also in
- * substitutions. Here-documents and back quotes are refused, because the scripts of the image have none.
+ * The commands of a shell script, as far as this reader finds them without a shell: simple commands with their words,
+ * also in substitutions. Here-documents and back quotes are refused, because the scripts of the image have none.
  */
 
 /** The text for a part of a word that is known only when the script runs. */
@@ -24,7 +24,7 @@ export function readScript(text: string): Script {
     throw new Error(`line ${text.slice(0, at).split("\n").length}: ${why}`);
   };
 
-  /** Reads up to `end`, which is a closing parenthesis or nothing, and past it. */
+  /** Reads up to `end`, which is a closing parenthesis or nothing, and skips it. */
   const readList = (end: ")" | ""): void => {
     let words: string[] = [];
     const cases: ("word" | "pattern" | "body")[] = [];

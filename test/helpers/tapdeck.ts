@@ -21,7 +21,7 @@ export interface Place {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Config without readers, except those of the API. Lines after it belong to the same section. */
+/** Config without readers, except those of the API. Further lines belong to the same section. */
 export const noReaders = "[readers]\ndetect = false\n";
 
 /** Config with only the readers of these connection strings, or an emulated PN532. */
@@ -91,7 +91,7 @@ export async function startTapdeck(
 ): Promise<Running> {
   const child = Bun.spawn([...command, `--data=${place.folder}`], {
     stdio: ["ignore", "ignore", "pipe"],
-    // The environment is passed, so that it lacks the variable that test/helpers/seed.ts removes.
+    // The environment is passed, so it lacks the variable that test/helpers/seed.ts removes.
     env: { ...process.env },
   });
   const log = gather(child.stderr).text;
@@ -120,15 +120,15 @@ export async function startTapdeck(
   };
 }
 
-/** Waits until the only reader of the config is connected, perhaps before the client was. */
+/** Waits until the only reader of the config is connected. It may be connected before the client is. */
 export async function firstReader({ client, heard }: Pick<Running, "client" | "heard">): Promise<void> {
   const { readers } = await client.call("readers");
   if (readers[0]?.connected !== true) await heard.next("readers.added");
 }
 
 /**
- * Makes the service index its media, of all systems or of these. It first waits for the end of an automatic run for changed
- * files.
+ * Makes the service index its media, of all systems or of these. It first waits for the end of an automatic run after a
+ * change of files.
  */
 export async function indexMedia(client: Client, systems: readonly string[] = []): Promise<void> {
   let refusal: unknown;

@@ -16,7 +16,7 @@ export function makeTerminal(path: string): boolean {
   return made.exitCode === 0;
 }
 
-/** Whether this user may make a terminal, and the kernel has one behind it. */
+/** True if this user may make a terminal, and the kernel has one with this number. */
 async function hasTerminals(): Promise<boolean> {
   const place = await mkdtemp(join(tmpdir(), "tapdeck-tty-"));
   try {

@@ -1,6 +1,6 @@
 /**
- * Debian's pcscd with a virtual reader (vsmartcard-vpcd) that hands its APDUs to a card of ours over TCP, on 127.0.0.1. Its
- * socket is in a mount namespace of its own, so that a pcscd of this machine is left alone. Needs root, for the namespace.
+ * Debian's pcscd with a virtual reader (vsmartcard-vpcd) that hands its APDUs to a card of ours over TCP, on 127.0.0.1.
+ * Its socket is in a separate mount namespace, so a pcscd of this machine is not affected. Needs root, for the namespace.
  *
  *   vpcd sends       length(2, big-endian) then an APDU; or one byte: 0 power off, 1 power on, 2 reset, 4 a request for the ATR
  *   the card sends   length(2) then the answer; to 4 the ATR; to the others nothing

@@ -1,6 +1,6 @@
 /**
- * A walk through folders from inside a player: what it can read, change and make there, as lines for a transcript. A folder with
- * the same reach everywhere is one line.
+ * A walk through folders from inside a player: the files that it can read, change and make in them, as lines for a
+ * transcript. A folder with the same reach everywhere is one line.
  *
  *   rw+ /data/tapdeck/media/   its files can be read and changed, and files can be made in it
  *   r-  /etc/hosts             it can be read
@@ -61,7 +61,7 @@ export function walked(
     return shown === undefined ? [] : [{ path: shown, reach, isFolder: kind === "folder" }];
   });
   for (const { path, reach, isFolder } of entries.toSorted((a, b) => (a.path < b.path ? -1 : 1))) {
-    // Files of a kind may have one name in the transcript; the widest reach is shown.
+    // Files of one kind may share a name in the transcript, which shows the widest reach.
     const known = nodes.get(path);
     if (known !== undefined && known.reach >= reach) continue;
     if (known !== undefined) known.reach = reach;

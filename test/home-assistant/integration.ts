@@ -47,7 +47,7 @@ interface PlayerState {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** The deck as Home Assistant sees it: a caller on its own machine would not be asked for a code. */
+/** The deck from the view of Home Assistant. A caller on its own machine would not be asked for a code. */
 const deckAddress = "10.78.0.1";
 
 export async function useIntegration(): Promise<void> {
@@ -95,7 +95,7 @@ export async function useIntegration(): Promise<void> {
   say("  after a revocation Home Assistant asks to pair again");
 }
 
-/** By mypy, with what Home Assistant itself leaves without types. */
+/** The check uses mypy, without the parts that Home Assistant itself leaves without types. */
 async function checkTypes(): Promise<void> {
   const lenient = ["--follow-untyped-imports", "--implicit-reexport", "--allow-untyped-calls"];
   const words = [

@@ -1,7 +1,7 @@
 /**
  * `make test-home-assistant`: a real Home Assistant, mosquitto and the real service with its simulated reader, in a network
- * namespace of their own. It prints the entities, the event of a tag, a launch by an automation, an update by its button, and what the custom integration
- * shows and does; 1 if one is missing.
+ * namespace of their own. It prints the entities, the event of a tag, a launch by an automation, an update by its button,
+ * and the states and effects of the custom integration. The exit code is 1 if one is missing.
  */
 import { mosquitto } from "../helpers/mosquitto.ts";
 import { eventually, within } from "../helpers/processes.ts";

@@ -1,7 +1,8 @@
 /*
- * A radio of Bluetooth and a gamepad in its reach, inside the guest. The radio speaks HCI on a serial line, as those of the boards do:
- * the line is a terminal whose other end has the kernel's line discipline for such radios (drivers/bluetooth/hci_ldisc.c). The
- * gamepad is a device of the Human Interface Device Profile with Secure Simple Pairing. Static, for emulated boards.
+ * A Bluetooth radio, and a gamepad in its reach, inside the guest. The radio speaks HCI on a serial line, as those of the
+ * boards do: the line is a terminal whose other end has the kernel's line discipline for such radios
+ * (drivers/bluetooth/hci_ldisc.c). The gamepad is a device of the Human Interface Device Profile with Secure Simple
+ * Pairing. The program is linked statically, for emulated boards.
  *
  *   bluetooth-pad <COMMANDS     a line each:
  *     pairing    it can be found and paired; `refuse` can be found, and refuses; `keyboard` wants a code to be typed
@@ -13,7 +14,7 @@
  *     mute       the radio itself answers nothing, until `speak`
  *     stranger   another device, without a key, calls the deck and opens the channels of a keyboard
  *
- * It prints what happens: `pressed`, `paired`, `connected`, `disconnected`, `refused`, `no answer`, and `called` by the
+ * It prints its events: `pressed`, `paired`, `connected`, `disconnected`, `refused`, `no answer`, and `called` by the
  * stranger.
  *
  * Numbers: Bluetooth Core Specification 5.4, Vol 4 Part E (HCI), Vol 3 Part A (L2CAP) and Part B (SDP); Human Interface Device
@@ -123,7 +124,7 @@ static void disconnect(uint8_t reason) {
   say("disconnected");
 }
 
-/* Authentication Complete. A pairing that failed has told so before. */
+/* Authentication Complete. A pairing that failed has reported this before. */
 static void authenticated(uint8_t status) { of_link(0x06, status, NULL, 0); }
 
 static void paired(bool isGood) {
@@ -221,7 +222,7 @@ static void read_local(unsigned opcode, const uint8_t *parameters) {
     break;
   case 0x0c1a:
     isScanning = (parameters[0] & 2) != 0;
-    if (parameters[0] & 1) say("visible"); /* Others would find the deck. */
+    if (parameters[0] & 1) say("visible"); /* Otherwise other devices could find the deck. */
     complete(opcode, NULL, 0);
     break;
   case 0x0405 ... 0x0407:
@@ -259,7 +260,7 @@ static bool read_security(unsigned opcode, const uint8_t *parameters) {
     else if (isSame) encrypt_and_open();
     else refuse();
     return true;
-  case 0x040c: /* And its negative one. */
+  case 0x040c: /* Link Key Request Negative Reply. */
     complete(opcode, caller, 6);
     if (isIncoming) refuse(); /* The deck has forgotten the pad. */
     else of_pad(0x31, NULL, 0);
@@ -308,7 +309,7 @@ static void read_command(const uint8_t *packet) {
     caller = pad;
     isIncoming = false;
     if (isAwake) connect_link(0);
-    else pageEnd = now() + 1000; /* The deck would wait for 5.12 s. */
+    else pageEnd = now() + 1000; /* The deck itself would wait for 5.12 s. */
     break;
   case 0x0406: /* Disconnect. */
     accept_command(opcode);
@@ -337,7 +338,7 @@ static void read_command(const uint8_t *packet) {
   case 0x041b: /* Read Remote Supported Features. */
     accept_command(opcode);
     of_link(0x0b, 0, (const uint8_t[]){0x04, 0, 0, 0x40, 0, 0, 0x09, 0}, 8);
-    if (isIncoming && caller == pad && hasKey) of_pad(0x17, NULL, 0); /* The pad asks for a proof of the key. */
+    if (isIncoming && caller == pad && hasKey) of_pad(0x17, NULL, 0); /* The pad asks the deck to prove the key. */
     else if (isIncoming) open_control();
     break;
   case 0x041d: /* Read Remote Version. */
@@ -372,7 +373,7 @@ static void read_word(const char *word, int number) {
     hasKey = false;
   } else if (strcmp(word, "asleep") == 0) {
     isSeen = isAwake = false;
-    disconnect(0x13); /* The other end ends it. */
+    disconnect(0x13); /* The other end closes it. */
   } else if (strcmp(word, "wake") == 0) {
     isAwake = true;
     isSeen = false;

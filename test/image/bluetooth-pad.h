@@ -11,7 +11,7 @@ void send_data(unsigned channel, const uint8_t *bytes, size_t length);
 /* A frame of the deck, from its length on. */
 void read_frame(const uint8_t *bytes, size_t length);
 
-/* At the beginning of a connection. */
+/* Called at the beginning of a connection. */
 void forget_channels(void);
 
 /* Opens the channel of controls, and after it that of reports. */

@@ -16,7 +16,7 @@ import { isMenuAt } from "./menu-on-screen.ts";
 import { type Picture, shareOf } from "./picture.ts";
 import { patienceMs, until } from "./until.ts";
 
-/** Of the gamepad in bluetooth-pad.c. */
+/** The address and name of the gamepad in bluetooth-pad.c. */
 const address = "00:1B:DC:00:00:02";
 const name = 'Test "Pad"';
 const known = [{ address, name, kind: "controller", connected: true }] as const;
@@ -67,7 +67,9 @@ async function plugIn(): Promise<void> {
 const pad = (...words: readonly string[]) =>
   board.shell(`(${words.map((word) => `echo ${word}`).join("; ")}) >/run/pad`);
 
-/** Resolves once the gamepad has said this since its last line of `since`, with the milliseconds between both. */
+/**
+ * Resolves once the gamepad has printed this after its last line of `since`, with the milliseconds between the two lines.
+ */
 async function padSays(what: string, since = ""): Promise<number> {
   return until(`the gamepad: ${what}`, async () => {
     const lines = (await board.shell("cat /run/pad.log")).split("\n");
@@ -205,7 +207,7 @@ test(
     expect(await board.shell("grep -r -c LinkKey /data/state/bluetooth | grep -v ':0$' || true")).toBe("");
     await pad("wake");
     await padSays("no answer", "pressed");
-    // Others never found the deck.
+    // Other devices never found the deck.
     expect(await board.shell("grep -c visible /run/pad.log || true")).toBe("0");
   },
   2 * patienceMs,
@@ -236,7 +238,7 @@ test(
     await pad("asleep");
     await pair();
     await reaches("the absence", ({ state, fault }) => state === "ready" && fault === "not-found");
-    // A busy board is as slow: bluetoothd once paired a keyboard before anybody could show its code.
+    // A busy board is this slow: bluetoothd once paired a keyboard before its code could be shown.
     await board.shell(
       `cp /usr/bin/bluetoothctl /run/agent && printf '#!/bin/sh\\nsleep 3\\nexec /run/agent "$@"\\n' >/run/late-agent`,
     );

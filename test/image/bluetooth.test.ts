@@ -12,7 +12,7 @@ import { run } from "../../tools/image/run.ts";
 
 const rootTest = test.skipIf(process.getuid?.() !== 0);
 
-/** Each answers as its program does; properties and objects are files below /answers. */
+/** Each answers as its program does. Properties and objects are files below /answers. */
 const stubs: Readonly<Record<string, string>> = {
   "bin/dbus-send": `shift 4
 path=$1 method=$2
@@ -28,10 +28,10 @@ case $method in
   *.Pair) [ ! -e /answers/refusal ] || { cat /answers/refusal >&2; exit 1; } ;;
   *.RemoveDevice) rm -rf "/answers\${1#objpath:}" /data/state/bluetooth/*/*/info ;;
 esac`,
-  // The socket of the bus is there as soon as its daemon is started. No process has the number of the pid file.
+  // The socket of the bus exists as soon as its daemon is started. No process has the number of the pid file.
   "bin/start-stop-daemon": `echo "started $*" >>/run/done; case "$*" in *dbus-daemon*) nc_socket ;; esac; case "$*" in *"-p "*) echo 9999999 >"$(echo "$*" | sed 's/.*-p \\([^ ]*\\).*/\\1/')" ;; esac`,
   "bin/nc_socket": "cp -a /socket /run/bluetooth-bus/socket",
-  // As an agent: it is not there at once.
+  // The socket appears a moment later, as that of an agent does.
   "bin/bluetoothctl": `[ "$1" = --agent ] || exec cat >/dev/null
 sleep 0.5
 echo "Agent registered"
@@ -216,10 +216,10 @@ for (const [refusal, fault] of [
       const seen = { state: "ready", address } as const;
       expect(await machine.state()).toEqual(fault === undefined ? seen : { ...seen, fault });
       const asked = await machine.text("run/asked");
-      // Nobody else can tell the code that a keyboard has to type.
+      // Only the agent knows the code that a person must type on the keyboard.
       expect(asked).toContain("agent default-agent");
       expect(asked.indexOf("agent default-agent")).toBeLessThan(asked.indexOf("Device1.Pair "));
-      // It may connect by itself only if it was paired.
+      // The device may connect by itself only if it was paired.
       expect(asked.match(/string:Trusted variant:boolean:(\w+)/g)?.at(-1)).toEndWith(
         fault === undefined ? "true" : "false",
       );

@@ -21,7 +21,7 @@ import { patienceMs } from "./until.ts";
 const given = process.env.IMAGE_FOLDER;
 export const imageFolder = given ?? join(root, "build/image");
 export const image = given === undefined ? join(root, "dist/tapdeck-qemu.img") : join(given, "tapdeck.img");
-/** The size of the card is twice that of the image, and a power of two, as the Pi's controller wants it. */
+/** The size of the card is twice that of the image, rounded to a power of two, as the Pi's controller requires it. */
 export const cardBytes = 2 ** 30;
 const slot = join(imageFolder, "boot/slot-a");
 /**
@@ -100,7 +100,7 @@ export interface Board extends AsyncDisposable {
 const guestSaysMs = 20_000;
 
 /**
- * The paired client of the host for each card, so that a card that is full, or about to lose its power, need not store
+ * The paired client of the host for each card. A card that is full, or about to lose its power, therefore need not store
  * another one.
  */
 const members = new Map<string, { readonly id: string; readonly secret: string }>();
@@ -255,7 +255,8 @@ function virt(
   shellPath: string,
 ): string[] {
   // No cursor blinks until the service draws, as on a board (buildroot/board/raspberrypi/cmdline.txt).
-  // With a seed for KASLR the kernel also isolates its page tables, so each system call empties QEMU's TLB: a start took a fifth longer.
+  // With a seed for KASLR the kernel also isolates its page tables, so each system call empties QEMU's TLB, and a start
+  // took a fifth longer.
   const own = `${rootWords} nokaslr console=ttyAMA0 tapdeck.shell=ttyS0 vt.global_cursor_default=0 ${append}`;
   const words = asPi === true ? piWords() : own;
   return [
@@ -295,7 +296,7 @@ function displayDevices(size: string): readonly string[] {
   const [width, height] = size.split("x");
   return [
     ...["-device", `virtio-gpu-pci,romfile=,xres=${width},yres=${height}`],
-    // A television has a loudspeaker. Nobody hears this one.
+    // A television has a loudspeaker. Nothing listens to this output.
     ...["-audiodev", "none,id=sound", "-device", "usb-audio,audiodev=sound"],
   ];
 }

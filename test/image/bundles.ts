@@ -24,7 +24,7 @@ export interface Updates extends AsyncDisposable {
   /** The size of the root file system in the bundle. */
   rootBytes(name: string): number;
   /**
-   * The image's own system without its players, under another version, with an additional script at its start or without a
+   * The image's own system without its players, under another version. It has an additional script at its start, or no
    * service if it must fail.
    */
   make(name: string, version: string, failure?: Failure): Promise<void>;

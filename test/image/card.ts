@@ -1,7 +1,7 @@
 /**
  * An SD card whose power can be cut: a network block device (the NBD protocol, "doc/proto.md" of its project). QEMU
- * uses it as a disk with a write cache. Flushed writes are safe. Of the other writes, a cut keeps some, loses some, and
- * tears one, by the seed. The card counts the bytes written to each partition, which no guest can falsify.
+ * uses it as a disk with a write cache. Flushed writes are safe. A cut keeps some of the other writes, loses some, and
+ * tears one. The seed decides which. The card counts the bytes written to each partition, which no guest can falsify.
  */
 import { closeSync, openSync, readSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -18,12 +18,14 @@ export interface Card extends AsyncDisposable {
   readonly flushes: number;
   /** The number of bytes that were written from `from` on, up to `to`, since the card was made. */
   writtenBytes(from: number, to: number): number;
-  /** Makes the card accept nothing any more after `count` more writes `within` these bytes. `struck` is then called once. */
+  /**
+   * Makes the card accept no more writes after `count` further writes `within` these bytes. `struck` is then called once.
+   */
   cutAfter(count: number, struck: () => void, within?: Range): void;
   /** Restores the power after a cut. Call it when QEMU has ended. */
   powerCycle(seed: number): void;
   read(offset: number, length: number): Uint8Array;
-  /** True if the text is in a block that was written and flushed, so that no power cut loses it. */
+  /** True if the text is in a block that was written and flushed, so no power cut loses it. */
   holds(text: string): boolean;
   /** Makes another card with all data of this one that no power cut can lose. */
   copy(): Promise<Card>;
@@ -45,7 +47,7 @@ interface Write {
   readonly bytes: Uint8Array;
 }
 
-/** Blocks that differ from the image. A block is never changed in place, so that copies of the map are cheap. */
+/** Blocks that differ from the image. A block is never changed in place, so copies of the map are cheap. */
 type Blocks = Map<number, Uint8Array>;
 
 /**
@@ -172,7 +174,7 @@ export async function makeCard(image: string, bytes: number, changed: Blocks = n
 interface Disk {
   readonly bytes: number;
   read(offset: number, length: number): Uint8Array;
-  /** Writes data. Returns false if the power is cut, and then no answer may be given. */
+  /** Writes data. Returns false if the power is cut. In that case the card must not answer. */
   write(offset: number, data: Uint8Array, forced: boolean): boolean;
   flush(): boolean;
 }

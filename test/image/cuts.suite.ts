@@ -22,7 +22,10 @@ type Kind = "first start" | "writing" | "updating";
 const life: readonly Kind[] = ["first start", "writing", "updating", "writing"];
 const updateAt = life.indexOf("updating");
 
-/** A cut comes within this many writes, which is about the work of the phase. A cut after the end of the phase also counts. */
+/**
+ * A cut comes within this many writes, which is about the number of writes in the phase. A cut after the end of the phase
+ * also counts.
+ */
 const writesOf: Readonly<Record<Kind, number>> = {
   // Most of them are in the growth of the partition and its file system; the last are in the writes after the first pong.
   "first start": 60,
@@ -75,7 +78,7 @@ for (let first = 0; first < cuts; first += life.length) {
   );
 }
 
-/** A card, and the data that its owner was promised to be on it. */
+/** A card, and the data that were acknowledged to its owner. */
 interface Owned {
   readonly card: Card;
   readonly acknowledged: string[];
@@ -102,7 +105,7 @@ async function cutFirstStart({ card, acknowledged }: Owned, writes: number): Pro
   const struck = strike(card, writes);
   await using board = await startBoard({ card });
   const started = board.pong().then(() => "started" as const);
-  // After a kill the start is no longer awaited.
+  // After the process is killed, its start is no longer awaited.
   started.catch(() => {});
   if ((await Promise.race([struck, started])) === "struck") return board.kill();
   // The start took fewer writes than the seed chose, so the others are made here.
@@ -138,14 +141,14 @@ function strike(card: Card, writes: number): Promise<"struck"> {
  * Updates the board to a system that cannot start, until the power is cut, or the earlier system is about to start again.
  */
 async function update(board: Board, card: Card, writes: number): Promise<void> {
-  // This waits until no other write is pending, so that the cut is in the update.
+  // This waits until no other write is pending, so the cut is in the update.
   await board.shell(`wget -q -O /data/small ${updates.address("small")} && sync`);
   const starts = board.console().split("Tapdeck: starting slot a").length;
   const struck = strike(card, writes);
   void board.shell("tapdeck update /data/small </dev/null").catch(() => {}); // The power may be cut meanwhile.
   const from = card.writes;
   const back = board.said("Tapdeck: starting slot a", starts).then(() => "back" as const);
-  // After a kill this text is no longer awaited.
+  // After the process is killed, this text is no longer awaited.
   back.catch(() => {});
   if ((await Promise.race([struck, back])) === "back")
     print("writes of an update, to its end", `${card.writes - from}`);
@@ -191,7 +194,7 @@ async function check(board: Board, acknowledged: readonly string[]): Promise<voi
   const { labels, checks } = await until("its answers", () => answersOf(client).catch(() => undefined));
   client.close();
   expect(acknowledged.filter((label) => !labels.has(label))).toEqual([]);
-  // Neither the partition nor the database may be given up. An update that did not start is reported once.
+  // Neither the partition nor the database may be reported as lost. An update that did not start is reported once.
   const asked = checks.filter(({ name }) => name === "device" || name === "database");
   expect(asked).toHaveLength(2);
   const faults = asked.flatMap((one) => one.faults ?? []);

@@ -1,4 +1,6 @@
-/** Figures of the image, printed when they are measured, and once more together; they decide no test. */
+/**
+ * Figures of the image, which are printed when they are measured, and all together at the end. They do not decide a test.
+ */
 
 const measured: string[] = [];
 

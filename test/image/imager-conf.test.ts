@@ -1,6 +1,7 @@
 /**
- * The settings that Raspberry Pi Imager writes to the boot partition for `"init_format": "systemd"`: the lines of its firstrun.sh
- * that have them, as version 1.7.3 and all later ones write them. A board reads them beside tapdeck.conf.
+ * The settings that Raspberry Pi Imager writes to the boot partition for `"init_format": "systemd"`. They are the lines
+ * of its firstrun.sh that hold settings, as version 1.7.3 and all later ones write them. A board reads them beside
+ * tapdeck.conf.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";

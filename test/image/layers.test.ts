@@ -1,7 +1,7 @@
 /**
- * The layers of /data on a board with a damaged partition, with the mounts of this kernel. The rules of players count
- * for the paths of /data (Linux, Documentation/userspace-api/landlock.rst, "OverlayFS mounts"), so no layer may be
- * reached by a second path.
+ * The layers of /data on a board with a damaged partition, with the mounts of this kernel. The rules of players apply to
+ * the paths of /data (Linux, Documentation/userspace-api/landlock.rst, "OverlayFS mounts"), so no layer may be reached by
+ * a second path.
  */
 import { expect, test } from "bun:test";
 import { chmod, copyFile, cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** The menu of the television in a picture of the board, and a controller inside the guest that works it. */
+/** The menu of the television in a picture of the board, and a controller inside the guest that operates it. */
 import { join } from "node:path";
 import type { Box } from "../../src/screen/frame-buffer.ts";
 import { keyNeighbour, letterKeys } from "../../src/screen/keyboard-template.ts";
@@ -60,7 +60,10 @@ export const release = (board: Board, ...codes: readonly number[]) =>
     codes.map((code) => `${code} 0`),
   );
 
-/** Presses and releases buttons, and moves and releases the pad, no faster than a person does: the kernel keeps 64 events. */
+/**
+ * Presses and releases buttons, and moves and releases the pad, no faster than a person does, because the kernel keeps
+ * only 64 events.
+ */
 export async function tap(board: Board, ...keys: readonly (number | Arrow)[]): Promise<void> {
   for (let at = 0; at < keys.length; at += 20) {
     const commands = keys.slice(at, at + 20).map((key) => {

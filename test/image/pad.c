@@ -1,6 +1,6 @@
 /*
  * A controller inside the guest: makes one by /dev/uinput (Linux, Documentation/input/uinput.rst) with the kernel's gamepad
- * protocol (Documentation/input/gamepad.rst). It presses the buttons of its standard input, one line each:
+ * protocol (Documentation/input/gamepad.rst). It presses the buttons that its standard input names, one line each:
  *
  *   304 1     the button of this code, in decimal, is pressed; 0 releases it
  *   16 -1     the axis of this code is at this value: no button of a controller has a code below 256

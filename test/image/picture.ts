@@ -100,9 +100,9 @@ const quiet: Color = [0xb9, 0xc0, 0xe8];
 const foot: Region = { left: 0, top: 0.9, right: 1, bottom: 1 };
 
 /**
- * Accepts a status screen with this color in the region that is drawn to its end. The picture counts once its hint at
- * the bottom is drawn, which comes last, and once it is the same twice in a row. On a busy host a half-drawn picture is
- * visible for a while.
+ * Accepts a status screen with this color in the region if it is drawn completely. The picture is accepted once its hint
+ * at the bottom is drawn, which comes last, and once it is the same twice in a row. On a busy host a half-drawn picture
+ * is visible for a while.
  */
 export function drawnWith(
   color: Color,

@@ -41,7 +41,7 @@ interface Owned {
 }
 
 const startsMs: number[] = [];
-/** The play time that each cut lost, and the distance from the stored position to the resumed one. */
+/** The play time that each cut lost, and the difference between the stored position and the resumed one. */
 const lostMs: number[] = [];
 const apartMs: number[] = [];
 

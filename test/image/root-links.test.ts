@@ -1,6 +1,7 @@
 /**
  * root's scripts of the image, and links of the service's user. `strace` lists what a script touches in folders that others may
- * write. A link at each of these paths must lead root nowhere: the script runs again, and all else stays as it was.
+ * write. A link at each of these paths must not lead root to another place: the script runs again, and all other files
+ * stay unchanged.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import {
@@ -35,9 +36,9 @@ const rootsFolders = ["outside", "data/state", "data/state/dropbear", "boot", "e
 
 interface Script {
   readonly command: readonly string[];
-  /** The paths that it touches below `othersFolders`. */
+  /** The paths that the script touches below `othersFolders`. */
   readonly touches: readonly string[];
-  /** A file whose existence shows that the script did its work nevertheless. */
+  /** A file whose existence shows that the script did its work in spite of the links. */
   readonly leaves?: string;
 }
 
@@ -81,8 +82,8 @@ function ofData(name: string): string {
 const asOwner = ["usr/lib/tapdeck/machine", "usr/lib/tapdeck/try-update", "usr/lib/tapdeck/players/mpv"];
 
 /**
- * Stand-ins for programs that need a machine. The one for `mount` leaves a file in the folder outside if that is mounted,
- * because the mount would open it to others.
+ * Stand-ins for programs that need a machine. The stand-in for `mount` leaves a file in the folder outside if that folder
+ * is mounted, because the mount would open it to others.
  */
 const stubs: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
@@ -224,7 +225,7 @@ async function state(): Promise<readonly string[]> {
   return found;
 }
 
-/** The things that the user puts in the place of a path. */
+/** The files by which the user replaces a path. */
 const plants: Readonly<Record<string, (path: string) => Promise<void>>> = {
   "a link to a folder": (path) => symlink("/outside/folder", path),
   "a link to a file": (path) => symlink("/outside/file", path),
@@ -241,7 +242,7 @@ for (const [name, script] of Object.entries(scripts)) {
   rootTest(`${name} changes nothing outside, whatever the user puts at these paths`, async () => {
     await reset();
     const touched = inOthersFolders(await traced(script));
-    // A name that no script knows: a recursive command would find it.
+    // The name is one that no script knows, because only a recursive command would find it.
     const paths = [...touched, ...othersFolders.map((folder) => `${folder}/planted`)];
     for (const path of paths)
       for (const [what, plant] of Object.entries(plants)) {

@@ -1,8 +1,8 @@
 /**
  * Power cuts while a game saves. A stand-in for RetroArch changes its battery RAM each second. It writes the file like
- * RetroArch: it truncates the old one and writes the new one in pieces. The emulated card dies at a seeded write. The board
- * boots, and the file is a whole version, at least as new as the last one that is surely on the card. `CUTS` is the number
- * of cuts, and `SEED` selects them. Run by `make test-image`.
+ * RetroArch: it truncates the old one and writes the new one in pieces. The emulated card dies at a seeded write. The
+ * board boots, and the file is a complete version, at least as new as the last one that is certainly on the card. `CUTS`
+ * is the number of cuts, and `SEED` selects them. Run by `make test-image`.
  */
 import { afterAll, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
@@ -61,7 +61,7 @@ command = ["/data/stand-in", "{path}"]`;
 
 interface Save {
   readonly number: number;
-  /** The time at which it was made, in the guest's seconds. */
+  /** The time at which the save was made, in the guest's seconds. */
   readonly atSeconds: number;
 }
 
@@ -144,8 +144,8 @@ async function cut(owned: Owned, number: number): Promise<void> {
   await using board = await startBoard({ card: owned.card });
   startsMs.push(await board.pong());
   await check(board, owned);
-  // A save that is visible may not be on the card yet. The save before it certainly is, because saves are carried home
-  // one after the other.
+  // A save that is visible may not be on the card yet. The save before it certainly is, because saves are copied home one
+  // after the other.
   owned.certain = (await lookBeyond(board, owned.certain)).save.number;
   let last = await lookBeyond(board, owned.certain);
   const struck = new Promise<"struck">((resolve) => owned.card.cutAfter(writes, () => resolve("struck")));

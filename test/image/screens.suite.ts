@@ -138,8 +138,8 @@ async function keep(picture: Picture, name: string): Promise<void> {
 }
 
 /**
- * Resolves with the first picture that `holds` accepts, which is stored under this name. Each picture before it goes to
- * `meanwhile`.
+ * Resolves with the first picture that `holds` accepts, which is stored under this name. Each earlier picture is passed
+ * to `meanwhile`.
  */
 async function shows(
   name: string,
@@ -186,7 +186,7 @@ function unchanged(): (picture: Picture) => boolean {
 }
 
 /**
- * Fails if the picture has the kernel's text, which fills its console all the time. In the middle QEMU itself writes
+ * Fails if the picture has the kernel's text, which fills the console all the time. In the middle QEMU itself writes
  * "Display output is not active" while the display changes its owner.
  */
 function hasNoText(picture: Picture): void {
@@ -194,7 +194,7 @@ function hasNoText(picture: Picture): void {
 }
 
 const put = (text: string) => reader.put(createType2Tag("ntag215", { uid, text }));
-/** On a busy host the emulated board loses its reader for a moment, and no removal is reported then. */
+/** On a busy host the emulated board loses its reader for a moment, and reports no removal during that time. */
 async function takeCard(): Promise<void> {
   await until("the reader", async () =>
     (await client.call("readers")).readers.some(({ connected }) => connected),
@@ -227,7 +227,7 @@ test(
     print("from a card to the first picture of its game", seconds(performance.now() - from));
     const files = await board.shell("ls -l /proc/$(pidof retroarch)/fd; cat /proc/$(pidof retroarch)/status");
     for (const device of ["/dev/dri/card0", "/dev/input/event"]) expect(files).toContain(device);
-    // The game plays on the loopback card, and sound-out takes it to the USB card.
+    // The game plays on the loopback card, and sound-out copies the sound to the USB card.
     const loopback = (await board.shell("readlink /proc/asound/Loopback")).replace("card", "");
     expect(files).toContain(`/dev/snd/pcmC${loopback}D0p`);
     const heard = "cat /proc/asound/card0/usbid /proc/asound/card0/pcm0p/sub0/status";

@@ -25,7 +25,7 @@ export async function openShell(path: string): Promise<Shell> {
     if (command.includes("\n")) throw new Error("a command is one line");
     const mark = `mark-${++count}-${Math.floor(performance.now())}`;
     const from = text.length;
-    // The mark is written in two halves, so that an echo of this line is not taken for the end.
+    // The mark is written in two halves, so an echo of this line is not taken for the end.
     socket.write(`( ${command} ) 2>&1; printf '\\n%s%s %d\\n' ${mark.slice(0, 5)} ${mark.slice(5)} $?\n`);
     const ends = new RegExp(`\\n${mark} (\\d+)\\r?\\n`);
     const deadline = performance.now() + patienceMs;
@@ -47,7 +47,7 @@ export async function openShell(path: string): Promise<Shell> {
     await Bun.sleep(100);
     return text.length > 0;
   });
-  // A person gets a prompt, a line editor and colors of `ls` there; a program needs none of them.
+  // A person gets a prompt, a line editor and colors of `ls` in this shell, and a program needs none of these.
   socket.write(
     `stty raw -echo; exec env LS_COLORS=none sh -c 'while IFS= read -r line; do eval "$line"; done'\n`,
   );

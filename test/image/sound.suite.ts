@@ -1,7 +1,7 @@
 /**
- * Sound on HDMI, on the emulated board: programs play on the loopback card and end, and the copying takes no processor from them.
- * A second loopback card has the name of the television's, and its frames go to a file. A third one has the name of the jack's, and
- * its other end is heard. Run by `make test-image`.
+ * Sound on HDMI, on the emulated board: programs play on the loopback card and end, and the copying does not take the
+ * processor from them. A second loopback card has the name of the television's, and its frames go to a file. A third one
+ * has the name of the jack's, and the test records at its other end. Run by `make test-image`.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
@@ -62,7 +62,7 @@ test(
       "mpv --no-config --no-video --really-quiet --ao=alsa --demuxer=rawaudio --demuxer-rawaudio-rate=48000 --length=2 /dev/urandom",
     );
     expect(await heardBytes()).toBeGreaterThan(secondBytes);
-    // The policy of its scheduling is 0, the normal one: with that of real time it takes the processor from players.
+    // The scheduling policy is 0, the normal one. With real-time scheduling, alsaloop takes the processor from players.
     expect(await board.shell(`stat -c %U /proc/${pid}; cut -d " " -f 41 /proc/${pid}/stat`)).toMatch(
       /^tapdeck\s+0$/,
     );
@@ -70,7 +70,10 @@ test(
   patienceMs,
 );
 
-/** The noise of a second out of the jack, as bytes after gzip; silence takes up nearly none. `aplay` records under the other name. */
+/**
+ * The noise of one second from the jack, as bytes after gzip; silence takes up nearly none. `aplay` records under the
+ * other name.
+ */
 const jackBytes = async () => {
   const record =
     "timeout 60 /run/arecord -q -D hw:Headphones,1 -d 1 -t raw -f S16_LE -c 2 -r 48000 /run/jack";

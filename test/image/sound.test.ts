@@ -1,4 +1,7 @@
-/** The sound of the image, without a board: which card plays, what a program of ALSA makes of it, and the frames for HDMI. */
+/**
+ * The sound of the image, without a board: the card that plays, the effect of the choice on a program of ALSA, and the
+ * frames for HDMI.
+ */
 import { expect, test } from "bun:test";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -21,7 +24,7 @@ interface CardFacts {
   readonly id: string;
   /** Vendor and product of a USB card. */
   readonly usb?: string;
-  /** Its devices, as /proc/asound/pcm says what each can do. */
+  /** The devices of the card, in the form of /proc/asound/pcm, which lists the abilities of each. */
   readonly devices?: readonly string[];
 }
 
@@ -50,7 +53,7 @@ async function putCards(folder: string, cards: readonly CardFacts[]): Promise<vo
   await put("usr/share/libretro/autoconfig/sdl2/tapdeck-054c-09cc.cfg", "");
 }
 
-/** What `sound` writes for these cards, with a television at these sockets. */
+/** The output of `sound` for these cards, with a television at these sockets. */
 const chosen = (cards: readonly CardFacts[], televisions: readonly number[] = [], wanted?: string) =>
   inFolder(async (folder) => {
     await putCards(folder, cards);
@@ -134,7 +137,7 @@ test("without the wanted place, sound plays on the best one, and the report says
 test.each(["controlC1", "snd/controlC1"])("mdev chooses the card again at %s", async (name) => {
   const lines = (await readFile(join(overlay, "etc/mdev.conf"), "utf8")).split("\n");
   const rules = lines.filter((line) => /^[^#\s]/.test(line)).map((line) => line.split(/\s+/));
-  // The first rule that matches counts.
+  // The first rule that matches is used.
   const rule = rules.find(([pattern = ""]) => new RegExp(`^(?:${pattern})$`).test(name));
   expect(rule?.at(-1)).toBe("*/usr/lib/tapdeck/sound");
 });
@@ -142,9 +145,9 @@ test.each(["controlC1", "snd/controlC1"])("mdev chooses the card again at %s", a
 test("a card that comes and goes changes the choice, and the copying to it starts again only then", () =>
   inFolder(async (folder) => {
     await mkdir(join(folder, "run/sound"), { recursive: true });
-    /** Whether the choice among these cards ended the process that copies. */
+    /** True if the choice among these cards has ended the process that copies. */
     const ends = async (cards: readonly CardFacts[]) => {
-      // It ends by itself with its input, which is closed after a signal would have reached it.
+      // It ends by itself when its input is closed, at a time when a signal would have reached it.
       const copying = Bun.spawn(["cat"], { stdin: "pipe", stdout: "ignore" });
       await writeFile(join(folder, "run/sound/sound-out.pid"), `${copying.pid}\n`);
       await putCards(folder, cards);
@@ -170,7 +173,7 @@ test("the copying to a card ends with its script, and runs only for a card behin
     const stub = async (name: string, lines: string) =>
       writeFile(join(folder, "bin", name), `#!/bin/sh\n${lines}\n`, { mode: 0o755 });
     await stub("modprobe", "exit 1");
-    // It notes its words and its process in a pipe that has no other end before it runs.
+    // It writes its words and its process id into a pipe that has no other end until it runs.
     await run(["mkfifo", join(folder, "notes")]);
     await stub("start-stop-daemon", `echo "$$ $*" >${folder}/notes; exec cat ${folder}/notes`);
     await stub("sleep", `echo "$$ sleeps $*" >${folder}/notes; exec cat ${folder}/notes`);
@@ -189,7 +192,7 @@ test("the copying to a card ends with its script, and runs only for a card behin
     const copying = start();
     const [pid = "", ...words] = (await note()).trim().split(" ");
     const own = words.slice(0, words.indexOf("--"));
-    // As root it would take the priority of real time, and all of the processor if the television never makes it wait.
+    // As root it would take real-time priority, and the whole processor if the television never makes it wait.
     expect(own.join(" ")).toBe("-S -q -c tapdeck:audio -x /usr/bin/alsaloop");
     expect(words).toEqual(expect.arrayContaining(["--cdevice=looped", "--pdevice=television"]));
     await end(copying);
@@ -197,7 +200,7 @@ test("the copying to a card ends with its script, and runs only for a card behin
     await run(["timeout", "20", "tail", `--pid=${pid}`, "--follow", "/dev/null"]);
   }));
 
-/** The image's configuration, with this choice of a card, and files in the place of the cards. */
+/** The image's configuration, with this choice of a card, and files instead of the cards. */
 async function alsa(folder: string, choice: string): Promise<Readonly<Record<string, string>>> {
   await writeFile(join(folder, "card.conf"), choice);
   const ours = (await readFile(join(overlay, "etc/asound.conf"), "utf8")).replace(
@@ -219,7 +222,7 @@ test("a program finds the card, its volume and the mixer by the file that `sound
         () => "it played",
         (error) => String(error),
       );
-    // No computer that runs the tests has a card of this name, so the program says which one it looked for.
+    // No computer that runs the tests has a card of this name, so the program prints the name that it looked for.
     expect(await complaint("aplay", "-q", "-d", "1", "-t", "raw", "/dev/zero")).toMatch(
       /Chosen|cannot find card/,
     );
@@ -244,7 +247,7 @@ test("the television gets every sample of a program as a frame of IEC 60958", ()
     const text = await readFile(config, "utf8");
     const card = /type hw\s+card \{ @func refer name tapdeck\.television \}\s+device 0/;
     expect(text).toMatch(card);
-    // A file takes the place of the card, and gets the frames as they are.
+    // A file replaces the card, and receives the frames unchanged.
     await writeFile(config, text.replace(card, `type file\nfile "${out}"\nformat raw\nslave.pcm null`));
     const samples = new Int16Array(2 * 4800).map((_, at) => Math.round(12000 * Math.sin(at / 20)));
     await writeFile(join(folder, "tone"), samples);

@@ -1,6 +1,7 @@
 /**
- * Adding media on the emulated board. USB sticks: one is there at the start, others come and go. A game starts from one,
- * and ends when the stick is pulled out. SFTP with the key of tapdeck.conf. Run by `make test-image`.
+ * Adding media on the emulated board. USB sticks: one is plugged in at the start, and others are plugged in and pulled
+ * out later. A game starts from one, and ends when the stick is pulled out. SFTP with the key of tapdeck.conf. Run by
+ * `make test-image`.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";

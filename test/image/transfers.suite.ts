@@ -1,8 +1,8 @@
 /**
- * Power cuts at a seeded write of the emulated card, during uploads and backups, and during restores. An upload continues after
- * each start; its file is invisible until it is whole, and has the right hash at the end. A kept backup is whole or absent, and
- * earlier ones stay. After a restore that was cut off, the settings, mapping files and rows are all old or all new. `CUTS` is the
- * number of cuts, and `SEED` selects them. Run by `make test-image`.
+ * Power cuts at a seeded write of the emulated card, during uploads and backups, and during restores. An upload continues
+ * after each start. Its file is invisible until it is complete, and has the right hash at the end. A kept backup is
+ * complete or absent, and earlier ones stay. After a restore that was cut off, the settings, mapping files and rows are
+ * all old or all new. `CUTS` is the number of cuts, and `SEED` selects them. Run by `make test-image`.
  */
 import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
@@ -29,10 +29,10 @@ const cutsOfCard = 10;
 
 type Kind = "carrying" | "restoring";
 const kinds: readonly Kind[] = ["carrying", "restoring"];
-/** A cut comes within this many writes, which is about the work of the phase. */
+/** A cut comes within this many writes, which is about the number of writes in the phase. */
 const writesOf: Readonly<Record<Kind, number>> = { carrying: 60, restoring: 60 };
 
-/** The upload is longer than the end that the service takes for torn after a cut, so that an upload continues. */
+/** The upload is longer than the end that the service considers torn after a cut, so an upload continues. */
 const uploadBytes = 32 * 2 ** 20;
 const rows = 400;
 const states = ["old", "new"] as const;
@@ -41,7 +41,7 @@ const other = (state: State): State => (state === "old" ? "new" : "old");
 
 interface Owned {
   readonly card: Card;
-  /** The file of the upload that is not acknowledged, and whether its end was asked for. */
+  /** The file of the unacknowledged upload, and whether its end was requested. */
   upload: { readonly name: string; readonly bytes: Uint8Array<ArrayBuffer>; mayBeWhole: boolean };
   /** The SHA-256 of acknowledged files, by name. */
   readonly whole: Map<string, string>;
@@ -90,7 +90,7 @@ for (let first = 0; first < cuts; first += cutsOfCard) {
         print(`cut ${number + 1}, ${kind}, at write ${writes}`, `${owned.whole.size} uploads are whole`);
       }
       await using board = await startAgain(owned);
-      // Without a further cut, the upload comes to its end.
+      // Without a further cut, the upload is finished.
       await carryOne(board, await board.client(), owned, new AbortController().signal);
       await check(board, owned);
     },
@@ -196,13 +196,13 @@ const begin: Readonly<
     const over = new AbortController();
     void struck.then(() => over.abort());
     const works = Promise.all([carry(board, client, owned, over.signal), keep(board, owned, over.signal)]);
-    // After the cut, all requests stay without an answer.
+    // After the cut, no request gets an answer.
     works.catch(() => {});
     const ended = await Promise.race([struck, works]);
     client.close();
     if (ended !== "struck") throw new Error("the works ended before the cut");
   },
-  /** Restores the other state, and so on, until the power is cut. */
+  /** Restores the states in turn, until the power is cut. */
   async restoring(board, owned, struck) {
     for (let state = other(owned.state ?? "new"); ; state = other(state)) {
       owned.state = undefined;
@@ -228,7 +228,7 @@ async function carryOne(board: Board, client: Client, owned: Owned, signal: Abor
     {
       ...{ origin: board.origin, signal },
       onProgress(there) {
-        // Before this request, the service has not been asked to make it a media file.
+        // Before this request, the service was not asked to make it a media file.
         if (there === bytes.length) upload.mayBeWhole = true;
       },
     },
@@ -268,7 +268,7 @@ async function check(board: Board, owned: Owned): Promise<void> {
   }
 }
 
-/** The file of an upload is there as a whole, or not at all. */
+/** The file of an upload is complete or absent. */
 async function checkUploads(board: Board, owned: Owned): Promise<void> {
   const { upload, whole } = owned;
   const said = await board.shell(
@@ -278,7 +278,8 @@ async function checkUploads(board: Board, owned: Owned): Promise<void> {
     [...said.matchAll(/^([0-9a-f]{64}) {2}(\S+)\r?$/gm)].map(([, sum = "", name = ""]) => [name, sum]),
   );
   if (upload.mayBeWhole && found.has(upload.name)) {
-    // The cut came between the file and the answer. The sender would be told that the file exists already.
+    // The cut came between the rename of the file and the answer. The sender would get the answer that the file exists
+    // already.
     whole.set(upload.name, sha256(upload.bytes));
     owned.upload = newUpload(whole.size);
   }
@@ -311,7 +312,7 @@ async function checkBackups(folder: string, { kept }: Owned): Promise<void> {
   expect(sums.size).toBeLessThanOrEqual(backupsKeptMax + 1);
 }
 
-/** All parts are of one state. After an acknowledged restore, it is that of the restore. */
+/** All parts belong to one state. After an acknowledged restore, the state is that of the restore. */
 async function checkState(folder: string, owned: Owned): Promise<void> {
   const config = await readFile(join(folder, "config/tapdeck/config.toml"), "utf8");
   const mappings = join(folder, "config/tapdeck/mappings");

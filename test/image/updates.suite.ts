@@ -1,7 +1,7 @@
 /**
  * Updates on the emulated board, started by U-Boot from its card: a damaged, an interrupted, a hanging and a working one.
- * In all cases a whole system starts. Run by `make test-image`; with `THOROUGH=1` the board has a display, and the strips of an
- * update and of its undo stay in build/screens.
+ * In all cases a complete system starts. Run by `make test-image`; with `THOROUGH=1` the board has a display, and the
+ * strips of an update and of its undo stay in build/screens.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -155,7 +155,7 @@ test.each([
 test(
   "an update that a power cut ends in the middle leaves the system that ran, and can be begun again",
   async () => {
-    // This waits until no other write is pending, so that the cut is in the update.
+    // This waits until no other write is pending, so the cut is in the update.
     await board.shell("sync");
     const struck = new Promise<void>((resolve) =>
       // QEMU joins writes that wait, so the whole update may be a few of them.
@@ -248,7 +248,7 @@ test(
     expect(left.split("\n")).toEqual([1, 2, 3].map((number) => `backups/before-update-${number}.tapdeck`));
     await board.shell("tapdeck call device.restart </dev/null");
     await board.said("Tapdeck: starting slot b", tries + 1);
-    // The plug is pulled during that start. No system is tried after that.
+    // The power is cut during that start. No system is tried after that.
     await board[Symbol.asyncDispose]();
     card.powerCycle(7);
     board = await startBoard({ card, loader: true, ...television });
@@ -299,7 +299,7 @@ test.if(isThorough)(
   restartsMs,
 );
 
-/** The faults of the board once one has this code. The fault of the update before, which a restart ends, is left out. */
+/** The faults of the board once one has this code. The fault of the previous update, which a restart ends, is left out. */
 async function faultsOf(board: Board, code: string) {
   const client = await board.client();
   try {

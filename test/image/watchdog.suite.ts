@@ -28,8 +28,8 @@ const deafSettings = "echo '7497 stream tcp nowait root /bin/sleep sleep 600' >/
 test(
   "a service that takes connections and says nothing is replaced by one that answers",
   async () => {
-    // Replaces the program of the service by another listener, which the watchdog starts when the real service is gone. It
-    // must not do so in place of the service's short-lived helpers, because an inetd would stay that cannot listen yet.
+    // Replaces the program of the service by another listener, which the watchdog starts when the real service has ended.
+    // It must not replace the service's short-lived helpers, because it cannot listen yet and would not end.
     const isService = '[ "$PPID" = "$(cat /var/run/tapdeck-watchdog.pid)" ]';
     // The service's PATH has no folder of system programs.
     const inetd = await board.shell("command -v inetd");

@@ -36,7 +36,7 @@ sae_password=${home.password}
 hw_mode=g
 channel=1
 `,
-  // With WPA3, and without addresses for phones as long as /run/no-dhcp is there.
+  // WPA3 is on, and phones get no addresses while /run/no-dhcp exists.
   three: `#!/bin/sh
 hostapd -B -P /run/router.pid /run/three.conf || exit 1
 ip addr add 192.168.52.1/24 dev wlan1

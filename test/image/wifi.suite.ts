@@ -65,7 +65,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 }, patienceMs);
 
-/** Fetches the test's files, takes the cable away, and brings the radios: phy0 is the board's. */
+/** Fetches the test's files, unplugs the cable, and loads the radios: phy0 is the board's. */
 async function plugOut(): Promise<void> {
   for (const name of ["radio", "pad", ...Object.keys(files)])
     await board.shell(
@@ -123,7 +123,7 @@ test(
       ]),
     );
     await keepPicture("point");
-    // A phone requests a page of its maker, and is led to the device's page.
+    // A phone requests a page of its maker, and is redirected to the device's page.
     const ask = 'wget -S -O /dev/null --header "Host: captive.apple.com" http://10.77.7.1/x 2>&1 | head -n 4';
     const led = await onPhone(open, `nslookup captive.apple.com 10.77.7.1; ${ask}`);
     expect(led).toMatch(/Address( 1)?: +10\.77\.7\.1/);
@@ -167,7 +167,7 @@ test(
     expect(await board.shell("ls /run/wifi-point 2>/dev/null | wc -l")).toBe("0");
     const ask = async (method: string, params: unknown) =>
       board.shell(`tapdeck call ${method} '${JSON.stringify(params)}'`);
-    // A wrong password leads back to the network before.
+    // After a wrong password the board returns to the previous network.
     await ask("wifi.join", { id: "4e6f6e65", password: "not in reach" });
     const back = await reaches(
       "the network before",
@@ -194,7 +194,7 @@ test(
     expect((await wifi()).known.map(({ name }) => name)).toEqual([home.name]);
     await ask("wifi.open", {});
     await reaches("the access point", ({ state }) => state === "point");
-    // This fault occurred: the script that closes the access point when its time is over ended itself instead.
+    // The fault occurred once: the script that closes the access point after its time ended itself instead.
     await board.shell("minutes=0 /usr/lib/tapdeck/wifi-point open");
     await reaches("the network after the access point", ({ state }) => state === "joined");
     expect(await board.shell("pidof hostapd | wc -w")).toBe("1");

@@ -37,8 +37,8 @@ test(
           ),
         );
         expect(connected).toMatchObject({ driver: "pn532-uart", path: "/dev/ttyAMA0" });
-        // QEMU lacks its watchdog, so the board must report that it is unguarded. On a busy machine the first service may
-        // have been too slow, and was replaced.
+        // QEMU lacks the board's watchdog, so the board must report that it is not guarded. On a busy machine the first
+        // service may have been too slow, and was replaced.
         const { checks } = await client.call("health");
         expect(checks.find(({ name }) => name === "watchdog")?.reason).toMatch(
           /nothing resets this machine|^the watchdog started the service again: /,
@@ -54,7 +54,7 @@ test(
   2 * patienceMs,
 );
 
-// The stand-in has the same scripts and programs, which the suites of the other board judge.
+// The stand-in image has the same scripts and programs, which the suites of the other board test.
 test.skipIf(isStandIn)(
   "a game on a USB stick is found, and a service that was killed or hangs is replaced, each without a loss",
   async () => {

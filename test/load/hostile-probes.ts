@@ -20,7 +20,7 @@ export interface HostileReport {
   /** The probes of a second service that is not attacked, made at the same time as `attacked`. */
   readonly quiet: Probes;
   readonly attacked: Probes;
-  /** Why a probe of the attacked service failed. */
+  /** The reason why a probe of the attacked service failed. */
   readonly failures: readonly unknown[];
   /** A line of JSON from each attacker. */
   readonly attackers: readonly string[];

@@ -1,6 +1,6 @@
 /**
- * Hostile load: attackers in a namespace beside the device's. Meanwhile the memory of the attacked service is measured, and
- * its delays beside those of a second service on this machine that nobody attacks.
+ * Hostile load: attackers in a namespace beside the device's. Meanwhile the memory of the attacked service is measured.
+ * Its delays are measured beside those of a second service on this machine that is not attacked.
  *
  *     bun test/load/hostile.ts [SECONDS] [KIND ...]
  *

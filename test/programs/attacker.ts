@@ -41,7 +41,7 @@ function open(onOpen: (socket: Socket) => void, over = port): Held {
   return { socket, closed: closed.promise };
 }
 
-/** This many connections at a time, each opened again after its end. */
+/** This many connections exist at a time, and each is opened again after its end. */
 async function keep(count: number, one: () => Held): Promise<void> {
   const all = Array.from({ length: count }, async (_, index) => {
     // They do not all begin at once, because the kernel would drop most of them before the service sees them.
@@ -77,7 +77,7 @@ const wrongHello = () =>
     e: Buffer.from(crypto.getRandomValues(new Uint8Array(48))).toString("base64"),
   });
 
-/** Requests for the longest answer, again and again, so that the answers exceed the memory of any service. */
+/** Requests for the longest answer, again and again, so the answers exceed the memory of any service. */
 const discover = Buffer.concat(
   Array.from({ length: 64 }, (_, id) => frame(text({ jsonrpc: "2.0", id, method: "rpc.discover" }))),
 );

@@ -32,7 +32,7 @@ const service = await startService({
   restart() {},
   write: (line) => void process.stderr.write(`${line}\n`),
 });
-// The pipe is also open for writing, so that it has no end.
+// The pipe is also open for writing, so it has no end.
 const presses = createReadStream(`${data}/presses`, { flags: "r+" });
 createInterface(presses).on("line", (line) => {
   const event: ButtonEvent = JSON.parse(line);

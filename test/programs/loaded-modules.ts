@@ -1,4 +1,4 @@
-/** Starts the service with the data folder that it is given, stops it, and prints the paths of the modules that it loaded. */
+/** Starts the service with the given data folder, stops it, and prints the paths of the modules that it has loaded. */
 import {
   drivers,
   localSockets,
@@ -29,7 +29,7 @@ const service = await startService({
     if (line.includes("mqtt:")) begun.resolve();
   },
 });
-// With a broker in the settings, its first failure follows; without one nothing follows.
+// With a broker in the settings, the first failure of the connection follows. Without one, nothing follows.
 if ((await Bun.file(`${folder}/config.toml`).text()).includes("[mqtt]")) await begun.promise;
 await service.close();
 process.stdout.write(JSON.stringify(Object.keys(require.cache)));

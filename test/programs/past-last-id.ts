@@ -1,7 +1,7 @@
 /**
- * Starts a player shortly before the kernel reaches its highest process id, so that processes that leave its group have
- * lower ids. Stops the player, and prints the survivors as JSON. Run it as root in a PID namespace of its own; the argument
- * is the file that it uses.
+ * Starts a player shortly before the kernel reaches its highest process id, so processes that leave its group have lower
+ * ids. Stops the player, and prints the survivors as JSON. Run it as root in a PID namespace of its own; the argument is
+ * the file that it uses.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { spawnPlayer } from "../../src/system/process.ts";

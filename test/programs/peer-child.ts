@@ -1,7 +1,7 @@
 /**
  * A caller that a test controls: reads commands as lines of JSON, and prints their results and all received messages as
- * lines of JSON. `peer-child SOURCES`, with JSON of a list of its own addresses, from which it calls in turn. Run in a
- * namespace, perhaps as another user; it writes HTTP and WebSocket by hand, so that every header is as given.
+ * lines of JSON. `peer-child SOURCES`, with JSON of a list of its own addresses, from which it calls in turn. Run it in a
+ * namespace, perhaps as another user. It writes HTTP and WebSocket by hand, so every header is as given.
  */
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -37,7 +37,7 @@ for await (const text of linesOf(Bun.stdin.stream())) {
   if (command.do === "send") lines.get(number)?.send(command.text);
   else if (command.do === "close") lines.get(number)?.close();
   else {
-    // A socket that fails reports its error to the test, which knows whether it should fail.
+    // A socket that fails reports its error to the test, which knows whether the failure is expected.
     const failed = (error: unknown) => tell({ number, kind: "failed", why: String(error) });
     void (command.do === "ask" ? ask(number, command.what) : open(number, command.what)).catch(failed);
   }
@@ -94,7 +94,7 @@ async function talk(number: number, { client }: Visited, socket: Socket, bytes: 
     const text = payload.toString("utf8");
     const isOpenly = started === undefined || text === "pong" || text.includes('"error"');
     if (isOpenly) tell({ number, kind: "text", text });
-    // A refused handshake is over, even if the service does not close the connection.
+    // A refused handshake has ended, even if the service does not close the connection.
     if (isOpenly && started !== undefined && session === undefined && text !== "pong") return 1000;
     if (isOpenly) continue;
     if (session === undefined) {
@@ -124,7 +124,7 @@ async function listen(number: number, head: string, socket: Socket, bytes: Reade
           if (line.startsWith("data: ")) tell({ number, kind: "text", text: line.slice(6) });
     }
   } catch {
-    // The service, or the test, has ended it.
+    // The service, or the test, has closed the connection.
     return 1006;
   }
 }

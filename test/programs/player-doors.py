@@ -88,7 +88,7 @@ def send(door, line, kind):
 
 
 def read_answer(stream, kind):
-    """All that comes until the end, or until the answer to the call."""
+    """The received bytes until the end, or until the answer to the call."""
     got = b""
     while True:
         more = stream.recv(65536)
@@ -180,7 +180,7 @@ def over_connections_of_a_child():
 
 
 def while_no_process_holds_it():
-    """The connection lies in the queue of a socket pair while the service looks for its holders."""
+    """The connection is in the queue of a socket pair while the service looks for its holders."""
     found = {}
     for door in ("IPv4", "IPv6"):
         for kind in requests:
@@ -188,7 +188,7 @@ def while_no_process_holds_it():
             line = send(door, doors[door](), kind)
             socket.send_fds(far, [b"x"], [line.fileno()])
             line.close()
-            time.sleep(0.3)  # This is longer than the service looks, because nothing reports to an attacker that it has looked.
+            time.sleep(0.3)  # This is longer than the service looks, because an attacker gets no report of the look.
             found[f"{door}, {kind}"] = verdict(read_answer(received(near), kind))
     return found
 

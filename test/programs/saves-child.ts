@@ -1,6 +1,6 @@
 /**
- * Saves on a disk that is full, in a process of its own: `bun saves-child.ts HOME MEMORY`, where HOME is a small disk. Prints
- * what happened as JSON.
+ * Saves on a disk that is full, in a process of its own: `bun saves-child.ts HOME MEMORY`, where HOME is a small disk.
+ * Prints the results as JSON.
  */
 
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -20,7 +20,7 @@ const game = await keeper.prepare("/media/NES/Game.nes");
 if (game === undefined) throw new Error("no saves were brought");
 await writeFile(join(game.folder, "NES/Game.srm"), "new".padEnd(64 * 1024));
 const filler = join(home, "filler");
-// The loop ends when the disk takes nothing more.
+// The loop ends when the disk accepts no more bytes.
 await writeFile(filler, Buffer.alloc(1024 * 1024)).catch(() => {});
 const exited = Promise.resolve({ exitCode: 0 });
 game.follow({ pid: process.pid, exited, gone: exited.then(() => {}) });
@@ -32,7 +32,7 @@ const full = {
 };
 
 await rm(filler);
-// The next start of any game tries again to carry the saves home.
+// The next start of any game tries again to copy the saves home.
 (await keeper.prepare("/media/SNES/Other.sfc"))?.drop();
 await keeper.close();
 process.stdout.write(

@@ -55,7 +55,7 @@ async function far(...request) {
 
 /**
  * The kind of an error. The two programs report the same errors in other words. `theirs` quotes the C library ("No such
- * file or directory, cannot open"), and `ours` tells a person what to do.
+ * file or directory, cannot open"), and `ours` states a remedy for a person.
  */
 const kinds = [
   [/No such file|no such device/, "missing"],
@@ -69,7 +69,7 @@ function kindOf(error) {
   return kind === undefined ? `other: ${error.message}` : kind[1];
 }
 
-/** Notes the outcome of a call. */
+/** Records the outcome of a call. */
 async function call(name, run) {
   try {
     const value = await run();

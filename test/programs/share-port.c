@@ -1,4 +1,4 @@
-/* Asks for SO_REUSEPORT in each way that this machine has, and prints one answer a line: 0, or the error number. */
+/* Requests SO_REUSEPORT in each way that this machine has, and prints one answer a line: 0, or the error number. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -31,7 +31,7 @@ async function change(): Promise<never> {
   const { clients, mappings } = openStore(folder, { log });
   const ids = clients.list().map(({ id }) => id);
   for (let number = 0; ; number++) {
-    // A deletion starts a copy in the background, so that the process is also killed in the middle of a copy.
+    // A deletion starts a copy in the background, so the process is also killed in the middle of a copy.
     const oldest = ids.length >= 20 ? ids.shift() : undefined;
     if (oldest !== undefined) acknowledged(`-${oldest}`, () => clients.remove(oldest));
     const id = `client-${seed}-${number}`;

@@ -2,9 +2,9 @@
  * A day in ten minutes: a hundred thousand taps through real drivers, supervision, presence and launcher. Readers are
  * emulated, time is emulated, and every second tap has a fault. The same seed gives the same day.
  *
- * The requirements: a card is reported once, within two seconds after it was laid on, or after the end of the fault that
- * hid it. The same is true of its removal. Each card is launched once. Every reader is back within two seconds. Nothing
- * stays open or piles up.
+ * The requirements: a card is reported once, within two seconds after it was put on the reader, or after the end of the
+ * fault that hid it. The same applies to its removal. Each card is launched once. Every reader is back within two
+ * seconds. No resource stays open or accumulates.
  */
 import { readdirSync, readlinkSync } from "node:fs";
 import { removalDebounceMs } from "../../src/readers/driver.ts";
@@ -154,7 +154,7 @@ function planOf(reader: SoakReader, hub: Fault, random: Random): Plan {
   return { what, fault, place, ms: 10 + random(torn ? removalDebounceMs - 200 : faultMsMax) };
 }
 
-/** The tag leaves the field for a moment; the tap itself does that, because it knows the tag. */
+/** The tag leaves the field for a moment. The code of the tap does this, because it knows the tag. */
 const tornTag: Fault = { name: "torn tag", begin: () => {}, end: () => {} };
 
 interface OneTap {
@@ -310,7 +310,7 @@ function targetOf(fd: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`);
   } catch {
-    // The descriptor of this very listing.
+    // The descriptor of the listing itself.
     return "";
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Time that passes only when everything in this process waits for it. A day of taps takes minutes, and no busy machine
- * makes a time-out come too early.
+ * Time that passes only when everything in this process waits for it. A day of taps takes minutes, and no time-out comes
+ * early, however busy the machine is.
  */
 import type { LineTime } from "../emulators/emulated-line.ts";
 
@@ -28,7 +28,8 @@ export function createEmulatedTime(startMs = 1_800_000_000_000): EmulatedTime {
   const timers = new Set<Timer>();
 
   /**
-   * Resolves once nothing more happens without the passing of time: every step arms a timer, ends one, or asks for a turn.
+   * Resolves once nothing more can happen without the passing of time. Every step arms a timer, ends one, or asks for a
+   * turn.
    */
   const settle = async () => {
     for (let quiet = 0; quiet < quietTurns; ) {

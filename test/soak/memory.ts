@@ -1,12 +1,12 @@
-/** Whether a day's memory is flat: a leak per tap shows after enough taps. */
+/** Decides whether a day's memory is flat: a leak per tap shows after enough taps. */
 
 // The growth that is allowed: a tenth for caches that fill late, and for random leftovers of a collection.
 const shareMax = 0.1;
 const mbMax = 1;
 
 /**
- * A sentence if the last third of the day needs more memory than the second one, by its medians; undefined if it is flat.
- * The first third is not compared, because memory is allocated once in it.
+ * A sentence if the medians show that the last third of the day needs more memory than the second one; undefined if the
+ * memory is flat. The first third is not compared, because memory is allocated once in it.
  */
 export function growthOf(heapMb: readonly number[]): string | undefined {
   const third = Math.floor(heapMb.length / 3);

@@ -1,4 +1,4 @@
-/** The parts of the service on the path of a tap, joined as in the service, and their events about each card. */
+/** The parts of the service on the path of a tap, connected as in the service, and their events about each card. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -84,7 +84,7 @@ test("TROUBLE quotes only sentences that the program has", async () => {
   const files = [...new Bun.Glob("{src,drivers}/**/*.ts").scanSync(root)];
   const code = (await Promise.all(files.map((file) => readFile(join(root, file), "utf8")))).join("\n");
   const quotes = [...text.matchAll(/"([^"]+)"/g)].map(([, quote = ""]) => quote);
-  // The dots stand for what the program fills in.
+  // The dots stand for the part that the program fills in.
   const pieces = quotes.flatMap((quote) => quote.split("...").map((piece) => piece.trim()));
   expect(pieces.filter((piece) => !code.includes(piece))).toEqual([]);
   expect(quotes.length).toBeGreaterThan(50);

@@ -38,7 +38,7 @@ function counted(bytes: Uint8Array): { readonly bytes: Uint8Array; readonly step
         const value: unknown = Reflect.get(target, key, target);
         if (typeof value !== "function") return value;
         return (...args: readonly unknown[]) => {
-          // A sub-array in place costs one step, every other operation may read all.
+          // A sub-array in place costs one step, and every other operation may read all bytes.
           steps += key === "subarray" ? 1 : target.length;
           const result: unknown = Reflect.apply(value, target, args);
           return key === "subarray" && result instanceof Uint8Array ? wrap(result) : result;
@@ -145,8 +145,8 @@ describe("a text's time is in proportion to its characters", () => {
 });
 
 /**
- * The ratio of the times for `factor` times as much; the best of some tries, because a garbage collection may fall into
- * one.
+ * The ratio of the times for `factor` times as many bytes. It is the best of some tries, because a garbage collection may
+ * happen during one.
  */
 function growth(size: number, run: (size: number) => void): number {
   run(size);

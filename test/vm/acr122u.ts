@@ -72,7 +72,7 @@ export function testAcr122u(deckOf: () => Deck, { reader, port }: UsbReader, tes
       const deck = deckOf();
       for (const [index, name] of ["one.card", "two.card"].entries()) {
         const from = deck.heard();
-        // The service is stopped meanwhile, so that the kernel's driver is certainly first.
+        // The service is stopped meanwhile, so the kernel's driver is certainly first.
         await deck.guest.ask("kill -STOP $(cat /tmp/pid)");
         port.unplug();
         await becomes(deck, undefined);
@@ -109,6 +109,6 @@ async function becomes(deck: Deck, driver: string | undefined): Promise<void> {
 
 /** The number of open USB devices of the service. */
 async function openFiles(deck: Deck): Promise<number> {
-  // A descriptor that is closed meanwhile is an error of `ls`, which the console would show beside the number.
+  // A descriptor that is closed meanwhile causes an error of `ls`, which the console would show beside the number.
   return Number(await deck.guest.ask("ls -l /proc/$(cat /tmp/pid)/fd 2>/dev/null | grep -c /dev/bus/usb/"));
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Two buses whose devices are outside of the virtual machine. The kernel's own spidev and i2c-dev use these buses. A
+ * Two buses whose devices are outside the virtual machine. The kernel's own spidev and i2c-dev use these buses. A
  * transfer is read and answered at /dev/spi-relay and /dev/i2c-relay.
  *
  *   request  address, 1 if the host reads, count in two bytes, lowest first; then `count` bytes, but none for a read of I2C
  *   answer   1 if the device acknowledged; then `count` bytes, but none for a write of I2C
  *
- * On SPI the address is the chip select, and bytes go both ways. The other side sees no mode and no word length, so all but mode 0
- * and eight bits are refused here.
+ * On SPI the address is the chip select, and bytes go both ways. The other side sees neither the mode nor the word
+ * length, so only mode 0 and eight bits are accepted here.
  */
 #include <linux/fs.h>
 #include <linux/i2c.h>
@@ -166,7 +166,7 @@ static struct i2c_adapter i2c_bus = { .owner = THIS_MODULE, .name = "relay", .nr
 
 static int spi_register(void)
 {
-	/* This is one of the names that spidev accepts. It has none for an emulated device. */
+	/* This is one of the names that spidev accepts. An emulated device has no name of its own. */
 	struct spi_board_info device = { .modalias = "dh2228fv", .max_speed_hz = 10000000, .mode = SPI_MODE_0 };
 	int result;
 

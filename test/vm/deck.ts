@@ -83,7 +83,7 @@ export async function startDeck({ folder, config, ports, files, ...options }: De
       await guest.ask(`sh -c '${service}' < /dev/null 2>&1 | cat > /dev/log &`);
       await waitFor("service that listens", () => logged.includes("service: listening"));
       await guest.ask(`${command} watch --json < /dev/null | cat > /dev/events &`);
-      // The command prints nothing when it begins to listen, so events are caused for it.
+      // The command prints nothing when it begins to listen, so the test causes events for it.
       await waitFor("notification", async () => {
         await guest.ask(`${command} call media.index < /dev/null 2>&1`);
         return count(0, "media.indexing", "") > 0;

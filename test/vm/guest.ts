@@ -46,7 +46,7 @@ const modules = [
   ...["ftdi_sio", "pn533_usb", "i2c-dev", "vivid", "led-class-multicolor"],
 ];
 const pollMs = 20;
-const answerMsMax = 300_000; // The first answer comes when all is loaded, on a busy machine.
+const answerMsMax = 300_000; // The first answer comes when all modules are loaded, which takes long on a busy machine.
 
 export async function startGuest(options: GuestOptions): Promise<Guest> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-vm-"));
@@ -182,7 +182,7 @@ async function putModules(kernel: string, folder: string, target: string): Promi
   for (const name of ownModules) await cp(join(folder, `${name}.ko`), join(target, "usr/lib", `${name}.ko`));
 }
 
-/** Buses whose devices are outside of the machine, and lights of a case. */
+/** Buses whose devices are outside the machine, and lights of a case. */
 const ownModules = ["bus-relay", "case-lights"];
 
 const initScript = `#!/bin/sh

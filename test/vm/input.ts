@@ -130,7 +130,7 @@ function shifted(name: string): readonly string[] {
   return together("KEY_LEFTSHIFT", name);
 }
 
-/** Down in order, and up in the opposite one. */
+/** The keys are pressed in order, and released in the opposite order. */
 function together(...names: readonly string[]): readonly string[] {
   const codes = names.map(codeOf);
   return [...codes.map((code) => `${code}+`), ...codes.toReversed().map((code) => `${code}-`)];

@@ -1,4 +1,4 @@
-/** A Unix socket for a device of a virtual machine: outgoing bytes are kept until they are read. */
+/** A Unix socket for a device of a virtual machine. Outgoing bytes are kept until they are read. */
 import { rmSync } from "node:fs";
 import type { Socket } from "bun";
 

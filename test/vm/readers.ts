@@ -8,7 +8,7 @@ import { type Bench, card, launches, replugs } from "./taps.ts";
 import { typed, type UhidDevice } from "./uhid.ts";
 
 const keyMs = 20;
-/** A pause that surely ends a code, which ends after 250 ms (`drivers/hid-keyboard.ts`). */
+/** A pause that certainly ends a code. A code ends after 250 ms (`drivers/hid-keyboard.ts`). */
 const codeGapMs = 200;
 const quietMs = 3000;
 
@@ -79,7 +79,7 @@ export function testReaders(deckOf: () => Deck, readers: NodeReaders, testMs: nu
         const deck = deckOf();
         await connect(deck, `${bench.driver}:${path}`);
         await comes(deck, bench, "two.card");
-        // A reader that is named in the config is tried all the time, which would slow the other tests down.
+        // A reader that the config names is tried all the time, which would slow the other tests down.
         await bench.unplug();
         await connect(deck);
       },
@@ -118,7 +118,7 @@ export function testReaders(deckOf: () => Deck, readers: NodeReaders, testMs: nu
         plug: keys.plug,
         unplug: keys.unplug,
         // If the machine stood still, a part of the code may be lost or split. A person would then scan once more, and so
-        // does this.
+        // does this test.
         async lay(name) {
           const isRead = () => deck.count(from, "tokens.added", name) > 0;
           do {

@@ -1,4 +1,7 @@
-/** Cards on readers of a virtual machine, each reported, launched and removed once; and readers plugged and unplugged. */
+/**
+ * Cards on readers of a virtual machine, each of which is reported, launched and removed once; and readers that are
+ * plugged and unplugged.
+ */
 import { expect } from "bun:test";
 import { createType2Tag, type EmulatedTag } from "../emulators/emulated-tags.ts";
 import type { Deck } from "./deck.ts";
@@ -33,7 +36,7 @@ export interface Bench {
   unplug(): unknown;
   lay(name: string): unknown;
   lift(): void;
-  /** The index of the notification from which on reports count, for a reader that may need several tries. */
+  /** The index of the notification from which on reports are counted, for a reader that may need several tries. */
   readonly since?: () => number;
 }
 
@@ -75,7 +78,7 @@ export async function replugs(deck: Deck, bench: Bench, name: string): Promise<v
   }
 }
 
-/** The number of log lines that say that this reader answered too late, which happens to a guest on a busy machine. */
+/** The number of log lines about a late answer of this reader, which occur on a busy machine. */
 function excuses(deck: Deck, driver: string): number {
   const late = new RegExp(`(does not answer|sent no answer).* reader=${driver}`, "g");
   return [...deck.log().matchAll(late)].length;

@@ -1,10 +1,11 @@
 /*
- * HID devices that the host emulates, made inside the guest: relays events of /dev/uhid (Linux, Documentation/hid/uhid.rst)
- * to and from a port of the virtual machine. Each event follows its length in four bytes, little-endian.
+ * HID devices that the host emulates, made inside the guest. The program relays events of /dev/uhid (Linux,
+ * Documentation/hid/uhid.rst) to and from a port of the virtual machine. Each event follows its length in four bytes,
+ * little-endian.
  *
  *   uhid-relay /dev/vport1p1
  *
- * It knows nothing of the devices; a fault ends it with a code other than 0, and the kernel removes the device.
+ * The program knows nothing of the devices. A fault ends it with a code other than 0, and the kernel removes the device.
  */
 #include <fcntl.h>
 #include <linux/uhid.h>

@@ -15,7 +15,7 @@ const came = [];
 const heard = [];
 let wake = () => {};
 
-/** The library takes the id of its next request from here. */
+/** The library takes the id of its next request from this function. */
 export const nextId = () => ids.shift();
 
 /** Takes each message in the order on the line, and returns it as JSON; undefined for the text `pong`. */
@@ -43,7 +43,8 @@ export async function ping(send) {
 
 /**
  * `call(method, params)` and `call.batch(requests)` resolve with whole answers, `{ result }` or `{ error }`. A library
- * without batches has no `batch`: their requests go one by one. `hears` is false for a line without notifications.
+ * without batches has no `batch`, and the requests of a batch are sent one by one. `hears` is false for a connection
+ * without notifications.
  */
 export async function makeCalls({ call, notify, batch, ping, hears = true }) {
   let id = 100;

@@ -6,7 +6,7 @@ import { hear, makeCalls, nextId, ping, read, url } from "./calls.mjs";
 const { protocol, hostname, port, pathname: path } = new URL(url);
 const isHttp = protocol === "http:";
 const client = isHttp
-  ? // Node's own agent ends a request after five seconds without bytes; an index may take longer.
+  ? // Node's own agent ends a request after five seconds without bytes, but an index may take longer.
     jayson.Client.http({ hostname, port, path, agent: new Agent({ keepAlive: true }), generator: nextId })
   : jayson.Client.websocket({ url, generator: nextId });
 if (!isHttp) {
@@ -17,7 +17,7 @@ if (!isHttp) {
   await new Promise((resolve, reject) => client.ws.once("open", resolve).once("error", reject));
 }
 
-/** A callback of two parameters takes an error of the line and the whole answer. */
+/** A callback of two parameters receives an error of the connection and the whole answer. */
 const answerTo = (send) =>
   new Promise((resolve, reject) =>
     send((failure, answer) => {
@@ -27,7 +27,7 @@ const answerTo = (send) =>
     }),
   );
 
-/** The library makes requests with objects and lists only; a request with a string is given whole. */
+/** The library makes requests with objects and lists only, so a request with a string is given as a whole. */
 const request = (method, params, callback) =>
   typeof params === "string"
     ? client.request({ jsonrpc: "2.0", method, params, id: nextId() }, callback)

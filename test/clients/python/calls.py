@@ -34,7 +34,7 @@ class Line:
 
 
 async def make_calls(send, texts):
-    """`send` takes a text; `texts` is an asynchronous iterator of those that come."""
+    """`send` takes a text. `texts` is an asynchronous iterator of the received texts."""
     line = Line(send)
     listening = asyncio.create_task(line.listen(texts))
     for entry in table:

@@ -5,10 +5,9 @@
     client.py [--small-frames] respond                 is the other side, on stdin and stdout, and echoes payloads
 
 Id and secret come in TAPDECK_CLIENT_ID and TAPDECK_CLIENT_SECRET. As a client, it takes payloads on stdin, one JSON
-string a line, and tells on stdout what happens, one JSON object a line: {"ready": true}, {"payload": "..."},
-{"refused": {...}}, {"closed": true}. It closes when stdin ends. --small-frames sends each transport message, of at most
-200 bytes, as a frame of its own.
-"""
+string a line, and prints each event on stdout, one JSON object a line: {"ready": true}, {"payload": "..."}, {"refused":
+{...}}, {"closed": true}. It closes when stdin ends. --small-frames sends each transport message, of at most 200 bytes, as
+a frame of its own. """
 
 import base64
 import json
@@ -73,7 +72,7 @@ class Sealed:
 
 
 class Pipe:
-    """A program that takes a text a line, and says a text a line."""
+    """A program that takes a text a line, and prints a text a line."""
 
     def __init__(self, command):
         self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")

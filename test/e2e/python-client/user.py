@@ -49,7 +49,7 @@ async def pair(url, code):
             for _ in range(2):
                 method, params = await anext(heard)
                 tell(method, params.get("text"))
-            # Request and answer are cut into several messages of the secure layer.
+            # Request and answer are divided into several messages of the secure layer.
             answer = await client.call("mappings", {"padding": "ü" * 100_000})
             tell(sum(len(mapping["override"].encode()) for mapping in answer["mappings"]))
             await failure(anext(heard))

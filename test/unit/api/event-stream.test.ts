@@ -12,7 +12,7 @@ interface Heard {
 
 function makeStreams() {
   const streams = createEventStreams(createManualClock());
-  /** Returns all that a listener with this right receives from its connection until `more` has run. */
+  /** Returns all bytes that a listener with this right receives from its connection until `more` has run. */
   const visit = async (right: Right, lastEventId: string | null = null, more = () => {}): Promise<Heard> => {
     const response = streams.open(lastEventId, {
       mayHear: (required) => allows(right, required),

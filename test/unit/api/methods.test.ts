@@ -1,5 +1,5 @@
 /**
- * What a new method or notification needs besides its code: a row in the table of rights, and a transcript.
+ * The parts that a new method or notification needs besides its code: a row in the table of rights, and a transcript.
  * Covers: src/api/methods.
  */
 import { expect, test } from "bun:test";

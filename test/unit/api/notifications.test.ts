@@ -1,4 +1,4 @@
-/** Events as callers with different rights hear them. */
+/** Events that callers with different rights receive. */
 import { expect, test } from "bun:test";
 import { createConnection } from "../../../src/api/connection.ts";
 import { forwardEvents } from "../../../src/api/notifications.ts";

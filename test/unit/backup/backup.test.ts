@@ -1,5 +1,5 @@
 /**
- * Backups: what they hold, what is refused, and that a refusal changes nothing.
+ * Backups: their content, the refusals, and that a refusal changes nothing.
  * Covers: src/backup.
  */
 import { Database } from "bun:sqlite";
@@ -70,7 +70,7 @@ const mapping = (pattern: string) =>
   ({ enabled: true, label: "", type: "uid", match: "exact", pattern, override: "**stop" }) as const;
 const mappingFile = (name: string) => `[[mapping]]\ntype = "uid"\npattern = "${name}"\noverride = "x"\n`;
 
-/** The state of a device, as far as a backup holds it. */
+/** The state of a device, as a backup holds it. */
 async function stateOf({ dataFolder, configPath }: Device) {
   const store = openStore(dataFolder);
   const folder = join(dataFolder, "config/mappings");
@@ -400,7 +400,7 @@ test("a decided restore whose files cannot be replaced is completed by a later s
   const [there, here] = [await stateOf(old), await stateOf(fresh)];
   await stageRestore(await backUp(old), fresh, { passphrase: undefined, present: undefined });
   await decideRestore(fresh);
-  // A folder takes the place of the settings file.
+  // A folder replaces the settings file.
   await rm(fresh.configPath);
   await mkdir(fresh.configPath);
   await completeRestore(fresh, silentLog);

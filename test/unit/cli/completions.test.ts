@@ -1,4 +1,4 @@
-/** What the shells complete, and the man page: both are made from the table of commands. */
+/** The completions of the shells, and the man page: both are made from the table of commands. */
 import { expect, test } from "bun:test";
 import { completionsFor, shells } from "../../../src/cli/completions.ts";
 import { commandNames } from "../../../src/cli/help.ts";

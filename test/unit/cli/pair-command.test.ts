@@ -1,4 +1,4 @@
-/** `tapdeck pair` at the command line: its flags, its QR code, and the names it puts into links. */
+/** `tapdeck pair` at the command line: its flags, its QR code, and the names in its links. */
 import { expect, test } from "bun:test";
 import { hostname } from "node:os";
 import { encode } from "uqr";

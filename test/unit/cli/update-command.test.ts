@@ -16,7 +16,7 @@ import { run } from "../../../tools/image/run.ts";
 let folder: string;
 let writable: boolean[];
 let restarts: string[];
-/** How often the boot partition is in use when it is to become read-only. */
+/** The number of times that the boot partition is in use when it must become read-only. */
 let busyLooks: number;
 let said: string;
 const at = (path: string) => join(folder, path);
@@ -371,7 +371,7 @@ async function status(): Promise<readonly string[]> {
   return said.trim().split("\n");
 }
 
-/** Runs the update on a clock whose time passes at once while something waits for it. */
+/** Runs the update on a clock that advances at once while the update waits for it. */
 function update(action: UpdateAction, parts: Partial<UpdateParts> = {}): Promise<number> {
   const paths: MachinePaths = {
     commandLine: at("cmdline"),

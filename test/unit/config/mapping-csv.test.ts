@@ -1,4 +1,4 @@
-/** Mappings as CSV and as TOML: what is written can be read again, and faults have their line. */
+/** Mappings as CSV and as TOML: written mappings can be read again, and faults have their line. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { mappingsCsv, readMappingsCsv } from "../../../src/config/mapping-csv.ts";

@@ -273,7 +273,7 @@ test("a text of many lines that looks like a mapping is cut nowhere", async () =
   const long = `${"# filler\n".repeat(1200)}[[mapping]]\n`;
   const source = `${table("a")}[[mapping]]\ntype = "text"\npattern = "p"\noverride = '''\n${long}'''\n${table("z")}`;
   const watched = await startWith({ "a.toml": source, "b.toml": table("b", `label = "${inner}"`) });
-  // The long override exceeds its limit: the line in the message proves that all was parsed as one value.
+  // The long override exceeds its limit. The line in the message proves that the whole text was parsed as one value.
   expect(watched.lines[0]).toContain("override: it is longer than 4096 bytes");
   expect(watched.lines[0]).toContain(" line=9 ");
   expect(patterns(watched)).toEqual(["b"]);

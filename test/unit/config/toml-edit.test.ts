@@ -415,7 +415,7 @@ test("1,000 random edits of random commented files change only the value that wa
         const line = new RegExp(
           `^[\\s,]*(\\[${edit.section}\\]\\s+|\\S+\\.)?(\\{ )?${edit.key} = ${RegExp.escape(literalOf(edit.value))}[\\s}]*$`,
         );
-        // An empty inline table is written again; nothing else is.
+        // An empty inline table is written again; all other text stays.
         if (inserted.length === 0) expect(before).toMatch(/=\s*\{\s*\}/);
         else expect(inserted.filter((one) => line.test(one))).not.toEqual([]);
         return;

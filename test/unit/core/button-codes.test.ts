@@ -1,4 +1,4 @@
-/** Names of keys, against the header of this machine's kernel if it is there. */
+/** Names of keys, compared with the header of this machine's kernel if it exists. */
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { buttonCode, buttonName, buttonNames } from "../../../src/core/button-codes.ts";

@@ -1,6 +1,6 @@
 /**
- * Cards as they exist in shops and offices, with addresses of other services: each says why it starts nothing here. The link
- * of a deck stands for its text.
+ * Cards as they exist in shops and offices, with addresses of other services: each refusal says why the card starts
+ * nothing here. The link of a deck stands for its text.
  */
 import { expect, test } from "bun:test";
 import { addressFault, homeAssistantTag, textOfLaunchLink } from "../../../src/core/card-addresses.ts";

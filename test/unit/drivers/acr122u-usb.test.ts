@@ -43,7 +43,7 @@ const device = (facts: Partial<UsbDeviceInfo>): UsbDeviceInfo => ({
   ...facts,
 });
 
-/** Runs everything that waits only for its turn. */
+/** Runs all work that waits only for its turn. */
 async function settled(): Promise<void> {
   for (let turns = 0; turns < 50; turns++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -56,7 +56,7 @@ test("known readers, and those of the class that say that they are contactless, 
     // A maker's name that does not show the kind of reader.
     device({ path: "1-2.1", vendorId: "054c", productId: "0dc8", product: "RC-S300/S" }),
     device({ path: "1-3", vendorId: "abcd", productId: "0001", product: "Acme NFC Reader" }),
-    // Contact cards are in its first slot, and the table knows that.
+    // Contact cards are in the first slot of this reader, as the table states.
     device({ path: "1-3.1", productId: "2224", product: "ACR1281 1S Dual Reader" }),
     // A reader whose order of slots is unknown.
     device({ path: "1-3.2", productId: "2217", product: "ACR1281 Dual Reader" }),

@@ -1,4 +1,4 @@
-/** The file reader on real folders: paths that are no file, and folders that go. */
+/** The file reader on real folders: paths that are no file, and folders that disappear. */
 import { expect, test } from "bun:test";
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -93,7 +93,7 @@ test("a folder that is taken away is a fault of the reader, and takes no card aw
     await watched(join(place, "card"), async (texts, ended) => {
       await eventually(() => expect(texts.at(-1)).toBe("one"));
       await rename(place, join(folder, "away"));
-      // The kernel reports a moved folder to watchers of its parent; here the removed file is reported.
+      // The kernel reports a moved folder to watchers of its parent. In this case it reports the removed file.
       await rm(join(folder, "away"), { recursive: true });
       expect(String(await ended)).toContain("make it first");
       expect(texts.at(-1)).toBe("one");

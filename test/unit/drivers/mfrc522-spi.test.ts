@@ -1,5 +1,5 @@
 /**
- * An MFRC522 on SPI, on the emulated chip; the conformance suite has what all readers do.
+ * An MFRC522 on SPI, on the emulated chip. The conformance suite has the behaviour of all readers.
  *
  * Covers: drivers/mfrc522-spi.ts, drivers/mfrc522
  */
@@ -33,7 +33,7 @@ const long = "x".repeat(300);
 
 type Options = Omit<Parameters<typeof createMfrc522Device>[0], "path">;
 
-/** The reader with what it reports; `run` has it open. */
+/** The reader with its reports; it is open during `run`. */
 async function withReader(
   run: (bench: {
     readonly device: Mfrc522Device;
@@ -102,7 +102,7 @@ test("lines that nothing drives, low or high, are no chip, and the sentence name
 
 test("a device that answers, and keeps no value in its registers, is refused with its version", async () => {
   const driver = createMfrc522Spi(() => ({
-    // Another chip, or wires that pick each other up: what is sent comes back.
+    // Another chip, or wires with crosstalk: the bytes that are sent come back.
     transfer: (bytes) => bytes.map((byte) => byte ^ 0x3c),
     close() {},
   }));

@@ -1,5 +1,5 @@
 /**
- * A PN532 on I2C or SPI, as far as it differs from one on a serial line; the conformance suite has the rest.
+ * A PN532 on I2C or SPI, where it differs from one on a serial line; the conformance suite has the rest.
  *
  * Covers: drivers/pn532-bus.ts, drivers/pn532/polled-link.ts, drivers/io/i2c.ts, drivers/io/spi.ts
  */

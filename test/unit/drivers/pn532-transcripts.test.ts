@@ -53,7 +53,7 @@ function splitAt(at: number): Delivery {
 function withNoise(seed: number): Delivery {
   let state = seed;
   const below = (limit: number) => {
-    // Numerical Recipes' generator: the high bits are noise enough.
+    // Numerical Recipes' generator, whose high bits are random enough for noise.
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return Math.floor((state / 2 ** 32) * limit);
   };

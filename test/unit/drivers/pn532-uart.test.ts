@@ -1,5 +1,6 @@
 /**
- * The parts of the PN532 driver that a transcript cannot show: ports, rates, and time. The rest: pn532-transcripts.test.ts.
+ * The parts of the PN532 driver that a transcript cannot show: ports, rates, and time. pn532-transcripts.test.ts has the
+ * rest.
  */
 import { expect, test as once } from "bun:test";
 import type { ByteLink } from "../../../drivers/io/links.ts";
@@ -122,7 +123,7 @@ test("a line that cannot be raised is used as it is", async () => {
       rate > 115_200 ? Promise.reject(new Error("too fast for it")) : serial.setBaudRate(rate),
   };
   try {
-    // The chip has changed its rate and the line has not: they cannot communicate until the chip gets its power again.
+    // The chip has changed its rate, but the line has not. They cannot communicate until the chip gets its power again.
     let changes = 0;
     device.onCommand((payload) => {
       if (payload[1] === 0x10) changes += 1;

@@ -1,5 +1,6 @@
 /**
- * The readers that send lines, type, are files, light up, or leave the air to the host: test/transcripts, one file per behaviour.
+ * The readers that send lines, type, are files, light up, or leave the radio protocol to the host: test/transcripts, one
+ * file per behaviour.
  * Covers: drivers/file.ts, drivers/hid-keyboard.ts, drivers/mfrc522-spi.ts, drivers/serial-line.ts, drivers/toypad.ts.
  */
 import { describe, expect, test } from "bun:test";
@@ -115,7 +116,7 @@ const airDevice =
     };
   };
 
-/** `< "TEXT"`, in JSON: the file's content; `< gone` takes the file away. */
+/** `< "TEXT"`, in JSON: the file's content; `< gone` removes the file. */
 const fileDevice: CreateDevice = () => {
   const place = mkdtempSync(join(tmpdir(), "tapdeck-file-"));
   const path = join(place, "card");

@@ -1,4 +1,4 @@
-/** A reader that speaks in lines on a real pty: floods, rates, and lines at every split. */
+/** A reader that sends lines, on a real pty: floods, rates, and lines at every split. */
 import { expect, test } from "bun:test";
 import { serialLine } from "../../../drivers/serial-line.ts";
 import { systemClock } from "../../../src/core/clock.ts";

@@ -119,7 +119,7 @@ test("the rate changes with the host's ACK, and the old one is then deaf", () =>
     });
     await setBaudRate(115_200);
     await command("d402");
-    await Bun.sleep(20); // The test can only wait for silence; a slow machine makes this test easier, not wrong.
+    await Bun.sleep(20); // The test can only wait for silence. A slow machine makes this test weaker, but never wrong.
     expect(heard).toBe(0);
   }));
 

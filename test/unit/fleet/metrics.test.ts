@@ -71,7 +71,7 @@ function scene(readerId = "file-1") {
       },
     },
   });
-  /** Stands for the launch queue: the launch is queued while the event is handled. */
+  /** Replaces the launch queue: the launch is queued while the event is handled. */
   bus.on("tokens.added", (added) => {
     if (added.uid !== "refused")
       bus.emit("running", { ...launch, uid: added.uid, type: "NTAG", data: "", script: "" });
@@ -92,7 +92,7 @@ test("the time of a tap ends when its media start, and no later end of its launc
   const { bus, state, shownAs, tap } = scene();
   await tap();
   state.nowMs += 7;
-  // Media of another card, or of nobody.
+  // Media of another card, or of no card.
   bus.emit("media.started", media);
   expect(await shownAs("tapdeck_tap_duration_seconds_count")).toBe("0");
   state.card = `${token.uid} ${token.text}`;

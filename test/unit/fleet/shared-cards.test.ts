@@ -163,11 +163,11 @@ async function device(made: Owner, server: { readonly url: string; readonly cert
     cards,
     clock,
     dataFolder,
-    /** As after a restart, without a network. */
+    /** The state after a restart, without a network. */
     open,
     changes: () => changes,
     uids: () => cards.files().map(({ source: text }) => /pattern = "(\w+)"/.exec(text)?.[1]),
-    /** Resolves when the server was asked once more and the answer was taken. */
+    /** Resolves when the server was asked once more and its answer was processed. */
     async look(ms: number) {
       const before = cards.status();
       clock.advance(ms);

@@ -1,4 +1,4 @@
-/** Updates of a single deck by an index of versions on a real HTTPS server, with an engine that notes the requests. */
+/** Updates of a single deck by an index of versions on a real HTTPS server, with an engine that records the requests. */
 import { expect, test } from "bun:test";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -70,7 +70,7 @@ async function deck() {
   const whole = made.move();
   return {
     ...{ folder, server, clock, bus, asked, offers, now, start, open },
-    /** Lets time pass until the server was asked this many times in all. No time passes while a request is under way. */
+    /** Lets time pass until the server was asked this many times in all. No time passes while a request runs. */
     async askedTimes(times: number, stepMs: number) {
       await eventually(() => {
         if (server.asked.length < times && clock.waiting() > 0) clock.advance(stepMs);
@@ -176,7 +176,7 @@ test("a version that an owner wants now waits for no quiet moment, and is tried 
     if (one.clock.waiting() > 0) one.clock.advance(60_000);
     return one.offers.length > offers;
   });
-  // The look that saw it has ended: it is no second try.
+  // The look that saw it has ended, so it is no second try.
   await eventually(() => one.clock.waiting() > 0);
   expect(one.asked).toHaveLength(1);
   after.install();

@@ -13,7 +13,7 @@ import {
   within,
 } from "../../helpers/processes.ts";
 
-/** The message that a wait gives up with. */
+/** The message of a wait that gives up. */
 const failureOf = (wait: Promise<void>) =>
   wait.then(
     () => "none",

@@ -6,7 +6,7 @@ import { expect, test } from "bun:test";
 import { circlesOf } from "../../helpers/import-circles.ts";
 import { importsIn } from "../../helpers/source-tree.ts";
 
-/** The circles among sources, each given with its text; a circle is shown by its arrows. */
+/** The circles among the given sources, each with its text. A circle is shown by its arrows. */
 const circlesAmong = (texts: Readonly<Record<string, string>>) =>
   circlesOf(Object.entries(texts).flatMap(([file, text]) => importsIn(file, text))).map((circle) =>
     circle.map(({ from, to }) => `${from} -> ${to}`),

@@ -1,5 +1,5 @@
 /**
- * Launches by caller: the places that each kind has in the queue, and the end of a caller's launches with its rights.
+ * Launches by caller: the places that each kind has in the queue, and the end of a caller's launches when its rights end.
  * Covers: src/launch/launch-queue.ts.
  */
 import { expect, test } from "bun:test";
@@ -271,7 +271,7 @@ test("each tap is one line of the log, with its reader and without the text of i
       { isTap: true, ...(readerId && { readerId }) },
     );
     await eventually(() => {
-      // A player that goes on proves itself after a while; one that ends must end before that.
+      // A player that continues proves itself after a while; a player that ends must end before that.
       if (text.endsWith(".sleep")) deck.clock.advance(1000);
       expect(deck.ends()).toHaveLength(before + 1);
     });

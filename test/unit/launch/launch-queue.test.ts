@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-/** A deck with players that a file's extension chooses; a player's argv tells what it does with {path}. */
+/** A deck with players that a file's extension chooses; the command line of a player states its effect on {path}. */
 async function launchDeck(options: Pick<DeckOptions, "clock" | "map"> = {}) {
   const sh = (id: string, script: string) => ({
     id,
@@ -51,7 +51,7 @@ async function launchDeck(options: Pick<DeckOptions, "clock" | "map"> = {}) {
   return {
     ...deck,
     launch: (text: string) => deck.launchQueue.launch({ type: "NTAG", uid: "04aa", text, data: "" }),
-    /** The process of the player of a file, once its script has set itself up. */
+    /** The process of the player of a file, once its script has finished its preparations. */
     async playerOf(file: string): Promise<number> {
       const path = join(deck.folder, "SNES", `${file}.pid`);
       await eventually(async () => expect(await text(path)).toMatch(/^\d+\n$/));

@@ -161,7 +161,7 @@ test("a playlist that is opened shows its items until one starts, and starts non
   await deck.tapAndWait("**playlist.goto:115");
   expect(deck.started()).toEqual(["115"]);
   expect(deck.launchQueue.playlist()).not.toHaveProperty("items");
-  // A list that is opened while an item plays shows the last items, and the item plays on.
+  // A list that is opened while an item plays shows the last items, and the item continues to play.
   await deck.tapAndWait("**playlist.open");
   const again = await deck.next("playlist.opened", 2);
   expect(again).toMatchObject({ place: 115, state: "playing" });
@@ -321,7 +321,7 @@ test("a playlist goes on at its item after a stop and a restart, and at its firs
   }
   {
     await using deck = await makeDeck(parts);
-    // A new file that sorts before the item that plays moves that item by one place.
+    // A new file that sorts before the playing item moves that item by one place.
     await deck.files("A/0.sleep");
     await deck.tapAndWait("A");
     expect(deck.launchQueue.playlist()).toMatchObject({ place: 3, count: 4 });
@@ -400,7 +400,7 @@ test("media.control of a caller that may only play runs the next item as that ca
   await eventually(() => expect(deck.started()).toEqual(["1", "1", "2"]));
 });
 
-/** An hour passes between two looks, so that no end of a player, however soon, counts as a crash. */
+/** An hour passes between two looks, so no end of a player counts as a crash, however soon it comes. */
 function hoursApart(): () => number {
   let hours = 0;
   return () => ++hours * 3_600_000;
@@ -420,7 +420,7 @@ async function makeMarkingDeck(before = "") {
   return Object.assign(deck, {
     marked: () => existsSync(mark),
     marking: JSON.stringify({ items }),
-    /** Ends the player of this item, and resolves when the list has gone on or paused. */
+    /** Ends the player of this item, and resolves when the list has continued or paused. */
     async end(song: string) {
       const begun = deck.started().length;
       process.kill(await deck.playerOf(`A/${song}.tail`));

@@ -146,7 +146,7 @@ test("a partial pattern that is longer than the part of a field that it sees is 
   mapper.add({ ...longer, match: "exact" });
 });
 
-/** A full set of expressions in the database, without asking the mapper. */
+/** A full set of expressions in the database, which is added without the mapper. */
 function fill(database: Database, patterns: readonly string[]): void {
   const insert = database.query(
     `INSERT INTO mappings (added_ms, enabled, label, type, "match", pattern, override)
@@ -215,7 +215,7 @@ test("no tap compiles an expression: neither the first after a start nor the fir
   expect(taps()).toBe(0);
   for (let id = 1; id <= 30; id++) mapper.update(id, { pattern: `^g${id}` });
   expect(taps()).toBe(0);
-  // The check of many others evicts the expressions from the cache, and not from the lookup.
+  // The check of many other expressions evicts these from the cache, but not from the lookup.
   for (let nth = 0; nth < 400; nth++)
     mapper.test({ type: "", uid: "04", text: "", data: "" }, regex(`h${nth}`));
   expect(taps()).toBe(0);

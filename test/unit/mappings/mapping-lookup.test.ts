@@ -1,4 +1,4 @@
-/** Matching: every rule by a table, then the lookup beside a model that asks each rule in turn. */
+/** Matching: every rule by a table, and then the lookup beside a model that tests each rule in turn. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { RE2JS } from "re2js";
@@ -120,7 +120,7 @@ test("an empty lookup finds nothing, and an empty pattern of an earlier version 
   expect(lookupOf([mapping("uid", "exact", " : ")]).find(token({ text: "a" }))).toBeUndefined();
 });
 
-// Small alphabets, so that texts and patterns meet.
+// The alphabets are small, so texts and patterns match often.
 const unit = fc.constantFrom("a", "b", "A", "k", "\u212a", "é", "\n", "0");
 const { pattern: randomPattern } = fc.letrec<{ pattern: string; piece: string }>((tie) => ({
   pattern: fc.oneof(
@@ -275,7 +275,7 @@ test("thousands of changes count at once", () => {
   lookup.put(new Map(many.map((one, place) => [place + 2, one])));
   const found = () => many.filter((one) => lookup.find(token({ text: one.pattern })) !== undefined).length;
   expect(found()).toBe(5000);
-  // If two mappings are for one text, the second one counts after the first one is deleted.
+  // If two mappings are for one text, the second one is used after the first one is deleted.
   lookup.put(new Map(many.slice(0, 2500).map((_, place) => [place + 2, undefined])));
   expect([found(), lookup.find(token({ text: "t0" }))?.rank]).toEqual([5000, 2502]);
   lookup.put(new Map(many.slice(0, 2000).map((_, place) => [place + 2502, undefined])));

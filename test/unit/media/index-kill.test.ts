@@ -39,7 +39,7 @@ async function killOften(roots: readonly (readonly string[])[], seed: number): P
   expect(whole[1]?.length).toBeGreaterThan(600);
   const random = seededRandom(seed);
   const sizes = new Set<number>();
-  // Continues until both outcomes occurred, or all kills came on one side.
+  // Continues until both outcomes have occurred, or until all kills have come on one side.
   for (let round = 0; round < kills / 2 || (sizes.size < 2 && round < roundsMax); round++) {
     // Half of the kills come in the second half of a run, which writes.
     const share = round % 2 === 0 ? random() : 0.5 + random() / 2;

@@ -120,7 +120,7 @@ test("a folder lists its folders and then its files, each with what a client nee
       { type: "rev", tag: "rev 1" },
     ],
   });
-  // A folder that holds files of two systems shows those of each under its own.
+  // A folder that holds files of two systems shows the files of each under its own system.
   expect((await page(trial.media, { path: "GameboyColor" })).entries.map(({ path }) => path)).toEqual([
     "GameboyColor/Tetris DX (World).gbc",
   ]);
@@ -377,7 +377,7 @@ test("a step of a folder or of the tags reads a few hundred rows, however many t
     const tags = walk(tagsOfNames(watched, []));
     expect(tags.value.get("Take 7")).toBe(20);
     for (const { most } of [plain, middle, filtered, tags]) expect(most).toBeLessThanOrEqual(500);
-    // A page in the middle reads that page, and not all that is before it.
+    // A page in the middle reads only that page, and not the pages before it.
     expect(middle.all).toBeLessThan(3001 + 501);
     // The tags are counted once for an index.
     expect(walk(tagsOfNames(watched, ["NES"])).all).toBe(0);

@@ -1,4 +1,4 @@
-/** Pictures of media files: where they are found, what is never sent, and how large they may be. */
+/** Pictures of media files: where they are found, which are never sent, and how large they may be. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { linkSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
@@ -134,7 +134,7 @@ test("nothing outside the media folders is sent, neither by link nor by a gameli
     list(path);
     expect(await found(game, { folders })).toBeUndefined();
   }
-  // A link from one media folder into another is fine.
+  // A link from one media folder into another is allowed.
   symlinkSync(put("more/art/cover.png"), join(folder, "media/SNES/RPG/Some & Game's.png"));
   expect((await found(game))?.type).toBe("image");
 });

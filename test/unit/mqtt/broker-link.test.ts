@@ -18,7 +18,7 @@ test("an absent broker is tried again after times that are spread over 1 to 30 s
   const waits: number[] = [];
   const clock = {
     ...systemClock,
-    /** Runs at once what should wait. */
+    /** Timers that run at once instead of waiting. */
     after(ms: number, run: () => void) {
       waits.push(ms);
       return systemClock.after(0, run);
@@ -34,7 +34,7 @@ test("an absent broker is tried again after times that are spread over 1 to 30 s
   await link.close();
   expect(Math.min(...seconds)).toBeGreaterThanOrEqual(mqttReconnectMsMin / 1000);
   expect(Math.max(...seconds)).toBeLessThanOrEqual(mqttReconnectMsMax / 1000);
-  // By chance, five or fewer of forty are on one side in one run of a million.
+  // By chance, in one run of a million, five or fewer of forty are on one side.
   expect(seconds.filter((one) => one < 15.5).length).toBeGreaterThan(5);
   expect(seconds.filter((one) => one > 15.5).length).toBeGreaterThan(5);
 });

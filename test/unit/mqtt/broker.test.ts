@@ -1,4 +1,4 @@
-/** The settings of a broker, each fault with its setting and what would be valid; and the files of its account. */
+/** The settings of a broker, each fault with its setting and the valid values; and the files of its account. */
 import { expect, test } from "bun:test";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

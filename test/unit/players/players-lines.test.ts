@@ -208,7 +208,7 @@ test("an mpv that talks nonsense is not believed, and one that hangs up has ende
 test("the owner's ceiling holds for the volume of mpv, from its start on", async () => {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-lines-"));
   const said = join(folder, "said");
-  // Answers everything by 58, and notes its commands and its arguments.
+  // Answers every request by 58, and records its commands and its arguments.
   const script = `echo "$*" >${said}; while read -r line <&3; do
     echo "$line" >>${said}
     id=\${line##*:}
@@ -237,7 +237,7 @@ test("mpv starts at a position, and its last report stays known after the end, b
   const event = (name: string, facts = "") => `printf '{"event":"${name}"${facts}}\n' >&3`;
   const property = (name: string, data: string) =>
     event("property-change", `,"name":"${name}"${data === "" ? "" : `,"data":${data}`}`);
-  // Answers everything by 58. A seek ends the file, and the next file has no position of its own.
+  // Answers every request by 58. A seek ends the file, and the next file has no position of its own.
   const script = `echo "$*" >${said}; ${event("file-loaded")}; ${property("duration", "700")}
   ${property("pause", "true")}; ${event("playback-restart")}
   while read -r line <&3; do
@@ -281,7 +281,7 @@ test("a file states a length beyond all times, and no backup with its position c
 });
 
 test("mpv that acknowledged a seek, and begins it late, is at the target of the seek", async () => {
-  // Without an order to seek to a position, the player is at 58 s.
+  // Without a request to seek to a position, the player is at 58 s.
   const script = `printf '{"event":"file-loaded"}\n{"event":"property-change","name":"duration","data":700}\n' >&3
   printf '{"event":"property-change","name":"pause","data":true}\n{"event":"playback-restart"}\n' >&3
   while read -r line <&3; do

@@ -53,7 +53,7 @@ async function detecting(
     readonly attended: readonly Attended[];
     readonly names: () => readonly string[];
     taken: readonly string[];
-    /** Time passes, and the scan that falls due is over. */
+    /** Time passes, and the due scan has ended. */
     readonly look: (afterMs: number) => Promise<void>;
     readonly lines: readonly string[];
     readonly refused: Detection["refused"];
@@ -63,7 +63,7 @@ async function detecting(
   const clock = createManualClock();
   const attended: Attended[] = [];
   const lines: string[] = [];
-  // This driver is asked when all candidates of the others were checked, however long the file system takes to resolve
+  // This driver is called when all candidates of the others are checked, however long the file system takes to resolve
   // their paths.
   const last = finder("last");
   const bench = {
@@ -130,8 +130,8 @@ function triesWithin(minutes: number, what: { readonly isShared?: true }): reado
   return seconds;
 }
 
-// A reader that got its power or wires later than its port was deaf until the next start of the service: its port is never
-// re-plugged.
+// A reader that got its power or wires after its port was found stayed unused until the next start of the service,
+// because its port is never re-plugged.
 test("a port of the board's own where nothing answered is tried again, at last once a minute for good", () => {
   expect(triesWithin(5, {})).toEqual([0, 1, 11, 31, 71, 131, 191, 251]);
 });

@@ -117,7 +117,7 @@ test("a card that is written is the same one, whatever it says then", () => {
   expect(events).toEqual(["+04aa"]);
   presence.see([]);
   clock.advance(removalDebounceMs);
-  // The card leaves as the token that came, and the next card is a new tap.
+  // The card leaves as the same token that came, and the next card is a new tap.
   expect(events).toEqual(["+04aa", "-04aa"]);
   expect(presence.wasWritten(a.uid)).toBe(false);
   presence.see([card(a.uid, "new text")]);
@@ -165,7 +165,7 @@ test("a write concerns its own card alone, of two that lie there", () => {
   expect(events).toHaveLength(4);
 });
 
-/** The tokens of a bus, and what the bus heard of them, as `+reader:uid text` and `-reader:uid text`. */
+/** The tokens of a bus, and the events about them, as `+reader:uid text` and `-reader:uid text`. */
 function tokensOf() {
   const clock = createManualClock();
   const bus = createBus(silentLog);
@@ -210,7 +210,7 @@ test("a virtual token lies there for its time, and the next one takes its place 
   clock.advance(600);
   tokens.virtual({ ...laid("02"), type: "NTAG" }, 1000);
   expect(tokens.list().active).toMatchObject([{ type: "NTAG", uid: "02" }]);
-  // The time of the first token is over, and ends nothing.
+  // The time of the first token is over, and its end has no effect.
   clock.advance(999);
   expect(active()).toEqual([":02 game"]);
   clock.advance(1);

@@ -22,7 +22,7 @@ const card = { type: "", uid: "", data: "", text: "" };
 
 interface Bench {
   readonly readers: Readers;
-  /** `readers.added` and the like, each with its UID or path. */
+  /** `readers.added` and similar events, each with its UID or path. */
   readonly events: readonly string[];
 }
 

@@ -87,7 +87,7 @@ function bench(
   };
 }
 
-/** Resolves when everything that waits for promises only has run. */
+/** Resolves when all work that waits only for promises has run. */
 async function settled(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }

@@ -36,9 +36,9 @@ interface Bench {
   readonly device: Pn532Device;
   readonly readers: Readers;
   readonly readerId: string;
-  /** `tokens.added UID TEXT` and the like. */
+  /** Lines such as `tokens.added UID TEXT`. */
   readonly events: readonly string[];
-  /** Lets the time pass that a write waits. */
+  /** Lets the waiting time of a write pass. */
   readonly passWait: () => void;
   /** Removes the tag, and resolves after its removal was reported. */
   readonly lift: () => Promise<void>;
@@ -177,7 +177,7 @@ describe("a write", () => {
       device.put(two);
       await third;
       expect(textOn(two)).toBe("three");
-      // Without that option, the same tag is written again.
+      // Without that option, the driver writes the same tag again.
       await readers.write({ text: "four" });
       expect(textOn(two)).toBe("four");
     }));
@@ -252,7 +252,7 @@ describe("a write", () => {
       device.put(tag);
       expect(await third).toBe("written");
       expect(textOn(tag)).toBe("third");
-      // The reader is free again, and a cancel ends the write that took the place.
+      // The reader is free again, and a cancel ends the write that now uses it.
       const fourth = failureOf(readers.write({ text: "fourth", newTag: true }, other));
       const fifth = failureOf(readers.write({ text: "fifth", newTag: true }, other));
       readers.cancel(undefined);

@@ -74,7 +74,7 @@ test.each(Object.entries(screenTexts))(
         expect(svg).not.toContain("…");
         expect(svg).toContain(hint);
       }
-    // The longest of both kinds of text: above the tiles, and alone.
+    // The longest texts of both kinds: above the tiles, and alone.
     for (const size of sizes)
       for (const above of Object.values(bluetoothFaults)) {
         const svg = screenSvg(

@@ -62,7 +62,7 @@ const facts: ScreenFacts = {
   ending: undefined,
 };
 
-/** The words of a picture, with a space in the place of each line's end. */
+/** The words of a picture, with a space instead of each line's end. */
 const wordsIn = (svg: string) => [...svg.matchAll(/>([^<>\n]+)<\/text>/g)].map(([, text]) => text).join(" ");
 
 for (const [kind, picture] of Object.entries(pictures)) {
@@ -149,7 +149,7 @@ test("the screen describes a full card, a damaged game and a missing network in 
   const broken = noticeOf({ ...launch, reason: "player-failed" });
   expect(svgOf(broken ?? pictures.ready, { base })).toContain("It may be damaged or incomplete.");
   expect(svgOf(broken ?? pictures.ready, { base })).not.toContain("code 1");
-  // Other reasons have sentences that name what to do.
+  // Other reasons have sentences that name a remedy.
   const noBios = noticeOf({ ...launch, error: "it needs scph5501.bin", reason: "bios-missing" });
   expect(svgOf(noBios ?? pictures.ready, { base })).toContain("It needs scph5501.bin");
   expect(svgOf(pictures.ready, { base: undefined })).toContain("plug in a cable, or write the Wi-Fi into");

@@ -1,4 +1,4 @@
-/** Macros of keys and buttons: for any macro, every key that goes down goes up again, within the limits. */
+/** Macros of keys and buttons: in any macro, every key that is pressed is released, within the limits. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { macroKeysMax, macroMsMax } from "../../../src/core/limits.ts";

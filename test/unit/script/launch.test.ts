@@ -117,7 +117,7 @@ test("the media before the last one start by their number, each of them once", a
   await deck.files("a.true", "b.true", "c.true");
   for (const name of ["a", "b", "b", "c"]) expect(await deck.run(`${deck.folder}/${name}.true`)).toBe(true);
   expect(await deck.run("**launch.last:2")).toBe(true);
-  // The media that was started just now is the last one.
+  // The media that was started a moment ago is the last one.
   expect(await deck.run("**launch.last:3")).toBe(true);
   expect(deck.started().slice(4)).toEqual(["b", "a"]);
   expect(await deck.run("**launch.last:4")).toBe("fewer than 4 different media have been played");
@@ -131,7 +131,7 @@ test("the media that was started last, and played, is still known after a restar
   for (const name of ["A Game.sfc", "Broken.bad"]) await writeFile(join(folder, "SNES", name), "");
   const sleeper = { systems: ["SNES"], extensions: [".sfc"], command: ["sleep", "60"] };
   const broken = { id: "broken", systems: [], extensions: [".bad"], command: ["/bin/false"] };
-  /** One life of the service: the media that it started, and the errors of its scripts. */
+  /** One run of the service: the media that it started, and the errors of its scripts. */
   const live = async (launchers: Config["launchers"], ...scripts: readonly string[]) => {
     await using deck = await makeDeck({ data, launchers: () => launchers });
     for (const script of scripts) await deck.run(script);
@@ -145,9 +145,9 @@ test("the media that was started last, and played, is still known after a restar
   const game = { ...sleeper, id: "game" };
   const other = { ...sleeper, id: "other" };
   await live([game, other, broken], "SNES/A Game.sfc?launcher=other||**stop", "SNES/Broken.bad");
-  // A failed start is no game that anybody played.
+  // A failed start does not count as a game that was played.
   expect(await live([game, other], "**launch.last||**stop")).toEqual(["other SNES SNES/A Game.sfc"]);
-  // Its player has gone: another one plays the file.
+  // The player of the file has ended, so another one plays the file.
   expect(await live([game], "**launch.last||**stop")).toEqual(["game SNES SNES/A Game.sfc"]);
   await rm(join(folder, "SNES/A Game.sfc"));
   expect(await live([game], "**launch.last")).toEqual([`there is no file ${folder}/SNES/A Game.sfc`]);
@@ -207,7 +207,7 @@ test("a screenshot shows the screen of the device, or else the player, and is re
     /^the player sleep can only be started and stopped: screenshot/,
   );
   expect(taken).toBe(1);
-  // A terminal that is no console of this machine is no screen.
+  // A terminal that is no console of this machine does not count as a screen.
   const view = { rotation: 0, overscan: 0 } as const;
   expect(await captureScreen(deck.folder, systemClock, view, "/dev/null")).toBeUndefined();
   expect(await captureScreen(deck.folder, systemClock, view, "")).toBeUndefined();
@@ -237,7 +237,7 @@ test("a card may run what the list allows, a link may not, even where a mapping 
     expect(() => deck.launch(text, false)).toThrow(/reaches outside this device/);
   }
   expect(deck.store.history.page({ limit: 9 }).entries).toEqual([]);
-  // Mappings are not revealed: the launch is queued, and fails there.
+  // Mappings are not revealed, so the launch is queued, and fails later.
   deck.launch("touch", false);
   await eventually(() => expect(deck.ends()).toHaveLength(1));
   expect(deck.ends().at(-1)).toMatch(/reaches outside this device/);
@@ -284,7 +284,7 @@ test.each(scriptCommands.map((command) => [command.names[0] ?? "", command] as c
         if (!allowedUntrusted) expect(() => deck.launch(text, false)).toThrow(/\*\*\S+ (reaches|works)/);
         else expect(() => deck.launch(text, false)).not.toThrow();
       }
-      // Mappings are not revealed: the result of one fails when it runs.
+      // Mappings are not revealed, so the script of a mapping fails when it runs.
       const before = deck.ends().length;
       deck.launch(`mapped ${script}`, false);
       await eventually(() => expect(deck.ends().length).toBeGreaterThan(before));

@@ -232,7 +232,7 @@ test("each text that is quoted comes back as it was, with only ^, the quote and 
   );
 });
 
-/** Each "?" would read on to the bad "&" at the end, if the first one did not remember it. */
+/** Each "?" would read up to the bad "&" at the end, if the first one did not remember its place. */
 const optionsUpToABadOne = (bytes: number) => `${"?a=".repeat(bytes / 3 - 1)}&!`;
 
 test.each([...Object.entries(hostileScripts), ["options up to a bad one", optionsUpToABadOne] as const])(

@@ -1,5 +1,5 @@
 /**
- * Scripts at work: the requests of their commands, their rights, and the values of expressions.
+ * Scripts that run: the requests of their commands, their rights, and the values of expressions.
  * Covers: src/script/run-script.ts.
  */
 import { expect, test } from "bun:test";

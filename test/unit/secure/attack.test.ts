@@ -282,7 +282,7 @@ test("a hello with a payload, an odd id or a weak key is refused", () => {
     expect(refusalOf(hello(id, e), find).code).toBe("secure-failure");
   for (const size of [0, 31, 32, 47, 49, 64])
     expect(refusalOf(hello(clientId, new Uint8Array(size).toBase64()), find).code).toBe("secure-failure");
-  // None of that reached the store.
+  // None of these texts reached the store.
   expect(asked).toEqual([]);
   expect(refusalOf(weakHello()).code).toBe("secure-failure");
 });
@@ -372,7 +372,7 @@ function joined(...parts: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** Primitives that note each call, and every key that they got. */
+/** Primitives that record each call, and every key that they received. */
 function countedPrimitives() {
   const work: string[] = [];
   const keys: Uint8Array[] = [];

@@ -107,7 +107,7 @@ test("any bit changed in any message ends in a refusal", () => {
         client.finish(on("seal", on("tag", device.grant(credentials)), "e"));
         isGranted = true;
       } catch {
-        // A refusal, as expected.
+        // A refusal, as the tests expect it.
       }
       // X25519 does not look at a share's top bit (RFC 7748, 5), but the confirmation covers it.
       expect(isGranted).toBe(false);
@@ -148,7 +148,7 @@ test("a code is six digits, however they are grouped, and each is as likely as t
     for (const digit of code) digits.set(digit, (digits.get(digit) ?? 0) + 1);
   }
   expect(digits.size).toBe(10);
-  // 300 of each are expected; a fair draw misses these bounds once in some 10^15 runs.
+  // 300 of each are expected. A fair draw misses these bounds about once in 10^15 runs.
   for (const times of digits.values()) expect(Math.abs(times - 300)).toBeLessThan(140);
 });
 
@@ -172,7 +172,7 @@ function world(folder = newFolder(), clock = createManualClock()) {
       return { ...credentials, name };
     },
   });
-  /** Does what a phone does up to its proof. */
+  /** Acts as a phone does, up to its proof. */
   const knock = async (code: string, address = "10.0.0.7") => {
     const client = pairAsClient(primitives, code, "phone");
     const attempt = await pairing.begin(helloOf(client.hello), address);
@@ -267,7 +267,7 @@ test("a delay that one proof causes holds for the others that were begun before"
   });
   expect(retryOf(refusalOf(right.finish))).toBe(pairingDelayMsMin);
   expect(added).toEqual([]);
-  // A proof without a check has spent nothing.
+  // A proof that is not checked uses up no try.
   expect(pairing.current()?.triesLeft).toBe(2);
   clock.advance(pairingDelayMsMin);
   expect((await knock(code)).finish()).toEqual(credentials);
@@ -303,7 +303,7 @@ test("many addresses with open exchanges evict the oldest of all, and the next p
     "pairingHellosMax",
     undefined,
   ]);
-  // The two free guesses are spent, and the third may be right.
+  // The two free guesses are used up, and the third may be right.
   expect(pairing.current()).toBeUndefined();
 });
 
@@ -461,8 +461,8 @@ test("a few typing errors hold nobody up for long, and are forgiven with the rig
   clock.advance(waitMs);
   for (let phone = 0; phone < 5; phone++) {
     const { code } = await pairing.open("member");
-    // Each time this is the fourth wrong code of the day: the earlier three stay, and those of an opening are removed
-    // by its success.
+    // This is the fourth wrong code of the day each time: the earlier three stay, and the success of an opening removes
+    // its own.
     expect((await guess(code)).data).toEqual({
       refusal: "pairing-wrong-code",
       triesLeft: 2,

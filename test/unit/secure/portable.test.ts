@@ -1,5 +1,5 @@
 /**
- * The secure layer runs in a browser too, and costs nothing until a handshake.
+ * The secure layer also runs in a browser, and costs nothing until a handshake.
  * Covers: src/secure.
  */
 import { expect, test } from "bun:test";

@@ -10,7 +10,7 @@ import { clientId, lookup, makePair, secret, startClient } from "../../helpers/s
 
 function carry(from: SecureSession, to: SecureSession, text: string): void {
   const opened = to.open(from.seal(text));
-  // Compared outside of expect, which would print a megabyte.
+  // They are compared outside of expect, which would print a megabyte.
   if (opened.kind !== "payload" || opened.text !== text)
     throw new Error(`${text.length} characters came out otherwise`);
 }

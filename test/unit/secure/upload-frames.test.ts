@@ -1,4 +1,4 @@
-/** The sealed body of an upload: it opens in any pieces, and nothing else opens. */
+/** The sealed body of an upload: it can be read in pieces of any size, and no other body is accepted. */
 import { expect, spyOn, test } from "bun:test";
 import { loadPrimitives } from "../../../src/secure/primitives.ts";
 import { ForgedFrame, openUpload, sealUpload } from "../../../src/secure/upload-frames.ts";

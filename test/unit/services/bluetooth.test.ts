@@ -1,4 +1,4 @@
-/** Bluetooth by the reports of root's scripts, and the words that they are asked by. */
+/** Bluetooth: the reports of root's scripts, and the words that request them. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { closeSync, constants, openSync, readSync } from "node:fs";
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
@@ -78,7 +78,7 @@ test("a line that is cut off or from another version is no device", () => {
     expect(bluetoothDevicesIn(`${text}\n`)).toEqual({ known: [], found: [] });
 });
 
-/** A folder of reports, the pipe of the root script, and what was written into it. */
+/** A folder of reports, the pipe of the root script, and the words that were written into it. */
 async function follow() {
   const reports = await mkdtemp(join(folder, "reports-"));
   const pipePath = join(folder, `pipe-${Math.random()}`);

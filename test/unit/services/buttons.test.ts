@@ -157,7 +157,7 @@ test("without buttons nothing is opened, and what was open is closed", async () 
   expect(open.has(path)).toBe(true);
   buttons.configure([]);
   expect(open.has(path)).toBe(false);
-  // New devices are heard again after that.
+  // Events of new devices are read again after that.
   buttons.configure(buttonsOf([{ key: "KEY_VOLUMEUP", script: "**volume:+5" }]));
   const later = await plug("event1", { name: "Later", codes: [volumeUp] });
   await eventually(() => expect(open.has(later)).toBe(true));

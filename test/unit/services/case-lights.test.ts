@@ -28,7 +28,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-/** Lights of a folder that `names` are in, and the state that they show. */
+/** Lights in a folder that has these `names`, and the state that they show. */
 async function makeLights({ names = ["tapdeck", rgb], readers = [reader] as readonly ShownReader[] } = {}) {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-lights-"));
   for (const name of [...names, "input3::capslock"]) {
@@ -172,7 +172,7 @@ test("the end of the machine blinks, whatever else happens", async () => {
 
 test("without a light of ours nothing is followed and no timer runs", async () => {
   const { clock, lights, read } = await makeLights({ names: [] });
-  // Another one, which begins later and reads more, has begun by then.
+  // Another look, which begins later and reads more, has begun by then.
   const other = await makeLights();
   await other.show(200, green);
   expect(other.clock.waiting()).toBeGreaterThan(0);

@@ -29,7 +29,7 @@ test("an ACR122U blinks red where it failed and green where it was written, soun
     await sees("04a1b2c3d4e5f6 one");
     session.signal?.("written");
     await eventually(() => expect(reader.shown).toHaveLength(2));
-    // A signal during another is dropped; the reader itself shows that it heard a card.
+    // A signal during another one is dropped. The reader itself shows that it has read a card.
     expect(reader.shown).toEqual([
       { blinks: ["red"], times: 1, buzzes: true, lights: 2 },
       { blinks: ["green"], times: 2, buzzes: true, lights: 2 },
@@ -76,7 +76,7 @@ test("a Toy Pad is red for a moment where it failed, and then as before", async 
     expect(colours().join(" ")).toBe("000000 ffffff 000000");
   });
   await eventually(() => {
-    // A signal is dropped until the pad has answered to the last colour of the one before.
+    // A signal is dropped until the pad has answered to the last colour of the previous signal.
     session.signal?.("failed");
     expect(new Set(colours())).toEqual(new Set(["ff0000"]));
   });
@@ -109,7 +109,7 @@ test("a card that was heard, and one whose launch failed, are shown by the reade
   bus.emit("tokens.added", token);
   finish("04a1", true);
   finish("04a1", false);
-  finish("", false); // A token of the API: no reader saw it.
+  finish("", false); // A token of the API, which no reader has seen.
   finish("04ff", false);
   expect(shown).toEqual([]);
   clock.advance(30);

@@ -25,7 +25,7 @@ test("a media folder that is missing, or lost all its media, is a fault; one tha
       ...facts,
     });
     const fault = (name: string): Fault => ({ code: "media-missing", of: "owner", subject: at(name) });
-    // The default folder is made by the owner, and no setting names it.
+    // The owner makes the default folder, and no setting names it.
     expect(await check(of("absent", { isStated: false }), of("empty"))).toEqual([]);
     expect(await check(of("absent"), of("root"), of("gone"))).toEqual([fault("absent"), fault("gone")]);
     expect(await check(of("root", { indexed: [at("root/NES"), at("root/SNES")] }))).toEqual([]);

@@ -1,4 +1,7 @@
-/** Requests for pictures: how many may wait, whose places are kept, and that a hung drive keeps no other picture back. Favourites. */
+/**
+ * Requests for pictures: how many may wait, whose places are kept, and that a hung drive delays no other picture.
+ * Favourites.
+ */
 import { expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

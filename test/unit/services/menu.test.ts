@@ -1,5 +1,5 @@
 /**
- * The menu by its keys, beside a screen that notes what it is to show.
+ * The menu by its keys, beside a screen that records the requested pages.
  * Covers: src/services/menu-lists.ts, src/services/menu-items.ts, src/services/menu-wifi.ts,
  * src/services/menu-bluetooth.ts, src/services/input-devices.ts.
  */
@@ -452,7 +452,7 @@ test("an open network needs no keyboard, and a phone can set it up instead", asy
 
 const pad = { address: "00:1B:DC:00:00:02", name: "Pad", kind: "controller" } as const;
 
-/** A radio whose root script is played by the test. */
+/** A radio, whose root script is played by the test. */
 function makeRadio() {
   const asked: string[] = [];
   let report: BluetoothReport = { state: "off", known: [], found: [] };
@@ -474,7 +474,7 @@ function makeRadio() {
 async function atBluetooth(radio: ReturnType<typeof makeRadio>) {
   const menu = await makeMenu({ bluetooth: radio });
   await menu.press("menu");
-  // Library, volume, Bluetooth.
+  // The tiles are the library, the volume and Bluetooth.
   menu.type("right", "right");
   expect(menu.at()).toBe("Bluetooth");
   await menu.press("ok");

@@ -111,7 +111,7 @@ async function makeScreen(
   };
   /** The words that the service itself wrote to the frame buffer. */
   const written = async () => wordsIn(await readFile(device, "utf8"));
-  /** Ends all begun work: a drawing here takes no time. */
+  /** Ends all running work: a drawing takes no time in these tests. */
   const shows = (text: string) => eventually(() => expect(words()).toContain(text));
   return { screen, jobs, clock, bus, world, words, written, shows, path, device };
 }
@@ -185,7 +185,7 @@ test("the border of the chosen tile moves without a drawing, and the status is b
   expect(await colorAt(0)).toBe("b5e65e");
   expect(await colorAt(1)).toBe("3a1814");
   expect(jobs.length).toBe(drawings);
-  // An equal page is not drawn again, and its border is where it is to be.
+  // An equal page is not drawn again, and its border is at the right place.
   screen.showMenu({ ...menu }, 1);
   await eventually(() => expect(screen.drawnMenu()).toEqual(menu));
   expect(await colorAt(1)).toBe("b5e65e");
@@ -404,7 +404,7 @@ test('after a game "Starting" stood for as long as a drawing takes: the picture 
   bus.emit("media.stopped", { ...media, elapsed: 60, exitCode: 0, reason: "ended" });
   clock.advance(200);
   await eventually(async () => expect(await written()).toContain("Tap a card"));
-  // The drawing follows, because a player may leave the console as text.
+  // The drawing follows, because a player may leave the console in text mode.
   await eventually(() => expect(jobs).toHaveLength(2));
   late.resolve({ kind: "late" });
 });

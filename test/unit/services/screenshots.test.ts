@@ -1,4 +1,4 @@
-/** Pictures of what the device shows: of the media, or of its own screen, which may have a secret on it. */
+/** Pictures of the device's output: of the media, or of its own screen, which may show a secret. */
 import { expect, test } from "bun:test";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** The television over an emulated adapter: what wakes it, what it asks, and what its remote control does. */
+/** The television over an emulated adapter: the events that wake it, its requests, and the effects of its remote control. */
 import { expect, test } from "bun:test";
 import { cecLine } from "../../../drivers/io/cec.ts";
 import { createBus } from "../../../src/bus.ts";
@@ -159,7 +159,7 @@ test("only the device that is shown says so when all are asked, and an unknown m
   home.start();
   await home.hear([tv, everyone, 0x85]);
   expect(home.sent.at(-1)).toEqual([0x4f, 0x82, 0x10, 0x00]);
-  // The user chose another socket, and then this one again.
+  // The user has chosen another socket, and then this one again.
   await home.hear([tv, everyone, 0x80, 0x10, 0x00, 0x20, 0x00], [tv, everyone, 0x85]);
   expect(home.sent).toHaveLength(3);
   await home.hear([tv, everyone, 0x80, 0x20, 0x00, 0x10, 0x00]);

@@ -1,4 +1,4 @@
-/** The Wi-Fi by the reports of root's scripts, and the words that they are asked by. */
+/** The Wi-Fi: the reports of root's scripts, and the words that request them. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { closeSync, constants, openSync, readSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
@@ -93,7 +93,7 @@ test("a block of flats has no more networks than fit", () => {
   expect(networksIn(heading + text)).toHaveLength(50);
 });
 
-/** A folder of reports, the pipe of the root script, and what was written into it. */
+/** A folder of reports, the pipe of the root script, and the words that were written into it. */
 async function follow() {
   const reports = await mkdtemp(join(folder, "reports-"));
   const pipePath = join(folder, `pipe-${Math.random()}`);

@@ -1,11 +1,11 @@
-/** Every table of the database is in a backup, or left out for a reason that is written here. */
+/** Every table of the database is in a backup, or is left out for a reason that is stated here. */
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { backupTables } from "../../../src/store/backup-rows.ts";
 import { copiedTables } from "../../../src/store/database-copy.ts";
 import { createTables } from "../../../src/store/migrations.ts";
 
-/** `tapdeck backup` leaves these out. docs/BACKUP.md says so. */
+/** `tapdeck backup` leaves these out, as docs/BACKUP.md states. */
 const notInBackup: Readonly<Record<string, string>> = {
   play_days: "Play time that is used up belongs to the device: a restore must not give a day back.",
   play_session: "As the days.",

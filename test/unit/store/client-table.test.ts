@@ -104,7 +104,7 @@ test("a client with an end is gone then, and one that was used before stays, ove
   expect(first.clients.get("unused")).toEqual({ ...client("unused"), expires: at(endMs) });
   expect(first.clients.nextExpiryMs()).toBe(endMs);
   first.clients.seen("used", "192.0.2.1");
-  // The copied folder is the state after a pulled plug.
+  // The copied folder is the state after a power cut.
   const killed = newFolder();
   for (const name of readdirSync(folder)) copyFileSync(join(folder, name), join(killed, name));
   const { clients } = open(killed, { clock });

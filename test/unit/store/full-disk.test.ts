@@ -7,7 +7,7 @@ const { newFolder, clean } = createStores();
 afterEach(clean);
 
 const child = join(import.meta.dir, "../../programs/store-child.ts");
-// A disk of its own, which only the child sees and which ends with it.
+// A separate disk, which only the child sees and which disappears with it.
 const inSmallDisk = (folder: string, ...argv: string[]) =>
   Bun.spawnSync([
     ...["unshare", "--map-root-user", "--mount", "sh", "-c"],
@@ -15,7 +15,7 @@ const inSmallDisk = (folder: string, ...argv: string[]) =>
   ]);
 const canMount = Bun.which("unshare") !== null && inSmallDisk("/tmp", "true").exitCode === 0;
 
-// Without the right to mount a disk there is none to fill.
+// Without the right to mount a disk, the test has none to fill.
 test.skipIf(!canMount)(
   "a full disk refuses what people make, reads on, and heals once there is space",
   () => {

@@ -1,4 +1,4 @@
-/** Which rows of the history are synced, and when. `store.test.ts` has the cases of its contents. */
+/** The rows of the history that are synced, and the times of the syncs. `store.test.ts` has the cases of its contents. */
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { createHistory, type LaunchRow } from "../../../src/store/history.ts";
@@ -14,7 +14,7 @@ const row: LaunchRow = {
   script: "a",
 };
 
-/** A history whose disk refuses all writes while `disk.refuses`; `synced` has what was committed at each sync. */
+/** A history whose disk refuses all writes while `disk.refuses` is true; `synced` has the committed rows at each sync. */
 function newHistory() {
   const database = new Database(":memory:", { strict: true });
   createTables(database);

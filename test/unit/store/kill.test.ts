@@ -15,7 +15,7 @@ const kills = 100;
 const lanes = 2;
 
 test(`of a process killed at ${kills} random moments, every acknowledged change is there`, async () => {
-  // Two at a time, each in its own folder for all its kills.
+  // Two run at a time, each in its own folder for all its kills.
   const linesAsked = fc.sample(fc.integer({ min: 0, max: 60 }), { numRuns: kills, seed: 7 });
   const runLane = async (lane: number) => {
     const folder = newFolder();
@@ -44,12 +44,12 @@ async function killedAfter(lines: number, argv: string[]): Promise<string[]> {
     if (said.split("\n").length > lines) running.kill("SIGKILL");
   }
   await running.exited;
-  // Nothing was set aside or started afresh on the way.
+  // No database was set aside or made again meanwhile.
   expect(await new Response(running.stderr).text()).toBe("");
   return said.split("\n").slice(0, -1);
 }
 
-/** Compares the file with the acknowledged changes; the one unanswered change may be there. */
+/** Compares the file with the acknowledged changes. The one change without an answer may also be in it. */
 function compare(folder: string, known: Set<string>, said: readonly string[]): void {
   for (const line of said) apply(known, line);
   const path = join(folder, "tapdeck.db");

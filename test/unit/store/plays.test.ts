@@ -1,4 +1,4 @@
-/** The history of played media: pages, the newest of each file, and its bound. */
+/** The history of played media: pages, the newest row of each file, and its limit. */
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { join } from "node:path";

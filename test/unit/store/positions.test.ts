@@ -1,4 +1,4 @@
-/** Positions in sounds and films: they outlast a restart, are bounded, and reach the disk. */
+/** Positions in sounds and films: they outlast a restart, their number is limited, and they reach the disk. */
 import { Database } from "bun:sqlite";
 import { afterEach, expect, test } from "bun:test";
 import { join } from "node:path";

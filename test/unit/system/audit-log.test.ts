@@ -1,4 +1,4 @@
-/** The audit log: counted, bounded, private, and silent if nothing happens. */
+/** The audit log: counted, limited, private, and silent if nothing happens. */
 import { afterEach, expect, test } from "bun:test";
 import { appendFile, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -77,7 +77,8 @@ test("for any number of entries and addresses, the files stay below their size, 
   expect(sizes.reduce((sum, size) => sum + size)).toBeGreaterThan(auditFileBytesMax);
   const entries = await audit.read(100_000);
   expect(entries).toContainEqual({ time: expect.any(String), ...paired });
-  // Each period has at most `auditKindsMax` named lines, one for all others, and as many lines with counts.
+  // Each period has at most `auditKindsMax` named lines, one line for all others, and the same number of lines with
+  // counts.
   expect(entries.length).toBeLessThanOrEqual(60 * 2 * (auditKindsMax + 1) + 1);
   expect(entries.some(({ address }) => address === "others")).toBe(true);
 });

@@ -53,7 +53,7 @@ test.skipIf(Bun.which("openssl") === null)(
       path,
       path,
     ]);
-    // A strict reader wants key identifiers of a certificate authority, which this is not.
+    // A strict reader expects key identifiers of a certificate authority, but this certificate is none.
     const plain = Bun.spawnSync(["openssl", "verify", "-purpose", "sslserver", "-CAfile", path, path]);
     expect([plain.exitCode, plain.stdout.toString()]).toEqual([0, `${path}: OK\n`]);
     expect(run.stderr.toString()).not.toContain("unable to load");

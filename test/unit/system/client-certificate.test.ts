@@ -1,4 +1,4 @@
-/** Which certificate may take the place of a client certificate, and which of the two counts. */
+/** The certificates that may replace a client certificate, and the one that is used. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Files of the service itself, and of the kernel: neither cards nor the index reach them, for any media folder. */
+/** Files of the service itself, and of the kernel: neither cards nor the index can reach them, in any media folder. */
 import { afterEach, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { link, mkdir, mkdtemp, open, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
@@ -92,7 +92,7 @@ test("no spelling of a path reaches a file of the service, even where the whole 
     `${home}/roms/SNES/Link of a link.sfc`,
     `${home}/roms/SNES/Folder/device-key.pem`,
     join(home, "share/tapdeck/K\ufffd.sfc"),
-    // The path as on a card, with / as the media folder.
+    // The path, as a card has it, with / as the media folder.
     `${below}/share/tapdeck/tls/device-key.pem`,
     `${below.toUpperCase()}/SHARE/TAPDECK/TAPDECK.DB`,
     `${below}/share/tapdeck/K\ufffd.sfc`,
@@ -143,7 +143,7 @@ test("a link in the place of the media folder opens nothing of the service's", a
   await rm(media);
   await symlink(".", media);
   await expect(find("tapdeck.db", [media])).rejects.toThrow(refusal);
-  // A drive elsewhere is the usual reason for such a link.
+  // A drive in another place is the usual reason for such a link.
   await rm(media);
   await symlink(join(home, "usb"), media);
   expect((await find("SNES/Away.sfc", [media])).path).toBe(join(home, "usb/SNES/Away.sfc"));
@@ -218,7 +218,7 @@ test("a bind mount shows the service's folder under a second path, which is clos
   expect(child.stdout.toString() + child.stderr.toString()).toBe(
     paths.map((path, at) => `${at < 2} ${at < 2} ${path}\n`).join(""),
   );
-  // Without the mount no file of the service is there.
+  // Without the mount no file of the service is in this place.
   await writeFile(join(home, "roms/bound/x"), "");
   expect(await closedNow(closed).isClosed(join(home, "roms/bound/x"))).toBe(false);
   expect(closedFor(closed).isClosed(join(home, "roms/bound/x"))).toBe(false);

@@ -170,7 +170,7 @@ test("a server that stops sending is left after a minute", async () => {
   const hung = one.server.hangAfter(100_000);
   const got = one.get();
   await hung;
-  // The last bytes may still be on their way, and each of them begins the minute again.
+  // The last bytes may still be arriving, and each of them begins the minute again.
   const late = setInterval(() => one.clock.advance(updateStallMsMax), 20);
   await expect(got).rejects.toThrow("nothing came for 60 s");
   clearInterval(late);

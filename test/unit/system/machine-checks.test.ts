@@ -1,4 +1,4 @@
-/** The reports of the image's start and of the watchdog, as `health` passes them on. */
+/** The reports of the image's start and of the watchdog, as `health` shows them. */
 
 import { expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** The volume of the device, with programs of the test in the place of the usual ones. */
+/** The volume of the device, with programs of the test that replace the usual ones. */
 import { expect, test } from "bun:test";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -115,7 +115,7 @@ test("a search right after another one looks into new processes only, and a mome
     return { players: [...byPlayers], isComplete };
   };
   expect(await look()).toEqual({ players: [], isComplete: true });
-  // From now on process 7 cannot be read, so a further look at it would make the result incomplete.
+  // From now on process 7 cannot be read, so another look at it would make the result incomplete.
   await rm(join(processes.folder, "7/limits"));
   await mkdir(join(processes.folder, "7/limits"));
   nowMs = ordinaryProcessMsMax;

@@ -69,7 +69,7 @@ test("each link on the way to a hidden place is hidden, and the place that it le
     const hidden = (path: string) =>
       options({ hidden: [join(folder, path)] }).filter((option) => /=(keys|current|key|loop)/.test(option));
     expect(hidden("current/link")).toEqual(["--hide=current", "--hide=keys/link", "--hide=keys/new/key"]);
-    // A target that changes counts at the next start of a player.
+    // A changed target takes effect at the next start of a player.
     await rename(join(folder, "keys"), join(folder, "keys-of-before"));
     expect(hidden("current/link")).toEqual(["--hide=current", "--hide=keys/link"]);
     await symlink("loop", join(folder, "loop"));

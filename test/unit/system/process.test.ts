@@ -7,7 +7,7 @@ import { livingOf, markName, nextMark } from "../../../src/system/descendants.ts
 import { spawnPlayer } from "../../../src/system/process.ts";
 import { eventually, eventuallyExists, eventuallyReaped, liveMembers, run } from "../../helpers/processes.ts";
 
-// Reports that it is ready by making the file $0, so that no signal comes before its traps are set.
+// Creates the file $0 when it is ready, so no signal comes before its traps are set.
 const sh = (script: string, ready: string) => ["/bin/sh", "-c", script, ready];
 
 async function withFolder(run: (folder: string) => Promise<void>): Promise<void> {
@@ -29,7 +29,7 @@ async function processIn(file: string): Promise<number> {
   return said();
 }
 
-/** A zombie that its own parent has not reaped runs no more. */
+/** A zombie that its own parent has not reaped no longer runs. */
 function isRunning(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -130,7 +130,7 @@ test("a process that is about to become another program is not taken for a stran
     const env = { ...process.env, [markName]: birth.mark };
     const child = Bun.spawn([script], { env, stdio: ["ignore", "ignore", "ignore"] });
     try {
-      // The child leads no group, like a process that has left the player's.
+      // The child leads no group, as a process does that has left the player's group.
       const family = { ...birth, groupId: await neverGiven() };
       for (let looks = 0; looks < 200; looks++)
         expect(await livingOf(family)).toEqual([
@@ -149,7 +149,7 @@ const alone = ["unshare", "--pid", "--fork", "--mount-proc"];
 const canSetLastId =
   existsSync("/proc/sys/kernel/ns_last_pid") && Bun.spawnSync([...alone, "true"]).exitCode === 0;
 
-// The test runs in a PID namespace of its own, so that other processes do not take the ids.
+// The test runs in a separate PID namespace, so other processes do not take the ids.
 test.skipIf(!canSetLastId)(
   "nothing outlives a stop if the kernel came to its highest process id meanwhile, and began again at the lowest",
   () =>
@@ -179,7 +179,7 @@ test("nothing outlives a stop: not what forked twice, left the group and ignores
 
 test("a player without mercy for its own marks is ended as a group, and hangs nobody", () =>
   withFolder(async (folder) => {
-    // A process that clears its environment and leaves the group cannot be recognized: it keeps our pipe, and no more.
+    // A process that clears its environment and leaves the group cannot be recognized. It keeps our pipe, but nothing else.
     const ready = join(folder, "ready");
     const player = spawnPlayer(sh(`env -i setsid ${loop(":")} & exec sleep 600`, ready));
     const stranger = await processIn(ready);
@@ -268,7 +268,7 @@ test("a player that writes without end does not stall, and reads nothing", () =>
 
 test("players get the variables of a fixed list, and nothing else of what stands around", () =>
   withFolder(async (folder) => {
-    // The environment is read once at the start, so a process of its own has both.
+    // The environment is read once at the start, so a separate process has both.
     const out = join(folder, "out");
     const code = `import { spawnPlayer } from ${JSON.stringify(join(import.meta.dir, "../../../src/system/process.ts"))};
       await spawnPlayer(["/bin/sh", "-c", 'env >"$0"', ${JSON.stringify(out)}]).exited;`;

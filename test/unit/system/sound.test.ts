@@ -54,7 +54,7 @@ test.each(names)("%s is a sound WAV: short, soft, not silent, and without a clic
   ).toBe(true);
 });
 
-/** A program that notes its file, copies it, and then runs `then`. */
+/** A program that records its file, copies it, and then runs `then`. */
 async function standIn(name: string, then = ""): Promise<string> {
   const path = join(folder, name);
   const note = `for file; do :; done; cat "$file" > "${folder}/$(basename "$file").heard"; echo "${name} $(basename "$file" .wav)" >> "${folder}/heard"`;
@@ -169,7 +169,8 @@ test("a flood of taps is a few sounds, and of those that come while one plays on
   await eventually(async () => expect(await heard()).toHaveLength(1));
   await rm(hold);
   await eventually(async () => expect(await heard()).toHaveLength(2));
-  // Two sounds were played: the first, and the one that announced more than another card. After these the window is full.
+  // Two sounds were played: the first, and the one that announced more than another card. After these sounds the window
+  // is full.
   for (let count = 0; count < soundsPerWindowMax; count++) speaking.play("failed");
   nowMs = 10_000;
   speaking.play("written");
@@ -196,7 +197,7 @@ test("a player that hangs is ended, and closing does not wait for one", async ()
   const pids = join(folder, "pids");
   const aplay = await standIn("aplay", `echo $$ >> "${pids}"; exec sleep 600`);
   const speaking = speaker({ aplay }, { clock });
-  // The shell makes the file before it writes the line.
+  // The shell creates the file before it writes the line.
   const pidsOf = async () =>
     existsSync(pids) ? ((await readFile(pids, "utf8")).match(/\d+(?=\n)/g) ?? []) : [];
   speaking.play("scanned");

@@ -1,6 +1,6 @@
 /**
  * Updates against two fake firmwares that follow the rules of the real ones, on a card whose power can be cut at any step.
- * In all cases a whole system starts: one that was healthy before, or one that is tried once.
+ * In all cases a complete system starts: one that was healthy before, or one that is tried once.
  * Covers: src/update/rauc-calls.ts.
  */
 import { expect, test } from "bun:test";
@@ -24,7 +24,7 @@ import { bundleOf, contentsOf, damagedBundle, installLikeRauc } from "../../help
 
 const rootBytesMax = 256;
 
-/** A firmware, which decides before any system runs. It keeps the mark of a restart until the mark is cleared. */
+/** A firmware, which decides before any system runs. The firmware keeps the mark of a restart until the mark is cleared. */
 interface Firmware {
   readonly name: string;
   prepare(card: CuttableCard): void;
@@ -57,7 +57,7 @@ const uboot: Firmware = {
     const [, tries, slot] =
       /^tries=([01])\nslot=([ab])\nend=yes\n$/.exec(card.textOf("trial.env") ?? "") ?? [];
     if (tries === "1" && (slot === "a" || slot === "b")) {
-      // The write replaces one digit in its place, so it either took place or not.
+      // The write replaces one digit in place, so it is done completely or not at all.
       card.put("trial.env", bytesOf(`tries=0\nslot=${slot}\nend=yes\n`));
       return slot;
     }
@@ -81,7 +81,7 @@ interface Turn {
   readonly seed: number;
 }
 
-/** A machine that lives through one event after the other; each start is checked. */
+/** A machine that goes through one event after the other; each start is checked. */
 function createMachine(firmware: Firmware, { syncs = true } = {}) {
   const card = createCard(rootBytesMax, { syncs });
   let version = 1;
@@ -158,7 +158,7 @@ function createMachine(firmware: Firmware, { syncs = true } = {}) {
       } catch (error) {
         if (!(error instanceof PowerCut)) throw error;
         let started = lose(turn.seed);
-        // A trial that was armed before the cut happens now. A hang or a loss of power ends it like every other trial.
+        // A trial that was armed before the cut runs now. A hang or a loss of power ends a trial like every other end.
         if (running !== (await firmware.control(card, running).kept())) started = lose(turn.seed + 1);
         expect(running).toBe(await firmware.control(card, running).kept());
         expect([...healthy]).toContain(started);

@@ -1,4 +1,4 @@
-/** The trial of an updated system: its success, its failure, and the faults that count. */
+/** The trial of an updated system: its success, its failure, and the faults that end it. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

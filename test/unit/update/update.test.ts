@@ -48,7 +48,7 @@ async function call(machine: Machine, words: string, bundle: Bundle = good): Pro
   });
 }
 
-/** The refusal before anything is written; fails if anything was. */
+/** The refusal before anything is written; fails if something was written. */
 async function refusal(bundle: Bundle, changes: Partial<Machine> = {}): Promise<string> {
   const { card, machine } = machineWith(changes);
   const said = await call(machine, "pre-install", bundle).then(
@@ -59,7 +59,7 @@ async function refusal(bundle: Bundle, changes: Partial<Machine> = {}): Promise<
   return said;
 }
 
-/** The same bundle with something else in its manifest. */
+/** The same bundle with another text in its manifest. */
 function changed(change: (manifest: { version: string; board: string; parts: object[] }) => void): Bundle {
   const manifest = JSON.parse(good.manifestText);
   change(manifest);
@@ -174,7 +174,7 @@ test("RAUC cannot call the kept or the running slot bad, nor another slot good, 
   card.put("slot-a/manifest.json", new TextEncoder().encode(good.manifestText));
   await expect(call(machine, "set-state a bad")).rejects.toThrow("slot a runs or is kept");
   await expect(call(machine, "set-state b good")).rejects.toThrow("slot b does not run");
-  // In a trial, the kept slot is the one that starts if all else fails.
+  // In a trial, the kept slot is the one that starts after any failure.
   const trial = { ...machine, control: createTryboot(card.files, "b") };
   await expect(call(trial, "set-state a bad")).rejects.toThrow("slot a runs or is kept");
   await expect(call(trial, "set-state a good")).rejects.toThrow("slot a does not run");
@@ -235,7 +235,7 @@ test("a trial is kept after a healthy minute without a gap, and given up after f
   expect(after(each2s(400_000, () => false))).toBe(`give-up at ${trialMsMax}`);
   expect(after(each2s(400_000, (at) => at !== 40_000))).toBe(`keep at ${42_000 + healthyMs}`);
   expect(after(each2s(400_000, (at) => at % 50_000 !== 0))).toBe(`give-up at ${trialMsMax}`);
-  // During a silence that is too long the system does not count as healthy, whatever it answers before and after.
+  // During a silence that is too long, the system does not count as healthy, whatever its answers before and after are.
   expect(
     after([
       [2000, true],

@@ -208,7 +208,7 @@ test("messages that are none are refused in words, and cost no guess", () => {
   expect(pairing.start("ü".repeat(65), clientOf("1").message)).toMatchObject({
     error: "client name too long",
   });
-  // None of these refused starts was a try, so three wrong PINs are still judged.
+  // None of these refused starts was a try, so three wrong PINs are still checked.
   for (let n = 0; n < 3; n++) expect(tryPin("x")).toMatchObject({ status: 401, error: "wrong PIN" });
   expect(wrongTries()).toBe(3);
 });

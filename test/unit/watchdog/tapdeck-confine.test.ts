@@ -95,7 +95,7 @@ test("of a home, what begins with a dot is open, and all else is hidden unless a
     "sh",
     ...targets,
   );
-  // The folder of media is above a hidden file, so nothing can be made there.
+  // The folder of media is above a hidden file, so no file can be made in it.
   expect(out.trim().split("\n")).toEqual([".dot/file", "media/film", ".dot/new"].map(at));
 });
 
@@ -128,7 +128,7 @@ test("the nearest option decides, in whichever order they stand", async () => {
   const expected = ["n/open/b", "n/open/hidden/open/d", "n/open/kept/e"];
   expect(readable(options, all)).toEqual(expected);
   expect(readable(options.toReversed(), all)).toEqual(expected);
-  // Of two options for one path, the one that hides decides.
+  // If two options name one path, the one that hides is used.
   expect(readable([at("open", "n"), at("hide", "n")], all)).toEqual([""]);
 });
 
@@ -227,7 +227,7 @@ test("each refusal has its code and a sentence", async () => {
   );
 });
 
-/** A waiting helper; the message is sent as it is, and nothing after it. */
+/** A waiting helper. The message is sent unchanged, with nothing after it. */
 function startAhead(options: readonly string[], before: readonly string[] = []) {
   const child = Bun.spawn([...before, program, "--from=3", ...options], {
     stdio: ["ignore", "pipe", "pipe", "pipe"],

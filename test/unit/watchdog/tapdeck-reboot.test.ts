@@ -1,4 +1,7 @@
-/** `tapdeck-reboot`, as far as no machine must restart for it; the updates of the emulated board prove the rest. */
+/**
+ * The behaviour of `tapdeck-reboot` that can be tested without a restart; the updates of the emulated board prove the
+ * rest.
+ */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

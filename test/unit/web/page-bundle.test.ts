@@ -1,4 +1,4 @@
-/** The page's files as the binary holds them. */
+/** The page's files in the form in which the binary holds them. */
 import { expect, test } from "bun:test";
 import { bundlePage } from "../../../src/web/page-bundle.ts";
 
@@ -13,7 +13,7 @@ const languages = ["german", "french", "spanish", "portuguese", "japanese"];
 const languageOf = (path: string) => languages.find((name) => path.startsWith(`/${name}-`));
 const sum = (of: typeof files) => of.reduce((total, { size }) => total + size, 0);
 
-// The device's own browser alone loads the QR code, and the system the icons.
+// Only the device's own browser loads the QR code, and only the system loads the icons.
 test("a paired phone loads at most 90 KB before pictures, in any language", () => {
   const shared = files.filter(
     ({ path, type }) =>

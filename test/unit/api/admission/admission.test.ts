@@ -1,4 +1,4 @@
-/** How callers are identified, and the grant of one that was admitted, while the settings change and while they do not. */
+/** The identification of callers, and the grant of an admitted caller, while the settings change and while they do not. */
 import { expect, test } from "bun:test";
 import type { Server } from "bun";
 import type { AccessRules } from "../../../../src/api/admission/access.ts";

@@ -91,7 +91,7 @@ test("a door is shut for a second when many a second are turned away there, agai
   expect(said).toEqual(["a flood of remote requests: the port refuses remote connections until it is over"]);
 });
 
-/** A guard of one port, and what it asked of the port and of the descriptors. */
+/** A guard of one port, and its calls to the port and to the descriptors. */
 function guardOf() {
   const clock = createManualClock();
   const state = { used: 10, count: 10, turnedAway: 0 };

@@ -1,4 +1,4 @@
-/** The keys of a menu out of the events of the kernel. */
+/** The keys of a menu, from the events of the kernel. */
 import { expect, test } from "bun:test";
 import { hasMenuKeys, menuKeyReader, openMenuKeys } from "../../../../drivers/io/menu-keys.ts";
 

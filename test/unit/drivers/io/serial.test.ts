@@ -73,7 +73,7 @@ test("a second open of a port says that it is in use", () =>
 
 test("a closed port is free for others at once: neither lock nor exclusive mode stays", () =>
   withPty(async (far) => {
-    // Opened before the port is locked: later only root can open it.
+    // It is opened before the port is locked, because only root can open it later.
     const fd = openSync(far.path, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK);
     const isExclusive = () => {
       const answer = new Int32Array(1);
@@ -89,7 +89,7 @@ test("a closed port is free for others at once: neither lock nor exclusive mode 
     closeSync(fd);
   }));
 
-// The UART of some boards belongs to their Bluetooth: a probe set its rate, and the radio was deaf.
+// The UART of some boards belongs to their Bluetooth. A probe set its rate, and the radio received nothing any more.
 test("a port whose bytes the kernel takes is refused, and its rate is left alone", () =>
   withPty(async (far) => {
     const fd = openSync(far.path, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK);
@@ -176,7 +176,7 @@ test("open ports that are silent wake nobody", () =>
       await Bun.sleep(1000); // Observes the idle process for a second; no event is awaited.
       const woken = wakeUps() - wakeUpsBefore;
       process.stderr.write(`idle second: ${woken} wake-ups, ${processorTicks() - ticksBefore} ticks\n`);
-      // A poll every 2 ms would be 500 for each port; the runtime's own threads wake now and then.
+      // A poll every 2 ms would be 500 wake-ups for each port; the runtime's own threads wake sometimes.
       expect(woken).toBeLessThan(400);
     }),
   ));
@@ -197,7 +197,7 @@ test("writes that a link was given at once leave one after another", () =>
   withLink(async (link, far) => {
     const heard = createSink();
     far.onBytes(heard.take);
-    // More than the kernel takes at once, so that a second write could slip in between.
+    // More bytes than the kernel takes at once, so a second write could come in between.
     const parts = ["a", "b", "c"].map((letter) => Buffer.alloc(50_000, letter));
     await Promise.all(parts.map((part) => link.write(part)));
     expect((await heard.atLeast(150_000)).equals(Buffer.concat(parts))).toBe(true);

@@ -1,6 +1,6 @@
 /**
- * Virtual input devices: our bytes and request numbers against the kernel's own headers, compiled here. The order of calls
- * is checked against a stand-in of /dev/uinput with the kernel's states.
+ * Virtual input devices: our bytes and request numbers against the kernel's own headers, compiled here. The order of
+ * calls is checked with a stand-in of /dev/uinput that has the kernel's states.
  */
 import { expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";

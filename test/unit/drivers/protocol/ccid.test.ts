@@ -118,7 +118,7 @@ test("random transfers, and good ones with altered bytes, throw nothing and hold
           expect(cut.message.data.length).toBeLessThanOrEqual(261);
         }
       }
-      // After two whole answers the assembler has left any state.
+      // Two whole answers bring the assembler back to its first state from any other state.
       assembler.push(answerOf(0));
       expect(assembler.push(answerOf(0)).kind).toBe("message");
     }),

@@ -1,5 +1,5 @@
 /**
- * The codecs of readers that send lines, type, light up or are files, with arbitrary outside input.
+ * The codecs of readers that send lines, type, light up or are files, with arbitrary input.
  * Covers: drivers/protocol/typed-code.ts, drivers/protocol/card-text.ts, drivers/protocol/toypad-report.ts.
  */
 import { expect, test } from "bun:test";

@@ -1,4 +1,4 @@
-/** Bytes in the debug log: all that shows the commands to a reader, and no content of a tag. */
+/** Bytes in the debug log: the commands to a reader, but no content of a tag. */
 import { expect, test } from "bun:test";
 import { pcscUpdateBinary } from "../../../../drivers/protocol/apdu.ts";
 import { ccidIn, ccidOut } from "../../../../drivers/protocol/ccid.ts";
@@ -18,7 +18,7 @@ test("a PN532 is logged whole but for the bytes to and from a tag", () => {
   expect(chipLogText(communicateThru(0x3a, 0x04, 0x13))).toBe("d4 42 3a 04 +1 of the tag's");
   expect(chipLogText(hex("d5 41 00 01 02 03"))).toBe("d5 41 00 +3 of the tag's");
   expect(chipLogText(hex("d5 43 01"))).toBe("d5 43 01");
-  // The key of a card opens it.
+  // The key of a card opens the card, so the log must not have it.
   expect(chipLogText(dataExchange(0x60, 0x04, 0xd3, 0xf7, 0xd3, 0xf7, 0xd3, 0xf7, 1, 2, 3, 4))).not.toContain(
     "f7",
   );

@@ -18,7 +18,7 @@ function steps(plan: WritePlan): readonly PageWrite[] {
   return plan.last === undefined ? plan.draft : [...plan.draft, plan.last];
 }
 
-/** The tag's own rule: bits of page 3 can be set and never cleared. */
+/** The tag's own rule: bits of page 3 can be set, but never cleared. */
 function apply(memory: Uint8Array, { page, bytes }: PageWrite, count = 4): void {
   for (let index = 0; index < count; index++) {
     const at = page * 4 + index;
@@ -26,7 +26,7 @@ function apply(memory: Uint8Array, { page, bytes }: PageWrite, count = 4): void 
   }
 }
 
-/** A reader's results after each byte of each write, each result once. */
+/** The results of a reader after each byte of each write, each result once. */
 function findings(memory: Uint8Array, writes: readonly PageWrite[]): readonly (string | undefined)[] {
   const found: (string | undefined)[] = [];
   const look = (state: Uint8Array) => {
@@ -238,7 +238,7 @@ describe("a tag is refused, and nothing written,", () => {
     expect(why(planFor("ntag213", lock(11, 7), long))).toBe("locked"); // The long text needs page 15.
     expect(why(planFor("ntag213", lock(0xa0, 0), "y"))).toBe("plan"); // The locked pages are 16 and 17.
     expect(why(planFor("ntag213", lock(0xa0, 0), long))).toBe("locked");
-    expect(why(planFor("ntag213", lock(10, 5), "x"))).toBe("plan"); // The text is on the tag already.
+    expect(why(planFor("ntag213", lock(10, 5), "x"))).toBe("plan"); // The tag has this text already.
   });
 
   test("if its container is locked and not written yet", () => {
@@ -342,7 +342,7 @@ test("for any content of a tag, a plan touches its data area and container alone
       fc.boolean(),
       (kind, cc, pieces, next, force) => {
         fc.pre(!next.startsWith("\ufeff"));
-        // A version-less tag may claim any size: here it has enough memory, so that only the plan is tried.
+        // A tag without a version may claim any size. In this case it has enough memory, so only the plan is tried.
         const memory = new Uint8Array(2048);
         memory.set(tagWith(kind));
         memory.set([...cc, ...pieces.flat()].slice(0, 4 + roomBytes[kind]), 12);

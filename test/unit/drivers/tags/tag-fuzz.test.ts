@@ -1,5 +1,5 @@
 /**
- * Every parser of a tag's bytes, on noise and on mutated tags: no throw, nothing beyond the end, and always an end.
+ * Every parser of a tag's bytes, on noise and on mutated tags: it never throws, never reads beyond the end, and always ends.
  * Covers: drivers/tags, drivers/protocol.
  */
 import { describe, expect, test } from "bun:test";
@@ -90,7 +90,7 @@ const mutated = fc
   });
 const input = fc.oneof({ weight: 1, arbitrary: noise }, { weight: 3, arbitrary: mutated });
 
-/** Puts the same bytes in the middle of others, so that a parser that reads beyond their end gives another result. */
+/** Puts the same bytes in the middle of others, so a parser that reads beyond their end gives another result. */
 function amidst(bytes: Uint8Array, others: number): Uint8Array {
   const whole = new Uint8Array(bytes.length + 128).fill(others);
   whole.set(bytes, 64);

@@ -557,7 +557,7 @@ function legoToy(uid: string, pages: string): EmulatedTag {
   return tag;
 }
 
-/** A new FeliCa Lite-S except for this byte. */
+/** A new FeliCa Lite-S, in which only this byte differs. */
 function liteWith(at: number, byte: number) {
   const tag = createFelicaTag({ uid: idm });
   tag.memory[at] = byte;

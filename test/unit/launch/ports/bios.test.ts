@@ -118,7 +118,7 @@ test("the need for a BIOS depends on the system of the game: a cartridge starts 
   expect(await said(check, "TurboGrafx16CD", choice)).toContain(
     "syscard3.pce (MD5 38179df8f4ac870017db21ebcbf53114)",
   );
-  // A system card of another version also works.
+  // A system card of another version is also sufficient.
   await put("system/syscard2.pce");
   expect(await said(check, "TurboGrafx16CD", choice)).toBe("");
   expect(await said(check, "MegaCD", choiceOf("picodrive"))).toContain("bios_CD_U.bin (MD5 2efd74e3");
@@ -154,7 +154,7 @@ test.skipIf(!existsSync(debian)).each([
   expect(neededFirmware(system, `/x/${core}_libretro.so`, [debian])).toHaveLength(count);
 });
 
-/** The needs of a game, by a process of its own, which a test can end although it is blocked. */
+/** The needs of a game, determined in a separate process, which a test can end although it is blocked. */
 function needsIn(folder: string): string {
   const players = join(import.meta.dir, "../../../../src/players");
   const script = `

@@ -1,6 +1,6 @@
 /**
- * The effects of scripts outside the device: real servers on loopback addresses, real programs, and every way around the
- * lists.
+ * The effects of scripts outside the device: real servers on loopback addresses, real programs, and every way to
+ * circumvent the lists.
  */
 import { afterEach, expect, test } from "bun:test";
 import { mkdtemp, readFile, rm } from "node:fs/promises";

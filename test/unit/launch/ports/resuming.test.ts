@@ -1,4 +1,4 @@
-/** Positions of sounds and films: which are kept, when they are written, and where a later start goes on. */
+/** Positions of sounds and films: which are kept, when they are written, and where a later start resumes. */
 import { expect, test } from "bun:test";
 import type { Progress } from "../../../../src/core/playback.ts";
 import { createResuming, savedApartMs } from "../../../../src/launch/ports/resuming.ts";

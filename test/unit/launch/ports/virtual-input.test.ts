@@ -1,4 +1,4 @@
-/** Macros on virtual devices: one after another, every key up again after any end, and one device for all. */
+/** Macros on virtual devices: one after another, every key released after any end, and one device for all. */
 import { expect, test } from "bun:test";
 import { ServiceError } from "../../../../src/core/errors.ts";
 import { macrosWaitingMax } from "../../../../src/core/limits.ts";
@@ -88,7 +88,7 @@ test("keyboard and gamepad are two devices, and play side by side", async () => 
     "open Tapdeck keyboard",
     "open Tapdeck gamepad",
   ]);
-  // A is BTN_EAST; it goes down before the keyboard's key is up.
+  // A is BTN_EAST; it is pressed before the keyboard's key is released.
   expect(said).toContain("+305");
   expect(said.indexOf("+305")).toBeLessThan(said.indexOf("-30"));
 });
@@ -121,7 +121,7 @@ test("keys of a caller that was revoked, or that the owner forbids meanwhile, go
   permission.isGiven = false;
   await pass(clock, 6000);
   expect(await other).toEqual(refusal);
-  // All keys are up again, and the device stays for other macros.
+  // All keys are released, and the device stays for other macros.
   expect(said.join(" ")).toBe("open Tapdeck keyboard +42 +30 -30 -42 +32 -32");
 });
 

@@ -28,7 +28,7 @@ test("a pattern that names || and ends in anything admits no more commands than 
   // A text with fewer commands is not allowed: an optional part of the pattern does not count as named.
   expect(allows(["SNES/Game\\.sfc(\\|\\|.*)*"], "SNES/Game.sfc||a||b")).toBe(false);
   expect(allows(["[^|]*\\|\\|[^|]*\\|\\|.*"], "a||b||c")).toBe(true);
-  // A backslash that stands for itself escapes no bar.
+  // A backslash that stands for itself does not escape a bar.
   expect(allows(["a\\\\|\\|.*", "a\\|\\|.*\\\\|\\|c"], "a||b||c")).toBe(false);
 });
 

@@ -76,7 +76,7 @@ function makeDesk(settings: Partial<typeof on> = {}) {
     cannotPause() {
       canPause = false;
     },
-    /** Somebody resumes the player. */
+    /** A person resumes the player. */
     resumes: () => bus.emit("media.resumed", { ...media, systemId: "SNES" }),
     ends: () => bus.emit("media.stopped", { ...media, systemId: "SNES", elapsed: 1, exitCode: 0 }),
     set: (more: Partial<typeof on>) => holding.configure({ ...on, ...settings, ...more }),
@@ -259,7 +259,7 @@ test("a card that goes pauses its media if that is set, and they resume without 
   expect(desk.did).toHaveLength(3);
   desk.take("game", "b");
   desk.clock.advance(1000);
-  // The card is back before the pause.
+  // The card is on the reader again before the pause.
   desk.put("game");
   desk.clock.advance(2 * hourMs);
   expect(desk.did).toHaveLength(3);

@@ -75,7 +75,8 @@ test("a hook that fails hurts nothing and is logged", async () => {
 test("a start by a hook calls no hooks, neither at its start nor at its end: a menu after each game comes once", async () => {
   await using deck = await makeDeck({
     config: {
-      // The echo comes first: it is in the log before `media.stopped` is seen here, also that of a hook that must not run.
+      // The echo comes first. It is in the log before `media.stopped` arrives here, also the echo of a hook that must not
+      // run.
       hooks: { beforeStart: "**echo:before", onStart: "**echo:start", onStop: "**echo:stop||SNES/menu.true" },
     },
   });
@@ -151,14 +152,14 @@ test("a hook shows how a phone is let in only for a card on a reader of the devi
   deck.bus.emit("tokens.added", { ...token, readerId: "chip" });
   await eventually(() => expect(pairings).toBe(1));
 
-  // Before a start, the card whose script starts something counts.
+  // Before a start, the card whose script starts the media is used.
   await deck.files("SNES/a.sleep");
   deck.set({ hooks: { beforeStart: "**pair" } });
   expect(await deck.tapAndWait("SNES/a.sleep")).toMatch(/did not let it start: \*\*pair works from a card/);
   deck.launchQueue.launch(deck.token("SNES/a.sleep"), { isTap: true, isFromReader: true });
   await eventually(() => expect(deck.count("media.started")).toBe(1));
   expect(pairings).toBe(2);
-  // If a caller asks for an item of a card's playlist, the start counts as the caller's.
+  // If a caller requests an item of a card's playlist, the start counts as the caller's.
   deck.set({ hooks: {} });
   await deck.files("A/1.sleep", "A/2.sleep");
   deck.launchQueue.launch(deck.token("**playlist.play:A"), { isTap: true, isFromReader: true });

@@ -24,8 +24,8 @@ const monday = Date.UTC(2031, 4, 5, 15);
 const nowhere = Date.UTC(1970, 0, 1);
 
 /**
- * A ledger at a start of the machine, and the time that passes then. A step is played or not, and on a clock that is set or
- * not.
+ * A ledger at a start of the machine, and the time that passes then. A step of time: played or not, on a clock that is
+ * set or not.
  */
 function start(saved: PlayRecord | undefined, wallMs: number) {
   let wall = wallMs;
@@ -300,7 +300,7 @@ test("known apps hear of each warning and of the end, with durations as they rea
     { interval: "1m0s", remaining: "1m0s" },
     { reason: "daily" },
   ]);
-  // After 90.5 minutes, a limit that is shortened warns at once, with what is left.
+  // After 90.5 minutes, a shortened limit warns at once, with the time that is left.
   set({ sessionMinutes: 120, dailyMinutes: 0 });
   set({ sessionMinutes: 91 });
   expect(app.at(-1)).toEqual({ interval: "1m0s", remaining: "30s" });

@@ -1,4 +1,4 @@
-/** Quiet hours: the ceiling by the time of day, and the moment at which what plays is turned down. */
+/** Quiet hours: the ceiling by the time of day, and the moment at which playing media are turned down. */
 import { expect, test } from "bun:test";
 import { followQuietHours, volumeCeiling } from "../../../../src/launch/rules/quiet-hours.ts";
 import { defaultConfig } from "../../../helpers/defaults.ts";

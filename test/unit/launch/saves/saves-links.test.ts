@@ -84,7 +84,7 @@ test("a folder of saves that becomes a link while the game runs is not written t
   await scene.keeper.settled();
   expect(await readdir(scene.own)).toEqual(["key.pem"]);
   expect(faultLine(scene.keeper.faults())).toContain("TLS is or has a link, which is not followed");
-  // A save that cannot be carried does not block others, and is not lost.
+  // A save that cannot be copied home does not block others, and is not lost.
   expect(await readFile(join(scene.home, "NES/Game.srm"), "utf8")).toBe("newer");
   expect(await readFile(join(game.folder, "TLS/owner.pem"), "utf8")).toBe("theirs");
   await scene.keeper.close();
@@ -161,7 +161,7 @@ test("a player that exchanges the folder in memory for a link at its end does no
     });
     setInterval(() => {}, 60_000);
     console.log("ready");`;
-  // The service takes it for a RetroArch of an earlier run, because of its option.
+  // The service takes the process for a RetroArch of an earlier run, because of its option.
   const option = `--appendconfig=${scene.memory}/1/settings.cfg`;
   const orphan = Bun.spawn([process.execPath, "-e", exchange, option, scene.memory, scene.own]);
   await orphan.stdout.getReader().read();

@@ -1,5 +1,5 @@
 /**
- * Saves of games: the files of a game, the time when a file is whole, and the order of the copies.
+ * Saves of games: the files of a game, the time when a file is complete, and the order of the copies.
  * Covers: src/launch/saves.
  */
 import { afterEach, expect, test } from "bun:test";
@@ -71,7 +71,7 @@ async function save({ folder }: SavedGame, path: string, text: string): Promise<
   await writeFile(join(folder, path), text);
 }
 
-/** Lets two checks of the files begin and end: a file that did not change between them is carried. */
+/** Lets two checks of the files begin and end. A file that did not change between them is copied. */
 async function lookTwice({ clock }: Scene): Promise<void> {
   for (let look = 0; look < 2; look++) {
     clock.advance(1000);
@@ -204,7 +204,7 @@ test("a file that its player has open is not carried, however long nothing is wr
   });
   const end = follow(game, player.pid);
   await player.stdout.getReader().read();
-  // Another file shows that checks took place.
+  // Another file shows that checks have taken place.
   await save(game, "NES/Game.rtc", "time");
   await eventually(async () => {
     await lookTwice(scene);
@@ -332,7 +332,7 @@ test("a save that cannot be carried home is tried again, and another game's newe
 });
 
 const child = join(import.meta.dir, "../../../programs/saves-child.ts");
-// A disk of its own, which only the child sees and which ends with it.
+// A separate disk, which only the child sees and which disappears with it.
 const onSmallDisk = (folder: string, ...argv: string[]) =>
   Bun.spawnSync([
     ...["unshare", "--map-root-user", "--mount", "sh", "-c"],

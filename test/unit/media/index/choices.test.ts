@@ -1,5 +1,5 @@
 /**
- * Random choices out of the index: every matching file is equally likely, and nobody waits for a choice.
+ * Random choices from the index: every matching file is equally likely, and a choice delays no other work.
  * Covers: src/media/index/answers.ts.
  */
 import { expect, test } from "bun:test";

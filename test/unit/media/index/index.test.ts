@@ -183,7 +183,7 @@ describe("the walk", () => {
   test("a folder that cannot be read is reported in the log and costs nothing else", async () => {
     await using trial = await mediaTrial();
     makeFiles(trial.root, ["SNES/a.sfc", "SNES/locked/b.sfc"]);
-    // A folder whose subfolders are too deep stands for a forbidden one, because root may read all.
+    // A folder with subfolders that are too deep replaces a forbidden one, because root may read all folders.
     makeFiles(trial.root, [`NES/${"d/".repeat(70)}deep.nes`]);
     chmodSync(join(trial.root, "SNES/locked"), 0);
     await trial.media.index([]);

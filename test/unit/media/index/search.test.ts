@@ -154,8 +154,8 @@ describe("natural order", () => {
       fc.property(parts, parts, (a, b) => {
         const one = a.join("");
         const two = b.join("");
-        // Our keys put the number of digits first, so a text is compared with that and not with the first digit; names that
-        // differ there are left out.
+        // Our keys put the number of digits first, so a text is compared with this number and not with the first digit.
+        // Names that differ in it are left out.
         fc.pre(one.match(/\D+/g)?.join("|") === two.match(/\D+/g)?.join("|"));
         expect(Math.sign(Buffer.compare(key(one), key(two)))).toBe(collator(one, two));
       }),

@@ -55,7 +55,7 @@ test("beside a drive that is not there, the other folders are brought up to date
   runHere(job);
   expect(contentOf(trial.data)).toEqual(["SNES/a.sfc", "SNES/b.sfc", "SNES/c.sfc"]);
   expect(runHere(job).at(-1)).toMatchObject({ changed: false });
-  // An owner who no longer names the folder does not want its files.
+  // If an owner no longer names the folder, its files are not wanted.
   runHere({ ...job, folders: { roots: [here], own: [] } });
   expect(contentOf(trial.data)).toEqual(["SNES/a.sfc", "SNES/c.sfc"]);
 });
@@ -93,7 +93,7 @@ test("a drive that was mounted as the folder of a system stays in the index with
     folders: { roots: [trial.root], own: [] },
     systems: [],
   });
-  // In a name space of its own, the script may mount at will.
+  // In a namespace of its own, the script may mount freely.
   const script = `mount -t tmpfs none "$1/SNES"; touch "$1/SNES/a.sfc"; echo "$2" | "$3" "$4" index-job`;
   const argv = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"];
   Bun.spawnSync([...argv, trial.root, job, process.execPath, indexProgram]);

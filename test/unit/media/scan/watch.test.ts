@@ -57,7 +57,7 @@ test("a folder that appears later, as that of a drive does when it is plugged in
     },
   };
   using _ = watchMedia({ media, folders: { roots: [drive], own: [] }, log: silentLog, open });
-  // The watch looks for the folder from its start on, and no event reports that start: the file is made again until it
+  // The watch looks for the folder from its start on, and no event reports that start, so the file is made again until it
   // is found.
   await eventually(async () => {
     rmSync(drive, { recursive: true, force: true });
@@ -75,7 +75,7 @@ test("a drive that is plugged in below a folder is indexed and watched", async (
   await using trial = await mediaTrial();
   makeFiles(trial.root, ["SNES/.keep", "NES/.keep"]);
   const go = join(trial.root, "../go");
-  // In a name space of its own, the script may mount at will.
+  // In a namespace of its own, the script may mount freely.
   const script =
     '(while [ ! -e "$1" ]; do sleep 0.1; done; mount -t tmpfs none "$2/SNES"; sleep 4; touch "$2/SNES/late.sfc") & exec "$3" "$4" "$2"';
   const program = join(import.meta.dir, "../../../programs/watching.ts");

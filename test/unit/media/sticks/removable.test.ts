@@ -55,10 +55,10 @@ test("files, links, hidden and empty folders are no sticks, and no more count th
   await symlink(folder, join(usb, "LINK"));
   for (let at = 0; at < sticksMax + 3; at++) await stick(`S${String(at).padStart(2, "0")}`);
   watching.aim([usb]);
-  // The empty folder, which is first by its name, takes a place.
+  // The empty folder, which is the first by its name, takes the place of a stick.
   await eventually(() => expect(told.at(-1)?.length).toBe(sticksMax - 1));
   expect(told.at(-1)?.[0]).toBe("S00");
-  // Once something is mounted there it counts; a mount causes no event, so the folder is checked again.
+  // Once a file system is mounted on it, the folder counts. A mount causes no event, so the folder is checked again.
   await mkdir(join(usb, "EMPTY/SNES"));
   await eventually(() => expect(told.at(-1)).toContain("EMPTY"));
 });

@@ -82,7 +82,7 @@ test("slips are counted as the textbook does, and the first look passes over not
   );
 });
 
-/** An index on the disk of these names, all of one system, without any files. */
+/** An index on the disk with these names, all of one system, without any files. */
 function indexOf(names: Iterable<string>) {
   const folder = mkdtempSync(join(tmpdir(), "tapdeck-titles-"));
   const found = new ScanResult();

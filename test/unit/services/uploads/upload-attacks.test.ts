@@ -65,7 +65,7 @@ const makeFifo = (path: string) => Bun.spawnSync(["mkfifo", path]).exitCode;
 const replaced = "another program has replaced the file of this upload: cancel it, and send it again";
 const moved = "a folder of this path is a link now: nothing is changed there";
 
-/** What an attacker puts in the place of the bytes so far. */
+/** The file by which an attacker replaces the bytes so far. */
 const swaps: readonly (readonly [string, (part: string) => Promise<unknown>])[] = [
   ["a link", (part) => symlink(secret, part)],
   ["a second name", (part) => link(secret, part)],
@@ -211,7 +211,7 @@ test("a link in the place of a media file's folder does not lead its removal to 
     await rm(held.path);
     expect(await readdir(join(folder, "away"))).toEqual([]);
     expect(await readdir(own)).toEqual(["Game.sfc"]);
-    // A link that was there before.
+    // A link that existed before.
     expect(await refusal(holdFile(path))).toBe(moved);
     await rm(join(folder, "away"), { recursive: true });
   }

@@ -226,7 +226,7 @@ test("an existing file is refused, or replaced on request", async () => {
   expect(await readFile(join(root, "SNES/Game.sfc"), "utf8")).toBe("old");
   await uploads.finish(upload.id, sum(bytesOf(10)), anyStart);
   expect(new Uint8Array(await readFile(join(root, "SNES/Game.sfc")))).toEqual(bytesOf(10));
-  // Another file came to the place meanwhile.
+  // Another file has taken the place meanwhile.
   const late = await uploads.start(wanted("Late.sfc", 0));
   await writeFile(join(root, "SNES/Late.sfc"), "first");
   expect(await refusal(uploads.finish(late.id, sum(bytesOf(0)), anyStart))).toContain("there already");
@@ -247,7 +247,7 @@ test("nothing is written through a link, over a folder, or into Tapdeck's own fi
       path,
       expect.stringContaining("is there already"),
     ]);
-  // A link at the place of a system's folder does not count as the folder, and stays as it is.
+  // A link in the place of a system's folder does not count as the folder, and stays unchanged.
   expect(await refusal(uploads.start(wanted("x.nes", 0, "NES")))).toContain("is there already");
   const late = await uploads.start(wanted("Late/x.sfc", 0));
   await symlink(outside, join(root, "SNES/Late"));
@@ -358,7 +358,7 @@ test("no byte changes between the check of the first bytes and the rename", asyn
   const check = (start: Uint8Array) => {
     seen.push(start[0]);
     seen.push(uploads.write(id, 10, pieces(bytesOf(0)), never).catch((error: unknown) => messageOf(error)));
-    // With this wrong hash, the file would begin again.
+    // With a wrong hash, the upload of the file would begin again.
     seen.push(refusal(uploads.finish(id, sum(bytesOf(1)), anyStart)));
   };
   await uploads.finish(id, sum(bytesOf(10)), check);

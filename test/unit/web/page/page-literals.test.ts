@@ -1,5 +1,6 @@
 /**
- * Every text of the page has a key in the tables of its languages: its sources hold no other text for people, by their syntax trees.
+ * Every text of the page has a key in the tables of its languages. The syntax trees show that its sources hold no other
+ * text for people.
  * Covers: src/web/page.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
@@ -14,7 +15,7 @@ import { root } from "../../../helpers/source-tree.ts";
 const folder = join(root, "src/web/page");
 const sources = readdirSync(folder).filter((name) => name.endsWith(".ts"));
 
-/** Names, signs and forms that are the same in every language, as they stand in the sources. */
+/** Names, signs and forms that are the same in every language, in the spelling of the sources. */
 const sameEverywhere = new Set([
   ...[
     "Tapdeck",
@@ -79,7 +80,7 @@ const isText = (node: ts.Node): node is ts.StringLiteral | ts.NoSubstitutionTemp
   ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node);
 const hasWords = (text: string) => /\p{L}/u.test(text) && !sameEverywhere.has(text);
 
-/** The texts that an expression may become, without those that a call makes of other values. */
+/** The texts that an expression may give, without those that a call makes from other values. */
 function textsIn(node: ts.Node): readonly string[] {
   if (isText(node)) return [node.text];
   if (ts.isTemplateExpression(node))
@@ -127,7 +128,7 @@ function shownBy(node: ts.Node): readonly string[] {
   return isAssignment && readProperties.has(nameOf(node.left)) ? textsIn(node.right) : [];
 }
 
-/** A literal that looks like a sentence or a label, wherever it stands: two words, or a capital letter and more. */
+/** A literal that looks like a sentence or a label in any place: two words, or a capital letter and more. */
 function looksRead(text: string): boolean {
   const isCode = /[/{}<>=_$#*^[\]\\]|^[a-z-]+(?: [a-z-]+)*$|^[MmLlHhVvZz\d\s.,-]+$/.test(text);
   return !isCode && /^\p{Lu}\p{Ll}+|\p{L}{2,} \p{L}{2,}|\p{Lo}/u.test(text);

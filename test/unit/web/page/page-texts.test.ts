@@ -27,7 +27,7 @@ const wordless = new Set([
 ]);
 const factsIn = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(String).sort();
 
-/** Each text by its path; a function gives its arity and a sentence that it makes. */
+/** Each text by its path. A function gives its arity and a sentence that it makes. */
 function textsOf(value: unknown, path = ""): readonly (readonly [string, string])[] {
   if (typeof value === "string") return [[path, value]];
   if (typeof value === "function") {
@@ -135,7 +135,7 @@ for (const [code, { name, load }] of Object.entries(languages)) {
       ]);
     expect(Object.keys(say.settingDocs ?? {}).toSorted()).toEqual(fileSettings.toSorted());
     speak(undefined, "en");
-    // English has the sentences of the service for them.
+    // English uses the sentences of the service for them.
     const isOfService = (path: string) => /^(?:faults|launches|refusals|settingDocs)\./.test(path);
     const ownPaths = texts.map(([path]) => path).filter((path) => !isOfService(path));
     expect(ownPaths.toSorted()).toEqual(english.map(([path]) => path).toSorted());

@@ -1,4 +1,4 @@
-/** Where chosen files belong. */
+/** The places of chosen files in the library. */
 import { expect, test } from "bun:test";
 import { knownSystems } from "../../../../src/media/known-systems.ts";
 import { coverPlace, isLoosePicture, placeOf, systemsFor } from "../../../../src/web/page/upload-guess.ts";
