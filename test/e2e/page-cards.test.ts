@@ -126,7 +126,7 @@ remoteTest(
       await forgetMappings();
       await using visit = await openCards("Mapper");
       const { page, faults } = visit;
-      const list = region(page, "Mappings");
+      const list = region(page, "Rules for cards");
       await list.getByText("It is in the file toys.toml on the device.").waitFor();
       reader.put(ntag213("04f1f2f3f4f5f6"));
       await eventually(async () =>
@@ -134,17 +134,17 @@ remoteTest(
       );
       reader.take();
       await gone();
-      await list.getByRole("button", { name: "New mapping" }).click();
-      const dialog = page.getByRole("dialog", { name: "New mapping" });
+      await list.getByRole("button", { name: "New rule" }).click();
+      const dialog = page.getByRole("dialog", { name: "New rule" });
       await dialog.getByRole("button", { name: "Take the last card" }).click();
       await eventually(async () =>
-        expect(await dialog.getByLabel("With").inputValue()).toBe("04f1f2f3f4f5f6"),
+        expect(await dialog.getByLabel("Value", { exact: true }).inputValue()).toBe("04f1f2f3f4f5f6"),
       );
       await dialog.getByRole("button", { name: "Save" }).click();
       await dialog.getByRole("alert").getByText("override").waitFor();
-      await dialog.getByLabel("Text to launch instead").fill("SNES/Super Game.sfc");
+      await dialog.getByLabel("What it starts instead").fill("SNES/Super Game.sfc");
       reader.put(ntag213("04f1f2f3f4f5f6"));
-      await dialog.getByText("It starts Super Game, because of this mapping.").waitFor();
+      await dialog.getByText("It starts Super Game, because of this rule.").waitFor();
       reader.take();
       await gone();
       await dialog.getByLabel("Lay a card").fill("04ff");
@@ -152,7 +152,7 @@ remoteTest(
       await dialog.getByText(/It starts Star Garden, because of “Star Garden”\./).waitFor();
       await look(page, "cards-editor");
       await dialog.getByRole("button", { name: "Save" }).click();
-      await list.getByText("UID is: 04f1f2f3f4f5f6").waitFor();
+      await list.getByText("Its number (UID) is: 04f1f2f3f4f5f6").waitFor();
       reader.put(ntag213("04f1f2f3f4f5f6"));
       await plays("Super Game");
       reader.take();
@@ -163,17 +163,17 @@ remoteTest(
       const rule = { enabled: true, type: "uid", match: "exact", pattern: "04:FF" } as const;
       await client.call("mappings.new", { ...rule, label: "Twin", override: "**stop" });
       await page.reload();
-      await list.getByText("3 mappings, 1 without effect").waitFor();
+      await list.getByText("3 rules, 1 without effect").waitFor();
       await list.getByText("Has no effect: “Twin” comes first and matches the same.").waitFor();
       await look(page, "cards-mappings");
       await list.getByRole("switch", { name: "Twin counts" }).uncheck();
-      await list.getByText("3 mappings", { exact: true }).waitFor();
+      await list.getByText("3 rules", { exact: true }).waitFor();
       await list.getByRole("searchbox").fill("twin");
-      await list.getByText("1 mapping", { exact: true }).waitFor();
+      await list.getByText("1 rule", { exact: true }).waitFor();
       await list.getByRole("button", { name: "Delete Twin" }).click();
-      await list.getByText("0 mappings", { exact: true }).waitFor();
+      await list.getByText("0 rules", { exact: true }).waitFor();
       await page.getByRole("button", { name: "Undo" }).click();
-      await list.getByText("1 mapping", { exact: true }).waitFor();
+      await list.getByText("1 rule", { exact: true }).waitFor();
       const { mappings } = await client.call("mappings");
       expect(mappings.map(({ label, enabled }) => [label, enabled])).toEqual([
         ["", true],
@@ -196,7 +196,7 @@ remoteTest(
     });
     await using visit = await openCards("Keeper");
     const { page, faults } = visit;
-    const list = region(page, "Mappings");
+    const list = region(page, "Rules for cards");
     await list.getByText("As a file").click();
     const download = page.waitForEvent("download");
     await list.getByRole("button", { name: "Save as CSV" }).click();
@@ -216,11 +216,11 @@ remoteTest(
     await look(page, "cards-import");
     const toml = '[[mapping]]\ntype = "text"\npattern = "a"\noverride = "SNES/Gone.sfc"\n';
     await read("good.toml", toml, "Replace");
-    await list.getByText("1 mapping added, 1 deleted.").waitFor();
+    await list.getByText("1 rule added, 1 deleted.").waitFor();
     await list.getByText("Line 1: there is no file SNES/Gone.sfc below the media folders").waitFor();
-    await list.getByText("Text is: a").waitFor();
+    await list.getByText("Its text is: a").waitFor();
     await list.getByRole("button", { name: "Undo" }).click();
-    await list.getByText("UID is: 04a1").waitFor();
+    await list.getByText("Its number (UID) is: 04a1").waitFor();
     expect((await client.call("mappings.export", { format: "csv" })).content).toBe(csv);
     expect(faults).toEqual([]);
   },
@@ -247,7 +247,7 @@ remoteTest(
     await history.getByRole("button", { name: "Show more" }).click();
     await eventually(async () => expect(await rows.count()).toBeGreaterThan(25), 20_000);
     await look(page, "cards-history");
-    await history.getByRole("button", { name: "Only card 0599" }).click();
+    await history.getByRole("button", { name: "Only this card: 0599" }).click();
     await history.getByRole("button", { name: "All cards" }).waitFor();
     await eventually(async () => expect(await rows.count()).toBe(1));
     await client.call("stop");
@@ -286,7 +286,7 @@ remoteTest(
     // The history calls an action by its name, as the tiles do.
     await region(page, "History")
       .getByRole("listitem")
-      .filter({ hasText: "04deca" })
+      .filter({ has: page.getByRole("button", { name: "Only this card: 04deca" }) })
       .getByText("Stop", { exact: true })
       .waitFor();
     await tile("constructor").waitFor();

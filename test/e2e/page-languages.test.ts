@@ -207,7 +207,7 @@ remoteTest(
     const noted = async (words: string | RegExp) => page.getByText(words).first().waitFor();
 
     await show(page, "cards");
-    await pressIn(page, "Neue Zuordnung");
+    await pressIn(page, "Neue Regel");
     await pressIn(dialog, "Speichern");
     await noted("Dieser Wert ist nicht erlaubt.");
     await dialog.locator("select").nth(1).selectOption("regex");
@@ -225,7 +225,7 @@ remoteTest(
     await import_("type,pattern,override\nuid,,x\nwhat,a,b\n");
     await noted("⟦Zeile ⟦2⟧: ");
     await import_(rows);
-    await noted("Eine andere Zuordnung tut dasselbe");
+    await noted("Eine andere Regel tut dasselbe");
 
     await show(page, "device/sound");
     await pressIn(page, "Bild aufnehmen");

@@ -145,9 +145,9 @@ const playCards = { Now: ["Now playing", "Play something", "Systems"], Library: 
 const changeCards = {
   Now: ["First steps", "Now playing", "Play something", "Played lately", "Systems", "Last taps", "Readers"],
   Library: ["Browse", "Add media", "Library"],
-  Cards: ["Your cards", "Mappings", "Write many cards", "History"],
+  Cards: ["Your cards", "Write many cards", "Rules for cards", "History"],
   Device: ["State of the device", "All of the device"],
-  sound: ["Picture of the screen", "Television and sound"],
+  sound: ["Sound", "Quiet hours", "Television", "Picture of the screen"],
   readers: ["Readers", "Settings"],
   media: ["Media"],
   network: ["Network"],
@@ -219,19 +219,19 @@ async function changes({ page, notes }: Visit): Promise<void> {
   await openAndClose(page, "Write Game to a card", "Cancel");
   await goTo(page, "Library");
   // The service looks for media by itself as it starts.
-  await page.getByRole("button", { name: "Look for media" }).waitFor();
+  await page.getByRole("button", { name: "Look for new media" }).waitFor();
   await page.getByRole("link", { name: /^Super Nintendo/ }).waitFor();
   await eventually(async () =>
     expect(await buttonsOf(page)).toEqual([
       ...["Add media: Choose a folder", "Add media: Choose files"],
-      ...[...libraryButtons, "Library: Look for media"],
+      ...[...libraryButtons, "Library: Look for new media"],
     ]),
   );
   device.service.heard.forget();
   const indexed = device.service.heard.next("media.indexing", ({ indexing }) => !indexing);
-  await page.getByRole("button", { name: "Look for media" }).click();
+  await page.getByRole("button", { name: "Look for new media" }).click();
   await indexed;
-  await page.getByRole("button", { name: "Look for media" }).waitFor();
+  await page.getByRole("button", { name: "Look for new media" }).waitFor();
   expect(notes).toEqual(["Starting Game"]);
 }
 

@@ -177,7 +177,7 @@ export function browseCard(shared: Shared): PageCard {
     return [system?.name ?? id, ...below];
   };
   const showActs = (at: string, name: string) => {
-    if (at === "") return acts.replaceChildren(views);
+    if (at === "") return acts.replaceChildren();
     const up = at.split("/").slice(0, -1).join("/");
     const script = folderScript(at);
     const item = { name, path: at, facts: "", script };
@@ -185,7 +185,6 @@ export function browseCard(shared: Shared): PageCard {
       el("a", { href: up === "" ? "#library" : folderAddress(up), class: "up" }, `‹ ${say.back}`),
       ...(shared.canPlay && script !== "" ? [playButton(shared, item)] : []),
       ...(shared.canWrite() && script !== "" ? [cardButton(shared, item)] : []),
-      views,
     );
   };
   const strip = el(
@@ -269,7 +268,8 @@ export function browseCard(shared: Shared): PageCard {
   };
   // The list is updated a moment later, because the next control gets the focus only after this event.
   list.element.addEventListener("focusout", () => setTimeout(catchUp));
-  const card = section(say.browse, acts, strip, place, list.element, more);
+  const where = el("div", { class: "bar where" }, place, views);
+  const card = section(say.browse, acts, where, strip, list.element, more);
   return {
     card,
     hears: ["readers.added", "readers.removed"],

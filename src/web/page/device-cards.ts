@@ -63,13 +63,14 @@ export function networkCard({ client }: Shared): PageCard {
   return { card, refresh };
 }
 
+function versionRow({ version, name, board, slot = "" }: Facts): HTMLElement {
+  return row(`Tapdeck ${version}`, name, board === undefined ? undefined : say.device.image(board, slot));
+}
+
 function factRows(facts: Facts): readonly HTMLElement[] {
-  const { version, name, board, slot, uptime, systemUptime, memory, temperature } = facts;
-  const latest = facts.updates?.latest;
-  const place = board === undefined ? undefined : say.device.image(board, slot ?? "");
+  const { uptime, systemUptime, memory, temperature } = facts;
   return [
-    row(`Tapdeck ${version}`, name, place),
-    ...(latest === undefined ? [] : [row(say.device.update, latest.version, latest.summary)]),
+    versionRow(facts),
     row(say.device.running, say.device.service(spanOf(uptime)), say.device.system(spanOf(systemUptime))),
     row(
       say.device.memory,
@@ -88,12 +89,11 @@ function factRows(facts: Facts): readonly HTMLElement[] {
   ];
 }
 
-/** Restart, shutdown and update, as far as the device offers them. */
+/** The version, and update, restart and shutdown as far as the device offers them, each with its effect. */
 export function powerCard({ client }: Shared): PageCard {
-  const bar = el("div", { class: "bar" });
-  const text = el("p", { class: "quiet", role: "status" });
+  const text = el("p", { class: "later", role: "status" });
   const meter = el("progress", { "aria-label": say.device.update, max: "100" });
-  const card = section(say.device.power, text, meter, bar);
+  const { card, show: list } = listCard(say.device.power, "", text, meter);
   meter.hidden = true;
   const show = (state: UpdateState | undefined) => {
     const { step, percent, at = "checking", why } = state ?? {};
@@ -109,19 +109,25 @@ export function powerCard({ client }: Shared): PageCard {
     else meter.value = percent;
   };
   const asking = (title: string, sentence: string, run: () => Promise<unknown>, ...fields: HTMLElement[]) =>
-    button(title, async () => {
-      const yes = button(
-        title,
-        async () => {
-          await run();
-          dialog.close();
-        },
-        { class: "main wide" },
-      );
-      const dialog = openDialog(title, say.cancel, el("p", {}, sentence), ...fields, yes);
-    });
+    el(
+      "li",
+      { class: "wrap" },
+      el("span", { class: "what quiet" }, sentence),
+      button(title, async () => {
+        const yes = button(
+          title,
+          async () => {
+            await run();
+            dialog.close();
+          },
+          { class: "main wide" },
+        );
+        const dialog = openDialog(title, say.cancel, el("p", {}, sentence), ...fields, yes);
+      }),
+    );
   const refresh = async () => {
-    const { actions, updating } = await client.call("device");
+    const facts = await client.call("device");
+    const { actions, updating, updates } = facts;
     const url = el("input", { type: "url", "aria-label": say.device.address, placeholder: "https://" });
     const buttons = {
       restart: () =>
@@ -140,7 +146,12 @@ export function powerCard({ client }: Shared): PageCard {
           url,
         ),
     };
-    bar.replaceChildren(...actions.map((action) => buttons[action]()));
+    const latest = updates?.latest;
+    list([
+      versionRow(facts),
+      ...(latest === undefined ? [] : [row(say.device.update, latest.version, latest.summary)]),
+      ...actions.toReversed().map((action) => buttons[action]()),
+    ]);
     show(updating);
     if (actions.length === 0) text.textContent = say.device.noActions;
   };

@@ -88,6 +88,6 @@ export async function fileActs(
     const question = el("p", {}, say.upload.deleteSure(name));
     const sure = openDialog(say.upload.delete, say.cancel, question, remove);
   };
-  const choice = el("div", {}, say.upload.moveTo, system, move);
+  const choice = el("div", { class: "field" }, say.upload.moveTo, el("div", { class: "pair" }, system, move));
   return [...(others.length === 0 ? [] : [choice]), button(say.upload.delete, confirmDelete)];
 }

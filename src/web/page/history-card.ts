@@ -67,12 +67,12 @@ export function historyCard({ client }: Shared): PageCard {
   };
   const tappedRow = ({ time, text, data, success, script, ...entry }: Tapped) => {
     const name = nameOfText(script || text) || say.cardOf(entry.uid);
-    const facts = [whenOf(time), entry.uid, success ? "" : reasonOf(entry)];
+    const facts = [whenOf(time), success ? "" : reasonOf(entry)];
     const launch = () => client.call("launch", { text, uid: entry.uid, data });
     const filter =
       entry.uid === "" || uid !== ""
         ? undefined
-        : button(texts.onlyThis, () => only(entry.uid), { "aria-label": texts.onlyOf(entry.uid) });
+        : button(texts.onlyThis, () => only(entry.uid), { "aria-label": `${texts.onlyThis}: ${entry.uid}` });
     return el("li", {}, again(name, facts.filter(Boolean).join(" · "), !success, launch), filter);
   };
   const playedRow = ({ systemName, mediaName, mediaPath, startedAt, playTime, audio }: Played) => {

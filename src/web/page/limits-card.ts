@@ -34,7 +34,7 @@ export function limitsCard({ client, rights }: Shared): PageCard {
 
 /** The used and the remaining time, with a bar if there is a limit. */
 function account(title: string) {
-  const text = el("p", {});
+  const text = el("p", { class: "account" });
   const bar = el("progress", { "aria-label": title });
   const show = ({ usedMs, remainingMs }: State["day"] | State["session"], limit: number) => {
     const left = remainingMs === undefined ? undefined : Math.ceil(remainingMs / minuteMs);
@@ -92,7 +92,7 @@ function limitsForm(update: (limits: Calls["playtime.limits.update"]["params"]) 
   const element = el(
     "div",
     { hidden: "" },
-    labelled(texts.limitsCount, isOn),
+    labelled(texts.limitsCount, isOn, "field switch"),
     labelled(texts.perDay, daily),
     labelled(texts.perSession, each),
     labelled(texts.newSession, reset),

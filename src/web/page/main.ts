@@ -27,7 +27,7 @@ import {
   takeCodeFromAddress,
   takeFromAddress,
 } from "./page-session.ts";
-import { indexCard, readersCard, tapsCard } from "./page-status.ts";
+import { indexCard, readerPlacesCard, readersCard, tapsCard } from "./page-status.ts";
 import { reasonOf, say } from "./page-texts.ts";
 import { phonesCard } from "./phones.ts";
 import { playingCard, playlistCard } from "./playing-card.ts";
@@ -75,8 +75,8 @@ const screens: readonly PageScreen[] = [
     icon: "M3 6h18v12H3zM3 10h18",
     cards: [
       { needs: "change", make: cardsCard },
-      { needs: "change", make: mappingsCard },
       { needs: "change", make: writeManyCard },
+      { needs: "change", make: mappingsCard },
     ],
     aside: [{ needs: "change", make: historyCard }],
   },
@@ -85,8 +85,16 @@ const screens: readonly PageScreen[] = [
     icon: "M4 7h9m4 0h3M4 17h3m4 0h9M15 5v4M9 15v4",
     cards: [{ needs: "change", make: healthCard }],
     places: [
-      { id: "sound", cards: [{ needs: "change", make: screenCard }, settings("sound")] },
-      { id: "readers", cards: [{ needs: "change", make: readersCard }, settings("readers")] },
+      {
+        id: "sound",
+        cards: [
+          settings("sound"),
+          settings("quiet"),
+          settings("television"),
+          { needs: "change", make: screenCard },
+        ],
+      },
+      { id: "readers", cards: [{ needs: "change", make: readerPlacesCard }, settings("readers")] },
       { id: "media", cards: [settings("media")] },
       { id: "buttons", cards: [{ needs: "own", make: buttonsCard }] },
       {

@@ -20,10 +20,10 @@ export function mappingName({ label, override }: Pick<MappingRow, "label" | "ove
   return label || nameOfText(override);
 }
 
-/** A control with its name above it. */
-export function labelled(text: string, control: HTMLElement): HTMLElement {
+/** A name for a control, above it. */
+export function labelled(text: string, control: HTMLElement, kind = "field"): HTMLElement {
   control.setAttribute("aria-label", text);
-  return el("label", { class: "field" }, text, control);
+  return el("label", { class: kind }, text, control);
 }
 
 /** English uses the sentence of the service. */

@@ -90,12 +90,16 @@ export const readerEvents: readonly Notification["method"][] = [
   "tokens.removed",
 ];
 
-export function readersCard({ client }: Shared): PageCard {
+/** The readers and their cards. Their paths are on the screen of the device only. */
+export const readersCard = (shared: Shared) => cardOfReaders(shared, false);
+export const readerPlacesCard = (shared: Shared) => cardOfReaders(shared, true);
+
+function cardOfReaders({ client }: Shared, hasPaths: boolean): PageCard {
   const { card, show } = listCard(say.readers, say.noReaders);
   const refresh = async () => {
     const [{ readers }, { active }] = await Promise.all([client.call("readers"), client.call("tokens")]);
     const rows = readers.map(({ connected, info, driver, path, readerId }) => {
-      const facts = connected ? path : say.notConnected(path);
+      const facts = [hasPaths ? path : "", connected ? "" : say.device.noCable].filter(Boolean).join(" · ");
       const dot = el("span", { class: connected ? "dot on" : "dot" });
       const lying = connected ? tokensText(active.filter((token) => token.readerId === readerId)) : undefined;
       const here = lying === undefined ? undefined : el("span", { class: "more here" }, lying);

@@ -26,7 +26,14 @@ export function phonesCard({ client, isPaired }: Shared): PageCard {
   const byLink = button(say.pairPhone, () => pairByLink(), { class: "main" });
   const byCode = button(say.shortCode, () => pairByCode(), isPaired ? { class: "main" } : {});
   const bar = el("div", { class: "bar" }, isPaired ? undefined : byLink, byCode);
-  const { card, show } = listCard(say.phones, say.noPhones, isPaired ? undefined : name, role, bar);
+  const { card, show } = listCard(
+    say.phones,
+    say.noPhones,
+    el("h2", { class: "part" }, say.pairPhone),
+    isPaired ? undefined : name,
+    role,
+    bar,
+  );
 
   const roleOf = (id: string, label: string, role: Role) => {
     const options = roles.map((one) => el("option", { value: one }, say.roles[one]));

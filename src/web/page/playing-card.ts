@@ -43,7 +43,7 @@ export function playingCard({ client, canPlay, pictures }: Shared): PageCard {
   const stop = key("stop", () => client.call("stop"));
   const buttons = canPlay ? el("div", { class: "bar keys" }, previous, pause, resume, next, stop) : undefined;
   const place = el("div", { class: "seek" }, seek.input, clock);
-  const loudness = el("label", { class: "seek" }, volume.input, el("span", { class: "more" }, say.volume));
+  const loudness = el("label", { class: "seek" }, el("span", { class: "more" }, say.volume), volume.input);
   const sleep = sleepChoice(client);
   const body = el("div", { class: "playing" }, cover, el("div", { class: "rows what" }, what), buttons);
   const card = section(say.now, none, body, place, loudness, canPlay ? sleep.element : undefined);
@@ -208,7 +208,9 @@ export function playlistCard({ client, canPlay }: Shared): PageCard {
   const card = el("section", { hidden: "" }, heading, name, list, el("div", { class: "bar" }, more));
   const row = (item: { readonly place: number; readonly name: string }, playing: number) => {
     const start = telling(() => client.call("launch", `**playlist.goto:${item.place}`));
-    const what = el("span", { class: "name" }, `${item.place}. ${item.name}`);
+    // Names of files often begin with their number.
+    const label = /^\d/.test(item.name) ? item.name : `${item.place}. ${item.name}`;
+    const what = el("span", { class: "name" }, label);
     const element = canPlay ? el("button", { type: "button", class: "row", onclick: start }, what) : what;
     if (item.place === playing) element.setAttribute("aria-current", "true");
     return el("li", {}, element);

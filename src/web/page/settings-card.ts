@@ -15,13 +15,15 @@ export function isLimit({ key, name }: Pick<Setting, "key" | "name">): boolean {
   return key.startsWith("playtime.") || name === "volumeMax";
 }
 
+/** The places by the beginnings of keys; the first one that fits counts. */
 const places = {
-  audio: "sound",
-  television: "sound",
-  log: "log",
-  systems: "media",
-  playback: "media",
-  device: "time",
+  "audio.quiet_": "quiet",
+  "audio.": "sound",
+  "television.": "television",
+  "log.": "log",
+  "systems.": "media",
+  "playback.": "media",
+  "device.": "time",
 } as const;
 export type SettingsPlace = (typeof places)[keyof typeof places] | "readers";
 
@@ -31,7 +33,7 @@ export type SettingsPlace = (typeof places)[keyof typeof places] | "readers";
  */
 export function settingsPlace({ key, name = "" }: Pick<Setting, "key" | "name">): SettingsPlace | undefined {
   if (name === "" || key.startsWith("playtime.")) return undefined;
-  const found = Object.entries(places).find(([section]) => key.startsWith(`${section}.`));
+  const found = Object.entries(places).find(([start]) => key.startsWith(start));
   return found?.[1] ?? "readers";
 }
 
@@ -52,9 +54,14 @@ export function settingsCard({ client, rights }: Shared, place: SettingsPlace): 
   const list = el("ul", { class: "rows settings" });
   const experts = el("ul", { class: "rows settings" });
   const more = el("details", { class: "own", hidden: "" }, el("summary", {}, say.device.forExperts), experts);
-  const isAlone = place === "sound" || place === "media";
-  const card = section(isAlone ? say.places[place].name : say.device.settings, list, more);
-  /** The places where sound plays, on the image. */
+  const titles: Partial<Readonly<Record<SettingsPlace, string>>> = {
+    sound: say.device.sound,
+    quiet: say.device.quietHours,
+    television: say.device.choices.television,
+    media: say.places.media.name,
+  };
+  const card = section(titles[place] ?? say.device.settings, list, more);
+  /** Where sound plays, on the image. */
   let sound: Sound;
   /** The settings in the list; empty after a change here. */
   let shown = "";
@@ -95,7 +102,7 @@ export function settingsCard({ client, rights }: Shared, place: SettingsPlace): 
   const refresh = async () => {
     // A control that is in use stays unchanged.
     if (card.contains(document.activeElement)) return;
-    const hasTimes = rights.includes("own") && (place === "sound" || place === "time");
+    const hasTimes = rights.includes("own") && (place === "quiet" || place === "time");
     if (hasTimes) await giveTimeZone(client);
     const described = (await client.call("settings.describe")).settings;
     if (place === "sound") ({ sound } = await client.call("device"));

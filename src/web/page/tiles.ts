@@ -110,10 +110,14 @@ export function playButton({ client }: Shared, { name, script }: LibraryItem): H
   return button(say.playAll, play, { class: "main" });
 }
 
-export function cardButton({ client }: Shared, { name, script }: LibraryItem): HTMLButtonElement {
+export function cardButton(
+  { client }: Shared,
+  { name, script }: LibraryItem,
+  text = say.card,
+): HTMLButtonElement {
   const later = () => note(say.cards.queued(name, queueCard(name, script)));
   const write = () => writeToCard(client, name, { text: script }, later);
-  return button(say.card, write, { "aria-label": say.writeCard(name) });
+  return button(text, write, { "aria-label": say.writeCard(name) });
 }
 
 /** Shows the actions for an item. */
@@ -124,7 +128,7 @@ async function ask(shared: Shared, item: LibraryItem, { onGone, onFavourite }: I
   const isFavourite = favourites.some((one) => one.path === path);
   const acts: HTMLElement[] = [];
   if (address !== undefined) acts.push(playButton(shared, item));
-  if (shared.canWrite()) acts.push(cardButton(shared, item));
+  if (shared.canWrite()) acts.push(cardButton(shared, item, say.writeCard(name)));
   const choose = async () => {
     await client.call("media.favourites.update", { path, favourite: !isFavourite });
     note(isFavourite ? say.unfavoured(name) : say.favoured(name));

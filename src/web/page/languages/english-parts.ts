@@ -64,7 +64,7 @@ export const englishParts = ({ counted, number, moment }: Numbers) => ({
   },
   backup: {
     title: "Backup",
-    what: "One file with settings, mappings, history and positions; with a passphrase also phones and keys. Media and saved games are not in it.",
+    what: "One file with settings, rules, history and positions; with a passphrase also phones and keys. Media and saved games are not in it.",
     passphrase: "Passphrase (optional)",
     download: "Download a backup",
     made: "The backup is made, and downloads.",
@@ -75,8 +75,8 @@ export const englishParts = ({ counted, number, moment }: Numbers) => ({
     restored: "The backup is restored. The service starts again.",
     madeAt: (time: Date, version: string) => `Made ${moment(time)} by Tapdeck ${version}.`,
     insteadOf: (count: number, now: number) => `${number(count)}, in place of ${number(now)}`,
-    mappings: "Mappings",
-    mappingFiles: "Files of mappings",
+    mappings: "Rules",
+    mappingFiles: "Files of rules",
     history: "Taps",
     positions: "Positions",
     settings: "Settings that change",
@@ -84,10 +84,10 @@ export const englishParts = ({ counted, number, moment }: Numbers) => ({
     locked: "only with the passphrase",
     warning: "Note",
     leftOut: (count: number) =>
-      `${counted(count, "file", "files")} of mappings could not be read, and left out.`,
+      `${counted(count, "file", "files")} of rules could not be read, and left out.`,
     /** Things that a restore would not bring back, each with its subject. */
     notes: {
-      "mapping-file-invalid": (file: string) => `The mapping file ${file} has a fault, and is not used.`,
+      "mapping-file-invalid": (file: string) => `The rule file ${file} has a fault, and is not used.`,
       "settings-kept": (names: string) => `Only a restore on the device itself changes these: ${names}.`,
       "media-folder-missing": (path: string) => `This device has no media folder ${path}.`,
       "reader-missing": (path: string) => `This device has no reader at ${path}.`,

@@ -69,7 +69,7 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
   // The library.
   library: "Library",
   indexing: "Indexing",
-  index: "Look for media",
+  index: "Look for new media",
   indexAlmost: (files: number) => `Almost done: ${number(files)} files`,
   indexAt: (step: string, files: number) => `Looking through ${step || "folders"}: ${number(files)} files`,
   indexed: (files: number) => `${number(files)} files, ready to search.`,
@@ -143,7 +143,6 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
   failedAt: (time: string, reason: string) => `${time} · ${reason}`,
   readers: "Readers",
   noReaders: "No reader is plugged in.",
-  notConnected: (path: string) => `${path} · not connected`,
   noToken: "No card lies on it.",
   tokenHere: (name: string) => `Here now: ${name}`,
   emptyCard: (uid: string) => `Empty card ${uid}`,
@@ -204,8 +203,8 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
   pairThis: "Pair this phone",
   pairMore: "Pair this phone to do more",
   howToPair: [
-    "On the device, press “Pair a phone” on its page, or run “tapdeck pair”, and point the phone's camera at the QR code.",
-    "Or press “Show a short code” there, run “tapdeck pair --code”, or tap a card that says **pair, and type the six digits here:",
+    "On the device or on an owner's phone, open “Device” and “Phones”, and press “Show a short code”. Type the six digits here.",
+    "Without an owner's phone, tap a card that says **pair, or run “tapdeck pair --code”. On the device itself, “Pair a phone” shows a QR code for this phone's camera.",
   ],
   digits: "The six digits",
   pair: "Pair",
@@ -258,7 +257,7 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
       "Media stop, and their positions and saves are stored. Only the power switch starts the device again.",
     update: "Update",
     updateSure:
-      "The address of a signed update. It is tried, and the system of today comes back if it does not work.",
+      "A signed update is fetched from its address and tried. If it does not work, the system of today comes back.",
     address: "Address of the update",
     steps: {
       fetching: "Fetching the update …",
@@ -287,6 +286,8 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
     download: "Download",
 
     settings: "Settings",
+    sound: "Sound",
+    quietHours: "Quiet hours",
     saved: "Saved.",
     ownerChanges: "An owner can change this.",
     forExperts: "For experts",

@@ -13,7 +13,7 @@ export const frenchFileSettings = {
   "api.allow_anonymous_local":
     "Si les programmes de tous les utilisateurs de cet appareil peuvent commander le service lorsqu’il s’exécute en root.",
   "api.anonymous":
-    'Ce qui est permis depuis le réseau par TLS sans association : "none" rien, "look" regarder, "play" aussi démarrer et arrêter les médias, "change" aussi les cartes, les associations et les réglages. Sur l’image, anonymous= dans tapdeck.conf l’emporte.',
+    'Ce qui est permis depuis le réseau par TLS sans association : "none" rien, "look" regarder, "play" aussi démarrer et arrêter les médias, "change" aussi les cartes, les règles et les réglages. Sur l’image, anonymous= dans tapdeck.conf l’emporte.',
   "api.metrics":
     "Si GET /metrics montre des compteurs et états à Prometheus. Désactivé, car sur la plupart des appareils tous peuvent regarder. Valable au prochain démarrage.",
   "api.allow_v1_clients":
@@ -55,7 +55,7 @@ export const frenchFileSettings = {
   "mqtt.id":
     "Le nom de cet appareil dans les sujets : lettres, chiffres, - et _. Vide signifie le nom de l’appareil. Deux appareils ont besoin de deux noms.",
   "mqtt.role":
-    'Ce que les commandes du broker peuvent faire : "player" regarder, démarrer et arrêter ; "member" aussi les cartes, associations et réglages ; "owner" aussi administrer l’appareil : redémarrer, mettre à jour, sauvegarder et associer des téléphones.',
+    'Ce que les commandes du broker peuvent faire : "player" regarder, démarrer et arrêter ; "member" aussi les cartes, règles et réglages ; "owner" aussi administrer l’appareil : redémarrer, mettre à jour, sauvegarder et associer des téléphones.',
   "mqtt.discovery":
     "Le préfixe sous lequel l’appareil se décrit à Home Assistant ; vide signifie pas du tout.",
   "mqtt.certificate":
@@ -63,7 +63,7 @@ export const frenchFileSettings = {
   "mqtt.key": "Sa clé, par exemple mqtt-key.pem.",
   "mqtt.base": 'La première partie de tous les sujets : "tapdeck" donne tapdeck/<id>/tap et ainsi de suite.',
   "cards.url":
-    'L’adresse d’un paquet d’associations, de lanceurs et de limites partagés, par exemple "https://cards.example/all.cards". Il est lu chaque heure ; les réglages et associations de cet appareil passent d’abord. Cette section est valable au prochain démarrage.',
+    'L’adresse d’un paquet de règles, de lanceurs et de limites partagés, par exemple "https://cards.example/all.cards". Il est lu chaque heure ; les réglages et règles de cet appareil passent d’abord. Cette section est valable au prochain démarrage.',
   "cards.key":
     "La clé publique qui doit avoir signé le paquet. Son propriétaire peut démarrer tout programme sur cet appareil.",
   "cards.ca_file":

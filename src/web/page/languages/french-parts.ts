@@ -70,7 +70,7 @@ export const frenchParts = ({
   },
   backup: {
     title: "Sauvegarde",
-    what: "Un fichier avec les réglages, les associations, l’historique et les positions ; avec une phrase secrète, aussi les téléphones et les clés. Sans les médias ni les parties enregistrées.",
+    what: "Un fichier avec les réglages, les règles, l’historique et les positions ; avec une phrase secrète, aussi les téléphones et les clés. Sans les médias ni les parties enregistrées.",
     passphrase: "Phrase secrète (facultative)",
     download: "Télécharger une sauvegarde",
     made: "La sauvegarde est prête et se télécharge.",
@@ -81,8 +81,8 @@ export const frenchParts = ({
     restored: "La sauvegarde est restaurée. Le service redémarre.",
     madeAt: (time, version) => `Créée le ${moment(time)} par Tapdeck ${version}.`,
     insteadOf: (count, now) => `${number(count)} au lieu de ${number(now)}`,
-    mappings: "Associations",
-    mappingFiles: "Fichiers d’associations",
+    mappings: "Règles",
+    mappingFiles: "Fichiers de règles",
     history: "Cartes posées",
     positions: "Positions",
     settings: "Réglages modifiés",
@@ -90,10 +90,10 @@ export const frenchParts = ({
     locked: "seulement avec la phrase secrète",
     warning: "Remarque",
     leftOut: (count) =>
-      `${counted(count, "fichier d’associations illisible", "fichiers d’associations illisibles")}, non compris dans la sauvegarde.`,
+      `${counted(count, "fichier de règles illisible", "fichiers de règles illisibles")}, non compris dans la sauvegarde.`,
     notes: {
       "mapping-file-invalid": (file) =>
-        `Le fichier d’associations ${file} contient une erreur et n’est pas utilisé.`,
+        `Le fichier de règles ${file} contient une erreur et n’est pas utilisé.`,
       "settings-kept": (names) => `Seule une restauration sur l’appareil lui-même change ceci : ${names}.`,
       "media-folder-missing": (path) => `Cet appareil n’a pas de dossier de médias ${path}.`,
       "reader-missing": (path) => `Cet appareil n’a pas de lecteur sur ${path}.`,

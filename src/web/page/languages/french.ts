@@ -64,7 +64,7 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
 
   library: "Médiathèque",
   indexing: "Recherche de médias",
-  index: "Rechercher des médias",
+  index: "Rechercher de nouveaux médias",
   indexAlmost: (files) => `Presque terminé : ${counted(files, "fichier", "fichiers")}`,
   indexAt: (step, files) => `Examen de ${step || "dossiers"} : ${counted(files, "fichier", "fichiers")}`,
   indexed: (files) => `${counted(files, "fichier", "fichiers")}, la recherche est possible.`,
@@ -136,7 +136,6 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
   failedAt: (time, reason) => `${time} · ${reason}`,
   readers: "Lecteurs",
   noReaders: "Aucun lecteur n’est branché.",
-  notConnected: (path) => `${path} · non connecté`,
   noToken: "Aucune carte n’est posée dessus.",
   tokenHere: (name) => `Posée dessus : ${name}`,
   emptyCard: (uid) => `Carte vide ${uid}`,
@@ -184,8 +183,8 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
   pairThis: "Associer ce téléphone",
   pairMore: "Associer ce téléphone pour en faire plus",
   howToPair: [
-    "Sur la page ouverte sur l’appareil lui-même, appuyez sur « Associer un téléphone », ou exécutez « tapdeck pair », puis visez le code QR avec l’appareil photo du téléphone.",
-    "Ou bien appuyez-y sur « Afficher un code court », exécutez « tapdeck pair --code » ou passez une carte qui contient **pair, puis saisissez ici les six chiffres :",
+    "Sur l’appareil ou sur le téléphone d’un propriétaire, ouvrez « Appareil » puis « Téléphones », et appuyez sur « Afficher un code court ». Saisissez ici les six chiffres.",
+    "Sans un tel téléphone, passez une carte qui contient **pair, ou exécutez « tapdeck pair --code ». Sur l’appareil lui-même, « Associer un téléphone » montre un code QR pour l’appareil photo de ce téléphone.",
   ],
   digits: "Les six chiffres",
   pair: "Associer",
@@ -239,7 +238,7 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
       "La lecture s’arrête ; positions et sauvegardes sont enregistrées. Seul l’interrupteur rallume l’appareil.",
     update: "Mettre à jour",
     updateSure:
-      "L’adresse d’une mise à jour signée. Elle est mise à l’essai ; si elle ne fonctionne pas, le système actuel revient.",
+      "Une mise à jour signée est prise à son adresse et mise à l’essai. Si elle ne fonctionne pas, le système actuel revient.",
     address: "Adresse de la mise à jour",
     steps: {
       fetching: "Téléchargement de la mise à jour…",
@@ -267,6 +266,8 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
     download: "Télécharger",
 
     settings: "Réglages",
+    sound: "Son",
+    quietHours: "Heures calmes",
     saved: "Enregistré.",
     ownerChanges: "Un propriétaire peut modifier ce réglage.",
     forExperts: "Pour les experts",

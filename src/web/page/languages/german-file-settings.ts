@@ -12,7 +12,7 @@ export const germanFileSettings = {
   "api.allow_anonymous_local":
     "Ob Programme aller Benutzer dieses Geräts den Dienst steuern dürfen, wenn er als root läuft.",
   "api.anonymous":
-    'Was ohne Kopplung aus dem Netzwerk über TLS erlaubt ist: "none" nichts, "look" zusehen, "play" auch Medien starten und stoppen, "change" auch Karten, Zuordnungen und Einstellungen. Auf dem Image hat anonymous= in tapdeck.conf Vorrang.',
+    'Was ohne Kopplung aus dem Netzwerk über TLS erlaubt ist: "none" nichts, "look" zusehen, "play" auch Medien starten und stoppen, "change" auch Karten, Regeln und Einstellungen. Auf dem Image hat anonymous= in tapdeck.conf Vorrang.',
   "api.metrics":
     "Ob GET /metrics Prometheus Zähler und Zustände zeigt. Aus, weil auf den meisten Geräten auch ungekoppelte Aufrufer zusehen dürfen. Gilt ab dem nächsten Start.",
   "api.allow_v1_clients":
@@ -54,7 +54,7 @@ export const germanFileSettings = {
   "mqtt.id":
     "Der Name dieses Geräts in Themen: Buchstaben, Ziffern, - und _. Leer heißt: der Name des Geräts. Zwei Geräte brauchen zwei Namen.",
   "mqtt.role":
-    'Was Befehle vom Broker dürfen: "player" zusehen, starten und stoppen; "member" auch Karten, Zuordnungen und Einstellungen; "owner" auch das Gerät verwalten: neu starten, aktualisieren, sichern und Handys koppeln.',
+    'Was Befehle vom Broker dürfen: "player" zusehen, starten und stoppen; "member" auch Karten, Regeln und Einstellungen; "owner" auch das Gerät verwalten: neu starten, aktualisieren, sichern und Handys koppeln.',
   "mqtt.discovery":
     "Das Präfix, unter dem sich das Gerät bei Home Assistant beschreibt; leer heißt: gar nicht.",
   "mqtt.certificate":
@@ -62,7 +62,7 @@ export const germanFileSettings = {
   "mqtt.key": "Sein Schlüssel, etwa mqtt-key.pem.",
   "mqtt.base": 'Der erste Teil aller Themen: "tapdeck" ergibt tapdeck/<id>/tap und so weiter.',
   "cards.url":
-    'Die Adresse eines Pakets geteilter Zuordnungen, Launcher und Grenzen, etwa "https://cards.example/all.cards". Es wird stündlich gelesen; eigene Einstellungen und Zuordnungen haben Vorrang. Dieser Abschnitt gilt ab dem nächsten Start.',
+    'Die Adresse eines Pakets geteilter Regeln, Launcher und Grenzen, etwa "https://cards.example/all.cards". Es wird stündlich gelesen; eigene Einstellungen und Regeln haben Vorrang. Dieser Abschnitt gilt ab dem nächsten Start.',
   "cards.key":
     "Der öffentliche Schlüssel, mit dem das Paket unterschrieben sein muss. Sein Besitzer kann auf diesem Gerät jedes Programm starten.",
   "cards.ca_file":

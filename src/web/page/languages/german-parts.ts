@@ -70,7 +70,7 @@ export const germanParts = ({
   },
   backup: {
     title: "Sicherung",
-    what: "Eine Datei mit Einstellungen, Zuordnungen, Verlauf und Stellen; mit einer Passphrase auch Handys und Schlüssel. Medien und Spielstände sind nicht darin.",
+    what: "Eine Datei mit Einstellungen, Regeln, Verlauf und Stellen; mit einer Passphrase auch Handys und Schlüssel. Medien und Spielstände sind nicht darin.",
     passphrase: "Passphrase (freiwillig)",
     download: "Sicherung herunterladen",
     made: "Die Sicherung ist fertig und wird heruntergeladen.",
@@ -81,19 +81,17 @@ export const germanParts = ({
     restored: "Die Sicherung ist zurückgespielt. Der Dienst startet neu.",
     madeAt: (time, version) => `Erstellt am ${moment(time)} von Tapdeck ${version}.`,
     insteadOf: (count, now) => `${number(count)} statt ${number(now)}`,
-    mappings: "Zuordnungen",
-    mappingFiles: "Dateien mit Zuordnungen",
+    mappings: "Regeln",
+    mappingFiles: "Dateien mit Regeln",
     history: "Aufgelegte Karten",
     positions: "Stellen",
     settings: "Geänderte Einstellungen",
     same: "bleiben, wie sie sind",
     locked: "nur mit der Passphrase",
     warning: "Hinweis",
-    leftOut: (count) =>
-      `${counted(count, "Zuordnungsdatei", "Zuordnungsdateien")} nicht lesbar und weggelassen.`,
+    leftOut: (count) => `${counted(count, "Regeldatei", "Regeldateien")} nicht lesbar und weggelassen.`,
     notes: {
-      "mapping-file-invalid": (file) =>
-        `Die Zuordnungsdatei ${file} hat einen Fehler und wird nicht benutzt.`,
+      "mapping-file-invalid": (file) => `Die Regeldatei ${file} hat einen Fehler und wird nicht benutzt.`,
       "settings-kept": (names) => `Nur eine Wiederherstellung am Gerät selbst ändert: ${names}.`,
       "media-folder-missing": (path) => `Dieses Gerät hat keinen Medienordner ${path}.`,
       "reader-missing": (path) => `Dieses Gerät hat keinen Leser an ${path}.`,

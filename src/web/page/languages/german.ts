@@ -62,7 +62,7 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
 
   library: "Mediensammlung",
   indexing: "Suche nach Medien",
-  index: "Nach Medien suchen",
+  index: "Nach neuen Medien suchen",
   indexAlmost: (files) => `Fast fertig: ${counted(files, "Datei", "Dateien")}`,
   indexAt: (step, files) => `Durchsuche ${step || "Ordner"}: ${counted(files, "Datei", "Dateien")}`,
   indexed: (files) => `${counted(files, "Datei", "Dateien")}, bereit zur Suche.`,
@@ -132,7 +132,6 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
   failedAt: (time, reason) => `${time} · ${reason}`,
   readers: "Kartenleser",
   noReaders: "Es ist kein Leser angeschlossen.",
-  notConnected: (path) => `${path} · nicht verbunden`,
   noToken: "Es liegt keine Karte darauf.",
   tokenHere: (name) => `Liegt darauf: ${name}`,
   emptyCard: (uid) => `Leere Karte ${uid}`,
@@ -179,8 +178,8 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
   pairThis: "Dieses Handy koppeln",
   pairMore: "Für mehr Rechte dieses Handy koppeln",
   howToPair: [
-    "Drücken Sie auf der Seite am Gerät selbst „Handy koppeln“, oder führen Sie „tapdeck pair“ aus, und richten Sie die Kamera des Handys auf den QR-Code.",
-    "Oder drücken Sie dort „Kurzen Code zeigen“, führen Sie „tapdeck pair --code“ aus oder legen Sie eine Karte mit dem Text **pair auf, und geben Sie hier die sechs Ziffern ein:",
+    "Öffnen Sie am Gerät oder auf dem Handy eines Besitzers „Gerät“ und „Handys“, und drücken Sie „Kurzen Code zeigen“. Geben Sie die sechs Ziffern hier ein.",
+    "Ohne ein solches Handy: Legen Sie eine Karte mit dem Text **pair auf, oder führen Sie „tapdeck pair --code“ aus. Am Gerät selbst zeigt „Handy koppeln“ einen QR-Code für die Kamera dieses Handys.",
   ],
   digits: "Die sechs Ziffern",
   pair: "Koppeln",
@@ -235,7 +234,7 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
       "Medien werden beendet, ihre Stellen und Spielstände gespeichert. Danach startet nur der Netzschalter das Gerät.",
     update: "Aktualisieren",
     updateSure:
-      "Die Adresse einer signierten Aktualisierung. Sie wird erprobt; funktioniert sie nicht, kommt das heutige System zurück.",
+      "Eine signierte Aktualisierung wird von ihrer Adresse geholt und erprobt. Funktioniert sie nicht, kommt das heutige System zurück.",
     address: "Adresse der Aktualisierung",
     steps: {
       fetching: "Die Aktualisierung wird geholt …",
@@ -263,6 +262,8 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
     download: "Herunterladen",
 
     settings: "Einstellungen",
+    sound: "Ton",
+    quietHours: "Ruhezeit",
     saved: "Gespeichert.",
     ownerChanges: "Ein Besitzer kann das ändern.",
     forExperts: "Für Fachleute",

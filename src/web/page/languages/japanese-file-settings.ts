@@ -11,7 +11,7 @@ export const japaneseFileSettings = {
   "api.allow_anonymous_local":
     "サービスが root で動くとき、この機器のすべてのユーザーのプログラムが操作できるかどうかです。",
   "api.anonymous":
-    'ペアリングなしでネットワークから TLS で許すこと："none" なし、"look" 見るだけ、"play" メディアの開始と停止も、"change" カード・割り当て・設定も。イメージでは tapdeck.conf の anonymous= が優先します。',
+    'ペアリングなしでネットワークから TLS で許すこと："none" なし、"look" 見るだけ、"play" メディアの開始と停止も、"change" カード・ルール・設定も。イメージでは tapdeck.conf の anonymous= が優先します。',
   "api.metrics":
     "GET /metrics で Prometheus に数値と状態を見せるかどうかです。多くの機器では誰でも見られるため、既定では無効です。次の起動から有効です。",
   "api.allow_v1_clients":
@@ -52,14 +52,14 @@ export const japaneseFileSettings = {
   "mqtt.id":
     "トピックでのこの機器の名前：文字、数字、-、_。空なら機器のホスト名です。2 台には 2 つの名前が必要です。",
   "mqtt.role":
-    'ブローカーからの命令に許すこと："player" は見る・開始・停止、"member" はカード・割り当て・設定も、"owner" は機器の管理（再起動、更新、バックアップ、スマートフォンのペアリング）も。',
+    'ブローカーからの命令に許すこと："player" は見る・開始・停止、"member" はカード・ルール・設定も、"owner" は機器の管理（再起動、更新、バックアップ、スマートフォンのペアリング）も。',
   "mqtt.discovery": "Home Assistant に機器を知らせるときの接頭辞です。空なら知らせません。",
   "mqtt.certificate":
     'ブローカー用のクライアント証明書（PEM）です。データフォルダーの "mqtt-certificate.pem" など、または完全なパスです。',
   "mqtt.key": "その鍵です（例：mqtt-key.pem）。",
   "mqtt.base": 'すべてのトピックの先頭です。"tapdeck" なら tapdeck/<id>/tap などになります。',
   "cards.url":
-    '共有の割り当て・ランチャー・制限をまとめたパッケージのアドレスです（例："https://cards.example/all.cards"）。1 時間ごとに読み、この機器の設定と割り当てが優先します。この節は次の起動から有効です。',
+    '共有のルール・ランチャー・制限をまとめたパッケージのアドレスです（例："https://cards.example/all.cards"）。1 時間ごとに読み、この機器の設定とルールが優先します。この節は次の起動から有効です。',
   "cards.key": "パッケージの署名に使う公開鍵です。その持ち主は、この機器でどのプログラムでも開始できます。",
   "cards.ca_file":
     'サーバーの証明書に署名できる認証局（PEM）です。データフォルダーの "cards-ca.pem" など、または完全なパスです。',

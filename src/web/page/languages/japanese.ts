@@ -62,7 +62,7 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
 
   library: "メディアライブラリ",
   indexing: "メディアを検索中",
-  index: "メディアを探す",
+  index: "新しいメディアを探す",
   indexAlmost: (files) => `まもなく完了します：${number(files)} ファイル`,
   indexAt: (step, files) => `${step || "フォルダー"} を調べています：${number(files)} ファイル`,
   indexed: (files) => `${number(files)} ファイルを検索できます。`,
@@ -130,7 +130,6 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
   failedAt: (time, reason) => `${time} · ${reason}`,
   readers: "リーダー",
   noReaders: "リーダーが接続されていません。",
-  notConnected: (path) => `${path} · 未接続`,
   noToken: "カードは置かれていません。",
   tokenHere: (name) => `置かれているカード：${name}`,
   emptyCard: (uid) => `空のカード ${uid}`,
@@ -178,8 +177,8 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
   pairThis: "このスマートフォンをペアリング",
   pairMore: "ペアリングして操作を増やす",
   howToPair: [
-    "デバイス本体で開いたページの「スマートフォンをペアリング」を押すか、「tapdeck pair」を実行し、QR コードをスマートフォンのカメラで読み取ってください。",
-    "または、そこで「短いコードを表示」を押すか、「tapdeck pair --code」を実行するか、**pair と書かれたカードをかざし、6 桁の数字をここに入力してください：",
+    "デバイス本体かオーナーのスマートフォンで「デバイス」「スマートフォン」を開き、「短いコードを表示」を押してください。6 桁の数字をここに入力します。",
+    "オーナーのスマートフォンがない場合は、**pair と書かれたカードをかざすか、「tapdeck pair --code」を実行してください。デバイス本体では「スマートフォンをペアリング」で、このスマートフォンのカメラ用の QR コードが出ます。",
   ],
   digits: "6 桁の数字",
   pair: "ペアリング",
@@ -231,7 +230,7 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
     shutdownSure:
       "再生は停止し、再生位置とセーブデータは保存されます。再び起動するには電源スイッチが必要です。",
     update: "更新",
-    updateSure: "署名された更新のアドレスです。更新は試され、動作しない場合は今のシステムに戻ります。",
+    updateSure: "署名された更新をアドレスから取得して試します。動作しない場合は今のシステムに戻ります。",
     address: "更新のアドレス",
     steps: {
       fetching: "更新を取得しています…",
@@ -259,6 +258,8 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
     download: "ダウンロード",
 
     settings: "設定",
+    sound: "音",
+    quietHours: "静かな時間",
     saved: "保存しました。",
     ownerChanges: "オーナーが変更できます。",
     forExperts: "上級者向け",

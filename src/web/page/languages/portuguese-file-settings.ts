@@ -11,7 +11,7 @@ export const portugueseFileSettings = {
   "api.allow_anonymous_local":
     "Se os programas de todos os usuários deste aparelho podem controlar o serviço quando ele roda como root.",
   "api.anonymous":
-    'O que é permitido pela rede via TLS sem pareamento: "none" nada, "look" olhar, "play" também iniciar e parar mídias, "change" também cartões, associações e configurações. Na imagem, anonymous= em tapdeck.conf tem prioridade.',
+    'O que é permitido pela rede via TLS sem pareamento: "none" nada, "look" olhar, "play" também iniciar e parar mídias, "change" também cartões, regras e configurações. Na imagem, anonymous= em tapdeck.conf tem prioridade.',
   "api.metrics":
     "Se GET /metrics mostra contadores e estados ao Prometheus. Desligado, porque na maioria dos aparelhos todos podem olhar. Vale a partir do próximo início.",
   "api.allow_v1_clients":
@@ -52,7 +52,7 @@ export const portugueseFileSettings = {
   "mqtt.id":
     "O nome deste aparelho nos tópicos: letras, dígitos, - e _. Vazio significa o nome do aparelho. Dois aparelhos precisam de dois nomes.",
   "mqtt.role":
-    'O que os comandos do broker podem: "player" olhar, iniciar e parar; "member" também cartões, associações e configurações; "owner" também administrar o aparelho: reiniciar, atualizar, fazer backups e parear telefones.',
+    'O que os comandos do broker podem: "player" olhar, iniciar e parar; "member" também cartões, regras e configurações; "owner" também administrar o aparelho: reiniciar, atualizar, fazer backups e parear telefones.',
   "mqtt.discovery":
     "O prefixo com que o aparelho se descreve ao Home Assistant; vazio significa que não se descreve.",
   "mqtt.certificate":
@@ -60,7 +60,7 @@ export const portugueseFileSettings = {
   "mqtt.key": "A chave dele, como mqtt-key.pem.",
   "mqtt.base": 'A primeira parte de todos os tópicos: "tapdeck" dá tapdeck/<id>/tap e assim por diante.',
   "cards.url":
-    'O endereço de um pacote de associações, lançadores e limites compartilhados, como "https://cards.example/all.cards". É lido a cada hora; configurações e associações deste aparelho vêm primeiro. Esta seção vale a partir do próximo início.',
+    'O endereço de um pacote de regras, lançadores e limites compartilhados, como "https://cards.example/all.cards". É lido a cada hora; configurações e regras deste aparelho vêm primeiro. Esta seção vale a partir do próximo início.',
   "cards.key":
     "A chave pública com que o pacote deve estar assinado. O dono dela pode iniciar qualquer programa neste aparelho.",
   "cards.ca_file":

@@ -69,7 +69,7 @@ export const portugueseParts = ({
   },
   backup: {
     title: "Cópia de segurança",
-    what: "Um arquivo com as configurações, as associações, o histórico e as posições; com uma frase secreta, também os telefones e as chaves. Sem mídias nem jogos salvos.",
+    what: "Um arquivo com as configurações, as regras, o histórico e as posições; com uma frase secreta, também os telefones e as chaves. Sem mídias nem jogos salvos.",
     passphrase: "Frase secreta (opcional)",
     download: "Baixar uma cópia",
     made: "A cópia está pronta e está sendo baixada.",
@@ -80,8 +80,8 @@ export const portugueseParts = ({
     restored: "A cópia foi restaurada. O serviço reinicia.",
     madeAt: (time, version) => `Criada em ${moment(time)} pelo Tapdeck ${version}.`,
     insteadOf: (count, now) => `${number(count)} em vez de ${number(now)}`,
-    mappings: "Associações",
-    mappingFiles: "Arquivos de associações",
+    mappings: "Regras",
+    mappingFiles: "Arquivos de regras",
     history: "Cartões lidos",
     positions: "Posições",
     settings: "Configurações que mudam",
@@ -89,9 +89,9 @@ export const portugueseParts = ({
     locked: "só com a frase secreta",
     warning: "Nota",
     leftOut: (count) =>
-      `${counted(count, "arquivo de associações ilegível", "arquivos de associações ilegíveis")}, fora do backup.`,
+      `${counted(count, "arquivo de regras ilegível", "arquivos de regras ilegíveis")}, fora do backup.`,
     notes: {
-      "mapping-file-invalid": (file) => `O arquivo de associações ${file} tem um erro e não é usado.`,
+      "mapping-file-invalid": (file) => `O arquivo de regras ${file} tem um erro e não é usado.`,
       "settings-kept": (names) => `Só uma restauração no próprio aparelho altera isto: ${names}.`,
       "media-folder-missing": (path) => `Este aparelho não tem a pasta de mídias ${path}.`,
       "reader-missing": (path) => `Este aparelho não tem leitor em ${path}.`,

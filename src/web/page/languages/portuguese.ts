@@ -62,7 +62,7 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
 
   library: "Coleção",
   indexing: "Procurando mídias",
-  index: "Procurar mídias",
+  index: "Procurar mídias novas",
   indexAlmost: (files) => `Quase pronto: ${counted(files, "arquivo", "arquivos")}`,
   indexAt: (step, files) => `Examinando ${step || "pastas"}: ${counted(files, "arquivo", "arquivos")}`,
   indexed: (files) => `${counted(files, "arquivo", "arquivos")}, pronto para a busca.`,
@@ -134,7 +134,6 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
   failedAt: (time, reason) => `${time} · ${reason}`,
   readers: "Leitores",
   noReaders: "Nenhum leitor está conectado.",
-  notConnected: (path) => `${path} · não conectado`,
   noToken: "Nenhum cartão está sobre ele.",
   tokenHere: (name) => `Agora aqui: ${name}`,
   emptyCard: (uid) => `Cartão vazio ${uid}`,
@@ -182,8 +181,8 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
   pairThis: "Parear este telefone",
   pairMore: "Parear este telefone para fazer mais",
   howToPair: [
-    "Na página aberta no próprio dispositivo, pressione “Parear um telefone”, ou execute “tapdeck pair”, e aponte a câmera do telefone para o código QR.",
-    "Ou pressione ali “Mostrar um código curto”, execute “tapdeck pair --code” ou aproxime um cartão que diga **pair, e digite aqui os seis dígitos:",
+    "No dispositivo ou no telefone de um proprietário, abra “Dispositivo” e “Telefones”, e pressione “Mostrar um código curto”. Digite aqui os seis dígitos.",
+    "Sem esse telefone, aproxime um cartão que diga **pair, ou execute “tapdeck pair --code”. No próprio dispositivo, “Parear um telefone” mostra um código QR para a câmera deste telefone.",
   ],
   digits: "Os seis dígitos",
   pair: "Parear",
@@ -236,7 +235,7 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
       "A reprodução para, e posições e jogos são salvos. Depois, só o interruptor liga o aparelho.",
     update: "Atualizar",
     updateSure:
-      "O endereço de uma atualização assinada. Ela é testada; se não funcionar, o sistema atual volta.",
+      "Uma atualização assinada é buscada no seu endereço e testada. Se não funcionar, o sistema atual volta.",
     address: "Endereço da atualização",
     steps: {
       fetching: "Baixando a atualização…",
@@ -264,6 +263,8 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
     download: "Baixar",
 
     settings: "Configurações",
+    sound: "Som",
+    quietHours: "Horas de silêncio",
     saved: "Salvo.",
     ownerChanges: "Um proprietário pode alterar isto.",
     forExperts: "Para especialistas",

@@ -12,7 +12,7 @@ export const spanishFileSettings = {
   "api.allow_anonymous_local":
     "Si los programas de todos los usuarios de este dispositivo pueden controlar el servicio cuando se ejecuta como root.",
   "api.anonymous":
-    'Lo que se permite desde la red por TLS sin vincular: "none" nada, "look" mirar, "play" también iniciar y parar medios, "change" también tarjetas, asignaciones y ajustes. En la imagen, anonymous= de tapdeck.conf tiene prioridad.',
+    'Lo que se permite desde la red por TLS sin vincular: "none" nada, "look" mirar, "play" también iniciar y parar medios, "change" también tarjetas, reglas y ajustes. En la imagen, anonymous= de tapdeck.conf tiene prioridad.',
   "api.metrics":
     "Si GET /metrics muestra contadores y estados a Prometheus. Está apagado, porque en la mayoría de los dispositivos cualquiera puede mirar. Vale desde el próximo inicio.",
   "api.allow_v1_clients":
@@ -54,7 +54,7 @@ export const spanishFileSettings = {
   "mqtt.id":
     "El nombre de este dispositivo en los temas: letras, dígitos, - y _. Vacío significa el nombre del dispositivo. Dos dispositivos necesitan dos nombres.",
   "mqtt.role":
-    'Lo que pueden las órdenes del bróker: "player" mirar, iniciar y parar; "member" también tarjetas, asignaciones y ajustes; "owner" también administrar el dispositivo: reiniciar, actualizar, hacer copias y vincular teléfonos.',
+    'Lo que pueden las órdenes del bróker: "player" mirar, iniciar y parar; "member" también tarjetas, reglas y ajustes; "owner" también administrar el dispositivo: reiniciar, actualizar, hacer copias y vincular teléfonos.',
   "mqtt.discovery":
     "El prefijo con el que el dispositivo se describe a Home Assistant; vacío significa que no lo hace.",
   "mqtt.certificate":
@@ -62,7 +62,7 @@ export const spanishFileSettings = {
   "mqtt.key": "Su clave, como mqtt-key.pem.",
   "mqtt.base": 'La primera parte de todos los temas: "tapdeck" da tapdeck/<id>/tap y así sucesivamente.',
   "cards.url":
-    'La dirección de un paquete de asignaciones, lanzadores y límites compartidos, como "https://cards.example/all.cards". Se lee cada hora; los ajustes y asignaciones de este dispositivo van primero. Esta sección vale desde el próximo inicio.',
+    'La dirección de un paquete de reglas, lanzadores y límites compartidos, como "https://cards.example/all.cards". Se lee cada hora; los ajustes y reglas de este dispositivo van primero. Esta sección vale desde el próximo inicio.',
   "cards.key":
     "La clave pública con la que debe estar firmado el paquete. Su dueño puede iniciar cualquier programa en este dispositivo.",
   "cards.ca_file":

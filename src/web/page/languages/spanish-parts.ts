@@ -70,7 +70,7 @@ export const spanishParts = ({
   },
   backup: {
     title: "Copia de seguridad",
-    what: "Un archivo con los ajustes, las asignaciones, el historial y las posiciones; con una frase de contraseña, también los teléfonos y las claves. Sin medios ni partidas guardadas.",
+    what: "Un archivo con los ajustes, las reglas, el historial y las posiciones; con una frase de contraseña, también los teléfonos y las claves. Sin medios ni partidas guardadas.",
     passphrase: "Frase de contraseña (opcional)",
     download: "Descargar una copia",
     made: "La copia está lista y se descarga.",
@@ -81,8 +81,8 @@ export const spanishParts = ({
     restored: "La copia está restaurada. El servicio se reinicia.",
     madeAt: (time, version) => `Creada el ${moment(time)} por Tapdeck ${version}.`,
     insteadOf: (count, now) => `${number(count)} en lugar de ${number(now)}`,
-    mappings: "Asignaciones",
-    mappingFiles: "Archivos de asignaciones",
+    mappings: "Reglas",
+    mappingFiles: "Archivos de reglas",
     history: "Tarjetas leídas",
     positions: "Posiciones",
     settings: "Ajustes que cambian",
@@ -90,9 +90,9 @@ export const spanishParts = ({
     locked: "solo con la frase de contraseña",
     warning: "Nota",
     leftOut: (count) =>
-      `${counted(count, "archivo de asignaciones ilegible", "archivos de asignaciones ilegibles")}, fuera de la copia.`,
+      `${counted(count, "archivo de reglas ilegible", "archivos de reglas ilegibles")}, fuera de la copia.`,
     notes: {
-      "mapping-file-invalid": (file) => `El archivo de asignaciones ${file} tiene un error y no se usa.`,
+      "mapping-file-invalid": (file) => `El archivo de reglas ${file} tiene un error y no se usa.`,
       "settings-kept": (names) => `Solo una restauración en el propio dispositivo cambia esto: ${names}.`,
       "media-folder-missing": (path) => `Este dispositivo no tiene la carpeta de medios ${path}.`,
       "reader-missing": (path) => `Este dispositivo no tiene ningún lector en ${path}.`,

@@ -65,7 +65,7 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
 
   library: "Colección",
   indexing: "Buscando contenidos",
-  index: "Buscar contenidos",
+  index: "Buscar contenidos nuevos",
   indexAlmost: (files) => `Casi listo: ${counted(files, "archivo", "archivos")}`,
   indexAt: (step, files) => `Examinando ${step || "carpetas"}: ${counted(files, "archivo", "archivos")}`,
   indexed: (files) => `${counted(files, "archivo", "archivos")}, ya se puede buscar.`,
@@ -137,7 +137,6 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
   failedAt: (time, reason) => `${time} · ${reason}`,
   readers: "Lectores",
   noReaders: "No hay ningún lector conectado.",
-  notConnected: (path) => `${path} · sin conexión`,
   noToken: "No hay ninguna tarjeta encima.",
   tokenHere: (name) => `Encima ahora: ${name}`,
   emptyCard: (uid) => `Tarjeta vacía ${uid}`,
@@ -164,11 +163,11 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
   lastUsed: (ago) => `usado por última vez ${ago}`,
   thisPhone: "este teléfono",
   rename: "Cambiar nombre",
-  renameOf: (name) => `Cambiar el nombre de ${name}`,
+  renameOf: (name) => `Cambiar nombre de ${name}`,
   newName: "Nombre nuevo",
   paired: (ago) => `vinculado ${ago}`,
   revoke: "Retirar acceso",
-  revokeOf: (name) => `Retirar el acceso a ${name}`,
+  revokeOf: (name) => `Retirar acceso a ${name}`,
   revokeSure: (name) => `¿Retirar el acceso a ${name}? Ya no podrá conectarse.`,
   revokedOf: (name) => `${name} ya no puede conectarse.`,
   noNetwork: "No hay ninguna red en la que pueda estar un teléfono: consulte api.listen en los ajustes.",
@@ -185,8 +184,8 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
   pairThis: "Vincular este teléfono",
   pairMore: "Vincular este teléfono para hacer más",
   howToPair: [
-    "En la página abierta en el propio dispositivo, pulse «Vincular un teléfono», o ejecute «tapdeck pair», y apunte al código QR con la cámara del teléfono.",
-    "O pulse allí «Mostrar un código corto», ejecute «tapdeck pair --code» o acerque una tarjeta que diga **pair, y escriba aquí las seis cifras:",
+    "En el dispositivo o en el teléfono de un propietario, abra «Dispositivo» y «Teléfonos», y pulse «Mostrar un código corto». Escriba aquí las seis cifras.",
+    "Sin ese teléfono, acerque una tarjeta que diga **pair, o ejecute «tapdeck pair --code». En el propio dispositivo, «Vincular un teléfono» muestra un código QR para la cámara de este teléfono.",
   ],
   digits: "Las seis cifras",
   pair: "Vincular",
@@ -239,7 +238,8 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
     shutdownSure:
       "La reproducción se detiene y se guardan posiciones y partidas. Después, solo el interruptor enciende el dispositivo.",
     update: "Actualizar",
-    updateSure: "La dirección de una actualización firmada. Si no funciona, vuelve el sistema actual.",
+    updateSure:
+      "Una actualización firmada se toma de su dirección y se prueba. Si no funciona, vuelve el sistema actual.",
     address: "Dirección de la actualización",
     steps: {
       fetching: "Descargando la actualización…",
@@ -267,6 +267,8 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
     download: "Descargar",
 
     settings: "Ajustes",
+    sound: "Sonido",
+    quietHours: "Horas de silencio",
     saved: "Guardado.",
     ownerChanges: "Un propietario puede cambiarlo.",
     forExperts: "Para expertos",

@@ -12,7 +12,7 @@ import { PageFault, reasonOf, say, sentenceOf, speak } from "../../../../src/web
 
 /** Texts that are the same in English and in another language, by language and path. */
 const equal: Readonly<Record<string, readonly string[]>> = {
-  de: ["pause", "cards.fields.text"],
+  de: ["pause"],
   fr: ["cards.playedFor/1", "device.wifi", "backup.positions"],
   es: ["device.wifi"],
   pt: ["device.wifi"],

@@ -25,10 +25,14 @@ test("each setting that the API changes is at one place of the page, but for lim
       ...["detectReaders", "insertMode", "insertModeAction", "insertModeBlocklist", "insertModeExitDelay"],
       ...["launchGuardEnabled", "reader"],
     ],
+    quiet: ["quietFrom", "quietUntil", "quietVolumeMax"],
     sound: [
-      ...["audioFeedback", "jackVolumeMax", "quietFrom", "quietUntil", "quietVolumeMax", "soundPlace"],
+      ...["audioFeedback", "jackVolumeMax", "soundPlace", "televisionVolumeMax", "usbVolumeMax"],
+      ...["volumeMax", "volumeStart"],
+    ],
+    television: [
       ...["televisionLanguage", "televisionOverscan", "televisionRotation", "televisionStandbyMinutes"],
-      ...["televisionVolumeMax", "televisionWake", "usbVolumeMax", "volumeMax", "volumeStart"],
+      "televisionWake",
     ],
     time: ["timeZone"],
   });
