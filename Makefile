@@ -7,7 +7,7 @@ BIN := node_modules/.bin
 SOURCES := $(shell find src drivers -name '*.ts' -o -name '*.jsonl' -o -path 'src/web/*.*' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-unit mutate check check-cost build deb clients image image-sources image-base test-buildroot image-qemu test-image test-vm test-clients test-home-assistant test-hawkbit update-bundle update-authority release fuzz soak bench hostile pictures page-pictures clean tools
+.PHONY: help run test test-unit mutate check check-cost build deb clients image image-sources image-base test-buildroot image-qemu test-image test-vm test-clients test-home-assistant test-hawkbit update-bundle update-authority release fuzz soak bench hostile pictures page-pictures page-trees clean tools
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -172,6 +172,9 @@ pictures: node_modules/.ready dist/tapdeck-linux-$(ARCH) ## Make the README's pi
 page-pictures: node_modules/.ready dist/tapdeck-linux-$(ARCH) dist/tapdeck-confine ## Store pictures of each screen of the page, in three widths, in build/page (root, chromium)
 	@rm -rf build/page && mkdir -p build/page
 	@PAGE_PICTURES=$(CURDIR)/build/page $(BUN) test --timeout 180000 test/e2e/page-
+
+page-trees: node_modules/.ready dist/tapdeck-linux-$(ARCH) dist/tapdeck-confine ## Make the accessibility trees of the page in test/transcripts/page again (root, chromium)
+	@PAGE_TREES=write $(BUN) test --timeout 180000 test/e2e/page-screens.test.ts -t "accessibility tree"
 
 clean: ## Remove everything that the other targets made
 	@rm -rf node_modules dist build

@@ -45,24 +45,25 @@ export async function connected(page: Page): Promise<void> {
 }
 
 /** Waits until the lists of a place have their rows, and the screen has not changed for a while. */
-export async function settled(page: Page): Promise<void> {
+export async function settled(page: Page, quietMs = 500): Promise<void> {
   await page.waitForFunction(() =>
     [...document.querySelectorAll(".place ul.rows:empty")].every((list) => !list.checkVisibility()),
   );
   await page.evaluate(
-    () =>
+    (quietMs) =>
       new Promise<void>((resolve) => {
         const end = () => {
           watch.disconnect();
           resolve();
         };
-        let timer = setTimeout(end, 500);
+        let timer = setTimeout(end, quietMs);
         const watch = new MutationObserver(() => {
           clearTimeout(timer);
-          timer = setTimeout(end, 500);
+          timer = setTimeout(end, quietMs);
         });
         watch.observe(document.body, { subtree: true, childList: true });
       }),
+    quietMs,
   );
 }
 
@@ -102,12 +103,17 @@ export const unnamed = (page: Page) =>
 
 const axe = await Bun.file(join(root, "node_modules/axe-core/axe.min.js")).text();
 
-/** The violations of axe-core's rules, each with its element. */
-export async function violations(page: Page, colorScheme: "light" | "dark"): Promise<readonly string[]> {
+/** The violations of axe-core's rules, each with its element. The rule about colors takes longer than all others together. */
+export async function violations(
+  page: Page,
+  colorScheme: "light" | "dark",
+  hasColors = true,
+): Promise<readonly string[]> {
   await page.emulateMedia({ colorScheme });
-  await page.evaluate(axe);
+  if (await page.evaluate("globalThis.axe === undefined")) await page.evaluate(axe);
+  const rules = { "color-contrast": { enabled: hasColors } };
   const { violations }: { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] } =
-    await page.evaluate("axe.run({ resultTypes: ['violations'] })");
+    await page.evaluate(`axe.run(${JSON.stringify({ resultTypes: ["violations"], rules })})`);
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
   );
