@@ -33,10 +33,11 @@ export type Metrics = ReturnType<typeof createMetrics>;
 /** Counts until disposed. Create it before the rules of taps, so it receives each tap first. */
 export function createMetrics(parts: MetricsParts) {
   const counting = countEvents(parts);
+  const startTime = startOfProcess();
   return {
     /** The answer to a scrape. Resolves within two seconds, as its parts do. */
     text: async () =>
-      [...counting.families(), ...(await statesOf(parts)), ...(await processFamilies(parts))]
+      [...counting.families(), ...(await statesOf(parts)), ...(await processFamilies(parts, startTime()))]
         .map(familyText)
         .join(""),
     [Symbol.dispose]: counting[Symbol.dispose],
@@ -243,10 +244,25 @@ async function statesOf({ services, dataFolder, site }: MetricsParts): Promise<r
   ];
 }
 
+/** A smaller difference is the granularity of the clocks, or a clock that a time server slews. */
+const clockStepSeconds = 10;
+
+/**
+ * The start in seconds since 1970. Rules count its changes as starts, so it stays until the clock is set: a Raspberry Pi without a battery
+ * starts with an old time.
+ */
+function startOfProcess(): () => number {
+  let kept = Number.NEGATIVE_INFINITY;
+  return () => {
+    const start = Math.round(Date.now() / 1000 - process.uptime());
+    if (Math.abs(start - kept) > clockStepSeconds) kept = start;
+    return kept;
+  };
+}
+
 /** These are the names that client libraries of Prometheus use for each process. */
-async function processFamilies({ descriptors }: MetricsParts): Promise<readonly Family[]> {
+async function processFamilies({ descriptors }: MetricsParts, started: number): Promise<readonly Family[]> {
   const { user, system } = process.cpuUsage();
-  const started = Date.now() / 1000 - process.uptime();
   const shares = await readFile("/proc/self/smaps_rollup", "utf8").catch(() => "");
   const ownKib = [...shares.matchAll(/^Private_\w+:\s+(\d+) kB$/gm)].map(([, kib]) => Number(kib));
   const only = (name: string, help: string, value: number) => family(name, help, "", [["", value]]);

@@ -1,5 +1,5 @@
 /** Metrics: taps, launches and their times from the events of the bus, and states from the services. */
-import { expect, test } from "bun:test";
+import { afterEach, expect, setSystemTime, test } from "bun:test";
 import { createBus } from "../../../src/bus.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { Token } from "../../../src/core/token.ts";
@@ -173,6 +173,27 @@ test("states are shown without paths, reasons, UIDs and texts", async () => {
   const text = await metrics.text();
   expect(text).not.toMatch(/secret|04aa|\/dev/i);
   expect(Number(await shownAs("process_private_memory_bytes"))).toBeGreaterThan(1_000_000);
+});
+
+afterEach(() => {
+  setSystemTime();
+});
+
+test("the start of the service is the same in each scrape, and changes once if the clock is set", async () => {
+  const { shownAs } = scene();
+  const start = async () => Number(await shownAs("process_start_time_seconds"));
+  const first = await start();
+  expect(Math.abs(Date.now() / 1000 - process.uptime() - first)).toBeLessThan(1.5);
+  const at = Date.now();
+  for (const ms of [1, 333, 600, 1999, -4000]) {
+    setSystemTime(new Date(at + ms));
+    expect(await start()).toBe(first);
+  }
+  setSystemTime(new Date(at + 3_600_000));
+  const set = await start();
+  expect(Math.abs(set - first - 3600)).toBeLessThan(5);
+  setSystemTime(new Date(at + 3_600_700));
+  expect(await start()).toBe(set);
 });
 
 test("a label with quotes, backslashes and line ends is escaped", async () => {
