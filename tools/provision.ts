@@ -168,7 +168,7 @@ async function provision(table: string, out: string, hasStaff: boolean): Promise
   await writeJobs(join(out, "prometheus"), rows.filter(isMeasured));
   const others = await othersIn(join(out, "cards"), cards);
   return [
-    `${join(out, "cards")}: the files of ${cards.length} cards`,
+    `${join(out, "cards")}: the files of ${cards.length === 1 ? "1 card" : `${cards.length} cards`}`,
     ...(others.length === 0 ? [] : [`no row names these, so they are as before: ${others.join(", ")}`]),
   ];
 }

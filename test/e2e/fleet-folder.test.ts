@@ -177,7 +177,7 @@ brokerTest(
       expect(said.split("\n")).toEqual([
         `servers: ended on ${ended[0]}, ends on ${ends}`,
         `hall-1: ended on ${ended[1]}, ends on ${ends}`,
-        "renewed 2 certificates; 1 last longer than 90 days",
+        "renewed: 2; not renewed, because they last longer than 90 days: 1",
       ]);
       const after = await read();
       const same = ({ subject, subjectAltName, key, ca }: (typeof before)[number]) => [
@@ -189,7 +189,7 @@ brokerTest(
       expect(after.map(same)).toEqual(before.map(same));
       expect(after.map(({ days }) => days)).toEqual([3650, 3650, 3650]);
       expect(await printed(inside(folder, "fleet/certify out --renew"))).toBe(
-        "renewed 0 certificates; 3 last longer than 90 days",
+        "renewed: 0; not renewed, because they last longer than 90 days: 3",
       );
       expect((await readdir(join(folder, "out"))).toSorted()).toEqual([
         "ca.key",
@@ -242,7 +242,9 @@ opensslTest(
       const before = await readFile(join(folder, `${first}.pem`), "utf8");
       expect(await renew("out --renew")).toEqual([
         1,
-        expect.stringMatching(/^hall-2: ended on .*\nrenewed 1 certificates; 1 last longer than 90 days$/),
+        expect.stringMatching(
+          /^hall-2: ended on .*\nrenewed: 1; not renewed, because they last longer than 90 days: 1$/,
+        ),
         `./${first}.pem is no certificate by ./out/ca.pem, so it was not renewed`,
       ]);
       expect(await readFile(join(folder, `${first}.pem`), "utf8")).toBe(before);
@@ -357,6 +359,7 @@ brokerTest(
       };
       await shell("word\nword\n", await commandsWith("up --detach"));
       await shell("word\n", await commandsWith("/certificate"));
+      await shell("word\n", await commandsWith("tell @north"));
       await shell(
         "",
         await commandsWith("hawkbit targets -d"),
@@ -373,6 +376,7 @@ brokerTest(
       ]);
       expect(await mode("fleet/prometheus/decks/hall-1.token")).toBe(0o640);
       expect(said).toContain("mosquitto_pub -u home -P word -V 5 -q 1 -r -t tapdeck/hall-1/certificate -s");
+      expect(said).toContain("mosquitto_pub -u home -P word -V 5 -q 1 -t tapdeck/@north/cmd/stop -m");
       expect(said).toContain(`--user admin:${hawkbit} `);
       expect(said).toContain("/rest/v1/targets -d @OUT/hawkbit-targets.json");
       expect(said).toContain("docker compose --file fleet/compose.yaml restart mosquitto");

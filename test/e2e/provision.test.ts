@@ -206,7 +206,7 @@ opensslTest("the folder of a removed row is named, and a list for hawkBit that n
   provisioned("host_name,hawkbit_url\na,https://updates.example\nb,\nc,\n", async (out, { code }, again) => {
     expect(code).toBe(0);
     expect(await again("host_name,site\nb,hall\n")).toEqual({
-      out: `${out}/cards: the files of 1 cards\nno row names these, so they are as before: ${out}/cards/a, ${out}/cards/c`,
+      out: `${out}/cards: the files of 1 card\nno row names these, so they are as before: ${out}/cards/a, ${out}/cards/c`,
       error: "",
       code: 0,
     });
