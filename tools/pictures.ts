@@ -98,6 +98,8 @@ async function phone(): Promise<Readonly<Record<string, Pixels>>> {
   const blank = await chromium.browser.newPage();
   const seen = async () => {
     await page.waitForLoadState("networkidle");
+    // Away from the tiles, because the one below the pointer is brighter.
+    await page.mouse.move(0, 0);
     // The page loads its pictures three at a time.
     await page.waitForTimeout(1500);
     return decoded(blank, await page.screenshot({ animations: "disabled" }));

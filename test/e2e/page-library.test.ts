@@ -348,7 +348,10 @@ remoteTest(
     await search.getByRole("searchbox").fill("zoe licht");
     await search.getByRole("button", { name: /^Das Licht/ }).waitFor();
     await look(page, "song");
-    expect((await device.run("status")).out).toContain("Die Sterne (Zoë & Band · Nachtlieder), 0:");
+    // The player may be loading at first.
+    await eventually(async () =>
+      expect((await device.run("status")).out).toContain("Die Sterne (Zoë & Band · Nachtlieder), 0:"),
+    );
     await page.getByRole("button", { name: "Stop" }).click();
     await now.getByText("Nothing plays.").waitFor();
     expect(faults).toEqual([]);
