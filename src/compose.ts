@@ -179,7 +179,7 @@ async function startParts(base: Base): Promise<number> {
   });
   const descriptors = createDescriptors();
   const metrics = await countMetrics(base, { services, descriptors, launchQueue });
-  // The API listens before the readers start, so that a port in use ends the start before any device is touched.
+  // The API listens before the readers start, so a port in use ends the start before any device is touched.
   const serving = serveApi({
     ...base,
     ...access,
@@ -220,7 +220,7 @@ async function startParts(base: Base): Promise<number> {
   playback.cards?.start(playback.mapper);
   prepareSpare();
   stops.add("spare player", { close: endSpare });
-  // Read now, so that the first tap does not wait for it.
+  // It is read now, so the first tap does not wait for it.
   knownSystems();
   return api.port;
 }

@@ -32,7 +32,7 @@ interface DispatchParts {
 
 type Request = Extract<Item, { kind: "request" }>;
 
-/** The answer's text; undefined if none is due. The result is a promise only if a method is asynchronous. */
+/** The answer's text; undefined if no answer is due. The result is a promise only if a method is asynchronous. */
 type AnswerText = string | undefined | Promise<string | undefined>;
 
 /** Calls `onWait` if one of the methods answers only after a long operation. */

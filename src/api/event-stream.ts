@@ -12,7 +12,7 @@ import type { Right } from "../core/rights.ts";
 import type { Recipient, SendBacklog } from "./admission/connection-pool.ts";
 
 interface StreamCaller {
-  /** Whether the caller may hear events that require this right. */
+  /** Whether the caller may receive events that require this right. */
   readonly mayHear: (right: Right) => boolean;
   readonly isAdmitted: () => boolean;
   /** Limits the unread output; undefined for a caller on the device. */
@@ -41,7 +41,8 @@ export function createEventStreams(clock: Clock) {
   const idNow = () => `${start}-${ids.hide(sent)}`;
   const streams = new Set<ReturnType<typeof createStream>>();
   const encoder = new TextEncoder();
-  // The events are kept by right. With a single list, a caller could infer from evictions how many events it may not hear.
+  // The events are kept by right. With a single list, a caller could infer from evictions how many events it may not
+  // receive.
   const kept = new Map<Right, ReturnType<typeof createKept>>();
   let sent = 0;
   let keepAlive: Disposable | undefined;
@@ -164,7 +165,7 @@ const blockBytes = 16;
 const randomBytes = 8;
 
 /**
- * Encrypts the numbers of events, because they count events that a listener may not hear.
+ * Encrypts the numbers of events, because they count events that a listener may not receive.
  *
  *   block    8 random bytes, then the number in 8, big-endian; encrypted by AES-128 (FIPS 197) with a key of this run
  */

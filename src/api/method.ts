@@ -50,7 +50,7 @@ interface MethodFacts<
   readonly shorthand?: Short;
   /** The schema of the result. Without it the result is null. */
   readonly result?: Result;
-  /** Its answer may come much later. The notifications that it causes are sent before the answer. */
+  /** The answer of this method may come much later. The notifications that it causes are sent before the answer. */
   readonly isLong?: true;
   /**
    * The method launches, as a card does. A remote call is audited, and counts as a disk write because the history keeps

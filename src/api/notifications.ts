@@ -1,4 +1,4 @@
-/** Sends each event to each connection that may hear it. */
+/** Sends each event to each connection that may receive it. */
 import * as v from "valibot";
 import type { Bus } from "../bus.ts";
 import { updateState } from "../core/device-shapes.ts";

@@ -68,7 +68,7 @@ export const isoTime = v.pipe(
 /** A whole number from 1. */
 export const upTo = (max: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(max));
 
-/** States what an absent number counts as, where the code has to know that it was absent. */
+/** States the value of an absent number, where the code must know that the number was absent. */
 export function absentCountsAs(value: number) {
   const rule = v.metadata<number, { readonly default: number }>({ default: value });
   ruleSchemas.set(rule, { default: value });
@@ -235,7 +235,7 @@ export const picture = v.object({
   typeTag: v.string(),
 });
 
-/** A picture of what the device shows. */
+/** A picture of the device's output. */
 export const screenshot = v.object({
   /** The path of the file that stays on the device. */
   path: v.string(),

@@ -83,7 +83,7 @@ export async function serveApi(options: ApiOptions) {
   const forwarding = forwardEvents(bus, receivers);
   return {
     port: plain.port,
-    /** Dispatches requests of callers that do not come through a port. Their session decides what they may do. */
+    /** Dispatches requests of callers that do not come through a port. Their session decides on their rights. */
     dispatch,
     /** Shows another certificate from now on; connections that are open stay. */
     showCertificate(shown: TlsOptions) {

@@ -90,7 +90,7 @@ export interface Services {
   /** Controls the running player. Rejects with `failed` if nothing plays, or the player cannot do it. */
   control(action: ControlAction, caller: MethodCaller): Promise<void>;
   /**
-   * Saves a picture of what the device shows. A picture of the device's own screen requires the right `own`. `maxSize` is
+   * Saves a picture of the device's output. A picture of the device's own screen requires the right `own`. `maxSize` is
    * the longest edge in pixels. Rejects with `busy` while another picture is taken, and with `failed`.
    */
   screenshot(maxSize: number | undefined, caller: MethodCaller): Promise<ValueOf<typeof schemas.screenshot>>;

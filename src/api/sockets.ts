@@ -268,7 +268,7 @@ function isTooLong(message: string): boolean {
   return 3 * message.length > messageBytesMax && Buffer.byteLength(message) > messageBytesMax;
 }
 
-/** Sends in one go what `work` sends. Bun may not run the callback of a closing socket, but `work` runs in any case. */
+/** Sends the messages of `work` in one go. Bun may not run the callback of a closing socket, but `work` runs in any case. */
 function corked(socket: Socket, work: () => void): void {
   let hasRun = false;
   socket.cork(() => {

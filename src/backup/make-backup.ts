@@ -48,7 +48,7 @@ export const mappingFileForm = /^[^./\p{Cc}][^/\p{Cc}]{0,250}\.toml$/u;
 export const mappingFileThere = /^[^.].*\.toml$/s;
 
 export interface MadeBackup extends BackupFacts {
-  /** Sentences about what the backup does not hold. */
+  /** Sentences about the things that the backup does not hold. */
   readonly leftOut: readonly string[];
   /** The name of a backup that stays on the device. */
   readonly kept?: string;

@@ -78,7 +78,7 @@ function checkedPart(part: unknown) {
 const malformed = () =>
   failed("the encrypted part of this backup is not as this version of Tapdeck writes it");
 
-/** It runs on a thread of the runtime, so no tap waits: it takes 0.4 s on a PC. */
+/** It runs on a thread of the runtime, because it takes 0.4 s on a PC and no tap must wait for it. */
 function keyOf(
   passphrase: string,
   {

@@ -33,7 +33,7 @@ interface CliParts {
 
 const auditLines = 20;
 const connectMs = 3000;
-const connectForBackupMs = 30_000; // An update keeps the processor of a board busy, and goes on without a backup.
+const connectForBackupMs = 30_000; // An update keeps the processor of a board busy, and continues without a backup.
 const queuedMs = 5000; // A tap joins the queue at once, unless its media is still playing in hold mode.
 const patienceMs = 10_000; // A script may wait for minutes; after this time a person gets a hint.
 

@@ -142,7 +142,7 @@ export const deckCommands = {
   },
 } as const satisfies Readonly<Record<string, DeckCommand>>;
 
-/** Cards have hexadecimal UIDs. Apps also send a scanned code as the UID, so that other texts are no fault. */
+/** Cards have hexadecimal UIDs. Apps also send a scanned code as the UID, so other texts are no fault. */
 function uidWarning(uid: string): string | undefined {
   if (/^[0-9a-f]+$/.test(uid)) return undefined;
   return `${uid} is not hexadecimal, so no card has this UID: it fits only a code that an app sends as one`;

@@ -1,4 +1,4 @@
-/** `tapdeck write`: one text to one tag, or the lines of a list to as many tags, one after another. */
+/** `tapdeck write`: one text to one tag, or the lines of a list to one tag each, one after another. */
 import { readFile, stat } from "node:fs/promises";
 import { type Calls, type Client, RpcError } from "../client/client.ts";
 import { exitCodes, exitFailure, StartError } from "../core/errors.ts";
@@ -26,7 +26,7 @@ interface WriteTagsOptions extends Pick<Terminal, "print" | "prompt"> {
 export async function writeTags(client: Client, options: WriteTagsOptions): Promise<void> {
   const texts = options.list === undefined ? [options.text ?? ""] : await linesOf(options.list);
   const { readers } = await client.call("readers");
-  // Each call names the reader, so that Ctrl-C cancels this write only.
+  // Each call names the reader, so Ctrl-C cancels this write only.
   const readerId = writerOf(readers, options.readerId);
   using interruption = onInterrupt(() => {
     // If there is nothing to cancel or the service is gone, the write has ended anyway.

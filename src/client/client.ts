@@ -164,7 +164,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
 /** Retries with exponential back-off. Rejects if the signal aborts, or if the device does not know the client. */
 async function reopen(open: () => Promise<Link>, signal: AbortSignal): Promise<Link> {
   for (let waitMs = backOffMsMin; ; waitMs = Math.min(waitMs * 2, backOffMsMax)) {
-    // Random jitter, so that the clients of a restarted service do not all connect at once.
+    // The jitter is random, so the clients of a restarted service do not all connect at once.
     await pause(waitMs * (0.5 + Math.random() / 2), signal);
     try {
       return await open();

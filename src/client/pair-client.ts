@@ -12,9 +12,9 @@ export interface PairOptions {
 }
 
 /**
- * Pairs with the device at `ws://` or `wss://host:port/api/v0.1` by the code that `tapdeck pair --code` shows there. The
- * caller keeps the result like a password. Rejects with `RpcError` if no pairing is open or the code is wrong; a device
- * accepts three tries in total.
+ * Pairs with the device at `ws://` or `wss://host:port/api/v0.1` by the code that `tapdeck pair --code` shows on the
+ * device. The caller keeps the result like a password. Rejects with `RpcError` if no pairing is open or the code is
+ * wrong; a device accepts three tries in total.
  */
 export async function pair(url: string, code: string, options: PairOptions = {}): Promise<Identity> {
   const digits = readCode(code);

@@ -14,13 +14,13 @@ import {
   type ReadMappings,
 } from "./mapping-file.ts";
 
-/** The text of these mappings. Each value is written as it is, so that reading it gives the same mappings. */
+/** The text of these mappings. Each value is written without a change, so reading it gives the same mappings. */
 export function mappingsCsv(mappings: readonly MappingParams[]): string {
   const rows = mappings.map((mapping) => mappingKeys.map((key) => cellOf(String(mapping[key]))));
   return [mappingKeys, ...rows].map((row) => `${row.join(",")}\r\n`).join("");
 }
 
-/** A cell with any separator is in quotes, so that a spreadsheet of any country divides the row correctly. */
+/** A cell with any separator is in quotes, so a spreadsheet of any country divides the row correctly. */
 function cellOf(value: string): string {
   return /[",;\t\r\n]|^\s|\s$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
 }

@@ -26,7 +26,7 @@ export interface ReadMappings {
 }
 
 /**
- * The mappings of a text. Throws `MappingFileFault` if it is no TOML, or holds anything else. Awaits `breathe` often, so that
+ * The mappings of a text. Throws `MappingFileFault` if it is no TOML, or holds anything else. Awaits `breathe` often, so
  * other work can run meanwhile.
  */
 export async function readMappingsToml(

@@ -1,4 +1,4 @@
-/** Reads the config file: TOML to `Config`, or one sentence with the line of the fault and what would be valid. */
+/** Reads the config file: TOML to `Config`, or one sentence with the line of the fault and the valid values. */
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "@decimalturn/toml-patch";
@@ -91,7 +91,7 @@ export interface Place {
   readonly nth: number;
 }
 
-/** The line, from 1, that sets the key, else that of its section's header; undefined if neither is found. */
+/** The line, from 1, that sets the key, otherwise that of its section's header; undefined if neither is found. */
 export function lineOf(source: string, { key, nth }: Place): number | undefined {
   const [section = "", name] = key.split(".");
   const lines = source.split("\n").map((line) => (/^\s*#/.test(line) ? "" : line));

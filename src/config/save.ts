@@ -1,5 +1,5 @@
 /**
- * Replaces a file atomically, so that after a power cut the old or the new text is complete. The steps: a temporary file
+ * Replaces a file atomically, so after a power cut the old or the new text is complete. The steps: a temporary file
  * beside it, fsync, rename, fsync of the folder.
  */
 import { constants, type Stats } from "node:fs";

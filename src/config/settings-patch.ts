@@ -91,7 +91,7 @@ export function editsOf(patch: SettingsPatch): readonly (SettingEdit & Field)[] 
   });
 }
 
-/** The known fields that have a value. Lists are copied, so that the caller cannot change them later. */
+/** The known fields that have a value. Lists are copied, so the caller cannot change them later. */
 function stated(patch: SettingsPatch): SettingsPatch & Readonly<Record<string, SettingValue>> {
   return Object.fromEntries(
     Object.entries(patch).flatMap(([api, value]) =>

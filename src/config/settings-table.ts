@@ -294,7 +294,7 @@ export type SettingsTable = typeof settingsTable;
 
 /** The documentation of a setting, without its value. */
 export interface SettingFacts {
-  /** Its place in the config file: `readers.insert_mode`. */
+  /** The place of the setting in the config file: `readers.insert_mode`. */
   readonly key: string;
   /** The field of `SettingsPatch`; absent if only the file can change it. */
   readonly api?: string;

@@ -66,7 +66,7 @@ export async function createSettings(options: SettingsOptions) {
       file.share(settings);
       changes.settle();
     },
-    /** Why the present file is not in use, or why some variables of the environment are not. */
+    /** The reason why the present file is not in use, or why some variables of the environment are not. */
     faults(): readonly Fault[] {
       const why = file.fault();
       return why === undefined ? (options.overrides?.faults ?? []) : [faultOf("settings-invalid", { why })];
@@ -160,7 +160,7 @@ function createUpdates(
       const update = { patch, saved: Promise.withResolvers<void>() };
       waiting = [...waiting, update];
       changed();
-      // The save begins in the next microtask, so that simultaneous updates are saved together.
+      // The save begins in the next microtask, so simultaneous updates are saved together.
       working ??= Promise.resolve().then(work);
       await update.saved.promise;
     },
@@ -203,7 +203,7 @@ function createChanges(first: Config, wanted: () => Config, log: Log) {
     },
     /** Takes the wanted settings into use, and calls the listeners if they differ. */
     settle(): void {
-      // If a listener changes settings, the loop applies that, so that all listeners see the changes in order.
+      // If a listener changes settings, the loop applies the change, so all listeners see the changes in order.
       if (settling) return;
       settling = true;
       try {

@@ -101,8 +101,8 @@ function sectionsOf(table: Table): Sections {
 }
 
 /**
- * The tree of the device's own file with valid settings of others: a key that it does not state, and launchers with ids that it
- * does not have, as many as fit. The result is valid if the file is.
+ * The tree of the device's own file with valid settings of others. These are keys that the file does not state, and
+ * launchers with ids that it does not have, up to the limit. The result is valid if the file is.
  */
 export function withShared(file: unknown, shared: Table): unknown {
   if (!isRecord(file)) return file;

@@ -59,7 +59,7 @@ function editOne(text: string, edit: SettingEdit): string | undefined {
       const candidate = applied(text, splicesOf(source, edit, present));
       if (isOnlyChange(source.tree, candidate, edit)) return candidate;
     } catch {
-      // The layout is unexpected, or the candidate is no TOML: the next way may work, else the edit is refused.
+      // The layout is unexpected, or the candidate is no TOML. The next way may work; otherwise the edit is refused.
     }
   }
   return undefined;
@@ -176,7 +176,7 @@ function newSection(text: string, section: string, line: string): Splice {
   return { start: at, end: at, text: `${gap}[${section}]${lineEnd}${line}${lineEnd}` };
 }
 
-/** The line end at `place`, else the text's first one. */
+/** The line end at `place`, otherwise the text's first one. */
 function lineEndAt(text: string, place: number): string {
   return /^\r?\n/.exec(text.slice(place))?.[0] ?? /\r?\n/.exec(text)?.[0] ?? "\n";
 }

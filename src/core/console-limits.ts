@@ -10,7 +10,7 @@ export const backupLineBytesMax = 8 * 1024 * 1024;
 export const backupLineValuesMax = 256; // A row has about twenty values. 8 MiB of small values would take 500 MB to parse.
 // The newest lines of the history. 10,000 of the longest taps are 2 GB, and random texts hardly get smaller by packing.
 export const backupHistoryBytesMax = 8 * 1024 * 1024;
-export const backupsKeptMax = 3; // Backups before updates that are kept, and as many before restores.
+export const backupsKeptMax = 3; // Backups before updates that are kept, and the same number before restores.
 export const backupPassphraseCharsMin = 8;
 export const backupPassphraseCharsMax = 1024;
 export const backupKeyMemoryKibMax = 64 * 1024; // The memory of Argon2id, as written and as accepted: an eighth of the smallest board's.
@@ -47,7 +47,7 @@ export const updateNoteBytesMax = 4096; // The note of an update for the next st
 export const savesBytesMax = 24 * 1024 * 1024;
 export const savesFilesMax = 500; // The number of these files, each of which is copied before the game starts.
 export const savesListedMax = 20_000; // Files and folders of one system's saves. They are listed before a game starts.
-export const savesDepthMax = 4; // Nested folders: the system's, the core's, and what a core makes below.
+export const savesDepthMax = 4; // Nested folders: the system's, the core's, and those that a core makes below.
 export const holedSaveBytesMax = 1024 * 1024; // A file with parts that were never written. RetroArch makes none.
 export const savesMemoryFreeMin = 256 * 1024; // With less free memory it counts as full, because the last write may be truncated.
 export const orphanSaveMsMax = 5000; // The time for a RetroArch that outlived the service to save and end.

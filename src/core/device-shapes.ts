@@ -1,4 +1,4 @@
-/** The shapes of what happens to the device itself: updates, restarts and backups. */
+/** The shapes of events of the device itself: updates, restarts and backups. */
 import * as v from "valibot";
 import { soundPlaces } from "./playback.ts";
 import { count, time, type ValueOf } from "./shapes.ts";
@@ -71,7 +71,7 @@ export interface BackupNote {
   readonly subject: string;
   readonly sentence: string;
 }
-/** The content of a backup, without what only its passphrase opens. */
+/** The content of a backup, without the part that only its passphrase opens. */
 export const backupContent = v.object({
   sha256: v.string(),
   bytes: count,

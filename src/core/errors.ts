@@ -28,7 +28,7 @@ interface ServiceErrorOptions {
   readonly cause?: unknown;
   /** Facts for programs, in `data` of the error on the wire, such as `{ limit: "batch" }`. */
   readonly data?: Readonly<Record<string, unknown>>;
-  /** Why a launch failed. Without it, the reason has the same name as the code. */
+  /** The reason why a launch failed. Without it, the reason has the same name as the code. */
   readonly reason?: LaunchReason;
   /** The subject of that reason, such as a USB stick. */
   readonly subject?: string;

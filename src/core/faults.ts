@@ -205,7 +205,7 @@ export function isLaunchReason(word: string): word is LaunchReason {
   return Object.hasOwn(launchReasons, word);
 }
 
-/** The reasons that say what is wrong with a card, and one more that the page shortens. */
+/** The reasons that name a fault of a card, and one more that the page shortens. */
 type CardReason = Extract<
   LaunchReason,
   | "blank"

@@ -3,8 +3,8 @@
 const collectEachBytes = 4 * 1024 * 1024;
 
 /**
- * Counts the bytes of texts that were made, and has the runtime collect garbage after each 4 MiB. The runtime counts large
- * texts too late by itself: a flood of messages of 1 MB took 60 MB more, and a backup with long lines 80 MB.
+ * Counts the bytes of texts that were made, and has the runtime collect garbage after each 4 MiB. The runtime alone
+ * counts large texts too late: a flood of messages of 1 MB took 60 MB more, and a backup with long lines 80 MB.
  */
 export function createCollector(collect: () => void = () => setImmediate(Bun.gc, false)) {
   let bytes = 0;

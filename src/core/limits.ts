@@ -14,11 +14,11 @@ export const batchAnswersCharsMax = 1024 * 1024;
 export const inFlightPerConnectionMax = 64;
 export const connectionsMax = 256; // A connection may have 4 MiB of unread output. A home has a few phones and programs.
 export const connectionsPerAddressMax = 16; // The connections of one remote address. A browser opens a few per page.
-// The part of all connections that is reserved for callers on the device, so that a remote flood cannot take them.
+// The part of all connections that is reserved for callers on the device, so a remote flood cannot take them.
 export const connectionsForDevice = 32;
 // Remote connections without a proven secret. Each may hold a frame in memory: 1.5 MB, or 3 MB if its characters take two bytes.
 export const unsealedMax = 4;
-export const unsealedPerAddressMax = 2; // At a limit the oldest connection of the address is evicted, else the oldest of all.
+export const unsealedPerAddressMax = 2; // At a limit, the oldest connection of the address is evicted, or else the oldest of all.
 export const unsealedStayMs = 500; // The minimum age for that eviction. If all connections are younger, a new one is refused.
 // Remembered addresses of clients with a proven secret. A new connection from one of them is accepted.
 export const provenAddressesMax = 64;
@@ -31,7 +31,7 @@ export const descriptorsMax = 16_384;
 // that limit applies.
 export const descriptorsForTlsMax = 4096;
 export const bodiesMax = 8; // Bodies of remote requests that are read at a time, 1 MiB each.
-export const bodiesPerAddressMax = 4; // At a limit the oldest body of the address is evicted, else the oldest of all.
+export const bodiesPerAddressMax = 4; // At a limit the oldest body of the address is evicted, or otherwise the oldest of all.
 export const handshakesPerSecondMax = 20; // The handshakes of all remote callers. Each takes a PC 1 ms, and a board 10 ms.
 // The handshakes of all addresses with `handshakeFailuresMax` failures. One address may ask 1.7 times a second.
 export const handshakesAfterFailuresPerSecondMax = 5;
@@ -50,7 +50,7 @@ export const anonymousBytesPerSecondMax = 1024 * 1024;
 export const anonymousBytesBurst = 4 * 1024 * 1024;
 // A longer message of a caller without an identity counts by its bytes. Requests of the known apps have a few hundred bytes.
 export const shortMessageBytesMax = 4096;
-// The messages of all callers without an identity together. Four times as many may come at once.
+// The messages of all callers without an identity together. Four times this number may come at once.
 export const anonymousMessagesPerSecondMax = 400;
 export const anonymousMessagesPerConnectionMax = 64; // The messages of one such connection. Above this rate the connection is closed.
 // The bytes of the longer messages of these callers together, and of refused messages.
@@ -76,14 +76,14 @@ export const requestIdCharsMax = 1024; // The answer repeats the id. A UUID has 
 // Scripts and tokens.
 export const scriptBytesMax = 16 * 1024; // A UID may have the same length, because apps also send a scanned text as the UID.
 export const scriptCommandsMax = 64;
-export const launchShownCharsMax = 600; // The shown part of a launch link's text: one screen of a phone, so that nobody overlooks its end.
+export const launchShownCharsMax = 600; // The shown part of a launch link's text. It fits on the screen of a phone.
 export const tokenTypeCharsMax = 64;
 export const tokenDataCharsMax = 16 * 1024; // Hex digits: twice the largest tag memory that we read, with room.
 export const delayMsMax = 10 * 60 * 1000; // A card may wait, but must not block the queue forever.
 
 // Launching.
 export const launchQueueMax = 64; // A person cannot tap faster. A program gets `busy`.
-export const launchesForCardsMax = 16; // Additional places for cards on readers, so that queued launches of other callers delay no card.
+export const launchesForCardsMax = 16; // Additional places for the cards on readers, so a full queue delays no card.
 export const untrustedLaunchesMax = 8; // The part of the queue for callers that may only play.
 export const untrustedDelayMsMax = 10_000; // All delays of one script that is not trusted, because others wait for it.
 export const cardsGoneMax = 128; // Cards that were removed while their launch waited: twice the queue.
@@ -208,7 +208,7 @@ export const mqttFileBytesMax = 64 * 1024; // A password, a key, a chain of cert
 export const mqttReconnectMsMin = 1000;
 export const mqttReconnectMsMax = 30_000;
 export const mqttConnectMsMax = 10_000; // The time for TCP, TLS and the broker's answer.
-// The time for one try to remove what an earlier run left at a broker. The next start tries again.
+// The time for one try to remove the topics that an earlier run left at a broker. The next start tries again.
 export const mqttLeftoversMsMax = 10 * 60_000;
 export const mqttRivalMs = 10 * 60_000; // Another device that used this device's id is reported for this long after it was last seen.
 // The days before the end of a certificate at which `health` reports it, because a new certificate must be sent, or
@@ -219,7 +219,7 @@ export const mqttFarewellMs = 300; // The time at a stop in which the broker can
 // Serial lines.
 export const serialBaudRateMax = 12_000_000; // The baud rate of the fastest USB converter (12 Mbaud, FTDI FT232H data sheet).
 
-// Mappings, beyond what the API takes.
+// Limits of mappings besides those of the API.
 export const mappingFilesMax = 256;
 export const mappingFileBytesMax = 1024 * 1024;
 // The next two count marks outside of texts, in the part of a mapping file that is parsed at once. The parser's time

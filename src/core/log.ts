@@ -70,7 +70,7 @@ export function createLog({ debug, write, keep }: LogOptions): ChangeableLog {
 /** A log that writes nothing, for tests and tools. */
 export const silentLog: Log = createLog({ debug: false, write: () => {} });
 
-// Values with spaces or control characters are quoted, so that one value cannot look like two.
+// Values with spaces or control characters are quoted, so one value cannot look like two.
 function quoted(value: string): string {
   return /^[\x21\x23-\x7e\u00a0-\uffff]+$/.test(value) ? value : JSON.stringify(value);
 }

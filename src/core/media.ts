@@ -108,7 +108,7 @@ export function mediaNameOf(path: string): string {
   return dot > 0 ? name.slice(0, dot) : name;
 }
 
-/** The title in an audio file, or else the name of the file, for people. */
+/** The title in an audio file, or otherwise the name of the file, for people. */
 export function audioTitleOf(name: string, audio: AudioTags | undefined): string {
   return audio?.title ?? name;
 }

@@ -17,7 +17,7 @@ export const noDescriptors =
 export interface Descriptors {
   /** The system's limit. */
   readonly limit: number;
-  /** A lower bound of the number in use; infinity if none is free. */
+  /** A lower bound of the number in use; infinity if no descriptor is free. */
   used(): number;
   /** The number in use; infinity if it cannot be read. Reading it takes milliseconds if there are thousands. */
   count(): number;
@@ -164,8 +164,8 @@ export interface MenuKeyEvent {
 }
 
 /**
- * Opens the device at `path` if it has keys for a menu, and reports their presses; undefined if it has none or cannot
- * be opened.
+ * Opens the device at `path` if it has keys for a menu, and reports their presses; undefined if it has no such keys or
+ * cannot be opened.
  */
 export type OpenMenuKeys = (
   path: string,

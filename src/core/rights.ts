@@ -17,9 +17,9 @@ export type Grant = Right | "none";
 
 /** The caller of work that continues after the answer, such as a script in the queue. */
 export interface Requester {
-  /** Its paired client; absent for a caller without an identity. */
+  /** The paired client of the caller; absent for a caller without an identity. */
   readonly client?: string;
-  /** Its present grant; changed settings and revocations take effect at once. */
+  /** The present grant of the caller; changed settings and revocations take effect at once. */
   grant(): Grant;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The data that the service keeps, sends and returns, as schemas of docs/API.md; the types are inferred from them. Times are
- * RFC 3339. Other files import only the types, so that the jobs of the index and the screen load no schemas.
+ * RFC 3339. Other files import only the types, so the jobs of the index and the screen load no schemas.
  */
 import * as v from "valibot";
 import { launchReasonCodes } from "./faults.ts";
@@ -25,7 +25,7 @@ const optionalText = v.exactOptional(text);
 /** The content of a token. Absent fields are empty, because existing clients expect that. */
 const content = { type: text, uid: text, text, data: text };
 
-/** Why a tag that lies on a reader has no text. */
+/** The reason why a tag on a reader has no text. */
 export const tagProblems = [
   /** The tag is formatted and has no message. */
   "blank",

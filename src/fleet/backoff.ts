@@ -1,4 +1,4 @@
-/** Pauses between tries, so that the devices of a fleet do not ask together. */
+/** Pauses between tries. They vary, so the devices of a fleet do not ask together. */
 
 /**
  * The pause after this many failures in a row, at least one: each pause is twice the last one, and varies by a fifth.

@@ -44,7 +44,7 @@ interface HawkbitParts {
 /** The deployment that is being processed. */
 interface Work {
   readonly id: string;
-  /** Its address, which changes with its content. */
+  /** The address of the deployment, which changes with its content. */
   readonly href: string;
   /** False if the server only lets it be fetched. */
   readonly installs: boolean;

@@ -47,7 +47,7 @@ export interface LaunchQueueParts extends SessionParts {
 export type LaunchQueue = ReturnType<typeof createLaunchQueue>;
 
 interface Run extends QueuedScript {
-  /** The id of the launch's row in the history; undefined if it has none. */
+  /** The id of the launch's row in the history; undefined if the launch has no row. */
   readonly id: number | undefined;
   readonly time: string;
   readonly token: TokenParams;

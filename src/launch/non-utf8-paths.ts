@@ -6,7 +6,7 @@ import { readdir, realpath } from "node:fs/promises";
 import { filterInSlices } from "../core/long-lists.ts";
 import { type FileName, fileName, fsPath, joinNames, readable } from "../media/file-names.ts";
 
-/** The character in the place of bytes that are not UTF-8. */
+/** The character that replaces bytes that are not UTF-8. */
 export const replacement = "\ufffd";
 
 export function mayBeNonUtf8(wanted: string): boolean {

@@ -259,7 +259,7 @@ async function untilReady(
   const late = sleep(clock, mediaReadyMsMax, AbortSignal.any([signal, done.signal])).then(() => {
     throw publicError("failed", `it was not ready within ${mediaReadyMsMax / 1000} s`, "player-not-ready");
   });
-  // Rejects with the reason of the failure if there is one, else with a general sentence.
+  // Rejects with the reason of the failure if there is one, otherwise with a general sentence.
   const ended = player.process.exited
     .then(() => lasted.promise)
     .then(() => {

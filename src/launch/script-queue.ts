@@ -58,7 +58,7 @@ export function createScriptQueue<J extends QueuedScript>() {
   return {
     add(job: J): void {
       queue = [...queue, job];
-      // The script begins a microtask later, so that the event `running` of this launch comes first.
+      // The script begins a microtask later, so the event `running` of this launch comes first.
       queueMicrotask(next);
     },
     waiting: () => queue,

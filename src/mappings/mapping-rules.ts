@@ -46,9 +46,9 @@ export type Fields = Readonly<Record<MappingType, Field>>;
 
 interface Field {
   readonly whole: string;
-  /** Its beginning, up to the last character that partial patterns see. */
+  /** The beginning of the field, up to the last character that partial patterns see. */
   readonly beginning: string;
-  /** Its beginning, up to the last character that regular expressions see. */
+  /** The beginning of the field, up to the last character that regular expressions see. */
   readonly searched: string;
 }
 
@@ -59,8 +59,8 @@ export function fieldsOf({ uid, text, data }: Pick<TokenParams, MappingType>): F
 function fieldOf(whole: string): Field {
   if (whole.length <= patternFieldCharsMax) return { whole, beginning: whole, searched: whole };
   const beginning = whole.slice(0, patternFieldCharsMax);
-  // The place where a long field is cut is not its end: a noncharacter (Unicode 23.7) after the cut keeps `$` from matching
-  // there.
+  // A long field is cut, and the cut must not count as its end. A noncharacter (Unicode 23.7) after the cut therefore
+  // keeps `$` from matching.
   return { whole, beginning, searched: `${beginning}\uffff` };
 }
 

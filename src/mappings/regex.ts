@@ -129,7 +129,7 @@ function offsetOf(pattern: string, error: RE2JSSyntaxException, fragment: string
 // Each try compiles a pattern, which takes some milliseconds.
 const placesTriedMax = 4;
 
-/** The place of the first `)` that closes nothing, else of the last `(` that nothing closes. */
+/** The place of the first `)` that closes nothing, otherwise of the last `(` that nothing closes. */
 function unpairedBracket(pattern: string): number | undefined {
   const open: number[] = [];
   for (let at = 0; at < pattern.length; ) {

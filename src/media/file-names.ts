@@ -1,11 +1,11 @@
-/** Names of files as on the disk: a string if the bytes are UTF-8; otherwise bytes, so that the file can be opened. */
+/** Names of files as on the disk: a string if the bytes are UTF-8; otherwise bytes, so the file can be opened. */
 export type FileName = string | Uint8Array;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The name as a string if the bytes are UTF-8, else as bytes. */
+/** The name as a string if the bytes are UTF-8, otherwise as bytes. */
 export function fileName(bytes: Uint8Array): FileName {
   try {
     return strict.decode(bytes);

@@ -17,7 +17,10 @@ export interface KnownSystem extends System {
   readonly releaseYear?: number;
   /** Further names, as `systemKeyOf` writes them. */
   readonly aliases: readonly string[];
-  /** Its folders in MiSTer, Batocera, RetroPie, ES-DE and others, the most common first, as `systemKeyOf` writes them. */
+  /**
+   * The folders of the system in MiSTer, Batocera, RetroPie, ES-DE and others, the most common first, as `systemKeyOf`
+   * writes them.
+   */
   readonly folders: readonly string[];
   /**
    * Extensions in lower case, with their dot. Several systems may share one. For CDs these are the extensions of sheets

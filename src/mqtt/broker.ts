@@ -104,7 +104,7 @@ function addressOf(url: string) {
   return { protocol, host: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? usual : Number(port) };
 }
 
-/** An id of the host name: `Living Room.lan` gives `living-room-lan`. */
+/** The id that is made from the host name: `Living Room.lan` gives `living-room-lan`. */
 function idOf(deviceName: string): string {
   const id = deviceName.toLowerCase().replace(/[^\w-]+/g, "-");
   return id.replace(/^-+|-+$/g, "").slice(0, 64) || "deck";

@@ -37,7 +37,7 @@ const playStationCores = ["swanstation", "mednafen_psx", "mednafen_psx_hw"];
 /** Systems that need no file, although their cores call some required. */
 const withoutFirmware = ["GBA", "Gameboy", "GameboyColor", "Atari800", "AtariXEGS"];
 
-/** The files of which a game of this system needs one with this core; empty if it needs none. */
+/** A game of this system needs one of these files with this core; empty if it needs none. */
 export function neededFirmware(
   systemId: string,
   coreFile: string,

@@ -5,7 +5,7 @@
  *   GET_STATUS               GET_STATUS PLAYING|PAUSED <system>,<file>,crc32=<hex>   or   GET_STATUS CONTENTLESS
  *   GET_CONFIG_PARAM <name>  GET_CONFIG_PARAM <name> unsupported, for an unknown setting; without a line feed
  *
- * It runs the other commands in its next frame, without a response. RetroArch never flushes its output, so a response
+ * RetroArch runs the other commands in its next frame, without a response. RetroArch never flushes its output, so a response
  * stays in the buffer of its C library until that buffer is full. Therefore each question is followed by enough others to
  * fill the buffer. Responses to earlier fillers come first, and output of the core may be mixed in. A numbered name
  * marks the start of the response to the last question.

@@ -21,8 +21,8 @@ export interface Driver {
    */
   detect?(signal: AbortSignal): Promise<readonly Candidate[]>;
   /**
-   * Opens the device at `path` (the part of the connection string after the first colon) and proves that it is one. Otherwise
-   * it closes the port and throws `ServiceError("reader-gone")` with a sentence on what it saw.
+   * Opens the device at `path` (the part of the connection string after the first colon) and proves that it is one.
+   * Otherwise it closes the port and throws `ServiceError("reader-gone")` with a sentence on the answer of the port.
    */
   open(path: string, context: DriverContext, signal: AbortSignal): Promise<ReaderSession>;
 }
@@ -73,11 +73,11 @@ export interface ReaderSession {
   /** Closes the device. Never throws; a second call does nothing. */
   close(): Promise<void>;
   /**
-   * Writes a text to the next tag that the order claims, which may lie there already, and resolves after it was read back
-   * equal. Absent if the reader cannot write. The watch does the work, one order at a time, and does not report the tag
-   * meanwhile. Rejects with `writeFailed` for reasons of the tag, and with `reader-gone` if the device failed or was
-   * closed. Rejects with the signal's reason if that aborts before a tag was claimed. A write that has begun is finished.
-   * At any end, the tag holds its old message, the new one, or an empty one.
+   * Writes a text to the next tag that the order claims, and resolves after it was read back equal. The tag may be on the
+   * reader already. Absent if the reader cannot write. The watch does the work, one order at a time, and does not report
+   * the tag meanwhile. Rejects with `writeFailed` for reasons of the tag, and with `reader-gone` if the device failed or
+   * was closed. Rejects with the signal's reason if that aborts before a tag was claimed. A write that has begun is
+   * finished. At any end, the tag holds its old message, the new one, or an empty one.
    */
   write?(order: WriteOrder, signal: AbortSignal): Promise<void>;
   /**
@@ -85,7 +85,7 @@ export interface ReaderSession {
    * another one is dropped. Absent if the reader has neither.
    */
   signal?(kind: Signal): void;
-  /** Simulated readers only: lays a card with this content on the reader. */
+  /** Only for simulated readers: puts a card with this content on the reader. */
   tap?(card: SimulatedCard, durationMs: number): void;
   /** Simulated readers only: removes the card. */
   untap?(): void;

@@ -98,7 +98,7 @@ interface VirtualToken {
   readonly leaving: Disposable;
 }
 
-/** The tokens that lie on readers now, real and virtual, and the last one that came. Each change is an event on the bus. */
+/** The tokens that are on readers now, real and virtual, and the last one that came. Each change is an event on the bus. */
 export function createTokens(bus: Bus, clock: Clock) {
   let active: readonly Token[] = [];
   let last: Token | undefined;

@@ -150,7 +150,7 @@ export function startReaders(options: ReadersOptions): Readers {
       if (requester === undefined) tappers.delete(readerId);
       else tappers.set(readerId, requester);
     },
-    // A simulated card belongs to the caller that laid it down, even after a write.
+    // A simulated card belongs to the caller that put it on the reader, even after a write.
     requesterOf: (token) => tokens.requesterOf(token) ?? tappers.get(token.readerId),
     withdraw(isMeant) {
       tokens.withdraw(isMeant);

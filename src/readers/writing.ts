@@ -16,7 +16,7 @@ import type { Presence } from "./presence.ts";
 export const tagWaitMs = 28_000;
 
 export interface WriteRequest {
-  /** A launch script. It may be a URI, which also becomes a Text record unless `record` says otherwise. */
+  /** A launch script. The text may be a URI, which also becomes a Text record unless `record` says otherwise. */
   readonly text: string;
   /** The reader to write with; the first one that can write if absent. */
   readonly readerId?: string | undefined;

@@ -96,7 +96,7 @@ const drawings: Readonly<Record<Drawn, (accent: string) => string>> = {
     <path d="M70 34v32M70 34h24q4 0 4 4v24q0 4 -4 4h-24" stroke="${accent}" stroke-width="5" fill="none"/>
     <rect x="76" y="41" width="12" height="18" rx="1" fill="${accent}"/>
     <path d="M50 24v-10M40 26l-6 -8M60 26l6 -8" stroke="${accent}" stroke-width="4" fill="none"/>`,
-  // A reader on its cable, with a cross in the place of a card.
+  // A reader on its cable, with a cross instead of a card.
   "reader-broken": (accent) => `
     <path d="M50 12v22" stroke="${white}" stroke-width="6" fill="none"/>
     <rect x="14" y="34" width="72" height="56" rx="9" fill="${white}"/>

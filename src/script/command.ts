@@ -60,8 +60,8 @@ export interface PlaylistHow extends LaunchHow {
 }
 
 /**
- * The current playlist, of which there is at most one. Methods reject with `ServiceError` if none is loaded, or no item
- * can be played.
+ * The current playlist, of which there is at most one. Methods reject with `ServiceError` if no playlist is loaded, or no
+ * item can be played.
  */
 export interface PlaylistPorts {
   /** Starts the playlist at `path`; without a path, resumes the loaded one. */
@@ -108,7 +108,7 @@ export interface ScriptPorts {
   changeVolume(change: VolumeChange, signal: AbortSignal): Promise<void>;
   /** Presses keys of a virtual device, and resolves once all are released; rejects if there is no such device. */
   input(kind: InputKind, steps: readonly InputStep[], signal: AbortSignal): Promise<void>;
-  /** Writes to the next tag other than the script's own, and resolves once the tag was read back equal. */
+  /** Writes to the next tag that is not the script's own, and resolves once the tag was read back equal. */
   write(text: string, signal: AbortSignal): Promise<void>;
   /** Saves a picture of the player, or otherwise of the device's own screen; rejects if neither is possible. */
   screenshot(): Promise<void>;
@@ -145,9 +145,9 @@ export interface ScriptCommand {
   readonly names: readonly string[];
   readonly argsMin: number;
   readonly argsMax: number;
-  /** Its arguments, for people: `url, type, body`; empty if it has none. */
+  /** The arguments of the command, for people: `url, type, body`; empty if it has none. */
   readonly args: string;
-  /** Its options, each with a line for people. Every command also takes `when`. */
+  /** The options of the command, each with a line for people. Every command also takes `when`. */
   readonly options: Readonly<Record<string, string>>;
   /** Options that have no effect here, for cards of other devices: each with its only value, or `""` for any. */
   readonly ignores?: Readonly<Record<string, string>>;

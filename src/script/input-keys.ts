@@ -83,7 +83,10 @@ export const keyboard: InputTable = {
   ),
 };
 
-/** Buttons by position, not by label (Linux, Documentation/input/gamepad.rst). A and B lie as on a Nintendo gamepad. */
+/**
+ * Buttons by position, not by label (Linux, Documentation/input/gamepad.rst). A and B have the places of a Nintendo
+ * gamepad.
+ */
 const buttons = {
   south: 0x130,
   east: 0x131,

@@ -92,7 +92,7 @@ function parseCommand(source: ScriptSource, offset: number) {
 interface Head {
   readonly kind: "head";
   readonly name: string;
-  /** The start of its first value; undefined if it has none. */
+  /** The start of the first value of the command; undefined if it has none. */
   readonly valuesAt: number | undefined;
   readonly end: number;
   readonly takes: "values" | "path" | "macro" | "typed";

@@ -36,7 +36,7 @@ const name = "ChaCha20-Poly1305";
 
 /**
  * The cipher of the runtime takes a third of libsodium's time, and does not block this thread. Browsers and older
- * runtimes have none.
+ * runtimes do not have this cipher.
  */
 async function cipherOf({ encrypt, decrypt }: Primitives, { key, id }: UploadSeal): Promise<FrameCipher> {
   const data = new TextEncoder().encode(id);

@@ -45,7 +45,7 @@ interface PlaybackBase extends ServicePlaces {
 /** The pipe and the folder of root's scripts on the image. */
 export const ofMachine = { folder: process.env.TAPDECK_MACHINE ?? "", pipe: 0 } as const;
 
-/** Builds the launch queue and what it plays. */
+/** Builds the launch queue and its players. */
 export async function createPlayback(
   base: PlaybackBase,
   later: {

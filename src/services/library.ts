@@ -113,7 +113,7 @@ export function idBelow(cursor: string | undefined): number {
 // The search for the file ends after this time. A drive may not answer, and the mapping is already stored.
 const warningMsMax = 1000;
 
-/** The result tells why a text would start nothing now: its fault, or its missing file. */
+/** The result states why a text would start nothing now: its fault, or its missing file. */
 export function createWarningOf({
   media,
   clock,

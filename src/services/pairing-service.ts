@@ -155,9 +155,9 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
     },
     /** Cancels the pairing. It does nothing if no pairing is open. */
     cancel,
-    /** The opening without its code; undefined if none is open. */
+    /** The opening without its code; undefined if no pairing is open. */
     current: () => opening && { expires: opening.expires, triesLeft: opening.triesLeft },
-    /** Resolves when the opening has ended. Rejects with `not-found` if none is open. */
+    /** Resolves when the opening has ended. Rejects with `not-found` if no pairing is open. */
     async wait() {
       if (opening === undefined) throw new ServiceError("not-found", "no pairing is open");
       return opening.ended.promise;

@@ -16,7 +16,7 @@ export async function preparePorts(dataFolder: string, api: Config["api"], log: 
   if (!existsSync(join(dataFolder, "tapdeck.db"))) checkPort(api);
 }
 
-/** The error of a start; if the port is in use, it names the program that listens there. */
+/** The error of a start; if the port is in use, it names the program that listens on the port. */
 export function withHolder(error: unknown, port: number): unknown {
   if (!(error instanceof StartError) || codeOf(error.cause) !== "EADDRINUSE") return error;
   const [holder] = holdersAt(port);

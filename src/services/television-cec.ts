@@ -90,7 +90,7 @@ export function followLine(line: TelevisionLine, options: TelevisionOptions): Di
   const { bus, clock, log, settings } = options;
   const following = new DisposableStack();
   following.defer(() => line.close());
-  /** Whether the television shows this device, as far as its messages report it. */
+  /** Whether the television shows this device, according to its messages. */
   let isShown = false;
   let standby: Disposable | undefined;
   const bytesOf = (address: number) => [address >> 8, address & 0xff];

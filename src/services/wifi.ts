@@ -178,7 +178,7 @@ export function wifiStateIn(text: string): WifiState {
 /**
  * The networks in the output of `wpa_cli scan_results`: a heading, then a line for each radio with its address,
  * frequency, signal level, flags and name, separated by tabs. Names have escapes (`printf_encode` of wpa_supplicant).
- * Hidden ones have none.
+ * Hidden networks have no name.
  */
 export function networksIn(text: string): readonly WifiNetwork[] {
   const strongest = new Map<string, WifiNetwork>();

@@ -204,7 +204,7 @@ const boundsOf: Readonly<Record<string, readonly [number, number]>> = {
 /** Throws for a value that the service would not have written. SQLite checks the types. */
 function checkValue(place: string, name: string, value: Value): void {
   if (typeof value === "string") {
-    // Hex digits are twice the bytes.
+    // A byte is written as two hex digits.
     if (value.length > 2 * scriptBytesMax) throw new Error(`${place}: it is too long`);
   } else if (value !== null) {
     const [min, max] = boundsOf[name] ?? [0, mediaMsMax];

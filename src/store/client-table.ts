@@ -120,7 +120,7 @@ export function createClientTable(
         durable(() => database.transaction(() => gone.forEach(({ id }) => void remove.run({ id })))());
       return gone;
     },
-    /** The time at which the next client expires, in milliseconds since 1970; undefined if none does. */
+    /** The time at which the next client expires, in milliseconds since 1970; undefined if no client expires. */
     nextExpiryMs: () => ask(() => nextExpiry.get())?.ms ?? undefined,
     /**
      * Notes a use of a client that has proved its secret. Returns false if there is no such client. The first use makes a
@@ -190,7 +190,7 @@ export function createClientUses({
           : { ...use, savedMs: lastMs, isSaved: false },
       );
     },
-    /** The address and the last use: those of this run if there are any, else the saved ones. */
+    /** The address and the last use: those of this run if there are any, otherwise the saved ones. */
     latest(saved: { readonly id: string; readonly address: string }, savedUseMs: number | null) {
       const used = uses.get(saved.id);
       const lastUsedMs = used?.lastUsedMs ?? savedUseMs;

@@ -129,7 +129,7 @@ async function complaintOf(helper: string): Promise<string | undefined> {
 
 /**
  * Makes the folders that players expect, because confined players cannot create entries in folders above hidden files.
- * Hidden files lie in two such folders. The folder `.config` of a person contains the service's folder. On an image, the
+ * Hidden files are in two such folders. The folder `.config` of a person contains the service's folder. On an image, the
  * home folder of the players is the data folder.
  */
 async function makeFolders(environment: Environment): Promise<void> {

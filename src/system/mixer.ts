@@ -73,7 +73,7 @@ export async function changeSystemVolume(
   );
 }
 
-/** The volume in percent, by the first program that reports one; undefined if none does. */
+/** The volume in percent, by the first program that reports one; undefined if no program does. */
 export async function readSystemVolume(
   find: (program: string) => string | null,
   signal: AbortSignal,

@@ -15,7 +15,7 @@ interface PortHolder {
 
 const pollMs = 20;
 
-/** Ends each player that listens on the port, and resolves when none does, or after `portHolderEndMsMax`. */
+/** Ends each player that listens on the port, and resolves when no player does, or after `portHolderEndMsMax`. */
 export async function endPlayersAt(port: number, log: Log): Promise<void> {
   const deadline = performance.now() + portHolderEndMsMax;
   const asked = new Set<number>();

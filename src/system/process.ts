@@ -2,7 +2,7 @@
  * Players as processes, started without a shell in a session of their own, and ended with their whole family. The family is
  * the process group, and processes that left it but carry the mark of the launch (descendants.ts).
  *
- * When a wrapper exits with 0, what remains of its process group is the player. If it ends within 3 s, processes that left
+ * When a wrapper exits with 0, the rest of its process group is the player. If it ends within 3 s, processes that left
  * the group also belong to the player. When a program exits with another code, the service ends the rest of its family.
  */
 import type { StopSignal } from "../core/playback.ts";
@@ -18,9 +18,9 @@ export interface Exit {
 
 export type Player = ReturnType<typeof spawnPlayer>;
 
-/** The standard input and output of a player that takes commands there. */
+/** The standard input and output of a player that reads commands from its input. */
 export interface Talk {
-  /** Writes a text. It never throws, even if the player has ended. */
+  /** Writes a text. Never throws, even if the player has ended. */
   say(text: string): void;
   /** Writes bytes. Resolves with true once the player's pipe has taken them, and with false if the player has ended. */
   send(bytes: Uint8Array): Promise<boolean>;

@@ -124,7 +124,7 @@ export async function rootPartitionAt(
   };
 }
 
-/** Drops the page cache, so that later reads come from the disk (proc_sys_vm(5)). */
+/** Drops the page cache, so later reads come from the disk (proc_sys_vm(5)). */
 export async function forgetCaches(): Promise<void> {
   await using file = await open("/proc/sys/vm/drop_caches", "w");
   await file.write("1");

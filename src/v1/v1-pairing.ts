@@ -53,7 +53,7 @@ export type V1Pairing = ReturnType<typeof createV1Pairing>;
 
 export function createV1Pairing(parts: V1PairingParts) {
   let opening: Opening | undefined;
-  /** True after the third wrong try, so that the phone can show the reason. */
+  /** True after the third wrong try, so the phone can show the reason. */
   let isExhausted = false;
 
   const current = (): Opening | ReturnType<typeof refused> => {

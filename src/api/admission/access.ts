@@ -1,12 +1,13 @@
 /**
  * Decides which callers are admitted, and with which identity, by the address of the peer, and by Host and Origin. No
- * header except `Authorization` (admission.ts) raises what a caller may do. Each method names the right that it requires.
+ * header except `Authorization` (admission.ts) raises the rights of a caller. Each method names the right that it
+ * requires.
  */
 import { hostname } from "node:os";
 import { addressBytes, isUnspecified } from "../../core/ip-address.ts";
 import type { Grant } from "../../core/rights.ts";
 
-/** Where an admitted caller comes from. Quotas depend on it; what the caller may do is its grant (core/rights.ts). */
+/** Where an admitted caller comes from. Quotas depend on it, and the rights of the caller are its grant (core/rights.ts). */
 export type Access = "device" | "remote";
 
 export interface AccessRules {

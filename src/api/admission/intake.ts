@@ -1,5 +1,5 @@
 /**
- * Limits what callers without an identity send: messages, their bytes, and the bytes that are parsed for them. All such
+ * Limits the input from callers without an identity: messages, their bytes, and the bytes that are parsed for them. All such
  * callers share one allowance. Each connection also has an allowance of its own. A caller that exceeds it is
  * disconnected, because Bun continues to read from an open WebSocket even if each message is refused.
  */

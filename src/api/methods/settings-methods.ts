@@ -12,8 +12,8 @@ const settingsUpdate = v.object({
 });
 
 /**
- * Settings that require the right `own`. Each names files or devices, controls the log, is a limit on what members may
- * do, or can make the screen useless.
+ * Settings that require the right `own`. Each names files or devices, controls the log, limits the acts of members, or
+ * can make the screen useless.
  */
 const localSettings: ReadonlySet<string> = new Set([
   ...["reader", "rootFolder", "consoleLogging", "debug"],

@@ -21,7 +21,7 @@ import type { MediaFile } from "../media-file.ts";
 export type CheckBios = (file: MediaFile, choice: PlayerChoice) => Promise<PlayerChoice>;
 
 export function createBios(environment: ServiceEnvironment, sticks: () => readonly string[]): CheckBios {
-  /** The BIOS files by system and core, kept so that a tap does not read an info file again. */
+  /** The BIOS files by system and core. They are kept, so a tap does not read an info file again. */
   const known = new Map<string, readonly Firmware[]>();
   const needed = (systemId: string, core: string) => {
     const key = `${systemId}\0${core}`;

@@ -24,7 +24,7 @@ interface ResumingParts {
   readonly positions: Positions | undefined;
 }
 
-/** Decides whether media resume: by the card, or else by the config. */
+/** Decides whether media resume: by the card, or otherwise by the config. */
 export function createResuming({ config, clock, positions }: ResumingParts) {
   // The game whose last start with a state failed. RetroArch ignores a state that does not load, but a core may crash
   // because of one.

@@ -46,7 +46,7 @@ import { createResuming } from "./resuming.ts";
 
 /** The parts of the service that the ports reach. */
 export interface PortParts {
-  /** Called at each use, so that new folders and players take effect at the next launch. */
+  /** It is called at each use, so new folders and players take effect at the next launch. */
   readonly config: () => Config;
   readonly clock: Clock;
   readonly log: Log;

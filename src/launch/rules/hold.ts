@@ -165,7 +165,7 @@ function taken(state: HoldState, event: HoldEvent, nowMs: number): HoldState {
   }
 }
 
-/** Drops removals that the current rules ignore, so that a later change of the rules does not apply to them. */
+/** Drops removals that the current rules ignore, so a later change of the rules does not apply to them. */
 function forgiven(state: HoldState): HoldState {
   const { rules, gone, media } = state;
   const isMinded = rules.isOn && media !== undefined && !rules.isSpared(media.systemId);

@@ -57,7 +57,10 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts) {
     const tracked = work.finally(() => works.delete(tracked));
     works.add(tracked);
   };
-  /** Resolves when the players of all games so far have ended and their saves are at home, or failed to be carried there. */
+  /**
+   * Resolves when the players of all games so far have ended and their saves are in the owner's folder, or could not be
+   * copied to it.
+   */
   const settled = async () => void (await Promise.all(works));
   const leave = (game: GameSaves) => {
     left = [...left, game];

@@ -1,4 +1,7 @@
-/** Copies the saves of a game into memory before it starts, and recovers what a service that died left there. */
+/**
+ * Copies the saves of a game into memory before it starts, and recovers the saves that a service left in memory when it
+ * died.
+ */
 import { lstat, mkdir, readdir, readFile, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { uptime } from "node:os";
 import { join } from "node:path";

@@ -83,8 +83,8 @@ export function mediaAt(index: LoadedIndex, file: number): Media | undefined {
 }
 
 /**
- * The file of the system, or of any system, that the title names; undefined if none is near. Each step reads one piece of the
- * titles. A text that is longer than the longest title names no file.
+ * The file of the system, or of any system, that the title names; undefined if no title is near. Each step reads one
+ * piece of the titles. A text that is longer than the longest title names no file.
  */
 export function* findTitle(
   index: LoadedIndex,

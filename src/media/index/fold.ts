@@ -1,4 +1,4 @@
-/** Folding of names for a search: without capitals, accents and width, so that `pokemon` finds `Pokémon`. */
+/** Folding of names for a search: without capitals, accents and width, so `pokemon` finds `Pokémon`. */
 import { mediaNameOf } from "../../core/media.ts";
 import { type FileName, readable } from "../file-names.ts";
 import type { NameColumn } from "./columns.ts";

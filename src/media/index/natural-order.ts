@@ -1,5 +1,5 @@
 /**
- * The order of names in lists: runs of digits count as numbers, so that `Track 2` comes before `Track 10`. A folded name gets a
+ * The order of names in lists: runs of digits count as numbers, so `Track 2` comes before `Track 10`. A folded name gets a
  * key of bytes, and keys are compared by bytes.
  */
 import type { NameColumn } from "./columns.ts";

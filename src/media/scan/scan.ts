@@ -58,7 +58,7 @@ interface Walk extends ScanOptions {
   readonly service: ClosedIndex;
 }
 
-/** Adds the files of the asked systems to `found`, or of all systems if none is asked for. */
+/** Adds the files of the requested systems to `found`; if `asked` is empty, those of all systems. */
 export function scan(options: ScanOptions, found: ScanResult): void {
   const { folders, known, onComplaint } = options;
   const roots = openRoots(folders, known, onComplaint);

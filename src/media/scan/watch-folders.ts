@@ -127,7 +127,7 @@ function rootsOf({ roots, own }: MediaFolders): readonly Root[] {
     return { folder, systemsOf, round: 0, seen: undefined, mounted: [] };
   };
   return [
-    // The first folder below a root names the system. The folder of unfinished uploads names none.
+    // The first folder below a root names the system. The folder of unfinished uploads does not name a system.
     ...roots.map((folder) =>
       rootAt(folder, (path) => withGuests(systemByFolder(path.split("/")[0] ?? "")?.id)),
     ),

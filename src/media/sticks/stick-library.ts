@@ -186,7 +186,7 @@ type SoughtMedia =
   | { readonly kind: "path"; readonly path: string }
   | { readonly kind: "title"; readonly system?: string; readonly title: string };
 
-/** The name of the first stick whose index, one of these files, has the media; undefined if none has. */
+/** The name of the first stick whose index, one of these files, has the media; undefined if no index has it. */
 async function stickWith(
   files: readonly string[],
   sought: SoughtMedia,

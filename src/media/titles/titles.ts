@@ -29,7 +29,7 @@ export interface TitleChoice {
 
 /**
  * The best of `names`, which have no extensions, for `wanted`; of equally good names the first. The result is undefined
- * if none is near.
+ * if no title is near.
  */
 export function chooseTitle(
   wanted: string,

@@ -48,8 +48,8 @@ export async function openUploadsFolder(top: string, makes = false): Promise<Fil
 }
 
 /**
- * Whether the file system gives a new file of this service to this user. FAT has one user for all files, and so may
- * network drives.
+ * Whether the file system gives a new file of this service to this user. On FAT, one user owns all files, and this may
+ * also be so on a network drive.
  */
 async function isOwn(store: FileHandle, uid: number): Promise<boolean> {
   if (uid === process.geteuid?.()) return true;
@@ -118,7 +118,7 @@ interface HeldFile extends AsyncDisposable {
   readonly folder: string;
 }
 
-/** Opens the folder of a media file by the file's real path, so that the file is not one of another folder afterwards. */
+/** Opens the folder of a media file by the file's real path, so the file cannot be one of another folder afterwards. */
 export async function holdFile(path: string | Buffer): Promise<HeldFile> {
   const whole = Buffer.from(path);
   const slash = whole.lastIndexOf("/");

@@ -129,7 +129,8 @@ export function createUploads({ folders, isIndexed, clock }: UploadParts) {
     },
     /**
      * Makes the complete file a media file. The file is on the disk when the promise resolves. `check` gets the first
-     * bytes before the file is visible. Rejects with what `check` throws, and with `data.offset` if bytes are missing.
+     * bytes before the file is visible. Rejects with the error that `check` throws, and with `data.offset` if bytes are
+     * missing.
      */
     async finish(id: string, sha256: string, check: (start: Uint8Array) => void): Promise<Upload> {
       let upload = await known(id);

@@ -134,8 +134,8 @@ function nextControl({ x, y }: Direction): HTMLElement | undefined {
     return along > 0 ? along + 3 * aside : undefined;
   };
   const others = all.filter((one) => one !== from);
-  // On a phone the bar of screens lies over the page, so the focus moves between the two only where its own part has no
-  // further control.
+  // On a phone the bar of screens covers a part of the page, so the focus moves between the two only where its own part
+  // has no further control.
   const near = others.filter((one) => partOf(one) === partOf(from));
   // The button of a note disappears after some seconds, so every edge of the page leads to it.
   const note = others.find((one) => one.closest("#notes") !== null);

@@ -1,4 +1,4 @@
-/** The card for a new card: it appears when a card without a meaning lies on a reader, and gives the card one. */
+/** The card for a new card: it appears when a card without a meaning is on a reader, and gives the card a meaning. */
 import type { Calls } from "../../client/client.ts";
 import { cardChoice } from "./card-choice.ts";
 import { button, el, note, section } from "./dom.ts";

@@ -24,7 +24,7 @@ export function buttonsCard(shared: Shared): PageCard {
     return el("li", {}, el("button", { type: "button", class: "row", onclick: open }, what));
   };
   const refresh = async () => show((await client.call("buttons")).buttons.map(rowOf));
-  /** Waits for a press, and then asks what it does. */
+  /** Waits for a press, and then asks for the effect of the button. */
   const teach = async () => {
     const state = el("p", { role: "status" }, texts.pressNow);
     const dialog = openDialog(texts.add, say.cancel, state, el("p", { class: "quiet" }, texts.pressHow));

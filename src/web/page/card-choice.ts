@@ -1,4 +1,4 @@
-/** The choice of what a card does: media of the library, an action, or an own text. */
+/** The choice of the effect of a card: media of the library, an action, or an own text. */
 import { button, el, named } from "./dom.ts";
 import { PageFault, say } from "./page-texts.ts";
 import type { Shared } from "./screens.ts";

@@ -15,7 +15,7 @@ import { writeToCard } from "./write-card.ts";
 
 type Tapped = Calls["tokens.cards"]["result"]["cards"][number];
 
-/** A card with what it does now. */
+/** A card with its present effect. */
 interface KnownCard {
   readonly uid: string;
   readonly name: string;
@@ -94,7 +94,7 @@ function cardOf(uid: string, tapped: Tapped | undefined, mapping: MappingRow | u
   return { uid, name, text, picture: pathShownFor(text), tapped, mapping };
 }
 
-/** Shows what a card does, and what can be done with it. */
+/** Shows the effect of a card, and the actions for it. */
 function showCard(shared: Shared, card: KnownCard, onChange: () => Promise<void>): void {
   const { client } = shared;
   const texts = say.cards;

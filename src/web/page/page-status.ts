@@ -37,7 +37,7 @@ function startedBy(script: string): string {
 
 const isPath = (text: string) => /^@?[^*:?|]+\/[^*:?|]+$/.test(text);
 
-/** The name of what a card's text starts, for people: `Super Game` for `SNES/Super Game.sfc`. */
+/** The name of the media that a card's text starts, for people: `Super Game` for `SNES/Super Game.sfc`. */
 export function meaningOf(script: string): string {
   const path = startedBy(script);
   return isPath(path) ? mediaNameOf(path) : path;

@@ -14,7 +14,7 @@ export function placeOf(path: string, systems: readonly UploadSystem[], chosen: 
   if (inFolder !== undefined) return inFolder;
   if (chosen !== "") return { system: chosen, path };
   const fitting = fittingFor(endingOf(path), systems);
-  // `.sfc` is of SNES, of which SNESMSU1 is a variant.
+  // The ending `.sfc` belongs to SNES, of which SNESMSU1 is a variant.
   const only =
     fitting.find(({ id }) => mediaSystems.includes(id)) ??
     fitting.find(({ id }) => fitting.every((other) => other.id.startsWith(id)));

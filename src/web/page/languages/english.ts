@@ -474,7 +474,7 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
   },
 });
 
-/** English has none of these: it shows the sentences of the service, which are English. */
+/** English has none of these texts, because it shows the sentences of the service, which are English. */
 type OtherTexts = Omit<FaultedTexts, "reasons"> & {
   /** The explanation of each setting that only the file has. */
   readonly settingDocs: Readonly<Record<string, string>>;
