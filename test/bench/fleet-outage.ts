@@ -154,7 +154,7 @@ function tapAll(fleet: readonly BenchDeck[]): ReturnType<typeof setInterval> {
   }, stepMs);
 }
 
-/** A client that hears everything: the ages of events when they arrive, and the last state of each deck. */
+/** A client that receives all messages: the ages of events when they arrive, and the last state of each deck. */
 function hearAll(port: number) {
   const ages: number[] = [];
   const last = new Map<string, string>();

@@ -1,7 +1,7 @@
 /**
- * The service itself over a large library: its memory with the index, and while the index is made. Also the delay of a
- * tap and a `ping` meanwhile. The player is a shell that writes into a pipe, as in `taps.ts`; the card comes over the
- * API.
+ * The service itself over a large library: its memory with the index, and while the index is made. It also prints the
+ * delay of a tap and of a `ping` during that time. The player is a shell that writes into a pipe, as in `taps.ts`; the
+ * card comes over the API.
  */
 import { createReadStream, existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-"""Sets symbols, one `NAME=value` an argument, and prints what Kconfig makes of it, one `NAME=value` a line."""
+"""Sets symbols, one `NAME=value` an argument, and prints Kconfig's result, one `NAME=value` a line."""
 import sys
 import warnings
 

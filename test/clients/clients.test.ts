@@ -134,7 +134,7 @@ async function nextMapping(): Promise<number> {
   return id + 1;
 }
 
-/** Runs a driver on the device, and returns what it prints. */
+/** Runs a driver on the device, and returns its output. */
 async function linesFrom(driver: readonly string[], protocol: string, mapping: number) {
   const table = join(device.place.folder, "calls.json");
   await Bun.write(table, JSON.stringify(calls).replaceAll(theMapping, String(mapping)));

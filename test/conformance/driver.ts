@@ -19,7 +19,7 @@ const [a, b] = [
   { uid: "04b1b2b3b4b5b6", text: "another, with ümlaut" },
 ] as const satisfies readonly Card[];
 
-/** An opened reader, and what it has reported. */
+/** An opened reader, and its reports. */
 interface Watched {
   readonly reader: EmulatedReader;
   readonly session: ReaderSession;

@@ -1,4 +1,7 @@
-/** The screens of the library in the known phone app of both generations: folders, pictures, tags, lookups and what was played. */
+/**
+ * The screens of the library in the known phone app of both generations: folders, pictures, tags, lookups and played
+ * media.
+ */
 import { expect, test } from "bun:test";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";

@@ -159,7 +159,7 @@ attackTest(
     expect(await begin(hers, ["Video", "Film.mkv", freeBytes])).toEqual([
       { refused: expect.any(String), refusal: "upload-no-room", limit: "uploadRoomPerClient" },
     ]);
-    // The first client's upload goes on, and the owner may cancel what is left.
+    // The first client's upload continues, and the owner may cancel the others.
     expect(await put(scene, anna, id, "me", 2)).toEqual([200, '{"offset":4}']);
     const done = await hers.call("uploads.finish", { id, sha256: sumOf("game") });
     expect(done.result).toEqual({ path: "SNES/Game.sfc" });

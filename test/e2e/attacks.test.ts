@@ -129,7 +129,7 @@ for (const [who, comesIn, blocklistWord] of [
   });
 }
 
-/** The ways to spell a file's path; each makes what it needs below the media folder. */
+/** The ways to spell a file's path. Each makes the files that it needs below the media folder. */
 const spellings: Readonly<Record<string, (folder: string, file: string) => Promise<string> | string>> = {
   "its own name": (folder, file) => `${folder}/${file}`,
   "dots behind a media folder": (folder, file) => `${folder}/media/SNES/../../${file}`,

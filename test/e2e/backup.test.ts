@@ -211,7 +211,7 @@ test(`kill -9 at ${kills} random moments of a restore: afterwards the old or the
     const startedMs = performance.now();
     const restoring = restore(place, service.client, backups[now === "old" ? "new" : "old"]);
     if (round === 0) {
-      // The first restore is not killed. The moments at which the others are killed lie within its time.
+      // The first restore is not killed. The moments at which the others are killed are within its time.
       await restoring;
       await service.client.closed;
       const back = await reachAgain(place);

@@ -1,4 +1,4 @@
-/** A network that is cut below the connection to the broker: what was sent into it must not arrive late. */
+/** A network that is cut below the connection to the broker: messages that were sent into it must not arrive late. */
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";

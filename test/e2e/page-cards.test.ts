@@ -52,7 +52,7 @@ async function forgetMappings(): Promise<void> {
 }
 
 /**
- * Resolves when the service has noticed that no card lies on the reader. If the same card were put on again before, it would
+ * Resolves when the service has noticed that no card is on the reader. If the same card were put on again before, it would
  * not count as removed.
  */
 const gone = () =>

@@ -97,7 +97,7 @@ remoteTest(
     await now.getByRole("button", { name: "Pause" }).click();
     await now.getByText("Paused").waitFor();
     expect(await playback()).toMatchObject({ playbackState: "paused" });
-    // The focus is on the button that took the place of "Pause".
+    // The focus is on the button that replaced "Pause".
     expect(
       await now.getByRole("button", { name: "Continue" }).evaluate((one) => one === document.activeElement),
     ).toBe(true);

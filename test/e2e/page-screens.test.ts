@@ -326,7 +326,7 @@ remoteTest(
 );
 
 /**
- * Runs in the page. Returns the visible controls by name and number, so that a control that is rendered again keeps its key.
+ * Runs in the page. Returns the visible controls by name and number, so a control that is rendered again keeps its key.
  */
 const controlsInPage = `globalThis.controlsNow = () => {
   const within = document.querySelector("dialog[open]") ?? document;

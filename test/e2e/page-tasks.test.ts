@@ -131,7 +131,7 @@ async function fillLibrary(device: Device): Promise<void> {
   );
 }
 
-/** Nothing plays, and no card lies on the reader. */
+/** Nothing plays, and no card is on the reader. */
 async function tidy(home: Home): Promise<void> {
   const { client } = home;
   await stop(home);

@@ -9,7 +9,7 @@ import { eventually } from "../helpers/processes.ts";
 import { makeServedPlace, reported, shellLauncher } from "../helpers/served-place.ts";
 import { makePlace, noReaders, program, readerConfig, startTapdeck } from "../helpers/tapdeck.ts";
 
-/** Arguments: places, then the media file. Reports each success; what it destroys comes last. */
+/** Arguments: places, then the media file. Reports each success. Its destructive acts come last. */
 const thief = `
 for file; do :; done
 exec 2>/dev/null

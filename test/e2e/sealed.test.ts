@@ -57,7 +57,7 @@ remoteTest("a client of ours that only listens hears what happens", async () => 
   const child = Bun.spawn([...device.network.onNeighbour([process.execPath, "-e", script])], {
     stdout: "pipe",
   });
-  // The child does not report when it listens, so cards are tapped until it has heard one.
+  // The child does not report when it listens, so cards are tapped until it has received one.
   await eventually(async () => {
     await device.service.client.call("tokens.scan", { uid: "04aabbccdd", text: "**delay:1", duration: 1 });
     expect(child.exitCode).not.toBeNull();

@@ -22,7 +22,7 @@ test("a card of a board that speaks in lines is launched; a tap is marked as one
     expect(await heard.next("tokens.added")).toMatchObject({ text: "**delay:2", removable: false });
     expect(await heard.next("tokens.removed")).toMatchObject({ text: "**delay:2", removable: false });
 
-    // The board is pulled out while a card lies on it, and put back: no removal, and no second tap.
+    // The board is pulled out while a card is on it, and plugged in again: no removal, and no second tap.
     board.lay({ uid: "04d1", text: "**delay:3" });
     await heard.next("tokens.added", ({ uid }) => uid === "04d1");
     await board.unplug();

@@ -1,6 +1,6 @@
 /**
  * The watchdog as a real process over the real service, over services that fail in several ways, and over bytes that no service
- * would send. A plain file takes the place of /dev/watchdog: each feed is one byte in it, and an orderly end a `V`.
+ * would send. A plain file replaces /dev/watchdog: each feed is one byte in it, and an orderly end a `V`.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { once } from "node:events";
@@ -711,8 +711,8 @@ async function startBeside(
   watchdog = tool("watchdog"),
 ): Promise<Guard> {
   const greeted = new WeakSet<object>();
-  // The server is one of node:net, whose sockets keep what does not fit into the kernel's buffer; Bun's own sockets
-  // drop it on a busy machine.
+  // The server is one of node:net, whose sockets keep the bytes that do not fit into the kernel's buffer; Bun's own
+  // sockets drop them on a busy machine.
   const server = createServer((socket) => {
     socket.on("data", (bytes: Uint8Array) => {
       const isFirst = !greeted.has(socket);

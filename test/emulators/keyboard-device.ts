@@ -21,7 +21,7 @@ export function encodeEvent(type: number, code: number, value: number): Uint8Arr
   return bytes;
 }
 
-/** The strokes that type a character. Throws if the layout has none. */
+/** The strokes that type a character. Throws if the layout has no strokes for it. */
 export function strokesOf(layout: LayoutName, character: string): readonly Uint8Array[] {
   for (const level of ["plain", "shift", "altgr"] as const) {
     const modifier = modifiers[level];

@@ -172,7 +172,7 @@ export function createEmulatedChip(radio: RadioTiming): EmulatedChip {
   };
 }
 
-/** Diagnose (7.2.1): test 0 echoes, 6 asks whether the target is still there, and the others pass. */
+/** Diagnose (7.2.1): test 0 echoes, test 6 checks whether the target is still present, and the others pass. */
 function diagnose({ field }: ChipParts, data: Uint8Array): Outcome {
   const [test] = data;
   if (test === undefined) return undefined;

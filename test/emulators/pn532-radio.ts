@@ -124,7 +124,7 @@ function fail({ memory }: ChipParts, error: number, afterMs = 0): Outcome {
   return { data: [error], afterMs };
 }
 
-/** The frame without the host's own CRC. Frames of anticollision have none. */
+/** The frame without the host's own CRC. Frames of anticollision have no CRC. */
 function withoutCrc(data: Uint8Array): Uint8Array {
   const body = data.subarray(0, -2);
   return data.length > 2 && sameBytes(data.subarray(-2), crcA(body)) ? body : data;

@@ -36,7 +36,7 @@ export interface Device {
   run(...words: readonly string[]): ReturnType<typeof run>;
 }
 
-/** Pairs a client of the neighbour, and returns what `paired-peer.ts` prints. */
+/** Pairs a client of the neighbour, and returns the output of `paired-peer.ts`. */
 export async function pairByCode(network: Network, url: string, code: string): Promise<string> {
   const peer = join(import.meta.dir, "../programs/paired-peer.ts");
   const words = JSON.stringify({ code, name: "tablet" });

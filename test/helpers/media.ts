@@ -23,7 +23,7 @@ export interface Trial extends AsyncDisposable {
 }
 
 export interface HeldTrial extends Trial {
-  /** Makes each later run wait after its beginning, so that a test can cancel it. */
+  /** Makes each later run wait after its beginning, so a test can cancel it. */
   hold(): Promise<unknown>;
   release(): Promise<void>;
 }

@@ -117,8 +117,8 @@ export async function eventuallyReaped(pid: number, msMax?: number): Promise<voi
 }
 
 /**
- * Resolves with the promise. After `msMax`, a minute, it rejects with `what`, which names the thing that did not come,
- * with the result of `seen`, and with the newest log lines.
+ * Resolves with the promise. After `msMax`, a minute, it rejects with `what`, which names the awaited thing, with the
+ * result of `seen`, and with the newest log lines.
  */
 export async function within<Value>(
   what: string,

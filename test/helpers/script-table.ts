@@ -53,7 +53,7 @@ function shown(text: Text): string {
     .join("");
 }
 
-/** An expression as text, with brackets around every operator, so that its operands are visible. */
+/** An expression as text, with brackets around every operator, so its operands are visible. */
 function tree(expression: Expression): string {
   switch (expression.kind) {
     case "text":

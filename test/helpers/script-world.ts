@@ -130,8 +130,8 @@ function shownStep(step: InputStep): string {
 export interface Transcript {
   readonly script: string;
   /**
-   * The settings of a script: `playing`; `trusted` or `untrusted`, else the script is on a card on a reader; `bare` for
-   * no index.
+   * The settings of a script: `playing`; `trusted` or `untrusted`, otherwise the script is on a card on a reader; `bare`
+   * for no index.
    */
   readonly settings: readonly string[];
   readonly expected: readonly string[];

@@ -34,7 +34,7 @@ token_file = "hawkbit-token"
   await writeFile(join(place.folder, "hawkbit-token"), `${token}\n`, { mode: 0o600 });
   await place.config(settings("member"));
   await using _service = await startTapdeck(place, image.command);
-  // It waits for ten quiet minutes.
+  // The update waits for ten quiet minutes.
   const action = server.assign({ content: Buffer.alloc(100_000, "a bundle"), update: "attempt" });
   await shows({ state: "on", latest_version: "0.9.0", supported_features: 0 });
   const refused = await ask("services/update/install", { entity_id: entity });

@@ -175,7 +175,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
     shell ??= await openShell(shellPath);
     return shell.run(command);
   };
-  /** What root reports of an update, the log and the processes of the guest, if its shell answers. */
+  /** The reports of root on an update, the log and the processes of the guest, if its shell answers. */
   const guestSays = async (): Promise<string> => {
     if (shell === undefined) return "";
     const said = inShell(

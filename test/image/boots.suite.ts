@@ -206,7 +206,8 @@ test(
 test(
   "the kernel's own driver for readers stays away",
   async () => {
-    // Debian's kernel has the module, and the blacklist prevents it from being loaded. Buildroot's kernel has none.
+    // Debian's kernel has the module, and the blacklist prevents it from being loaded. Buildroot's kernel has no such
+    // module.
     const found = "modprobe -b -q pn533_usb; find /lib/modules -name 'pn533_usb.ko*' | wc -l";
     expect(await board.shell(found)).toBe(isStandIn ? "1" : "0");
     expect(await board.shell("grep -c pn533 /proc/modules; true")).toBe("0");

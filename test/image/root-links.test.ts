@@ -1,7 +1,7 @@
 /**
- * root's scripts of the image, and links of the service's user. `strace` lists what a script touches in folders that others may
- * write. A link at each of these paths must not lead root to another place: the script runs again, and all other files
- * stay unchanged.
+ * root's scripts of the image, and links of the service's user. `strace` lists the paths that a script touches in folders
+ * that others may write. A link at each of these paths must not lead root to another place: the script runs again, and
+ * all other files stay unchanged.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import {

@@ -174,7 +174,7 @@ async function restore(board: Board, state: State): Promise<void> {
   await board.shell(`tapdeck restore /data/${state} --json </dev/null`);
 }
 
-/** The board starts, and all that was acknowledged is there. */
+/** The board starts, and all acknowledged data are present. */
 async function startAgain(owned: Owned): Promise<Board> {
   const board = await startOn(owned.card);
   try {

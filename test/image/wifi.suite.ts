@@ -252,7 +252,7 @@ test.skipIf(!isThorough || !isStandIn)(
   async () => {
     const id = Buffer.from("Three").toString("hex");
     const router = async (words: string) => {
-      // Its radio comes back to the board once all its programs have ended.
+      // The radio returns to the board once all its programs have ended.
       await board.shell(
         "kill $(cat /run/router.pid /run/serving.pid) 2>/dev/null; rm -f /run/router.log; sleep 3; true",
       );

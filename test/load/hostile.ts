@@ -117,7 +117,7 @@ function memory(pid: number, name: "VmRSS" | "VmHWM"): number {
   return Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;
 }
 
-/** The last processor that this process may run on (proc(5), `/proc/PID/status`), so that the service has the others. */
+/** The last processor that this process may run on (proc(5), `/proc/PID/status`). The service has the others. */
 function lastProcessor(): string | undefined {
   return /^Cpus_allowed_list:.*?(\d+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1];
 }

@@ -11,8 +11,8 @@ const [kind = "", host = "", seconds = "1", ...addresses] = process.argv.slice(2
 const [port, tlsPort] = [7497, 7498];
 const endMs = Date.now() + Number(seconds) * 1000;
 const counts = { opened: 0, refused: 0, closed: 0 };
-// On a busy machine an attacker may make no connection before its time is over. The attacker then continues until it
-// has made one, so that each attack takes place.
+// On a busy machine an attacker may make no connection before its time is over. The attacker then continues until it has
+// made one, so each attack takes place.
 const patienceMs = 60_000;
 const tryMs = 5000;
 const mayGoOn = () => Date.now() < (counts.opened > 0 ? endMs : endMs + patienceMs);

@@ -16,7 +16,7 @@ else process.stdout.write(JSON.stringify(await refused(path)));
 async function count(path: string, from: number): Promise<void> {
   const settings = await createSettings({ path, dataFolder: "/data", mustExist: true, log: silentLog });
   for (let number = from; ; number++) {
-    // The list grows and shrinks, so that the file's length changes.
+    // The list grows and shrinks, so the file's length changes.
     const reader = Array.from({ length: number % 20 }, (_, nth) => `simulated:${nth}`);
     await settings.update({ insertModeExitDelay: number, reader });
     process.stdout.write(`${number}\n`);

@@ -20,7 +20,7 @@ export function createMachinePort(path: string): MachinePort {
     if (socket !== undefined && unsent.length > 0)
       unsent = unsent.subarray(Math.max(0, socket.write(unsent)));
   };
-  // Its name outlives a socket that was closed.
+  // Its name remains after the socket is closed.
   rmSync(path, { force: true });
   const server = Bun.listen({
     unix: path,

@@ -5,7 +5,8 @@
  *
  *   uhid-relay /dev/vport1p1
  *
- * The program knows nothing of the devices. A fault ends it with a code other than 0, and the kernel removes the device.
+ * The program knows nothing of the devices. A fault ends the program with a code other than 0, and the kernel removes the
+ * device.
  */
 #include <fcntl.h>
 #include <linux/uhid.h>

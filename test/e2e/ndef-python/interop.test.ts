@@ -1,4 +1,4 @@
-/** A public NDEF library of another language reads what we write, and writes what we read: 10,000 messages each way. */
+/** A public NDEF library of another language reads our messages, and writes messages that we read: 10,000 each way. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import fc from "fast-check";

@@ -192,7 +192,7 @@ const blankLines = fc
 const lineTail = fc
   .option(commentText, { nil: "" })
   .chain((words) => gap.map((space) => `${space}${words}\n`));
-/** What may stand between the members of a list: spaces, line ends and comments. */
+/** The texts that may be between the members of a list: spaces, line ends and comments. */
 const listGap = fc.oneof(
   { arbitrary: gap.map((text) => ({ text, comments: [] as string[] })), weight: 4 },
   { arbitrary: gap.map((space) => ({ text: `\n${space}`, comments: [] as string[] })), weight: 2 },

@@ -238,7 +238,7 @@ test("of tags whose answers collide one is read, and the next one after it was t
           while (left.size > 0) {
             await eventually(() => expect([...left]).toContain(seen()?.[0]?.uid ?? ""));
             const [sighting] = seen() ?? [];
-            // The reader stays with this tag while others lie beside it.
+            // The reader stays with this tag while other tags are beside it.
             expect(sighting?.text).toBe(sighting?.uid ?? "");
             left.delete(sighting?.uid ?? "");
             device.take(tags[group.indexOf(sighting?.uid ?? "")]);

@@ -44,7 +44,7 @@ function bytesIn(text: string): number {
   return text.split(" ").length;
 }
 
-/** Cuts everything that is long enough at the same offset, so that each offset of each run is cut once. */
+/** Cuts each run that is long enough at the same offset, so each offset of each run is cut once. */
 function splitAt(at: number): Delivery {
   return (bytes) => (at < bytes.length ? [bytes.subarray(0, at), bytes.subarray(at)] : [bytes]);
 }

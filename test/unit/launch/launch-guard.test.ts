@@ -106,8 +106,8 @@ test("a launch that was held back keeps the origin that it had", async () => {
   });
   await deck.files("SNES/a.sleep", "SNES/b.sleep");
   await deck.tapAndWait("SNES/a.sleep");
-  // This tap counts as a card that the API lays on its virtual reader, so `**pair` is refused, and nothing waits for a second
-  // tap.
+  // This tap counts as a card that the API puts on its virtual reader, so `**pair` is refused, and nothing waits for a
+  // second tap.
   expect(await deck.tapAndWait("SNES/b.sleep||**pair")).toMatch(/\*\*pair works from a card/);
   expect(() => deck.launchQueue.confirm()).toThrow("nothing waits to be confirmed");
   deck.launchQueue.launch(deck.token("**pair||SNES/b.sleep"), { isTap: true, isFromReader: true });

@@ -17,12 +17,12 @@ test("killed at 100 random moments, the index is the old one or the new one, who
   const [first, second] = [join(media, "first"), join(media, "second")];
   makeFiles(first, [...new Set(libraryPaths(400, 1))]);
   makeFiles(second, [...new Set(libraryPaths(400, 2))]);
-  // Two jobs run at a time, so that both processors have work.
+  // Two jobs run at a time, so both processors have work.
   await Promise.all([1, 2].map((seed) => killOften([[first], [first, second]], seed)));
   rmSync(media, { recursive: true });
 });
 
-/** Runs by turns with one and the other roots, so that each completed run writes the index again. */
+/** Runs with the two roots in turn, so each completed run writes the index again. */
 async function killOften(roots: readonly (readonly string[])[], seed: number): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "tapdeck-kill-"));
   const jobs = roots.map(
