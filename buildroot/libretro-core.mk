@@ -1,6 +1,6 @@
 ################################################################################
 #
-# libretro-core: what the packages of cores share
+# libretro-core: the parts that the packages of cores share
 #
 ################################################################################
 

@@ -1,5 +1,5 @@
 /**
- * Card and barcode readers that type what they read, as if they were a keyboard.
+ * Card and barcode readers that type their codes, as if they were a keyboard.
  *
  *   link     the input node of the kernel, taken exclusively: EVIOCGRAB on /dev/input/event*
  *   codes    one at a time, each a tap: the reader does not report removal

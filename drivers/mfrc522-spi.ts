@@ -19,7 +19,7 @@
  * - The chip waits for nothing by itself: the driver looks for a tag every 50 ms, and asks the chip at each look whether it lives.
  * - Copies report other versions (88, B2 and more; the data sheet knows 91 and 92, 9.3.4.8) and work in the same way. The version
  *   does not decide. A chip whose registers do not keep a value is refused.
- * - Some bad copies answer on SPI and hear no tag. That looks like a reader without a tag.
+ * - Some bad copies answer on SPI but detect no tag. That looks like a reader without a tag.
  * - A MIFARE Classic falls silent at a wrong key and must be selected again (MF1S50YYX, 10.1).
  * - A plain Ultralight stops listening at GET_VERSION (MF0ICU1, 7.3) and must be selected again.
  */

@@ -96,7 +96,7 @@ export function createPn532Uart(list: () => Promise<readonly SerialPortInfo[]>) 
 
 /**
  * Makes a session on an open link, or closes the link if no PN532 answers. With `baudRate` the line stays at this rate.
- * `advice` names what to check besides the power.
+ * `advice` names the things to check besides the power.
  */
 export async function openPn532(
   link: ByteLink,

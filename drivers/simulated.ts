@@ -1,6 +1,6 @@
 /**
- * A reader for people who have none: a simulated PN532 on a real pty, read by the real driver. `simulated:`, with any
- * name after the colon. The API lays cards on it. These can be written, and lose their content when they are removed.
+ * A simulated reader for people without a reader: a PN532 on a real pty, read by the real driver. `simulated:`, with any
+ * name after the colon. The API puts cards on it. These can be written, and lose their content when they are removed.
  */
 import type { Driver, ReaderSession } from "../src/readers/driver.ts";
 import { openSerial } from "./io/serial.ts";

@@ -10,7 +10,7 @@
  *   NTAG, Ultralight        NDEF, memory               yes       no
  *   others                  UID, if the pad has it     yes       no
  *
- * A zone is white while something lies there; all are red for a moment if a launch failed. The pad itself
+ * A zone is white while a tag is on it; all zones are red for a moment if a launch failed. The pad itself
  * knows the passwords of LEGO's own tags, and uses them.
  *
  * Quirks:

@@ -3,8 +3,8 @@
  *
  * The runtime of the other processor, and its addons, come from the package registry, at the version and hash of
  * package-lock.json. The compiler itself therefore downloads nothing. By default a compiled binary reads `.env` and
- * `bunfig.toml` of its working folder, and would run code from there. Both are switched off, and so are the variables
- * that control the runtime.
+ * `bunfig.toml` of its working folder, and would run code from these files. Both are switched off, and so are the
+ * variables that control the runtime.
  */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";

@@ -173,7 +173,7 @@ function brokerFault(name: string, url: string | undefined): string | undefined 
     brokerOf({ ...mqttDefaults, url, ca, certificate, key }, name, "/");
     return undefined;
   } catch (error) {
-    return messageOf(error); // It throws sentences only.
+    return messageOf(error); // The function throws only sentences.
   }
 }
 

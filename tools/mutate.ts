@@ -44,7 +44,7 @@ interface Mutant {
   readonly text: string;
 }
 
-/** The code alone. Comments and texts become spaces, so that places stay the same. */
+/** The code alone. Comments and texts become spaces, so places stay the same. */
 function codeOf(text: string): string {
   const blank = (part: string) => part.replace(/[^\n]/g, " ");
   return text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/gm, blank);

@@ -225,7 +225,7 @@ static size_t header_size(const struct link *link) {
 }
 
 /*
- * Reads the length from a whole header. Returns NULL, or a text that names what is wrong with the header (RFC 6455, 5.2 and
+ * Reads the length from a whole header. Returns NULL, or a text that names the fault of the header (RFC 6455, 5.2 and
  * 5.5).
  */
 static const char *begin_payload(struct link *link) {
@@ -526,7 +526,7 @@ static int signal_children(int signal) {
   return count;
 }
 
-/* Stops the service and its players. The next step (a start, a pause, the end) follows when they are gone. */
+/* Stops the service and its players. The next step (a start, a pause, the end) follows when these processes have ended. */
 static void end_service(struct guard *guard) {
   enter(guard, phase_ending);
   if (guard->service > 0) kill(guard->service, SIGTERM);
@@ -554,7 +554,7 @@ static void fail(struct guard *guard, const char *why) {
   end_service(guard);
 }
 
-/* The service and its players are gone. */
+/* The service and its players have ended. */
 static void go_on(struct guard *guard, bool *done) {
   const bool fourth = guard->restarts[restarts_max] > now_ms() - guard->options->window_ms;
   if (guard->stopping) *done = true;

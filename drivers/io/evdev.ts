@@ -13,7 +13,10 @@ export interface KeyLink extends Pick<ByteLink, "path" | "onBytes" | "onGone" | 
   readonly id: string;
 }
 
-/** Opens `path` if its device has one of the `ids`, else throws `reader-gone`. A device with another id is not changed. */
+/**
+ * Opens `path` if its device has one of the `ids`, and otherwise throws `reader-gone`. A device with another id is not
+ * changed.
+ */
 export type OpenKeys = (path: string, ids: readonly string[]) => Promise<KeyLink>;
 
 const grab = 1;

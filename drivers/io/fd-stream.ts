@@ -56,8 +56,8 @@ export function streamFd(fd: number, events: FdEvents) {
         if (value.length > 0) events.bytes(value);
       }
     } catch (error) {
-      // After `close`, the error of a read is expected. A listener that failed ends the stream, so that its device is opened again
-      // and not read in part.
+      // After `close`, the error of a read is expected. A listener that failed ends the stream, so its device is opened
+      // again and not read in part.
       if (state !== "open") return;
       state = "gone";
       events.gone(error instanceof Error ? error : new Error(String(error)));

@@ -27,7 +27,10 @@ export interface HidRoots {
 
 const machine: HidRoots = { sys: "/sys", dev: "/dev" };
 
-/** All HID devices that have a raw node and whose id is one of `ids`, by path. Machines without sysfs have none. */
+/**
+ * All HID devices that have a raw node and whose id is one of `ids`, by path. Machines without sysfs have no such
+ * devices.
+ */
 export async function listHidDevices(
   ids: readonly string[],
   roots: HidRoots = machine,

@@ -4,7 +4,7 @@
  */
 import { ServiceError } from "../../src/core/errors.ts";
 
-/** The error of a device that does not exist or does not work. Its sentence says what was seen, and what to do. */
+/** The error of a device that does not exist or does not work. Its sentence states the cause, and what to do. */
 export function readerGone(path: string, why: string, cause?: unknown): ServiceError {
   return new ServiceError("reader-gone", `${path}: ${why}`, { cause });
 }
@@ -44,7 +44,7 @@ export interface HidOptions {
   readonly reportBytes: number;
 }
 
-/** Opens `path`, or throws `ServiceError("reader-gone")` with what was wrong and what to do. */
+/** Opens `path`, or throws `ServiceError("reader-gone")` with the cause and what to do. */
 export type OpenHid = (path: string, options: HidOptions) => Promise<HidLink>;
 
 /** One device on an I2C bus. Each call is one transfer, and throws if the device does not acknowledge its address. */
@@ -113,7 +113,7 @@ export interface UsbLink {
 export interface UsbBus {
   /** Lists the devices, and opens none. */
   list(): Promise<readonly UsbDeviceInfo[]>;
-  /** Claims the device's CCID interface, or throws `ServiceError("reader-gone")` with what was wrong and what to do. */
+  /** Claims the device's CCID interface, or throws `ServiceError("reader-gone")` with the cause and what to do. */
   open(device: UsbDeviceInfo): Promise<UsbLink>;
 }
 

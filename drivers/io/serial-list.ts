@@ -126,8 +126,8 @@ async function hasHidInterface(usbDevice: string): Promise<boolean> {
 }
 
 /**
- * Links of /dev/serial/<kind> by the name of the node that they point to. If several point to one (udev 255 adds `-usbv2-`
- * beside `-usb-`), the first by name counts, so that a saved id stays the same.
+ * Links of /dev/serial/<kind> by the name of the node that they point to. If several point to one (udev 255 adds
+ * `-usbv2-` beside `-usb-`), the first by name is used, so a saved id stays the same.
  */
 async function linksIn({ dev }: SerialRoots, kind: string): Promise<ReadonlyMap<string, string>> {
   const folder = join(dev, "serial", kind);

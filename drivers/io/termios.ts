@@ -102,7 +102,7 @@ export function openPty(): Pty {
   const number = new Int32Array(1);
   ioctl(master, requests.tiocgptn, number);
   const path = `/dev/pts/${number[0]}`;
-  // The slave is held open, so that the master continues to read while no driver has the line open.
+  // The slave is held open, so the master continues to read while no driver has the line open.
   const slave = openSync(path, flags);
   setRaw(slave, 115_200);
 

@@ -45,7 +45,7 @@ const nodeMsMax = 2000;
 const nodePollMs = 10;
 // Programs notice a new device through udev or inotify after its node appears. No sign shows that they have opened it.
 const settleMs = 300;
-const vendor = 0x0000; // This vendor is unassigned, because virtual devices have none.
+const vendor = 0x0000; // This vendor is unassigned, because virtual devices have no vendor.
 const version = 1;
 
 export const openUinput: OpenInputDevice = createUinput({
@@ -159,7 +159,7 @@ function openFile(path: string): UinputFile {
     ioctl: (request, argument) => ioctl(fd, request, argument),
     ioctlValue: (request, value) => ioctlValue(fd, request, value),
     write(bytes) {
-      // The kernel takes whole events, as many as there are.
+      // The kernel takes only whole events, but as many of them as are given.
       if (writeSync(fd, bytes) !== bytes.length) throw new Error("the kernel took a part of it only");
     },
     close: () => closeSync(fd),

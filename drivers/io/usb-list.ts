@@ -20,7 +20,7 @@ import type { UsbDeviceInfo, UsbInterfaceInfo } from "./links.ts";
 const usbDevices = "/sys/bus/usb/devices";
 const deviceName = /^\d+-\d+(\.\d+)*$/;
 
-/** All devices except root hubs, by path. Machines without USB have none. */
+/** All devices except root hubs, by path. Machines without USB have no such devices. */
 export async function listUsbDevices(folder = usbDevices): Promise<readonly UsbDeviceInfo[]> {
   const names = await readdir(folder).catch(() => []);
   const paths = names.filter((name) => deviceName.test(name)).sort();

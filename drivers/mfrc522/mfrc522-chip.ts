@@ -1,6 +1,6 @@
 /**
  * The MFRC522 behind its SPI (NXP MFRC522, rev. 3.9): registers, the FIFO, the timer, and the commands that use the
- * air. CRCs are computed in this file, so that an answer of four bits needs no other mode than a whole frame.
+ * air. CRCs are computed in this file, so an answer of four bits needs no other mode than a whole frame.
  *
  *   SPI         mode 0; first a byte 1AAAAAA0 to read the register A, or 0AAAAAA0 to write it (8.1.2.3)
  *   read        each byte names the next register, whose content comes with the byte after it; the last byte is 00 (8.1.2.1)

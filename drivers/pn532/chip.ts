@@ -177,7 +177,9 @@ export function createChip(link: ByteLink, clock: Clock, log: Log) {
     /** Like `call`, for a command without a time limit of its own: undefined if nothing was answered within `waitMs`. */
     callFor: (command: Uint8Array, waitMs: number, signal?: AbortSignal) =>
       start(command, { answerMs: waitMs, mayBeSilent: true, sendsMax }, signal),
-    /** Like `call`, but the command is sent only once; undefined if nothing answers. This shows whether a chip is there. */
+    /**
+     * Like `call`, but the command is sent only once; undefined if nothing answers. This shows whether a chip is present.
+     */
     probe: (command: Uint8Array, signal?: AbortSignal) =>
       start(command, { answerMs: answerTimeoutMs, mayBeSilent: true, sendsMax: 1 }, signal),
     /** Aborts the running command: an ACK from the host aborts it (6.2.1.3). */

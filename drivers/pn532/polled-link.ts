@@ -3,7 +3,8 @@
  * host polls whether a frame is ready, and reads the whole frame, with bytes after its end that have no meaning.
  *
  *   I2C  address 0x24. A read begins with a status byte, whose lowest bit says that a frame follows.
- *   SPI  mode 0, the lowest bit of a byte first. The first byte says what follows: 01 a frame, 02 reads the status, 03 a frame.
+ * SPI  mode 0, the lowest bit of a byte first. The first byte names the content: 01 a frame, 02 reads the status, 03 a
+ * frame.
  */
 import type { Clock } from "../../src/core/clock.ts";
 import { chipFrameBytesMax } from "../../src/core/limits.ts";

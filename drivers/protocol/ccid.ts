@@ -10,7 +10,7 @@
  *   status  bits 0..1  card: 0 active, 1 present, 2 none; bits 6..7  command: 0 done, 1 failed, 2 wants more time
  *   error   of a command that failed; of a command that wants more time, a multiple of its waiting time
  *
- * A message begins with a transfer of its own and ends with a short packet, so that noise never reaches the next one.
+ * A message begins with a transfer of its own and ends with a short packet, so noise never reaches the next one.
  */
 import { assert } from "../../src/core/errors.ts";
 

@@ -1,5 +1,6 @@
 /**
- * MIFARE Classic memory (NXP MF1S50YYX, MF1S70YYX) and what makes an NDEF tag of it (NXP AN1304 and AN10787), without I/O.
+ * MIFARE Classic memory (NXP MF1S50YYX, MF1S70YYX) and the parts that make it an NDEF tag (NXP AN1304 and AN10787),
+ * without I/O.
  *
  *   sector 0..31   4 blocks of 16 bytes; sector 32..39 (4K) 16 blocks; the last block of each is its trailer
  *   trailer        key A (6)  access bits (3)  general purpose byte  key B (6)

@@ -76,7 +76,7 @@ export function communicateThru(...data: readonly number[]): Uint8Array {
   return command(commandCodes.inCommunicateThru, ...data);
 }
 
-/** The chip, its version and revision, and what it supports (section 7.2.2). */
+/** The chip, its version and revision, and its abilities (section 7.2.2). */
 export interface FirmwareVersion {
   readonly ic: number;
   readonly version: number;

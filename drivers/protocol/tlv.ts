@@ -130,7 +130,8 @@ export function ndefBlock(message: Uint8Array): Uint8Array {
 }
 
 /**
- * The writes that put `message` into `area`, or the reason why it cannot be put there. `force` replaces data that is no NDEF.
+ * The writes that put `message` into `area`, or the reason why the message cannot be put into it. `force` replaces data
+ * that is no NDEF.
  */
 export function planAreaWrite(
   area: Uint8Array,

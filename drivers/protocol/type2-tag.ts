@@ -1,6 +1,6 @@
 /**
  * The memory of Type 2 tags, without I/O (NFC Forum Type 2 Tag 1.1; NXP NTAG21x 8.5, MF0ULx1 8.5, MF0ICU1 7.5, MF0ICU2 7.5).
- * The functions tell which bytes to read next, and find the message, the data area, lock bits and password.
+ * The functions find the bytes to read next, the message, the data area, the lock bits and the password.
  *
  *   page 0..2  UID, check bytes, lock bytes (4 bytes a page)
  *   page 3     capability container: E1, version, data bytes / 8, access
@@ -146,7 +146,7 @@ export function layoutOf(version: TagVersion | undefined, container: Uint8Array)
 interface Container {
   /** False if the container must be written before the tag is an NDEF tag. */
   readonly isFormatted: boolean;
-  /** The bytes of the data area from page 4 on, as far as the tag has them. */
+  /** The bytes of the data area from page 4 on, if the tag has them. */
   readonly areaBytes: number;
 }
 

@@ -77,7 +77,7 @@ export const systemModules: readonly string[] = [
   "pn533_usb",
 ];
 
-/** Copies modules from a package's tree to `target/lib/modules`, and writes their index there. */
+/** Copies modules from a package's tree to `target/lib/modules`, and writes their index into this folder. */
 export async function copyModules(
   tree: string,
   kernel: string,

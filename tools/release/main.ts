@@ -146,7 +146,7 @@ async function checkRoot(root: string, board: string, authority: string): Promis
 }
 
 /**
- * The time in seconds: `SOURCE_DATE_EPOCH`, or else the time at which the root file system was made (offset 8 of a
+ * The time in seconds: `SOURCE_DATE_EPOCH`, or otherwise the time at which the root file system was made (offset 8 of a
  * squashfs, 4 bytes, little-endian).
  */
 async function timeOf(root: string): Promise<number> {

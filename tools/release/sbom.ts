@@ -73,7 +73,7 @@ function fromBuildroot(manifest: string): readonly Component[] {
   });
 }
 
-/** The fields of a line. Each field of Buildroot's manifest is in quotes, and has none in it. */
+/** The fields of a line. Each field of Buildroot's manifest is in quotes, and contains no quote. */
 function fieldsOf(line: string): readonly string[] {
   return [...line.matchAll(/"([^"]*)"/g)].map(([, field = ""]) => field);
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# post-build.sh TARGET_DIR [BOARD]: makes what the overlay cannot hold, because git keeps neither empty folders nor all modes.
-# Buildroot calls it after the overlay, and so does the stand-in image of tools/image.
+# post-build.sh TARGET_DIR [BOARD]: makes the files that the overlay cannot hold, because git keeps neither empty folders
+# nor all modes. Buildroot calls it after the overlay, and so does the stand-in image of tools/image.
 set -eu
 
 target=$1

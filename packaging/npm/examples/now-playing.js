@@ -1,8 +1,8 @@
-// Prints what plays, now and after each change, until it is interrupted.
+// Prints the current media, now and after each change, until it is interrupted.
 import { connectToDevice } from "./device.js";
 
 const client = await connectToDevice();
-// It listens before it asks, so that no change is lost between the two.
+// The program subscribes before it asks, so no change is lost between the two.
 const changes = client.notifications();
 const media = await client.call("media.active");
 console.log(media === null ? "nothing plays" : `now playing: ${media.mediaName}`);

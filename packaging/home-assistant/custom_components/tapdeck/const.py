@@ -10,5 +10,5 @@ CONF_SECRET: Final = "secret"
 
 
 def script_of(path: str) -> str:
-    """A path as a launch script: docs/SCRIPT.md names the characters that have a meaning there."""
+    """A path as a launch script: docs/SCRIPT.md names the characters that have a meaning in scripts."""
     return re.sub(r"\^|\?|\|\||\[\[", lambda mark: "".join(f"^{one}" for one in mark.group()), path)

@@ -1,4 +1,4 @@
-"""The connection to one deck. It is opened again as long as the entry is loaded, and listeners hear of each change."""
+"""The connection to one deck. It is opened again as long as the entry is loaded, and listeners are called at each change."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class Deck:
             await self.refresh()
 
     async def refresh(self) -> None:
-        """Asks what plays. Raises `ConnectionError` if the deck does not answer."""
+        """Asks for the current media. Raises `ConnectionError` if the deck does not answer."""
         if self._client is None:
             return
         try:

@@ -1,4 +1,4 @@
-"""The player of a deck: what plays, its keys, and the library."""
+"""The player of a deck: the current media, its keys, and the library."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: ConfigEntry, add: AddEnt
 
 
 class TapdeckPlayer(MediaPlayerEntity):
-    """What a card starts on the deck."""
+    """Media that a card starts on the deck."""
 
     _attr_has_entity_name = True
     _attr_name = None
@@ -138,7 +138,7 @@ class TapdeckPlayer(MediaPlayerEntity):
         await self._control("pause")
 
     async def async_media_stop(self) -> None:
-        """Ends what plays."""
+        """Stops the current media."""
         await self._deck.call("stop")
 
     async def async_media_next_track(self) -> None:
@@ -166,7 +166,7 @@ class TapdeckPlayer(MediaPlayerEntity):
         await self._deck.call("launch", script_of(media_id) if media_type == FOLDER else media_id)
 
     async def async_get_media_image(self) -> tuple[bytes | None, str | None]:
-        """The cover of what plays."""
+        """The cover of the current media."""
         return await self._picture((self._deck.media or {}).get("mediaPath", ""))
 
     async def async_get_browse_image(
