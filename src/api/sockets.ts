@@ -41,7 +41,7 @@ export interface SocketParts {
   /** Connections are added and removed. */
   readonly receivers: Set<NotificationReceiver>;
   readonly accept: AcceptFrom;
-  /** Like `accept`, of version 1 only. */
+  /** Like `accept`, but only for version 1 of the API. */
   readonly acceptV1: AcceptFrom;
   readonly pairing: PairingDoor;
   /** The present right of a client; `none` for a deleted client. */

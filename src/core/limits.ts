@@ -106,7 +106,7 @@ export const damagedFilesMax = 3; // Databases that were set aside: enough to ex
 export const readersMax = 32;
 export const tokensPerReaderMax = 8;
 export const readerLineBytesMax = 36 * 1024; // A text and a UID of 16 KiB each, and the words around them.
-export const readerFileBytesMax = 36 * 1024; // The same for a file that stands for a card.
+export const readerFileBytesMax = 36 * 1024; // The size of a file that stands for a card.
 export const readerTapsPerSecondMax = 10; // The taps of a reader that sends lines or types. A hand is slower.
 export const typedCharsMax = 4296; // The longest text of a QR code (ISO/IEC 18004, version 40-L).
 

@@ -26,7 +26,7 @@ interface Job {
   readonly id: string;
   /** The number of installations that have begun. */
   readonly tries: number;
-  /** The stamps of `Seen` before the last one; absent if the update was interrupted. */
+  /** The stamps of `Seen` when the last installation began; absent if the update was interrupted. */
   readonly before?: { readonly progress: string; readonly last: string };
   readonly outcome?: Outcome;
 }

@@ -25,7 +25,7 @@ export function createMappingLookup(regexes: Regexes) {
   const stored = new Map<number, Rule>();
   let ofFiles: readonly FileMapping[] = [];
   let fileRules: readonly Rule[] = [];
-  // The same rules once more, in the order of rank.
+  // The rules of both lists above, in the order of rank.
   const exact: Readonly<Record<MappingType, Map<string, readonly Rule[]>>> = {
     uid: new Map(),
     text: new Map(),

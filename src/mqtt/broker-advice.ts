@@ -32,7 +32,7 @@ export function isRefusal(error: Error): boolean {
   return "code" in error && error.code === notAuthorized;
 }
 
-/** The fault by the error of a connection that failed, or that was open and ended. */
+/** Names the fault that this error of a connection means. `wasOpen` is true if the connection was open before. */
 export function connectionFault(error: Error, broker: Broker, wasOpen: boolean): Fault {
   const why = codeOf(error);
   const { host: subject, port } = broker;

@@ -21,7 +21,7 @@ interface FleetBase {
   readonly stops: Stops;
 }
 
-/** The text for Prometheus; undefined without `api.metrics`. Counts from now on. */
+/** Begins to count, and returns a function that gives the text for Prometheus; undefined without `api.metrics`. */
 export async function countMetrics(
   { settings, dataFolder, bus, stops }: FleetBase,
   parts: {

@@ -14,7 +14,7 @@ import { dataOfPlayers } from "./player-places.ts";
 const all = { folder: 0o700, file: 0o600 };
 /** The service makes files in this folder and reads those of a person, who may have removed the permission to write. */
 const certificates = { folder: 0o700, file: 0o400 };
-/** The same for the settings. A person may also have made their folder read-only. */
+/** The settings are also files of a person, who may have made their folder read-only. */
 const settings = { folder: 0o500, file: 0o400 };
 const others: Readonly<Record<string, typeof all>> = {
   "config.toml": settings,

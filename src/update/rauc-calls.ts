@@ -2,7 +2,7 @@
  * RAUC's calls during an installation, in their order (its manual, "Integration" and "Bundle Hooks"):
  *
  *   pre-install           reads the whole bundle: nothing is written if the file is damaged, or does not fit
- *   set-state SLOT bad    from now on no start takes the slot
+ *   set-state SLOT bad    no later start takes the slot
  *   (RAUC writes the root file system)
  *   slot-install          writes the boot files, and reads both back from the card
  *   set-primary SLOT      arms the slot for one try

@@ -62,7 +62,7 @@ export function createConnectionPool({ max, perAddressMax, stay }: PoolLimits) {
       // The absolute value is used, so a clock that was set back locks nobody out.
       return oldest === undefined || Math.abs(now() - (members.get(oldest) ?? 0)) >= (stay?.ms ?? 0);
     },
-    /** Other members of this address may evict at once from now on. */
+    /** From now on, a new member of this address may evict another member at once. */
     trust(address: string) {
       trusted.delete(address);
       trusted.add(address);
