@@ -16,7 +16,7 @@ import { brokerOf } from "../src/mqtt/broker.ts";
 const cardsMax = 10_000;
 /** The words that name files of the tool. */
 export const fileWords = { ca_file: "ca.pem", certificate_file: "client.pem", key_file: "client.key" };
-/** The same for cards with the word `hawkbit_url`. */
+/** The words that name files of the tool for cards with the word `hawkbit_url`. */
 export const tokenWords = { token_file: "hawkbit.token" };
 /** The column that is no key of tapdeck.conf. */
 const addressKey = "address";

@@ -35,7 +35,7 @@ const flags =
   pollFlags.felica212 |
   pollFlags.typeA;
 
-/** Configures the reader, which loses this at a power-up. The buzzer sounds with each card if `sounds` is true. */
+/** Configures the reader. A power-up resets its configuration. The buzzer sounds with each card if `sounds` is true. */
 export async function prepareAcr(send: Send, sounds: boolean, signal?: AbortSignal): Promise<void> {
   // Readers answer these commands in different ways, some with the flags in the status bytes. Any answer is enough.
   await send({ type: ccidOut.block, data: acrPolling(flags) }, signal);

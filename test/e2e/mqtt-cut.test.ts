@@ -54,7 +54,8 @@ for (const [name, scheme, port] of [
       await eventually(() => heard().includes("hall/availability online"));
       const links = await printed(onNeighbour(["ip", "-o", "link", "show", "type", "veth"]));
       const [, cable = ""] = /^\d+: (\S+?)[@:]/.exec(links) ?? [];
-      // A neighbour without its address does not answer, as with an unplugged cable further away.
+      // A neighbour that has lost its address does not answer. This looks like a cable that is unplugged behind the next
+      // switch.
       const plug = (how: "del" | "add") =>
         printed(onNeighbour(["ip", "address", how, `${host}/24`, "dev", cable]));
       const tap = async (uid: string) => {

@@ -87,7 +87,7 @@ async function makeHome(viewport: { readonly width: number; readonly height: num
     },
     async lay(card) {
       const token = { ...card, readerId, duration: 3_600_000 };
-      // On a busy machine the driver may count its chip as dead, and connects it again.
+      // On a busy machine, the driver may take its chip for dead, and then connects it again.
       await eventually(() => client.call("tokens.scan", token).then(() => true));
     },
     [Symbol.asyncDispose]: () => whole.disposeAsync(),

@@ -199,7 +199,7 @@ test.concurrent("a service that is asked to end has more time than one that hang
   await using guard = await startGuard(9, [], ["/bin/sh", "-c", script]);
   await guard.told(/(ready)/);
   await guard.stop();
-  // The second of the script is longer than --stop-ms.
+  // The script needs one second to end, which is longer than --stop-ms.
   await eventually(() => expect(guard.log()).toContain("it ended in order\n"));
 });
 

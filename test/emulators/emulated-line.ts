@@ -128,7 +128,7 @@ export interface Faults {
    * offsets, or into single bytes by "every-byte". `undefined` ends the fault.
    */
   splitReads(cuts: readonly number[] | "every-byte" | undefined): void;
-  /** The same by a function, which may also alter or drop bytes. It is called for each frame. */
+  /** Splits each frame by this function, which may also alter or drop bytes. */
   split: ((bytes: Uint8Array) => readonly Uint8Array[]) | undefined;
   /**
    * Holds bytes back until `bytes` of them have gathered or 5 ms have passed, so a read has several frames. 0 ends the

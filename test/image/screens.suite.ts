@@ -217,7 +217,7 @@ test(
 test(
   "a card starts its game, which has screen, sound and controller, and nothing that is written to the screen shows",
   async () => {
-    // The process that has drawn the status screen packs the picture of a start after it. The start of a player ends it.
+    // The process that draws the status screen then packs the picture of a start. The start of a player ends this process.
     await until("the packed picture", async () => !(await board.shell("ps")).includes("draw-job"));
     const from = performance.now();
     put(game);

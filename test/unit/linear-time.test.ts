@@ -25,7 +25,7 @@ import { splitTitle } from "../../src/media/titles/titles.ts";
 const factor = 4;
 const stepsPerByteMax = 8;
 
-/** Bytes that count the reads and copies of each of them. */
+/** Wraps bytes, and counts how often each byte is read or copied. */
 function counted(bytes: Uint8Array): { readonly bytes: Uint8Array; readonly steps: () => number } {
   let steps = 0;
   const wrap = (target: Uint8Array): Uint8Array =>

@@ -21,7 +21,7 @@ export interface Deck extends AsyncDisposable {
   start(): Promise<void>;
   /** The number of notifications so far. */
   readonly heard: () => number;
-  /** The number of notifications from this one on with this method and these words. */
+  /** The number of notifications with this method and these words. The first `from` notifications do not count. */
   count(from: number, method: string, words: string): number;
   tells(from: number, method: string, words: string): Promise<void>;
   /** The log of the service. */

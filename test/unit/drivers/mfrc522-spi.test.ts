@@ -402,7 +402,7 @@ test("a card that asks for time for ever, or never ends its answer, is given up 
     await withReader(
       async ({ seen }) => {
         await eventually(() => expect(seen()?.[0]?.problem).toBe("unreadable"));
-        // Three tries of 20 extensions, of 68 whole blocks or of 512 empty ones.
+        // There are three tries. Each ends after 20 extensions, 68 whole blocks or 512 empty blocks.
         expect(frames).toBeLessThan(3 * 520);
       },
       [createType4Tag({ uid: uid7, text: short })],

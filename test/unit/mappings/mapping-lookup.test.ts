@@ -199,7 +199,7 @@ const randomMapping: fc.Arbitrary<MappingParams> = fc
   );
 const randomToken = fc.record({ uid: hex, text, data: hex }).map((fields) => token(fields));
 
-/** The rules of matching once more, in the simplest form. */
+/** A second implementation of the rules of matching, in the simplest form. */
 function naive(
   mappings: readonly { params: MappingParams; rank: number }[],
   { uid, text, data }: TokenParams,

@@ -1,4 +1,4 @@
-/** The lights of the case beside the events of the service, in a folder with the files of the kernel's class `leds`. */
+/** The lights of the case follow the events of the service. The files of the kernel's class `leds` are fakes in a folder. */
 import { afterEach, expect, test } from "bun:test";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -75,8 +75,8 @@ test("a hook that fails hurts nothing and is logged", async () => {
 test("a start by a hook calls no hooks, neither at its start nor at its end: a menu after each game comes once", async () => {
   await using deck = await makeDeck({
     config: {
-      // The echo comes first. It is in the log before `media.stopped` arrives here, also the echo of a hook that must not
-      // run.
+      // The echo comes first, so it is in the log before `media.stopped` arrives here. This would also be true of a hook
+      // that must not run.
       hooks: { beforeStart: "**echo:before", onStart: "**echo:start", onStop: "**echo:stop||SNES/menu.true" },
     },
   });
