@@ -32,4 +32,5 @@ export { forbidCoreDumps, setConsole } from "./io/kernel-controls.ts";
 export { localSockets } from "./io/local-sockets.ts";
 export { openMenuKeys } from "./io/menu-keys.ts";
 export { openButtons } from "./io/pressed-keys.ts";
+export { releaseCode } from "./io/program-code.ts";
 export { openUinput } from "./io/uinput.ts";

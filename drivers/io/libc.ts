@@ -17,6 +17,7 @@ const { symbols: libc } = dlopen("libc.so.6", {
   getrlimit: { args: [FFIType.i32, FFIType.ptr], returns: FFIType.i32 },
   setrlimit: { args: [FFIType.i32, FFIType.ptr], returns: FFIType.i32 },
   shutdown: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 },
+  madvise: { args: [FFIType.u64, FFIType.u64, FFIType.i32], returns: FFIType.i32 },
 });
 
 export const requests = {
@@ -105,4 +106,10 @@ export function socketName(fd: number): Uint8Array | undefined {
 export function endSocket(fd: number): void {
   const both = 2; // The argument SHUT_RDWR.
   libc.shutdown(fd, both);
+}
+
+/** Unmaps the pages of a part of this process's memory (madvise(2)). Returns true if the kernel did it. Pages that were written are lost. */
+export function dropPages(from: bigint, bytes: bigint): boolean {
+  const dontNeed = 4; // The advice MADV_DONTNEED.
+  return libc.madvise(from, bytes, dontNeed) === 0;
 }

@@ -1,0 +1,38 @@
+/**
+ * The machine code and constants of this program in memory. A start maps 46 MB of them, and an idle service needs 19 MB. The rest
+ * counts as memory of this process, and the kernel keeps mapped pages longer than others.
+ */
+import { readFileSync, readlinkSync } from "node:fs";
+import { dropPages } from "./libc.ts";
+
+/**
+ * Unmaps them, and returns the number of bytes in these mappings. The kernel maps each page again at its next use, from the page
+ * cache unless that memory was needed. A mapping with a written page is kept, because the page is not that of the file.
+ */
+export function releaseCode(): number {
+  const program = readlinkSync("/proc/self/exe");
+  let released = 0;
+  for (const { from, to, path, dirtyKb } of readOnlyMappings(readFileSync("/proc/self/smaps", "latin1"))) {
+    if (path === program && dirtyKb === 0 && dropPages(from, to - from)) released += Number(to - from);
+  }
+  return released;
+}
+
+interface Mapping {
+  readonly from: bigint;
+  readonly to: bigint;
+  readonly path: string;
+  /** Unknown counts as written. */
+  readonly dirtyKb: number;
+}
+
+/** The mappings of files that cannot be written (proc(5), smaps). */
+function readOnlyMappings(smaps: string): readonly Mapping[] {
+  const found = smaps.matchAll(/^([0-9a-f]+)-([0-9a-f]+) r-[x-]p \S+ \S+ \d+ +(\/.*)\n((?:\w+:.*\n)+)/gm);
+  return [...found].map(([, from, to, path = "", rows = ""]) => ({
+    from: BigInt(`0x${from}`),
+    to: BigInt(`0x${to}`),
+    path,
+    dirtyKb: Number(/^Private_Dirty: +(\d+)/m.exec(rows)?.[1] ?? 1),
+  }));
+}
