@@ -4,7 +4,7 @@
  * (drivers/bluetooth/hci_ldisc.c). The gamepad is a device of the Human Interface Device Profile with Secure Simple
  * Pairing. The program is linked statically, for emulated boards.
  *
- *   bluetooth-pad <COMMANDS     a line each:
+ *   bluetooth-pad [le] <COMMANDS     a line each; with `le` the radio also has LE, and the gamepad of bluetooth-le.c in its reach:
  *     pairing    it can be found and paired; `refuse` can be found, and refuses; `keyboard` wants a code to be typed
  *     typed      that code was typed
  *     asleep     it neither answers nor can be found; a connection ends
@@ -12,6 +12,7 @@
  *     bonded     it has the key of an earlier pairing; `lost` has none
  *     press N    the button N, from 1 on, is pressed; `release N`
  *     mute       the radio itself answers nothing, until `speak`
+ *     le-pairing, le-asleep, le-wake, le-press N, le-release N     the same of the gamepad of LE
  *     stranger   another device, without a key, calls the deck and opens the channels of a keyboard
  *
  * It prints its events: `pressed`, `paired`, `connected`, `disconnected`, `refused`, `no answer`, and `called` by the
@@ -37,7 +38,6 @@
 #include "bluetooth-pad.h"
 
 enum { commandPacket = 1, dataPacket = 2, eventPacket = 4 }; /* Vol 4 Part A, 2. */
-enum { handle = 0x0b };
 enum { lineDiscipline = 15, setProtocol = 0x400455c8 }; /* N_HCI and HCIUARTSETPROTO. */
 
 static const uint8_t deck[6] = {0x01, 0x71, 0xda, 0x7d, 0x1a, 0x00}, pad[6] = {0x02, 0x00, 0x00, 0xdc, 0x1b, 0x00},
@@ -46,7 +46,7 @@ static const uint8_t gamepadClass[3] = {0x08, 0x25, 0x00}, keyboardClass[3] = {0
 static const char name[] = "Test \"Pad\"";
 
 static int line;
-static bool isSeen, isAwake, isRefusing, isKeyboard, hasKey, isConnected, isScanning, isIncoming, isMute;
+static bool isSeen, isAwake, isRefusing, isKeyboard, hasKey, isConnected, isScanning, isIncoming, isMute, hasLe;
 static const uint8_t *caller = pad;
 static uint16_t buttons;
 static long inquiryEnd, resultAt, pageEnd; /* Milliseconds; 0 is never. */
@@ -71,21 +71,21 @@ static void give(const uint8_t *bytes, size_t length) {
   }
 }
 
-static void event(uint8_t code, const void *parameters, uint8_t length) {
+void event(uint8_t code, const void *parameters, uint8_t length) {
   uint8_t packet[258] = {eventPacket, code, length};
   memcpy(packet + 3, parameters, length);
   give(packet, length + 3u);
 }
 
 /* Command Complete, with a status of 0 and `length` bytes after it. */
-static void complete(unsigned opcode, const void *result, uint8_t length) {
+void complete(unsigned opcode, const void *result, uint8_t length) {
   uint8_t all[255] = {1};
   put16(all + 1, opcode);
   if (length > 0) memcpy(all + 4, result, length);
   event(0x0e, all, (uint8_t)(4 + length));
 }
 
-static void accept_command(unsigned opcode) {
+void accept_command(unsigned opcode) {
   uint8_t all[4] = {0, 1};
   put16(all + 2, opcode);
   event(0x0f, all, 4);
@@ -141,22 +141,27 @@ static void paired(bool isGood) {
   say(isGood ? "paired" : "refused");
 }
 
-void send_data(unsigned channel, const uint8_t *bytes, size_t length) {
+static void send_frame(unsigned link, unsigned channel, const uint8_t *bytes, size_t length) {
   uint8_t packet[1100] = {dataPacket};
-  put16(packet + 1, handle | 0x2000); /* The first packet of a frame. */
+  put16(packet + 1, link | 0x2000); /* The first packet of a frame. */
   put16(packet + 3, (unsigned)length + 4);
   put16(packet + 5, (unsigned)length);
   put16(packet + 7, channel);
   memcpy(packet + 9, bytes, length);
   give(packet, length + 9);
 }
+void send_data(unsigned channel, const uint8_t *bytes, size_t length) { send_frame(handle, channel, bytes, length); }
+void send_le(unsigned channel, const uint8_t *bytes, size_t length) { send_frame(leHandle, channel, bytes, length); }
 
 static void read_data(const uint8_t *bytes, size_t length) {
+  unsigned link = get16(bytes) & 0xfff;
   uint8_t done[5] = {1};
-  put16(done + 1, handle);
+  put16(done + 1, link);
   put16(done + 3, 1);
   event(0x13, done, sizeof done); /* Number of Completed Packets. */
-  if (length > 4) read_frame(bytes + 4, length - 4);
+  if (length <= 4) return;
+  if (link == leHandle) read_le_frame(bytes + 4, length - 4);
+  else read_frame(bytes + 4, length - 4);
 }
 
 /* ---- Commands of the deck ---- */
@@ -184,7 +189,7 @@ static void read_local(unsigned opcode, const uint8_t *parameters) {
     complete(opcode, all, 64);
     break;
   case 0x1003: /* Encryption; RSSI with results; names with results and simple pairing. */
-    memcpy(all, (const uint8_t[]){0x04, 0, 0, 0x40, 0, 0, 0x09, 0}, 8);
+    memcpy(all, (const uint8_t[]){0x04, 0, 0, 0x40, hasLe ? 0x40 : 0, 0, 0x09, 0}, 8);
     complete(opcode, all, 8);
     break;
   case 0x1005: /* 16 packets of 1021 bytes. */
@@ -293,6 +298,7 @@ static void read_command(const uint8_t *packet) {
   unsigned opcode = get16(packet + 1);
   const uint8_t *parameters = packet + 4;
   uint8_t all[260] = {0};
+  if (hasLe && read_le_command(opcode, parameters)) return;
   if (read_security(opcode, parameters)) return;
   switch (opcode) {
   case 0x0401: /* Inquiry, in units of 1.28 s. */
@@ -313,7 +319,8 @@ static void read_command(const uint8_t *packet) {
     break;
   case 0x0406: /* Disconnect. */
     accept_command(opcode);
-    disconnect(0x16);
+    if (get16(parameters) == leHandle) disconnect_le(0x16);
+    else disconnect(0x16);
     break;
   case 0x0408:
     complete(opcode, caller, 6);
@@ -343,7 +350,9 @@ static void read_command(const uint8_t *packet) {
     break;
   case 0x041d: /* Read Remote Version. */
     accept_command(opcode);
-    of_link(0x0c, 0, (const uint8_t[]){4, 0, 0, 0, 0}, 5);
+    memcpy(all + 1, parameters, 2);
+    all[3] = 4;
+    event(0x0c, all, 8);
     break;
   default:
     read_local(opcode, parameters);
@@ -366,6 +375,7 @@ static void call_deck(const uint8_t *from) {
 }
 
 static void read_word(const char *word, int number) {
+  if (read_le_word(word, number)) return;
   if (strcmp(word, "pairing") == 0 || strcmp(word, "refuse") == 0 || strcmp(word, "keyboard") == 0) {
     isSeen = isAwake = true;
     isRefusing = *word == 'r';
@@ -404,6 +414,7 @@ static size_t packet_in(const uint8_t *bytes, size_t length) {
 }
 
 static void tick(void) {
+  tick_le(now());
   if (inquiryEnd != 0 && isSeen && now() >= resultAt) {
     show_pad();
     resultAt = now() + 1000;
@@ -432,7 +443,8 @@ static void await_kernel_work(void) {
   close(file);
 }
 
-int main(void) {
+int main(int given, char **arguments) {
+  hasLe = given > 1 && strcmp(arguments[1], "le") == 0;
   static uint8_t bytes[8192];
   size_t length = 0;
   int discipline = lineDiscipline, slave;

@@ -1,12 +1,21 @@
-/* The radio of bluetooth-pad.c, and the gamepad of bluetooth-channels.c. */
+/* The radio of bluetooth-pad.c, the gamepad of bluetooth-channels.c, and that of bluetooth-le.c. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Prints this with the time. */
 void say(const char *what);
 
-/* Sends a frame of L2CAP to the deck. */
+/* An event to the deck; Command Complete, with a status of 0 and `length` bytes after it; and Command Status. */
+void event(uint8_t code, const void *parameters, uint8_t length);
+void complete(unsigned opcode, const void *result, uint8_t length);
+void accept_command(unsigned opcode);
+
+enum { handle = 0x0b, leHandle = 0x0c }; /* Connections. */
+
+/* Sends a frame of L2CAP to the deck, over BR/EDR and over LE. */
 void send_data(unsigned channel, const uint8_t *bytes, size_t length);
+void send_le(unsigned channel, const uint8_t *bytes, size_t length);
 
 /* A frame of the deck, from its length on. */
 void read_frame(const uint8_t *bytes, size_t length);
@@ -19,6 +28,13 @@ void open_control(void);
 
 /* Sends the buttons, the first one in the lowest bit. */
 void send_report(uint16_t buttons);
+
+/* bluetooth-le.c: a command and a frame of the deck, the time in milliseconds, and a word of the test. */
+bool read_le_command(unsigned opcode, const uint8_t *parameters);
+void read_le_frame(const uint8_t *bytes, size_t length);
+void disconnect_le(uint8_t reason);
+void tick_le(long time);
+bool read_le_word(const char *word, int number);
 
 static inline void put16(uint8_t *to, unsigned value) {
   to[0] = (uint8_t)value;

@@ -1,6 +1,6 @@
 /**
  * A controller by Bluetooth on an emulated board: the image's own scripts and programs, and a radio with a gamepad in its reach
- * (`bluetooth-pad.c`). Run by `make test-image`; with `THOROUGH=1` the radio also hangs, which takes a minute.
+ * (`bluetooth-pad.c`). Run by `make test-image`; with `THOROUGH=1` the radio also has LE and a gamepad of LE in its reach, and hangs.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -20,6 +20,10 @@ import { patienceMs, until } from "./until.ts";
 const address = "00:1B:DC:00:00:02";
 const name = 'Test "Pad"';
 const known = [{ address, name, kind: "controller", connected: true }] as const;
+/** Of the gamepad in bluetooth-le.c. */
+const addressOfLe = "00:1B:DC:00:00:04";
+const nameOfLe = "Test LE";
+const isThorough = process.env.THOROUGH === "1";
 const programs = "pidof bluetoothd dbus-daemon dbus-monitor bluetoothctl || true";
 
 let folder: string;
@@ -31,7 +35,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "tapdeck-bluetooth-"));
   await run([
     ...["aarch64-linux-gnu-gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-static", "-s"],
-    ...["pad", "channels"].map((name) => join(root, `test/image/bluetooth-${name}.c`)),
+    ...["pad", "channels", "le"].map((name) => join(root, `test/image/bluetooth-${name}.c`)),
     ...["-o", join(folder, "bluetooth-pad")],
   ]);
   server = Bun.serve({
@@ -61,7 +65,7 @@ async function start(): Promise<void> {
 /** Plugs the radio in. */
 async function plugIn(): Promise<void> {
   await board.shell("modprobe hci_uart");
-  await board.shell("/run/bluetooth-pad 0<>/run/pad >/run/pad.log 2>&1 &");
+  await board.shell(`/run/bluetooth-pad ${isThorough ? "le" : ""} 0<>/run/pad >/run/pad.log 2>&1 &`);
 }
 
 const pad = (...words: readonly string[]) =>
@@ -84,7 +88,9 @@ async function padSays(what: string, since = ""): Promise<number> {
   });
 }
 
-const ask = (method: string, params = "{}") => board.shell(`tapdeck call bluetooth${method} '${params}'`);
+/** A busy board may take longer for an answer than the 3 s of the command line. */
+const ask = (method: string, params = "{}") =>
+  board.shell(`tapdeck --timeout=60000 call bluetooth${method} '${params}'`);
 
 async function reaches(what: string, holds: (now: BluetoothReport) => boolean): Promise<BluetoothReport> {
   const seen: string[] = [];
@@ -104,26 +110,28 @@ async function reaches(what: string, holds: (now: BluetoothReport) => boolean): 
   }
 }
 
-async function search(): Promise<void> {
+async function search(wanted = address): Promise<void> {
   await ask(".search");
-  await reaches("the gamepad", ({ found }) => found.some((one) => one.address === address));
+  await reaches("the gamepad", ({ found }) => found.some(({ address }) => address === wanted));
 }
 
-const pair = () => ask(".pair", JSON.stringify({ address }));
+const pair = (wanted = address) => ask(".pair", JSON.stringify({ address: wanted }));
 
 async function shows(what: string, holds: (picture: Picture) => boolean): Promise<void> {
   await until(`the picture ${what}`, async () => holds(await board.picture()) || undefined);
 }
 
+/** How often the menu has opened a gamepad of this name since the start of the board. */
+const timesHeard = async (name: string) =>
+  Number(await board.shell(`logread | grep -c 'an input device is heard.*${name}' || true`));
+
 /** The button A of the gamepad opens the menu, and B closes it. */
-async function worksMenu(): Promise<void> {
+async function worksMenu({ word = "", name = "Pad", heardBefore = 0 } = {}): Promise<void> {
   await shows("of the status", (picture) => shareOf(picture, [0x14, 0x18, 0x3a]) > 0.3);
-  await until("the menu to hear the gamepad", async () =>
-    Number(await board.shell(`logread | grep -c 'an input device is heard.*Pad' || true`)),
-  );
-  await pad("press 1", "release 1");
+  await until("the menu to hear the gamepad", async () => (await timesHeard(name)) > heardBefore);
+  await pad(`${word}press 1`, `${word}release 1`);
   await shows("of the menu", isMenuAt(0));
-  await pad("press 2", "release 2");
+  await pad(`${word}press 2`, `${word}release 2`);
   await shows("of the status", (picture) => !isMenuAt(0)(picture));
 }
 
@@ -213,7 +221,7 @@ test(
   2 * patienceMs,
 );
 
-test.if(process.env.THOROUGH === "1")(
+test.if(isThorough)(
   "a radio that does not answer is named, and healthy again once it answers",
   async () => {
     const isNamed = async () => (await board.shell("tapdeck call health '{}'")).includes('"radio-silent"');
@@ -253,6 +261,35 @@ test(
       fault: undefined,
       known: [address],
     });
+  },
+  3 * patienceMs,
+);
+
+test.if(isThorough)(
+  "a controller of Bluetooth LE is found and paired, works the menu, and is back by its button",
+  async () => {
+    const ofLe = { word: "le-", name: nameOfLe };
+    const isConnected = ({ known }: BluetoothReport) =>
+      known.find(({ address }) => address === addressOfLe)?.connected;
+    await pad("le-pairing");
+    const begunMs = performance.now();
+    await search(addressOfLe);
+    const { found } = JSON.parse(await ask(""));
+    expect(found).toEqual([{ address: addressOfLe, name: nameOfLe, kind: "controller" }]);
+    await pair(addressOfLe);
+    const { fault } = await reaches(
+      "the pairing",
+      (now) => now.state === "ready" && isConnected(now) === true,
+    );
+    expect(fault).toBeUndefined();
+    print("a controller of Bluetooth LE is paired after", seconds(performance.now() - begunMs));
+    await worksMenu(ofLe);
+    const heardBefore = await timesHeard(nameOfLe);
+    await pad("le-asleep");
+    await reaches("the end of the connection", (now) => isConnected(now) === false);
+    await pad("le-wake");
+    print("a known controller of Bluetooth LE is back after", `${await padSays("connected", "pressed")} ms`);
+    await worksMenu({ ...ofLe, heardBefore });
   },
   3 * patienceMs,
 );

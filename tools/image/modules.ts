@@ -50,6 +50,8 @@ export const systemModules: readonly string[] = [
   ...["ccm", "ctr", "cmac"],
   // Bluetooth: a radio on a serial line, which its suite emulates by a terminal.
   "hci_uart",
+  // The keys of Bluetooth LE.
+  ...["ecb", "drbg", "jitterentropy_rng", "sha512_generic"],
   // Readers and pads.
   "ftdi_sio",
   "cp210x",
