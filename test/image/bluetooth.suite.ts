@@ -89,8 +89,7 @@ async function padSays(what: string, since = ""): Promise<number> {
 }
 
 /** A busy board may take longer for an answer than the 3 s of the command line. */
-const ask = (method: string, params = "{}") =>
-  board.shell(`tapdeck --timeout=60000 call bluetooth${method} '${params}'`);
+const ask = (method: string, params = "{}") => board.shell(`tapdeck call bluetooth${method} '${params}'`);
 
 async function reaches(what: string, holds: (now: BluetoothReport) => boolean): Promise<BluetoothReport> {
   const seen: string[] = [];

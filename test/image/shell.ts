@@ -51,6 +51,10 @@ export async function openShell(path: string): Promise<Shell> {
   socket.write(
     `stty raw -echo; exec env LS_COLORS=none sh -c 'while IFS= read -r line; do eval "$line"; done'\n`,
   );
+  // On a busy machine the service may need longer for an answer than the command waits by itself.
+  socket.write(
+    `tapdeck() { if [ "$1" = call ]; then command tapdeck --timeout=60000 "$@"; else command tapdeck "$@"; fi; }\n`,
+  );
   await run("true");
   return { run, close: () => socket.end() };
 }
