@@ -88,7 +88,6 @@ async function padSays(what: string, since = ""): Promise<number> {
   });
 }
 
-/** A busy board may take longer for an answer than the 3 s of the command line. */
 const ask = (method: string, params = "{}") => board.shell(`tapdeck call bluetooth${method} '${params}'`);
 
 async function reaches(what: string, holds: (now: BluetoothReport) => boolean): Promise<BluetoothReport> {
