@@ -8,13 +8,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Client } from "../../src/client/client.ts";
-import { root } from "../../tools/image/meta.ts";
-import { run } from "../../tools/image/run.ts";
 import { createType2Tag } from "../emulators/emulated-tags.ts";
 import { createPn532Device, type Pn532Device } from "../emulators/pn532-device.ts";
 import { makeColorNesGame } from "../helpers/nes-games.ts";
 import { type Board, makePlainCard, startBoard } from "./board.ts";
 import { print } from "./figures.ts";
+import { type Counter, makeCounter } from "./guest-instructions.ts";
 import { type Color, differing, type Picture, shareOf } from "./picture.ts";
 import { patienceMs, until } from "./until.ts";
 
@@ -31,7 +30,7 @@ const red: Color = [212, 46, 3];
 const game = "NES/Color.nes";
 
 let folder: string;
-let counts: string;
+let counter: Counter;
 let server: ReturnType<typeof Bun.serve>;
 let card: Awaited<ReturnType<typeof makePlainCard>>;
 let reader: Pn532Device;
@@ -42,12 +41,7 @@ let command: readonly string[] = [];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "tapdeck-first-frame-"));
-  counts = join(folder, "counts");
-  const plugin = join(folder, "count.so");
-  await run([
-    ...["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-shared", "-fPIC", "-fvisibility=hidden"],
-    ...[join(root, "test/image/count.c"), "-o", plugin],
-  ]);
+  counter = await makeCounter(folder);
   await Bun.write(join(folder, "Color.nes"), makeColorNesGame());
   server = Bun.serve({
     hostname: "127.0.0.1",
@@ -56,8 +50,7 @@ beforeAll(async () => {
   });
   card = await makePlainCard();
   reader = createPn532Device({ timing: "none" });
-  const more = ["-plugin", `${plugin},counts=${counts}`];
-  board = await startBoard({ card, reader: reader.path, display: "320x240", more });
+  board = await startBoard({ card, reader: reader.path, display: "320x240", more: counter.more });
   await board.pong();
   await board.shell("mkdir -p /data/tapdeck/media/NES; mkfifo /run/go; chmod 666 /run/go");
   await fetchFile("Color.nes", `/data/tapdeck/media/${game}`);
@@ -162,7 +155,7 @@ async function startByHand(): Promise<Start> {
 
 /** Measures the time from `start` to the first picture of the game. */
 async function measured(start: () => unknown): Promise<Start> {
-  const from = { at: performance.now(), count: await instructions() };
+  const from = { at: performance.now(), count: await counter.instructions() };
   await start();
   const deadline = from.at + patienceMs;
   for (;;) {
@@ -174,7 +167,7 @@ async function measured(start: () => unknown): Promise<Start> {
   }
   const taken = {
     seconds: (performance.now() - from.at) / 1000,
-    instructions: (await instructions()) - from.count,
+    instructions: (await counter.instructions()) - from.count,
   };
   print("one start", `${taken.seconds.toFixed(2)} s, ${taken.instructions} instructions`);
   return taken;
@@ -185,20 +178,14 @@ async function quiet(): Promise<void> {
   let before: Picture | undefined;
   let last = Number.NaN;
   await until(`a quiet board, not ${last} instructions`, async () => {
-    const from = await instructions();
+    const from = await counter.instructions();
     await Bun.sleep(quietMs);
-    last = (await instructions()) - from;
+    last = (await counter.instructions()) - from;
     const picture = await board.picture();
     const isStill = before !== undefined && differing(before, picture) === 0;
     before = picture;
     return isStill && shareOf(picture, ready) > 0.02 && last < quietInstructionsMax;
   });
-}
-
-/** The number of instructions that the guest has executed, on all its processors (test/image/count.c). */
-async function instructions(): Promise<number> {
-  const each = new BigUint64Array(await Bun.file(counts).arrayBuffer());
-  return Number(each.reduce((sum, count) => sum + count, 0n));
 }
 
 /** Prints all measurements, and the ratio of the medians. */
