@@ -44,6 +44,7 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
   let isClosed = false;
   const playing = createPlaying({
     bus,
+    log,
     clock,
     volumeMax,
     volumeStart: () => config().audio.volumeStart,

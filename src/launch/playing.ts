@@ -6,6 +6,7 @@ import type { Bus } from "../bus.ts";
 import { type Clock, rfc3339, sleep } from "../core/clock.ts";
 import { failed, launchFailed, publicError } from "../core/errors.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
+import type { Log } from "../core/log.ts";
 import { type ActiveMedia, mediaNameOf } from "../core/media.ts";
 import {
   type ControlAction,
@@ -34,6 +35,7 @@ export type Playing = ReturnType<typeof createPlaying>;
 
 interface PlayingParts {
   readonly bus: Bus;
+  readonly log: Log;
   readonly clock: Clock;
   /** The owner's ceiling, in percent. */
   readonly volumeMax: () => number;
@@ -67,18 +69,28 @@ interface Current {
 }
 
 export function createPlaying(parts: PlayingParts) {
-  const { bus, clock, volumeMax, volumeStart, view, onStarted, onEnded } = parts;
+  const { bus, log, clock, volumeMax, volumeStart, view, onStarted, onEnded } = parts;
   let current: Current | undefined;
   // Resolves when the player and the processes of its group are gone. The processes may outlive the player.
   let lastGone: Promise<void> | undefined;
   let isHurrying = false;
   const volume = createPlayerVolume(() => current?.player, volumeMax, volumeStart);
 
-  const ended = (which: Current, { exitCode }: Exit) => {
+  /** A player that fails before its proof is a failed launch, whose sentence has the same words. */
+  const logFailure = async (which: Current, { exitCode, signal }: Exit) => {
+    const { media, player, startedMs, lasted } = which;
+    await lasted.promise;
+    const words = `${player.complaint() ?? ""}\n${await player.process.lastWords()}`;
+    const why = failure(media.launcherId, exitCode, clock.now() - startedMs, words);
+    log.warn("launch", why, { signal });
+  };
+  const ended = (which: Current, exit: Exit) => {
     if (current !== which) return;
     current = undefined;
+    const { exitCode } = exit;
     const elapsed = Math.round((clock.now() - which.startedMs) / 1000);
     const reason = which.isStopping ? "stopped" : exitCode === 0 ? "ended" : "failed";
+    if (reason === "failed") logFailure(which, exit).catch(() => {});
     const { stick } = which;
     const why = stick === undefined ? {} : { why: `the USB stick ${stick} was removed`, stick };
     onEnded(which.media, which.owner, exitCode, which.isStopping);

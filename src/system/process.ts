@@ -14,6 +14,8 @@ import { keepLastWords } from "./stderr-tail.ts";
 export interface Exit {
   /** The exit code; null if a signal ended the process. */
   readonly exitCode: number | null;
+  /** The name of the signal that ended the process, or its number if it has no name. */
+  readonly signal?: string | number;
 }
 
 export type Player = ReturnType<typeof spawnPlayer>;
@@ -53,9 +55,10 @@ export function spawnPlayer(argv: readonly string[], options: PlayerOptions = {}
   const words = keepLastWords(child.stderr);
   const { talk, said } = talkOf(child);
   const line = options.hasLine === true ? (child.stdio[3] ?? undefined) : undefined;
-  const leader: Promise<Exit> = child.exited.then(() => ({
-    exitCode: child.signalCode === null ? child.exitCode : null,
-  }));
+  const leader = child.exited.then(
+    (): Exit =>
+      child.signalCode === null ? { exitCode: child.exitCode } : { exitCode: null, signal: child.signalCode },
+  );
   const leaderRuns = () => child.exitCode === null && child.signalCode === null;
   const stopped = Promise.withResolvers<void>();
   let ending: Promise<void> | undefined;

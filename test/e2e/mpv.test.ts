@@ -214,6 +214,12 @@ test("a crash is reported at any place of the film", async () => {
   expect(await deck.next("media.stopped")).toMatchObject({ exitCode: null, reason: "failed" });
   expect(deck.launchQueue.activeMedia()).toBeUndefined();
   expect(deck.ends()).toEqual([true]);
+  // The log once had no word of a player that crashed after its proof.
+  await eventually(() =>
+    expect(deck.lines).toContainEqual(
+      expect.stringMatching(/^warn {2}launch: the player mpv was ended by a signal after \d+\.\d s.*SIGSEGV/),
+    ),
+  );
 });
 
 test("a crash before it plays is a failed launch", async () => {
