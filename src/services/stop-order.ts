@@ -22,7 +22,6 @@ const stopOrder = [
   "Wi-Fi",
   "Bluetooth",
   "lights",
-  "share for PCs",
   "screen",
   "certificates",
   "pairing",

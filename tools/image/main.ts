@@ -26,15 +26,11 @@ const programs = [
   ...["sbin/blkid", "usr/bin/flock", "bin/kmod", "usr/sbin/dropbear", "usr/sbin/avahi-daemon"],
   ...["sbin/wpa_supplicant", "sbin/wpa_cli", "usr/sbin/hostapd", "usr/sbin/dnsmasq"],
   ...["usr/bin/dbus-daemon", "usr/bin/dbus-monitor", "usr/bin/dbus-send", "usr/bin/bluetoothctl"],
-  "usr/sbin/smbd",
 ];
 /** Programs that no person starts, and their names in /usr/libexec. */
 const helpers = [
   ["usr/lib/openssh/sftp-server", "sftp-server"],
   ["usr/libexec/bluetooth/bluetoothd", "bluetooth/bluetoothd"],
-  ...["samba-dcerpcd", "rpcd_classic", "rpcd_winreg"].map(
-    (name) => [`usr/libexec/samba/${name}`, `samba/${name}`] as const,
-  ),
 ] as const;
 /** Links to kmod, which BusyBox's applets of these names do not replace. */
 const moduleTools = ["depmod", "insmod", "lsmod", "modinfo", "modprobe", "rmmod"];
@@ -109,8 +105,7 @@ async function listPlayers(paths: readonly string[]): Promise<void> {
 async function makeRoot(): Promise<void> {
   await cp(join(root, "overlay"), target, { recursive: true, verbatimSymlinks: true });
   await cp(binary, join(target, "usr/bin/tapdeck"));
-  for (const program of ["tapdeck-watchdog", "tapdeck-reboot", "tapdeck-confine", "tapdeck-share"])
-    await compile(program);
+  for (const program of ["tapdeck-watchdog", "tapdeck-reboot", "tapdeck-confine"]) await compile(program);
   await trustUpdates();
   await run([join(root, "buildroot/board/common/post-build.sh"), target, "qemu"], {
     environment: epoch === "" ? {} : { SOURCE_DATE_EPOCH: epoch },

@@ -20,9 +20,6 @@ export const packages: readonly string[] = [
   "wpasupplicant",
   "hostapd",
   "dnsmasq-base",
-  // The share of the media folder for PCs. samba-common-bin has the programs that list shares.
-  "samba",
-  "samba-common-bin",
   // Bluetooth, whose programs talk over D-Bus.
   "bluez",
   "dbus-bin",
@@ -61,7 +58,6 @@ export const unusedPackages: readonly string[] = [
   // Tools for the headers of libraries, which run on this machine instead of the image.
   "libglib2.0-dev-bin",
   "python3-distutils",
-  ...["python3-dnspython", "python3-ldb", "python3-samba", "python3-talloc", "python3-tdb", "tdb-tools"],
   "pkgconf",
   "pkgconf-bin",
   "libpkgconf3",

@@ -54,10 +54,10 @@ export async function putLibrariesOf(file: string, tree: string, target: string)
   }
 }
 
-/** The last four are found by a RUNPATH, or by Debian's alternatives. */
+/** The last three are found by a RUNPATH, or by Debian's alternatives. */
 const libraryFolders = [
   ...["lib/aarch64-linux-gnu", libraryFolder, "lib"],
-  ...["pulseaudio", "blas", "lapack", "samba"].map((name) => join(libraryFolder, name)),
+  ...["pulseaudio", "blas", "lapack"].map((name) => join(libraryFolder, name)),
 ];
 
 async function findLibrary(tree: string, name: string): Promise<string> {
