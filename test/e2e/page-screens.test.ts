@@ -104,7 +104,7 @@ remoteTest(
     await onEachScreen(page, compare, shortMs);
     await page.close();
   },
-  60_000,
+  120_000, // A tree that differs is shown after 60 s.
 );
 
 /** The elements that make the page or a dialog wider than its place. */
