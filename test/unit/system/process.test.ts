@@ -44,7 +44,7 @@ test("a player's end is noticed, with its exit code", async () => {
 });
 
 test("a player that a signal ended has no exit code", async () => {
-  expect(await spawnPlayer(["/bin/sh", "-c", "kill -KILL $$"]).exited).toEqual({ exitCode: null });
+  expect(await spawnPlayer(["/bin/sh", "-c", "kill -KILL $$"]).exited).toEqual({ exitCode: null, signal: "SIGKILL" });
 });
 
 test("a player leads a process group of its own", async () => {
@@ -67,7 +67,7 @@ test("a player that ignores TERM is killed after the grace time", () =>
     const ready = join(folder, "ready");
     const player = spawnPlayer(sh('trap "" TERM; : >"$0"; while :; do sleep 1; done', ready));
     await eventuallyExists(ready);
-    expect(await player.stop(100)).toEqual({ exitCode: null });
+    expect(await player.stop(100)).toEqual({ exitCode: null, signal: "SIGKILL" });
     expect(await liveMembers(player.pid)).toEqual([]);
   }));
 
