@@ -86,7 +86,7 @@ async function serve(options: PlaceOptions, write: (line: string) => void): Prom
   };
   const parts = { places, drivers, ...kernel, overrides, restart, write };
   const service = await startService(parts);
-  const releasing = systemClock.after(settledMs, releaseCode);
+  const releasing = systemClock.after(settledMs, () => void releaseCode().catch(() => {})); // The service can do without.
   const asked = await Promise.race([stopped, restarting.promise]);
   releasing[Symbol.dispose]();
   await service.close();

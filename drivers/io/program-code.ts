@@ -2,17 +2,19 @@
  * The machine code and constants of this program in memory. A start maps 46 MB of them, and an idle service needs 19 MB. The rest
  * counts as memory of this process, and the kernel keeps mapped pages longer than others.
  */
-import { readFileSync, readlinkSync } from "node:fs";
+import { readFile, readlink } from "node:fs/promises";
 import { dropPages } from "./libc.ts";
 
 /**
  * Unmaps them, and returns the number of bytes in these mappings. The kernel maps each page again at its next use, from the page
- * cache unless that memory was needed. A mapping with a written page is kept, because the page is not that of the file.
+ * cache unless that memory was needed. A mapping with a written page is kept, because the page is not that of the file. Rejects if
+ * the kernel has no `smaps` (CONFIG_PROC_PAGE_MONITOR).
  */
-export function releaseCode(): number {
-  const program = readlinkSync("/proc/self/exe");
+export async function releaseCode(): Promise<number> {
+  const program = await readlink("/proc/self/exe");
+  const smaps = await readFile("/proc/self/smaps", "latin1");
   let released = 0;
-  for (const { from, to, path, dirtyKb } of readOnlyMappings(readFileSync("/proc/self/smaps", "latin1"))) {
+  for (const { from, to, path, dirtyKb } of readOnlyMappings(smaps)) {
     if (path === program && dirtyKb === 0 && dropPages(from, to - from)) released += Number(to - from);
   }
   return released;

@@ -80,8 +80,7 @@ export function createPlaying(parts: PlayingParts) {
   const logFailure = async (which: Current, { exitCode, signal }: Exit) => {
     const { media, player, startedMs, lasted } = which;
     await lasted.promise;
-    const words = `${player.complaint() ?? ""}\n${await player.process.lastWords()}`;
-    const why = failure(media.launcherId, exitCode, clock.now() - startedMs, words);
+    const why = failure(media.launcherId, exitCode, clock.now() - startedMs, await wordsOf(player));
     log.warn("launch", why, { signal });
   };
   const ended = (which: Current, exit: Exit) => {
@@ -246,10 +245,15 @@ function watchProof({ media, player, settled, lasted }: Current, clock: Clock): 
     for (const timer of timers) timer[Symbol.dispose]();
     if (exit === undefined || exit.exitCode === 0) return prove({ settled, lasted });
     const ms = performance.now() - startedMs;
-    const words = `${player.complaint() ?? ""}\n${await player.process.lastWords()}`;
-    const why = launchFailed("player-failed", failure(media.launcherId, exit.exitCode, ms, words));
+    const sentence = failure(media.launcherId, exit.exitCode, ms, await wordsOf(player));
+    const why = launchFailed("player-failed", sentence);
     for (const { reject } of [settled, lasted]) reject(why);
   });
+}
+
+/** The last lines that the player has reported on its control line or in its error output. */
+async function wordsOf({ complaint, process }: ControlledPlayer): Promise<string> {
+  return `${complaint() ?? ""}\n${await process.lastWords()}`;
 }
 
 function failure(launcherId: string, exitCode: number | null, ms: number, words: string): string {

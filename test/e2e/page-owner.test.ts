@@ -151,7 +151,8 @@ remoteTest(
     await card.getByRole("button", { name: "Save" }).click();
     await eventually(async () =>
       expect(await device.service.client.call("broker")).toMatchObject({
-        ...{ url: "mqtt://127.0.0.1:9", hasCa: false },
+        url: "mqtt://127.0.0.1:9",
+        hasCa: false,
       }),
     );
     expect(faults).toEqual([]);

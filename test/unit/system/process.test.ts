@@ -44,7 +44,10 @@ test("a player's end is noticed, with its exit code", async () => {
 });
 
 test("a player that a signal ended has no exit code", async () => {
-  expect(await spawnPlayer(["/bin/sh", "-c", "kill -KILL $$"]).exited).toEqual({ exitCode: null, signal: "SIGKILL" });
+  expect(await spawnPlayer(["/bin/sh", "-c", "kill -KILL $$"]).exited).toEqual({
+    exitCode: null,
+    signal: "SIGKILL",
+  });
 });
 
 test("a player leads a process group of its own", async () => {
