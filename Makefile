@@ -104,7 +104,7 @@ image-base: node_modules/.ready ## Pack what Buildroot made, dist/base-qemu.tar.
 	@$(BUN) tools/image/base-archive.ts "$(or $(OUTPUT),build/buildroot/qemu)" dist/base-qemu.tar.zst
 
 REPORT ?= image
-BOARDS ?= boots first-start confined screens sound bluetooth wifi sticks watchdog updates cuts history saves resume endings transfers zero2w
+BOARDS ?= boots first-start confined screens sound bluetooth wifi share sticks watchdog updates cuts history saves resume endings transfers zero2w
 test-image: ## Boot that image on emulated boards; CUTS=100 SEED=1 cuts the power that often, THOROUGH=1 adds slow cases, BOARDS=boots is a part, IMAGE=FILE is an image of Buildroot's
 	@tools/image-setup
 ifneq ($(IMAGE),)

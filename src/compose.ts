@@ -47,9 +47,11 @@ import { followMqtt, type Mqtt } from "./services/mqtt.ts";
 import { createPairing, pairingService, pairOnScreen } from "./services/pairing-service.ts";
 import { preparePorts, withHolder } from "./services/ports.ts";
 import { followScreen, type Screen } from "./services/screen.ts";
+import { followShare } from "./services/share.ts";
 import { createStops, type Stops } from "./services/stop-order.ts";
 import { followCertificate, tlsOf } from "./services/tls.ts";
 import { followWifi, type Wifi } from "./services/wifi.ts";
+import { announceToWindows } from "./services/windows-discovery.ts";
 import { openStore, type Store } from "./store/open.ts";
 import { heldAddresses } from "./system/addresses.ts";
 import { confinePlayers } from "./system/confine.ts";
@@ -159,6 +161,8 @@ async function startParts(base: Base): Promise<number> {
   let mqtt: Mqtt | undefined;
   const wifi = stops.add("Wi-Fi", followWifi({ ...ofMachine, log, onChanged: () => screen.refresh() }));
   const bluetooth = stops.add("Bluetooth", followBluetooth(ofMachine));
+  const announce = (name: string) => announceToWindows({ name, log });
+  const share = stops.add("share for PCs", followShare({ ...ofMachine, log, announce }));
   const services = createServices({
     ...base,
     ...playback,
@@ -176,6 +180,7 @@ async function startParts(base: Base): Promise<number> {
     mqtt: () => mqtt,
     wifi,
     bluetooth,
+    share,
   });
   const descriptors = createDescriptors();
   const metrics = await countMetrics(base, { services, descriptors, launchQueue });

@@ -18,6 +18,7 @@ import type {
 import type { ControlAction, LaunchEntry } from "../core/playback.ts";
 import type { Grant, Requester, Role } from "../core/rights.ts";
 import type { ListedMapping, LoadedPlaylist, RefusedReader, TappedCard, ValueOf } from "../core/shapes.ts";
+import type { ShareReport } from "../core/share-shapes.ts";
 import type { MappingParams, Reader, Token, TokenParams } from "../core/token.ts";
 import type { WifiReport, WifiRequest } from "../core/wifi-shapes.ts";
 import type { MethodCaller } from "./connection.ts";
@@ -124,6 +125,7 @@ export interface Services {
   readonly buttons: ButtonService;
   readonly wifi: WifiService;
   readonly bluetooth: BluetoothService;
+  readonly share: ShareService;
   readonly pairByPin: Pick<PairByPin, "open" | "cancel">;
   /** The entries of the audit log, newest first. */
   audit(limit: number): Promise<readonly AuditEntry[]>;
@@ -221,6 +223,13 @@ interface BluetoothService {
   /** Reject with `not-found` if `report` has no such device. */
   pair(device: { readonly address: string }): Promise<void>;
   forget(device: { readonly address: string }): Promise<void>;
+}
+
+/** The share of the media folder for PCs, on the image. All but `report` reject with `failed` elsewhere. */
+interface ShareService {
+  report(): ShareReport;
+  set(request: { readonly password: string }): Promise<void>;
+  remove(): Promise<void>;
 }
 
 interface BrokerFault {

@@ -73,3 +73,12 @@ export const wifiFormBytesMax = 4096; // The form of the page by which a phone s
 // Bluetooth.
 export const bluetoothNameCharsMax = 80; // A name has up to 248 bytes (Core Specification, Vol 3 Part C, 3.2.2); a row has less room.
 export const bluetoothReportBytesMax = 64 * 1024; // A report of root's scripts. 30 devices with such names have 17 KiB.
+
+// The share of the media folder for PCs.
+export const sharePasswordCharsMin = 8; // A PC on the network may try some hundred passwords per second.
+export const sharePasswordCharsMax = 63;
+export const shareReportBytesMax = 1024; // A report of root's scripts has two short lines.
+
+// WS-Discovery, by which Windows lists this device while the share is on.
+export const wsdMessageBytesMax = 4096; // Windows sends less than 1 KiB. SOAP over UDP 1.1 allows 32 KiB.
+export const wsdAnswersMax = 20; // In a burst, and then as many in ten seconds. A home has few PCs, and each PC sends few requests.

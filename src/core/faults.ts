@@ -56,6 +56,7 @@ export const faultTable = {
   },
   others: {
     "radio-silent": "the Bluetooth radio of this device does not answer: unplug the device for ten seconds",
+    "share-failed": "the share for PCs is off, because its server does not run: set its password again",
     "cards-refused": "the shared cards of the server are not used: {why}",
     "broker-absent":
       "no broker answers at {subject} port {port}: check mqtt.url, and whether the broker runs",

@@ -33,6 +33,8 @@ export const refusalMeanings = {
   "bluetooth-elsewhere": "only the image sets up Bluetooth",
   "bluetooth-no-radio": "the device has no Bluetooth radio",
   "bluetooth-unknown": "no such device was found or paired",
+  "share-elsewhere": "only the image has a share for PCs",
+  "share-password": "the password of the share has 8 to 63 characters",
   "broker-by-image": "tapdeck.conf names the broker",
   "broker-none": "no broker is named",
   "update-running": "an update is being installed",

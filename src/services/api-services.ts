@@ -45,7 +45,7 @@ import { followUpdateServer } from "./update-server.ts";
 interface ServiceSources
   extends Pick<
     Services,
-    "logs" | "clients" | "pairByPin" | "audit" | "pairing" | "uploads" | "wifi" | "bluetooth"
+    "logs" | "clients" | "pairByPin" | "audit" | "pairing" | "uploads" | "wifi" | "bluetooth" | "share"
   > {
   readonly media: MediaWithSticks;
   /** The files and folders of the service. */
@@ -166,6 +166,7 @@ export function createServices(sources: ServiceSources): Services {
     buttons: createButtonTeaching({ ...sources, playing: launchQueue.activeMedia }),
     wifi: sources.wifi,
     bluetooth: sources.bluetooth,
+    share: sources.share,
     describe: () => description ?? describe(),
   };
 }

@@ -22,6 +22,7 @@ const stopOrder = [
   "Wi-Fi",
   "Bluetooth",
   "lights",
+  "share for PCs",
   "screen",
   "certificates",
   "pairing",

@@ -1,7 +1,7 @@
 /** The page's screen of the device in real Chromium: a paired phone reads and changes the compiled service, and its owner on the device. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { goTo, goToPlace, startChromium, type TestBrowser } from "../helpers/chromium.ts";
 import { deviceForAll, port, startDevice } from "../helpers/device.ts";
@@ -350,6 +350,51 @@ remoteTest(
     expect(await word()).toBe(`wifi forget ${hex("Home")}\n`);
     await wifi.getByRole("button", { name: "Search" }).click();
     expect(await word()).toBe("wifi scan\n");
+  },
+  60_000,
+);
+
+remoteTest(
+  "on the image the page sets the password of the share for PCs, shows its places, and switches it off",
+  async () => {
+    await using made = new AsyncDisposableStack();
+    const { folder, word, page } = await onImage(made, "media");
+    const report = async (text: string) => {
+      await writeFile(join(folder, ".share"), text);
+      await rename(join(folder, ".share"), join(folder, "share"));
+    };
+    const card = region(page, "Copy media from a PC");
+    await region(page, "Media").first().waitFor();
+    expect(await card.count()).toBe(0);
+    await report("state=off\n");
+    await page.reload();
+    await card.getByText("PCs cannot copy files to this device until you set a password.").waitFor();
+    expect(await card.getByRole("button", { name: "Switch off" }).count()).toBe(0);
+    await look(page, "device-share");
+    const password = card.getByLabel("Password, 8 to 63 characters");
+    await password.fill("short");
+    await card.getByRole("button", { name: "Switch on" }).click();
+    await page.getByText("the password of the share has 8 to 63 characters").waitFor();
+    await password.fill("correct horse");
+    await card.getByRole("button", { name: "Switch on" }).click();
+    expect(await word()).toBe("share set CFC43211BA8DC470832267827CAC1407\n");
+    await card.getByText("The share starts …").waitFor();
+    expect(await password.inputValue()).toBe("");
+    await report("state=starting\n");
+    await report("state=on\n");
+    await card.getByText(`Windows: \\\\${hostname()}\\media`, { exact: true }).waitFor();
+    await card.getByText(`smb://${hostname()}.local/media`).waitFor();
+    await look(page, "device-share-on");
+    for (const scheme of ["light", "dark"] as const) expect(await violations(page, scheme)).toEqual([]);
+    await card.getByRole("button", { name: "Switch off" }).click();
+    const dialog = page.getByRole("dialog", { name: "Switch the share off?" });
+    for (const scheme of ["light", "dark"] as const) expect(await violations(page, scheme)).toEqual([]);
+    await dialog.getByRole("button", { name: "Switch off" }).click();
+    expect(await word()).toBe("share remove\n");
+    await report("state=off\nfault=failed\n");
+    await card
+      .getByText("The share is off, because its server does not run: set the password again.")
+      .waitFor();
   },
   60_000,
 );

@@ -54,6 +54,8 @@ export interface BoardOptions {
   readonly watchdog?: boolean;
   /** True to start U-Boot, which finds the kernel on the card, instead of the kernel itself; for `virt` only. */
   readonly loader?: boolean;
+  /** Further TCP ports of the guest that the host reaches, by `port`. */
+  readonly ports?: readonly number[];
   /** Additional words for QEMU. */
   readonly more?: readonly string[];
   /** True to make the one free line a root shell for `shell`, instead of the kernel's console; for `zero2w` only. */
@@ -70,6 +72,8 @@ export interface Board extends AsyncDisposable {
   readonly pid: number;
   /** The address of its HTTP on the host. */
   readonly origin: string;
+  /** The port of the host that leads to this one of `ports`. */
+  port(guest: number): number;
   /** All output of its console. */
   console(): string;
   /** Resolves as soon as the service answers `ping`, with the milliseconds since the start. Rejects after seven minutes. */
@@ -108,10 +112,10 @@ const members = new Map<string, { readonly id: string; readonly secret: string }
 export async function startBoard(options: BoardOptions): Promise<Board> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-board-"));
   const [port, tlsPort] = [freePort(), freePort()];
-  const forward = [
-    [port, 7497],
-    [tlsPort, 7498],
-  ].map(([from, to]) => `,hostfwd=tcp:127.0.0.1:${from}-:${to}`);
+  const further = new Map((options.ports ?? []).map((guest) => [guest, freePort()]));
+  const forward = [[7497, port] as const, [7498, tlsPort] as const, ...further].map(
+    ([guest, host]) => `,hostfwd=tcp:127.0.0.1:${host}-:${guest}`,
+  );
   const shellPath = join(folder, "shell.sock");
   const controlPath = join(folder, "control.sock");
   const machine =
@@ -194,6 +198,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
   return {
     pid: child.pid,
     origin: `http://127.0.0.1:${port}`,
+    port: (guest) => further.get(guest) ?? 0,
     console: () => text,
     pong: () => until(() => answers(port), "it was waited for a pong").then(sinceStart),
     off: () => child.exited,

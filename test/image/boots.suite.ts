@@ -130,7 +130,7 @@ test(
   async () => {
     const status = await board.shell(`cat /proc/${service}/status`);
     expect(status).toMatch(/^Uid:\t900\t900\t900\t900$/m);
-    expect(status).toMatch(/^Groups:\t18 28 29 46 97 900 $/m);
+    expect(status).toMatch(/^Groups:\t18 28 29 46 97 900 901 $/m);
     expect(status).toMatch(/^CapEff:\t0+$/m);
     expect(status).toMatch(/^NoNewPrivs:\t1$/m);
     // The limit of descriptors for a flood of connections (overlay/usr/lib/tapdeck/serve).

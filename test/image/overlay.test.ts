@@ -168,7 +168,7 @@ test("the service's groups exist, and nobody has a password", async () => {
   const groups = await text("overlay/etc/group");
   const [, list = ""] =
     /^for name in (.*); do groups=/m.exec(await text("overlay/usr/lib/tapdeck/serve")) ?? [];
-  expect(list.split(" ")).toEqual(["dialout", "input", "audio", "video", "plugdev"]);
+  expect(list.split(" ")).toEqual(["dialout", "input", "audio", "video", "plugdev", "media"]);
   for (const name of ["tapdeck", ...list.split(" ")])
     expect(groups).toMatch(new RegExp(`^${name}:x:\\d+:$`, "m"));
   const users = (await text("overlay/etc/passwd")).trim().split("\n");

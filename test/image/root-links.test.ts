@@ -52,6 +52,12 @@ const scripts: Readonly<Record<string, Script>> = {
     command: ["/etc/init.d/S50dropbear", "start"],
     touches: ["bios", "media"].map(ofData),
   },
+  "usr/lib/tapdeck/share-serve": {
+    command: ["/usr/lib/tapdeck/share-serve"],
+    touches: ["media"].map(ofData),
+    // Its server is not there.
+    leaves: "run/faults/share-failed",
+  },
   "etc/init.d/S92update": { command: ["/etc/init.d/S92update", "start"], touches: [] },
   "usr/lib/tapdeck/data-in-memory": {
     command: ["/usr/lib/tapdeck/data-in-memory", "/dev/mmcblk0p4"],

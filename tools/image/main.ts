@@ -105,7 +105,8 @@ async function listPlayers(paths: readonly string[]): Promise<void> {
 async function makeRoot(): Promise<void> {
   await cp(join(root, "overlay"), target, { recursive: true, verbatimSymlinks: true });
   await cp(binary, join(target, "usr/bin/tapdeck"));
-  for (const program of ["tapdeck-watchdog", "tapdeck-reboot", "tapdeck-confine"]) await compile(program);
+  for (const program of ["tapdeck-watchdog", "tapdeck-reboot", "tapdeck-confine", "tapdeck-share"])
+    await compile(program);
   await trustUpdates();
   await run([join(root, "buildroot/board/common/post-build.sh"), target, "qemu"], {
     environment: epoch === "" ? {} : { SOURCE_DATE_EPOCH: epoch },

@@ -14,6 +14,8 @@ export interface SourceChoice {
   readonly unknownOptions?: readonly string[];
   /** The folder in Debian's archive that is the whole upstream release. */
   readonly folder?: string;
+  /** Makefiles of a manual that Debian has removed. Empty files take their place. */
+  readonly emptyMakefiles?: readonly string[];
   /** True if PyPI has the package, although its name does not begin with `python-`. */
   readonly pypi?: boolean;
   /** Files of Debian's binary package that replace a source. */
@@ -54,11 +56,14 @@ export const sourceChoices: Readonly<Record<string, SourceChoice>> = {
   },
   // Debian leaves out a file of 0.23 that its own build does not need.
   gettext: { aim: "0.21" },
+  gmp: { emptyMakefiles: ["doc/Makefile.am"] },
+  gnutls: { debian: "gnutls28" },
   hostapd: { debian: "wpa" },
   inih: { debian: "libinih" },
   libglib2: { debian: "glib2.0" },
   libnl: { debian: "libnl3" },
   libopenssl: { debian: "openssl" },
+  libtasn1: { debian: "libtasn1-6" },
   libusb: { debian: "libusb-1.0" },
   libzlib: { debian: "zlib" },
   // The commit of the Raspberry Pi Foundation is 6.12.61 with its own drivers, and Debian has no source of it.

@@ -2,8 +2,8 @@
  * The sources of one archive: exactly the archive that Buildroot wants, or the nearest version under the name of the
  * wanted one.
  */
-import { copyFile, mkdir, readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { copyFile, mkdir, readdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { DebianSources } from "./debian-sources.ts";
 import { run } from "./run.ts";
 import * as archives from "./source-archives.ts";
@@ -89,12 +89,17 @@ export async function takeNearest(job: SourceJob): Promise<Replacement | undefin
 
 /** Copies Debian's archive if it is complete and has the wanted compression, or packs it again. */
 async function packSource(job: SourceJob, path: string, version: string): Promise<void> {
-  const part = sourceChoices[job.archive.name]?.folder;
+  const { folder: part, emptyMakefiles = [] } = sourceChoices[job.archive.name] ?? {};
   if (part === undefined && !job.configures && (await archives.copyArchive(path, job.target))) return;
   const whole = join(job.scratch, "whole");
   await archives.unpackArchive(path, whole);
   const tree = part === undefined ? whole : join(whole, part);
-  const changed = job.configures && (await archives.prepareTree(tree, version));
+  for (const name of emptyMakefiles) {
+    await mkdir(dirname(join(tree, name)), { recursive: true });
+    await writeFile(join(tree, name), "");
+  }
+  const changed =
+    emptyMakefiles.length > 0 || (job.configures && (await archives.prepareTree(tree, version)));
   if (part === undefined && !changed && (await archives.copyArchive(path, job.target))) return;
   await archives.packTree(tree, job.target);
 }

@@ -17,6 +17,8 @@ define TAPDECK_WATCHDOG_BUILD_CMDS
 		-o $(@D)/tapdeck-reboot $(@D)/tapdeck-reboot.c
 	$(TARGET_CC) $(TARGET_CFLAGS) $(TARGET_LDFLAGS) -std=c11 \
 		-o $(@D)/tapdeck-confine $(@D)/tapdeck-confine.c
+	$(TARGET_CC) $(TARGET_CFLAGS) $(TARGET_LDFLAGS) -std=c11 \
+		-o $(@D)/tapdeck-share $(@D)/tapdeck-share.c
 endef
 
 define TAPDECK_WATCHDOG_INSTALL_TARGET_CMDS
@@ -26,6 +28,8 @@ define TAPDECK_WATCHDOG_INSTALL_TARGET_CMDS
 		$(TARGET_DIR)/usr/bin/tapdeck-reboot
 	$(INSTALL) -D -m 0755 $(@D)/tapdeck-confine \
 		$(TARGET_DIR)/usr/bin/tapdeck-confine
+	$(INSTALL) -D -m 0755 $(@D)/tapdeck-share \
+		$(TARGET_DIR)/usr/bin/tapdeck-share
 endef
 
 $(eval $(generic-package))

@@ -15,6 +15,7 @@ import { mediaMethods } from "./media-methods.ts";
 import { playTimeLimitMethods } from "./play-time-limit-methods.ts";
 import { readerMethods } from "./reader-methods.ts";
 import { settingsMethods } from "./settings-methods.ts";
+import { shareMethods } from "./share-methods.ts";
 import { tokenMethods } from "./token-methods.ts";
 import { uploadMethods } from "./upload-methods.ts";
 import { wifiMethods } from "./wifi-methods.ts";
@@ -34,6 +35,7 @@ export const methods = [
   ...wifiMethods,
   ...buttonMethods,
   ...bluetoothMethods,
+  ...shareMethods,
   ...backupMethods,
   ...deviceMethods,
 ] as const satisfies readonly Method[];

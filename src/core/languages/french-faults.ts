@@ -75,6 +75,8 @@ export const frenchFaults: FaultedTexts = {
     "bluetooth-elsewhere": "Seule l’image de Tapdeck configure le Bluetooth.",
     "bluetooth-no-radio": "Cet appareil n’a pas de radio Bluetooth.",
     "bluetooth-unknown": "Cet appareil n’a été ni trouvé ni associé : cherchez encore.",
+    "share-elsewhere": "Seule l’image de Tapdeck a un partage pour les PC.",
+    "share-password": "Le mot de passe du partage a 8 à 63 caractères.",
     "broker-by-image": "tapdeck.conf nomme le broker. Changez-le là.",
     "broker-none": "Aucun broker n’est indiqué.",
     "update-running": "Une mise à jour est déjà en cours.",
@@ -166,6 +168,8 @@ export const frenchFaults: FaultedTexts = {
     "certificate-ended": "Le certificat de {subject} a expiré : renouvelez-le.",
     "radio-silent":
       "La radio Bluetooth de cet appareil ne répond pas : débranchez l’appareil pendant dix secondes.",
+    "share-failed":
+      "Le partage pour les PC est désactivé, car son serveur ne fonctionne pas : définissez de nouveau son mot de passe.",
     "cards-refused": "Les cartes partagées du serveur ne sont pas utilisées.",
     "broker-absent":
       "Aucun broker ne répond à {subject}, port {port} : vérifiez mqtt.url, et si le broker fonctionne.",

@@ -75,6 +75,8 @@ export const germanFaults: FaultedTexts = {
     "bluetooth-elsewhere": "Nur das Image von Tapdeck richtet Bluetooth ein.",
     "bluetooth-no-radio": "Dieses Gerät hat kein Funkmodul für Bluetooth.",
     "bluetooth-unknown": "Dieses Gerät wurde weder gefunden noch gekoppelt: Suche noch einmal.",
+    "share-elsewhere": "Nur das Image von Tapdeck hat eine Freigabe für PCs.",
+    "share-password": "Das Passwort der Freigabe hat 8 bis 63 Zeichen.",
     "broker-by-image": "tapdeck.conf nennt den Broker. Ändern Sie ihn dort.",
     "broker-none": "Es ist noch kein Broker angegeben.",
     "update-running": "Eine Aktualisierung läuft bereits.",
@@ -164,6 +166,8 @@ export const germanFaults: FaultedTexts = {
     "certificate-ended": "Das Zertifikat von {subject} ist abgelaufen: Erneuern Sie es.",
     "radio-silent":
       "Das Bluetooth-Funkmodul dieses Geräts antwortet nicht: Zieh den Stecker des Geräts für zehn Sekunden.",
+    "share-failed":
+      "Die Freigabe für PCs ist aus, weil ihr Server nicht läuft: Setzen Sie ihr Passwort noch einmal.",
     "cards-refused": "Die geteilten Karten des Servers werden nicht benutzt.",
     "broker-absent":
       "An {subject}, Port {port}, antwortet kein Broker: Prüfen Sie mqtt.url, und ob der Broker läuft.",

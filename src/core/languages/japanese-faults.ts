@@ -74,6 +74,8 @@ export const japaneseFaults: FaultedTexts = {
     "bluetooth-elsewhere": "Bluetooth を設定できるのは Tapdeck のイメージだけです。",
     "bluetooth-no-radio": "この本体には Bluetooth の無線がありません。",
     "bluetooth-unknown": "その機器は見つかっておらず、登録もされていません。もう一度探してください。",
+    "share-elsewhere": "PC用の共有があるのは Tapdeck のイメージだけです。",
+    "share-password": "共有のパスワードは8～63文字です。",
     "broker-by-image": "ブローカーは tapdeck.conf で指定されています。そこで変更してください。",
     "broker-none": "ブローカーがまだ指定されていません。",
     "update-running": "すでに更新中です。",
@@ -163,6 +165,7 @@ export const japaneseFaults: FaultedTexts = {
       "{subject} の証明書はまもなく期限切れになります（残り {days} 日）。更新してください。",
     "certificate-ended": "{subject} の証明書は期限切れです。更新してください。",
     "radio-silent": "この機器のBluetooth無線が応答しません。電源プラグを10秒間抜いてください。",
+    "share-failed": "サーバーが動かないため、PC用の共有はオフです。パスワードをもう一度設定してください。",
     "cards-refused": "サーバーの共有カードは使われていません。",
     "broker-absent":
       "{subject} のポート {port} でブローカーが応答しません。mqtt.url と、ブローカーが動いているかを確認してください。",

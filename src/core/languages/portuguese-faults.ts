@@ -73,6 +73,8 @@ export const portugueseFaults: FaultedTexts = {
     "bluetooth-elsewhere": "Só a imagem do Tapdeck configura o Bluetooth.",
     "bluetooth-no-radio": "Este aparelho não tem rádio Bluetooth.",
     "bluetooth-unknown": "Esse dispositivo não foi encontrado nem emparelhado: procure de novo.",
+    "share-elsewhere": "Só a imagem do Tapdeck tem um compartilhamento para PCs.",
+    "share-password": "A senha do compartilhamento tem de 8 a 63 caracteres.",
     "broker-by-image": "tapdeck.conf indica o broker. Altere-o lá.",
     "broker-none": "Nenhum broker foi indicado ainda.",
     "update-running": "Uma atualização já está em andamento.",
@@ -161,6 +163,8 @@ export const portugueseFaults: FaultedTexts = {
     "certificate-ended": "O certificado de {subject} expirou: renove-o.",
     "radio-silent":
       "O rádio Bluetooth deste aparelho não responde: tire o aparelho da tomada por dez segundos.",
+    "share-failed":
+      "O compartilhamento para PCs está desligado porque seu servidor não funciona: defina a senha de novo.",
     "cards-refused": "Os cartões compartilhados do servidor não são usados.",
     "broker-absent":
       "Nenhum broker responde em {subject}, porta {port}: verifique mqtt.url e se o broker está rodando.",

@@ -75,6 +75,8 @@ export const spanishFaults: FaultedTexts = {
     "bluetooth-elsewhere": "Solo la imagen de Tapdeck configura el Bluetooth.",
     "bluetooth-no-radio": "Este aparato no tiene radio Bluetooth.",
     "bluetooth-unknown": "Ese dispositivo no se encontró ni se vinculó: busca otra vez.",
+    "share-elsewhere": "Solo la imagen de Tapdeck tiene una carpeta compartida para los PC.",
+    "share-password": "La contraseña de la carpeta compartida tiene de 8 a 63 caracteres.",
     "broker-by-image": "tapdeck.conf nombra el bróker. Cámbielo allí.",
     "broker-none": "Aún no se ha indicado ningún bróker.",
     "update-running": "Ya se está instalando una actualización.",
@@ -162,6 +164,8 @@ export const spanishFaults: FaultedTexts = {
     "certificate-ends": "El certificado de {subject} caduca pronto (días restantes: {days}): renuévelo.",
     "certificate-ended": "El certificado de {subject} ha caducado: renuévelo.",
     "radio-silent": "La radio Bluetooth de este aparato no responde: desenchúfalo durante diez segundos.",
+    "share-failed":
+      "La carpeta compartida para los PC está desactivada porque su servidor no funciona: ponga su contraseña otra vez.",
     "cards-refused": "Las tarjetas compartidas del servidor no se usan.",
     "broker-absent":
       "Ningún bróker responde en {subject}, puerto {port}: compruebe mqtt.url y si el bróker funciona.",

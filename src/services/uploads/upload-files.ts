@@ -21,6 +21,7 @@ import {
   openFile,
   openTargetFolder,
   openUploadsFolder,
+  shareWithGroup,
   topsIn,
 } from "./upload-store.ts";
 
@@ -220,6 +221,7 @@ export async function putInPlace({ place, replace, id }: OpenUpload, file: FileH
   await using store = await openUploadsFolder(place.top);
   await using folder = await openTargetFolder(place);
   const target = inFolder(folder, basename(uploadTarget(place)));
+  await shareWithGroup(file, folder);
   await rename(inFolder(store, `${id}.part`), target);
   if (!(await isStill(target, file)))
     throw failed("another program has put its own file in the place of this one: send it again");

@@ -141,9 +141,25 @@ async function openFolder(path: string | Buffer): Promise<FileHandle> {
 
 async function openBelow(above: FileHandle, name: string, makes: boolean): Promise<FileHandle> {
   const path = inFolder(above, name);
-  if (makes && (await isMade(path, name))) await syncFolder(inFolder(above, "."));
-  return open(path, asFolder).catch(refuseMoved);
+  const isNew = makes && (await isMade(path, name));
+  if (isNew) await syncFolder(inFolder(above, "."));
+  const folder = await open(path, asFolder).catch(refuseMoved);
+  if (isNew && name !== uploadsFolder) await shareWithGroup(folder, above);
+  return folder;
 }
+
+/**
+ * Gives the group the rights of the owner if entries of the folder inherit its group (inode(7), S_ISGID). On the image
+ * SFTP and the share for PCs write with this group.
+ */
+export async function shareWithGroup(entry: FileHandle, folder: FileHandle): Promise<void> {
+  const isShared = ((await folder.stat()).mode & sharedFolder) === sharedFolder;
+  const { mode } = await entry.stat();
+  // A file system without rights refuses the change.
+  if (isShared) await entry.chmod((mode & 0o7777) | ((mode & 0o700) >> 3)).catch(() => {});
+}
+
+const sharedFolder = 0o2020;
 
 /** Makes the folder. Returns false if the name is taken. */
 async function isMade(path: string, name: string): Promise<boolean> {

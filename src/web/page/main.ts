@@ -34,6 +34,7 @@ import { playingCard, playlistCard } from "./playing-card.ts";
 import { screenCard } from "./screen-card.ts";
 import { type CardEntry, type PageCard, type PageScreen, type Shared, showScreens } from "./screens.ts";
 import { fileSettingsCard, type SettingsPlace, settingsCard } from "./settings-card.ts";
+import { shareCard } from "./share-card.ts";
 import { pairMoreCard, unpairedCard } from "./unpaired.ts";
 import { uploadCard } from "./upload-card.ts";
 import { wifiCard } from "./wifi-card.ts";
@@ -95,7 +96,7 @@ const screens: readonly PageScreen[] = [
         ],
       },
       { id: "readers", cards: [{ needs: "change", make: readerPlacesCard }, settings("readers")] },
-      { id: "media", cards: [settings("media")] },
+      { id: "media", cards: [settings("media"), { needs: "own", make: shareCard }] },
       { id: "buttons", cards: [{ needs: "own", make: buttonsCard }] },
       {
         id: "network",

@@ -93,4 +93,20 @@ export const englishParts = ({ counted, number, moment }: Numbers) => ({
       "reader-missing": (path: string) => `This device has no reader at ${path}.`,
     },
   },
+  /** The share of the media folder. */
+  share: {
+    title: "Copy media from a PC",
+    off: "PCs cannot copy files to this device until you set a password.",
+    starting: "The share starts …",
+    on: "PCs on this network can open the media folder, with any user name and the password.",
+    fault: "The share is off, because its server does not run: set the password again.",
+    windows: "Windows: {place}",
+    others: "Mac, Linux, phone: {place}",
+    password: "Password, 8 to 63 characters",
+    switchOn: "Switch on",
+    change: "Change the password",
+    switchOff: "Switch off",
+    offAsk: "Switch the share off?",
+    ends: "PCs that copy now are cut off.",
+  },
 });

@@ -2,7 +2,7 @@
 import type { PageTexts } from "./english.ts";
 import type { Numbers } from "./forms.ts";
 
-type Parts = Pick<PageTexts, "buttons" | "picture" | "broker" | "backup">;
+type Parts = Pick<PageTexts, "buttons" | "picture" | "broker" | "backup" | "share">;
 
 export const frenchParts = ({
   counted,
@@ -98,5 +98,21 @@ export const frenchParts = ({
       "media-folder-missing": (path) => `Cet appareil n’a pas de dossier de médias ${path}.`,
       "reader-missing": (path) => `Cet appareil n’a pas de lecteur sur ${path}.`,
     },
+  },
+  share: {
+    title: "Copier des médias depuis un PC",
+    off: "Les PC ne peuvent rien copier sur cet appareil tant que vous n’avez pas défini de mot de passe.",
+    starting: "Le partage démarre…",
+    on: "Les PC de ce réseau peuvent ouvrir le dossier des médias, avec n’importe quel nom d’utilisateur et le mot de passe.",
+    fault:
+      "Le partage est désactivé, car son serveur ne fonctionne pas : définissez de nouveau le mot de passe.",
+    windows: "Windows : {place}",
+    others: "Mac, Linux, téléphone : {place}",
+    password: "Mot de passe, 8 à 63 caractères",
+    switchOn: "Activer",
+    change: "Changer le mot de passe",
+    switchOff: "Désactiver",
+    offAsk: "Désactiver le partage ?",
+    ends: "Les PC qui copient en ce moment seront coupés.",
   },
 });

@@ -2,7 +2,7 @@
 import type { PageTexts } from "./english.ts";
 import type { Numbers } from "./forms.ts";
 
-type Parts = Pick<PageTexts, "buttons" | "picture" | "broker" | "backup">;
+type Parts = Pick<PageTexts, "buttons" | "picture" | "broker" | "backup" | "share">;
 
 export const germanParts = ({
   counted,
@@ -96,5 +96,20 @@ export const germanParts = ({
       "media-folder-missing": (path) => `Dieses Gerät hat keinen Medienordner ${path}.`,
       "reader-missing": (path) => `Dieses Gerät hat keinen Leser an ${path}.`,
     },
+  },
+  share: {
+    title: "Medien von einem PC kopieren",
+    off: "PCs können nichts auf dieses Gerät kopieren, bis du ein Passwort setzt.",
+    starting: "Die Freigabe startet …",
+    on: "PCs in diesem Netzwerk können den Medienordner öffnen, mit einem beliebigen Benutzernamen und dem Passwort.",
+    fault: "Die Freigabe ist aus, weil ihr Server nicht läuft: setze das Passwort noch einmal.",
+    windows: "Windows: {place}",
+    others: "Mac, Linux, Handy: {place}",
+    password: "Passwort, 8 bis 63 Zeichen",
+    switchOn: "Einschalten",
+    change: "Passwort ändern",
+    switchOff: "Ausschalten",
+    offAsk: "Die Freigabe ausschalten?",
+    ends: "PCs, die gerade kopieren, werden getrennt.",
   },
 });

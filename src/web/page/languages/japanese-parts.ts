@@ -2,7 +2,7 @@
 import type { PageTexts } from "./english.ts";
 import type { Numbers } from "./forms.ts";
 
-type Parts = Pick<PageTexts, "buttons" | "picture" | "broker" | "backup">;
+type Parts = Pick<PageTexts, "buttons" | "picture" | "broker" | "backup" | "share">;
 
 export const japaneseParts = ({ moment, number }: Pick<Numbers, "moment" | "number">): Parts => ({
   buttons: {
@@ -90,5 +90,20 @@ export const japaneseParts = ({ moment, number }: Pick<Numbers, "moment" | "numb
       "media-folder-missing": (path) => `この機器にはメディアのフォルダー ${path} がありません。`,
       "reader-missing": (path) => `この機器の ${path} にリーダーがありません。`,
     },
+  },
+  share: {
+    title: "PCからメディアをコピー",
+    off: "パスワードを設定するまで、PCからこの本体にコピーできません。",
+    starting: "共有を開始しています…",
+    on: "このネットワークのPCは、任意のユーザー名とこのパスワードでメディアフォルダーを開けます。",
+    fault: "サーバーが動かないため、共有はオフです。パスワードをもう一度設定してください。",
+    windows: "Windows：{place}",
+    others: "Mac・Linux・スマートフォン：{place}",
+    password: "パスワード（8～63文字）",
+    switchOn: "オンにする",
+    change: "パスワードを変更",
+    switchOff: "オフにする",
+    offAsk: "共有をオフにしますか？",
+    ends: "コピー中のPCは切断されます。",
   },
 });

@@ -2,7 +2,7 @@
 import type { PageTexts } from "./english.ts";
 import type { Numbers } from "./forms.ts";
 
-type Parts = Pick<PageTexts, "buttons" | "picture" | "broker" | "backup">;
+type Parts = Pick<PageTexts, "buttons" | "picture" | "broker" | "backup" | "share">;
 
 export const portugueseParts = ({
   counted,
@@ -96,5 +96,20 @@ export const portugueseParts = ({
       "media-folder-missing": (path) => `Este aparelho não tem a pasta de mídias ${path}.`,
       "reader-missing": (path) => `Este aparelho não tem leitor em ${path}.`,
     },
+  },
+  share: {
+    title: "Copiar mídia de um PC",
+    off: "Os PCs não podem copiar nada para este aparelho até que você defina uma senha.",
+    starting: "O compartilhamento está iniciando…",
+    on: "Os PCs desta rede podem abrir a pasta de mídia, com qualquer nome de usuário e a senha.",
+    fault: "O compartilhamento está desligado porque seu servidor não funciona: defina a senha de novo.",
+    windows: "Windows: {place}",
+    others: "Mac, Linux, celular: {place}",
+    password: "Senha, de 8 a 63 caracteres",
+    switchOn: "Ligar",
+    change: "Alterar a senha",
+    switchOff: "Desligar",
+    offAsk: "Desligar o compartilhamento?",
+    ends: "Os PCs que estiverem copiando serão desconectados.",
   },
 });

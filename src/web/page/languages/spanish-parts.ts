@@ -2,7 +2,7 @@
 import type { PageTexts } from "./english.ts";
 import type { Numbers } from "./forms.ts";
 
-type Parts = Pick<PageTexts, "buttons" | "picture" | "broker" | "backup">;
+type Parts = Pick<PageTexts, "buttons" | "picture" | "broker" | "backup" | "share">;
 
 export const spanishParts = ({
   counted,
@@ -97,5 +97,21 @@ export const spanishParts = ({
       "media-folder-missing": (path) => `Este dispositivo no tiene la carpeta de medios ${path}.`,
       "reader-missing": (path) => `Este dispositivo no tiene ningún lector en ${path}.`,
     },
+  },
+  share: {
+    title: "Copiar archivos desde un PC",
+    off: "Los PC no pueden copiar nada a este aparato hasta que pongas una contraseña.",
+    starting: "Se está iniciando la carpeta compartida…",
+    on: "Los PC de esta red pueden abrir la carpeta de medios, con cualquier nombre de usuario y la contraseña.",
+    fault:
+      "La carpeta compartida está desactivada porque su servidor no funciona: pon la contraseña otra vez.",
+    windows: "Windows: {place}",
+    others: "Mac, Linux, teléfono: {place}",
+    password: "Contraseña, de 8 a 63 caracteres",
+    switchOn: "Activar",
+    change: "Cambiar la contraseña",
+    switchOff: "Desactivar",
+    offAsk: "¿Desactivar la carpeta compartida?",
+    ends: "Se cortará la conexión de los PC que estén copiando.",
   },
 });

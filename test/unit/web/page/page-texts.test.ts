@@ -12,10 +12,10 @@ import { PageFault, reasonOf, say, sentenceOf, speak } from "../../../../src/web
 
 /** Texts that are the same in English and in another language, by language and path. */
 const equal: Readonly<Record<string, readonly string[]>> = {
-  de: ["pause"],
+  de: ["pause", "share.windows"],
   fr: ["cards.playedFor/1", "device.wifi", "backup.positions"],
-  es: ["device.wifi"],
-  pt: ["device.wifi"],
+  es: ["device.wifi", "share.windows"],
+  pt: ["device.wifi", "share.windows"],
   ja: ["device.wifi"],
 };
 /** Texts without a word that a language could change, and the ones that are empty in English. */
