@@ -3,12 +3,12 @@
  * emulated board has the real one.
  */
 import { expect, test } from "bun:test";
-import { copyFile, cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { bluetoothDevicesIn, bluetoothStateIn } from "../../src/services/bluetooth.ts";
-import { root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
+import { makeScriptRoot } from "./script-root.ts";
 
 const rootTest = test.skipIf(process.getuid?.() !== 0);
 
@@ -65,25 +65,8 @@ async function onMachine(work: (machine: Machine) => Promise<void>): Promise<voi
     await writeFile(path(name), text);
   };
   try {
-    const busybox = Bun.which("busybox") ?? "";
-    for (const program of [busybox, Bun.which("flock") ?? ""]) {
-      const libraries = (await run(["ldd", program]).catch(() => "")).match(/\/\S+(?= \()/g) ?? [];
-      for (const one of [program, ...libraries]) {
-        await mkdir(dirname(path(one)), { recursive: true });
-        await copyFile(one, path(one));
-      }
-    }
-    for (const name of ["bin", "dev", "run", "data/state", "answers"])
-      await mkdir(path(name), { recursive: true });
-    await run(["chroot", folder, busybox, "--install", "-s", "/bin"]);
-    await rm(path("bin/flock"), { force: true });
-    await cp(join(root, "overlay/usr/lib/tapdeck"), path("usr/lib/tapdeck"), { recursive: true });
-    for (const [name, text] of Object.entries(stubs)) {
-      await mkdir(dirname(path(name)), { recursive: true });
-      await rm(path(name), { force: true });
-      await writeFile(path(name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
-    }
-    await writeFile(path("dev/null"), "");
+    await makeScriptRoot(folder, ["flock"], stubs);
+    await mkdir(path("answers"));
     await run([
       "python3",
       "-c",

@@ -303,12 +303,14 @@ test(
       if (cut === cuts) break;
       const network = (number: number) =>
         `${(cut * 100 + number + 0x10000000).toString(16)} 4142434445464748`;
+      const keep = (line: string) =>
+        line.replace(/(.+) (.+)/, "WIFI_PASSWORD=$2 /usr/lib/tapdeck/wifi-known keep $1");
       // Three networks are certainly stored, and others until the power is cut.
       for (const number of [1, 2, 3]) {
-        await one.shell(`/usr/lib/tapdeck/wifi-known keep ${network(number)}`);
+        await one.shell(keep(network(number)));
         kept = [network(number), ...kept].slice(0, 20);
       }
-      const more = [4, 5, 6, 7].map((number) => `/usr/lib/tapdeck/wifi-known keep ${network(number)}`);
+      const more = [4, 5, 6, 7].map((number) => keep(network(number)));
       void one.shell(more.join("; ")).catch(() => {});
       await Bun.sleep(random() * 600);
       await one.kill();

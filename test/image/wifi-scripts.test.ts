@@ -1,0 +1,80 @@
+/**
+ * Root's scripts of the Wi-Fi, without a board: in a root folder of their own, with stubs of the radio's programs. The suite on an
+ * emulated board has the real ones.
+ */
+import { expect, test } from "bun:test";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { run } from "../../tools/image/run.ts";
+import { makeScriptRoot } from "./script-root.ts";
+
+const rootTest = test.skipIf(process.getuid?.() !== 0);
+
+const name = Buffer.from("Home").toString("hex");
+const password = Buffer.from("correct horse").toString("hex");
+
+/** The radio's programs, of which one network takes one password. Programs that stay write down whether they got it. */
+const stubs: Readonly<Record<string, string>> = {
+  "usr/sbin/wpa_supplicant": "true",
+  "bin/wpa_cli": `case "$*" in
+  *status) if grep -q 'psk="correct horse"' /run/wpa_supplicant.conf; then echo wpa_state=COMPLETED; else echo wpa_state=SCANNING; fi ;;
+  *list_networks) grep -q 'psk="correct horse"' /run/wpa_supplicant.conf || echo '0 Home any [TEMP-DISABLED]' ;;
+esac`,
+  "bin/start-stop-daemon": 'env | grep WIFI_PASSWORD >>/run/inherited; echo "$*" >>/run/started',
+  "bin/ip": 'case "$*" in *addr\\ show*) echo "2: wlan0 inet 192.168.50.20/24" ;; esac',
+  "bin/chown": "true",
+  "bin/logger": "true",
+  "bin/sleep": "true",
+  "usr/lib/tapdeck/dhcp": "env | grep WIFI_PASSWORD >>/run/inherited; true",
+};
+
+rootTest.each([
+  [password, ["state=joined", `network=${name}`], `${name} ${password}\n`],
+  [Buffer.from("wrong horse").toString("hex"), ["state=away", "fault=wrong-password", `network=${name}`], ""],
+])(
+  "a password of a network is no argument of any program, because each process can read those (%s)",
+  async (word, report, stored) => {
+    const folder = await mkdtemp(join(tmpdir(), "tapdeck-wifi-"));
+    const path = (one: string) => join(folder, one);
+    try {
+      await makeScriptRoot(folder, ["flock"], stubs);
+      await mkdir(path("sys/class/net/wlan0"), { recursive: true });
+      await mkdir(path("etc"));
+      await writeFile(path("etc/wpa_supplicant.conf"), "");
+      await mkdir(path("traces"));
+      // The pipe of `machine` is a file with one line here, so that the script ends.
+      const machine = await readFile(path("usr/lib/tapdeck/machine"), "utf8");
+      await writeFile(
+        path("usr/lib/tapdeck/machine"),
+        `${machine.replace('done <>"$pipe"', 'done <"/request"')}\nwait\n`,
+      );
+      await writeFile(path("request"), `wifi join ${name} ${word}\n`);
+      await run(
+        [
+          ...["strace", "-ff", "-qq", "-s", "4096", "-v"],
+          ...["-e", "trace=execve,execveat", "-o", path("traces/of")],
+          ...["chroot", folder, "/usr/lib/tapdeck/machine"],
+        ],
+        { environment: { PATH: "/bin:/usr/bin:/usr/sbin" } },
+      );
+      expect((await readFile(path("run/tapdeck-machine/wifi"), "utf8")).trim().split("\n")).toEqual(report);
+      expect(await readFile(path("data/state/wifi"), "utf8").catch(() => "")).toBe(stored);
+      const calls = (
+        await Promise.all(
+          (await readdir(path("traces"))).map((one) => readFile(path(`traces/${one}`), "utf8")),
+        )
+      ).join("");
+      const told = [...calls.matchAll(/^execve\("([^"]*)", \[(.*?)\], \[(.*)\]/gm)];
+      const withPassword = told.filter(([line]) => line.includes(word));
+      // Root's scripts get it in their environment, which only root reads.
+      expect(withPassword.length).toBeGreaterThan(2);
+      const asArgument = withPassword.filter(([, , words]) => words?.includes(word));
+      expect(asArgument.map(([, program]) => program)).toEqual([]);
+      expect(await readFile(path("run/inherited"), "utf8")).toBe("");
+      expect(await readFile(path("run/started"), "utf8")).toContain("wpa_supplicant.pid");
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+);
