@@ -25,7 +25,13 @@ const programs = [
   ...["sbin/sfdisk", "usr/bin/partx", "sbin/e2fsck", "sbin/debugfs", "sbin/resize2fs"],
   ...["sbin/blkid", "usr/bin/flock", "bin/kmod", "usr/sbin/dropbear", "usr/sbin/avahi-daemon"],
   ...["sbin/wpa_supplicant", "sbin/wpa_cli", "usr/sbin/hostapd", "usr/sbin/dnsmasq"],
-  ...["usr/bin/dbus-daemon", "usr/bin/dbus-monitor", "usr/bin/dbus-send", "usr/bin/bluetoothctl"],
+  ...[
+    "usr/bin/dbus-daemon",
+    "usr/bin/dbus-monitor",
+    "usr/bin/dbus-send",
+    "usr/bin/bluetoothctl",
+    "usr/bin/bluealsa",
+  ],
 ];
 /** Programs that no person starts, and their names in /usr/libexec. */
 const helpers = [

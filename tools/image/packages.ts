@@ -24,6 +24,9 @@ export const packages: readonly string[] = [
   "bluez",
   "dbus-bin",
   "dbus-daemon",
+  // Headphones and speakers by Bluetooth: the encoder, and the sound device that leads to it.
+  "bluez-alsa-utils",
+  "libasound2-plugin-bluez",
   // The addon for HID readers needs this library.
   "libudev1",
   "libusb-1.0-0",

@@ -8,6 +8,9 @@ const programs = ["usr/bin/mpv", "usr/bin/retroarch", "usr/bin/aplay", "usr/bin/
 /** Libraries that libglvnd and mesa open by name, so no program names them. The display's driver is one of the last two. */
 const graphics = ["libEGL_mesa.so.0", "dri/virtio_gpu_dri.so", "dri/kms_swrast_dri.so"];
 
+/** The sound device of headphones by Bluetooth, which alsa-lib opens by its type. */
+const soundPlugin = "alsa-lib/libasound_module_pcm_bluealsa.so";
+
 /** Files that libraries read: EGL's vendors, sound devices, a font for mpv's messages and subtitles, names of keys. */
 const data = [
   "usr/share/glvnd/egl_vendor.d",
@@ -33,8 +36,10 @@ export function isOfPlayers(path: string): boolean {
  */
 export async function putPlayers(tree: string, target: string): Promise<void> {
   await putPrograms(tree, target, programs);
-  await mkdir(join(target, libraryFolder, "dri"), { recursive: true });
-  for (const name of graphics) await putLibrary(join(libraryFolder, name), { tree, target });
+  for (const folder of ["dri", "alsa-lib"])
+    await mkdir(join(target, libraryFolder, folder), { recursive: true });
+  for (const name of [...graphics, soundPlugin])
+    await putLibrary(join(libraryFolder, name), { tree, target });
   for (const path of data)
     await cp(join(tree, path), join(target, path), { recursive: true, verbatimSymlinks: true });
   const cores = await readdir(join(tree, coresFrom));

@@ -44,5 +44,8 @@ done
 if [ -e "$target/etc/avahi/avahi-daemon.conf" ]; then
   sed -i 's/^#*enable-dbus=.*/enable-dbus=no/' "$target/etc/avahi/avahi-daemon.conf"
 fi
+# Of BlueALSA, the image uses the program that encodes, and the plugin of its sound device.
+rm -f "$target"/usr/bin/bluealsa-aplay "$target"/usr/bin/bluealsa-cli "$target"/usr/bin/a2dpconf \
+  "$target"/usr/lib/alsa-lib/libasound_module_ctl_bluealsa.so "$target"/etc/alsa/conf.d/20-bluealsa.conf
 # The board's clock never starts before this date.
 [ -z "${SOURCE_DATE_EPOCH:-}" ] || touch -d "@$SOURCE_DATE_EPOCH" "$target/etc/tapdeck-release"
