@@ -48,6 +48,6 @@ test("a player reaches what the transcript lists, and no more", async () => {
       .replace(/stick-\w+\.db.*$/, "stick-*.db*")
       .replace(/audit.*\.jsonl$/, "audit.jsonl"),
   );
-  const text = `# What a player reads and changes in the folders of the service; test/helpers/walk.ts explains the signs.\n${lines.map((line) => `= ${line}\n`).join("")}`;
+  const text = `# The files that a player reads and changes in the folders of the service; test/helpers/walk.ts explains the signs.\n${lines.map((line) => `= ${line}\n`).join("")}`;
   expect(text).toBe(await Bun.file(transcript).text());
 });

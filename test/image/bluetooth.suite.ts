@@ -1,6 +1,6 @@
 /**
  * A controller by Bluetooth on an emulated board: the image's own scripts and programs, and a radio with a gamepad in its reach
- * (`bluetooth-pad.c`). Run by `make test-image`; with `THOROUGH=1` the radio also has LE and a gamepad of LE in its reach, and hangs.
+ * (`bluetooth-pad.c`). `CUTS` is the number of power cuts while something is paired. Run by `make test-image`; with `THOROUGH=1` the radio also has LE and a gamepad of LE in its reach, and hangs.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -9,6 +9,7 @@ import { join } from "node:path";
 import type { BluetoothReport } from "../../src/core/bluetooth-shapes.ts";
 import { root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
+import { seededRandom } from "../emulators/emulated-line.ts";
 import { type Board, cardBytes, image, startBoard } from "./board.ts";
 import { type Card, makeCard } from "./card.ts";
 import { print, seconds } from "./figures.ts";
@@ -24,6 +25,10 @@ const known = [{ address, name, kind: "controller", connected: true }] as const;
 const addressOfLe = "00:1B:DC:00:00:04";
 const nameOfLe = "Test LE";
 const isThorough = process.env.THOROUGH === "1";
+const cuts = Number(process.env.CUTS ?? 1);
+const seed = Number(process.env.SEED ?? 1);
+/** A pairing takes about 15 s on an emulated board. */
+const pairingCutMs = 16_000;
 const programs = "pidof bluetoothd dbus-daemon dbus-monitor bluetoothctl || true";
 
 let folder: string;
@@ -290,4 +295,50 @@ test.if(isThorough)(
     await worksMenu({ ...ofLe, heardBefore });
   },
   3 * patienceMs,
+);
+
+test(
+  "a power cut while a controller and a client are paired leaves each of them paired as a whole or not at all, and what was told stays",
+  async () => {
+    const random = seededRandom(seed);
+    const ends: string[] = [];
+    /** The ids of the clients that the device had told. */
+    const clients: string[] = [];
+    let isTold = false;
+    await ask(".forget", JSON.stringify({ address }));
+    for (let cut = 0; cut <= cuts; cut++) {
+      if (cut > 0) {
+        card.powerCycle(seed * 17 + cut);
+        await start();
+        await plugIn();
+      }
+      const { known: kept } = await reaches("the state", ({ state }) => state === "ready" || state === "off");
+      const ids = JSON.parse(await board.shell("tapdeck call clients")).clients.map(
+        ({ id }: { readonly id: string }) => id,
+      );
+      expect(ids).toEqual(expect.arrayContaining(clients));
+      if (isTold) expect(kept.map((one) => one.address)).toEqual([address]);
+      if (kept.length > 0) {
+        await pad("bonded", "wake");
+        await reaches("the connection", ({ known: [first] }) => first?.connected === true);
+        await ask(".forget", JSON.stringify({ address }));
+      }
+      await reaches("off", ({ state }) => state === "off");
+      if (cut === cuts) break;
+      await pad("lost", "pairing");
+      await search();
+      const cutAtMs = performance.now() + random() * pairingCutMs;
+      await pair();
+      clients.push(JSON.parse(await board.shell("tapdeck call clients.new")).id);
+      isTold = false;
+      while (performance.now() < cutAtMs) {
+        const { state, known: now } = JSON.parse(await ask(""));
+        isTold ||= state === "ready" && now.length > 0;
+      }
+      await board.kill();
+      ends.push(isTold ? "after the pairing" : "in the pairing");
+    }
+    print(`power cuts of seed ${seed} around a pairing`, ends.join(", "));
+  },
+  (cuts + 1) * 2 * patienceMs,
 );

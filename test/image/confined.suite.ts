@@ -100,7 +100,7 @@ test(
         .replace(/audit.*\.jsonl$/, "audit.jsonl")
         .replace(/(?<=^\/run\/.*)\d+\b/, "*"),
     );
-    const text = `# What a player on the board reads and changes outside the read-only system; test/helpers/walk.ts explains the signs.\n${lines.map((line) => `= ${line}\n`).join("")}`;
+    const text = `# The files that a player on the board reads and changes outside the read-only system; test/helpers/walk.ts explains the signs.\n${lines.map((line) => `= ${line}\n`).join("")}`;
     expect(text).toBe(await Bun.file(transcript).text());
   },
   patienceMs,
