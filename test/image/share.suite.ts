@@ -87,8 +87,9 @@ async function reaches(what: string, holds: (now: ShareReport) => boolean): Prom
   let last: ShareReport | undefined;
   try {
     return await until(what, async () => {
-      last = await report();
-      return holds(last) ? last : undefined;
+      // On a starved board the watchdog may have started the service again, which does not answer at once.
+      last = await report().catch(() => undefined);
+      return last !== undefined && holds(last) ? last : undefined;
     });
   } catch (error) {
     const seen = await board.shell(
