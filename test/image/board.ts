@@ -41,7 +41,7 @@ process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
 
 /** A command for the guest's shell: the process of the service itself, without its helpers, which are the same program. */
 export const service =
-  '$(for pid in $(pidof tapdeck); do grep -q "^PPid:.$(cat /var/run/tapdeck-watchdog.pid)$" /proc/$pid/status && echo $pid; done)';
+  '$(for pid in $(pidof tapdeck); do grep -q -s "^PPid:.$(cat /var/run/tapdeck-watchdog.pid)$" /proc/$pid/status && echo $pid; done)';
 
 export interface BoardOptions {
   readonly card: Pick<Card, "url">;
