@@ -34,7 +34,7 @@ import { createFieldSession } from "./tags/field-session.ts";
 const clockHertz = 4_000_000; // The chip takes up to 10 MHz (8.1.2), but loose wires do not.
 // The chip begins with 33 dB. The antennas of modules are small, and the answers of tags are weak.
 const defaultGain = "43";
-const guardMs = 6; // The same time as in mfrc522-field.ts.
+const guardMs = 6; // The same time as `guardMs` of mfrc522-field.ts.
 
 export const mfrc522Spi = createMfrc522Spi((path) => openSpi(path, clockHertz));
 
@@ -117,7 +117,10 @@ function nameOf(version: number): string {
   return `${copy} (a copy of the MFRC522, version ${version.toString(16).padStart(2, "0")})`;
 }
 
-/** Versions that chips with this name on them reported to other people (github.com/miguelbalboa/rfid, pull request 106). */
+/**
+ * The names of copies, by the version that each reported to other people (github.com/miguelbalboa/rfid, pull request
+ * 106).
+ */
 const copies: ReadonlyMap<number, string> = new Map([
   [0x88, "FM17522"],
   [0xb2, "FM17522"],

@@ -38,8 +38,8 @@ function createOneCard(clock: Clock, report: Report, signal: AbortSignal, firstM
   else leaving = clock.after(firstMs, lift);
   return {
     /**
-     * Reports this card for `ms` milliseconds, or until the next change. Returns false if cards came too fast for a
-     * hand. This card is then dropped.
+     * Reports this card for `ms` milliseconds, or until the next change. Returns false if cards came too fast for a hand.
+     * This card is then dropped.
      */
     lay(sighting: Sighting, ms?: number): boolean {
       if (signal.aborted) return false;
@@ -67,7 +67,7 @@ interface OneCardWatch {
   readonly ending: AbortSignal;
   readonly gone: Promise<never>;
   /**
-   * After a fault, the same card may be reported again within this time, which is below a second, without a new tap.
+   * If the same card is reported again within this time after a fault, this is no new tap. The time is below a second.
    * Absent means no time.
    */
   readonly firstMs?: number;

@@ -98,7 +98,7 @@ async function phone(): Promise<Readonly<Record<string, Pixels>>> {
   const blank = await chromium.browser.newPage();
   const seen = async () => {
     await page.waitForLoadState("networkidle");
-    // Away from the tiles, because the one below the pointer is brighter.
+    // The pointer is moved away from the tiles, because a tile below it is brighter.
     await page.mouse.move(0, 0);
     // The page loads its pictures three at a time.
     await page.waitForTimeout(1500);

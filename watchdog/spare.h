@@ -53,8 +53,8 @@ static bool is_unchanged(void) {
 }
 
 /*
- * PATH NAME [WORD]...: their length in four bytes of the processor's order, then the words, each with a zero byte at its
- * end. NULL if the rules are no longer valid.
+ * Returns the message PATH NAME [WORD]..., which arrives as the length of all words, in four bytes of the processor's
+ * order, and then the words, each with a zero byte at its end. NULL if the rules are no longer valid.
  */
 static char **receive(int from) {
   static struct { uint32_t bytes; char text[words_bytes_max]; } said;

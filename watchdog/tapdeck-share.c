@@ -29,7 +29,7 @@
 enum { run_file = 1 << 0, write_file = 1 << 1, read_file = 1 << 2, read_folder = 1 << 3, change_entries = 0x1ff << 4, refer = 1 << 13,
   cut_file = 1 << 14, bind_tcp = 1 << 0, connect_tcp = 1 << 1, signals = 1 << 1 };
 enum { create_ruleset = 444, add_rule = 445, restrict_self = 446, beneath = 1, at_port = 2,
-  processes_max = 60, /* For 8 connections, the programs that answer RPC, and SFTP of the same user. */
+  processes_max = 60, /* Enough for 8 connections, for the programs that answer RPC, and for SFTP of the same user. */
   files_max = 16384 /* The default of Samba's `max open files`. */ };
 struct ruleset { uint64_t files, net, scoped; };
 struct beneath_rule { uint64_t access; int32_t at; } __attribute__((packed));

@@ -23,7 +23,7 @@ import type { Target } from "../tags/tag-channel.ts";
 import type { CcidAnswer, Send } from "./order.ts";
 import type { CcidSlot } from "./slot.ts";
 
-const aliveMs = 1000; // The longest time until a reader that hangs, or whose chip died, is noticed.
+const aliveMs = 1000; // The longest time until a reader that hangs, or a dead chip, is noticed.
 const pollMs = 100; // The poll interval of a reader without change messages.
 const pollsPerListing = 5; // The chip lists tags at each fifth poll, even if the reader reports an empty field.
 

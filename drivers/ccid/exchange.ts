@@ -23,7 +23,8 @@ import { createRecovery } from "./recovery.ts";
 const sendTimeoutMs = 250;
 // The slowest exchange has three RF time-outs of 51 ms (PN532 UM0701-02, 7.3.1). The rest of this time is for a busy machine.
 const answerTimeoutMs = 500;
-const straysMax = 16; // The number of answers to earlier commands that are skipped. A reader that sends more of them in a row does not work.
+// At most this many answers to earlier commands are skipped. A reader that sends more of them in a row counts as broken.
+const straysMax = 16;
 
 export type Ccid = ReturnType<typeof createCcid>;
 

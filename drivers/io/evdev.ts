@@ -41,7 +41,8 @@ export const openKeys: OpenKeys = async (path, ids) => {
     id,
     onBytes,
     onGone,
-    // The claim is released here, because Bun's copy of the descriptor holds it for a moment longer than the link lives.
+    // The claim is released here. Otherwise Bun's copy of the descriptor would hold it for a moment after the link has
+    // closed.
     close: () => close(() => ioctlValue(fd, requests.eviocgrab, release)),
   };
 };

@@ -6,7 +6,7 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import { messageOf } from "../../src/core/errors.ts";
 import { readerGone } from "./links.ts";
 
-// The pause before a write to a full buffer is tried again. At 115200 baud, 23 bytes leave the buffer in this time. A
+// The pause before the next try to write to a full buffer. At 115200 baud, 23 bytes leave the buffer in this time. A
 // terminal's buffer of 4 KiB is rarely full.
 const fullRetryMs = 2;
 

@@ -7,9 +7,9 @@ import { ioctlValue, limitOf, requests, setLimit } from "./libc.ts";
 const rlimitCore = 4; // The number of the limit in asm-generic/resource.h.
 
 /**
- * One byte is less than any dump, so no file is written. With this limit the kernel also does not start the program
- * behind a pipe in core_pattern, which it does with 0 (fs/coredump.c). A hard limit of 0 cannot be raised, so the filter
- * also excludes all memory from dumps.
+ * One byte is less than any dump, so no file is written. With a limit of 0 the kernel would still start the program that
+ * core_pattern may name after a pipe (fs/coredump.c). A hard limit of 0 cannot be raised, so the filter also excludes all
+ * memory from dumps.
  */
 export function forbidCoreDumps(): void {
   const hard = limitOf(rlimitCore)?.[1] ?? 0n;

@@ -46,7 +46,8 @@ function acceptedAs(descriptor: number, name: Uint8Array): AcceptedSocket | unde
 function cookieOf(descriptor: number): bigint {
   const cookie = new BigUint64Array(1);
   if (socketOption(descriptor, options.cookie, cookie)) return cookie[0] ?? 0n;
-  // QEMU's emulation of a program lacks the option. An inode, unlike a cookie, may return after 2^32 others.
+  // QEMU's emulation of a program lacks the option. The number of an inode may be used again after 2^32 others. A cookie
+  // is never used again.
   return BigInt(fstatSync(descriptor).ino);
 }
 

@@ -106,7 +106,7 @@ function axisRange(fd: number, code: number): AxisRange | undefined {
   return { min: view.getInt32(4, true), max: view.getInt32(8, true) };
 }
 
-/** Turns events into keys, each down once and up once. A stick counts from half of its way on. */
+/** Turns events into keys, each down once and up once. A stick counts as pressed from half of its way on. */
 export function menuKeyReader(
   rangeOf: (code: number) => AxisRange | undefined,
 ): (bytes: Uint8Array) => readonly MenuKeyEvent[] {

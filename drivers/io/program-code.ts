@@ -28,7 +28,7 @@ interface Mapping {
   readonly dirtyKb: number;
 }
 
-/** The mappings of files that cannot be written (proc(5), smaps). */
+/** The mappings of files that this process cannot write (proc(5), smaps). */
 function readOnlyMappings(smaps: string): readonly Mapping[] {
   const found = smaps.matchAll(/^([0-9a-f]+)-([0-9a-f]+) r-[x-]p \S+ \S+ \d+ +(\/.*)\n((?:\w+:.*\n)+)/gm);
   return [...found].map(([, from, to, path = "", rows = ""]) => ({

@@ -225,9 +225,9 @@ async function selectPart(
 }
 
 /**
- * One part of the UID of a tag that is awake (14443-3, 6.4.3). At a collision the tag whose bit is 1 is chosen. The
- * position of the first one is the chip's. After it the bits are found one by one, because the data sheet does not say
- * whether the position counts the known bits.
+ * One part of the UID of a tag that is awake (14443-3, 6.4.3). At a collision the tag whose bit is 1 is chosen. The chip
+ * reports the position of the first collision. After that position the bits are found one by one, because the data sheet
+ * does not say whether the position counts the known bits.
  */
 async function anticollide(
   chip: Mfrc522,

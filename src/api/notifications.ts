@@ -97,7 +97,7 @@ export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> 
 };
 
 export interface NotificationReceiver {
-  /** Drops a notification that its caller lacks the right for, or that is for callers without another right. */
+  /** Drops the notification if its caller lacks `right`, or if its caller has `without`. */
   notify(text: string, right: Right, without?: Right): void;
 }
 

@@ -68,7 +68,7 @@ export const isoTime = v.pipe(
 /** A whole number from 1. */
 export const upTo = (max: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(max));
 
-/** States the value of an absent number, where the code must know that the number was absent. */
+/** States in the schema which value an absent number stands for. The code itself must know that the number was absent. */
 export function absentCountsAs(value: number) {
   const rule = v.metadata<number, { readonly default: number }>({ default: value });
   ruleSchemas.set(rule, { default: value });

@@ -142,8 +142,8 @@ export interface BackupService {
   /** A part of the backup that was made last; the backup is deleted after its last part. Rejects with `not-found`. */
   read(offset: number): Promise<{ readonly bytes: number; readonly data: Uint8Array }>;
   /**
-   * Keeps a backup for `restore`, and returns its content; checks all of it. `isRemote` leaves out the settings that it
-   * also leaves out in `restore`.
+   * Keeps a backup for `restore`, and returns its content; checks all of it. With `isRemote`, the content lacks the
+   * settings that `restore` with `isRemote` would not change.
    */
   give(body: ReadableStream<Uint8Array>, isRemote: boolean): Promise<ValueOf<typeof backupPreview>>;
   /** Keeps a part for `preview`; the first part, at 0, begins a new one. Rejects with `conflict` if parts are missing before it. */
@@ -216,7 +216,7 @@ interface WifiService {
   open(): Promise<void>;
 }
 
-/** Bluetooth on the image. All but `report` reject with `failed` elsewhere, and without a radio. */
+/** Bluetooth on the image. All but `report` reject with `failed` on other machines, and without a radio. */
 interface BluetoothService {
   report(): BluetoothReport;
   search(): Promise<void>;

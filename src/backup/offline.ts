@@ -54,7 +54,7 @@ interface RestoreOptions {
 
 type Restored = BackupContent & { readonly kept?: string; readonly folder?: string };
 
-/** The content of the file. If it is larger than any backup, only its beginning. */
+/** The content of the file. Reads at most one byte more than a backup can have. */
 async function startOf(file: string): Promise<Uint8Array> {
   try {
     await using opened = await open(file);

@@ -127,7 +127,7 @@ function strayOption(name: string, form: string): string {
 
 type Values = ReturnType<typeof parse>["values"];
 
-/** The options of `pair`; at most one of its modes is set. `bearer` is the name of the program for a token. */
+/** The options of `pair`; at most one of its modes is set. `bearer` is the name of the program that gets a token. */
 function pairFlags(
   { card = false, code = false, pin = false, list, revoke, change, host, bearer, role }: Values,
   words: readonly string[],

@@ -9,7 +9,7 @@ export function optionFault(error: unknown, command: CommandName | undefined): s
   const [text = ""] = messageOf(error).split("\n");
   if (codeOf(error) === "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
     const [, typed = ""] = /'([^']*)'/.exec(text) ?? [];
-    // In a group such as `-ab`, the error names every letter but the first without its dash.
+    // For a group such as `-ab`, the error names each letter after the first without a dash.
     const name = typed.startsWith("-") ? typed : `-${typed}`;
     return `there is no option ${name}${didYouMean(name, flagsOf(command))}`;
   }

@@ -20,7 +20,7 @@ export interface UploadSource {
 }
 
 export interface UploadOptions {
-  /** `http://host:port`. In a page of the device, the default is the page's own. */
+  /** `http://host:port`. In a page of the device, the default is the address of the page. */
   readonly origin?: string;
   /** Called with the bytes of the file that are on the device. */
   readonly onProgress?: (bytes: number) => void;

@@ -113,7 +113,7 @@ export async function openConfigFile({
   };
 }
 
-/** The text of the file. Throws if it is invalid, because edits start from a valid text only. */
+/** The text of the file. Throws if the text is invalid, because edits start from a valid text only. */
 async function readSound(
   read: () => Promise<string | undefined>,
   configIn: (text: string | undefined) => Config,

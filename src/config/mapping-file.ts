@@ -89,7 +89,7 @@ function partsOf(source: string): readonly string[] {
 const textsAndComments =
   /"""(?:[^"\\]|\\[\s\S]|"(?!""))*(?:"{3,5}|$)|'''[\s\S]*?(?:'{3,5}|$)|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|#[^\n]*/g;
 
-/** True for a text that the parser needs long for, and that is no mapping. */
+/** True for a text that takes the parser long, and that is no mapping. */
 function isIntricate(part: string): boolean {
   const bare = part.replace(textsAndComments, "");
   const mappings = bare.match(mappingHeads)?.length ?? 0;

@@ -177,7 +177,7 @@ async function namesIn(folder: string, log: Log): Promise<readonly string[]> {
   }
 }
 
-/** A file without permission also has a mark, so it is refused once and not at every read. */
+/** A file that this user may not read also has a mark, so it is refused once and not at every read. */
 async function markOf(path: string): Promise<{ mark: string; modifiedMs: number }> {
   try {
     const { ino, size, mtimeMs, ctimeMs } = await stat(path);

@@ -29,7 +29,7 @@ export const updateTriesMax = 3; // The tries of one update that is interrupted 
 export const updateQuietMs = 10 * 60_000; // The time without a tap or media before an update that nobody asked for.
 
 // Servers of updates.
-export const updateAnswerBytesMax = 64 * 1024; // An answer of hawkBit, or an index of versions: some KB.
+export const updateAnswerBytesMax = 64 * 1024; // An answer of hawkBit, or an index of versions. Both have some KB.
 export const updateAnswerMsMax = 60_000;
 export const updateFileBytesMax = 64 * 1024; // A token, a key, a chain of certificates.
 export const updateSummaryCharsMax = 255; // The update entity of Home Assistant accepts at most this many.
@@ -79,6 +79,7 @@ export const sharePasswordCharsMin = 8; // A PC on the network may try some hund
 export const sharePasswordCharsMax = 63;
 export const shareReportBytesMax = 1024; // A report of root's scripts has two short lines.
 
-// WS-Discovery, by which Windows lists this device while the share is on.
+// WS-Discovery: Windows uses it to list this device while the share is on.
 export const wsdMessageBytesMax = 4096; // Windows sends less than 1 KiB. SOAP over UDP 1.1 allows 32 KiB.
-export const wsdAnswersMax = 20; // In a burst, and then as many in ten seconds. A home has few PCs, and each PC sends few requests.
+// The answers in a burst, and again within the next ten seconds. A home has few PCs, and each PC sends few requests.
+export const wsdAnswersMax = 20;

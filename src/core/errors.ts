@@ -46,7 +46,7 @@ export class ServiceError extends Error {
   readonly data: Readonly<Record<string, unknown>> | undefined;
   readonly reason: LaunchReason | undefined;
   readonly subject: string | undefined;
-  /** Whether a caller that may not see paths, cards and settings may read the sentence. */
+  /** True if the sentence may be read by a caller that must not see paths, cards and settings. */
   readonly isPublic: boolean;
 
   constructor(code: ErrorCode, message: string, options: ServiceErrorOptions = {}) {

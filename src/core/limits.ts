@@ -27,8 +27,8 @@ export const anonymousPerAddressMax = 8; // At a limit the connection that was i
 // Descriptors in use. Above this number, remote connections are refused. If the system's limit is low, three quarters
 // of that limit apply.
 export const descriptorsMax = 16_384;
-// Descriptors in use at which the TLS port refuses: 25 MB of idle connections. If the system's limit is low, half of
-// that limit applies.
+// If this many descriptors are in use, the TLS port refuses further connections: idle ones take 25 MB by then. If the
+// system's limit is low, half of that limit applies.
 export const descriptorsForTlsMax = 4096;
 export const bodiesMax = 8; // Bodies of remote requests that are read at a time, 1 MiB each.
 export const bodiesPerAddressMax = 4; // At a limit the oldest body of the address is evicted, or otherwise the oldest of all.
@@ -38,7 +38,8 @@ export const handshakesAfterFailuresPerSecondMax = 5;
 export const handshakeFailuresMax = 10; // Consecutive failures of one address, after which its wrong tokens are blocked.
 export const handshakeBlockMsMin = 30_000; // The first block; each further failure doubles it.
 export const handshakeBlockMsMax = 30 * 60_000; // The longest block. After the same time without a failure the count is dropped.
-export const requestsWaitingMax = 8192; // The requests of all connections. A fast machine serves them in a few hundredths of a second.
+// The requests of all connections. A fast machine answers as many in a few hundredths of a second.
+export const requestsWaitingMax = 8192;
 export const requestsWaitingBytesMax = 8 * 1024 * 1024;
 export const unsentBytesMax = 4 * 1024 * 1024;
 // The unread output of one remote connection. Above it no further request is accepted until the caller has read.
@@ -55,9 +56,11 @@ export const anonymousMessagesPerSecondMax = 400;
 export const anonymousMessagesPerConnectionMax = 64; // The messages of one such connection. Above this rate the connection is closed.
 // The bytes of the longer messages of these callers together, and of refused messages.
 export const anonymousReceivedBytesPerSecondMax = 1024 * 1024;
-// The messages of these callers that are not refused: 1 MiB of small values takes 30 ms to parse, and 300 ms on a board.
+// The parsed bytes of messages of these callers, without refused messages. 1 MiB of small values takes 30 ms to parse,
+// and 300 ms on a board.
 export const anonymousParsedBytesPerSecondMax = 512 * 1024;
-// The bytes of one second that may follow one of the longest messages. Above this rate the connection is closed.
+// After one of the longest messages, a connection may send this many bytes a second. Above this rate the connection is
+// closed.
 export const anonymousBytesPerConnectionMax = 64 * 1024;
 // The values in one message of a caller without an identity. A batch of a hundred has some thousand.
 export const anonymousJsonValuesMax = 10_000;
@@ -119,7 +122,7 @@ export const apduBytesMax = 4096; // An answer of a card to one command; we ask 
 // USB.
 export const usbDevicesMax = 127; // Devices that one bus can address (USB 2.0, 4.1).
 export const ccidMessageBytesMax = 65_544 + 10; // The longest message that a CCID reader may announce (CCID 1.1, 5.1).
-export const ccidExtensionsMax = 20; // The times that a reader may ask for more time for one command.
+export const ccidExtensionsMax = 20; // The number of times that a reader may ask for more time for one command.
 
 // Files and processes.
 export const configBytesMax = 1024 * 1024;
@@ -328,7 +331,7 @@ export const pictureGameBytesMax = 64 * 1024;
 export const embeddedPicturesMax = 20_000; // The stored small pictures of audio files: one for each album, about 30 KB.
 export const folderLengthFilesMax = 5000; // Audio files whose lengths are added up for a folder, which takes 1 ms.
 export const tagCharsMax = 512; // A title, an artist or an album. This is longer than any on a cover.
-export const tagTriesMax = 3; // Attempts to read a file that did not end. After them the file has no tags until it changes.
+export const tagTriesMax = 3; // Unfinished attempts to read a file. After them the file has no tags until it changes.
 export const buttonsMax = 64; // The entries of `[[buttons]]`. A case has a dozen buttons.
 export const buttonTeachingMs = 30_000; // The time in which a button can be taught, which is enough for a walk to the device.
 // Each teaching tells the owner a key that was pressed, and a password must not be read in this way.
@@ -356,7 +359,7 @@ export const numberDecimalsMax = 6; // With more digits, small numbers would be 
 
 // Requests and programs of scripts.
 export const webRequestMsMax = 10_000; // A request with all its redirects. The next cards wait for it.
-export const webHeadBytesMax = 16 * 1024; // The head of an answer. Common servers send no longer ones themselves.
+export const webHeadBytesMax = 16 * 1024; // The head of an answer. Common servers send no longer ones.
 export const webBodyBytesMax = 1024 * 1024; // The body of an answer, which is read and dropped.
 export const webRedirectsMax = 5;
 export const webAddressesMax = 4; // The addresses of one name, which are tried one after another.

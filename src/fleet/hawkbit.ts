@@ -71,7 +71,7 @@ export function followHawkbit(parts: HawkbitParts) {
   let work: Work | undefined;
   let hasAttributes = false;
   let checkedMs: number | undefined;
-  /** The number of polls that failed in a row, and that of downloads and installations; and their reasons. */
+  /** The polls that failed in a row, the downloads and installations that did, and the reasons. */
   const failures = { polls: 0, works: 0 };
   const faults = { poll: "", work: "" };
   /** The pause after a failed download or installation. */

@@ -91,7 +91,7 @@ function countEvents({ bus, cardOf, cardOfMedia, now = () => performance.now() }
       if (!launch.success) countOne(failures, launch.reason ?? "failed");
       const tap = pending.get(launchOf(launch));
       pending.delete(launchOf(launch));
-      // The time of a failure is that of its cause, such as the 3 s of a player.
+      // A failed launch is not measured, because its time is that of its cause, such as the 3 s of a player.
       if (tap !== undefined && launch.success) measure(tap);
     }),
     bus.on("media.indexing", ({ indexing }) => {

@@ -136,7 +136,10 @@ export async function openSharedCards({
   };
 }
 
-/** Returns nothing if there is no bundle, or if it is of another key, or of a version of Tapdeck with other settings. */
+/**
+ * Returns nothing if there is no bundle, if another key signed it, or if a version of Tapdeck with other settings stored
+ * it.
+ */
 async function openKept(path: string, key: string, log: Log): Promise<[string?, CardsBundle?]> {
   try {
     const text = await readFile(path, "utf8");

@@ -96,7 +96,7 @@ export async function openUpdateJob({ engine, idle, path, clock, log }: JobParts
     const begun = async ({ progress, last }: Seen) => {
       signal.throwIfAborted();
       await save({ id, tries, before: { progress: progress.stamp, last: last?.stamp ?? "" } });
-      // It was cancelled during that write.
+      // The update was cancelled during that write.
       if (signal.aborted) await save({ id, tries: tries - 1 });
       signal.throwIfAborted();
     };

@@ -1,4 +1,7 @@
-/** Mappings as the text of a file: reads them, and decides the effect of storing them all. Nothing is changed here. */
+/**
+ * Mappings as the text of a file: reads them, and decides which mappings an import adds, changes and deletes. Nothing is
+ * changed here.
+ */
 import { mappingsCsv, readMappingsCsv } from "../config/mapping-csv.ts";
 import {
   type MappingCheck,

@@ -1,6 +1,7 @@
 /**
- * Takes a renewed client certificate from the broker. Its key and its name are those of the present certificate, and an authority of
- * `mqtt.ca` signed it, so it does not matter who published it. The broker must let the device in with it before it is kept.
+ * Takes a renewed client certificate from the broker. The renewed certificate has the key and the name of the present
+ * one, and an authority of `mqtt.ca` signed it, so it does not matter who published it. Before it is kept, the broker
+ * must let the device in with it.
  */
 import { rename, rm, writeFile } from "node:fs/promises";
 import type { Clock } from "../core/clock.ts";

@@ -10,7 +10,7 @@ import { type MpvLine, openMpvLine } from "./mpv-line.ts";
 import type { ControlledPlayer, PlayerAction, PlayerOrder, PlayerParts, PlayerState } from "./player.ts";
 import { feedStream } from "./web-stream.ts";
 
-// The wait for the present position. After this time, the state is the last known one.
+// The longest wait for the present position, after which the last known state is used.
 const stateMsMax = 250;
 const complaintLinesMax = 4;
 // A file that was loaded counts as shown after this time without an error.
@@ -183,8 +183,8 @@ export function startMpv(
     complaint: () => (known.complaints.length === 0 ? undefined : lastLines(known.complaints.join("\n"))),
     async control(action) {
       if (!("to" in action)) return control(line, action);
-      // mpv acknowledges a seek before it begins, and reports the old position until then. A stop right after it must store the
-      // new one.
+      // mpv acknowledges a seek before it begins, and reports the old position until then. A stop right after the seek
+      // must store the new position.
       const begun = Promise.withResolvers<boolean>();
       await opened();
       onSeek = () => begun.resolve(true);

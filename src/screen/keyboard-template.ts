@@ -76,7 +76,7 @@ export function letterOn(place: number, size: Size): Box {
   };
 }
 
-/** The place in the field of the letter with this index, from 0 on, in whole pixels. */
+/** The box, in whole pixels, for the letter with this index in the field, counted from 0. */
 export function letterIn(index: number, size: Size): Box {
   const { cell, field, fieldColumns } = measures(size);
   const { width, height } = letterOn(0, size);

@@ -1,4 +1,4 @@
-/** The service's ports, and other programs that hold them before the service listens or when it cannot. */
+/** The service's ports, and the programs that hold them while the service cannot listen. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { checkPort } from "../api/admission/listeners.ts";

@@ -267,7 +267,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
   /** The packed pictures, by `keyOf`. */
   const packed = new Map<string, PackedFrame>();
   const pen = createMenuPen();
-  /** The last picture of a time without a player, for the canvas with this key. */
+  /** The last picture that was shown without a player, for the canvas with this key. */
   let idle: { readonly canvasKey: string; readonly shown: PackedFrame } | undefined;
 
   const giveBack = async () => {

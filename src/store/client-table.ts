@@ -38,7 +38,8 @@ const sql = {
         VALUES ($id, $name, $secret, $address, $role, $addedMs, $expiresMs)`,
   remove: "DELETE FROM clients WHERE id = $id",
   update: "UPDATE clients SET name = $name, role = $role WHERE id = $id",
-  // If the clock was set back, a time to expire that is far in the future counts as past, because it was set before that.
+  // If the clock was set back, a time of expiry may be far in the future. It counts as past, because it was stored before
+  // the clock was set back.
   expired: "SELECT id, name FROM clients WHERE expires_ms <= $nowMs OR expires_ms > $nowMs + $aheadMsMax",
   nextExpiry: "SELECT min(expires_ms) AS ms FROM clients",
   keep: "UPDATE clients SET expires_ms = NULL WHERE id = $id",

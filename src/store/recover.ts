@@ -103,7 +103,7 @@ function servesAsDatabase(bytes: Uint8Array): boolean {
     using trial = Database.deserialize(bytes);
     return bringUpToDate(trial) === undefined;
   } catch {
-    // The copy is damaged, or of a newer version. In both cases it is kept aside.
+    // The copy is damaged, or of a newer version. In both cases the copy is kept aside.
     return false;
   }
 }

@@ -29,7 +29,8 @@ export function isOwnAddress(address: string): boolean {
 let last: ReturnType<typeof networkInterfaces> = {};
 
 /**
- * The present interfaces. If the process has no free descriptor, the last known ones, because getifaddrs(3) needs a socket.
+ * The present interfaces. If the process has no free descriptor, the result is the last known list, because getifaddrs(3)
+ * needs a socket.
  */
 export function interfaces(): ReturnType<typeof networkInterfaces> {
   try {

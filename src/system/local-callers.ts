@@ -103,8 +103,8 @@ function batched(look: (inodes: ReadonlySet<string>) => Promise<Holders>) {
 }
 
 /**
- * The connections that were checked a moment ago. The kernel uses the number of a socket again after 2^32 others, which
- * takes longer.
+ * The connections that were checked a moment ago. The kernel uses the number of a socket again only after 2^32 others,
+ * and by then this list has forgotten it.
  */
 function createProved() {
   const untilMs = new Map<string, number>();

@@ -13,7 +13,7 @@ import { indexMedia, noReaders, sleeper } from "../helpers/tapdeck.ts";
 
 const [count = 100_000] = process.argv.slice(2).map(Number);
 const throttling = 6;
-/** Of two systems, so that a folder of one has 5,000. */
+/** The files are of two systems, so each of the two folders has 5,000. */
 const filesOfFolder = 10_000;
 const visitMs = 3000;
 

@@ -22,7 +22,8 @@ export async function measureRecovery(): Promise<void> {
       await strike();
       await service.heard.next("readers.removed");
       noticed.push(performance.now() - struckMs);
-      // The time is long enough for the back-off to reach its maximum, and to end at no fixed place in it.
+      // The time suffices for the back-off to reach its longest wait. It varies, so it does not end at a fixed point of
+      // that wait.
       await Bun.sleep(2000 + Math.random() * 800);
       const healedMs = performance.now();
       heal();

@@ -2,7 +2,8 @@
  * The cost of the arm64 binary on a Cortex-A53, in instructions of its main thread, which vary far less than time.
  * `figures.json` has the accepted ones, and a figure that is too far above its own fails. With the environment variable ACCEPT, a
  * reason, the measured figures become the accepted ones.
- * Each figure has a margin above the spread that was seen, also next to four busy loops (counting.ts).
+ * The margin of each figure is larger than the spread that was seen, which includes runs beside four busy loops
+ * (counting.ts).
  */
 import { test } from "bun:test";
 import { readFile, writeFile } from "node:fs/promises";

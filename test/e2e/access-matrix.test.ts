@@ -125,7 +125,7 @@ const asking: Readonly<Record<Thing[0], Asking>> = {
   "ping over a WebSocket": ws("ping"),
   "ordinary method": ws(call("version")),
   "device's method": ws(call("clients")),
-  // The client is made for each cell; a caller without a handshake sends it as a request, which is malformed.
+  // Each cell makes its own handshake. A caller without one sends it as a request, which is malformed.
   handshake: ws(""),
   "POST of an ordinary method": { method: "POST", path: "/api/v0.1", headers: json, body: call("version") },
   "POST of a form": {

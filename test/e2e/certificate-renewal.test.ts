@@ -102,7 +102,7 @@ id = "hall-1"
         const renewed = await readFile(`${deckCard}.pem`, "utf8");
         expect((await readFile(kept, "utf8")).trim()).toBe(renewed.trim());
 
-        // The certificate of the card is revoked, so it has no effect, as after its end.
+        // The certificate of the card is revoked, so the broker refuses it, as it would refuse an expired one.
         await revoke(file("client.pem"));
         await restart();
         await connected(service);

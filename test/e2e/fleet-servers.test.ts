@@ -14,7 +14,7 @@ import { makePlace, noReaders, program, startTapdeck } from "../helpers/tapdeck.
 
 const root = join(import.meta.dir, "../..");
 const waitMsMax = 60_000;
-/** The group of the user who makes the files; the servers are others. */
+/** The group of the user who makes the files. The servers run as other users. */
 const group = 4242;
 
 /** The folder `fleet` as the commands of docs/FLEET.md leave it, for a deck and its servers at these addresses. */

@@ -1,4 +1,4 @@
-/** The addon of node-hid stands in the compiled binaries: they unpack and load it when a HID reader is opened, not before. */
+/** The compiled binaries contain the addon of node-hid, and unpack and load it only when a HID reader is opened. */
 import { expect, test } from "bun:test";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -29,7 +29,7 @@ const song = (title: string, track: number) =>
 
 /** More than twice as many as the page keeps as tiles. */
 const manyGames = 600;
-/** 240 tiles, and those of a part that is being filled and of the part with the focus. */
+/** The page keeps 240 tiles, those of a part that is being filled, and those of the part with the focus. */
 const tilesMax = 264;
 
 const reader = emulatedPn532("real");

@@ -133,7 +133,7 @@ remoteTest(
       await card.getByLabel("Address").fill(typed);
       await card.getByRole("button", { name: "Save" }).click();
       await eventually(async () => expect((await device.service.client.call("broker")).url).toBe(url));
-      // The card shows what was saved; a field that is filled at that moment would hold both.
+      // The card shows what was saved. A field that is filled at that moment would hold the old text and the new one.
       await eventually(async () => expect(await card.getByLabel("Address").inputValue()).toBe(url));
     }
     await card.getByLabel("Address").fill("http://broker.lan");

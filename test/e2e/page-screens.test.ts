@@ -47,7 +47,10 @@ async function openOwn(width: number, height: number): Promise<Page> {
   return page;
 }
 
-/** Long enough for a screen without a part that comes later. A check that comes too early sees less of it, and does not fail. */
+/**
+ * The wait is long enough for a screen that loads no further part. A check that comes too early sees less of it, and does
+ * not fail.
+ */
 const shortMs = 80;
 
 /** Shows each screen and each place that the page offers, and runs `use` once it no longer changes. */

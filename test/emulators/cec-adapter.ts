@@ -89,7 +89,7 @@ export function createCecAdapter({ physical = 0x1000, capabilities = 0x1f } = {}
     sent,
     mode: () => mode,
     claim: () => claimed,
-    /** Sends a message as another device: sender and receiver, then the opcode. */
+    /** Sends a message as another device: the header with sender and receiver, then the opcode. */
     say: (from: number, to: number, ...message: number[]) =>
       void waiting.push(frame([(from << 4) | to, ...message], false)),
     /** Leaves an address, as an earlier program might. */

@@ -27,7 +27,10 @@ export interface Line {
   received(bytes: number): void;
   /** Sends bytes that are no answer, such as an ACK, as soon as the line is free. */
   send(bytes: Uint8Array): void;
-  /** Sends an answer `afterMs` after the host's last byte; `sent` is called when the kernel has its last byte. */
+  /**
+   * Sends an answer `afterMs` after the host's last byte, and calls `sent` when the kernel has the last byte of the
+   * answer.
+   */
   answer(bytes: Uint8Array, afterMs: number, sent: () => void): void;
   /** Calls `run` `afterMs` after the host's last byte, unless cancelled before. */
   after(afterMs: number, run: () => void): void;

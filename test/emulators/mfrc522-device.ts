@@ -366,7 +366,7 @@ function bitsOfAnswer(answer: TagAnswer): readonly number[] {
   return bits.slice(answer.bitsLeftOut ?? 0);
 }
 
-/** The bits of all answers at once, and the position of the first bit that not all tags sent alike. */
+/** The bits of all answers at once, and the position of the first bit in which the answers differ. */
 function merged(answers: readonly (readonly number[])[]) {
   const [first = [], ...others] = answers;
   const bits = [...first];

@@ -1,6 +1,7 @@
 /**
- * The two generations of the known phone app, as neighbours of the device, with the frames that they send: the current one
- * pairs by PIN and seals by version 1; the earlier one sends the frames of the contract, inside TLS or sealed by version 2.
+ * The two generations of the known phone app, as neighbours of the device, with the frames that each sends. The current
+ * one pairs by PIN and seals by version 1. The earlier one sends the frames of the contract, inside TLS or sealed by
+ * version 2.
  */
 import { join } from "node:path";
 import * as v from "valibot";

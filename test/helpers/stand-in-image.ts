@@ -1,6 +1,6 @@
 /**
  * The root scripts of the image, as the service sees them: the pipe for its words, the progress of an update, and the
- * note of the last one. A restart of the machine is a restart of the service without the progress.
+ * note of the last one. To restart the machine, it restarts the service and deletes the progress of the update.
  */
 import { mkdir, mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

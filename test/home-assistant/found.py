@@ -1,4 +1,4 @@
-"""A deck that announces itself, in a Home Assistant without its network: prints the steps of the flow that follows."""
+"""Announces a deck to a Home Assistant without that deck's network, and prints the steps of the flow that follows."""
 
 import asyncio
 import json

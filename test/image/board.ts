@@ -58,9 +58,12 @@ export interface BoardOptions {
   readonly ports?: readonly number[];
   /** Additional words for QEMU. */
   readonly more?: readonly string[];
-  /** True to make the one free line a root shell for `shell`, instead of the kernel's console; for `zero2w` only. */
+  /**
+   * True if the one free line is to be a root shell for `shell`, and not the kernel's console. Only `zero2w` has this
+   * choice.
+   */
   readonly hasShell?: true;
-  /** The size of a display for `picture`, such as `320x240`; for `virt` only. */
+  /** The size of a display for `picture`, such as `320x240`. Only `virt` has one. */
   readonly display?: `${number}x${number}`;
   /** Additional words for the kernel's command line, if no boot loader supplies that line. */
   readonly append?: string;

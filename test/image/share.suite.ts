@@ -25,7 +25,7 @@ let folder: string;
 let server: ReturnType<typeof Bun.serve>;
 let card: Card;
 let board: Board;
-/** What runs and listens on a deck without a share, for comparison with one whose share was on and is off again. */
+/** The programs and sockets of a deck that has no share, to be compared with a deck whose share was on and is off again. */
 let before: readonly string[];
 
 beforeAll(async () => {
@@ -74,7 +74,7 @@ async function running(): Promise<readonly string[]> {
   const sockets = await board.shell(
     "netstat -l -n -t -u | awk '/^(tcp|udp)/ {print $1, $4}' | grep -v -E ':(3[2-9]|[456].)...$' | sort",
   );
-  // Those of this question, whose number differs.
+  // The programs that answer this question are left out, because their number differs.
   const own = /^(?:sh|-sh|ash|awk|sort|tr|grep|netstat|sleep|\/bin\/sh .*shell)\b/;
   return [...programs.split("\n").filter((line) => !own.test(line)), ...sockets.split("\n")].map((line) =>
     line.trim(),

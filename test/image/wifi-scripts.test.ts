@@ -14,7 +14,10 @@ const rootTest = test.skipIf(process.getuid?.() !== 0);
 const name = Buffer.from("Home").toString("hex");
 const password = Buffer.from("correct horse").toString("hex");
 
-/** The radio's programs, of which one network takes one password. Programs that stay write down whether they got it. */
+/**
+ * Stubs of the radio's programs, which know one network with one password. Programs that keep running write down whether
+ * they inherited that password.
+ */
 const stubs: Readonly<Record<string, string>> = {
   "usr/sbin/wpa_supplicant": "true",
   "bin/wpa_cli": `case "$*" in
@@ -67,7 +70,7 @@ rootTest.each([
       ).join("");
       const told = [...calls.matchAll(/^execve\("([^"]*)", \[(.*?)\], \[(.*)\]/gm)];
       const withPassword = told.filter(([line]) => line.includes(word));
-      // Root's scripts get it in their environment, which only root reads.
+      // Root's scripts get the password in their environment, which only root can read.
       expect(withPassword.length).toBeGreaterThan(2);
       const asArgument = withPassword.filter(([, , words]) => words?.includes(word));
       expect(asArgument.map(([, program]) => program)).toEqual([]);

@@ -22,7 +22,7 @@ with open(order) as file:
 is_daemon = "daemon" in sys.argv
 libc = ctypes.CDLL(None, use_errno=True)
 call = json.dumps({"jsonrpc": "2.0", "id": "1", "method": "clients"})
-limit_locks = 10  # The value of RLIMIT_LOCKS (asm-generic/resource.h). Python has no name for it.
+limit_locks = 10  # The value of RLIMIT_LOCKS (asm-generic/resource.h). Python has no name for this limit.
 
 
 def to_socket_file():

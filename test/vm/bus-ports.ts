@@ -1,6 +1,6 @@
 /**
- * The devices on the SPI and I2C buses of a virtual machine. The buses are the kernel's, with controllers of `bus-relay.c`, which
- * send each transfer here; its first comment has the form.
+ * The devices on the SPI and I2C buses of a virtual machine. The buses are the kernel's, and the controllers of
+ * `bus-relay.c` send each transfer here. The first comment of that file has the form of a transfer.
  */
 import type { I2cDevice, SpiDevice } from "../../drivers/io/links.ts";
 import { createMachinePort, type MachinePort } from "./port.ts";

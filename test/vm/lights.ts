@@ -1,4 +1,4 @@
-/** The lights of a case in a real kernel's class of LEDs, which `case-lights.c` has two of. */
+/** Two lights of a case in a real kernel's class of LEDs (`case-lights.c`). */
 import { expect, test } from "bun:test";
 import { command, type Deck } from "./deck.ts";
 import { film } from "./taps.ts";

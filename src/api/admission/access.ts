@@ -7,7 +7,7 @@ import { hostname } from "node:os";
 import { addressBytes, isUnspecified } from "../../core/ip-address.ts";
 import type { Grant } from "../../core/rights.ts";
 
-/** Where an admitted caller comes from. Quotas depend on it, and the rights of the caller are its grant (core/rights.ts). */
+/** The origin of an admitted caller, on which its quotas depend. Its rights are its grant (core/rights.ts). */
 export type Access = "device" | "remote";
 
 export interface AccessRules {

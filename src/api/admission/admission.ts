@@ -47,8 +47,8 @@ export interface AdmissionOptions<Data> {
   /** The user of a caller on the device, and whether it is a player of this service; undefined if its socket is not certain. */
   readonly callerAt: (peer: LocalPeer) => Promise<LocalCaller | undefined>;
   /**
-   * Ends the connections of players at the socket's file. Undefined if there are none; otherwise true after their
-   * requests were aborted, or false if they were not.
+   * Ends the connections of players at the socket's file. Returns undefined if there are none. Otherwise it resolves with
+   * true after their requests were aborted, or with false if they were not.
    */
   readonly endPlayers: () => Promise<boolean> | undefined;
   /** The client that an `Authorization` header proves; undefined if it proves none. */

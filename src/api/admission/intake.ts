@@ -69,7 +69,7 @@ export function createIntake(clock: Clock, noteGarbage = createCollector()) {
           own.bytes.spend(bytes);
           const limit = takeFromAll(bytes);
           if (limit === undefined) return { kind: "taken" };
-          // A refused message has cost its decryption and its text all the same.
+          // A refused message has already been decrypted and turned into text.
           return { kind: limit === "anonymousReceivedBytesPerSecondMax" ? "flood" : "refused", limit };
         },
       };

@@ -30,11 +30,11 @@ test("frames go over SPI with their lowest bit first, behind a byte that says wh
     },
     close() {},
   });
-  // The status of a frame that is ready is 01, which is 80 with the bits turned.
+  // The status of a frame that is ready is 01. With its bits in reverse order it is 80.
   expect(chip.isReady()).toBe(true);
   await chip.read();
   chip.write(Uint8Array.of(0x00, 0x00, 0xff, 0x02, 0xfe, 0xd4, 0x02, 0x2a, 0x00));
-  // 02, 03 and 01 with their bits turned; then 00 00 ff 02 fe d4 02 2a 00.
+  // 02, 03 and 01 with their bits reversed; then 00 00 ff 02 fe d4 02 2a 00.
   expect(sent.map((one) => one.slice(0, 2))).toEqual(["40", "c0", "80"]);
   expect(sent[2]).toBe("800000ff407f2b405400");
 });

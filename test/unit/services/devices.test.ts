@@ -71,7 +71,7 @@ test("a Toy Pad is red for a moment where it failed, and then as before", async 
   session.signal?.("written");
   await eventually(() => expect(new Set(colours())).toEqual(new Set(["ff0000"])));
   await eventually(() => {
-    // The moment begins with the pad's answer, which has no event here.
+    // The time of the signal begins with the pad's answer, and no event shows that answer here.
     clock.advance(50);
     expect(colours().join(" ")).toBe("000000 ffffff 000000");
   });

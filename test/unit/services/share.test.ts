@@ -1,5 +1,5 @@
 /**
- * The share for PCs by the reports of root's scripts, and the words that they are asked by.
+ * The share for PCs: the reports of root's scripts, and the words that request them.
  * Covers: src/core/share-shapes.ts.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test("the hash of a password is the one that SMB compares with", () => {
-  // RFC 1320, A.5, has the hash of no bytes. The other is that of [MS-NLMP] 4.2.2.1.2.
+  // RFC 1320, A.5, has the hash of no bytes. The other hash is that of [MS-NLMP] 4.2.2.1.2.
   expect(ntHashOf("")).toBe("31D6CFE0D16AE931B73C59D7E0C089C0");
   expect(ntHashOf("Password")).toBe("A4F49C406510BDCAB6824EE7C30FD852");
 });

@@ -169,8 +169,8 @@ test("a flood of taps is a few sounds, and of those that come while one plays on
   await eventually(async () => expect(await heard()).toHaveLength(1));
   await rm(hold);
   await eventually(async () => expect(await heard()).toHaveLength(2));
-  // Two sounds were played: the first, and the one that announced more than another card. After these sounds the window
-  // is full.
+  // Two sounds were played: the first, and then the one that is more important than that of a card. After these sounds
+  // the window is full.
   for (let count = 0; count < soundsPerWindowMax; count++) speaking.play("failed");
   nowMs = 10_000;
   speaking.play("written");
