@@ -138,7 +138,7 @@ interface Base extends ServiceOptions, ServicePlaces {
   readonly stops: Stops;
 }
 
-/** The faults that the status screen shows: those of the start, and those by which played media or positions are lost. */
+/** The faults that the status screen shows: those of the start, and those that lose played media or positions. */
 function screenFaults({ clock, dataFolder }: Base, saves: Pick<SaveKeeper, "faults">) {
   const start = machineChecks(process.env, clock).find(({ name }) => name === "device");
   return () => [...(start?.ask() ?? []), ...diskFaults(dataFolder), ...saves.faults()];

@@ -1,7 +1,7 @@
 /*
  * tapdeck-share UID PORT FOLDER PROGRAM [WORD]...
  *
- * Runs PROGRAM, the file server of the share, as the user and group UID, and in no other group. The program keeps one
+ * Runs PROGRAM, the file server of the share, as user UID and as the group of the same number only. The program keeps one
  * capability: to listen at a port below 1024. Landlock (Linux, Documentation/userspace-api/landlock.rst) lets it read
  * the programs and settings of the system, and change files in FOLDER as far as UID may. From Linux 6.7 on it can
  * listen at PORT only, and cannot connect. If memory runs out, the kernel ends it before the service.

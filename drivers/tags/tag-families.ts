@@ -32,8 +32,8 @@ export async function readTag(channel: TagChannel, signal: AbortSignal): Promise
 
 /**
  * Writes `text` as a message of one record, and resolves once it was read back equal. Rejects with `write-failed`, and with
- * `reader-gone` if the reader fails. `force` as in `WriteOrder` (src/readers/driver.ts). At any end, the tag holds its old
- * message, the new one, or none.
+ * `reader-gone` if the reader fails. `force` as in `WriteOrder` (src/readers/driver.ts). However the write ends, the tag
+ * holds its old message, the new one, or none.
  */
 export async function writeTag(
   channel: TagChannel,

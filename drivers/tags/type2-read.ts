@@ -91,7 +91,10 @@ async function readNumberedToy(
   return toy === undefined ? undefined : sightingWithout(reading.target, "LegoDimensions", undefined, toy);
 }
 
-/** A toy, whose `data` is the identifying part of its memory, or a blank tag; undefined as for `readOnce`. */
+/**
+ * Reads a toy, whose `data` is the identifying part of its memory, or a blank tag. The result is undefined in the same
+ * cases as that of `readOnce`.
+ */
 async function readWithoutMessage(
   reading: Reading,
   read: Uint8Array,

@@ -1,4 +1,4 @@
-/** The checks of a backup's settings, mappings, clients and keys, as those of the API and of a start. */
+/** The checks of a backup's settings, mappings, clients and keys. They are the same as those of the API and of a start. */
 
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";

@@ -76,7 +76,7 @@ const tooLarge = () =>
     `the backup would be too large: it may have ${backupTextBytesMax / 1024 / 1024} MiB, and ${backupFileBytesMax / 1024 / 1024} MiB packed. Move large files out of the mappings folder`,
   );
 
-/** Checks the head line and the sum. Throws `failed` with a sentence for a file that is no whole backup of a known format. */
+/** Checks the head line and the sum. Throws `failed` with a sentence unless the file is a whole backup of a known format. */
 export async function checkBackupFile(path: string): Promise<BackupFacts> {
   await using file = await open(path).catch((error: unknown) => {
     throw failed(`the backup cannot be read: ${fileFault(error)}`, error);

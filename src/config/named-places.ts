@@ -1,7 +1,7 @@
 /**
  * The files and folders that settings and the service's variables name, by the reach of confined players (`setting.ts`).
- * A place that is named only here needs no line in any other list: a setting states the reach in its entry, and a
- * variable `TAPDECK_*` with a full path is hidden unless it is one of `openVariables`.
+ * A place that is named only here needs no line in any other list. A setting states the reach in its entry. A variable
+ * `TAPDECK_*` with a full path is hidden unless it is one of `openVariables`.
  */
 import { resolve } from "node:path";
 import type { LauncherConfig } from "./launcher-settings.ts";

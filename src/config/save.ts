@@ -12,8 +12,8 @@ const linksMax = 40; // The kernel follows at most this many links (path_resolut
 
 /**
  * Replaces the file at `target`, and keeps its mode, and its owner if this process may. Calls `mayReplace` right before
- * the rename. If it returns false, this returns false and changes nothing. Throws the system's errors, and then nothing
- * has changed, except if only the fsync of the folder failed: then the file has the new text.
+ * the rename. If it returns false, this returns false and changes nothing. Throws the system's errors. Nothing has
+ * changed then, unless only the fsync of the folder failed: in that case the file has the new text.
  */
 export async function saveFile(
   target: string,

@@ -1,6 +1,7 @@
 /**
- * Keys, buttons and knobs by the names of linux/input-event-codes.h, which `evtest` and device trees use: `KEY_VOLUMEUP`, `BTN_START`,
- * and `REL_DIAL+` and `REL_DIAL-` for a knob that is turned right and left. Others have their number: `KEY_530`.
+ * Keys, buttons and knobs by the names of linux/input-event-codes.h, which `evtest` and device trees use, such as
+ * `KEY_VOLUMEUP` and `BTN_START`. A knob has two names: `REL_DIAL+` for a turn to the right, and `REL_DIAL-` for a turn
+ * to the left. Others have their number: `KEY_530`.
  */
 
 export interface ButtonCode {

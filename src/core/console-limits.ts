@@ -25,7 +25,8 @@ export const updateVersionCharsMax = 32;
 export const updateFetchMsMax = 60 * 60 * 1000; // The time to fetch an update by its address: 1 GiB at 300 KB/s.
 export const updateFreeBytesMin = 32 * 1024 * 1024; // The space that an update leaves free, because the database and saves need some.
 export const updateStallMsMax = 60_000; // The time without a byte of the update, after which the server counts as gone.
-export const updateTriesMax = 3; // The tries of one update that is interrupted before its trial, as by a power cut.
+// The number of tries of an update that is interrupted before its trial, for example by a power cut.
+export const updateTriesMax = 3;
 export const updateQuietMs = 10 * 60_000; // The time without a tap or media before an update that nobody asked for.
 
 // Servers of updates.

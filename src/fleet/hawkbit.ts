@@ -105,7 +105,7 @@ export function followHawkbit(parts: HawkbitParts) {
     onLatest(now);
   };
 
-  /** Reports the end of an action, until the server has it. */
+  /** Reports the end of an action, again and again until the server has received it. */
   const report = async () => {
     const { id = "", outcome } = job.current() ?? {};
     if (outcome === undefined) return;

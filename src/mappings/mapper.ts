@@ -156,7 +156,8 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
     },
     /**
      * The mappings that match a token, the one that counts first, and the text to launch. With `draft`, the answer is
-     * that of a device that has stored the draft: instead of the mapping with its id, or as a new one with the id 0.
+     * that of a device that has stored the draft. The draft takes the place of the mapping with its id, or is a new
+     * mapping if its id is 0.
      */
     test(token: TokenParams, draft?: MappingDraft) {
       if (draft !== undefined) checkMapping(draft, regexes);

@@ -1,6 +1,6 @@
 /**
- * Discs of one game without a list: files of one folder whose names differ in the number of the disc alone, as Redump
- * and TOSEC write them: `Game (USA) (Disc 1).chd` and `Game (USA) (Disc 2).chd`, or `(Disk 1 of 3)`, or `(CD 1)`.
+ * Discs of one game without a list: files of one folder whose names differ only in the number of the disc. Redump and
+ * TOSEC write such names: `Game (USA) (Disc 1).chd` and `Game (USA) (Disc 2).chd`, or `(Disk 1 of 3)`, or `(CD 1)`.
  */
 const discMark = /\((?:disc|disk|cd)\s*(\d{1,2})(?:\s+of\s+\d{1,2})?\)/i;
 

@@ -1,6 +1,7 @@
 /**
- * Pictures of media files: a file of the same name beside them or in a folder for pictures, those that a `gamelist.xml` lists
- * (EmulationStation), and the picture of their folder. A picture is never read from outside the media folders.
+ * Finds pictures of media files. These are a file of the same name, beside the media or in a folder for pictures, the
+ * pictures that a `gamelist.xml` lists (EmulationStation), and the picture of the folder. A picture is never read from
+ * outside the media folders.
  */
 import { constants } from "node:fs";
 import { access, open, realpath, stat } from "node:fs/promises";

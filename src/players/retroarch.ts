@@ -344,8 +344,8 @@ function createDrive(line: RetroArchLine, { content, paths, inserted }: DiscSet,
 }
 
 /**
- * The folders in which a picture may be: `screenshot_directory` of RetroArch's settings, its own folder, and that of
- * the game, in which it saves without a setting.
+ * The folders in which a picture may be. These are `screenshot_directory` of RetroArch's settings, RetroArch's own
+ * folder, and the game's folder, which RetroArch uses without a setting.
  */
 function pictureFolders(argv: readonly string[], environment: ServiceEnvironment): readonly string[] {
   const key = "screenshot_directory";

@@ -69,7 +69,7 @@ export function createDetection(options: DetectionOptions) {
   const refusals = createRefusals(clock);
   /** The ports that were tried and refused at the last look. The map has the same keys as `refusals`. */
   const refused = new Map<string, RefusedPort>();
-  /** The reasons in the log. Their number is limited as that of `refusals`. */
+  /** The reasons in the log. Their number has the same limit as `refusals`. */
   const logged = new Map<string, string>();
   let timer: Disposable | undefined;
   let looking = false;

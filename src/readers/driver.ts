@@ -77,7 +77,7 @@ export interface ReaderSession {
    * reader already. Absent if the reader cannot write. The watch does the work, one order at a time, and does not report
    * the tag meanwhile. Rejects with `writeFailed` for reasons of the tag, and with `reader-gone` if the device failed or
    * was closed. Rejects with the signal's reason if that aborts before a tag was claimed. A write that has begun is
-   * finished. At any end, the tag holds its old message, the new one, or an empty one.
+   * finished. However the write ends, the tag holds its old message, the new one, or an empty one.
    */
   write?(order: WriteOrder, signal: AbortSignal): Promise<void>;
   /**

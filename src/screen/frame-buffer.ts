@@ -15,8 +15,8 @@ export interface FrameBuffer {
 }
 
 /**
- * The first frame buffer, which is read again at each call, because a display may be plugged in, unplugged or changed;
- * undefined if there is none to draw on.
+ * Reads the first frame buffer at each call, because a display may be plugged in, unplugged or changed; undefined if
+ * there is none to draw on.
  */
 export async function findFrameBuffer(
   folder = "/sys/class/graphics/fb0",
@@ -101,9 +101,9 @@ function placeOn(canvas: Canvas, { x, y, width, height }: Box): Box {
 }
 
 /**
- * The order in which the pixels of a picture are read, so that the result is rotated clockwise: the address of the first
- * pixel, and the steps to the next pixel on the right and to the next row. `column` and `row` are the steps of the
- * picture itself.
+ * The order in which the pixels of a picture are read, so that the result is rotated clockwise. It has the address of the
+ * first pixel, the step to the next pixel on the right, and the step to the next row. `column` and `row` are the steps of
+ * the picture itself.
  */
 function turned(by: Rotation, { width, height }: Size, column: number, row: number) {
   switch (by) {
@@ -274,8 +274,8 @@ export function framePixels(
 }
 
 /**
- * The reverse of `framePixels`: `count` rows of the whole screen as its viewers see it, from `first` on, as rows of a PNG file: a
- * filter byte of 0, and R G B of each pixel. `fd` is the open frame buffer.
+ * The reverse of `framePixels`: returns `count` rows, from `first` on, of the whole screen as its viewers see it. They
+ * are rows of a PNG file: a filter byte of 0, and R G B of each pixel. `fd` is the open frame buffer.
  */
 export function readRows(
   canvas: Canvas,

@@ -1,6 +1,6 @@
 /**
  * The lights of the case: LEDs of the kernel whose names begin with `tapdeck`, one or a strip of them, which all show the
- * same. They show the state of the deck by their rhythm to a person who sees no screen, and by their color if the LED has
+ * same. A person who sees no screen learns the state of the deck by their rhythm, and by their color if the LED has
  * several (Documentation/leds/leds-class.rst and leds-class-multicolor.rst of Linux). Root's script
  * `overlay/usr/lib/tapdeck/light` allows the service to write them. Before the start of the service and after its end,
  * root controls them. Without such an LED nothing is followed.

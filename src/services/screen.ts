@@ -281,7 +281,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
   const draw = async (picture: Picture, place: ScreenPlace, canvas: Canvas): Promise<boolean> => {
     isConsoleOurs = true;
     const svgOf = (shown: Picture) => screenSvg(shown, place, canvas, screenTexts[language()]);
-    // A player or the end of the machine waits only for this picture.
+    // A player, or the end of the machine, waits for such a drawing, so no further pictures are packed with it.
     const isAlone = picture.kind === "starting" || picture.kind === "menu" || isEnding(picture);
     const isAhead = (start: Picture) => !isAlone && !packed.has(keyIn(start, canvas));
     const ahead = (hasGames ? [aStart, aGame] : [aStart]).filter(isAhead);

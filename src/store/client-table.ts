@@ -107,14 +107,14 @@ export function createClientTable(
       if (row(id) !== undefined) throw new ServiceError("conflict", "a client with this id exists");
       durable(() => add.run({ id, name, secret, address, role, addedMs, expiresMs: expiresMs ?? null }));
     },
-    /** Removes a client, also on the disk when the function returns. Returns false if no client has this id. */
+    /** Removes a client. The removal is on the disk when the function returns. Returns false if no client has this id. */
     remove(id: string): boolean {
       uses.forget(id);
       return durable(() => remove.run({ id })).changes > 0;
     },
-    /** Changes a client, also on the disk when the function returns. */
+    /** Changes a client. The change is on the disk when the function returns. */
     update: (id: string, name: string, role: Role) => void durable(() => update.run({ id, name, role })),
-    /** Deletes expired clients, also on the disk when the function returns, and returns them. */
+    /** Deletes expired clients, and returns them. The deletion is on the disk when the function returns. */
     expire() {
       const gone = ask(() => expired.all({ nowMs: clock.now(), aheadMsMax: 2 * pairingLinkMs }));
       if (gone.length > 0)

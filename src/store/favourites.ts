@@ -40,7 +40,7 @@ export function createFavourites(
     add({ path, systemId, isFolder }: Favourite): void {
       durable(() => add.run({ path, systemId, isFolder: Number(isFolder) }));
     },
-    /** Removes a favourite, also on the disk when the function returns. */
+    /** Removes a favourite. The removal is on the disk when the function returns. */
     remove(path: string): void {
       durable(() => remove.run({ path }));
     },

@@ -65,7 +65,8 @@ export function createMappings(database: Database, { durable, ask }: Pick<Durabl
     addAll: (mappings: readonly MappingParams[], addedMs: number, replace: boolean): readonly number[] =>
       durable(() => addAll(mappings, addedMs, replace)),
     /**
-     * Changes only the given fields, also on the disk when the function returns. Returns false if no mapping has this id.
+     * Changes only the given fields. The change is on the disk when the function returns. Returns false if no mapping has
+     * this id.
      */
     update(id: number, { enabled, label, type, match, pattern, override }: MappingChanges): boolean {
       const changes = {
@@ -78,7 +79,7 @@ export function createMappings(database: Database, { durable, ask }: Pick<Durabl
       };
       return durable(() => update.run({ id, ...changes })).changes > 0;
     },
-    /** Removes a mapping, also on the disk when the function returns. Returns false if no mapping has this id. */
+    /** Removes a mapping. The removal is on the disk when the function returns. Returns false if no mapping has this id. */
     remove: (id: number) => durable(() => remove.run({ id })).changes > 0,
   };
 }

@@ -143,9 +143,9 @@ function openWhole(path: string): Database | string {
 }
 
 /**
- * If the disk has no room for the 32 KiB of shared memory of WAL mode, this opens the database for one connection
- * alone, which needs no shared memory (sqlite.org/wal.html, 6). A full disk must not keep the service from starting.
- * The backup copy needs a second connection, so it fails until the next start, and `check` reports it.
+ * WAL mode needs 32 KiB of shared memory. If the disk has no room for that, this opens the database for one connection
+ * alone, which needs no shared memory (sqlite.org/wal.html, 6). A full disk must not keep the service from starting. The
+ * backup copy needs a second connection, so it fails until the next start, and `check` reports it.
  */
 function connect(path: string): Database {
   try {

@@ -89,7 +89,10 @@ export function createV1Clients(
       }
       durable(() => add.run({ id, name, token, key, address, addedMs }));
     },
-    /** Removes a client and its salts, also on the disk when this returns. Returns false if no client has this id. */
+    /**
+     * Removes a client and its salts. The removal is on the disk when this returns. Returns false if no client has this
+     * id.
+     */
     remove(id: string): boolean {
       const own = numberOf(id);
       if (own === undefined) return false;

@@ -30,8 +30,10 @@ export function soundsFolder({ socketPath }: Pick<ServicePlaces, "socketPath">):
 // Folders that the rights of the system protect. Listing them would take time at each start of a player.
 const systemFolders = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/dev", "/proc", "/sys"];
 /**
- * Devices that the service's groups open, and that reach beyond a player: keys for any other program (Linux, Documentation/input/uinput.rst
- * and hid/uhid.rst), the television (HDMI CEC), readers and other chips on the buses of the header, and orders to the firmware of a Raspberry Pi, which reads and writes all memory (Linux, drivers/char/broadcom/vcio.c).
+ * Devices that the service's groups open, and that reach beyond a player. They are keys for any other program (Linux,
+ * Documentation/input/uinput.rst and hid/uhid.rst), the television (HDMI CEC), readers and other chips on the buses of
+ * the header, and the firmware of a Raspberry Pi. That firmware reads and writes all memory for its callers (Linux,
+ * drivers/char/broadcom/vcio.c).
  */
 const closedDevices = [
   ...["/dev/uinput", "/dev/uhid", "/dev/vcio", "/dev/cec0", "/dev/cec1"],

@@ -169,8 +169,8 @@ function testEnds(driver: Driver, create: () => EmulatedReader, withReader: With
 
 function testFound(driver: Driver, create: () => EmulatedReader, isCertain: boolean): void {
   const told = isCertain ? "is listed with the reason" : "is not taken for a reader";
-  // The regression: Toy Pads and readers that type were ignored after one failed try, and so was a PN532 that got its
-  // power after its port was found.
+  // The regression: after one failed try, Toy Pads and readers that type were ignored. So was a PN532 that got its power
+  // after its port was found.
   test(`one that is found and cannot be opened ${told}, and is opened as soon as it can be`, () =>
     leavesNothing(async (clock) => {
       const reader = create();

@@ -3,8 +3,8 @@
  * that compares builds.
  *
  * The runtime compiles and collects beside the main thread, so the same program does not always run the same instructions, and
- * the least of several runs counts. An index took 660 to 960 million instructions next to other work. It is counted on one
- * processor, where the threads take turns: there it took 685 to 707 million next to any work.
+ * the least of several runs counts. An index took 660 to 960 million instructions next to other work. An index is
+ * therefore counted on one processor, where the threads take turns. There it took 685 to 707 million, whatever else ran.
  */
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm } from "node:fs/promises";

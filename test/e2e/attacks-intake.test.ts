@@ -80,7 +80,7 @@ attackTest("a stranger sends a message with very many values, which is parsed", 
   const line = await scene.stranger();
   line.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "rights", params }));
   await eventually(() => expect(counted(line)).toEqual({ anonymousJsonValuesMax: 1 }));
-  // A client with an identity may send so many values.
+  // A client with an identity may send this many values.
   const sealed = await scene.sealed(await scene.client("player"));
   const { error } = await sealed.call("rights", params);
   expect(error?.data?.limit).toBeUndefined();

@@ -40,7 +40,10 @@ async function prepare(folder: string, deck: string, servers: string): Promise<v
   await hasten(fleet);
 }
 
-/** Seconds instead of minutes, and jobs in a way that Prometheus 2.42 of Debian 12 also reads: `scrape_config_files` came with 2.43. */
+/**
+ * Sets seconds in place of minutes, and writes the jobs in a form that Prometheus 2.42 of Debian 12 also reads:
+ * `scrape_config_files` came with 2.43.
+ */
 async function hasten(fleet: (path: string) => string): Promise<void> {
   const change = async (path: string, ...changes: readonly (readonly [from: RegExp, to: string])[]) => {
     let text = await readFile(fleet(path), "utf8");

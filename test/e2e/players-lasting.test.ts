@@ -38,7 +38,9 @@ test("the service has access to its own files at the next start, although a play
   expect(service.log()).toContain(`the service had no access to its own file until now file=${config}`);
 });
 
-/** Arguments: files of the service's process below /proc, and the media file. Reports each that it can open to write. */
+/**
+ * Arguments: files of the service's process below /proc, and the media file. Reports each file that it can open to write.
+ */
 const writer = `
 for file; do :; done
 for name in oom_score_adj autogroup coredump_filter clear_refs timerslack_ns comm; do

@@ -99,7 +99,7 @@ export function exchangeData(parts: ChipParts, data: Uint8Array): Outcome {
   return answer.value === 0xa ? succeed(parts, [], afterMs) : fail(parts, status.crc, afterMs);
 }
 
-/** InCommunicateThru: by the registers, with or without CRC, whole bytes or seven bits. */
+/** InCommunicateThru: the registers decide whether a frame has a CRC, and whether it has whole bytes or seven bits. */
 export function runCommunicateThru(parts: ChipParts, data: Uint8Array): Outcome {
   const { memory, field } = parts;
   if (data.length === 0) return undefined;

@@ -1,6 +1,7 @@
 /**
- * The servers of `fleet/compose.yaml` from Debian's packages instead of their images: with the folders that the file mounts, at the same
- * places, read-only as there, by the same users and groups, and with each other's names. An overlay keeps this machine as it is.
+ * The servers of `fleet/compose.yaml`, from Debian's packages instead of their images. They run with the folders that the
+ * file mounts, at the same places and read-only where the file says so, as the same users and groups, and know each other
+ * by name. An overlay keeps this machine as it is.
  */
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 /**
- * The page in German with a mark around each text of its tables and of the browser's own forms of numbers and times, and
- * all texts that it ever showed. A text outside the marks has no key.
+ * The page in German, with a mark around each text of its tables and around numbers and times that the browser itself
+ * forms; and all texts that the page ever showed. A text outside the marks has no key.
  */
 import type { BrowserContext, Page } from "playwright-core";
 import { bundlePage } from "../../src/web/page-bundle.ts";

@@ -1,6 +1,7 @@
 /*
- * A libretro core with a disc drive and no game (libretro.h, API version 1): it takes a list of discs, and appends each act of
- * the drive to the file of the environment variable DISC_LOG: `disc PATH` for the disc in a closed drive, `open` and `close`.
+ * A libretro core with a disc drive and no game (libretro.h, API version 1). It takes a list of discs. It appends each
+ * act of the drive to the file of the environment variable DISC_LOG: `disc PATH` for the disc in a closed drive, `open`
+ * and `close`.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -126,7 +126,7 @@ async function infoOf(board: string): Promise<unknown> {
   return JSON.parse(await run([...make, "show-info"]));
 }
 
-/** The row of an archive that exists, with the content that Buildroot or an earlier run states. */
+/** The row of an archive that exists already, with the source that Buildroot or an earlier run states for it. */
 async function rowOfEarlierRun(archive: WantedArchive): Promise<ArchiveRow | undefined> {
   const row = known.get(archive.file);
   const target = targetOf(archive);

@@ -1,7 +1,8 @@
 /**
- * Admits requests and finds the caller's identity: over TCP its address and user, over TLS its bearer token, or the socket's
- * file. A player of this service is no caller on the device, and has at most the rights of a stranger. An identity has a
- * grant (core/rights.ts). TLS encrypts but does not authenticate, so it grants only the rights of anonymous callers.
+ * Admits requests and finds the caller's identity. Over TCP this is its address and user, over TLS its bearer token. At
+ * the socket in the file system, the socket's mode decides. A player of this service is no caller on the device, and has
+ * at most the rights of a stranger. An identity has a grant (core/rights.ts). TLS encrypts but does not authenticate, so
+ * it grants only the rights of anonymous callers.
  */
 import { setImmediate } from "node:timers/promises";
 import type { Server } from "bun";

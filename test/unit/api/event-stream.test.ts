@@ -41,7 +41,7 @@ test("ids reveal nothing of the events that a stranger may not hear", async () =
     expect(heard.data).toEqual(['"public"']);
     ids.push(...heard.ids);
   }
-  // Each id differs, also without a new event, and none shows a number.
+  // Each id differs, even if no event came in between, and none shows a number.
   expect(new Set(ids).size).toBe(8);
   const [runs, numbers] = [ids.map((id) => id.split("-")[0]), ids.map((id) => id.split("-")[1] ?? "")];
   expect(new Set(runs).size).toBe(1);

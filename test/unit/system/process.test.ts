@@ -133,7 +133,7 @@ test("a process that is about to become another program is not taken for a stran
     const env = { ...process.env, [markName]: birth.mark };
     const child = Bun.spawn([script], { env, stdio: ["ignore", "ignore", "ignore"] });
     try {
-      // The child leads no group, as a process does that has left the player's group.
+      // The child leads no group, like a process that has left the player's group.
       const family = { ...birth, groupId: await neverGiven() };
       for (let looks = 0; looks < 200; looks++)
         expect(await livingOf(family)).toEqual([

@@ -1,4 +1,7 @@
-/** Macros on virtual devices: one after another, every key released after any end, and one device for all. */
+/**
+ * Macros on virtual devices: they run one after another, every key is released however a macro ends, and all share one
+ * device.
+ */
 import { expect, test } from "bun:test";
 import { ServiceError } from "../../../../src/core/errors.ts";
 import { macrosWaitingMax } from "../../../../src/core/limits.ts";
