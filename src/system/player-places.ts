@@ -32,8 +32,8 @@ const systemFolders = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt"
 /**
  * Devices that the service's groups open, and that reach beyond a player. They are keys for any other program (Linux,
  * Documentation/input/uinput.rst and hid/uhid.rst), the television (HDMI CEC), readers and other chips on the buses of
- * the header, and the firmware of a Raspberry Pi. That firmware reads and writes all memory for its callers (Linux,
- * drivers/char/broadcom/vcio.c).
+ * the header, and the firmware of a Raspberry Pi, which reads and writes all memory for its callers
+ * (Linux, drivers/char/broadcom/vcio.c).
  */
 const closedDevices = [
   ...["/dev/uinput", "/dev/uhid", "/dev/vcio", "/dev/cec0", "/dev/cec1"],
