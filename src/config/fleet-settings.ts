@@ -1,4 +1,4 @@
-/** Settings that join the device to other systems. All are off by default. */
+/** Settings that join the device to other systems, all off by default, and those of the place where it stands. */
 
 import { roles } from "../core/rights.ts";
 import {
@@ -107,7 +107,8 @@ export const fleetSettings = {
   ]),
 } as const;
 
-export const deviceSettings = {
+/** Where the device stands: the section `device`. */
+export const placeSettings = {
   time_zone: setting({ check: timeZone, default: "", api: "timeZone" }, [
     'The time zone of days of play time and of quiet hours, such as "Europe/Berlin"; empty means that of the machine. On the SD image',
     "time_zone= in tapdeck.conf takes the place of an empty one.",

@@ -39,9 +39,9 @@ import {
 } from "./checks.ts";
 import {
   cardsSettings,
-  deviceSettings,
   fleetSettings,
   mqttSettings,
+  placeSettings,
   updateSettings,
 } from "./fleet-settings.ts";
 import { launchersHelp } from "./launcher-settings.ts";
@@ -287,7 +287,7 @@ export const settingsTable = {
   cards: cardsSettings,
   update: updateSettings,
   fleet: fleetSettings,
-  device: deviceSettings,
+  device: placeSettings,
 } as const;
 
 export type SettingsTable = typeof settingsTable;

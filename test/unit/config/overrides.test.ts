@@ -122,14 +122,19 @@ test("the words of a fleet override the file, each word all of its settings, and
     api: { anonymous: "look", metrics: true },
     device: { site: "hall" },
     mqtt: {
-      ...{ url: "mqtts://broker.example", user: "deck", ca: "/run/tapdeck-fleet/ca_file" },
-      ...{ certificate: "/run/tapdeck-fleet/certificate_file", key: "/run/tapdeck-fleet/key_file" },
+      url: "mqtts://broker.example",
+      user: "deck",
+      ca: "/run/tapdeck-fleet/ca_file",
+      certificate: "/run/tapdeck-fleet/certificate_file",
+      key: "/run/tapdeck-fleet/key_file",
     },
     cards: { url: "https://cards.example/all", key: "5a".repeat(32), caFile: "/run/tapdeck-fleet/ca_file" },
     update: { url: "https://updates.example/index.json" },
     fleet: {
-      ...{ hawkbitUrl: "https://hawkbit.example", tokenFile: "/run/tapdeck-fleet/token_file" },
-      ...{ certificateFile: "/run/tapdeck-fleet/certificate_file", keyFile: "/run/tapdeck-fleet/key_file" },
+      hawkbitUrl: "https://hawkbit.example",
+      tokenFile: "/run/tapdeck-fleet/token_file",
+      certificateFile: "/run/tapdeck-fleet/certificate_file",
+      keyFile: "/run/tapdeck-fleet/key_file",
       caFile: "/run/tapdeck-fleet/ca_file",
     },
   });
