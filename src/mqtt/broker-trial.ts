@@ -1,10 +1,9 @@
 /** One connection to a broker beside that of the deck, to see whether the broker lets the device in. */
 import type { Clock } from "../core/clock.ts";
-import type { Fault } from "../core/faults.ts";
+import { type Fault, faultOf } from "../core/faults.ts";
 import { mqttConnectMsMax } from "../core/limits.ts";
 import { silentLog } from "../core/log.ts";
 import type { Broker } from "./broker.ts";
-import { silenceOf } from "./broker-advice.ts";
 import { createLink } from "./broker-link.ts";
 
 const pollMs = 50;
@@ -22,7 +21,8 @@ export async function tryBroker(broker: Broker, clock: Clock): Promise<Fault | u
   try {
     while (!link.isOpen() && link.fault() === undefined && performance.now() < endMs)
       await Promise.race([opened.promise, Bun.sleep(pollMs)]);
-    return link.isOpen() ? undefined : (link.fault() ?? silenceOf(broker));
+    if (link.isOpen()) return undefined;
+    return link.fault() ?? faultOf("broker-absent", { subject: broker.host, port: String(broker.port) });
   } finally {
     await link.close();
   }

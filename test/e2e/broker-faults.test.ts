@@ -65,6 +65,17 @@ brokerTest("a password file that is absent, or a folder, is named in words", asy
   await reason(`mqtt.password_file: cannot read ${place.folder}/media: it is a folder, and should be a file`);
 });
 
+test("a host that never answers was said to close the connection", async () => {
+  using silent = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  await using place = await makePlace(noReaders);
+  await using service = await startTapdeck(place);
+  await service.client.call("broker.update", { url: `mqtt://127.0.0.1:${silent.port}` });
+  expect(await service.client.call("broker.test")).toMatchObject({
+    connected: false,
+    fault: { code: "broker-absent", subject: "127.0.0.1", port: `${silent.port}` },
+  });
+});
+
 const smallDisk = `cp -a "$0" "$0-copy" && mount -t tmpfs -o size=48m tmpfs "$0" && cp -a "$0-copy/." "$0" && exec "$@"`;
 const onSmallDisk = (folder: string, ...argv: readonly string[]) => [
   ...["unshare", "--mount", "sh", "-c", smallDisk, folder, ...argv],

@@ -48,6 +48,25 @@ export function brokerCard({ client }: Shared): PageCard {
     ca.value = "";
   };
   const refresh = async () => show(await client.call("broker"));
+  /** The number of connections that were tried. Only the latest one is shown. */
+  let tries = 0;
+  /** Shows what the broker answers to a new connection; undefined if a later one was tried meanwhile. */
+  const tryNow = async () => {
+    tries += 1;
+    const mine = tries;
+    state.classList.remove("bad");
+    state.textContent = texts.testing;
+    try {
+      const result = await client.call("broker.test");
+      if (mine !== tries) return undefined;
+      state.classList.toggle("bad", !result.connected);
+      state.textContent = result.connected ? texts.connected : reasonIn(result);
+      return result.connected;
+    } catch (error) {
+      if (mine === tries) state.textContent = texts.trying;
+      throw error;
+    }
+  };
   const save = button(
     texts.save,
     async () => {
@@ -65,17 +84,14 @@ export function brokerCard({ client }: Shared): PageCard {
         ...(isLeft ? { ca: "" } : {}),
       });
       if (changes === saved) changes = 0;
-      note(say.device.saved);
       await refresh();
+      // The device may still have the answer of the former broker.
+      const isConnected = address === "" || (await tryNow());
+      if (isConnected !== undefined) note(isConnected ? say.device.saved : texts.unconnected);
     },
     { class: "main" },
   );
-  const test = button(texts.test, async () => {
-    state.textContent = texts.testing;
-    const result = await client.call("broker.test");
-    state.classList.toggle("bad", !result.connected);
-    state.textContent = result.connected ? texts.connected : reasonIn(result);
-  });
+  const test = button(texts.test, tryNow);
   const card = section(
     texts.title,
     el("p", { class: "quiet" }, texts.what),

@@ -40,6 +40,7 @@ export const englishParts = ({ counted, number, moment }: Numbers) => ({
     testing: "Connecting …",
     connected: "Connected.",
     trying: "Not connected yet.",
+    unconnected: "Saved, but not connected.",
     none: "No broker is set.",
     byImage: "tapdeck.conf on the memory card sets the broker.",
     wrong: "Type the address of the broker, such as 192.168.1.5 or mqtt://homeassistant.local:1883.",
@@ -51,6 +52,8 @@ export const englishParts = ({ counted, number, moment }: Numbers) => ({
         "There is no {subject} in the network. Check the address, or type that of the computer in numbers, such as 192.168.1.5.",
       "broker-silent":
         "The broker ends the connection without an answer. Its port is usually 1883, or 8883 if the address begins with mqtts://.",
+      "broker-silent-tls":
+        "The broker ends the connection without an answer. If its port has no TLS, let the address begin with mqtt://.",
       "broker-not-mqtt":
         "The answer of {subject}, port {port}, is no MQTT. The port is usually 1883, or 8883 if the address begins with mqtts://.",
       "broker-certificate-host":

@@ -47,6 +47,7 @@ export const frenchParts = ({
     testing: "Connexion…",
     connected: "Connecté.",
     trying: "Pas encore connecté.",
+    unconnected: "Enregistré, mais pas connecté.",
     none: "Aucun broker n’est réglé.",
     byImage: "Le fichier tapdeck.conf de la carte mémoire fixe le broker.",
     wrong: "Saisissez l’adresse du broker, par exemple 192.168.1.5 ou mqtt://homeassistant.local:1883.",
@@ -57,6 +58,8 @@ export const frenchParts = ({
         "Il n’y a pas de {subject} sur le réseau. Vérifiez l’adresse, ou saisissez celle de l’ordinateur en chiffres, par exemple 192.168.1.5.",
       "broker-silent":
         "Le broker ferme la connexion sans réponse. Son port est en général 1883, ou 8883 si l’adresse commence par mqtts://.",
+      "broker-silent-tls":
+        "Le broker ferme la connexion sans réponse. Si son port est sans TLS, l’adresse doit commencer par mqtt://.",
       "broker-not-mqtt":
         "La réponse de {subject}, port {port}, n’est pas du MQTT. Le port est en général 1883, ou 8883 si l’adresse commence par mqtts://.",
       "broker-certificate-host":

@@ -47,6 +47,7 @@ export const germanParts = ({
     testing: "Verbindet …",
     connected: "Verbunden.",
     trying: "Noch nicht verbunden.",
+    unconnected: "Gespeichert, aber nicht verbunden.",
     none: "Es ist kein Broker eingestellt.",
     byImage: "Die tapdeck.conf auf der Speicherkarte legt den Broker fest.",
     wrong: "Geben Sie die Adresse des Brokers ein, etwa 192.168.1.5 oder mqtt://homeassistant.local:1883.",
@@ -57,6 +58,8 @@ export const germanParts = ({
         "Im Netz gibt es kein {subject}. Prüfen Sie die Adresse, oder geben Sie die des Rechners in Zahlen ein, etwa 192.168.1.5.",
       "broker-silent":
         "Der Broker beendet die Verbindung ohne Antwort. Sein Port ist meist 1883, oder 8883, wenn die Adresse mit mqtts:// beginnt.",
+      "broker-silent-tls":
+        "Der Broker beendet die Verbindung ohne Antwort. Wenn sein Port kein TLS hat, muss die Adresse mit mqtt:// beginnen.",
       "broker-not-mqtt":
         "Die Antwort von {subject}, Port {port}, ist kein MQTT. Der Port ist meist 1883, oder 8883, wenn die Adresse mit mqtts:// beginnt.",
       "broker-certificate-host":

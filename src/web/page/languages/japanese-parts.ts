@@ -42,6 +42,7 @@ export const japaneseParts = ({ moment, number }: Pick<Numbers, "moment" | "numb
     testing: "接続中…",
     connected: "接続しました。",
     trying: "まだ接続していません。",
+    unconnected: "保存しましたが、接続できません。",
     none: "ブローカーは設定されていません。",
     byImage: "メモリーカードの tapdeck.conf で設定されています。",
     wrong: "ブローカーのアドレスを入力してください。例：192.168.1.5、mqtt://homeassistant.local:1883",
@@ -52,6 +53,8 @@ export const japaneseParts = ({ moment, number }: Pick<Numbers, "moment" | "numb
         "{subject} はネットワークにありません。アドレスを確認するか、192.168.1.5 のように数字で入力してください。",
       "broker-silent":
         "ブローカーは応答せずに接続を閉じました。ポートは通常 1883、アドレスが mqtts:// で始まる場合は 8883 です。",
+      "broker-silent-tls":
+        "ブローカーは応答せずに接続を閉じました。ポートが TLS でない場合は、アドレスを mqtt:// で始めてください。",
       "broker-not-mqtt":
         "{subject} のポート {port} からの応答は MQTT ではありません。ポートは通常 1883、アドレスが mqtts:// で始まる場合は 8883 です。",
       "broker-certificate-host":

@@ -46,6 +46,7 @@ export const portugueseParts = ({
     testing: "Conectando…",
     connected: "Conectado.",
     trying: "Ainda sem conexão.",
+    unconnected: "Salvo, mas sem conexão.",
     none: "Nenhum broker está definido.",
     byImage: "O tapdeck.conf do cartão de memória define o broker.",
     wrong: "Digite o endereço do broker, como 192.168.1.5 ou mqtt://homeassistant.local:1883.",
@@ -56,6 +57,8 @@ export const portugueseParts = ({
         "Não há {subject} na rede. Verifique o endereço, ou digite o do computador em números, como 192.168.1.5.",
       "broker-silent":
         "O broker fecha a conexão sem resposta. A porta dele costuma ser 1883, ou 8883 se o endereço começar com mqtts://.",
+      "broker-silent-tls":
+        "O broker fecha a conexão sem resposta. Se a porta dele não tem TLS, o endereço deve começar com mqtt://.",
       "broker-not-mqtt":
         "A resposta de {subject}, porta {port}, não é MQTT. A porta costuma ser 1883, ou 8883 se o endereço começar com mqtts://.",
       "broker-certificate-host":

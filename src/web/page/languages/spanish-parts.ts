@@ -47,6 +47,7 @@ export const spanishParts = ({
     testing: "Conectando…",
     connected: "Conectado.",
     trying: "Todavía sin conexión.",
+    unconnected: "Guardado, pero sin conexión.",
     none: "No hay ningún broker.",
     byImage: "El archivo tapdeck.conf de la tarjeta de memoria fija el broker.",
     wrong: "Escriba la dirección del broker, por ejemplo 192.168.1.5 o mqtt://homeassistant.local:1883.",
@@ -57,6 +58,8 @@ export const spanishParts = ({
         "No hay ningún {subject} en la red. Compruebe la dirección, o escriba la del equipo en números, por ejemplo 192.168.1.5.",
       "broker-silent":
         "El broker cierra la conexión sin responder. Su puerto suele ser 1883, u 8883 si la dirección empieza por mqtts://.",
+      "broker-silent-tls":
+        "El broker cierra la conexión sin responder. Si su puerto no tiene TLS, la dirección debe empezar por mqtt://.",
       "broker-not-mqtt":
         "La respuesta de {subject}, puerto {port}, no es MQTT. El puerto suele ser 1883, u 8883 si la dirección empieza por mqtts://.",
       "broker-certificate-host":
