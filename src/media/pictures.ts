@@ -164,6 +164,16 @@ async function placesOf(file: string, { roots, own, sticks = [] }: MediaFolders)
   return { top: single.includes(nearest) ? nearest : join(nearest, system), allowed, isPhoto };
 }
 
+/**
+ * The paths at which a picture of this media file or folder would be found by its name, in folders that exist, without
+ * photos; and the folder of its system. `file` has its links resolved.
+ */
+export async function picturesByName(file: string, folders: MediaFolders) {
+  const { top, isPhoto } = await placesOf(file, folders);
+  const paths = (await candidatesFor(file, top)).map(({ path }) => path);
+  return { top, paths: paths.filter((path) => !isPhoto(path)) };
+}
+
 /** Existing folders with pictures, and the names in them that the picture may have. */
 async function candidatesFor(file: string, top: string): Promise<readonly Candidate[]> {
   const here = dirname(file);

@@ -57,9 +57,11 @@ function onlyHere(why: string): ServiceError {
   );
 }
 
-// Companions of media: tracks and images of discs, subtitles, and texts of songs. The table of systems has the sheets
-// of discs, not their tracks.
-const companions: ReadonlySet<string> = new Set(
+/**
+ * Extensions of companions of media: tracks and images of discs, subtitles, and texts of songs. The table of systems has
+ * the sheets of discs, not their tracks.
+ */
+export const companions: ReadonlySet<string> = new Set(
   ".bin .img .iso .sub .sbi .raw .cue .m3u .m3u8 .srt .ass .ssa .vtt .idx .lrc".split(" "),
 );
 

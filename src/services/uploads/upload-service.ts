@@ -26,6 +26,7 @@ import { indexWhenFree } from "../../media/scan/indexer.ts";
 import type { MediaWithSticks } from "../../media/sticks/stick-library.ts";
 import { keyBytes, loadPrimitives } from "../../secure/primitives.ts";
 import { ForgedFrame, openUpload } from "../../secure/upload-frames.ts";
+import { ownPictures } from "./own-pictures.ts";
 import { startOf, type Upload } from "./upload-files.ts";
 import { refuseLinks, syncFolder, uploadPlace, uploadTarget, writeFailure } from "./upload-place.ts";
 import { refuseContent, refuseName, senderOf } from "./upload-rules.ts";
@@ -141,6 +142,7 @@ export function createUploadService(sources: UploadSources): UploadService & { c
         await rm(held.path);
         await syncFolder(held.folder);
       });
+      await removePictures(found, sources);
       favourites.remove(path);
       follow.changed([found.host]);
     },
@@ -274,7 +276,24 @@ function createFollower({ media, clock, log }: UploadSources) {
   };
 }
 
-/** A media file: its system's folder, its path below that, and the media folder that both are in. */
+/** Removes the pictures of a deleted file. A failure is logged, because the file itself is gone. */
+async function removePictures(
+  { real, host }: { readonly real: string | undefined; readonly host: string },
+  { folders, log }: Pick<UploadSources, "folders" | "log">,
+): Promise<void> {
+  if (real === undefined) return;
+  try {
+    for (const path of await ownPictures(real, folders(), host)) {
+      await using held = await holdFile(path);
+      await rm(held.path);
+      await syncFolder(held.folder);
+    }
+  } catch (error) {
+    log.warn("media", "a picture of a deleted file stays", { file: real, why: messageOf(error) });
+  }
+}
+
+/** A media file: its real path if that is valid Unicode, its system's folder, its path below that, and the media folder that both are in. */
 async function located(path: string, folders: MediaFolders) {
   const file = await findMediaFile(path, folders, []).catch((error: unknown) => {
     throw error instanceof ServiceError && error.code === "failed"
@@ -282,17 +301,18 @@ async function located(path: string, folders: MediaFolders) {
       : error;
   });
   const name = fsPath(file.bytes ?? file.path);
+  const real = typeof name === "string" ? name : undefined;
   if (!(await lstat(name)).isFile()) throw failed(`${path} is a folder: name a file`);
   for (const { system, folder } of folders.own) {
     const below = await pathBelow(folder, file.path);
     const host = systemByName(system)?.id;
-    if (below !== undefined && host !== undefined) return { name, host, below, near: {} };
+    if (below !== undefined && host !== undefined) return { name, real, host, below, near: {} };
   }
   for (const root of [...folders.roots, ...(folders.sticks ?? [])]) {
     const [first = "", ...names] = (await pathBelow(root, file.path))?.split("/") ?? [];
     const host = systemByFolder(first)?.id;
     if (host !== undefined && names.length > 0)
-      return { name, host, below: names.join("/"), near: { roots: [root], own: [] } };
+      return { name, real, host, below: names.join("/"), near: { roots: [root], own: [] } };
   }
   throw failed(`${path} is not in the folder of a system`);
 }

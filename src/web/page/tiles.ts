@@ -138,7 +138,12 @@ async function ask(shared: Shared, item: LibraryItem, { onGone, onFavourite }: I
   if (!path.startsWith("/")) acts.push(button(isFavourite ? say.unfavour : say.favour, choose));
   if (!path.startsWith("/") && path.includes("/") && !path.startsWith("Image/"))
     acts.push(pictureAct(client, shared.pictures, item));
-  if (onGone !== undefined) acts.push(...(await fileActs(client, item, onGone)));
+  const gone = () => {
+    onGone?.();
+    // Another file may get this path, and a picture of its own.
+    shared.pictures.forget(path);
+  };
+  if (onGone !== undefined) acts.push(...(await fileActs(client, item, gone)));
   const list = el("div", { class: "acts own" }, ...acts);
   const dialog = openDialog(name, say.cancel, list);
   // An act may open its own dialog.
