@@ -32,6 +32,54 @@ esac`,
   "usr/lib/tapdeck/dhcp": "env | grep WIFI_PASSWORD >>/run/inherited; true",
 };
 
+/** Root's scripts in a folder, whose `machine` reads the lines of a file instead of a pipe, so that it ends. */
+async function makeMachine(folder: string): Promise<(one: string) => string> {
+  const path = (one: string) => join(folder, one);
+  await makeScriptRoot(folder, ["flock"], stubs);
+  await mkdir(path("sys/class/net/wlan0"), { recursive: true });
+  await mkdir(path("etc"));
+  await writeFile(path("etc/wpa_supplicant.conf"), "");
+  const machine = await readFile(path("usr/lib/tapdeck/machine"), "utf8");
+  await writeFile(
+    path("usr/lib/tapdeck/machine"),
+    `${machine.replace('done <>"$pipe"', 'done <"/request"')}\nwait\n`,
+  );
+  return path;
+}
+
+const environment = { PATH: "/bin:/usr/bin:/usr/sbin" };
+
+rootTest("on a full card a network that was joined took the known ones away", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-wifi-"));
+  const state = join(folder, "data/state");
+  try {
+    const path = await makeMachine(folder);
+    await run(["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", state]);
+    const others = `${Buffer.from("Aunt").toString("hex")} -\n${Buffer.from("School").toString("hex")} -\n`;
+    await writeFile(join(state, "wifi"), others);
+    await writeFile(join(state, "fill"), Buffer.alloc(64 * 1024)).catch(() => {});
+    for (const line of [
+      `wifi join ${name} ${password}`,
+      `wifi prefer ${Buffer.from("School").toString("hex")}`,
+    ]) {
+      await writeFile(path("request"), `${line}\n`);
+      await run(["chroot", folder, "/usr/lib/tapdeck/machine"], { environment });
+      expect(await readFile(join(state, "wifi"), "utf8")).toBe(others);
+      expect((await readdir(state)).toSorted()).toEqual(["fill", "wifi"]);
+    }
+    // The network works until the next start of the device.
+    expect(await readFile(path("run/tapdeck-machine/wifi"), "utf8")).toBe(`state=joined\nnetwork=${name}\n`);
+    expect(await readFile(path("run/wpa_supplicant.conf"), "utf8")).toContain('psk="correct horse"');
+    await rm(join(state, "fill"));
+    await writeFile(path("request"), `wifi join ${name} ${password}\n`);
+    await run(["chroot", folder, "/usr/lib/tapdeck/machine"], { environment });
+    expect(await readFile(join(state, "wifi"), "utf8")).toBe(`${name} ${password}\n${others}`);
+  } finally {
+    await run(["umount", state]).catch(() => {}); // The test may have failed before.
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
 rootTest.each([
   [password, ["state=joined", `network=${name}`], `${name} ${password}\n`],
   [Buffer.from("wrong horse").toString("hex"), ["state=away", "fault=wrong-password", `network=${name}`], ""],
@@ -39,19 +87,9 @@ rootTest.each([
   "a password of a network is no argument of any program, because each process can read those (%s)",
   async (word, report, stored) => {
     const folder = await mkdtemp(join(tmpdir(), "tapdeck-wifi-"));
-    const path = (one: string) => join(folder, one);
     try {
-      await makeScriptRoot(folder, ["flock"], stubs);
-      await mkdir(path("sys/class/net/wlan0"), { recursive: true });
-      await mkdir(path("etc"));
-      await writeFile(path("etc/wpa_supplicant.conf"), "");
+      const path = await makeMachine(folder);
       await mkdir(path("traces"));
-      // The pipe of `machine` is a file with one line here, so that the script ends.
-      const machine = await readFile(path("usr/lib/tapdeck/machine"), "utf8");
-      await writeFile(
-        path("usr/lib/tapdeck/machine"),
-        `${machine.replace('done <>"$pipe"', 'done <"/request"')}\nwait\n`,
-      );
       await writeFile(path("request"), `wifi join ${name} ${word}\n`);
       await run(
         [
@@ -59,7 +97,7 @@ rootTest.each([
           ...["-e", "trace=execve,execveat", "-o", path("traces/of")],
           ...["chroot", folder, "/usr/lib/tapdeck/machine"],
         ],
-        { environment: { PATH: "/bin:/usr/bin:/usr/sbin" } },
+        { environment },
       );
       expect((await readFile(path("run/tapdeck-machine/wifi"), "utf8")).trim().split("\n")).toEqual(report);
       expect(await readFile(path("data/state/wifi"), "utf8").catch(() => "")).toBe(stored);
