@@ -118,8 +118,8 @@ async function writeManifest(output: string): Promise<void> {
   const builtIn = await readFile(join(target, "lib/modules", release, "modules.builtin"), "utf8");
   put("modules built in", builtIn.trim().split("\n").map(moduleName).toSorted());
   const head = [
-    "# What Buildroot made of tapdeck_qemu_defconfig, and of which sizes, written by tools/image/manifest.ts. An image of a board has",
-    "# another kernel.",
+    "# The files that Buildroot made from tapdeck_qemu_defconfig, with their sizes, as tools/image/manifest.ts wrote them. An",
+    "# image of a board has another kernel.",
   ];
   await writeFile(manifestPath, [...head, ...lines, ""].join("\n"));
 }
