@@ -29,7 +29,7 @@ import type { Candidate, Driver, DriverContext, ReaderSession } from "../src/rea
 import { type KeyLink, type OpenKeys, openKeys } from "./io/evdev.ts";
 import { type HidInfo, listKeyboards } from "./io/hid-list.ts";
 import { readerGone } from "./io/links.ts";
-import { createGone, type OneCard, tapMs, watchOneCard } from "./one-card-presence.ts";
+import { createOneCardSession, type OneCard, tapMs } from "./one-card-presence.ts";
 import {
   createEventCutter,
   createTyping,
@@ -113,29 +113,16 @@ async function openOne(
 }
 
 function createSession(link: KeyLink, name: KeyboardName, context: DriverContext): ReaderSession {
-  const { clock } = context;
-  const closing = new AbortController();
-  const { gone, tell } = createGone();
   const known = usb.find(({ id }) => id === link.id);
-  link.onGone(tell);
-  return {
-    info: known?.example ?? `reader that types, ${link.id}`,
-    watch(report, signal) {
-      const ending = AbortSignal.any([signal, closing.signal]);
-      return watchOneCard({ clock, report, ending, gone }, (present, over) => {
-        const codes = name.codes ?? known?.codes;
-        listen(link, name, {
-          context,
-          over,
-          heard: (text) => lay(present, sightingOf(text, codes), context),
-        });
-      });
-    },
-    async close() {
-      closing.abort(new Error("the reader was closed"));
-      await link.close();
-    },
-  };
+  const info = known?.example ?? `reader that types, ${link.id}`;
+  return createOneCardSession({ info, link, clock: context.clock }, (present, over) => {
+    const codes = name.codes ?? known?.codes;
+    listen(link, name, {
+      context,
+      over,
+      heard: (text) => lay(present, sightingOf(text, codes), context),
+    });
+  });
 }
 
 interface Listening {

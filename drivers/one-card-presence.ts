@@ -5,7 +5,8 @@
 import type { Clock } from "../src/core/clock.ts";
 import { readerTapsPerSecondMax } from "../src/core/limits.ts";
 import type { Sighting } from "../src/core/token.ts";
-import type { Report } from "../src/readers/driver.ts";
+import type { ReaderSession, Report } from "../src/readers/driver.ts";
+import type { ByteLink } from "./io/links.ts";
 
 /** The duration of a tap if the reader does not report removal. The same card within this time is the same tap. */
 export const tapMs = 500;
@@ -60,12 +61,10 @@ export function isSameCard(a: Sighting | undefined, b: Sighting): boolean {
   return a?.uid === b.uid && a.text === b.text;
 }
 
-interface OneCardWatch {
+interface OneCardReader {
+  readonly info: string;
+  readonly link: Pick<ByteLink, "onGone" | "close">;
   readonly clock: Clock;
-  readonly report: Report;
-  /** Aborts when the watch is to end without an error. */
-  readonly ending: AbortSignal;
-  readonly gone: Promise<never>;
   /**
    * If the same card is reported again within this time after a fault, this is no new tap. The time is below a second.
    * Absent means no time.
@@ -73,23 +72,36 @@ interface OneCardWatch {
   readonly firstMs?: number;
 }
 
-/** Watches such a reader. `hear` starts to listen, and reports cards until its signal aborts. */
-export async function watchOneCard(
-  { clock, report, ending, gone, firstMs = 0 }: OneCardWatch,
+/** The session of a reader of one card. `hear` starts to listen, and reports cards until its signal aborts. */
+export function createOneCardSession(
+  { info, link, clock, firstMs = 0 }: OneCardReader,
   hear: (present: OneCard, over: AbortSignal) => void,
-): Promise<void> {
-  if (ending.aborted) return;
-  const watch = new AbortController();
-  const over = AbortSignal.any([ending, watch.signal]);
-  const { promise: aborted, resolve } = Promise.withResolvers<void>();
-  over.addEventListener("abort", () => resolve(), { once: true });
-  try {
-    hear(createOneCard(clock, report, over, firstMs), over);
-    await Promise.race([aborted, gone]);
-  } finally {
-    // The failure of a reader does not remove its card.
-    watch.abort(new Error("the watch has ended"));
-  }
+): ReaderSession {
+  const closing = new AbortController();
+  const { gone, tell } = createGone();
+  link.onGone(tell);
+  return {
+    info,
+    async watch(report, signal) {
+      const ending = AbortSignal.any([signal, closing.signal]);
+      if (ending.aborted) return;
+      const watch = new AbortController();
+      const over = AbortSignal.any([ending, watch.signal]);
+      const { promise: aborted, resolve } = Promise.withResolvers<void>();
+      over.addEventListener("abort", () => resolve(), { once: true });
+      try {
+        hear(createOneCard(clock, report, over, firstMs), over);
+        await Promise.race([aborted, gone]);
+      } finally {
+        // The failure of a reader does not remove its card.
+        watch.abort(new Error("the watch has ended"));
+      }
+    },
+    close() {
+      closing.abort(new Error("the reader was closed"));
+      return link.close();
+    },
+  };
 }
 
 /** A promise that never resolves, and that `tell` rejects. It needs no listener. */

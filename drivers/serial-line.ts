@@ -28,7 +28,7 @@ import type { Sighting } from "../src/core/token.ts";
 import type { Driver, DriverContext, ReaderSession } from "../src/readers/driver.ts";
 import { type ByteLink, readerGone } from "./io/links.ts";
 import { openSerial } from "./io/serial.ts";
-import { createGone, isSameCard, type OneCard, tapMs, watchOneCard } from "./one-card-presence.ts";
+import { createOneCardSession, isSameCard, type OneCard, tapMs } from "./one-card-presence.ts";
 import { createLineCutter, type LineCard, parseReaderLine } from "./protocol/card-text.ts";
 
 const usualBaudRate = 115_200;
@@ -53,25 +53,13 @@ export const serialLine = {
   },
 } as const satisfies Driver;
 
-function createSession(port: ByteLink, baudRate: number, context: DriverContext): ReaderSession {
-  const openedMs = context.clock.now();
-  const closing = new AbortController();
-  const { gone, tell } = createGone();
-  port.onGone(tell);
-  return {
-    info: `reader that speaks in lines, ${baudRate} baud`,
-    watch(report, signal) {
-      const ending = AbortSignal.any([signal, closing.signal]);
-      return watchOneCard({ clock: context.clock, report, ending, gone, firstMs }, (present, over) => {
-        const hear = createHearing(context, present, over, { path: port.path, openedMs });
-        port.onBytes(createLineCutter(readerLineBytesMax, hear));
-      });
-    },
-    close() {
-      closing.abort(new Error("the reader was closed"));
-      return port.close();
-    },
-  };
+function createSession(link: ByteLink, baudRate: number, context: DriverContext): ReaderSession {
+  const { clock } = context;
+  const opened = { path: link.path, openedMs: clock.now() };
+  const info = `reader that speaks in lines, ${baudRate} baud`;
+  return createOneCardSession({ info, link, clock, firstMs }, (present, over) => {
+    link.onBytes(createLineCutter(readerLineBytesMax, createHearing(context, present, over, opened)));
+  });
 }
 
 interface Opened {

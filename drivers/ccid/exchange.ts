@@ -3,7 +3,6 @@
  * comes. Commands run strictly one after another; every wait has a time-out.
  */
 import { ccidExtensionsMax } from "../../src/core/limits.ts";
-import type { Log } from "../../src/core/log.ts";
 import { readerFaults } from "../../src/core/reader-faults.ts";
 import { readerGone, UsbFault, type UsbLink } from "../io/links.ts";
 import {
@@ -16,7 +15,7 @@ import {
 } from "../protocol/ccid.ts";
 import { ccidLogText } from "../protocol/log-redaction.ts";
 import type { Attempt, CcidAnswer, CcidOrder } from "./order.ts";
-import { createRecovery } from "./recovery.ts";
+import { type CcidOptions, createRecovery } from "./recovery.ts";
 
 // A device accepts a block within a frame or two of USB, 1 ms each. The wait is longer because a game that starts may keep
 // the machine busy.
@@ -27,15 +26,6 @@ const answerTimeoutMs = 500;
 const straysMax = 16;
 
 export type Ccid = ReturnType<typeof createCcid>;
-
-interface CcidOptions {
-  readonly link: UsbLink;
-  /** The number of the slot, from 0. */
-  readonly slot: number;
-  readonly log: Log;
-  /** Sets the reader up again after a recovery step that reset it. Throws if the reader does not answer. */
-  readonly prepare: (command: Attempt) => Promise<void>;
-}
 
 export function createCcid({ link, slot, log, prepare }: CcidOptions) {
   let assembler = assemblerOf(link);

@@ -14,12 +14,18 @@ const stepTimeoutMs = 250; // A working reader answers these commands at once, a
 
 const stepNames = ["abort", "slot power cycle", "USB reset", "re-open"] as const;
 
-interface RecoveryOptions {
+/** A reader on a USB link, and one of its slots. */
+export interface CcidOptions {
   readonly link: UsbLink;
+  /** The number of the slot, from 0. */
   readonly slot: number;
   readonly log: Log;
-  readonly attempt: Attempt;
+  /** Sets the reader up again after a recovery step that reset it. Throws if the reader does not answer. */
   readonly prepare: (command: Attempt) => Promise<void>;
+}
+
+interface RecoveryOptions extends CcidOptions {
+  readonly attempt: Attempt;
   /** The sequence number of the command that hangs. */
   readonly sequence: () => number;
   /** Discards the state of all earlier transfers. */

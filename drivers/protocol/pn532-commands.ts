@@ -2,6 +2,8 @@
  * Commands of the PN532 and their answers (UM0701-02, section 7). A command's payload begins with TFI D4 and its code;
  * the answer's with D5 and the code plus one.
  */
+import { type PolledFelica, parsePolled } from "./type3-tag.ts";
+
 export const commandCodes = {
   getFirmwareVersion: 0x02,
   setSerialBaudRate: 0x10,
@@ -116,27 +118,15 @@ export function parseTypeATarget(payload: Uint8Array): ListedTypeA | undefined {
   return { atqa: atqaHigh * 256 + atqaLow, sak, uid, ats };
 }
 
-/** A FeliCa: its identifier, its parameters and the system code that it reported. */
-interface ListedFelica {
-  readonly idm: Uint8Array;
-  readonly pmm: Uint8Array;
-  readonly systemCode?: number;
-}
-
 /**
  * The answer to `listOneFelica` (section 7.3.5):
  *
  *   D5 4B  NbTg  Tg  POL_RESLength  01  NFCID2(8)  Pad(8)  [SYST_CODE(2)]
  *
- * The length counts itself: 12h, or 14h with the system code. Undefined if NbTg is 0.
+ * POL_RES is the answer of the tag to a polling, with its length. Undefined if NbTg is 0.
  */
-export function parseFelicaTarget(payload: Uint8Array): ListedFelica | undefined {
-  const length = payload[4];
-  if (payload[2] !== 1 || (length !== 0x12 && length !== 0x14) || payload[5] !== 0x01) return undefined;
-  if (payload.length < 4 + length) return undefined;
-  const target = { idm: payload.slice(6, 14), pmm: payload.slice(14, 22) };
-  if (length === 0x12) return target;
-  return { ...target, systemCode: (payload[22] ?? 0) * 256 + (payload[23] ?? 0) };
+export function parseFelicaTarget(payload: Uint8Array): PolledFelica | undefined {
+  return payload[2] === 1 ? parsePolled(payload.slice(4, 4 + (payload[4] ?? 0))) : undefined;
 }
 
 interface TargetExchange {

@@ -24,13 +24,15 @@ export function polling(systemCode: number): Uint8Array {
   return framed(0x00, systemCode >> 8, systemCode & 0xff, 0x01, 0x00);
 }
 
-interface Polled {
+/** A FeliCa: its identifier, its parameters and the system code that it reported. */
+export interface PolledFelica {
   readonly idm: Uint8Array;
   readonly pmm: Uint8Array;
   readonly systemCode?: number;
 }
 
-export function parsePolled(answer: Uint8Array): Polled | undefined {
+/** The answer to a polling: its length, which counts itself, 01, IDm, PMm and, if it was asked for, the system code. */
+export function parsePolled(answer: Uint8Array): PolledFelica | undefined {
   if ((answer.length !== 18 && answer.length !== 20) || answer[0] !== answer.length || answer[1] !== 0x01)
     return undefined;
   const polled = { idm: answer.slice(2, 10), pmm: answer.slice(10, 18) };

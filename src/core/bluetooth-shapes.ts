@@ -8,7 +8,6 @@ export type BluetoothFault = (typeof bluetoothFaults)[number];
 
 /** The kinds of devices, by the class of the device or by its appearance (Bluetooth Assigned Numbers). */
 export const bluetoothKinds = ["controller", "keyboard", "sound", "other"] as const;
-export type BluetoothKind = (typeof bluetoothKinds)[number];
 
 const bluetoothAddress = v.pipe(
   v.string(),

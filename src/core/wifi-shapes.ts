@@ -26,7 +26,6 @@ export type WifiNetwork = ValueOf<typeof wifiNetwork>;
 
 /** A network that was set up on the device, without its password. */
 const knownWifi = v.object({ id: wifiId, name: v.string() });
-export type KnownWifi = ValueOf<typeof knownWifi>;
 
 /** `point`: the device has an access point of its own, by which a phone sets up the Wi-Fi. */
 export const wifiState = v.object({

@@ -3,12 +3,10 @@
  * minute. It is closed with failure if that system was not kept. The server sets the pace; a server that does not answer
  * changes nothing. Loaded only if `fleet.hawkbit_url` is set.
  */
-import type { Config } from "../config/shape.ts";
-import { type Clock, rfc3339, sleep } from "../core/clock.ts";
+import { rfc3339, sleep } from "../core/clock.ts";
 import { hawkbitPausesMs, hawkbitSleepMsMax, hawkbitSleepMsMin } from "../core/console-limits.ts";
 import type { LatestVersion, UpdateServer } from "../core/device-shapes.ts";
 import { failed, messageOf } from "../core/errors.ts";
-import type { Log } from "../core/log.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
 import { backoffMs } from "./backoff.ts";
 import { type Deployment, type Feedback, feedbackOf, readCancel, readDeployment, readPoll } from "./ddi.ts";
@@ -21,24 +19,13 @@ import {
   sendJson,
   withoutIdentity,
 } from "./server-requests.ts";
-import { nothingWaits } from "./update-index.ts";
-import type { UpdateJob } from "./update-job.ts";
+import { nothingWaits, type UpdateSourceParts } from "./update-index.ts";
 
-interface HawkbitParts {
-  /** The settings, as they were at the start. */
-  readonly settings: Config["fleet"];
+interface HawkbitParts extends UpdateSourceParts {
   /** The name of this device at the server. */
   readonly controllerId: string;
-  readonly board: string;
   /** Facts that filters of rollouts can name. */
   readonly attributes: Readonly<Record<string, string>>;
-  readonly dataFolder: string;
-  readonly job: UpdateJob;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly onLatest: (latest: LatestVersion | undefined) => void;
-  /** Returns a number from 0 to 1. */
-  readonly random?: () => number;
 }
 
 /** The deployment that is being processed. */

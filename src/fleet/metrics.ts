@@ -28,8 +28,6 @@ interface MetricsParts extends CountingParts {
   readonly descriptors: Pick<Descriptors, "count" | "limit">;
 }
 
-export type Metrics = ReturnType<typeof createMetrics>;
-
 /** Counts until disposed. Create it before the rules of taps, so it receives each tap first. */
 export function createMetrics(parts: MetricsParts) {
   const counting = countEvents(parts);

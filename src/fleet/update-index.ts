@@ -23,13 +23,11 @@ import { backoffMs } from "./backoff.ts";
 import { accountReader, getJson, withoutIdentity } from "./server-requests.ts";
 import type { UpdateJob } from "./update-job.ts";
 
-interface IndexParts {
-  readonly url: string;
-  /** The settings that name the files for TLS. */
+/** The parts that follow a server of updates. */
+export interface UpdateSourceParts {
+  /** The settings, as they were at the start. */
   readonly settings: Config["fleet"];
   readonly board: string;
-  /** The version that runs. */
-  readonly version: string;
   readonly dataFolder: string;
   readonly job: UpdateJob;
   readonly clock: Clock;
@@ -37,6 +35,12 @@ interface IndexParts {
   readonly onLatest: (latest: LatestVersion | undefined) => void;
   /** Returns a number from 0 to 1. */
   readonly random?: () => number;
+}
+
+interface IndexParts extends UpdateSourceParts {
+  readonly url: string;
+  /** The version that runs. */
+  readonly version: string;
 }
 
 const version = v.pipe(v.string(), v.maxLength(32), v.regex(/^\d{1,9}\.\d{1,9}\.\d{1,9}$/));

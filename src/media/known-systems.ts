@@ -13,8 +13,6 @@ export interface KnownSystem extends System {
   readonly category: "Console" | "Handheld" | "Computer" | "Arcade" | "Media" | "Other";
   /** The manufacturer of the first model; absent if there is none or it is not certain. */
   readonly manufacturer?: string;
-  /** The year of the first sale in any country. */
-  readonly releaseYear?: number;
   /** Further names, as `systemKeyOf` writes them. */
   readonly aliases: readonly string[];
   /**

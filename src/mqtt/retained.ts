@@ -4,7 +4,6 @@
  * no secret.
  */
 import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { ifThere } from "../core/errors.ts";
 import { fileFault } from "../core/file-faults.ts";
 import { mqttFileBytesMax } from "../core/limits.ts";
@@ -15,10 +14,6 @@ import type { MqttSettings } from "./broker.ts";
 export interface Retained {
   readonly settings: MqttSettings;
   readonly topics: readonly string[];
-}
-
-export function retainedFile(dataFolder: string): string {
-  return join(dataFolder, "mqtt-retained.json");
 }
 
 /** Undefined if there is no file, or if it cannot be read. */

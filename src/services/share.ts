@@ -28,8 +28,6 @@ interface ShareParts {
   readonly announce: (name: string) => Promise<AsyncDisposable>;
 }
 
-export type Share = ReturnType<typeof followShare>;
-
 /** Follows the report until closed. A machine that is not the image has no share of ours. */
 export function followShare({ folder, pipe, log, announce }: ShareParts) {
   let seen = readReport(folder);

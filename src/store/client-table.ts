@@ -26,8 +26,6 @@ export interface StoredClient extends NewClientRow {
   readonly expires?: string;
 }
 
-export type ClientTable = ReturnType<typeof createClientTable>;
-
 const columns = "id, name, secret, address, role, added_ms, last_used_ms, expires_ms";
 const isAlive = "(expires_ms IS NULL OR expires_ms > $nowMs)";
 const sql = {

@@ -43,8 +43,6 @@ export function createLastMedia(
   };
 }
 
-export type PlayTimes = ReturnType<typeof createPlayTimes>;
-
 export function createPlayTimes(database: Database, { durableOnly, ask }: DurableWrites) {
   const days = database.query<{ day: string; usedMs: number }, []>(sql.days);
   const session = database.query<Omit<PlayRecord, "days">, []>(sql.session);

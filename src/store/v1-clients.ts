@@ -15,8 +15,6 @@ export interface NewV1ClientRow extends Pick<NewClientRow, "id" | "name" | "addr
 
 export type StoredV1Client = NewV1ClientRow & Pick<StoredClient, "added" | "lastUsed">;
 
-export type V1Clients = ReturnType<typeof createV1Clients>;
-
 const columns = "id, name, token, key, address, added_ms, last_used_ms";
 const sql = {
   list: `SELECT ${columns} FROM v1_clients ORDER BY number`,

@@ -73,7 +73,7 @@ export async function holdersOf(
     if (isHiding && isOfUser(pid, uid, folder) && isRunning(pid, folder)) return found(false);
     for (const descriptor of descriptors ?? []) {
       await rest();
-      const link = linkOf(`${folder}/${pid}/fd/${descriptor}`);
+      const link = descriptorLink(pid, descriptor, folder);
       // The mark is read again, because another process may have got the number meanwhile.
       if (!links.has(link)) continue;
       const isPlayer = markOf(pid, folder) !== "other";
@@ -117,7 +117,7 @@ function likelyFirst(pids: readonly number[]): readonly number[] {
   ];
 }
 
-function pidsOf(folder: string): number[] {
+export function pidsOf(folder = processes): readonly number[] {
   return readdirSync(folder)
     .filter((name) => /^\d+$/.test(name))
     .map(Number);
@@ -127,7 +127,7 @@ function pidsOf(folder: string): number[] {
  * The descriptors of a process; undefined if the process does not show them, because it is another user's, is not
  * dumpable, or has ended.
  */
-function descriptorsOf(pid: number, folder: string): readonly string[] | undefined {
+export function descriptorsOf(pid: number, folder = processes): readonly string[] | undefined {
   try {
     return readdirSync(`${folder}/${pid}/fd`);
   } catch {
@@ -135,11 +135,11 @@ function descriptorsOf(pid: number, folder: string): readonly string[] | undefin
   }
 }
 
-function linkOf(path: string): string {
+/** The target of a descriptor; empty if it was closed meanwhile. */
+export function descriptorLink(pid: number, descriptor: string, folder = processes): string {
   try {
-    return readlinkSync(path);
+    return readlinkSync(`${folder}/${pid}/fd/${descriptor}`);
   } catch {
-    // The descriptor was closed meanwhile.
     return "";
   }
 }

@@ -2,10 +2,10 @@
  * The processes of this device that listen on a TCP port, by the kernel's tables (proc(5)). A player that outlives its
  * service may hold the port that the next service needs.
  */
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { portHolderEndMsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
-import { markOf } from "./player-mark.ts";
+import { descriptorLink, descriptorsOf, markOf, pidsOf } from "./player-mark.ts";
 
 interface PortHolder {
   readonly pid: number;
@@ -39,8 +39,9 @@ export async function endPlayersAt(port: number, log: Log): Promise<void> {
 export function holdersAt(port: number): readonly PortHolder[] {
   const links = new Set(listenersAt(port).map((inode) => `socket:[${inode}]`));
   if (links.size === 0) return [];
-  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  return pids.filter((pid) => linksOf(pid).some((link) => links.has(link))).map(describe);
+  return pidsOf()
+    .filter((pid) => holds(pid, links))
+    .map(describe);
 }
 
 /** The inodes of the listening sockets. */
@@ -55,28 +56,12 @@ function listenersAt(port: number): readonly string[] {
 
 const listening = "0A"; // The state in the kernel's table (include/net/tcp_states.h).
 
-function linksOf(pid: string): readonly string[] {
-  const folder = `/proc/${pid}/fd`;
-  try {
-    return readdirSync(folder).map((descriptor) => linkOf(`${folder}/${descriptor}`));
-  } catch {
-    // The process is another user's, or has ended.
-    return [];
-  }
+function holds(pid: number, links: ReadonlySet<string>): boolean {
+  return (descriptorsOf(pid) ?? []).some((descriptor) => links.has(descriptorLink(pid, descriptor)));
 }
 
-function linkOf(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    // The descriptor has been closed meanwhile.
-    return "";
-  }
-}
-
-function describe(pid: string): PortHolder {
-  const name = textOf(`/proc/${pid}/comm`).trim();
-  return { pid: Number(pid), name, isPlayer: markOf(Number(pid)) === "player" };
+function describe(pid: number): PortHolder {
+  return { pid, name: textOf(`/proc/${pid}/comm`).trim(), isPlayer: markOf(pid) === "player" };
 }
 
 function textOf(path: string): string {

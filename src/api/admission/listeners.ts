@@ -86,8 +86,6 @@ export interface TlsOptions {
   readonly key: string;
 }
 
-export type TlsPort<Data> = ReturnType<typeof openTlsPort<Data>>;
-
 /** Opens the port for TLS 1.2 or newer. If the port is in use, the error is logged and the service runs without TLS. */
 export function openTlsPort<Data>(
   shown: TlsOptions & { readonly port: number },

@@ -60,7 +60,8 @@ function nameFault(name: string): string | undefined {
   return undefined;
 }
 
-interface Wanted {
+/** The system of a file, and its path below the folder of the system. */
+export interface NamedUpload {
   /** The id of a known system, or another of its names. */
   readonly system: string;
   readonly path: string;
@@ -71,7 +72,7 @@ interface Wanted {
  * Rejects with `not-found` for an unknown system, and `failed` with a sentence.
  */
 export async function uploadPlace(
-  { system: name, path }: Wanted,
+  { system: name, path }: NamedUpload,
   folders: MediaFolders,
   isIndexed: (root: string) => boolean,
 ): Promise<UploadPlace> {

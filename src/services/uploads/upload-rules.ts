@@ -11,12 +11,7 @@ import { allows } from "../../core/rights.ts";
 import { runnerOf } from "../../launch/program-runners.ts";
 import { kindOf, systemByName, systemOfFile } from "../../media/known-systems.ts";
 import { isProgramExtension, programKind } from "../../media/program-files.ts";
-
-interface SentFile {
-  /** The id of a system, or another of its names. */
-  readonly system: string;
-  readonly path: string;
-}
+import type { NamedUpload } from "./upload-place.ts";
 
 /** The id of the client; empty for a caller with the right `own`. Callers without an identity are one sender. */
 export function senderOf({ from, grant }: Pick<MethodCaller, "from" | "grant">): string {
@@ -27,7 +22,7 @@ const anonymousSender = "?"; // No client id has this character.
 
 /** Throws `forbidden` if the caller may not send a file of this name to the system. */
 export function refuseName(
-  { system: name, path }: SentFile,
+  { system: name, path }: NamedUpload,
   { access }: MethodCaller,
   launchers: readonly LauncherConfig[],
 ): void {

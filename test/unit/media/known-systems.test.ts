@@ -33,7 +33,6 @@ test("every line of the table is one system, with the fields of one and no other
     category: (value) =>
       ["Console", "Handheld", "Computer", "Arcade", "Media", "Other"].includes(String(value)),
     manufacturer: text,
-    releaseYear: (value) => Number.isInteger(value) && Number(value) > 1940 && Number(value) < 2030,
     aliases: words,
     folders: words,
     extensions: words,
