@@ -1,7 +1,8 @@
 /** Backup and restore without a service, on the files of its data folder. root acts as the owner of that folder. */
 import { existsSync } from "node:fs";
-import { type FileHandle, mkdir, open, rm } from "node:fs/promises";
+import { type FileHandle, mkdir, rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { readAtMost } from "../config/read-config.ts";
 import { asOwnerOf, otherOwnerOf } from "../core/as-owner.ts";
 import { systemClock } from "../core/clock.ts";
 import { backupFileBytesMax } from "../core/console-limits.ts";
@@ -43,7 +44,7 @@ export async function restoreOffline(
 ): Promise<Restored> {
   if ((await otherOwnerOf(places.dataFolder)) === undefined) return restore(file, places, options);
   // The owner of the folder may not be able to read the file.
-  const bytes = await asOwnerOf(dirname(file), () => startOf(file));
+  const bytes = await asOwnerOf(dirname(file), () => contentOf(file));
   return asOwnerOf(places.dataFolder, () => restore(bytes, places, options));
 }
 
@@ -54,15 +55,9 @@ interface RestoreOptions {
 
 type Restored = BackupContent & { readonly kept?: string; readonly folder?: string };
 
-/** The content of the file. Reads at most one byte more than a backup can have. */
-async function startOf(file: string): Promise<Uint8Array> {
+async function contentOf(file: string): Promise<Uint8Array> {
   try {
-    await using opened = await open(file);
-    const bytes = new Uint8Array(backupFileBytesMax + 1);
-    let count = 0;
-    for (let read = -1; read !== 0 && count < bytes.length; count += read)
-      read = (await opened.read(bytes, count, bytes.length - count, count)).bytesRead;
-    return bytes.subarray(0, count);
+    return await readAtMost(file, backupFileBytesMax);
   } catch (error) {
     throw failed(`the backup cannot be read: ${fileFault(error)}`, error);
   }

@@ -4,7 +4,7 @@
  */
 import { isRecord } from "../core/text.ts";
 import { parseToml } from "./read-config.ts";
-import { listLiteral } from "./toml-list-edit.ts";
+import { tomlLiteral } from "./toml-list-edit.ts";
 
 /** A button of a device, or of every device if none is named. */
 export interface ButtonPlace {
@@ -71,8 +71,8 @@ function replaced(lines: readonly string[], start: number, change: ButtonChange)
 }
 
 function sectionOf({ device, key, script = "" }: ButtonChange): string {
-  const place = device === undefined ? [] : [`device = ${listLiteral(device)}`];
-  return ["[[buttons]]", ...place, `key = ${listLiteral(key)}`, `script = ${listLiteral(script)}`].join("\n");
+  const place = device === undefined ? [] : [`device = ${tomlLiteral(device)}`];
+  return ["[[buttons]]", ...place, `key = ${tomlLiteral(key)}`, `script = ${tomlLiteral(script)}`].join("\n");
 }
 
 function tableOf({ device, key, script = "" }: ButtonChange) {

@@ -5,6 +5,7 @@ import { importFaultsMax, mappingDotsMax, mappingLinesMax, mappingListMarksMax }
 import { didYouMean, isRecord } from "../core/text.ts";
 import { type MappingMatch, type MappingParams, mappingTypeNames, mappingTypeOf } from "../core/token.ts";
 import { lineOf, tomlFault } from "./read-config.ts";
+import { tomlLiteral } from "./toml-list-edit.ts";
 
 /** The reason why a file is refused; `line` counts from 1. */
 export class MappingFileFault extends Error {
@@ -179,20 +180,15 @@ export function mappingsToml(mappings: readonly MappingParams[]): string {
       const lines = [
         "[[mapping]]",
         enabled ? "" : "enabled = false",
-        label === "" ? "" : `label = ${quoted(label)}`,
+        label === "" ? "" : `label = ${tomlLiteral(label)}`,
         `type = "${type}"`,
         match === "exact" ? "" : `match = "${match}"`,
-        `pattern = ${quoted(pattern)}`,
-        `override = ${quoted(override)}`,
+        `pattern = ${tomlLiteral(pattern)}`,
+        `override = ${tomlLiteral(override)}`,
       ];
       return `${lines.filter((line) => line !== "").join("\n")}\n`;
     })
     .join("\n");
-}
-
-/** A basic string of TOML has the escapes of JSON, and also needs one for DEL (TOML 1.0, "String"). */
-function quoted(value: string): string {
-  return JSON.stringify(value).replaceAll("\x7f", "\\u007f");
 }
 
 export const mappingKeys = ["enabled", "label", "type", "match", "pattern", "override"] as const;

@@ -23,7 +23,7 @@ export async function readConfig(path: string, { dataFolder, mustExist }: Config
 /** The text of the file, at most `configBytesMax` bytes of UTF-8; undefined if it is absent and need not exist. */
 export async function readConfigText(path: string, mustExist: boolean): Promise<string | undefined> {
   try {
-    const bytes = await readBytes(path);
+    const bytes = await readAtMost(path, configBytesMax);
     if (bytes.length > configBytesMax) throw new Error(`it is larger than ${configBytesMax} bytes`);
     // A byte order mark stays in the text, so the saved text also has it.
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -33,17 +33,14 @@ export async function readConfigText(path: string, mustExist: boolean): Promise<
   }
 }
 
-/** The bytes of a file. A file above the limit is read only until it is certain that it is too large. */
-async function readBytes(path: string): Promise<Uint8Array> {
+/** The bytes of a file or a pipe. A file above the limit is read only until it is certain that it is too large. */
+export async function readAtMost(path: string, bytesMax: number): Promise<Uint8Array> {
   await using file = await open(path);
-  const chunks: Uint8Array[] = [];
-  for (let length = 0; length <= configBytesMax; ) {
-    const { bytesRead, buffer } = await file.read(new Uint8Array(configBytesMax + 1 - length));
-    if (bytesRead === 0) break;
-    chunks.push(buffer.subarray(0, bytesRead));
-    length += bytesRead;
-  }
-  return Buffer.concat(chunks);
+  const bytes = new Uint8Array(bytesMax + 1);
+  let count = 0;
+  for (let read = -1; read !== 0 && count < bytes.length; count += read)
+    read = (await file.read(bytes, count, bytes.length - count, null)).bytesRead;
+  return bytes.subarray(0, count);
 }
 
 /** The config that a text states, with the settings that others share. Throws `StartError` with `path` and the line of the fault. */

@@ -14,10 +14,10 @@ import { tableOf } from "./checks.ts";
 import {
   type ListItem,
   type ListValue,
-  listLiteral,
   type Span,
   type Splice,
   spliceList,
+  tomlLiteral,
 } from "./toml-list-edit.ts";
 
 export type SettingValue = boolean | ListValue | readonly ListValue[];
@@ -131,8 +131,8 @@ function listSplices(source: Source, edit: SettingEdit, present: unknown): reado
 }
 
 function literalOf(value: SettingValue): string {
-  if (typeof value === "object") return `[${value.map(listLiteral).join(", ")}]`;
-  return typeof value === "string" ? listLiteral(value) : `${value}`;
+  if (typeof value === "object") return `[${value.map(tomlLiteral).join(", ")}]`;
+  return typeof value === "string" ? tomlLiteral(value) : `${value}`;
 }
 
 function plainSplices(source: Source, edit: SettingEdit): readonly Splice[] {

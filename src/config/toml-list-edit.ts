@@ -28,8 +28,8 @@ interface List extends Span {
 
 export type ListValue = string | number;
 
-/** A TOML basic string: JSON's escapes are among TOML's, which also requires one for DEL (TOML 1.0, String). Or a number. */
-export function listLiteral(value: ListValue): string {
+/** A number, or a basic string of TOML, which has the escapes of JSON and also needs one for DEL (TOML 1.0, "String"). */
+export function tomlLiteral(value: ListValue): string {
   return JSON.stringify(value).replaceAll("\x7f", "\\u007f");
 }
 
@@ -44,7 +44,7 @@ export function spliceList(
   if (first === undefined) {
     const isBlank = text.slice(list.start + 1, list.end - 1).trim() === "";
     const end = isBlank ? list.end - 1 : list.start + 1;
-    return [{ start: list.start + 1, end, text: wanted.map(listLiteral).join(", ") }];
+    return [{ start: list.start + 1, end, text: wanted.map(tomlLiteral).join(", ") }];
   }
   const splices: Splice[] = [];
   let before: ListItem | undefined;
@@ -54,11 +54,11 @@ export function spliceList(
       const entry = added[nth];
       if (entry === undefined) splices.push(...removal(text, list, item));
       else {
-        splices.push({ start: item.start, end: item.end, text: listLiteral(entry) });
+        splices.push({ start: item.start, end: item.end, text: tomlLiteral(entry) });
         before = item;
       }
     }
-    const rest = added.slice(items.length).map(listLiteral);
+    const rest = added.slice(items.length).map(tomlLiteral);
     if (rest.length > 0)
       splices.push(
         ...(before === undefined ? insertionFirst(text, first, rest) : insertion(text, before, rest)),
