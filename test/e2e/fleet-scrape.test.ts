@@ -45,8 +45,8 @@ async function provisioned(
 }
 
 /**
- * Copies the configuration of the compose file into this folder, with the jobs of `out` in it: `scrape_config_files` came with
- * Prometheus 2.43, and Debian 12 has 2.42.
+ * Copies the configuration of the compose file into this folder. Prometheus 2.42, which Debian 12 has, does not know
+ * `scrape_config_files`, so the jobs of `out` are written into the configuration itself.
  */
 async function configure(
   folder: string,

@@ -35,7 +35,7 @@ let visits = 0;
 async function openCards(name: string) {
   visits += 1;
   const visit = await openPage(device, phone, `${name} ${visits}`);
-  // A test may begin again within its own time.
+  // Each wait is short, so a test that was held up has the time to begin again.
   visit.page.setDefaultTimeout(15_000);
   await goTo(visit.page, "Cards");
   return visit;

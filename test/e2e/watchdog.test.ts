@@ -291,7 +291,7 @@ test.concurrent.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
     );
     await guard.told(/(ready)/);
     process.kill(guard.pid, signal);
-    // The time of the service is longer than --stop-ms.
+    // The service needs 0.6 seconds to end, which is longer than --stop-ms.
     expect(await guard.ended()).toEqual([7, null]);
     expect(await guard.told(/heard (\w+)/)).toBe(name);
     // The watchdog does not restart a service that was asked to end.

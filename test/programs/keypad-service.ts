@@ -1,6 +1,6 @@
 /**
- * The service with a keypad at each node of an input device: a line of JSON in the pipe `presses` of the data folder is
- * an event of it. The kernel need not support virtual input devices.
+ * The service with a keypad at each node of an input device. A line of JSON that is written into the pipe `presses` of the
+ * data folder is a press of a key. The kernel need not support virtual input devices.
  */
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";

@@ -271,7 +271,7 @@ test("a player that writes without end does not stall, and reads nothing", () =>
 
 test("players get the variables of a fixed list, and nothing else of what stands around", () =>
   withFolder(async (folder) => {
-    // The environment is read once at the start, so a separate process has both.
+    // The environment is read once, when a process starts, so the player is started from a process of its own.
     const out = join(folder, "out");
     const code = `import { spawnPlayer } from ${JSON.stringify(join(import.meta.dir, "../../../src/system/process.ts"))};
       await spawnPlayer(["/bin/sh", "-c", 'env >"$0"', ${JSON.stringify(out)}]).exited;`;
