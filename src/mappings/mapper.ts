@@ -1,7 +1,7 @@
 /**
  * All mappings, of the database and of files. The first match in the order of creation replaces a token's text. Mappings
- * of files come after those of the database, so a mapping from an app overrules a collection. Their order is that of file
- * names and places.
+ * of files come after those of the database, so a mapping from an app overrules a collection. They are ordered by the
+ * names of the files, and within a file by their lines.
  */
 import { breather, type MappingFiles, type MappingJudge } from "../config/mapping-files.ts";
 import type { Clock } from "../core/clock.ts";

@@ -1,5 +1,5 @@
 /**
- * What the service does for an update of the image: it fetches a bundle, writes a word into the pipe of
+ * The steps of an update of the image that the service takes: it fetches a bundle, writes a word into the pipe of
  * `overlay/usr/lib/tapdeck/machine`, and reads the reports of the root script:
  *
  *   update        the output of `tapdeck update --json`, and `{"exit":<code>}` after a failure; new after each word, and gone after a

@@ -1,6 +1,6 @@
 /**
- * Pairing by PIN, the service's side of the secure layer's version 1. It is opened on the device for one client, for
- * five minutes, and for three wrong tries of all callers together.
+ * Pairing by PIN, the service's side of the secure layer's version 1. It is opened on the device, and ends when one client
+ * has paired, after five minutes, or after three wrong tries of all callers together.
  *
  * Its keys come from HKDF (RFC 5869) with SHA-256. ikm is the key of the password exchange, and salt is both messages as
  * they went over the wire.

@@ -16,7 +16,7 @@ export interface Build {
 
 export const ownBuild = buildIn("this build", root);
 
-/** The builds of `BESIDE`, which has commits, or folders of built commits, with commas between them. */
+/** The builds of `BESIDE`: a list, with commas, of commits to build or of folders with builds. */
 export async function buildsBeside(names = process.env.BESIDE ?? ""): Promise<readonly Build[]> {
   const builds: Build[] = [];
   for (const name of names.split(",").filter(Boolean))

@@ -1,9 +1,8 @@
 /**
  * The cost of the arm64 binary on a Cortex-A53, in instructions of its main thread, which vary far less than time.
- * `figures.json` has the accepted ones, and a figure that is too far above its own fails. With the environment variable ACCEPT, a
- * reason, the measured figures become the accepted ones.
- * The margin of each figure is larger than the spread that was seen, which includes runs beside four busy loops
- * (counting.ts).
+ * `figures.json` has the accepted figures, and the test fails if a measured one is too far above its accepted one. With
+ * the environment variable ACCEPT, a reason, the measured figures become the accepted ones. The margin of each figure is
+ * larger than the spread that was seen, which includes runs beside four busy loops (counting.ts).
  */
 import { test } from "bun:test";
 import { readFile, writeFile } from "node:fs/promises";
@@ -19,7 +18,7 @@ const figuresPath = join(import.meta.dir, "figures.json");
  */
 const runs = 2;
 const moreRuns = 3;
-/** The share of the accepted figure above which one fails. */
+/** The share of its accepted figure at which a measured one is too high. */
 const shareMax = { start: 1.06, index: 1.07, tap: 1.35, search: 1.07 } as const;
 type Accepted = Record<CostName, { instructions: number; reason: string }>;
 

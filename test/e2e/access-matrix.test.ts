@@ -125,7 +125,8 @@ const asking: Readonly<Record<Thing[0], Asking>> = {
   "ping over a WebSocket": ws("ping"),
   "ordinary method": ws(call("version")),
   "device's method": ws(call("clients")),
-  // Each cell makes its own handshake. A caller without one sends it as a request, which is malformed.
+  // Each cell makes its own handshake. A caller that makes no handshake sends this empty text as a request, which is
+  // malformed.
   handshake: ws(""),
   "POST of an ordinary method": { method: "POST", path: "/api/v0.1", headers: json, body: call("version") },
   "POST of a form": {

@@ -163,7 +163,7 @@ remoteTest.each(generations)(
   async (_, _mayChange, open) => {
     await using line = await open();
     const large = { method: "media.image", params: { system: "SNES", path: "SNES/Fruit/Elder.sfc" } };
-    // Only fewer frames may come before the answer to their handshake.
+    // The answer to this call shows that the handshake is done: only a few frames may come before that.
     await line.call("version");
     // The device may have answered some before it reads the last ones, so these are many more than the allowed number.
     const answers = await Promise.all(

@@ -91,7 +91,8 @@ for (const [who, comesIn] of Object.entries(comings)) {
     ];
     const words: Record<string, string> = {};
     for (const text of texts) words[text] = await scene.launchOver(line, text);
-    // The UID of a known card stands for its script, grants nothing either, and does not reveal that mapping.
+    // A caller that sends the UID of a known card means its script. That grants nothing either, and the answer does not
+    // reveal the mapping.
     const byNumber = wordOf(await line.call("run", { uid: "04aabbcc" }));
     await device.service.heard.next("launch.finished", ({ uid, success }) => uid === "04aabbcc" && !success);
     const { open } = await owner.call("pairing");

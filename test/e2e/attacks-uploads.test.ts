@@ -170,7 +170,7 @@ attackTest(
   },
 );
 
-// Its second item starts only if the script may know the last card.
+// A list whose second item starts only if the script may know the last card.
 const spying = (start: string) =>
   `**playlist.${start}:${JSON.stringify({
     name: "Words of a card",

@@ -211,7 +211,8 @@ test(`kill -9 at ${kills} random moments of a restore: afterwards the old or the
     const startedMs = performance.now();
     const restoring = restore(place, service.client, backups[now === "old" ? "new" : "old"]);
     if (round === 0) {
-      // The first restore is not killed. The moments at which the others are killed are within its time.
+      // The first restore is not killed, and its time limits the moments at which the
+      // others are killed.
       await restoring;
       await service.client.closed;
       const back = await reachAgain(place);

@@ -157,7 +157,8 @@ async function ledFrom(
 ): Promise<void> {
   for (const way of leadingWays) {
     before();
-    // In a page of its own, because Chromium takes a script of the test for an act of the visitor.
+    // Each is visited in a browser context of its own, because Chromium takes a script of the test for an act of the
+    // visitor.
     const context = await browser.newContext();
     const target = `http://${host}/l/SNES/Game.sfc`;
     const arrived = context.waitForEvent("response", (answer) => answer.url().startsWith(target));

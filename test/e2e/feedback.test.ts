@@ -18,7 +18,7 @@ import {
 
 /** The service, with an `aplay` that notes its arguments as the only player that it finds. */
 async function startHeard(place: Place): Promise<Running & { sounds: () => Promise<readonly string[]> }> {
-  // Players cannot reach other entries of the data folder than those with a dot.
+  // Players reach this folder in the data folder because its name begins with a dot.
   const bin = join(place.folder, ".bin");
   const notes = join(bin, "notes");
   await mkdir(bin);

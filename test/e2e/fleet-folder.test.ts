@@ -344,7 +344,7 @@ brokerTest(
       });
       for (const name of ["tools", "node_modules"]) await symlink(join(root, name), join(folder, name));
       await writeFile(join(folder, "fleet.csv"), await commandsWith("host_name,site,mqtt_url,hawkbit_url"));
-      // Programs that are not here say what they were given.
+      // These stand-ins for programs that this machine may lack write down their arguments.
       await mkdir(join(folder, "bin"));
       for (const name of ["docker", "curl", "make"]) {
         const script = `#!/bin/sh\nprintf '%s ' ${name} "$@" >>"${folder}/said"\necho >>"${folder}/said"\n`;

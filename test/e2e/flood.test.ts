@@ -67,7 +67,10 @@ test.skipIf(!canFlood || ours < 2 * connections)(
   () => flood(ours, 10_000),
 );
 
-/** Asks at short intervals over a new connection each, until its input ends, and then prints the results, a word each. */
+/**
+ * Asks at short intervals, each time over a new connection, until its input ends, and then prints the results, a word
+ * each.
+ */
 const asking = `
   const { get } = require("node:http");
   const answers = [];

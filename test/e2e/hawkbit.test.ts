@@ -18,7 +18,7 @@ interface Scene extends AsyncDisposable {
   /** The service that runs now. */
   service(): Running;
   /**
-   * `stop` ends the service in order, `kill` by SIGKILL. With `machine`, the machine then restarts, and the service
+   * `stop` ends the service in order, `kill` by SIGKILL. With `machine`, the machine restarts after that, and the service
    * starts again.
    */
   restart(how: "stop" | "kill", machine?: "with the machine"): Promise<void>;

@@ -98,7 +98,7 @@ test("a search finds the new folders once they are named, and what was there bef
 });
 
 test("a file whose name is not UTF-8 is found and started, and its player gets the very file", async () => {
-  // The data folder is inside the temporary one, in which a player makes no new entries.
+  // The player may not write into the folder of `place`.
   const outFolder = mkdtempSync(join(tmpdir(), "tapdeck-odd-"));
   const out = join(outFolder, "out");
   const script = `(cat "$1"; echo "$1") > ${out}.new; mv ${out}.new ${out}; exec sleep 600`;

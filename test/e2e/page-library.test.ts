@@ -27,7 +27,7 @@ const songs = ["Der Mond", "Die Sterne", "Das Licht"];
 const song = (title: string, track: number) =>
   mp3({ title, artist: "Zoë & Band", album: "Nachtlieder", track, disc: 1, picture: picture() }, 70);
 
-/** More than twice as many as the page keeps as tiles. */
+/** The number of games is more than twice the number of tiles that the page keeps. */
 const manyGames = 600;
 /** The page keeps 240 tiles, those of a part that is being filled, and those of the part with the focus. */
 const tilesMax = 264;

@@ -143,7 +143,8 @@ remoteTest(
     await card.getByLabel("Address").fill("http://broker.lan");
     await card.getByRole("button", { name: "Save" }).click();
     await page.getByText("Type the address of the broker, such as 192.168.1.5").first().waitFor();
-    // With the authority of an earlier address with TLS, one without is refused; the card leaves it out.
+    // The device refuses an address without TLS together with the authority of an earlier address with TLS. The card
+    // leaves the authority out.
     const ca = await readFile(join(device.place.folder, "tls/device.pem"), "utf8");
     await device.service.client.call("broker.update", { url: "mqtts://127.0.0.1:9", ca });
     await page.reload();

@@ -30,7 +30,10 @@ import { firstReader, indexMedia, readerConfig, sleeper } from "../helpers/tapde
 
 const remoteTest = test.skipIf(!canMakeNetworks);
 const clicksMax = 6;
-/** More than twice as many keys as the longest task needs. A walk in circles soon exceeds this number. */
+/**
+ * This number is more than twice the number of keys that the longest task needs. A walk in circles soon exceeds this
+ * number.
+ */
 const keysMax = 60;
 
 const mpv = `

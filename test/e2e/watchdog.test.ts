@@ -251,7 +251,7 @@ test.concurrent("beside systemd it is the main process, and READY, once, and WAT
   }
   const pinger = String(guard.pid);
   expect(heard.replaceAll(new RegExp(`^${pinger} `, "gm"), "")).toMatch(/^READY=1\n(WATCHDOG=1\n)+$/);
-  // The service is its child and cannot pass the role of main process on.
+  // Without these variables the service, a child of the watchdog, cannot name another main process to systemd.
   const service = await guard.servicePid(1);
   expect(await childrenOf(guard.pid)).toEqual([service]);
   const environment = await readFile(`/proc/${service}/environ`, "latin1");

@@ -26,7 +26,7 @@ export interface CcidFaults {
   noise(seed: number, rate: number): void;
 }
 
-/** The same faults, as the emulated reader asks for them. */
+/** The faults, as the pipes of the emulated reader ask for them. */
 export interface FaultyPipes {
   readonly cure: Cure | undefined;
   readonly delayMs: number;

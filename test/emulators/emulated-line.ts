@@ -141,9 +141,9 @@ export interface Faults {
   /** Delays every answer by this many milliseconds. */
   delayAnswers(ms: number): void;
   /**
-   * Makes the next exchanges with a tag fail with these statuses of the chip, one each. They do not reach the tag, and
-   * undefined lets one pass. 01 time-out, 02 CRC, 0A field gone, 13 wrong format, 14 authentication, 27 wrong context
-   * (UM0701-02, 7.1).
+   * Makes the next exchanges with a tag fail with these statuses of the chip, one each. Those exchanges do not reach the
+   * tag; undefined lets an exchange pass. 01 time-out, 02 CRC, 0A field gone, 13 wrong format, 14 authentication, 27
+   * wrong context (UM0701-02, 7.1).
    */
   failExchanges(statuses: readonly (number | undefined)[]): void;
 }

@@ -146,7 +146,7 @@ function firstUnreadablePage(sheet: Type2Sheet, memory: Uint8Array): number {
 }
 
 /**
- * Writes a page. Returns false if it belongs to the maker, is locked, or does not exist. Lock bits and one-time bits
+ * Writes a page. Returns false if the page belongs to the maker, is locked, or does not exist. Lock bits and one-time bits
  * can only be set.
  */
 function writeMemory(sheet: Type2Sheet, memory: Uint8Array, page: number, bytes: Uint8Array): boolean {

@@ -116,7 +116,7 @@ export function createTypeATag(options: TypeAOptions): EmulatedTag {
     const agrees = Array.from({ length: known }, (_, at) => at).every(
       (at) => bitAt(frame.subarray(2), at) === bitAt(part, at),
     );
-    // The frame is for another tag. This tag continues to listen until a SELECT ends that.
+    // The frame is for another tag. This tag continues to listen, and the SELECT of the other one ends that.
     if (known < allBits && !agrees) return undefined;
     if (known === 0) return { kind: "frame", bytes: part, hasCrc: false };
     if (known < allBits) return { kind: "frame", bytes: part, hasCrc: false, bitsLeftOut: known };

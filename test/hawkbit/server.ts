@@ -16,7 +16,10 @@ const created = v.object({ id: v.number() });
 
 export type HawkbitServer = Awaited<ReturnType<typeof startHawkbit>>;
 
-/** Starts hawkBit. `folder` is for its data, `out` is that of tools/provision.ts, and `names` are those of its certificate. */
+/**
+ * Starts hawkBit. `folder` is for its data, `out` has the files of tools/provision.ts, and `names` are for its
+ * certificate.
+ */
 export async function startHawkbit(
   jar: string,
   folder: string,

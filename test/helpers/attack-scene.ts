@@ -60,7 +60,7 @@ export function asOtherUser(command: readonly string[]): readonly string[] {
   return ["setpriv", "--reuid=12345", "--clear-groups", "--", ...command];
 }
 
-const sourcesCount = 40; // Many addresses, because one address may ask only 20 times in a burst.
+const sourcesCount = 40; // Many addresses are needed, because one address may ask only 20 times in a burst.
 
 export async function startScene(toml: string, via: readonly string[] = []): Promise<Scene> {
   await using made = new AsyncDisposableStack();

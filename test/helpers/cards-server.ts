@@ -8,7 +8,7 @@ export interface CardsServer extends Disposable {
   readonly certificatePem: string;
   /** The lines of each request. */
   readonly asked: readonly (readonly string[])[];
-  /** Offers another text from now on. `sent` is the part of the text that is sent, with the length of the whole text. */
+  /** Offers another text from now on. With `sent` only that part of the text is sent, under the length of the whole text. */
   offer(text: string, sent?: string): void;
   /** Answers with this status and without a body. */
   refuse(status: number): void;

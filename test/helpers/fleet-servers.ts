@@ -40,7 +40,7 @@ export const canRunServers =
   Bun.which("unshare") !== null &&
   Object.values(images).every(({ command: [program] }) => Bun.which(program) !== null);
 
-/** Mounts an overlay of this machine over the new folder `$1`, and goes on with `$root`. */
+/** A script that makes `$root`, a copy of this machine's file system whose changes stay in the new folder `$1`, and runs `then`. */
 function overlay(then: string): string {
   return `set -e
 mkdir "$1"

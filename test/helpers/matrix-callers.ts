@@ -14,7 +14,7 @@ export interface MatrixCaller {
   callAll(calls: readonly Call[]): Promise<readonly Answer[]>;
   /** Names of the notifications that it received. */
   heard(): readonly string[];
-  /** Resolves when all earlier messages have arrived. It is absent if the transport cannot detect that. */
+  /** Resolves when all earlier messages have arrived. The function is absent if the transport cannot detect that. */
   fence(): Promise<void>;
 }
 

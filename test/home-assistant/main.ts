@@ -39,7 +39,7 @@ try {
   await Promise.all([home.exited, broker.exited]);
 }
 
-/** As Alertmanager tells it (prometheus.io, "webhook_config"). */
+/** Calls the webhook as Alertmanager does (prometheus.io, "webhook_config"). */
 async function tellAlerts(): Promise<void> {
   const events = await listen("alerts_told");
   const alerts = ["hall-1", "hall-2"].map((deck) => ({

@@ -53,7 +53,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 }, patienceMs);
 
-/** Sends it to a multicast group from the guest, because QEMU's network passes none on, and returns the first answer. */
+/** Sends `question` to a multicast group, and returns the first answer. The guest sends it, because QEMU passes no multicast on. */
 async function multicast(group: string, port: number, question: Uint8Array): Promise<string> {
   await board.shell(`wget -q -O /run/ask http://10.0.2.2:${server.port}/ && chmod 755 /run/ask`);
   const bytes = Buffer.from(question).toString("base64");

@@ -1,6 +1,6 @@
 /**
  * Sound on HDMI, on the emulated board: programs play on the loopback card and end, and the copying does not take the
- * processor from them. A second loopback card has the name of the television's, and its frames go to a file. A third
+ * processor from them. A second loopback card has the name of the television's card, and its frames go to a file. A third
  * loopback card has the name of the card of the jack, and the test records at its other end. Run by `make test-image`.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";

@@ -147,7 +147,8 @@ test("a card that comes and goes changes the choice, and the copying to it start
     await mkdir(join(folder, "run/sound"), { recursive: true });
     /** True if the choice among these cards has ended the process that copies. */
     const ends = async (cards: readonly CardFacts[]) => {
-      // It ends by itself when its input is closed, at a time when a signal would have reached it.
+      // This process stands for the one that copies. It ends only when its input is closed, which happens after a signal
+      // would have reached it.
       const copying = Bun.spawn(["cat"], { stdin: "pipe", stdout: "ignore" });
       await writeFile(join(folder, "run/sound/sound-out.pid"), `${copying.pid}\n`);
       await putCards(folder, cards);
@@ -173,7 +174,8 @@ test("the copying to a card ends with its script, and runs only for a card behin
     const stub = async (name: string, lines: string) =>
       writeFile(join(folder, "bin", name), `#!/bin/sh\n${lines}\n`, { mode: 0o755 });
     await stub("modprobe", "exit 1");
-    // It writes its words and its process id into a pipe that has no other end until it runs.
+    // Each stub writes its process id and its words into the pipe, waits until `note` reads them, and then runs until it
+    // is ended.
     await run(["mkfifo", join(folder, "notes")]);
     await stub("start-stop-daemon", `echo "$$ $*" >${folder}/notes; exec cat ${folder}/notes`);
     await stub("sleep", `echo "$$ sleeps $*" >${folder}/notes; exec cat ${folder}/notes`);

@@ -299,7 +299,10 @@ test.if(isThorough)(
   restartsMs,
 );
 
-/** The faults of the board once one has this code. The fault of the previous update, which a restart ends, is left out. */
+/**
+ * Resolves with the faults of the board as soon as one of them has this code. The fault of the previous update, which a
+ * restart ends, is left out.
+ */
 async function faultsOf(board: Board, code: string) {
   const client = await board.client();
   try {

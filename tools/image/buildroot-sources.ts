@@ -213,7 +213,7 @@ async function undoReplacement(archive: WantedArchive, sums: readonly Sum[]): Pr
   await copyFile(recipe.replace(copy, pristine), recipe);
 }
 
-/** Removes the options that the replaced version does not know from the recipe in the copy of Buildroot. */
+/** Removes from the recipe, in the copy of Buildroot, the options that the replacement does not know. */
 async function leaveOutOptions(archive: WantedArchive): Promise<void> {
   const unknown = sourceChoices[archive.name]?.unknownOptions ?? [];
   if (unknown.length === 0) return;
@@ -234,7 +234,7 @@ function recipeOf({ recipe }: WantedArchive): string {
   return join(inBuildroot(recipe), `${basename(recipe)}.mk`);
 }
 
-/** Removes the patches from the copy of Buildroot that the replacement refuses, and returns their names. */
+/** Removes from the copy of Buildroot the patches that do not fit the replacement, and returns their names. */
 async function leaveOutPatches(archive: WantedArchive): Promise<readonly string[]> {
   const tree = join(scratch, "patched");
   const left: string[] = [];

@@ -30,7 +30,7 @@ export class TokenBucket {
   readonly #clock: Clock;
   readonly #tokenMs: number;
   readonly #capacityMs: number;
-  /** The level as the time in ms in which its tokens are added. Below 0 it is a debt. */
+  /** The number of tokens, times `tokenMs`. Below 0 it is a debt. */
   #levelMs: number;
   #lastMs: number;
 

@@ -24,7 +24,7 @@ import { silentAudit } from "../../helpers/defaults.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 
 type Whole = Parameters<typeof method>[0];
-/** `true` only where the facts of a method are not whole without `right`; the compiler checks the constant below. */
+/** `true` if the compiler refuses the facts of a method without `right`; the test below needs that value to compile. */
 type NeedsRight = Omit<Whole, "right"> extends Whole ? false : true;
 
 test("a method without a right does not compile", () => {

@@ -111,7 +111,8 @@ test.each(limits)(
       `match: ${most} enabled mappings with ${kind} are there already, and more would delay taps: switch one off, delete one, or use an exact pattern`,
     );
     expect(full?.data).toEqual({ refusal: "mapping-compared", max: most, limit, field: "match" });
-    // A mapping of another kind has room. A mapping that is switched off also has room, until it is switched on.
+    // A mapping of another kind has room. A mapping that is switched off also has room, and is refused when it is
+    // switched on.
     const exact = mapper.add({ ...numbered(0), match: "exact" });
     expect(refusal(() => mapper.update(exact, { match }))?.data?.limit).toBe(limit);
     const off = mapper.add({ ...numbered(most), enabled: false });

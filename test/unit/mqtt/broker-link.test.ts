@@ -53,7 +53,7 @@ test("a packet that is longer than announced ends the connection", async () => {
         // CONNECT is the first packet.
         if (bytes[0] !== 0x10) return;
         socket.write(connack);
-        // A PUBLISH of 64 MiB (2.1.4, Variable Byte Integer). Only its first part must arrive.
+        // A PUBLISH of 64 MiB (2.1.4, Variable Byte Integer). Only the first part of the message must arrive.
         socket.write(Buffer.of(0x30, 0x80, 0x80, 0x80, 0x20));
         const more = () => {
           if (socket.readyState !== 1 || sent >= 64 * 1024 * 1024) return;

@@ -64,7 +64,7 @@ async function makeLights({ names = ["tapdeck", rgb], readers = [reader] as read
   });
   const read = async (name: string, file = "brightness") =>
     (await readFile(join(folder, name, file), "utf8")).trim();
-  /** Waits until both lights have this brightness and the one with colors these parts of green, red and blue. */
+  /** Waits until both lights have this brightness, and the one with colors has these parts of green, red and blue. */
   const show = (brightness: number, color: string) =>
     eventually(async () => {
       const shown = [await read("tapdeck"), await read(rgb), await read(rgb, "multi_intensity")];
@@ -172,7 +172,8 @@ test("the end of the machine blinks, whatever else happens", async () => {
 
 test("without a light of ours nothing is followed and no timer runs", async () => {
   const { clock, lights, read } = await makeLights({ names: [] });
-  // Another look, which begins later and reads more, has begun by then.
+  // These other lights are looked for later, and have more to read. Once they are followed, the first ones would be
+  // followed, too.
   const other = await makeLights();
   await other.show(200, green);
   expect(other.clock.waiting()).toBeGreaterThan(0);

@@ -36,7 +36,7 @@ async function onLoopback(addresses = [own]) {
     httpPort,
     addresses: () => addresses,
   });
-  // Both sockets are at one port, so a question comes from a third one, which has its answers.
+  // Both sockets are at one port, so a third socket asks, and gets the answers.
   const asking = createSocket("udp4");
   asking.on("message", (bytes) => {
     heard.push(bytes.toString());

@@ -66,7 +66,7 @@ test("if each connection may stay for a while, nobody has room before that, and 
   clock.advance(300);
   crowd.enter(member("third", "b"));
   expect([crowd.hasRoom("a"), crowd.hasRoom("b")]).toEqual([false, false]);
-  // Activity does not make a connection older than it is.
+  // The stay of a connection counts from its beginning, and not from its last activity.
   crowd.touch(second);
   clock.advance(200);
   expect([crowd.hasRoom("a"), crowd.hasRoom("b"), crowd.hasRoom("c")]).toEqual([true, true, true]);

@@ -153,7 +153,8 @@ test("a stamp stays while a device stays, and changes when it was plugged in aga
     const first = await stampOf();
     expect(await stampOf()).toBe(first);
     await rm(join(roots.dev, "ttyUSB0"));
-    // Takes the number of the old inode, because the new node could otherwise get it within the same tick of the clock.
+    // This file takes the number of the old inode. Otherwise the new node could get that number within the same tick of
+    // the clock.
     await writeFile(join(roots.dev, "placeholder"), "");
     await writeFile(join(roots.dev, "ttyUSB0"), "");
     expect(await stampOf()).not.toBe(first);
