@@ -8,7 +8,7 @@ import { type ApiServer, serveApi } from "./api/server.ts";
 import type { Services } from "./api/services.ts";
 import { completeRestore } from "./backup/apply-restore.ts";
 import { type Bus, createBus } from "./bus.ts";
-import { namedPlaces } from "./config/named-places.ts";
+import { createNamedPlaces } from "./config/named-places.ts";
 import type { Overrides } from "./config/overrides.ts";
 import { createSettings, type Settings } from "./config/settings.ts";
 import { type Config, configuredSystems } from "./config/shape.ts";
@@ -96,7 +96,8 @@ export async function startService(options: ServiceOptions) {
     log.configure(settings.current().log);
     await preparePorts(places.dataFolder, settings.current().api, log);
     await prepareDataFolder(places.dataFolder, log);
-    await confinePlayers(places, () => namedPlaces(settings.current(), process.env, places.dataFolder), log);
+    const named = createNamedPlaces(settings.current, process.env, places.dataFolder);
+    await confinePlayers(places, named, log);
     const store = stops.add("database", openStore(places.dataFolder, { clock, log }));
     const port = await startParts({
       ...options,

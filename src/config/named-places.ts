@@ -14,6 +14,21 @@ type NamedPlaces = Readonly<Record<PlayerReach, readonly string[]>>;
 /** The television, USB sticks and saved games (`overrides.ts`). */
 const openVariables: readonly string[] = ["TAPDECK_SCREEN", "TAPDECK_REMOVABLE", "TAPDECK_SAVES"];
 
+/** The places of the present settings. They are found again only after a change, because each tap asks for them. */
+export function createNamedPlaces(
+  config: () => Config,
+  environment: Readonly<Record<string, string | undefined>>,
+  dataFolder: string,
+): () => NamedPlaces {
+  const find = (of: Config) => ({ of, places: namedPlaces(of, environment, dataFolder) });
+  let found: ReturnType<typeof find> | undefined;
+  return () => {
+    const now = config();
+    if (found?.of !== now) found = find(now);
+    return found.places;
+  };
+}
+
 /** Absolute paths, which may have links, and may not exist. */
 export function namedPlaces(
   config: Config,

@@ -51,11 +51,17 @@ export async function findMediaFile(
   refuseStickAway(wanted, stated.removable, sticks);
   const folders = { ...stated, roots: [...stated.roots, ...sticks] };
   const closed = closedNow(folders.closed);
-  const bases = await basesOf(folders);
   const names = createNames();
+  const realOf = createReal();
+  // Each answer of the disk takes as long as the rest of a search, so the usual questions are asked at once.
+  for (const path of isAbsolute(wanted) ? [wanted] : folders.roots.map((root) => join(root, wanted))) {
+    realOf(path).catch(() => {});
+    closed.readAhead(path);
+  }
+  const bases = await basesOf(folders, realOf);
   const found = isAbsolute(wanted)
-    ? await findAbsolute(wanted, folders)
-    : await findBelow(wanted, bases, names);
+    ? await findAbsolute(wanted, folders, realOf)
+    : await findBelow(wanted, bases, { names, realOf });
   if (found === undefined) throw await missing(wanted, folders, names);
   const base = bases
     .filter((candidate) => isBelow(latin1(found), latin1(candidate.path)))
@@ -93,13 +99,30 @@ export function createNames(list: Names = readdir): Names {
   };
 }
 
+/** The real path, as `resolved` returns it. */
+type Real = (path: string) => Promise<string | undefined>;
+
+/** Resolves each path once in a search. */
+function createReal(): Real {
+  const known = new Map<string, Promise<string | undefined>>();
+  return (path) => {
+    const real = known.get(path) ?? resolved(path);
+    known.set(path, real);
+    return real;
+  };
+}
+
 /** The path with one character for each byte, because different names that are not UTF-8 may decode to the same text. */
 function latin1(path: FileName): string {
   return Buffer.from(nameBytes(path)).toString("latin1");
 }
 
-async function findAbsolute(wanted: string, { roots, own }: MediaFolders): Promise<FileName | undefined> {
-  const path = await resolved(wanted);
+async function findAbsolute(
+  wanted: string,
+  { roots, own }: MediaFolders,
+  realOf: Real,
+): Promise<FileName | undefined> {
+  const path = await realOf(wanted);
   if (path !== undefined || !mayBeNonUtf8(wanted)) return path;
   for (const folder of [...roots, ...own.map((one) => one.folder)]) {
     if (!isBelow(wanted, folder)) continue;
@@ -174,12 +197,12 @@ function namedSystem(name: string, system: System | undefined, knownSystems: rea
   return { id, name: system?.name ?? id, category: system?.category ?? "Unknown" };
 }
 
-async function basesOf({ roots, own }: MediaFolders): Promise<readonly Base[]> {
+async function basesOf({ roots, own }: MediaFolders, realOf: Real): Promise<readonly Base[]> {
   const named: readonly Base[] = [
     ...roots.map((path) => ({ path, system: undefined })),
     ...own.map(({ folder, system }) => ({ path: folder, system: systemByName(system)?.id ?? system })),
   ];
-  const real = await Promise.all(named.map(({ path }) => resolved(path)));
+  const real = await Promise.all(named.map(({ path }) => realOf(path)));
   return named.flatMap(({ system }, at) => {
     const path = real[at];
     return path === undefined ? [] : [{ path, system }];
@@ -189,12 +212,13 @@ async function basesOf({ roots, own }: MediaFolders): Promise<readonly Base[]> {
 async function findBelow(
   wanted: string,
   bases: readonly Base[],
-  names: Names,
+  { names, realOf }: { readonly names: Names; readonly realOf: Real },
 ): Promise<FileName | undefined> {
   const [folder = "", ...rest] = wanted.split("/");
   // The exact name in any media folder comes before another spelling.
+  const exactly: Resolve = (base, segments) => realOf(join(base, ...segments));
   const loosely: Resolve = (base, segments) => resolvedLoosely(base, segments, names);
-  const ways = [resolvedBelow, loosely, ...(mayBeNonUtf8(wanted) ? [resolvedByBytes] : [])];
+  const ways = [exactly, loosely, ...(mayBeNonUtf8(wanted) ? [resolvedByBytes] : [])];
   for (const at of ways)
     for (const { path: base, system } of bases) {
       const path =
@@ -210,8 +234,6 @@ async function findBelow(
 }
 
 type Resolve = (base: string, segments: readonly string[]) => Promise<FileName | undefined>;
-
-const resolvedBelow: Resolve = (base, segments) => resolved(join(base, ...segments));
 
 /**
  * Finds a file whose name differs in case (FAT and exFAT ignore it), in the form of accents (a Mac stores them

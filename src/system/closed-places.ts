@@ -37,11 +37,20 @@ export function withRealPaths({ folders, files, open }: ClosedPlaces): ClosedPla
 /** The places that are closed at this moment. The disk is read without blocking. `isClosed` takes a real path. */
 export function closedNow(places: ClosedPlaces | undefined) {
   const loading = rulesOf(places);
+  const ahead = new Map<string, Promise<string | undefined>>();
+  const idAt = async (path: string) => idOf(await statOf(path));
+  // A place that was missing before its file was found may have been made meanwhile.
+  const placeAt = async (path: string): Promise<Place> => ({
+    path,
+    id: (await ahead.get(path)) ?? (await idAt(path)),
+  });
   return {
+    /** Reads the place and the folders above it ahead, so that `isClosed` does not wait for them. */
+    readAhead(path: string): void {
+      for (const one of ancestorsOf(latin1(path))) if (!ahead.has(one)) ahead.set(one, idAt(one));
+    },
     async isClosed(path: string | Uint8Array): Promise<boolean> {
-      const chain = await Promise.all(
-        ancestorsOf(latin1(path)).map(async (one) => ({ path: one, id: idOf(await statOf(one)) })),
-      );
+      const chain = await Promise.all(ancestorsOf(latin1(path)).map(placeAt));
       return judge(chain, await loading);
     },
   };
