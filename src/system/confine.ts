@@ -12,14 +12,19 @@ import { type Fault, faultOf, faultSentence } from "../core/faults.ts";
 import { confineProbeMsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { type Environment, ownRunFolder, playersFolder, type ServicePlaces } from "./folders.ts";
-import { placeOptions, type ReachOfPlayers } from "./player-places.ts";
+import { type FollowedLinks, placesNow, type ReachOfPlayers } from "./player-places.ts";
 
 /** The reach of a program: every file and socket, every socket, or the sockets of this machine. */
 export type ProgramReach = "everything" | "network" | "offline";
 
 type Confinement =
-  /** The path of tapdeck-confine, and the options for the places at this moment. */
-  { readonly helper: string; options(): readonly string[] } | { readonly fault: Fault };
+  /** The path of tapdeck-confine, the places that the settings name, and the options for them at this moment. */
+  | {
+      readonly helper: string;
+      named(): ReachOfPlayers;
+      placesOf(named: ReachOfPlayers): ReturnType<typeof placesNow>;
+    }
+  | { readonly fault: Fault };
 
 const unconfined = (why: string): Confinement => ({ fault: faultOf("players-unconfined", { why }) });
 
@@ -44,7 +49,7 @@ export async function confinePlayers(
   const why = await refusalOf(helper);
   current =
     why === undefined
-      ? { helper, options: () => placeOptions(places, named(), process.env) }
+      ? { helper, named, placesOf: (reach) => placesNow(places, reach, process.env) }
       : unconfined(why);
   for (const fault of confinementFaults()) log.warn("players", faultSentence(fault));
   // Unconfined players also put their temporary files into this folder.
@@ -53,11 +58,16 @@ export async function confinePlayers(
   if (why === undefined) await makeFolders(process.env);
 }
 
-/** The words before a program and its arguments; empty if it is not confined. */
-function prefixOf(reach: ProgramReach): readonly string[] {
-  if ("fault" in current || reach === "everything") return [];
-  const { helper, options } = current;
-  return [helper, ...(reach === "offline" ? ["--offline"] : []), ...options(), "--"];
+/** The words before a program and its arguments, and their basis; undefined if it is not confined. */
+function prefixOf(reach: ProgramReach) {
+  if ("fault" in current || reach === "everything") return undefined;
+  const named = current.named();
+  const { options, links } = current.placesOf(named);
+  return {
+    words: [current.helper, ...(reach === "offline" ? ["--offline"] : []), ...options, "--"],
+    named,
+    links,
+  };
 }
 
 /**
@@ -69,18 +79,29 @@ export function confined(
   reach: ProgramReach,
   at: ProgramPlace = {},
 ): readonly string[] {
-  const prefix = prefixOf(reach);
-  if (prefix.length === 0) return argv;
+  const prefix = prefixOf(reach)?.words;
+  if (prefix === undefined) return argv;
   return [...prefix, programOf(argv[0] ?? "", at), ...argv];
 }
 
-/**
- * The command of a helper that sets up the confinement and waits for a program at `descriptor`; empty if such a program is not
- * confined.
- */
-export function waitingHelper(reach: ProgramReach, descriptor: number): readonly string[] {
-  const [helper, ...options] = prefixOf(reach);
-  return helper === undefined ? [] : [helper, `--from=${descriptor}`, ...options];
+/** A helper that sets up the confinement and waits for a program. Its command is right while its basis is. */
+export interface WaitingHelper {
+  readonly command: readonly string[];
+  readonly named: ReachOfPlayers;
+  readonly links: FollowedLinks;
+}
+
+/** The helper that waits for a program at `descriptor`; undefined if such a program is not confined. */
+export function waitingHelper(reach: ProgramReach, descriptor: number): WaitingHelper | undefined {
+  const prefix = prefixOf(reach);
+  if (prefix === undefined) return undefined;
+  const [helper = "", ...options] = prefix.words;
+  return { ...prefix, command: [helper, `--from=${descriptor}`, ...options] };
+}
+
+/** Whether the settings name the same places as at the start of the helper. */
+export function namesSamePlaces({ named }: WaitingHelper): boolean {
+  return !("fault" in current) && current.named() === named;
 }
 
 interface ProgramPlace {

@@ -3,6 +3,7 @@
  * hidden as a whole: its data, its settings and its run folder. Single folders in them are open to players.
  */
 import { lstatSync, readlinkSync, type Stats } from "node:fs";
+import { readlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type Environment, ownRunFolder, playersFolder, type ServicePlaces } from "./folders.ts";
 
@@ -18,6 +19,9 @@ export interface ReachOfPlayers {
    */
   readonly open: readonly string[];
 }
+
+/** Paths on the way to places, with their targets; undefined for a path that is no link. */
+export type FollowedLinks = ReadonlyMap<string, string | undefined>;
 
 /** The folders in the data folder that are for players. Everything else there is hidden, unless its name begins with a dot. */
 export const dataOfPlayers = ["media", "saves", "states", "bios", "screenshots"] as const;
@@ -45,15 +49,15 @@ const processes = "/proc";
 const placesMax = 512;
 
 /**
- * The options at this moment, by real paths. A link that leads to a hidden place is also hidden. The function reads
- * links only, and takes well under a millisecond.
+ * The options at this moment, by real paths, and the links that they depend on. A link that leads to a hidden place is also
+ * hidden. The function reads links only, and takes well under a millisecond.
  */
-export function placeOptions(
+export function placesNow(
   { configPath, configNamed, dataFolder, socketPath, savesMemory }: ServicePlaces,
   named: ReachOfPlayers,
   environment: Environment,
-): readonly string[] {
-  const follow = linkFollower();
+): { readonly options: readonly string[]; readonly links: FollowedLinks } {
+  const { follow, links } = linkFollower();
   const realOf = (path: string) => follow(path).real;
   const data = follow(dataFolder);
   const config = follow(dirname(configPath));
@@ -81,13 +85,20 @@ export function placeOptions(
   const isLeft = (path: string) =>
     isHidden(path) || own.includes(dirname(path)) || isOpen(path) || isOfSystem(path);
   const kept = named.kept.map(realOf).filter((path) => !isLeft(path));
-  return [
+  const options = [
     ...hide.map((path) => `--hide=${path}`),
     ...own.map((path) => `--own=${path}`),
     `--home=${data.real}`,
     ...open.filter(isHidden).map((path) => `--open=${path}`),
     ...unique([realOf(soundsFolder({ socketPath })), processes, ...kept]).map((path) => `--keep=${path}`),
-  ].slice(0, placesMax);
+  ];
+  return { options: options.slice(0, placesMax), links };
+}
+
+/** Whether the links still lead to the same targets. The disk is read without blocking. */
+export async function areUnchanged(links: FollowedLinks): Promise<boolean> {
+  const targets = await Promise.all([...links.keys()].map((path) => readlink(path).catch(() => undefined)));
+  return [...links.values()].every((target, at) => target === targets[at]);
 }
 
 function unique(paths: readonly string[]): readonly string[] {
@@ -108,7 +119,7 @@ function linkFollower() {
     if (!known.has(path)) known.set(path, linkAt(path));
     return known.get(path);
   };
-  return (path: string): { readonly real: string; readonly links: readonly string[] } => {
+  const follow = (path: string): { readonly real: string; readonly links: readonly string[] } => {
     const links: string[] = [];
     let at = "";
     let left = path.split("/");
@@ -131,6 +142,7 @@ function linkFollower() {
     }
     return { real: at, links };
   };
+  return { follow, links: known };
 }
 
 /** The target of a link; undefined if the path is no link. */

@@ -9,7 +9,8 @@
  */
 import { closeSync, writeSync } from "node:fs";
 import { spareMessageBytesMax } from "../core/limits.ts";
-import { programFor, waitingHelper } from "./confine.ts";
+import { namesSamePlaces, programFor, type WaitingHelper, waitingHelper } from "./confine.ts";
+import { areUnchanged } from "./player-places.ts";
 import { playerEnvironment, type StartedProcess, type StartOptions, startCommand } from "./start-process.ts";
 
 type Kind = Required<Pick<StartOptions, "hasLine" | "hasTalk" | "reach">> & Pick<StartOptions, "input">;
@@ -17,7 +18,9 @@ type Kind = Required<Pick<StartOptions, "hasLine" | "hasTalk" | "reach">> & Pick
 interface Spare extends StartedProcess {
   readonly kind: Kind;
   /** The command of the spare, with the places at its start. */
-  readonly command: readonly string[];
+  readonly helper: WaitingHelper;
+  /** The start of the last check that found all links unchanged, in milliseconds of `performance.now`. */
+  checkedMs: number;
   /** The service's end of its socket. */
   readonly socket: number;
 }
@@ -30,6 +33,18 @@ let coming: { readonly timer: NodeJS.Timeout; kind: Kind } | undefined;
 const startDelayMs = 100;
 // The kernel ends a killed process at once, unless it waits for a device.
 const endMsMax = 200;
+// A check of the links is valid for this time. The spare notices changes in folders no sooner (watchdog/spare.h).
+const checkMsMax = 20;
+
+/** Checks the places of the spare ahead of a start, without blocking, so that `takeSpare` need not read the disk. */
+export function checkSpare(): void {
+  if (spare === undefined) return;
+  const checked = spare;
+  const beganMs = performance.now();
+  void areUnchanged(checked.helper.links).then((are) => {
+    if (are) checked.checkedMs = beganMs;
+  });
+}
 
 /** Makes the spare the player `argv`. If no spare fits, the result is undefined, and the caller starts a process. */
 export function takeSpare(argv: readonly string[], options: StartOptions): StartedProcess | undefined {
@@ -94,13 +109,13 @@ function prepare(): void {
 
 function started(kind: Kind): Spare | undefined {
   const at = descriptorOf(kind);
-  const command = waitingHelper(kind.reach, at);
-  if (command.length === 0) return undefined;
+  const helper = waitingHelper(kind.reach, at);
+  if (helper === undefined) return undefined;
   try {
-    const { child, family } = startCommand(command, kind, ["pipe"]);
+    const { child, family } = startCommand(helper.command, kind, ["pipe"]);
     const socket = child.stdio[at];
     if (typeof socket !== "number") throw new Error("must hold: a spare has a socket");
-    const made: Spare = { child, family, kind, command, socket };
+    const made: Spare = { child, family, kind, helper, socket, checkedMs: Number.NEGATIVE_INFINITY };
     child.unref();
     void child.exited.then(() => {
       if (spare !== made) return;
@@ -119,8 +134,9 @@ function descriptorOf({ hasLine }: Kind): number {
 }
 
 /** Whether the places of players are those at the start of the spare. */
-function isCurrent({ kind, command }: Spare): boolean {
-  return Bun.deepEquals(waitingHelper(kind.reach, descriptorOf(kind)), command);
+function isCurrent({ kind, helper, checkedMs }: Spare): boolean {
+  if (namesSamePlaces(helper) && performance.now() - checkedMs <= checkMsMax) return true;
+  return Bun.deepEquals(waitingHelper(kind.reach, descriptorOf(kind))?.command, helper.command);
 }
 
 /** Ends a spare that was not taken, and closes its descriptors. */

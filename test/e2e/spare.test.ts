@@ -1,6 +1,6 @@
 /** The spare of the compiled program: players that come from it, their environment, and its end. */
 import { expect, test } from "bun:test";
-import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { makeNesGame } from "../helpers/nes-games.ts";
 import { eventually, eventuallyReaped } from "../helpers/processes.ts";
@@ -147,6 +147,37 @@ test("a place made since the spare was started is open to it, and one with a hid
     }
     await rename(join(place.folder, ".moved"), join(place.folder, "moved"));
     expect(await said(service, file)).toEqual([String(spare), "new", "new", "refused"]);
+  } finally {
+    await rm(beside, { recursive: true, force: true });
+  }
+});
+
+test("a place is hidden behind a link that has changed since the spare was started", async () => {
+  await using place = await makePlace();
+  const beside = `${place.folder}-links`;
+  const keys = ["one", "two"].map((name) => join(beside, name, "key"));
+  for (const key of keys) {
+    await mkdir(dirname(key), { recursive: true });
+    await writeFile(key, "read\n");
+  }
+  const current = join(beside, "current");
+  const lead = async (name: string) => {
+    await symlink(name, `${current}.new`);
+    await rename(`${current}.new`, current);
+  };
+  await lead("one");
+  const read = keys.map((path) => `cat "${path}" || echo refused`).join("; ");
+  await place.config(noReaders + launcher("reads", `exec >"$path.said" 2>&-; echo $$; ${read}`));
+  const file = await place.file("Game.reads");
+  try {
+    await using service = await startTapdeck(place, ["env", `TAPDECK_TEST_KEY=${current}/key`, program]);
+    const first = await spareOf(service);
+    expect(await said(service, file)).toEqual([String(first), "refused", "read"]);
+    await spareOf(service);
+    await lead("two");
+    expect((await said(service, file)).slice(1)).toEqual(["read", "refused"]);
+    const next = await spareOf(service);
+    expect(await said(service, file)).toEqual([String(next), "read", "refused"]);
   } finally {
     await rm(beside, { recursive: true, force: true });
   }

@@ -19,6 +19,7 @@ import type { Plays } from "../../store/plays.ts";
 import type { Positions } from "../../store/positions.ts";
 import { changeSystemVolume, readSystemVolume } from "../../system/mixer.ts";
 import { platform, tapdeckVersion } from "../../system/own-program.ts";
+import { checkSpare } from "../../system/spare-player.ts";
 import {
   type AvailableLauncher,
   availableLaunchers,
@@ -128,6 +129,7 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
       const { launchers, knownSystems } = players();
       if (/^https?:\/\//i.test(path) && config().script.allowStream.length > 0)
         return startStream(path, launchers, how.launcher, run);
+      checkSpare();
       const find = (named: string) => findMediaFile(named, folders(), knownSystems, how.system);
       const file = await find(path).catch(async (error: unknown) => {
         const meant = await meantBy(path, index.index);

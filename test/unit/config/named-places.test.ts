@@ -1,6 +1,6 @@
 /** The places that settings, launchers and variables name, by the reach of players. */
 import { expect, test } from "bun:test";
-import { namedPlaces } from "../../../src/config/named-places.ts";
+import { createNamedPlaces, namedPlaces } from "../../../src/config/named-places.ts";
 import type { Setting } from "../../../src/config/setting.ts";
 import { settingsTable } from "../../../src/config/settings-table.ts";
 import { configOfTable } from "../../../src/config/shape.ts";
@@ -71,4 +71,13 @@ test("the program of a launcher is kept, and all files of a command that is not 
   });
   const core = [{ id: "own", kind: "retroarch", core: "/srv/core.so" }];
   expect(namedBy({ launchers: core })).toEqual({ ...nothing, kept: ["/srv/core.so"] });
+});
+
+test("the places are found again after a change of the settings, and only then", () => {
+  let config = configOfTable({}, ["/data/media"]);
+  const places = createNamedPlaces(() => config, {}, "/data");
+  const first = places();
+  expect(places()).toBe(first);
+  config = configOfTable({ mqtt: { key: "key.pem" } }, ["/data/media"]);
+  expect(places()).toEqual({ ...nothing, hidden: ["/data/key.pem"] });
 });

@@ -174,6 +174,23 @@ test("a config file among media closes itself and its mappings, and not the medi
   expect((await find("SNES/Game.sfc")).path).toBe(join(home, "roms/SNES/Game.sfc"));
 });
 
+test("a name is closed that came after it was read ahead, and a link read ahead opens nothing", async () => {
+  const { home, closed } = await makeHome();
+  const [key, late] = [join(home, "config/tapdeck/config.toml"), join(home, "roms/SNES/Late.sfc")];
+  await symlink(join(home, "roms/SNES/Game.sfc"), join(home, "roms/SNES/Link.sfc"));
+  await symlink(join(home, "share/tapdeck/media/SNES"), join(home, "roms/Fine"));
+  const now = closedNow(closed);
+  for (const path of [late, join(home, "roms/SNES/Link.sfc"), join(home, "roms/Fine/Fine.sfc")])
+    now.readAhead(path);
+  // Questions to the disk are answered in order.
+  await Promise.all([now.isClosed(home), now.isClosed(join(home, "roms/SNES"))]);
+  await link(key, late);
+  expect(await now.isClosed(late)).toBe(true);
+  expect(await now.isClosed(key)).toBe(true);
+  expect(await now.isClosed(join(home, "share/tapdeck/media/SNES/Fine.sfc"))).toBe(false);
+  expect(await now.isClosed(join(home, "roms/SNES/Game.sfc"))).toBe(false);
+});
+
 test("the closed places depend on where the flags put things", () => {
   const environment = { XDG_CONFIG_HOME: "/c", XDG_DATA_HOME: "/d", XDG_RUNTIME_DIR: "/r" };
   const of = (flags: Parameters<typeof placesOf>[0], more = {}) => {

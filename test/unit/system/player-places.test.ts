@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, realpath, rename, rm, symlink } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { placesOf } from "../../../src/system/folders.ts";
-import { placeOptions, type ReachOfPlayers } from "../../../src/system/player-places.ts";
+import { areUnchanged, placesNow, type ReachOfPlayers } from "../../../src/system/player-places.ts";
 
 const nothing: ReachOfPlayers = { hidden: [], kept: [], open: [] };
 
@@ -25,8 +25,8 @@ async function inFolder(
       },
       ...more,
     };
-    const all = placeOptions(placesOf({}, environment), { ...nothing, ...named }, environment);
-    return all.map((option) => option.replace(`=${folder}/`, "=")).toSorted();
+    const all = placesNow(placesOf({}, environment), { ...nothing, ...named }, environment);
+    return all.options.map((option) => option.replace(`=${folder}/`, "=")).toSorted();
   };
   try {
     await work(folder, options);
@@ -74,6 +74,27 @@ test("each link on the way to a hidden place is hidden, and the place that it le
     expect(hidden("current/link")).toEqual(["--hide=current", "--hide=keys/link"]);
     await symlink("loop", join(folder, "loop"));
     expect(hidden("loop/key")).toEqual(["--hide=loop", "--hide=loop/key"]);
+  }));
+
+test("a changed link is noticed, and so is one in the place of a folder or of nothing", () =>
+  inFolder(async (folder) => {
+    await mkdir(join(folder, "disk"));
+    await symlink("disk", join(folder, "link"));
+    const environment = { XDG_CONFIG_HOME: `${folder}/link/config`, XDG_DATA_HOME: `${folder}/disk/data` };
+    const now = () => placesNow(placesOf({}, environment), nothing, environment).links;
+    const before = now();
+    expect(await areUnchanged(before)).toBe(true);
+    await rename(join(folder, "disk"), join(folder, "other"));
+    // A folder that is gone has led nowhere else.
+    expect(await areUnchanged(before)).toBe(true);
+    await symlink("other", join(folder, "disk"));
+    expect(await areUnchanged(before)).toBe(false);
+    await rm(join(folder, "disk"));
+    await rm(join(folder, "link"));
+    expect(await areUnchanged(before)).toBe(false);
+    await symlink("other", join(folder, "link"));
+    expect(await areUnchanged(before)).toBe(false);
+    expect(await areUnchanged(now())).toBe(true);
   }));
 
 test("a link of the data folder itself is hidden, so that a player cannot lead the next start to other data", () =>
