@@ -108,10 +108,9 @@ export function forwardEvents(bus: Bus, receivers: ReadonlySet<NotificationRecei
     const forward = (payload: unknown) => {
       if (receivers.size === 0) return;
       const text = notificationText(name, payload);
-      const isStream =
-        v.is(v.looseObject({ mediaPath: v.string() }), payload) && isAddress(payload.mediaPath);
-      const needed = isStream || isCardsList(name, payload) ? "change" : right;
-      if (isStream) {
+      const isOfStream = isStream(payload);
+      const needed = isOfStream || isCardsList(name, payload) ? "change" : right;
+      if (isOfStream) {
         const shown = notificationText(name, mediaFor("look", payload));
         for (const receiver of receivers) receiver.notify(shown, right, "change");
       }
@@ -126,6 +125,12 @@ export function forwardEvents(bus: Bus, receivers: ReadonlySet<NotificationRecei
 export function mediaFor<Media extends { readonly mediaPath: string }>(grant: Grant, media: Media): Media {
   if (allows(grant, "change") || !isAddress(media.mediaPath)) return media;
   return { ...media, mediaPath: URL.parse(media.mediaPath)?.origin ?? "" };
+}
+
+/** It is a comparison and no schema, because a tap waits for it. */
+function isStream(payload: unknown): payload is { readonly mediaPath: string } {
+  if (typeof payload !== "object" || payload === null || !("mediaPath" in payload)) return false;
+  return typeof payload.mediaPath === "string" && isAddress(payload.mediaPath);
 }
 
 function isAddress(path: string): boolean {

@@ -21,7 +21,7 @@ import { clipped } from "../core/text.ts";
 import type { TagProblem, TokenParams } from "../core/token.ts";
 import type { LaunchFinished } from "../events.ts";
 import type { ScriptOrigin } from "../script/command.ts";
-import { readyScript } from "../script/run-script.ts";
+import { type ReadyScript, readyScript } from "../script/run-script.ts";
 import type { History } from "../store/history.ts";
 import { confirmMs, createLaunchGuard } from "./launch-guard.ts";
 import { createPlaybackSession, type SessionParts } from "./playback-session.ts";
@@ -52,6 +52,8 @@ interface Run extends QueuedScript {
   readonly time: string;
   readonly token: TokenParams;
   readonly script: string;
+  /** The script as it was checked for `origin`; undefined if it was not, or has a fault. */
+  readonly checked: ReadyScript | undefined;
   readonly origin: ScriptOrigin;
   readonly problem: TagProblem | undefined;
   readonly readerId: string;
@@ -132,7 +134,8 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
       const sentence = `${script.trim()} is a tag of Home Assistant: the deck tells it of the tag once mqtt.url names its broker`;
       throw launchFailed("outside-media", sentence);
     }
-    const ready = readyScript(script, context.origin);
+    const isChecked = run.checked !== undefined && context.origin === run.origin;
+    const ready = isChecked ? run.checked : readyScript(script, context.origin);
     if (ready.traits.size > 0) remarks.traits = Object.fromEntries(ready.traits);
     if (ready.switchesMedia && config().launch.guard && card !== undefined && !run.isConfirmed) {
       const playing = session.active();
@@ -194,7 +197,8 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
     const script = withoutPairingSecrets(override ?? own);
     // A tap has no caller to answer, so its run ends with the refusal. The run of an untrusted caller's mapping ends in
     // the same way, because an answer would show that the mapping exists.
-    if (!isTap && !(origin === "untrusted" && override !== undefined)) refuseForbidden(script, origin);
+    const isRefusable = !isTap && !(origin === "untrusted" && override !== undefined);
+    const checked = isRefusable ? checkedScript(script, origin) : undefined;
     if (origin !== "untrusted" && !isUnlisted) lastToken = token;
     const id = isUnlisted ? undefined : history.open({ timeMs, type, uid, text, data, script, readerId });
     const time = rfc3339(timeMs);
@@ -205,6 +209,7 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
       time,
       token,
       script,
+      checked,
       origin,
       problem,
       readerId,
@@ -323,12 +328,13 @@ function refuseBeyond(limit: string, max: number, count: number): void {
   );
 }
 
-/** Throws for a forbidden command. Other faults of the script are reported when it runs. */
-function refuseForbidden(script: string, origin: ScriptOrigin): void {
+/** Throws for a forbidden command. Other faults of the script are reported when it runs; it is undefined until then. */
+function checkedScript(script: string, origin: ScriptOrigin): ReadyScript | undefined {
   try {
-    readyScript(script, origin);
+    return readyScript(script, origin);
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code === "forbidden") throw error;
+    return undefined;
   }
 }
 

@@ -9,6 +9,8 @@ import { type Facts, fill } from "./expression.ts";
 import { parseScript } from "./parser.ts";
 import type { Command } from "./syntax.ts";
 
+export type ReadyScript = ReturnType<typeof readyScript>;
+
 /** Reads a script and checks each command. Throws `ServiceError`: `forbidden` for the origin, `failed` for other faults. */
 export function readyScript(text: string, origin: ScriptOrigin) {
   const parsed = parseScript(text);
