@@ -13,18 +13,12 @@ import { join } from "node:path";
 import { type CostName, costNames, countCosts, makePlugin } from "../cost/counting.ts";
 import { makeLibrary } from "../helpers/library.ts";
 import { monotonicNs } from "../helpers/monotonic.ts";
-import {
-  indexMedia,
-  makePlace,
-  noReaders,
-  type Place,
-  type Running,
-  startTapdeck,
-} from "../helpers/tapdeck.ts";
+import { indexMedia, makePlace, noReaders, type Place, startTapdeck } from "../helpers/tapdeck.ts";
 import { startEmulator } from "./emulator.ts";
 import { milliseconds, quantile, title } from "./figures.ts";
 import { familyOf, memoryOf, shareOf } from "./memory.ts";
 import { type Build, buildsBeside, ownBuild } from "./other-builds.ts";
+import { settled } from "./settled.ts";
 import { timeStart } from "./starts.ts";
 import { timeTaps } from "./taps.ts";
 
@@ -36,9 +30,6 @@ const tapsEach = 60;
 const indexesEach = 2;
 /** A person does not launch faster, and the process that becomes the next player is ready by then. */
 const launchPauseMs = 150;
-/** The service collects its garbage of the start by then. */
-const settledMs = 12_000;
-
 /** The job of the tags has begun by then. */
 const jobsMs = 2000;
 
@@ -107,6 +98,7 @@ async function measureBuild(build: Build, setting: Setting): Promise<void> {
   {
     await using place = await makePlace(`[log]\nconsole = false\n${noReaders}`);
     await using service = await startTapdeck(place, [build.program]);
+    await indexMedia(service.client);
     await settled(service);
     const { own, pss } = familyMemory(service.pid);
     add("ownEmpty", own);
@@ -138,12 +130,14 @@ command = ${JSON.stringify([...player, "{path}"])}
   await Bun.write(join(own, "cards/SNES/card.stamp"), "x");
   await using service = await startTapdeck(place, [build.program]);
   for (let index = 0; index < indexesEach; index++) {
+    await indexMedia(service.client);
     await settled(service, jobsMs);
     await forgetIndex(place);
     const startedMs = performance.now();
     await service.client.call("media.index");
     add("index", (performance.now() - startedMs) / 1000);
   }
+  await indexMedia(service.client);
   await settled(service);
   add("resident", memoryOf([service.pid]).rss);
   const { own: changed, pss } = familyMemory(service.pid);
@@ -185,22 +179,6 @@ async function measureReader(build: Build, { folder, samples }: Setting): Promis
   } finally {
     await emulator.stop();
   }
-}
-
-/** Waits for the end of the jobs that the service starts by itself, and for its collection of garbage. */
-async function settled({ client, pid }: Running, forMs = settledMs): Promise<void> {
-  await indexMedia(client);
-  const isJob = (child: number) => /-job\0/.test(commandOf(child)) && !commandOf(child).includes("watch-job");
-  // The tags of audio files are read by a job of their own, which starts after the index.
-  for (let quietMs = 0; quietMs < forMs; quietMs += 500) {
-    await Bun.sleep(500);
-    if (familyOf(pid).some(isJob)) quietMs = 0;
-  }
-}
-
-function commandOf(pid: number): string {
-  const path = `/proc/${pid}/cmdline`;
-  return existsSync(path) ? readFileSync(path, "latin1") : "";
 }
 
 /** Processor time of all threads of a process so far, in milliseconds (Linux, Documentation/scheduler/sched-stats.rst). */

@@ -6,9 +6,10 @@
 import { createReadStream, existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { monotonicNs } from "../helpers/monotonic.ts";
-import { makePlace, type Running, startTapdeck } from "../helpers/tapdeck.ts";
+import { indexMedia, makePlace, startTapdeck } from "../helpers/tapdeck.ts";
 import { judgedLine, line, milliseconds, quantile, spread } from "./figures.ts";
 import { childrenOf, memoryOf } from "./memory.ts";
+import { settled } from "./settled.ts";
 
 const idleTaps = 300;
 const tapEveryMs = 30;
@@ -41,7 +42,7 @@ command = ${JSON.stringify(player)}
   stream.on("data", () => arrived(monotonicNs()));
   try {
     await using service = await startTapdeck(place);
-    await service.client.call("media.index");
+    await indexMedia(service.client);
     await settled(service);
     const aimOf = (figure: number, bound: string) => (isLarge ? undefined : { figure, unit: "MB", bound });
     const idleAim = aimOf(60, "the runtime itself, and the dictionary of the search");
@@ -109,15 +110,6 @@ function compare(what: string, idle: readonly number[], busy: readonly number[])
     bound: "the kernel's scheduler: nothing of the run is in the service",
   };
   judgedLine(`${what}, while indexing`, `${spread(busy, "ms")}: p99 ${ratio.toFixed(2)} times`, ratio, aim);
-}
-
-/** Garbage of the first minutes is collected while there are no requests. */
-async function settled({ client }: Running): Promise<void> {
-  // The start causes an index run, which waits for the end of the run that made the library.
-  await Bun.sleep(3000);
-  while ((await client.call("media")).database.indexing) await Bun.sleep(1000);
-  await Bun.sleep(8000);
-  await client.ping();
 }
 
 function isIndexJob(pid: number): boolean {
