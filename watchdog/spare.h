@@ -23,8 +23,9 @@ static bool prepare(int from) {
 }
 
 /*
- * The time of the last change of the folder's entries, in nanoseconds. 0 if the next change may have the same time. FAT
- * has steps of two seconds. Other file systems have those of the kernel's timer (include/linux/jiffies.h), 10 ms at most.
+ * The time of the last change of the folder's entries, in nanoseconds. 0 if the next change may have the same time. The
+ * times of FAT have steps of two seconds, and those of other file systems the steps of the kernel's timer
+ * (include/linux/jiffies.h), 10 ms at most.
  */
 static int64_t moment_of(const char *path) {
   const int64_t second = 1000000000;

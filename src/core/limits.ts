@@ -267,7 +267,7 @@ export const pairingOpenMs = 10 * 60 * 1000; // The time to take a phone out and
 // Exchanges without a proof in one opening. At the limit the oldest is evicted. On sockets `unsealedMax` is lower.
 export const pairingHellosMax = 16;
 export const pairingHellosPerAddressMax = 4; // An address with more exchanges evicts its own oldest.
-// The sent shares that one opening remembers. `handshakesPerSecondMax` in `pairingOpenMs` makes 12,000.
+// The sent shares that one opening remembers. `handshakesPerSecondMax` allows 12,000 of them in `pairingOpenMs`.
 export const pairingSharesKeptMax = 16_384;
 // Wrong codes delay the next proof, in one count over all openings, addresses and restarts. Three wrong codes cause no
 // delay. A guesser who uses these at 0 min may guess again at 1, 3, 7 and 15 min, and then once every 15 min. That gives

@@ -58,7 +58,7 @@ export function followHawkbit(parts: HawkbitParts) {
   let work: Work | undefined;
   let hasAttributes = false;
   let checkedMs: number | undefined;
-  /** The polls that failed in a row, the downloads and installations that did, and the reasons. */
+  /** Consecutive failures of polls, and of downloads and installations, and the last reason of each. */
   const failures = { polls: 0, works: 0 };
   const faults = { poll: "", work: "" };
   /** The pause after a failed download or installation. */

@@ -279,7 +279,7 @@ async function processFamilies({ descriptors }: MetricsParts, started: number): 
 }
 
 interface Sample {
-  /** The part of the name after that of the family. */
+  /** The name of the sample is the name of the family, followed by this text. */
   readonly suffix?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number;

@@ -71,7 +71,7 @@ export interface PictureRequest {
   readonly types: readonly PictureType[];
   /** The longest edge in pixels; absent for the unchanged picture, if its edge is within the limit. */
   readonly maxSize: number | undefined;
-  /** The picture inside an audio file, or of the first one with a picture in a folder. */
+  /** The picture inside an audio file, or inside the first audio file of a folder that has one. */
   readonly embedded?: (file: string) => Uint8Array | undefined;
   /** True if a photo may be the picture: the media file itself, or a file in a folder of photos. */
   readonly showsPhotos: boolean;

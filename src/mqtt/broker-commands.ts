@@ -102,8 +102,8 @@ function tooLong(): string {
 }
 
 /**
- * The topic of an answer is the one that was asked for. It must be below `reply/` of the device or group that got the
- * command; below this device it is always allowed. Undefined if the topic is another one, or if none was asked for.
+ * The topic of the answer: the one that the command asked for, with this device in the place of a group. Undefined if none
+ * was asked for, or one that is not below `reply/` of the device or group `from`, which got the command.
  */
 function replyTopicOf(asked: string | undefined, from: string, own: string): string | undefined {
   if (asked === undefined || !asked.startsWith(`${from}/reply/`) || /[+#\0]/.test(asked)) return undefined;

@@ -5,7 +5,7 @@
 import type { Calls } from "../api/methods/index.ts";
 
 type Change<Result> = {
-  // Converts a result. It is a method, so the table below may be read by a name that is known only at run time.
+  // Converts a result. The notation of a method lets the compiler accept a `Change` that is looked up by a name at run time.
   of(result: Result): unknown;
 };
 

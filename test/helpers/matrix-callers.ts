@@ -105,7 +105,7 @@ async function byPost(
   what: Visited,
 ): Promise<MatrixCaller> {
   const stream = await peer.open({ ...what, url: `${what.url}/events` });
-  // A caller without any right may get no stream.
+  // For a caller without any right, a refused stream is no error.
   if (!isLine(stream) && grant !== "none" && grant !== "cleartext")
     throw new Error(`${name}: the event stream was refused: ${wordOf(stream)}`);
   return {

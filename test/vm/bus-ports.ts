@@ -38,7 +38,7 @@ export function createI2cPort(path: string, at: number, device: I2cDevice): Mach
       try {
         return Uint8Array.of(acknowledged, ...exchange(request));
       } catch {
-        // The count of a read is answered in any case.
+        // An answer to a read has the requested number of bytes, even if the device refused.
         return Uint8Array.of(refused, ...new Uint8Array(request.reads ? request.count : 0));
       }
     },

@@ -157,7 +157,7 @@ describe("in a system of 40,000 titles", () => {
     expect(stepsFor("Supr Mario World").found).toBe("Super Mario World (USA)");
     for (const { most, taken } of [there, absent]) {
       expect(most).toBeLessThanOrEqual(titlesPerPiece);
-      // The last piece of each length may be a part of one.
+      // The last piece of each length may be incomplete.
       expect(taken).toBeLessThanOrEqual(count / titlesPerPiece + 64);
     }
     // Only titles of its own length are read.
