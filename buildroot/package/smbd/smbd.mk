@@ -41,6 +41,13 @@ define SMBD_LEAVE_OUT_SSL
 endef
 SMBD_POST_PATCH_HOOKS += SMBD_LEAVE_OUT_SSL
 
+# Without an installation by waf, the programs look for each other in the folder
+# of the build.
+define SMBD_USE_INSTALLED_PATHS
+	$(SED) 's/not bld\.is_install/False/' $(@D)/dynconfig/wscript
+endef
+SMBD_POST_PATCH_HOOKS += SMBD_USE_INSTALLED_PATHS
+
 # configure cannot run programs of the board. Buildroot keeps the answers for
 # its own package of Samba.
 define SMBD_WRITE_ANSWERS
