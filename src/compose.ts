@@ -219,7 +219,7 @@ async function startParts(base: Base): Promise<number> {
   const screen = startScreen(base, { ...shown, api, offer, wifi });
   const lights = startLights(base, shown);
   access.onOwnerAct(screen.showAct);
-  startMenu(base, { ...playback, screen, services, wifi, bluetooth });
+  startMenu(base, { ...playback, screen, services, buttons, wifi, bluetooth });
   followSettings(base, { ...playback, access, api, launching, readers, buttons });
   devices.startSounds();
   mqtt = stops.add("MQTT", followMqtt({ ...base, services, api }));
@@ -290,12 +290,14 @@ function startLights({ settings, stops }: Base, facts: ShownFacts) {
 interface MenuBase extends Pick<Awaited<ReturnType<typeof createPlayback>>, "launchQueue"> {
   readonly screen: Screen;
   readonly services: Services;
+  readonly buttons: Buttons;
   readonly wifi: Wifi;
   readonly bluetooth: Bluetooth;
 }
 
 /** Starts the menu of the status screen. Without such a screen, its code is not loaded. */
-function startMenu(base: Base, { launchQueue, screen, services, wifi, bluetooth }: MenuBase): void {
+function startMenu(base: Base, parts: MenuBase): void {
+  const { launchQueue, screen, services, buttons, wifi, bluetooth } = parts;
   const { bus, clock, log, openMenuKeys, settings, stops } = base;
   if (!screen.isThere) return;
   // In public places, a controller in reach may play but change nothing.
@@ -307,6 +309,7 @@ function startMenu(base: Base, { launchQueue, screen, services, wifi, bluetooth 
       log,
       screen,
       open: openMenuKeys,
+      isTeaching: buttons.isTeaching,
       library: services.library,
       launch: (text) => launchQueue.launch(...byHand("Menu", text)),
       volume: launchQueue.idleVolume,

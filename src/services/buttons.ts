@@ -45,6 +45,8 @@ export interface Buttons extends Disposable {
    * begin to play. Until then, no button runs its script.
    */
   learn(signal: AbortSignal, playing: () => unknown): Promise<TaughtButton | undefined>;
+  /** True during `learn`, and a moment after its press. A press at this time has no other effect. */
+  isTeaching(): boolean;
 }
 
 export interface TaughtButton {
@@ -52,6 +54,9 @@ export interface TaughtButton {
   readonly device: string;
   readonly code: ButtonCode;
 }
+
+/** Each part opens the devices itself, so other parts hear of the press that was taught at another time. */
+const quietMs = 500;
 
 /** Movements of mice and touch pads, which come without a wish of a person. */
 const movements: ReadonlySet<number> = new Set([0, 1, 11, 12]); // The codes of REL_X, REL_Y, and of the wheels of high resolution.
@@ -125,12 +130,17 @@ export function followButtons({ clock, log, open, launch, folder = "/dev/input" 
   return {
     async learn(signal, playing) {
       teachings += 1;
+      const end = () => {
+        teachings -= 1;
+      };
       try {
         return await learn(signal, playing);
       } finally {
-        teachings -= 1;
+        if (signal.aborted) end();
+        else clock.after(quietMs, end);
       }
     },
+    isTeaching: () => teachings > 0,
     configure(buttons) {
       if (Bun.deepEquals(buttons, wanted)) return;
       wanted = buttons;

@@ -17,6 +17,8 @@ import type { Screen } from "./screen.ts";
 interface MenuParts extends ListParts {
   readonly bus: Bus;
   readonly open: OpenMenuKeys;
+  /** Whether a press now teaches a button. Then it is no key of the menu. */
+  readonly isTeaching: () => boolean;
   /** The folder of the device nodes. */
   readonly folder?: string;
   readonly screen: Pick<
@@ -181,6 +183,7 @@ export function followMenu(parts: MenuParts): Disposable {
   };
   const event = ({ key, isDown }: MenuKeyEvent) => {
     if (!isDown) return repeating?.[Symbol.dispose]();
+    if (parts.isTeaching()) return;
     if (places.length > 0) {
       press(key);
       return hold(key);

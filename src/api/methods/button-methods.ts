@@ -28,7 +28,7 @@ export const buttonMethods = [
     name: "buttons.learn",
     right: "own",
     isLong: true,
-    docs: "Waits for `waitMs`, at most 30 s, for the next press of a button or key, or turn of a knob, on any input device but those of macros, and returns its device and its name for `buttons.save`; nothing if none came, or if media began to play. Only this caller gets the press. Until then no button runs its script. It is refused with `conflict` while media play, because their player may use the device, and while another teaching waits; and with `busy` after 20 teachings within an hour.",
+    docs: "Waits for `waitMs`, at most 30 s, for the next press of a button or key, or turn of a knob, on any input device but those of macros, and returns its device and its name for `buttons.save`; nothing if none came, or if media began to play. Only this caller gets the press. Until then no button runs its script, and the menu of the television takes no key. It is refused with `conflict` while media play, because their player may use the device, and while another teaching waits; and with `busy` after 20 teachings within an hour.",
     params: v.object({
       waitMs: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(buttonTeachingMs)),
     }),

@@ -6,9 +6,10 @@ import { join } from "node:path";
 import { buttonsOf } from "../../../src/config/button-settings.ts";
 import { SettingError } from "../../../src/config/checks.ts";
 import { systemClock } from "../../../src/core/clock.ts";
-import { createLog } from "../../../src/core/log.ts";
+import { createLog, silentLog } from "../../../src/core/log.ts";
 import type { ButtonEvent, OpenButtons } from "../../../src/core/operating-system.ts";
 import { type Buttons, followButtons, withPowerKey } from "../../../src/services/buttons.ts";
+import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
 
 interface FakeDevice {
@@ -134,8 +135,27 @@ test("the next press on any device but those of macros is taught, and no script 
   expect(await taught).toEqual({ device: "USB keypad", code: { kind: "turn", code: dial, way: -1 } });
   expect(open.has(pad)).toBe(false);
   expect(launched).toEqual([]);
+});
+
+test("a press that was taught also ran the script that the button had, if the kernel told of it a moment later", async () => {
+  const clock = createManualClock();
+  using mine = followButtons({
+    ...{ clock, log: silentLog, open: openDevice, folder },
+    launch: (script) => void launched.push(script),
+  });
+  const keys = await plug("event0", { name: "gpio-keys", codes: [volumeUp] });
+  mine.configure(buttonsOf([{ key: "KEY_VOLUMEUP", script: "**volume:+5" }]));
+  // The device is open twice, and each of the two has the event.
+  const hearing = open.get(keys);
+  const taught = mine.learn(new AbortController().signal, () => undefined);
+  expect(mine.isTeaching()).toBe(true);
+  press(keys, volumeUp);
+  await taught;
   hearing?.event({ kind: "key", code: volumeUp, steps: 1 });
-  expect(launched).toEqual(["**volume:+5"]);
+  expect([launched, mine.isTeaching()]).toEqual([[], true]);
+  clock.advance(500);
+  hearing?.event({ kind: "key", code: volumeUp, steps: 1 });
+  expect([launched, mine.isTeaching()]).toEqual([["**volume:+5"], false]);
 });
 
 test("a teaching ends without a press, and one during which media began tells nothing", async () => {
@@ -144,6 +164,7 @@ test("a teaching ends without a press, and one during which media began tells no
   const none = buttons.learn(ending.signal, () => undefined);
   ending.abort();
   expect(await none).toBeUndefined();
+  expect(buttons.isTeaching()).toBe(false);
   expect(open.has(pad)).toBe(false);
   const late = buttons.learn(new AbortController().signal, () => "media");
   press(pad, 30);

@@ -89,6 +89,7 @@ async function makeMenu({
   const levels: number[] = [];
   let chosen = 0;
   let isFree = true;
+  let isTeaching = false;
   let isOpen = false;
   let hear: (event: MenuKeyEvent) => void = () => {};
   let unplug = () => {};
@@ -135,6 +136,7 @@ async function makeMenu({
     wifi: () => wifi,
     bluetooth: () => bluetooth,
     canSwitchOff: true,
+    isTeaching: () => isTeaching,
     texts: () => english.menu,
     open(_path, isWanted, { event, gone }) {
       if (!isWanted({ name: "Pad" })) return undefined;
@@ -168,6 +170,9 @@ async function makeMenu({
     unplug: () => unplug(),
     occupy() {
       isFree = false;
+    },
+    teach(isOn: boolean) {
+      isTeaching = isOn;
     },
     down: (key: MenuKey) => hear({ key, isDown: true }),
     up: (key: MenuKey) => hear({ key, isDown: false }),
@@ -230,6 +235,23 @@ test("a card reader that types does not open it, nor does a key while something 
   menu.occupy();
   await menu.press("down");
   expect(menu.seen).toEqual([]);
+});
+
+test("a press that taught a button opened the menu, and chose in one that was open", async () => {
+  const menu = await makeMenu({ names: ["Mario", "Zelda"] });
+  menu.teach(true);
+  menu.type("menu", "down");
+  menu.teach(false);
+  await menu.press("menu");
+  await eventually(() => expect(menu.at()).toBe("Play on: Mario"));
+  menu.teach(true);
+  menu.type("right", "ok");
+  menu.down("right");
+  menu.clock.advance(1000);
+  expect([menu.at(), menu.launched]).toEqual(["Play on: Mario", []]);
+  menu.teach(false);
+  menu.type("right");
+  expect(menu.at()).toBe("Played lately");
 });
 
 test("the library leads through systems to games, and back to the tile that was chosen", async () => {
