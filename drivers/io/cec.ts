@@ -7,6 +7,7 @@
 import { closeSync, constants, openSync } from "node:fs";
 import type { OpenTelevision } from "../../src/core/operating-system.ts";
 import { ioctl } from "./libc.ts";
+import { watchReadable } from "./readiness.ts";
 
 const cecRequests = {
   capabilities: 0xc04c6100, // CEC_ADAP_G_CAPS, struct cec_caps of 76 bytes.
@@ -61,8 +62,22 @@ export const openCec: OpenTelevision = (path, name) => {
     return undefined;
   }
   const line = cecLine((request, argument) => ioctl(fd, request, argument), name);
-  if (line === undefined) closeSync(fd);
-  return line && { ...line, close: () => closeSync(fd) };
+  let listener = () => {};
+  const watching = line && watchReadable(fd, () => listener());
+  if (line === undefined || watching === undefined) {
+    closeSync(fd);
+    return undefined;
+  }
+  return {
+    ...line,
+    onMessages(told: () => void) {
+      listener = told;
+    },
+    close() {
+      watching[Symbol.dispose]();
+      closeSync(fd);
+    },
+  };
 };
 
 /** The line of an open adapter; undefined if the adapter cannot send and claim an address, or another program uses it. */

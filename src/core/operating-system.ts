@@ -102,6 +102,8 @@ export interface TelevisionLine {
   physicalAddress(): number | undefined;
   /** Queues a message, its opcode first, for a logical address. False if the kernel refuses it. */
   send(to: number, message: readonly number[]): boolean;
+  /** Calls the listener when messages wait; it must receive them. There is one listener. */
+  onMessages(listener: () => void): void;
   /** The messages since the last call, each with its header: sender and receiver in four bits each. */
   receive(): readonly Uint8Array[];
   close(): void;

@@ -14,8 +14,6 @@ import { type ControlAction, gameLauncherId } from "../core/playback.ts";
 
 /** The adapter of the first HDMI socket, and that of the second one on a board with two. */
 const paths = ["/dev/cec0", "/dev/cec1"] as const;
-/** The kernel has no event for messages that the runtime could wait for, so they are polled. */
-const pollMs = 250;
 const television = 0;
 const everyone = 15;
 
@@ -133,12 +131,9 @@ export function followLine(line: TelevisionLine, options: TelevisionOptions): Di
     press: (key) => press(key, options),
     isPlaying: () => options.playing() !== undefined,
   });
-  const poll = () => {
+  line.onMessages(() => {
     for (const message of line.receive()) answer(message);
-    timer = clock.after(pollMs, poll);
-  };
-  let timer = clock.after(pollMs, poll);
-  following.defer(() => timer[Symbol.dispose]());
+  });
   following.defer(() => standby?.[Symbol.dispose]());
   following.use(
     bus.on("media.started", () => {

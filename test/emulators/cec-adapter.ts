@@ -25,7 +25,20 @@ export function createCecAdapter({ physical = 0x1000, capabilities = 0x1f } = {}
   const waiting: Uint8Array[] = [];
   let claimed: Uint8Array | undefined;
   let mode = 0;
+  let listener = () => {};
+  let isTelling = false;
+  let asked = 0;
 
+  /** The kernel tells of messages, and of the outcomes of transmissions, after the call. */
+  const queue = (message: Uint8Array) => {
+    waiting.push(message);
+    if (isTelling) return;
+    isTelling = true;
+    queueMicrotask(() => {
+      isTelling = false;
+      listener();
+    });
+  };
   const frame = (bytes: readonly number[], isOwn: boolean): Uint8Array => {
     const message = new Uint8Array(56);
     new DataView(message.buffer).setUint32(at.length, bytes.length, true);
@@ -69,10 +82,11 @@ export function createCecAdapter({ physical = 0x1000, capabilities = 0x1f } = {}
         const bytes = [...argument.subarray(at.bytes, at.bytes + view.getUint32(at.length, true))];
         sent.push(bytes);
         takes(bytes);
-        waiting.push(frame(bytes, true));
+        queue(frame(bytes, true));
         return true;
       }
       case request.receive: {
+        asked += 1;
         const next = waiting.shift();
         if (next === undefined) return false;
         argument.set(next);
@@ -88,10 +102,15 @@ export function createCecAdapter({ physical = 0x1000, capabilities = 0x1f } = {}
     /** All messages of the device, each with its header. */
     sent,
     mode: () => mode,
+    /** How often messages were asked for. */
+    asked: () => asked,
     claim: () => claimed,
     /** Sends a message as another device: the header with sender and receiver, then the opcode. */
     say: (from: number, to: number, ...message: number[]) =>
-      void waiting.push(frame([(from << 4) | to, ...message], false)),
+      queue(frame([(from << 4) | to, ...message], false)),
+    onMessages(told: () => void) {
+      listener = told;
+    },
     /** Leaves an address, as an earlier program might. */
     leaveClaim() {
       claimed = new Uint8Array(92);

@@ -26,6 +26,7 @@ function follow({ wake = true, standbyMinutes = 0 } = {}) {
   const following = followLine(
     {
       ...line,
+      onMessages: adapter.onMessages,
       close() {
         isClosed = true;
       },
@@ -56,7 +57,7 @@ function follow({ wake = true, standbyMinutes = 0 } = {}) {
     /** Lets the messages of the television arrive. */
     async hear(...messages: readonly (readonly number[])[]) {
       for (const [from = 0, to = 0, ...message] of messages) adapter.say(from, to, ...message);
-      await clock.advance(250);
+      await Promise.resolve();
     },
   };
 }
@@ -76,6 +77,17 @@ test("with the setting off, it is left as it is", async () => {
   home.start();
   await home.hear([tv, everyone, 0x36]);
   expect([home.sent, home.done]).toEqual([[], []]);
+});
+
+test("an idle deck asked for messages four times a second", async () => {
+  const home = follow();
+  await home.passMs(60_000);
+  expect(home.asked()).toBe(0);
+  await home.hear([tv, deck, 0x8f]);
+  expect(home.sent).toEqual([[0x40, 0x90, 0]]);
+  const asked = home.asked();
+  await home.passMs(60_000);
+  expect(home.asked()).toBe(asked);
 });
 
 test("its standby pauses a film, and keeps the state of a game before that", async () => {
