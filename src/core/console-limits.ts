@@ -82,5 +82,9 @@ export const shareReportBytesMax = 1024; // A report of root's scripts has two s
 
 // WS-Discovery: Windows uses it to list this device while the share is on.
 export const wsdMessageBytesMax = 4096; // Windows sends less than 1 KiB. SOAP over UDP 1.1 allows 32 KiB.
+export const wsdHeadBytesMax = 2048; // The head of a request over HTTP. That of Windows has 300 bytes.
+export const wsdConnectionsMax = 16; // A home has few PCs, and each PC asks once for the name.
+export const wsdConnectionsPerAddressMax = 4;
+export const wsdConnectionMsMax = 5000; // A question and its answer take milliseconds.
 // The answers in a burst, and again within the next ten seconds. A home has few PCs, and each PC sends few requests.
 export const wsdAnswersMax = 20;

@@ -6,10 +6,13 @@
  * answer, because its address may be forged to flood another computer. The number of answers is limited.
  */
 import { createSocket } from "node:dgram";
+import { readdirSync, readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
-import { wsdAnswersMax, wsdMessageBytesMax } from "../core/console-limits.ts";
+import { join } from "node:path";
+import { wsdAnswersMax } from "../core/console-limits.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { serveWsdHttp } from "./wsd-http.ts";
 import { type WsdHost, wsdBye, wsdHello, wsdMatches, wsdMetadata, wsdRequestIn } from "./wsd-messages.ts";
 
 interface DiscoveryParts {
@@ -25,7 +28,6 @@ interface DiscoveryParts {
 export interface OwnAddress {
   readonly address: string;
   readonly netmask: string;
-  readonly mac: string;
 }
 
 const group = "239.255.255.250"; // WS-Discovery, 2.4.
@@ -38,30 +40,19 @@ const hops = 1; // Only this network.
 /** Announces this device until disposed. Rejects if a port is taken. */
 export async function announceToWindows(parts: DiscoveryParts): Promise<AsyncDisposable> {
   const { name, log, port = discoveryPort, httpPort = metadataPort, addresses = ownAddresses } = parts;
-  const host: WsdHost = { uuid: uuidOf(name, addresses()), name, instance: Math.trunc(Date.now() / 1000) };
+  const host: WsdHost = { uuid: uuidOf(name), name, instance: Math.trunc(Date.now() / 1000) };
   const budget = createBudget();
   let sent = 0;
   const urlAt = (address: string) => `http://${address}:${httpPort}/${host.uuid}`;
-  const server = Bun.serve({
-    hostname: "0.0.0.0",
+  const server = serveWsdHttp({
     port: httpPort,
-    maxRequestBodySize: wsdMessageBytesMax,
-    idleTimeout: 10,
-    fetch: (request, serving) => answerGet(request, serving.requestIP(request)?.address ?? ""),
+    path: `/${host.uuid}`,
+    isNear: (address) => addresses().some((own) => isInNetwork(address, own)),
+    answer(body) {
+      const asked = wsdRequestIn(body);
+      return asked?.kind === "get" && budget() ? wsdMetadata(host, asked.id) : undefined;
+    },
   });
-  const isNear = (address: string) => addresses().some((own) => isInNetwork(address, own));
-  const answerGet = async (request: Request, from: string): Promise<Response> => {
-    if (
-      request.method !== "POST" ||
-      new URL(request.url).pathname !== `/${host.uuid}` ||
-      !isNear(from) ||
-      !budget()
-    )
-      return new Response(null, { status: 404 });
-    const asked = wsdRequestIn(new Uint8Array(await request.arrayBuffer()));
-    if (asked?.kind !== "get") return new Response(null, { status: 400 });
-    return new Response(wsdMetadata(host, asked.id), { headers: { "content-type": "application/soap+xml" } });
-  };
   const socket = createSocket({ type: "udp4", reuseAddr: true });
   const joined = new Set<string>();
   /** Resolves when it is sent, or could not be. */
@@ -105,7 +96,7 @@ export async function announceToWindows(parts: DiscoveryParts): Promise<AsyncDis
   try {
     await bound(socket, port);
   } catch (error) {
-    await server.stop(true);
+    server[Symbol.dispose]();
     throw error;
   }
   socket.setMulticastTTL(hops);
@@ -116,7 +107,7 @@ export async function announceToWindows(parts: DiscoveryParts): Promise<AsyncDis
       clearInterval(looking);
       for (const address of joined) await say(wsdBye(host, { url: urlAt(address), number: ++sent }), address);
       await new Promise<void>((done) => socket.close(done));
-      await server.stop(true);
+      server[Symbol.dispose]();
     },
   };
 }
@@ -164,11 +155,12 @@ function ownAddresses(): readonly OwnAddress[] {
   );
 }
 
-/** Returns the same UUID after each start, so that Windows lists the device once. */
-function uuidOf(name: string, addresses: readonly OwnAddress[]): string {
-  const hash = new Bun.CryptoHasher("sha256").update(
-    `${name} ${addresses.map(({ mac }) => mac).toSorted()[0] ?? ""}`,
-  );
+/**
+ * Returns the same UUID after each start, so that Windows lists the device once. The share may begin before a network has
+ * an address, so the addresses do not count.
+ */
+function uuidOf(name: string): string {
+  const hash = new Bun.CryptoHasher("sha256").update(`${name} ${hardwareAddress()}`);
   const digits = hash.digest("hex");
   // A UUID of the random form (RFC 9562, 5.4).
   return [
@@ -178,4 +170,18 @@ function uuidOf(name: string, addresses: readonly OwnAddress[]): string {
     `a${digits.slice(17, 20)}`,
     digits.slice(20, 32),
   ].join("-");
+}
+
+const interfaces = "/sys/class/net";
+
+/** The lowest hardware address of all interfaces, also of those without a network. */
+function hardwareAddress(): string {
+  const found = readdirSync(interfaces).flatMap((name) => {
+    try {
+      return [readFileSync(join(interfaces, name, "address"), "utf8").trim()];
+    } catch {
+      return []; // The entry is no interface, or the adapter was pulled out.
+    }
+  });
+  return found.filter((address) => !/^[0:]*$/.test(address)).toSorted()[0] ?? "";
 }

@@ -110,8 +110,20 @@ test("a stranger's question is not answered at all", async () => {
   await using net = await onLoopback([far]);
   net.ask(probe);
   const url = `http://127.0.0.1:${net.httpPort}/`;
-  expect((await fetch(url, { method: "POST", body: question("2004/09/transfer/Get") })).status).toBe(404);
+  await expect(fetch(url, { method: "POST", body: question("2004/09/transfer/Get") })).rejects.toThrow();
   expect(net.heard.filter((text) => text.includes("ProbeMatch"))).toEqual([]);
+});
+
+test("an interface that got its address later gave the device another identity", async () => {
+  const identities = new Set<string>();
+  const cable = { ...far, mac: "00:00:00:00:00:01" };
+  for (const addresses of [[own], [cable, own]]) {
+    await using net = await onLoopback(addresses);
+    net.ask(probe);
+    const match = await net.hears((text) => text.includes("ProbeMatch>"));
+    identities.add(/urn:uuid:([0-9a-f-]{36})<\/a:Address>/.exec(match)?.[1] ?? "");
+  }
+  expect(identities.size).toBe(1);
 });
 
 test("a flood of questions has few answers", async () => {
