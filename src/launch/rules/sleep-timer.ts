@@ -13,6 +13,8 @@ interface SleepTimerParts {
   readonly stopMedia: (why: string) => void;
   /** Sets the player to a share of the volume that it had before the fade, from 0 to 1. */
   readonly fade: (share: number) => Promise<void>;
+  /** Milliseconds on a clock that only goes forward: a board without a battery sets its clock after the start. */
+  readonly elapsedMs?: () => number;
 }
 
 const fadeMs = 20_000; // The fade is long, so nobody is woken by a sudden silence.
@@ -21,7 +23,8 @@ const stepMs = 1000;
 export type SleepTimer = ReturnType<typeof createSleepTimer>;
 
 /** A timer that stops the media. At most one timer runs, and it ends when this object is disposed. */
-export function createSleepTimer({ clock, log, stopMedia, fade }: SleepTimerParts) {
+export function createSleepTimer({ clock, log, stopMedia, fade, ...parts }: SleepTimerParts) {
+  const elapsedMs = parts.elapsedMs ?? (() => performance.now());
   let running: { readonly ms: number; readonly endsMs: number } | undefined;
   let timer: Disposable | undefined;
   let isFading = false;
@@ -29,6 +32,9 @@ export function createSleepTimer({ clock, log, stopMedia, fade }: SleepTimerPart
     isFading = share < 1;
     fade(share).catch((error) => log.debug("sleep", "the media do not fade", { error: messageOf(error) }));
   };
+  /** The end by the wall clock as it is now. */
+  const endsAt = () =>
+    running === undefined ? undefined : rfc3339(clock.now() + running.endsMs - elapsedMs());
   const cancel = () => {
     timer?.[Symbol.dispose]();
     running = undefined;
@@ -49,18 +55,18 @@ export function createSleepTimer({ clock, log, stopMedia, fade }: SleepTimerPart
   const set = (ms: number) => {
     cancel();
     if (ms <= 0) return log.info("sleep", "no timer runs");
-    running = { ms, endsMs: clock.now() + ms };
+    running = { ms, endsMs: elapsedMs() + ms };
     // A short timer fades for a third of its time, in whole steps.
     const ofMs = Math.min(fadeMs, Math.floor(ms / 3 / stepMs) * stepMs);
     timer = clock.after(ms - ofMs, () => lower(ofMs, ofMs));
-    log.info("sleep", "the media stop", { at: rfc3339(running.endsMs) });
+    log.info("sleep", "the media stop", { at: endsAt() ?? "" });
   };
   return {
     set,
     /** Like `set`, but the same time as before ends the timer, so a second tap of a card cancels the first one. */
     toggle: (ms: number) => set(running?.ms === ms ? 0 : ms),
     /** The end of the time in RFC 3339; undefined if no time runs. */
-    endsAt: () => (running === undefined ? undefined : rfc3339(running.endsMs)),
+    endsAt,
     [Symbol.dispose]: cancel,
   };
 }

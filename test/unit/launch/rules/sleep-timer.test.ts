@@ -9,15 +9,22 @@ function world() {
   const clock = createManualClock();
   const stopped: string[] = [];
   const shares: number[] = [];
+  let setMs = 0;
+  const wallMs = () => clock.now() + setMs;
   const timer = createSleepTimer({
-    clock,
+    clock: { ...clock, now: wallMs },
+    elapsedMs: clock.now,
     log: silentLog,
     stopMedia: (why) => stopped.push(why),
     async fade(share) {
       shares.push(share);
     },
   });
-  return { clock, stopped, timer, shares };
+  /** Sets the wall clock forward. */
+  const setClock = (ms: number) => {
+    setMs += ms;
+  };
+  return { clock, stopped, timer, shares, wallMs, setClock };
 }
 
 test("the media stop once the time is over, and not before", () => {
@@ -47,6 +54,16 @@ test("a second tap of the card ends the timer, and another time takes its place"
   expect(stopped).toHaveLength(1);
   timer.toggle(0);
   expect(timer.endsAt()).toBeUndefined();
+});
+
+test("a wall clock that was set after the card was tapped left an end in the past", () => {
+  const { clock, stopped, timer, wallMs, setClock } = world();
+  timer.set(30 * minuteMs);
+  clock.advance(10 * minuteMs);
+  setClock(7 * 24 * 60 * minuteMs);
+  expect(timer.endsAt()).toBe(new Date(wallMs() + 20 * minuteMs).toISOString());
+  clock.advance(20 * minuteMs);
+  expect(stopped).toHaveLength(1);
 });
 
 test("a timer that is disposed stops nothing", () => {
