@@ -254,6 +254,8 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
     },
     /** Ends the player and all scripts, empties the queue, and returns at once. */
     stop: () => logFailure(stopAll()),
+    /** Like `stop`, but resolves when the player is gone and its saves are kept. */
+    stopAll,
     stopMedia,
     /** Pauses the player, or stops it (`stopMedia`) if that fails. Returns at once. */
     pauseMedia: (why: string, card: string): void =>

@@ -207,7 +207,11 @@ function createMachine(sources: ServiceSources) {
       ...sources,
       environment: process.env,
       pipe: 0,
-      stopMedia: sources.launchQueue.stop,
+      async stopMedia() {
+        await sources.launchQueue.stopAll();
+        // The last position waits for a transaction and its sync.
+        await sources.store.settle();
+      },
       onUpdate: (state) => sources.bus.emit("device.updating", state),
     }),
   );

@@ -95,6 +95,11 @@ function assemble({
           : `the database is damaged (${damage}): restart the service, and it goes back to its last good copy`;
       if (why !== undefined) throw new Error(why);
     },
+    /** Writes the rows in memory, and resolves once all rows are on the disk. */
+    async settle(): Promise<void> {
+      history.flush();
+      await onDisk();
+    },
     /** Writes the rows in memory, and the backup copy if it is out of date. */
     close(): void {
       history.close();

@@ -7,10 +7,10 @@
 import { readFileSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
 import type { DeviceAction, UpdateState } from "../core/device-shapes.ts";
-import { failed } from "../core/errors.ts";
+import { failed, messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { Environment } from "./folders.ts";
-import { ask, createUpdateEngine } from "./update-engine.ts";
+import { ask, createUpdateEngine, refuseNoPipe } from "./update-engine.ts";
 
 interface MachineControlParts {
   readonly environment: Environment;
@@ -19,12 +19,9 @@ interface MachineControlParts {
   readonly dataFolder: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** Stops the media. The orderly end of the service also stops them, and waits for their saves. */
-  readonly stopMedia: () => void;
-  /**
-   * Shows on the screen that the machine ends, and resolves once that is visible. This may take as long as a player
-   * needs to save.
-   */
+  /** Stops the media, and resolves once their positions and saves are stored. */
+  readonly stopMedia: () => Promise<void>;
+  /** Shows on the screen that the machine ends, and resolves once that is visible. It waits for the end of the media. */
   readonly onEnding?: (how: "restart" | "shutdown") => Promise<void>;
   /** Called after each change of the state of an update. */
   readonly onUpdate: (state: UpdateState) => void;
@@ -33,7 +30,7 @@ interface MachineControlParts {
 export type MachineControl = ReturnType<typeof createMachineControl>;
 
 export function createMachineControl(parts: MachineControlParts) {
-  const { environment, pipe, stopMedia, onEnding = async () => {}, clock } = parts;
+  const { environment, pipe, stopMedia, onEnding = async () => {}, clock, log } = parts;
   const folder = environment.TAPDECK_MACHINE ?? "";
   const actions: readonly DeviceAction[] =
     folder !== "" ? ["restart", "shutdown", "update"] : isRestarted(environment) ? ["restart"] : [];
@@ -42,13 +39,25 @@ export function createMachineControl(parts: MachineControlParts) {
     if (!actions.includes(action)) throw failed(refusals[action]);
     engine.refuseBusy();
   };
+  /**
+   * Resolves once the end is certain: root takes words, and a power cut would lose no position and no save. The machine
+   * ends when the screen shows it.
+   */
   const stopAnd = async (word: "restart" | "shutdown") => {
-    stopMedia();
-    // A screen that cannot be drawn does not prevent the machine from stopping.
+    refuseNoPipe(pipe);
     const late = Promise.withResolvers<void>();
-    using _timer = clock.after(endingShownMsMax, late.resolve);
-    await Promise.race([onEnding(word).catch(() => {}), late.promise]);
-    return ask(pipe, word);
+    const timer = clock.after(endingMsMax, late.resolve);
+    // Neither a player that does not end nor a screen that cannot be drawn prevents the machine from stopping.
+    const inTime = (step: Promise<void>) => Promise.race([step.catch(() => {}), late.promise]);
+    const stopped = inTime(stopMedia());
+    const shown = inTime(onEnding(word));
+    const end = async () => {
+      await Promise.all([stopped, shown]);
+      timer[Symbol.dispose]();
+      await ask(pipe, word);
+    };
+    end().catch((error: unknown) => log.error("machine", messageOf(error)));
+    await stopped;
   };
   return {
     actions,
@@ -77,7 +86,7 @@ export function createMachineControl(parts: MachineControlParts) {
 }
 
 const restartMs = 200;
-const endingShownMsMax = 20_000; // A busy board takes 5 s to save a game, and the same time to draw.
+const endingMsMax = 20_000; // A busy board takes 5 s to save a game, and the same time to draw.
 
 const refusals: Readonly<Record<DeviceAction, string>> = {
   restart: "the service was started by hand or by another program: stop it there, and start it again",

@@ -209,16 +209,24 @@ const cleanAfterMs = 15_000;
 
 /** Writes a word into the pipe. Rejects with `failed` if the descriptor is no pipe, or if nobody reads it. */
 export async function ask(pipe: number, word: string): Promise<void> {
+  refuseNoPipe(pipe);
+  await promisify(write)(pipe, `${word}\n`).catch(refuse);
+}
+
+/** Throws `failed` if the descriptor is no pipe: without one, the descriptor may be a terminal or a file. */
+export function refuseNoPipe(pipe: number): void {
   try {
-    // If the service was started without the pipe, the descriptor may be a terminal or a file.
     if (!fstatSync(pipe).isFIFO()) throw new Error("it is no pipe");
-    await promisify(write)(pipe, `${word}\n`);
   } catch (error) {
-    throw failed(
-      `the image did not take the request (${codeOf(error) || messageOf(error)}): restart it by its power switch`,
-      error,
-    );
+    refuse(error);
   }
+}
+
+function refuse(error: unknown): never {
+  throw failed(
+    `the image did not take the request (${codeOf(error) || messageOf(error)}): restart it by its power switch`,
+    error,
+  );
 }
 
 /** The text of a file with its stamp, which is empty if there is no such file. */

@@ -38,7 +38,7 @@ export const deviceMethods = [
   method({
     name: "device.restart",
     right: "own",
-    docs: "Stops the media and restarts the device, on the SD image; below systemd only the service. Positions and saves are stored first. With a screen it answers once the screen says so, after at most 20 seconds.",
+    docs: "Stops the media and restarts the device, on the SD image; below systemd only the service. It answers once positions and saves are stored. The device ends when its screen says so, at most 20 seconds after the call.",
     changes: () => "the device",
     errors: ["failed", "conflict"],
     run: ({ machine }) => machine.restart(),
@@ -46,7 +46,7 @@ export const deviceMethods = [
   method({
     name: "device.shutdown",
     right: "own",
-    docs: "Stops the media and switches the device off, on the SD image only. Positions and saves are stored first. With a screen it answers once the screen says so, after at most 20 seconds.",
+    docs: "Stops the media and switches the device off, on the SD image only. It answers once positions and saves are stored. The device ends when its screen says so, at most 20 seconds after the call.",
     changes: () => "the device",
     errors: ["failed", "conflict"],
     run: ({ machine }) => machine.shutdown(),

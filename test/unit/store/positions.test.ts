@@ -29,6 +29,17 @@ test("a position outlasts a restart, and a forgotten one does not come back", ()
   expect(second.positions.get("/m/album")?.item).toBe("/m/album/2");
 });
 
+test("a position is in the log of the database once the store has settled, and not only in memory", async () => {
+  const folder = stores.newFolder();
+  const store = stores.open(folder);
+  store.positions.save("/m/film", at(2000));
+  await store.settle();
+  using database = new Database(join(folder, "tapdeck.db"), { readonly: true });
+  expect(database.query("SELECT path, position_ms FROM positions").all()).toEqual([
+    { path: "/m/film", position_ms: 2000 },
+  ]);
+});
+
 test("the files that played last are kept, also by a later run, and the table has no other rows", () => {
   const folder = stores.newFolder();
   const first = stores.open(folder);

@@ -10,7 +10,7 @@ import { stateIn } from "../../../src/system/update-engine.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 
 /** A device with the pipe of the image, which `read` reads, and a server that has an update. */
-async function image(onEnding = async () => {}) {
+async function image({ onEnding = async () => {}, stopMedia = async () => {} } = {}) {
   await using made = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-machine-"));
   made.defer(() => rm(folder, { recursive: true }));
@@ -42,8 +42,9 @@ async function image(onEnding = async () => {}) {
       dataFolder: folder,
       clock,
       log: silentLog,
-      stopMedia: () => {
+      stopMedia() {
         stops += 1;
+        return stopMedia();
       },
       onEnding,
       onUpdate: (state) => {
@@ -69,21 +70,46 @@ async function image(onEnding = async () => {}) {
   };
 }
 
-test("the machine is switched off once the screen has said so, and after twenty seconds without that", async () => {
+test("the answer to a shutdown came only after the screen had said so, which takes up to twenty seconds", async () => {
   for (const isDrawn of [true, false]) {
     const drawn = Promise.withResolvers<void>();
-    await using device = await image(() => drawn.promise);
-    let isAsked = false;
-    const asked = device.control.shutdown().then(() => {
-      isAsked = true;
+    await using device = await image({ onEnding: () => drawn.promise });
+    let word: string | undefined;
+    const written = device.word().then((one) => {
+      word = one;
     });
-    await Bun.sleep(0);
-    expect([isAsked, device.stops()]).toEqual([false, 1]);
+    await device.control.shutdown();
+    expect([word, device.stops()]).toEqual([undefined, 1]);
     if (isDrawn) drawn.resolve();
     else device.clock.advance(20_000);
-    await asked;
-    expect(await device.word()).toBe("shutdown\n");
+    await written;
+    expect(word).toBe("shutdown\n");
   }
+});
+
+test("a device without a screen answered a shutdown before the position of its media was stored", async () => {
+  for (const hasStopped of [true, false]) {
+    const stopped = Promise.withResolvers<void>();
+    await using device = await image({ stopMedia: () => stopped.promise });
+    let isAnswered = false;
+    const answered = device.control.shutdown().then(() => {
+      isAnswered = true;
+    });
+    const word = device.word();
+    await Bun.sleep(0);
+    expect(isAnswered).toBe(false);
+    // A player that does not end must not keep the machine on.
+    if (hasStopped) stopped.resolve();
+    else device.clock.advance(20_000);
+    await answered;
+    expect(await word).toBe("shutdown\n");
+  }
+});
+
+test("media that cannot be stopped do not keep the machine on", async () => {
+  await using device = await image({ stopMedia: () => Promise.reject(new Error("no player")) });
+  await device.control.shutdown();
+  expect(await device.word()).toBe("shutdown\n");
 });
 
 test("on the image a restart and a shutdown stop the media and ask the root script", async () => {
@@ -103,7 +129,7 @@ test("a word goes into a pipe only: without one, the request is refused, and a f
   try {
     using control = createMachineControl({
       ...{ environment: { TAPDECK_MACHINE: folder }, pipe: file, dataFolder: folder },
-      ...{ clock: createManualClock(), log: silentLog, stopMedia: () => {}, onUpdate: () => {} },
+      ...{ clock: createManualClock(), log: silentLog, stopMedia: async () => {}, onUpdate: () => {} },
     });
     expect(control.shutdown()).rejects.toThrow("the image did not take the request (it is no pipe)");
     expect(await readFile(path, "utf8")).toBe("");
@@ -167,7 +193,7 @@ test("the state of an update is read from its last fact", () => {
 test("a machine that is not the image is not controlled", async () => {
   const control = createMachineControl({
     ...{ environment: {}, pipe: 0, dataFolder: "/nowhere", clock: createManualClock(), log: silentLog },
-    ...{ stopMedia: () => {}, onUpdate: () => {} },
+    ...{ stopMedia: async () => {}, onUpdate: () => {} },
   });
   expect(control.actions).toEqual([]);
   expect(control.restart()).rejects.toThrow("started by hand");
