@@ -22,6 +22,8 @@ export interface VersionedTag {
   readonly tag: Tag;
   /** The version of the tag; undefined if it reports none. */
   readonly version: TagVersion | undefined;
+  /** True if the version is guessed by the capability container. A copy of an NTAG may not know FAST_READ. */
+  readonly isGuessed?: boolean;
 }
 
 interface Reading extends VersionedTag {
@@ -64,7 +66,8 @@ async function readOnce(reading: Reading): Promise<Sighting | undefined> {
         break;
       }
       case "message": {
-        const seen = sightingOfMessage(reading.target, familyOf(reading), content.message, content.data);
+        const family = await familyOf(reading, read);
+        const seen = sightingOfMessage(reading.target, family, content.message, content.data);
         return (await readNumberedToy(reading, read, seen.text)) ?? seen;
       }
       case "none":
@@ -114,7 +117,7 @@ async function readWithoutMessage(
     const toy = identity === undefined ? undefined : legoToyOf(target.uid, identity);
     if (toy !== undefined) return sightingWithout(target, "LegoDimensions", undefined, toy);
   }
-  return sightingWithout(target, familyOf(reading), problems[why], data);
+  return sightingWithout(target, await familyOf(reading, read), problems[why], data);
 }
 
 const problems = {
@@ -128,8 +131,8 @@ export function readLegoIdentity(asked: VersionedTag): Promise<Uint8Array | unde
   return readSome(asked, legoIdentity.page, legoIdentity.pages);
 }
 
-function familyOf({ version }: VersionedTag): TagType {
-  return version?.family ?? "Ultralight";
+async function familyOf({ tag, version }: VersionedTag, container: Uint8Array): Promise<TagType> {
+  return (version ?? (await versionBy(container, tag)))?.family ?? "Ultralight";
 }
 
 const legoPages = 45;
@@ -164,13 +167,15 @@ export async function askVersion(tag: Tag): Promise<TagVersion | undefined> {
   return answer === undefined ? undefined : parseVersion(answer);
 }
 
-/**
- * Guesses the version by the capability container if the reader cannot send the command. Ultralight C and NTAG213 have
- * the same container.
- */
-async function guessVersion(tag: Tag): Promise<TagVersion | undefined> {
+/** Guesses the version if the reader cannot send the command, or the tag does not answer it, as copies of NTAGs do not. */
+export async function guessVersion(tag: Tag): Promise<TagVersion | undefined> {
   const container = await tag.read(firstPage);
-  if (container?.[0] !== ndefMagic) return undefined;
+  return container === undefined ? undefined : versionBy(container, tag);
+}
+
+/** The version by the capability container. Those of Ultralight C and NTAG213 are equal, so another page is read. */
+async function versionBy(container: Uint8Array, tag: Tag): Promise<TagVersion | undefined> {
+  if (container[0] !== ndefMagic) return undefined;
   const guess = ntagsBySize.get(container[2] ?? 0);
   if (guess === undefined || guess.mark === undefined) return guess?.version;
   const { page, at, value } = guess.mark;
@@ -194,11 +199,11 @@ const ntagsBySize: ReadonlyMap<
 
 /** Reads at least one page from `from` on, and up to `wanted` if one command can read them; undefined if that failed. */
 export async function readSome(
-  { tag, version }: VersionedTag,
+  { tag, version, isGuessed = false }: VersionedTag,
   from: number,
   wanted: number,
 ): Promise<Uint8Array | undefined> {
-  if (version === undefined || tag.transceive === undefined) {
+  if (version === undefined || isGuessed || tag.transceive === undefined) {
     const read = await tag.read(from);
     return read?.length === readBytes ? read.subarray(0, wanted * pageBytes) : undefined;
   }

@@ -5,17 +5,24 @@
 import { toHex } from "../../src/core/hex.ts";
 import { writeFailed } from "../../src/readers/driver.ts";
 import { legoToyOf } from "../protocol/toys.ts";
-import { containerOf, contentOf, layoutOf, pageBytes, type TagVersion } from "../protocol/type2-tag.ts";
+import { containerOf, contentOf, layoutOf, pageBytes } from "../protocol/type2-tag.ts";
 import { type PageWrite, planWrite, type Type2Image } from "../protocol/type2-write-plan.ts";
 import type { Tag } from "./tag-channel.ts";
-import { askVersion, isSizeOfLegoToy, readLegoIdentity, readSome, type VersionedTag } from "./type2-read.ts";
+import {
+  askVersion,
+  guessVersion,
+  isSizeOfLegoToy,
+  readLegoIdentity,
+  readSome,
+  type VersionedTag,
+} from "./type2-read.ts";
 import { mismatch, refusals, taken, tooSmall, withRetries } from "./write-failures.ts";
 
 const headerPages = 4;
 
 /** Writes `message`, and resolves once it was read back equal. `force` replaces data that is not ours. */
 export async function writeType2(tag: Tag, message: Uint8Array, force: boolean): Promise<void> {
-  const asked = { tag, version: await versionOf(tag) };
+  const asked = await askedOf(tag);
   const image = await imageOf(asked);
   if (!force && (await isToy(asked, image))) throw refusals.lego();
   const plan = planWrite(image, message, force);
@@ -55,14 +62,14 @@ async function isToy(asked: VersionedTag, { memory }: Type2Image): Promise<boole
   return false;
 }
 
-async function versionOf(tag: Tag): Promise<TagVersion | undefined> {
-  if (tag.transceive === undefined) return askVersion(tag);
+async function askedOf(tag: Tag): Promise<VersionedTag> {
+  if (tag.transceive === undefined) return { tag, version: await askVersion(tag) };
   for (let tries = 1; ; tries++) {
     const version = await askVersion(tag);
-    if (version !== undefined) return version;
+    if (version !== undefined) return { tag, version };
     if (!(await tag.reselect())) throw taken();
-    // An NTAG rarely loses two answers in a row, so this is a plain Ultralight, which never answers.
-    if (tries === 2) return undefined;
+    // An NTAG rarely loses two answers in a row, so this is a plain Ultralight or a copy of an NTAG, which never answer.
+    if (tries === 2) return { tag, version: await guessVersion(tag), isGuessed: true };
   }
 }
 

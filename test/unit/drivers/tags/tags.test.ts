@@ -537,6 +537,35 @@ describe("an exchange that fails once, whatever the chip calls that,", () => {
   }
 });
 
+test.each(["ntag213", "ntag215", "ntag216"] as const)(
+  "an %s that reports no version was an Ultralight, and an NTAG213 seemed to have a password",
+  async (kind) => {
+    const make = () => createType2Tag(kind, { uid: uid7, isCopy: true });
+    const text = "x".repeat({ ntag213: 120, ntag215: 470, ntag216: 840 }[kind]);
+    expect(await read(make())).toMatchObject({ type: "NTAG", problem: "blank" });
+    const tag = make();
+    expect(await write(tag, text)).toBe("written");
+    expect(await read(tag)).toMatchObject({ type: "NTAG", text });
+    const locked = createType2Tag(kind, { uid: uid7, isCopy: true });
+    // AUTH0: a password guards each page from the first one of the message on.
+    const config = { ntag213: 0x29, ntag215: 0x83, ntag216: 0xe3 }[kind];
+    locked.memory[config * 4 + 3] = 4;
+    expect(causeOf(await write(locked, short))).toEqual({ cause: "password" });
+  },
+);
+
+test("an NTAG whose answer to the first command was lost was an Ultralight until its next tap", async () => {
+  let isLost = true;
+  const loseFirst = (payload: Uint8Array) => {
+    if (!isLost || payload.at(-1) !== 0x60) return undefined;
+    isLost = false;
+    return Uint8Array.of(0xd5, 0x43, 0x01);
+  };
+  const tag = createType2Tag("ntag215", { uid: uid7, text: short });
+  expect(await read(tag, { onCommand: loseFirst })).toMatchObject({ type: "NTAG", text: short });
+  expect(isLost).toBe(false);
+});
+
 test("an NTAG213 whose upper pages need a password is read as blank, and no toy is looked for behind it", async () => {
   const tag = createType2Tag("ntag213", { uid: uid7 });
   tag.memory.set([0x20], 0x29 * 4 + 3);
