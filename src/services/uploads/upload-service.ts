@@ -68,6 +68,8 @@ export function createUploadService(sources: UploadSources): UploadService & { c
     refuseName(wanted, caller, config().launchers);
     const upload = await uploads.start({ ...wanted, sender: senderOf(caller) });
     const key = crypto.getRandomValues(new Uint8Array(keyBytes));
+    // A start with another size has replaced its upload, or an upload was left for a week.
+    for (const id of owners.keys()) if (!uploads.has(id)) owners.delete(id);
     owners.set(upload.id, { key, caller });
     tell(upload, "started");
     return { ...shown(upload), key: toHex(key) };

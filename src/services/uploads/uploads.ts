@@ -95,6 +95,8 @@ export function createUploads({ folders, isIndexed, clock }: UploadParts) {
       return inTurn(() => begin(wanted).catch(rethrown));
     },
     find: known,
+    /** Whether there is such an unfinished upload. */
+    has: (id: string) => all.has(id),
     /** All unfinished uploads. Those of a drive that has come back are found first. */
     async list(): Promise<readonly Upload[]> {
       await load();

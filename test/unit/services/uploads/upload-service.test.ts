@@ -53,6 +53,31 @@ test("of several moves onto one name the first succeeds, and no content is lost"
   expect(followed).toEqual([expect.stringMatching(/^\w+\/Game\.chd Saturn\/Game\.chd Saturn$/)]);
 });
 
+test("the key and the connection of an upload that was replaced stayed in memory", async () => {
+  const root = await mkdtemp(join(tmpdir(), "tapdeck-replaced-"));
+  await using made = new AsyncDisposableStack();
+  made.defer(() => rm(root, { recursive: true }));
+  const service = createUploadService({
+    media: { bases: () => [], index: async () => {} },
+    folders: () => ({ roots: [root], own: [] }),
+    config: () => ({ launchers: [] }),
+    favourites: { move() {}, remove() {} },
+    bus: createBus(silentLog),
+    clock: createManualClock(),
+    log: silentLog,
+  });
+  made.defer(() => service.close());
+  const member = {
+    ...owner,
+    from: { address: "192.168.1.2", client: "anna" },
+    grant: () => "change" as const,
+  };
+  const ids: string[] = [];
+  for (let size = 1; size <= 5; size++)
+    ids.push((await service.start({ system: "SNES", path: "Game.sfc", size, replace: false }, member)).id);
+  expect(ids.map(service.clientOf)).toEqual([undefined, undefined, undefined, undefined, "anna"]);
+});
+
 test("a member is revoked while its upload is checked, and the file becomes media all the same", async () => {
   const root = await mkdtemp(join(tmpdir(), "tapdeck-revoked-"));
   await using made = new AsyncDisposableStack();
