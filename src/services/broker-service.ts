@@ -3,14 +3,14 @@
  * read back. `src/mqtt` is loaded only if the owner names a broker.
  */
 import { X509Certificate } from "node:crypto";
-import { rm } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { BrokerService } from "../api/services.ts";
 import type { Overrides } from "../config/overrides.ts";
 import { saveFile, savingFault, targetOf } from "../config/save.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Clock } from "../core/clock.ts";
-import { coded, failed, messageOf, ServiceError } from "../core/errors.ts";
+import { coded, failed, ifThere, messageOf, ServiceError } from "../core/errors.ts";
 import { type Fault, faultOf, faultSentence } from "../core/faults.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
 import type { Mqtt } from "./mqtt.ts";
@@ -78,17 +78,21 @@ export function createBrokerService(parts: BrokerParts): BrokerService {
           await brokerWith(next).catch((error: unknown) => {
             throw failed(messageOf(error), error);
           });
-        await keep(join(dataFolder, passwordName), newPassword);
-        await keep(join(dataFolder, authorityName), ca);
-        await settings.update({
-          mqttUrl: next.url,
-          mqttUser: next.user,
-          mqttPasswordFile: next.passwordFile,
-          mqttCa: next.ca,
-          mqttDiscovery: next.discovery,
-          mqttRole: next.role,
-          mqttId: next.id,
-        });
+        const files = [
+          { path: join(dataFolder, passwordName), text: newPassword },
+          { path: join(dataFolder, authorityName), text: ca },
+        ];
+        await withTexts(files, () =>
+          settings.update({
+            mqttUrl: next.url,
+            mqttUser: next.user,
+            mqttPasswordFile: next.passwordFile,
+            mqttCa: next.ca,
+            mqttDiscovery: next.discovery,
+            mqttRole: next.role,
+            mqttId: next.id,
+          }),
+        );
         // A new password alone does not change the settings.
         if (Bun.deepEquals(next, before)) mqtt()?.joinAgain();
       }),
@@ -118,12 +122,38 @@ function checkAuthority(pem: string): void {
   }
 }
 
-/** Writes the file, or removes it if the text is empty; undefined leaves it as it is. */
-async function keep(path: string, text: string | undefined): Promise<void> {
-  if (text === undefined) return;
+interface KeptText {
+  readonly path: string;
+  /** Undefined leaves the file as it is, and an empty text removes it. */
+  readonly text: string | undefined;
+}
+
+/**
+ * Saves the texts around a change of the settings. The settings never name a file that is not there: a new text is saved
+ * before the change, and an empty one is removed after it. If the change is refused, the former texts come back.
+ */
+async function withTexts(files: readonly KeptText[], change: () => Promise<void>): Promise<void> {
+  const saved: { readonly path: string; readonly former: string | undefined }[] = [];
   try {
-    if (text === "") await rm(path, { force: true });
-    else await saveFile(await targetOf(path), `${text}\n`, async () => true);
+    for (const { path, text } of files) {
+      if (text === undefined || text === "") continue;
+      const former = await ifThere(readFile(path, "utf8"));
+      await save(path, `${text}\n`);
+      saved.push({ path, former });
+    }
+    await change();
+  } catch (error) {
+    // The first error is the one to report.
+    for (const { path, former } of saved)
+      await (former === undefined ? rm(path, { force: true }) : save(path, former)).catch(() => {});
+    throw error;
+  }
+  for (const { path, text } of files) if (text === "") await rm(path, { force: true });
+}
+
+async function save(path: string, text: string): Promise<void> {
+  try {
+    await saveFile(await targetOf(path), text, async () => true);
   } catch (error) {
     throw failed(`${path} could not be saved: ${savingFault(error)}`, error);
   }

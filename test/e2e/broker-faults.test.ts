@@ -117,3 +117,22 @@ test.skipIf(process.getuid?.() !== 0)(
     }
   },
 );
+
+test("a broker whose settings could not be saved got the new password, and the old account kept it", async () => {
+  await using place = await makePlace(noReaders);
+  await using service = await startTapdeck(place);
+  const { client } = service;
+  const kept = () => readFile(join(place.folder, "mqtt-password"), "utf8");
+  const url = "mqtt://127.0.0.1:1";
+  await client.call("broker.update", { url, user: "deck", password: "former" });
+  // Somebody edits the file at this moment, and has not finished.
+  await place.config("unfinished = [");
+  for (const password of ["later", ""])
+    await expect(client.call("broker.update", { user: "other", password })).rejects.toThrow();
+  expect(await kept()).toBe("former\n");
+  await place.config(noReaders);
+  await client.call("broker.update", { url, user: "other", password: "later" });
+  expect(await kept()).toBe("later\n");
+  await client.call("broker.update", { password: "" });
+  expect(existsSync(join(place.folder, "mqtt-password"))).toBe(false);
+});
