@@ -10,17 +10,12 @@ import { followCaseLights } from "../../../src/services/case-lights.ts";
 import type { ShownReader } from "../../../src/services/screen-facts.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
+import {
+  shownLaunch as launch,
+  shownMedia as media,
+  shownReader as reader,
+} from "../../helpers/shown-events.ts";
 
-const reader = { path: "/dev/ttyUSB0", info: "reader", connected: true };
-const media = {
-  systemId: "SNES",
-  systemName: "SNES",
-  mediaPath: "/m/Mario.sfc",
-  mediaName: "Mario",
-  launcherId: "x",
-  started: "2026-01-01T00:00:00Z",
-};
-const launch = { time: "2026-01-01T00:00:00Z", uid: "04", text: "" };
 const rgb = "tapdeck:rgb:status";
 
 const closing: (() => Promise<unknown>)[] = [];

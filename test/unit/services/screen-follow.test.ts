@@ -16,19 +16,14 @@ import { followScreen } from "../../../src/services/screen.ts";
 import type { ShownReader } from "../../../src/services/screen-facts.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
+import {
+  shownLaunch as launch,
+  shownMedia as media,
+  shownReader as reader,
+} from "../../helpers/shown-events.ts";
 
-const reader = { path: "/dev/ttyUSB0", info: "reader", connected: true };
 const added = { id: "", readerId: "one", driver: "x", capabilities: [], ...reader };
-const media = {
-  systemId: "SNES",
-  systemName: "SNES",
-  mediaPath: "/m/Mario.sfc",
-  mediaName: "Mario",
-  launcherId: "x",
-  started: "2026-01-01T00:00:00Z",
-};
 const plain = { rotation: 0, overscan: 0 } as const;
-const launch = { time: "2026-01-01T00:00:00Z", uid: "04", text: "" };
 
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
