@@ -52,9 +52,13 @@ export function watchReadable(fd: number, onReadable: () => void): Disposable | 
   view.setBigUint64(requestAt.events, readable, true);
   view.setUint32(requestAt.flags, withEventFd, true);
   view.setInt32(requestAt.eventFd, eventFd, true);
-  const list = BigUint64Array.of(BigInt(ptr(request)));
+  const list = new BigUint64Array(1);
   // The kernel watches for one event. If there is something to read already, the event comes at once.
-  const watch = () => call(calls.submit, id, 1, ptr(list)) === 1n;
+  const watch = () => {
+    // An address alone does not keep the request in memory.
+    list[0] = BigInt(ptr(request));
+    return call(calls.submit, id, 1, ptr(list)) === 1n;
+  };
   const happened = () => {
     const event = new Uint8Array(eventBytes);
     const isThere = call(calls.getEvents, id, 0, 1, ptr(event), 0) === 1n;
