@@ -304,6 +304,7 @@ const settingsFields = {
   televisionVolumeMax: percent,
   usbVolumeMax: percent,
   jackVolumeMax: percent,
+  bluetoothVolumeMax: percent,
   volumeStart: percent,
   quietFrom: timeOfDay,
   quietUntil: timeOfDay,

@@ -123,8 +123,9 @@ export const settingsTable = {
       "The highest volume that cards and programs may set for a player (mpv, RetroArch) or the device, in percent.",
     ]),
     place: setting({ check: oneOf(wantedSoundPlaces), default: "auto", api: "soundPlace" }, [
-      'Where sound plays on the image: "television" (HDMI), "usb", or "jack", which is also the card of a HAT. "auto" is a card on',
-      "USB if there is one, else the television, else the jack; that also applies while the wanted place is not connected.",
+      'Where sound plays on the image: "television" (HDMI), "usb", "jack", which is also the card of a HAT, or "bluetooth". "auto" is',
+      "headphones by Bluetooth while they are connected, else a card on USB, else the television, else the jack; that also applies",
+      "while the wanted place is not connected.",
     ]),
     television_volume_max: setting({ check: wholeNumber(0, 100), default: 100, api: "televisionVolumeMax" }, [
       "The highest volume while sound plays on the television, in percent, on the image.",
@@ -134,6 +135,10 @@ export const settingsTable = {
     ]),
     jack_volume_max: setting({ check: wholeNumber(0, 100), default: 100, api: "jackVolumeMax" }, [
       "The highest volume while sound plays on the jack or the card of a HAT, in percent, on the image.",
+    ]),
+    bluetooth_volume_max: setting({ check: wholeNumber(0, 100), default: 60, api: "bluetoothVolumeMax" }, [
+      "The highest volume while sound plays by Bluetooth, in percent, on the image. It is lower than the others, because it is",
+      "mostly for headphones.",
     ]),
     volume_start: setting({ check: wholeNumber(0, 100), default: 100, api: "volumeStart" }, [
       "The volume with which players start after a start of the device, in percent, until somebody sets another one.",

@@ -50,8 +50,8 @@ export const resumedMsMin = 10 * 60_000;
 export const televisionLanguages = ["en", "de", "fr", "es", "pt", "ja"] as const;
 export type TelevisionLanguage = (typeof televisionLanguages)[number];
 
-/** Where sound plays on the image: on HDMI, on a card on USB, or on the jack or another card of the board. */
-export const soundPlaces = ["television", "usb", "jack"] as const;
+/** Where sound plays on the image: on HDMI, on a card on USB, on the jack or another card of the board, or by Bluetooth. */
+export const soundPlaces = ["television", "usb", "jack", "bluetooth"] as const;
 export type SoundPlace = (typeof soundPlaces)[number];
 /** The owner's wish: `auto` is the best place that is connected. */
 export const wantedSoundPlaces = ["auto", ...soundPlaces] as const;

@@ -128,7 +128,7 @@ export const english: ScreenTexts = {
     isConnected: "{device} (connected)",
     pairing: "Pairing “{device}”…",
     typeCode: "Type {code} on “{device}”, and then Enter",
-    pressPairing: "Now hold the pairing button of the controller",
+    pressPairing: "Now hold the pairing button of the controller or headphones",
     forget: "Forget it",
     keep: "Keep it",
     bluetoothFaults: {

@@ -276,6 +276,7 @@ function publicSettings(settings: Settings): ApiSettings {
     televisionVolumeMax: audio.televisionVolumeMax,
     usbVolumeMax: audio.usbVolumeMax,
     jackVolumeMax: audio.jackVolumeMax,
+    bluetoothVolumeMax: audio.bluetoothVolumeMax,
     volumeStart: audio.volumeStart,
     quietFrom: audio.quietFrom,
     quietUntil: audio.quietUntil,

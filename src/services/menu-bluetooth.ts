@@ -86,7 +86,9 @@ export function bluetoothList({ bluetooth, clock, texts }: BluetoothParts): Menu
       // The search continues while the list is shown, and a pairing ends it.
       await until(() => {
         const { state, found } = bluetooth.report();
-        const isNew = ({ address, kind }: FoundDevice) => kind === "controller" && !before.has(address);
+        // Keyboards of neighbours advertise all the time.
+        const isNew = ({ address, kind }: FoundDevice) =>
+          (kind === "controller" || kind === "sound") && !before.has(address);
         return state !== "searching" || found.some(isNew);
       }, endMsMax);
       return { ...list(faultNow()), replaces: true };

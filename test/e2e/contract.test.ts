@@ -159,6 +159,7 @@ test("Settings object: every field is there, by each of its names", async () => 
     [
       "audioFeedback",
       "audioScanFeedback",
+      "bluetoothVolumeMax",
       "consoleLogging",
       "debug",
       "debugLogging",

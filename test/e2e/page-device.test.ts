@@ -421,7 +421,9 @@ remoteTest(
     await card.getByRole("button", { name: "Search" }).click();
     expect(await word()).toBe("bluetooth search\n");
     await report("bluetooth", "state=searching\n");
-    await card.getByText("Searching … Hold the pairing button of the controller or keyboard.").waitFor();
+    await card
+      .getByText("Searching … Hold the pairing button of the controller, the keyboard or the headphones.")
+      .waitFor();
     // The list grows while the search continues.
     const found = line(pad, "controller found away", "Pad <1>") + line(keys, "keyboard found away", "Keys");
     await report("bluetooth-devices", found);

@@ -1,13 +1,13 @@
 /*
- * The gamepad of bluetooth-pad.c above HCI: its channels (Core Specification, Vol 3 Part A, L2CAP), its description of
- * itself (Part B, SDP), and its reports (Human Interface Device Profile 1.1.1).
+ * The gamepad of bluetooth-pad.c above HCI, and below their sound also its headphones: channels (Core Specification, Vol 3 Part A, L2CAP), descriptions of
+ * the devices (Part B, SDP), and the reports of the gamepad (Human Interface Device Profile 1.1.1).
  */
 #include <stdbool.h>
 #include <string.h>
 
 #include "bluetooth-pad.h"
 
-enum { signalling = 1, sdpPsm = 1, controlPsm = 0x11, interruptPsm = 0x13 };
+enum { signalling = 1, sdpPsm = 1, controlPsm = 0x11, interruptPsm = 0x13, avdtpPsm = 0x19 };
 
 /* 16 buttons, four axes and a hat: HID 1.11, 6.2.2, and HID Usage Tables 1.4. */
 static const uint8_t reports[] = {
@@ -19,6 +19,7 @@ static const uint8_t reports[] = {
 static struct {
   uint16_t psm, peer;
   bool isOurs, isOpen, isAsked, isAnswered;
+  bool isMedia; /* AVDTP has its signals on its first channel, and the sound on its second one (AVDTP 1.3, 5.4). */
 } channels[8];
 
 static void signal_l2cap(uint8_t code, uint8_t id, const void *rest, size_t length) {
@@ -55,11 +56,12 @@ static void configure(unsigned place) {
   signal_l2cap(0x04, (uint8_t)(0x50 + place), request, 4);
 }
 
+
 static void opened(unsigned place) {
   if (!channels[place].isAsked || !channels[place].isAnswered || channels[place].isOpen) return;
   channels[place].isOpen = true;
   if (channels[place].psm == controlPsm && channels[place].isOurs) open_channel(interruptPsm);
-  if (channels[place].psm == interruptPsm) say("connected");
+  if (channels[place].psm == interruptPsm || channels[place].isMedia) say("connected");
 }
 
 static void read_signal(const uint8_t *bytes, size_t length) {
@@ -71,6 +73,7 @@ static void read_signal(const uint8_t *bytes, size_t length) {
   case 0x02: /* Connection request: the service and the channel of the deck. */
     for (place = 0; place < 8 && channels[place].psm != 0;) place++;
     if (place == 8) return;
+    channels[place].isMedia = first == avdtpPsm && channel_of(avdtpPsm) >= 0;
     channels[place].psm = (uint16_t)first;
     channels[place].peer = (uint16_t)second;
     put16(answer, 0x40 + place);
@@ -133,6 +136,8 @@ static void read_sdp(unsigned place, const uint8_t *bytes, size_t length) {
   size_t size = 0;
   if (class == 0x1200) {
     memcpy(list + 6, idRecord, size = sizeof idRecord);
+  } else if (isSound) {
+    if (class == 0x0100 || class == 0x1002 || class == 0x110b) memcpy(list + 6, soundRecord, size = soundRecordSize);
   } else if (class == 0x0100 || class == 0x1002 || class == 0x1124) {
     memcpy(list + 6, hidRecord, sizeof hidRecord);
     memcpy(list + 6 + sizeof hidRecord, reports, sizeof reports);
@@ -154,13 +159,15 @@ void read_frame(const uint8_t *bytes, size_t length) {
   unsigned channel = get16(bytes + 2), place = channel - 0x40;
   if (channel == signalling) read_signal(bytes + 4, length - 4);
   else if (place < 8 && channels[place].psm == sdpPsm) read_sdp(place, bytes + 4, length - 4);
+  else if (place < 8 && channels[place].isMedia) read_media(bytes + 4, length - 4);
+  else if (place < 8 && channels[place].psm == avdtpPsm) read_avdtp(channels[place].peer, bytes + 4, length - 4);
   else if (place < 8 && channels[place].psm == controlPsm && length > 4 && bytes[4] >> 4 != 1)
     send_data(channels[place].peer, (const uint8_t[]){0}, 1); /* HANDSHAKE, successful. */
 }
 
 void forget_channels(void) { memset(channels, 0, sizeof channels); }
 
-void open_control(void) { open_channel(controlPsm); }
+void open_control(void) { open_channel(isSound ? avdtpPsm : controlPsm); }
 
 void send_report(uint16_t buttons) {
   int place = channel_of(interruptPsm);

@@ -1,10 +1,11 @@
 /*
- * A Bluetooth radio, and a gamepad in its reach, inside the guest. The radio speaks HCI on a serial line, as those of the
+ * A Bluetooth radio, and a gamepad or headphones in its reach, inside the guest. The radio speaks HCI on a serial line, as those of the
  * boards do: the line is a terminal whose other end has the kernel's line discipline for such radios
  * (drivers/bluetooth/hci_ldisc.c). The gamepad is a device of the Human Interface Device Profile with Secure Simple
  * Pairing. The program is linked statically, for emulated boards.
  *
- *   bluetooth-pad [le] <COMMANDS     a line each; with `le` the radio also has LE, and the gamepad of bluetooth-le.c in its reach:
+ *   bluetooth-pad [le] [COMMAND...] <COMMANDS     a line each; with `le` the radio also has LE, and the gamepad of bluetooth-le.c
+ *                                                 in its reach:
  *     pairing    it can be found and paired; `refuse` can be found, and refuses; `keyboard` wants a code to be typed
  *     typed      that code was typed
  *     asleep     it neither answers nor can be found; a connection ends
@@ -13,10 +14,12 @@
  *     press N    the button N, from 1 on, is pressed; `release N`
  *     mute       the radio itself answers nothing, until `speak`
  *     le-pairing, le-asleep, le-wake, le-press N, le-release N     the same of the gamepad of LE
- *     stranger   another device, without a key, calls the deck and opens the channels of a keyboard
+ *     headphones the device is headphones instead of the gamepad from now on, with another address, and can be found and paired.
+ *                The words above that have no number are of them; `pairing` brings the gamepad back
+ *     stranger   another device, without a key, calls the deck and opens the channels of a keyboard, or of headphones
  *
  * It prints its events: `pressed`, `paired`, `connected`, `disconnected`, `refused`, `no answer`, and `called` by the
- * stranger.
+ * stranger. Of headphones, `started` and `suspended`; /run/headphones has the sound that they received.
  *
  * Numbers: Bluetooth Core Specification 5.4, Vol 4 Part E (HCI), Vol 3 Part A (L2CAP) and Part B (SDP); Human Interface Device
  * Profile 1.1.1; Assigned Numbers. All are little-endian, except those of SDP.
@@ -40,14 +43,18 @@
 enum { commandPacket = 1, dataPacket = 2, eventPacket = 4 }; /* Vol 4 Part A, 2. */
 enum { lineDiscipline = 15, setProtocol = 0x400455c8 }; /* N_HCI and HCIUARTSETPROTO. */
 
-static const uint8_t deck[6] = {0x01, 0x71, 0xda, 0x7d, 0x1a, 0x00}, pad[6] = {0x02, 0x00, 0x00, 0xdc, 0x1b, 0x00},
-                     other[6] = {0x03, 0x00, 0x00, 0xdc, 0x1b, 0x00};
-static const uint8_t gamepadClass[3] = {0x08, 0x25, 0x00}, keyboardClass[3] = {0x40, 0x25, 0x00};
-static const char name[] = "Test \"Pad\"";
+static const uint8_t deck[6] = {0x01, 0x71, 0xda, 0x7d, 0x1a, 0x00}, gamepad[6] = {0x02, 0x00, 0x00, 0xdc, 0x1b, 0x00},
+                     other[6] = {0x03, 0x00, 0x00, 0xdc, 0x1b, 0x00}, headphones[6] = {0x05, 0x00, 0x00, 0xdc, 0x1b, 0x00};
+static const uint8_t gamepadClass[3] = {0x08, 0x25, 0x00}, keyboardClass[3] = {0x40, 0x25, 0x00},
+                     headphonesClass[3] = {0x04, 0x04, 0x24};
+/* The device in reach. */
+static const uint8_t *pad = gamepad;
+static const char *name = "Test \"Pad\"";
+bool isSound;
 
 static int line;
 static bool isSeen, isAwake, isRefusing, isKeyboard, hasKey, isConnected, isScanning, isIncoming, isMute, hasLe;
-static const uint8_t *caller = pad;
+static const uint8_t *caller = gamepad;
 static uint16_t buttons;
 static long inquiryEnd, resultAt, pageEnd; /* Milliseconds; 0 is never. */
 
@@ -166,15 +173,17 @@ static void read_data(const uint8_t *bytes, size_t length) {
 
 /* ---- Commands of the deck ---- */
 
+static const uint8_t *class_of_pad(void) { return isSound ? headphonesClass : isKeyboard ? keyboardClass : gamepadClass; }
+
 static void show_pad(void) {
   uint8_t all[255] = {1};
   memcpy(all + 1, pad, 6);
   all[7] = 1;
-  memcpy(all + 9, isKeyboard ? keyboardClass : gamepadClass, 3);
+  memcpy(all + 9, class_of_pad(), 3);
   all[14] = (uint8_t)-40;
-  all[15] = sizeof name; /* A complete local name: its length with the type. */
+  all[15] = (uint8_t)(strlen(name) + 1); /* A complete local name: its length with the type. */
   all[16] = 0x09;
-  memcpy(all + 17, name, sizeof name - 1);
+  memcpy(all + 17, name, strlen(name));
   event(0x2f, all, 255);
 }
 
@@ -314,7 +323,7 @@ static void read_command(const uint8_t *packet) {
     accept_command(opcode);
     caller = pad;
     isIncoming = false;
-    if (isAwake) connect_link(0);
+    if (isAwake && memcmp(parameters, pad, 6) == 0) connect_link(0);
     else pageEnd = now() + 1000; /* The deck itself would wait for 5.12 s. */
     break;
   case 0x0406: /* Disconnect. */
@@ -369,17 +378,20 @@ static void call_deck(const uint8_t *from) {
   }
   caller = from;
   isIncoming = true;
-  memcpy(rest, from == pad ? gamepadClass : keyboardClass, 3);
+  memcpy(rest, from == pad ? class_of_pad() : keyboardClass, 3);
   rest[3] = 1; /* ACL. */
   of_pad(0x04, rest, 4); /* Connection Request. */
 }
 
 static void read_word(const char *word, int number) {
   if (read_le_word(word, number)) return;
-  if (strcmp(word, "pairing") == 0 || strcmp(word, "refuse") == 0 || strcmp(word, "keyboard") == 0) {
+  if (strcmp(word, "pairing") == 0 || strcmp(word, "refuse") == 0 || strcmp(word, "keyboard") == 0 || strcmp(word, "headphones") == 0) {
     isSeen = isAwake = true;
     isRefusing = *word == 'r';
     isKeyboard = *word == 'k';
+    isSound = *word == 'h';
+    pad = isSound ? headphones : gamepad;
+    name = isSound ? "Test Sound" : "Test \"Pad\"";
     hasKey = false;
   } else if (strcmp(word, "asleep") == 0) {
     isSeen = isAwake = false;
@@ -425,7 +437,7 @@ static void tick(void) {
   }
   if (pageEnd != 0 && now() >= pageEnd) {
     pageEnd = 0;
-    connect_link(isAwake ? 0 : 0x04); /* Page time-out. */
+    connect_link(0x04); /* Page time-out. */
   }
 }
 
@@ -444,7 +456,10 @@ static void await_kernel_work(void) {
 }
 
 int main(int given, char **arguments) {
-  hasLe = given > 1 && strcmp(arguments[1], "le") == 0;
+  for (int each = 1; each < given; each++) {
+    if (strcmp(arguments[each], "le") == 0) hasLe = true;
+    else read_word(arguments[each], 0);
+  }
   static uint8_t bytes[8192];
   size_t length = 0;
   int discipline = lineDiscipline, slave;

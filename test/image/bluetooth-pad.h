@@ -1,4 +1,4 @@
-/* The radio of bluetooth-pad.c, the gamepad of bluetooth-channels.c, and that of bluetooth-le.c. */
+/* The radio of bluetooth-pad.c, the gamepad of bluetooth-channels.c, the headphones of bluetooth-sound.c, and the gamepad of bluetooth-le.c. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,11 +23,20 @@ void read_frame(const uint8_t *bytes, size_t length);
 /* Called at the beginning of a connection. */
 void forget_channels(void);
 
-/* Opens the channel of controls, and after it that of reports. */
+/* True if the device in reach is headphones. */
+extern bool isSound;
+
+/* Opens the channel of controls, and after it that of reports; or the channel of signals of headphones. */
 void open_control(void);
 
 /* Sends the buttons, the first one in the lowest bit. */
 void send_report(uint16_t buttons);
+
+/* bluetooth-sound.c: the description of headphones; a signal, whose answer goes to `channel`; and a packet of sound. */
+extern const uint8_t soundRecord[];
+extern const size_t soundRecordSize;
+void read_avdtp(unsigned channel, const uint8_t *bytes, size_t length);
+void read_media(const uint8_t *bytes, size_t length);
 
 /* bluetooth-le.c: a command and a frame of the deck, the time in milliseconds, and a word of the test. */
 bool read_le_command(unsigned opcode, const uint8_t *parameters);

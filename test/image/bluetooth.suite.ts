@@ -21,6 +21,8 @@ import { patienceMs, until } from "./until.ts";
 const address = "00:1B:DC:00:00:02";
 const name = 'Test "Pad"';
 const known = [{ address, name, kind: "controller", connected: true }] as const;
+/** Of the headphones in bluetooth-sound.c. */
+const addressOfSound = "00:1B:DC:00:00:05";
 /** Of the gamepad in bluetooth-le.c. */
 const addressOfLe = "00:1B:DC:00:00:04";
 const nameOfLe = "Test LE";
@@ -29,7 +31,7 @@ const cuts = Number(process.env.CUTS ?? 1);
 const seed = Number(process.env.SEED ?? 1);
 /** A pairing takes about 15 s on an emulated board. */
 const pairingCutMs = 16_000;
-const programs = "pidof bluetoothd dbus-daemon dbus-monitor bluetoothctl || true";
+const programs = "pidof bluetoothd dbus-daemon dbus-monitor bluetoothctl bluealsa || true";
 
 let folder: string;
 let server: ReturnType<typeof Bun.serve>;
@@ -40,7 +42,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "tapdeck-bluetooth-"));
   await run([
     ...["aarch64-linux-gnu-gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-static", "-s"],
-    ...["pad", "channels", "le"].map((name) => join(root, `test/image/bluetooth-${name}.c`)),
+    ...["pad", "channels", "sound", "le"].map((name) => join(root, `test/image/bluetooth-${name}.c`)),
     ...["-o", join(folder, "bluetooth-pad")],
   ]);
   server = Bun.serve({
@@ -67,10 +69,11 @@ async function start(): Promise<void> {
   );
 }
 
-/** Plugs the radio in. */
-async function plugIn(): Promise<void> {
+/** Plugs the radio in. The device in its reach has got the words before. */
+async function plugIn(...words: readonly string[]): Promise<void> {
   await board.shell("modprobe hci_uart");
-  await board.shell(`/run/bluetooth-pad ${isThorough ? "le" : ""} 0<>/run/pad >/run/pad.log 2>&1 &`);
+  const all = [...(isThorough ? ["le"] : []), ...words].join(" ");
+  await board.shell(`/run/bluetooth-pad ${all} 0<>/run/pad >/run/pad.log 2>&1 &`);
 }
 
 const pad = (...words: readonly string[]) =>
@@ -293,6 +296,60 @@ test.if(isThorough)(
     await pad("le-wake");
     print("a known controller of Bluetooth LE is back after", `${await padSays("connected", "pressed")} ms`);
     await worksMenu({ ...ofLe, heardBefore });
+  },
+  3 * patienceMs,
+);
+
+const noise = "aplay -q -d 3600 -t raw -f S16_LE -c 2 -r 48000 /dev/urandom";
+/** True once the headphones have received this much sound; silence takes up nearly nothing after gzip. */
+const hears = async (what: string, bytes = 50_000) => {
+  const heard = async () =>
+    Number(await board.shell("tail -c 1000000 /run/headphones 2>/dev/null | gzip | wc -c"));
+  await board.shell("rm -f /run/headphones.old; : >/run/headphones");
+  await until(what, async () => (await heard()) > bytes || undefined);
+};
+const place = async () => {
+  const { sound } = JSON.parse(await board.shell("tapdeck call device </dev/null"));
+  return sound?.plays;
+};
+const headphones = ({ known }: BluetoothReport) =>
+  known.find(({ address }) => address === addressOfSound)?.connected;
+
+test(
+  "headphones are found and paired, and the sound of a program is heard on them until they leave, and after they return",
+  async () => {
+    await pad("asleep", "headphones");
+    await search(addressOfSound);
+    const { found } = JSON.parse(await ask(""));
+    expect(found).toEqual([{ address: addressOfSound, name: "Test Sound", kind: "sound" }]);
+    expect(await board.shell("pidof bluealsa || true")).toBe("");
+    const before = await place();
+    const begunMs = performance.now();
+    await pair(addressOfSound);
+    const { fault } = await reaches(
+      "the pairing",
+      (now) => now.state === "ready" && headphones(now) === true,
+    );
+    expect(fault).toBeUndefined();
+    await until("sound on the headphones", async () => (await place()) === "bluetooth" || undefined);
+    print("headphones are paired after", seconds(performance.now() - begunMs));
+    await board.shell(`${noise} >/dev/null 2>&1 & echo $! >/run/noise.pid`);
+    await hears("the program");
+    // The players are another user, and the programs that reach the bus have normal priority.
+    const facts =
+      "for one in $(pidof bluealsa alsaloop); do echo $(stat -c %U /proc/$one) $(cut -d ' ' -f 41 /proc/$one/stat); done";
+    expect(await board.shell(facts)).toBe("bluesound 0\nbluesound 0");
+    expect(await board.shell("stat -c '%a %U %G' /run/bluetooth-bus")).toBe("710 root bluesound");
+    await pad("asleep");
+    await reaches("the end of the connection", (now) => headphones(now) === false);
+    await until("sound on the place before", async () => (await place()) === before || undefined);
+    await board.shell("kill -0 $(cat /run/noise.pid)");
+    const returnedMs = performance.now();
+    await pad("wake");
+    await reaches("the connection", (now) => headphones(now) === true);
+    await hears("the program again");
+    print("and heard again after", seconds(performance.now() - returnedMs));
+    await board.shell("kill $(cat /run/noise.pid)");
   },
   3 * patienceMs,
 );

@@ -3,11 +3,13 @@
  * emulated board has the real one.
  */
 import { expect, test } from "bun:test";
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { bluetoothDevicesIn, bluetoothStateIn } from "../../src/services/bluetooth.ts";
+import { root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
+import { eventually } from "../helpers/processes.ts";
 import { makeScriptRoot } from "./script-root.ts";
 
 const rootTest = test.skipIf(process.getuid?.() !== 0);
@@ -25,6 +27,7 @@ case $method in
     echo "method return time=1 sender=:1.0 -> destination=:1.1 serial=1 reply_serial=2"
     echo "   variant       $(cat "/answers$path/\${2#string:}")"
     ;;
+  *.GetManagedObjects) cat /answers/bluealsa 2>/dev/null ;;
   *.Pair) [ ! -e /answers/refusal ] || { cat /answers/refusal >&2; exit 1; } ;;
   *.RemoveDevice) rm -rf "/answers\${1#objpath:}" /data/state/bluetooth/*/*/info ;;
 esac`,
@@ -67,6 +70,8 @@ async function onMachine(work: (machine: Machine) => Promise<void>): Promise<voi
   try {
     await makeScriptRoot(folder, ["flock"], stubs);
     await mkdir(path("answers"));
+    await mkdir(path("etc"));
+    for (const name of ["etc/passwd", "etc/group"]) await copyFile(join(root, "overlay", name), path(name));
     await run([
       "python3",
       "-c",
@@ -209,6 +214,61 @@ for (const [refusal, fault] of [
       expect(asked.includes("Device1.Connect ")).toBe(fault === undefined);
     }),
   );
+
+const headphones = "00:1B:DC:00:00:05";
+
+/** bluetoothd with headphones that were paired, on which BlueALSA can play. */
+async function wearHeadphones(machine: Machine): Promise<void> {
+  await plugIn(machine);
+  await machine.put(bond, "[LinkKey]\n");
+  await machine.put(
+    "answers/org/bluez/hci0/UUIDs",
+    'array [ string "0000110a-0000-1000-8000-00805f9b34fb" ]',
+  );
+  await machine.device(headphones, {
+    Name: 'string "Sound"',
+    Icon: 'string "audio-headphones"',
+    Paired: "boolean true",
+    Connected: "boolean true",
+  });
+  const path = `/org/bluealsa/hci0/dev_${headphones.replaceAll(":", "_")}/a2dpsrc/sink`;
+  await machine.put("answers/bluealsa", `      dict entry(\n         object path "${path}"\n`);
+}
+
+rootTest("known headphones start BlueALSA as a user of its own, and sound plays on them", () =>
+  onMachine(async (machine) => {
+    await wearHeadphones(machine);
+    await machine.bluetooth("start");
+    const done = await machine.text("run/done");
+    expect(done).toMatch(/-p \/run\/bluealsa\.pid -c bluesound:bluesound -x \/usr\/bin\/bluealsa -- /);
+    expect(done.indexOf("bluealsa")).toBeGreaterThan(done.indexOf("bluetoothd"));
+    // Its group enters the folder of the bus, and reads nothing there.
+    const bus = await stat(machine.path("run/bluetooth-bus"));
+    expect([bus.mode & 0o777, bus.uid, bus.gid]).toEqual([0o710, 0, 903]);
+    expect(await machine.text("run/sound/card.conf")).toContain(`tapdeck.bluetooth "${headphones}"\n`);
+    expect(await machine.text("run/tapdeck-machine/sound")).toContain("plays=bluetooth ");
+    // A speaker that stayed on waits for the call of the deck.
+    await eventually(async () =>
+      expect(await machine.text("run/asked")).toContain("dev_00_1B_DC_00_00_05 org.bluez.Device1.Connect"),
+    );
+  }),
+);
+
+rootTest("headphones that BlueALSA cannot play on yet, or that are forgotten, are no place of sound", () =>
+  onMachine(async (machine) => {
+    await wearHeadphones(machine);
+    await machine.put("answers/bluealsa", "");
+    await machine.bluetooth("start");
+    expect(await machine.text("run/sound/bluetooth")).toBe("");
+    await wearHeadphones(machine);
+    await machine.bluetooth("start");
+    expect(await machine.text("run/sound/bluetooth")).toBe(`${headphones}\n`);
+    await machine.bluetooth("forget", headphones);
+    expect(await machine.state()).toEqual({ state: "off" });
+    expect(await machine.text("run/sound/bluetooth")).toBe("\n");
+    expect(await machine.text("run/tapdeck-machine/sound")).toContain("plays= ");
+  }),
+);
 
 rootTest("a forgotten last device ends all of it", () =>
   onMachine(async (machine) => {

@@ -54,10 +54,16 @@ async function putCards(folder: string, cards: readonly CardFacts[]): Promise<vo
 }
 
 /** The output of `sound` for these cards, with a television at these sockets. */
-const chosen = (cards: readonly CardFacts[], televisions: readonly number[] = [], wanted?: string) =>
+const chosen = (
+  cards: readonly CardFacts[],
+  televisions: readonly number[] = [],
+  wanted?: string,
+  headphones = "",
+) =>
   inFolder(async (folder) => {
     await putCards(folder, cards);
     await mkdir(join(folder, "run/sound"), { recursive: true });
+    await writeFile(join(folder, "run/sound/bluetooth"), `${headphones}\n`);
     if (wanted !== undefined) await writeFile(join(folder, "run/sound/wanted"), `${wanted}\n`);
     for (const socket of [1, 2]) {
       const connector = join(folder, `sys/class/drm/card0-HDMI-A-${socket}`);
@@ -125,6 +131,20 @@ test.each([
   [".*", onPlace("Device"), "wanted=.* plays=usb there=jack television usb"],
 ] as const)("sound plays where the owner wants it: %s", async (wanted, expected, told) => {
   expect(await chosen([jack, loop, hdmi, dongle], [1], wanted)).toEqual({ ...expected, told });
+});
+
+test.each([
+  ["auto", "bluetooth"],
+  ["bluetooth", "bluetooth"],
+  ["television", "television"],
+] as const)("with headphones by Bluetooth, the wish %s is %s", async (wanted, plays) => {
+  const address = "00:1B:DC:00:00:05";
+  const told = `wanted=${wanted} plays=${plays} there=bluetooth jack television usb`;
+  const choice = plays === "television" ? looped("vc4hdmi") : { ...plain("Loopback"), bluetooth: address };
+  expect(await chosen([jack, loop, hdmi, dongle], [1], wanted, address)).toEqual({ ...choice, told });
+  // The headphones have left.
+  const now = await chosen([jack, loop, hdmi], [1], wanted);
+  expect(now).toMatchObject({ ...looped("vc4hdmi"), told: expect.stringContaining("plays=television") });
 });
 
 test("without the wanted place, sound plays on the best one, and the report says so", async () => {
@@ -198,6 +218,14 @@ test("the copying to a card ends with its script, and runs only for a card behin
     expect(own.join(" ")).toBe("-S -q -c tapdeck:audio -x /usr/bin/alsaloop");
     expect(words).toEqual(expect.arrayContaining(["--cdevice=looped", "--pdevice=television"]));
     await end(copying);
+    // Only this user reaches the bus of Bluetooth.
+    await writeFile(
+      join(folder, "card.conf"),
+      'tapdeck.card "Loopback"\ntapdeck.bluetooth "00:1B:DC:00:00:05"\n',
+    );
+    const wireless = start();
+    expect(await note()).toMatch(/ -c bluesound:audio -x \/usr\/bin\/alsaloop -- .*--pdevice=bluetooth /);
+    await end(wireless);
     // Waits for the end of the process, and fails if it does not end.
     await run(["timeout", "20", "tail", `--pid=${pid}`, "--follow", "/dev/null"]);
   }));

@@ -18,7 +18,7 @@ const settingsUpdate = v.object({
 const localSettings: ReadonlySet<string> = new Set([
   ...["reader", "rootFolder", "consoleLogging", "debug"],
   ...["quietFrom", "quietUntil", "quietVolumeMax", "timeZone"],
-  ...["televisionVolumeMax", "usbVolumeMax", "jackVolumeMax"],
+  ...["televisionVolumeMax", "usbVolumeMax", "jackVolumeMax", "bluetoothVolumeMax"],
   ...["televisionOverscan", "televisionRotation"],
 ]);
 
@@ -74,7 +74,7 @@ export const settingsMethods = [
   method({
     name: "settings.update",
     right: "change",
-    docs: `Changes the given settings, at once and in the config file. The rest of the file stays as it is, with its comments. A setting can be given by any of its names, or by several with one value. \`reader\`, \`readers\`, \`systems\`, \`consoleLogging\`, \`debug\` and \`debugLogging\` name files, devices or traces, and require the right \`own\`, as \`quietFrom\`, \`quietUntil\`, \`quietVolumeMax\`, \`timeZone\`, \`televisionVolumeMax\`, \`usbVolumeMax\` and \`jackVolumeMax\` do, which are limits; \`televisionOverscan\` and \`televisionRotation\` require it, because they can make the screen useless. Settings that open the device to others can be changed in the file only. Unknown settings are ignored and logged. Settings of later clients that this device does not have are refused, and nothing changes: ${[...missingSettings].map((name) => `\`${name}\``).join(", ")}.`,
+    docs: `Changes the given settings, at once and in the config file. The rest of the file stays as it is, with its comments. A setting can be given by any of its names, or by several with one value. \`reader\`, \`readers\`, \`systems\`, \`consoleLogging\`, \`debug\` and \`debugLogging\` name files, devices or traces, and require the right \`own\`, as \`quietFrom\`, \`quietUntil\`, \`quietVolumeMax\`, \`timeZone\`, \`televisionVolumeMax\`, \`usbVolumeMax\`, \`jackVolumeMax\` and \`bluetoothVolumeMax\` do, which are limits; \`televisionOverscan\` and \`televisionRotation\` require it, because they can make the screen useless. Settings that open the device to others can be changed in the file only. Unknown settings are ignored and logged. Settings of later clients that this device does not have are refused, and nothing changes: ${[...missingSettings].map((name) => `\`${name}\``).join(", ")}.`,
     changes: (params) =>
       Object.entries(params)
         .flatMap(([name, value]) => (value === undefined || isUnknown(name) ? [] : [name]))
@@ -94,9 +94,9 @@ export const settingsMethods = [
       const { reader, insertMode, insertModeBlocklist, insertModeExitDelay, consoleLogging, debug } =
         settings;
       const { quietFrom, quietUntil, quietVolumeMax, timeZone } = settings;
-      const { televisionVolumeMax, usbVolumeMax, jackVolumeMax } = settings;
+      const { televisionVolumeMax, usbVolumeMax, jackVolumeMax, bluetoothVolumeMax } = settings;
       const quiet = { quietFrom, quietUntil, quietVolumeMax, timeZone };
-      const limits = { ...quiet, televisionVolumeMax, usbVolumeMax, jackVolumeMax };
+      const limits = { ...quiet, televisionVolumeMax, usbVolumeMax, jackVolumeMax, bluetoothVolumeMax };
       const { televisionOverscan, televisionRotation } = settings;
       const screen = { televisionOverscan, televisionRotation };
       const local = {

@@ -23,6 +23,7 @@ const ceilings = {
   television: "televisionVolumeMax",
   usb: "usbVolumeMax",
   jack: "jackVolumeMax",
+  bluetooth: "bluetoothVolumeMax",
 } as const satisfies Record<SoundPlace, keyof Config["audio"]>;
 
 const dayMinutes = 24 * 60;

@@ -53,7 +53,7 @@ export const frenchScreen: ScreenTexts = {
     isConnected: "{device} (connecté)",
     pairing: "Association de « {device} »…",
     typeCode: "Tapez {code} sur « {device} », puis Entrée",
-    pressPairing: "Maintenez maintenant le bouton d’association de la manette",
+    pressPairing: "Maintenez maintenant le bouton d’association de la manette ou du casque",
     forget: "Oublier",
     keep: "Garder",
     bluetoothFaults: {

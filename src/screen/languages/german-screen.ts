@@ -53,7 +53,7 @@ export const germanScreen: ScreenTexts = {
     isConnected: "{device} (verbunden)",
     pairing: "„{device}“ wird gekoppelt …",
     typeCode: "Tippe {code} auf „{device}“ und dann die Eingabetaste",
-    pressPairing: "Halte jetzt die Kopplungstaste des Controllers",
+    pressPairing: "Halte jetzt die Kopplungstaste des Controllers oder Kopfhörers",
     forget: "Vergessen",
     keep: "Behalten",
     bluetoothFaults: {

@@ -53,7 +53,7 @@ export const japaneseScreen: ScreenTexts = {
     isConnected: "{device}（接続中）",
     pairing: "「{device}」とペアリング中…",
     typeCode: "「{device}」で{code}を入力し、Enterを押してください",
-    pressPairing: "コントローラーのペアリングボタンを長押ししてください",
+    pressPairing: "コントローラーかヘッドホンのペアリングボタンを長押ししてください",
     forget: "削除する",
     keep: "残す",
     bluetoothFaults: {

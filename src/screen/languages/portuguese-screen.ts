@@ -53,7 +53,7 @@ export const portugueseScreen: ScreenTexts = {
     isConnected: "{device} (conectado)",
     pairing: "Emparelhando “{device}”…",
     typeCode: "Digite {code} em “{device}” e depois Enter",
-    pressPairing: "Segure agora o botão de emparelhamento do controle",
+    pressPairing: "Segure agora o botão de emparelhamento do controle ou do fone",
     forget: "Esquecer",
     keep: "Manter",
     bluetoothFaults: {

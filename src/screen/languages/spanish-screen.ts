@@ -53,7 +53,7 @@ export const spanishScreen: ScreenTexts = {
     isConnected: "{device} (conectado)",
     pairing: "Vinculando «{device}»…",
     typeCode: "Escribe {code} en «{device}» y pulsa Intro",
-    pressPairing: "Mantén pulsado ahora el botón de vinculación del mando",
+    pressPairing: "Mantén pulsado ahora el botón de vinculación del mando o los auriculares",
     forget: "Olvidar",
     keep: "Conservar",
     bluetoothFaults: {

@@ -48,6 +48,7 @@ const soundCeilings: Readonly<Record<string, string>> = {
   televisionVolumeMax: "television",
   usbVolumeMax: "usb",
   jackVolumeMax: "jack",
+  bluetoothVolumeMax: "bluetooth",
 };
 
 export function settingsCard({ client, rights }: Shared, place: SettingsPlace): PageCard {

@@ -99,6 +99,7 @@ place = "usb"
 television_volume_max = 90
 usb_volume_max = 50
 jack_volume_max = 55
+bluetooth_volume_max = 45
 quiet_from = "20:00"
 quiet_until = "07:30"
 quiet_volume_max = 20
@@ -211,6 +212,7 @@ command = ["any", "--file={path}"]
       televisionVolumeMax: 90,
       usbVolumeMax: 50,
       jackVolumeMax: 55,
+      bluetoothVolumeMax: 45,
       volumeStart: 40,
       quietFrom: "20:00",
       quietUntil: "07:30",

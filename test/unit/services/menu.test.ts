@@ -509,7 +509,7 @@ test("a controller is found, paired and forgotten in the menu", async () => {
   expect(menu.names()).toEqual(["Search"]);
   await menu.press("ok");
   await eventually(() => expect(radio.asked).toEqual(["search"]));
-  expect(menu.seen.at(-1)?.note).toBe("Now hold the pairing button of the controller");
+  expect(menu.seen.at(-1)?.note).toBe("Now hold the pairing button of the controller or headphones");
   radio.set({ state: "searching", known: [], found: [] });
   menu.clock.advance(500);
   await eventually(() => expect(menu.seen.at(-1)?.note).toBeDefined());
@@ -536,6 +536,23 @@ test("a controller is found, paired and forgotten in the menu", async () => {
   await eventually(() => {
     menu.clock.advance(500);
     expect(menu.names()).toEqual(["Search"]);
+  });
+});
+
+test("new headphones end the search of the menu, and a keyboard in reach does not", async () => {
+  const radio = makeRadio();
+  const menu = await atBluetooth(radio);
+  await menu.press("ok");
+  await eventually(() => expect(radio.asked).toEqual(["search"]));
+  const keys = { ...pad, address: "00:1B:DC:00:00:03", name: "Keys", kind: "keyboard" } as const;
+  radio.set({ state: "searching", known: [], found: [keys] });
+  menu.clock.advance(500);
+  await eventually(() => expect(menu.seen.at(-1)?.note).toBeDefined());
+  const worn = { address: "00:1B:DC:00:00:05", name: "Sound", kind: "sound" } as const;
+  radio.set({ state: "searching", known: [], found: [keys, worn] });
+  await eventually(() => {
+    menu.clock.advance(500);
+    expect(menu.names()).toEqual(["Pair “Keys”", "Pair “Sound”", "Search"]);
   });
 });
 

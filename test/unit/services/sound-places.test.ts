@@ -68,8 +68,10 @@ test("the place of sound is the one that root reports, and a move calls back onc
   expect(moves()).toBe(0);
   await machine.say("wanted=auto plays=usb there=jack television usb");
   await eventually(() => expect([places.plays(), moves()]).toEqual(["usb", 1]));
+  await machine.say("wanted=auto plays=bluetooth there=bluetooth jack television usb");
+  await eventually(() => expect([places.plays(), moves()]).toEqual(["bluetooth", 2]));
   await machine.say("wanted=auto plays= there=");
-  await eventually(() => expect([places.report(), moves()]).toEqual([{ there: [] }, 2]));
+  await eventually(() => expect([places.report(), moves()]).toEqual([{ there: [] }, 3]));
 });
 
 test("root gets the owner's wish when it changes, and at a start of the service if root knows another one", async () => {

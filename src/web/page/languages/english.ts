@@ -310,6 +310,7 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
       television: "Television",
       usb: "USB",
       jack: "Jack or HAT",
+      bluetooth: "Bluetooth",
       "0": "Not turned",
       "90": "90° to the right",
       "180": "Upside down",
@@ -333,6 +334,7 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
       televisionVolumeMax: "Highest volume on the television",
       usbVolumeMax: "Highest volume on USB",
       jackVolumeMax: "Highest volume on the jack",
+      bluetoothVolumeMax: "Highest volume by Bluetooth",
       volumeStart: "Volume at the start",
       quietFrom: "Quiet hours from",
       quietUntil: "Quiet hours until",
@@ -360,10 +362,12 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
       launchGuardEnabled: "A card has to be put on twice before it ends what plays.",
       playbackResume: "For sounds and films. Long ones have more than 10 minutes.",
       soundPlace:
-        "It changes at once, also while something plays. Automatic: USB, else the television, else the jack.",
+        "It changes at once, also while something plays. Automatic: Bluetooth, else USB, else the television, else the jack.",
       televisionVolumeMax: "In percent, while sound plays there.",
       usbVolumeMax: "In percent, for headphones and speakers on USB.",
       jackVolumeMax: "In percent, for headphones and speakers on the jack or a HAT.",
+      bluetoothVolumeMax:
+        "In percent, for headphones and speakers by Bluetooth. Their own buttons come on top of it.",
       volumeStart: "In percent. Players begin with it until somebody sets another one.",
       quietFrom: "From this time on the volume is limited. Empty: no quiet hours.",
       quietUntil: "At this time they end.",
@@ -449,7 +453,7 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
     off: "Bluetooth is off until a device is searched for.",
     ready: "Known devices connect by themselves when they are switched on.",
     search: "Search",
-    searching: "Searching … Hold the pairing button of the controller or keyboard.",
+    searching: "Searching … Hold the pairing button of the controller, the keyboard or the headphones.",
     pairing: "Pairing {device} …",
     typeCode: "Type {code} on {device}, and then Enter.",
     noDevices: "No device was paired.",
@@ -462,7 +466,7 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
     kinds: {
       controller: "controller",
       keyboard: "keyboard",
-      sound: "sound",
+      sound: "headphones or speaker",
       other: "other device",
     },
     faults: {

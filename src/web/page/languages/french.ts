@@ -290,6 +290,7 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
       television: "Téléviseur",
       usb: "USB",
       jack: "Prise jack ou HAT",
+      bluetooth: "Bluetooth",
       "0": "Sans rotation",
       "90": "90° à droite",
       "180": "À l’envers",
@@ -313,6 +314,7 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
       televisionVolumeMax: "Volume maximal du téléviseur",
       usbVolumeMax: "Volume maximal en USB",
       jackVolumeMax: "Volume maximal de la prise jack",
+      bluetoothVolumeMax: "Volume maximal en Bluetooth",
       volumeStart: "Volume au début",
       quietFrom: "Heures calmes à partir de",
       quietUntil: "Heures calmes jusqu’à",
@@ -341,10 +343,12 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
       launchGuardEnabled: "Une carte doit être posée deux fois avant de mettre fin à ce qui joue.",
       playbackResume: "Pour les sons et les films. Les longs durent plus de 10 minutes.",
       soundPlace:
-        "Le changement est immédiat, même pendant la lecture. Automatique : USB, sinon le téléviseur, sinon la prise jack.",
+        "Le changement est immédiat, même pendant la lecture. Automatique : Bluetooth, sinon USB, sinon le téléviseur, sinon la prise jack.",
       televisionVolumeMax: "En pour cent, tant que le son y sort.",
       usbVolumeMax: "En pour cent, pour un casque ou des enceintes en USB.",
       jackVolumeMax: "En pour cent, pour un casque ou des enceintes sur la prise jack ou un HAT.",
+      bluetoothVolumeMax:
+        "En pour cent, pour un casque ou des enceintes Bluetooth. Leurs propres boutons agissent en plus.",
       volumeStart: "En pour cent. La lecture commence ainsi, jusqu’à ce que quelqu’un le change.",
       quietFrom: "À partir de cette heure, le volume est limité. Vide : pas d’heures calmes.",
       quietUntil: "À cette heure, elles se terminent.",
@@ -436,7 +440,7 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
     off: "Le Bluetooth est éteint tant qu’aucun appareil n’est cherché.",
     ready: "Les appareils connus se connectent d’eux-mêmes quand on les allume.",
     search: "Chercher",
-    searching: "Recherche… Maintenez le bouton d’association de la manette ou du clavier.",
+    searching: "Recherche… Maintenez le bouton d’association de la manette, du clavier ou du casque.",
     pairing: "Association de {device}…",
     typeCode: "Tapez {code} sur {device}, puis Entrée.",
     noDevices: "Aucun appareil n’est associé.",
@@ -449,7 +453,7 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
     kinds: {
       controller: "manette",
       keyboard: "clavier",
-      sound: "son",
+      sound: "casque ou enceinte",
       other: "autre appareil",
     },
     faults: {

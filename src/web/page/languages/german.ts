@@ -286,6 +286,7 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
       television: "Fernseher",
       usb: "USB",
       jack: "Klinke oder HAT",
+      bluetooth: "Bluetooth",
       "0": "Nicht gedreht",
       "90": "90° nach rechts",
       "180": "Auf dem Kopf",
@@ -309,6 +310,7 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
       televisionVolumeMax: "Höchste Lautstärke am Fernseher",
       usbVolumeMax: "Höchste Lautstärke an USB",
       jackVolumeMax: "Höchste Lautstärke an der Klinke",
+      bluetoothVolumeMax: "Höchste Lautstärke über Bluetooth",
       volumeStart: "Lautstärke am Anfang",
       quietFrom: "Ruhezeit ab",
       quietUntil: "Ruhezeit bis",
@@ -336,10 +338,12 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
       launchGuardEnabled: "Eine Karte muss zweimal aufgelegt werden, bevor sie beendet, was läuft.",
       playbackResume: "Für Töne und Filme. Lange dauern mehr als 10 Minuten.",
       soundPlace:
-        "Gilt sofort, auch während etwas läuft. Automatisch: USB, sonst der Fernseher, sonst die Klinke.",
+        "Gilt sofort, auch während etwas läuft. Automatisch: Bluetooth, sonst USB, sonst der Fernseher, sonst die Klinke.",
       televisionVolumeMax: "In Prozent, solange der Ton dort läuft.",
       usbVolumeMax: "In Prozent, für Kopfhörer und Lautsprecher an USB.",
       jackVolumeMax: "In Prozent, für Kopfhörer und Lautsprecher an der Klinke oder einem HAT.",
+      bluetoothVolumeMax:
+        "In Prozent, für Kopfhörer und Lautsprecher über Bluetooth. Ihre eigenen Tasten wirken zusätzlich.",
       volumeStart: "In Prozent. Damit beginnt jede Wiedergabe, bis jemand eine andere einstellt.",
       quietFrom: "Ab dieser Uhrzeit ist die Lautstärke begrenzt. Leer: keine Ruhezeit.",
       quietUntil: "Zu dieser Uhrzeit endet sie.",
@@ -431,7 +435,7 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
     off: "Bluetooth ist aus, bis ein Gerät gesucht wird.",
     ready: "Bekannte Geräte verbinden sich von selbst, wenn sie eingeschaltet werden.",
     search: "Suchen",
-    searching: "Es wird gesucht … Halte die Kopplungstaste des Controllers oder der Tastatur.",
+    searching: "Es wird gesucht … Halte die Kopplungstaste des Controllers, der Tastatur oder der Kopfhörer.",
     pairing: "{device} wird gekoppelt …",
     typeCode: "Tippe {code} auf {device} und dann die Eingabetaste.",
     noDevices: "Kein Gerät ist gekoppelt.",
@@ -444,7 +448,7 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
     kinds: {
       controller: "Controller",
       keyboard: "Tastatur",
-      sound: "Ton",
+      sound: "Kopfhörer oder Lautsprecher",
       other: "anderes Gerät",
     },
     faults: {

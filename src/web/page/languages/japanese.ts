@@ -282,6 +282,7 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
       television: "テレビ",
       usb: "USB",
       jack: "イヤホン端子・HAT",
+      bluetooth: "Bluetooth",
       "0": "回転しない",
       "90": "右へ 90°",
       "180": "上下逆",
@@ -305,6 +306,7 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
       televisionVolumeMax: "テレビの最大音量",
       usbVolumeMax: "USBの最大音量",
       jackVolumeMax: "イヤホン端子の最大音量",
+      bluetoothVolumeMax: "Bluetoothの最大音量",
       volumeStart: "開始時の音量",
       quietFrom: "静かな時間の開始",
       quietUntil: "静かな時間の終了",
@@ -331,10 +333,13 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
       "systems.rootFolder": "それぞれにSNESやAudioなどシステムごとのフォルダーがあります。",
       launchGuardEnabled: "再生中のものを終えるには、カードを2回置く必要があります。",
       playbackResume: "音と映画に適用されます。「長いもの」は10分を超えるものです。",
-      soundPlace: "再生中でもすぐに切り替わります。自動では、USB、なければテレビ、なければイヤホン端子です。",
+      soundPlace:
+        "再生中でもすぐに切り替わります。自動では、Bluetooth、なければUSB、なければテレビ、なければイヤホン端子です。",
       televisionVolumeMax: "パーセント。音がテレビから出ている間の上限です。",
       usbVolumeMax: "パーセント。USBのヘッドホンやスピーカーの上限です。",
       jackVolumeMax: "パーセント。イヤホン端子やHATのヘッドホンやスピーカーの上限です。",
+      bluetoothVolumeMax:
+        "パーセント。Bluetoothのヘッドホンやスピーカーの上限です。本体のボタンの音量とは別です。",
       volumeStart: "パーセント。だれかが変えるまで、再生はこの音量で始まります。",
       quietFrom: "この時刻から音量が制限されます。空欄なら静かな時間はありません。",
       quietUntil: "この時刻に終わります。",
@@ -424,7 +429,7 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
     off: "機器を探すまで、Bluetoothはオフです。",
     ready: "登録した機器は、電源を入れると自動で接続します。",
     search: "探す",
-    searching: "探しています… コントローラーやキーボードのペアリングボタンを長押ししてください。",
+    searching: "探しています… コントローラー、キーボード、ヘッドホンのペアリングボタンを長押ししてください。",
     pairing: "{device}とペアリングしています…",
     typeCode: "{device}で{code}を入力し、Enterを押してください。",
     noDevices: "登録した機器はありません。",
@@ -437,7 +442,7 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
     kinds: {
       controller: "コントローラー",
       keyboard: "キーボード",
-      sound: "音声",
+      sound: "ヘッドホン・スピーカー",
       other: "その他の機器",
     },
     faults: {

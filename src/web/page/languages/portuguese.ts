@@ -287,6 +287,7 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
       television: "Televisão",
       usb: "USB",
       jack: "Conector P2 ou HAT",
+      bluetooth: "Bluetooth",
       "0": "Sem rodar",
       "90": "90° para a direita",
       "180": "De cabeça para baixo",
@@ -310,6 +311,7 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
       televisionVolumeMax: "Volume máximo na televisão",
       usbVolumeMax: "Volume máximo no USB",
       jackVolumeMax: "Volume máximo no conector P2",
+      bluetoothVolumeMax: "Volume máximo por Bluetooth",
       volumeStart: "Volume no início",
       quietFrom: "Horas de silêncio a partir de",
       quietUntil: "Horas de silêncio até",
@@ -336,10 +338,12 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
       launchGuardEnabled: "Um cartão precisa ser posto duas vezes antes de encerrar o que toca.",
       playbackResume: "Para sons e filmes. Os longos têm mais de 10 minutos.",
       soundPlace:
-        "Muda na hora, mesmo durante a reprodução. Automático: USB; senão, a televisão; senão, o conector P2.",
+        "Muda na hora, mesmo durante a reprodução. Automático: Bluetooth; senão, USB; senão, a televisão; senão, o conector P2.",
       televisionVolumeMax: "Em por cento, enquanto o som sai por ela.",
       usbVolumeMax: "Em por cento, para fones e caixas de som USB.",
       jackVolumeMax: "Em por cento, para fones e caixas de som no conector P2 ou em um HAT.",
+      bluetoothVolumeMax:
+        "Em por cento, para fones e caixas de som Bluetooth. Os botões deles agem além disso.",
       volumeStart: "Em por cento. A reprodução começa assim até que alguém o mude.",
       quietFrom: "A partir desta hora o volume é limitado. Vazio: sem horas de silêncio.",
       quietUntil: "A esta hora terminam.",
@@ -431,7 +435,7 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
     off: "O Bluetooth fica desligado até que se procure um dispositivo.",
     ready: "Os dispositivos conhecidos se conectam sozinhos quando são ligados.",
     search: "Procurar",
-    searching: "Procurando… Segure o botão de emparelhamento do controle ou do teclado.",
+    searching: "Procurando… Segure o botão de emparelhamento do controle, do teclado ou do fone.",
     pairing: "Emparelhando {device}…",
     typeCode: "Digite {code} em {device} e depois Enter.",
     noDevices: "Nenhum dispositivo foi emparelhado.",
@@ -444,7 +448,7 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
     kinds: {
       controller: "controle",
       keyboard: "teclado",
-      sound: "som",
+      sound: "fone ou caixa de som",
       other: "outro dispositivo",
     },
     faults: {

@@ -291,6 +291,7 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
       television: "Televisor",
       usb: "USB",
       jack: "Jack o HAT",
+      bluetooth: "Bluetooth",
       "0": "Sin girar",
       "90": "90° a la derecha",
       "180": "Del revés",
@@ -314,6 +315,7 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
       televisionVolumeMax: "Volumen máximo en el televisor",
       usbVolumeMax: "Volumen máximo en USB",
       jackVolumeMax: "Volumen máximo en el jack",
+      bluetoothVolumeMax: "Volumen máximo por Bluetooth",
       volumeStart: "Volumen al empezar",
       quietFrom: "Horas de silencio desde",
       quietUntil: "Horas de silencio hasta",
@@ -341,10 +343,12 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
       launchGuardEnabled: "Una tarjeta debe ponerse dos veces antes de terminar lo que suena.",
       playbackResume: "Para sonidos y películas. Los largos duran más de 10 minutos.",
       soundPlace:
-        "Cambia al momento, también mientras algo suena. Automático: USB; si no, el televisor; si no, el jack.",
+        "Cambia al momento, también mientras algo suena. Automático: Bluetooth; si no, USB; si no, el televisor; si no, el jack.",
       televisionVolumeMax: "En por ciento, mientras el sonido sale por ahí.",
       usbVolumeMax: "En por ciento, para auriculares y altavoces USB.",
       jackVolumeMax: "En por ciento, para auriculares y altavoces en el jack o un HAT.",
+      bluetoothVolumeMax:
+        "En por ciento, para auriculares y altavoces Bluetooth. Sus propios botones actúan además.",
       volumeStart: "En por ciento. La reproducción empieza así hasta que alguien lo cambie.",
       quietFrom: "Desde esta hora el volumen está limitado. Vacío: sin horas de silencio.",
       quietUntil: "A esta hora terminan.",
@@ -436,7 +440,8 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
     off: "Bluetooth está apagado hasta que se busca un dispositivo.",
     ready: "Los dispositivos conocidos se conectan solos al encenderlos.",
     search: "Buscar",
-    searching: "Buscando… Mantén pulsado el botón de vinculación del mando o del teclado.",
+    searching:
+      "Buscando… Mantén pulsado el botón de vinculación del mando, del teclado o de los auriculares.",
     pairing: "Vinculando {device}…",
     typeCode: "Escribe {code} en {device} y pulsa Intro.",
     noDevices: "No hay ningún dispositivo vinculado.",
@@ -449,7 +454,7 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
     kinds: {
       controller: "mando",
       keyboard: "teclado",
-      sound: "sonido",
+      sound: "auriculares o altavoz",
       other: "otro dispositivo",
     },
     faults: {

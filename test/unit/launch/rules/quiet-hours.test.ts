@@ -35,10 +35,11 @@ test.each([
 test("where sound plays has a ceiling of its own, which raises no other", () => {
   const config = configOf("11:00", "", { volumeMax: 70 });
   const places = { ...config, audio: { ...config.audio, usbVolumeMax: 40, jackVolumeMax: 90 } };
-  const ceilings = (["usb", "jack", "television", undefined] as const).map((place) =>
+  const ceilings = (["usb", "jack", "television", "bluetooth", undefined] as const).map((place) =>
     volumeCeiling(places, noon, place),
   );
-  expect(ceilings).toEqual([40, 70, 70, 70]);
+  // That of Bluetooth is the default.
+  expect(ceilings).toEqual([40, 70, 70, 60, 70]);
 });
 
 test("a lower ceiling of the owner counts in quiet hours, too, and times are those of the zone", () => {

@@ -21,6 +21,7 @@ const equal: Readonly<Record<string, readonly string[]>> = {
 /** Texts without a word that a language could change, and the ones that are empty in English. */
 const wordless = new Set([
   ...["failedAt", "state.playing", "cards.fields.uid", "device.choices.usb"],
+  "device.choices.bluetooth",
   ...faultCodes
     .filter((code) => /^\W*(\{\w+\}\W*)+$/.test(englishFaults[code]))
     .map((code) => `faults.${code}`),

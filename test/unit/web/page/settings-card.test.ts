@@ -27,8 +27,8 @@ test("each setting that the API changes is at one place of the page, but for lim
     ],
     quiet: ["quietFrom", "quietUntil", "quietVolumeMax"],
     sound: [
-      ...["audioFeedback", "jackVolumeMax", "soundPlace", "televisionVolumeMax", "usbVolumeMax"],
-      ...["volumeMax", "volumeStart"],
+      ...["audioFeedback", "bluetoothVolumeMax", "jackVolumeMax", "soundPlace", "televisionVolumeMax"],
+      ...["usbVolumeMax", "volumeMax", "volumeStart"],
     ],
     television: [
       ...["televisionLanguage", "televisionOverscan", "televisionRotation", "televisionStandbyMinutes"],
