@@ -61,6 +61,19 @@ test("each message of a device is told when it comes, also after a silence, and 
   expect([one.heard, other.heard]).toEqual([["a", "b", "d"], ["c"]]);
 });
 
+test("after a collection of garbage the kernel read a request that was no longer in memory", async () => {
+  using device = plug("device");
+  expect(await device.say("a")).toBe("a");
+  for (let round = 0; round < 20; round++) {
+    Bun.gc(true);
+    // New arrays take the memory of collected ones.
+    await Bun.sleep(0);
+    const others = Array.from({ length: 2000 }, () => new Uint8Array(new ArrayBuffer(64)).fill(0xff));
+    expect(await device.say(`${round}`)).toBe(`${round}`);
+    expect(others.length).toBe(2000);
+  }
+});
+
 test("what waits before the watch begins is told", async () => {
   const path = join(folder, "early");
   expect(Bun.spawnSync(["mkfifo", path]).exitCode).toBe(0);
