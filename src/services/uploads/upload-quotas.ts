@@ -18,8 +18,9 @@ export async function freeBytesOf(folder: string): Promise<number> {
 const fatType = 0x4d44; // The type of FAT (statfs(2), MSDOS_SUPER_MAGIC).
 const fatBytesMax = 2 ** 32 - 1;
 
-export async function refuseWithoutRoom(folder: string, size: number): Promise<void> {
-  if ((await freeBytesOf(folder)) < size)
+/** `freedBytes` are those of an upload that this one replaces. */
+export async function refuseWithoutRoom(folder: string, size: number, freedBytes: number): Promise<void> {
+  if ((await freeBytesOf(folder)) + freedBytes < size)
     throw coded("upload-no-room", failed("the disk has no room for this file: delete some media first"));
   if (size > fatBytesMax && (await statfs(folder)).type === fatType)
     throw coded(
@@ -40,12 +41,14 @@ interface Unfinished extends Declared {
 
 /**
  * Throws `busy` if there is no place for another upload, or none for this sender. Uploads of an owner (an empty
- * `sender`) are limited only by the places for all senders, and by the free bytes.
+ * `sender`) are limited only by the places for all senders, and by the free bytes. `freedBytes` are those of an upload
+ * that this one replaces.
  */
 export async function refuseBeyondShare(
   { sender, size }: Declared,
   top: string,
   all: readonly Unfinished[],
+  freedBytes: number,
 ): Promise<void> {
   const own = all.filter((upload) => upload.sender === sender);
   if (sender !== "" && own.length >= uploadsPerClientMax)
@@ -65,7 +68,7 @@ export async function refuseBeyondShare(
   const disk = await diskOf(top);
   const beside = await Promise.all(own.map(async (upload) => (await diskOf(upload.place.top)) === disk));
   const here = own.filter((_, at) => beside[at]);
-  const room = (await roomOf(top)) + sumOf(here.map(({ offset }) => offset));
+  const room = (await roomOf(top)) + freedBytes + sumOf(here.map(({ offset }) => offset));
   if (sumOf(here.map((upload) => upload.size)) + size > room * uploadRoomPerClient)
     throw coded(
       "upload-no-room",

@@ -78,9 +78,12 @@ export function createUploads({ folders, isIndexed, clock }: UploadParts) {
       same.sender = wanted.sender;
       return same;
     }
+    // A refusal leaves the upload that this one would replace.
+    const others = [...all.values()].filter((upload) => upload !== same);
+    const freedBytes = same?.offset ?? 0;
+    await refuseBeyondShare(wanted, at.top, others, freedBytes);
+    await refuseWithoutRoom(at.top, wanted.size, freedBytes);
     if (same !== undefined) await drop(same);
-    await refuseBeyondShare(wanted, at.top, [...all.values()]);
-    await refuseWithoutRoom(at.top, wanted.size);
     const upload = await createFiles(wanted, at);
     all.set(upload.id, upload);
     return upload;

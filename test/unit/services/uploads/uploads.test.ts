@@ -56,6 +56,21 @@ const refusal = (asked: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => (error instanceof ServiceError ? error.message : error),
   );
 
+test("a start of a larger file that was refused took away the unfinished upload of its name", async () => {
+  const uploads = begin();
+  const first = await uploads.start({ ...wanted("Game.sfc", 10), sender: "anna" });
+  await uploads.write(first.id, 0, pieces(bytesOf(4)), never);
+  for (const sender of ["anna", ""])
+    expect(await refusal(uploads.start({ ...wanted("Game.sfc", 2 ** 52), sender }))).toContain("room");
+  expect(await uploads.start({ ...wanted("Game.sfc", 10), sender: "anna" })).toMatchObject({
+    id: first.id,
+    offset: 4,
+  });
+  // A smaller one takes its place.
+  expect((await uploads.start({ ...wanted("Game.sfc", 5), sender: "anna" })).id).not.toBe(first.id);
+  expect(uploads.has(first.id)).toBe(false);
+});
+
 test("a name that leaves the folder, or that FAT cannot store, has a fault with a sentence", () => {
   const bad = [
     "",
