@@ -40,6 +40,7 @@ import { createPlayback, ofMachine } from "./services/build-playback.ts";
 import { type Buttons, followButtons, withPowerKey } from "./services/buttons.ts";
 import { followCaseLights } from "./services/case-lights.ts";
 import { type ClientAccess, createClientAccess } from "./services/clients-and-audit.ts";
+import { followCode } from "./services/code-release.ts";
 import { countMetrics, fleetKeys } from "./services/fleet.ts";
 import { followFolders, followSticks } from "./services/follow-media.ts";
 import { diskFaults } from "./services/health-report.ts";
@@ -74,6 +75,7 @@ interface ServiceOptions {
   readonly openTelevision: OpenTelevision;
   readonly openButtons: OpenButtons;
   readonly openMenuKeys: OpenMenuKeys;
+  readonly releaseCode: () => Promise<unknown>;
   /** Settings that replace those of the config file. */
   readonly overrides: Overrides;
   /** Stops the service, and soon starts it again. A start completes a restore. */
@@ -226,6 +228,7 @@ async function startParts(base: Base): Promise<number> {
   playback.cards?.start(playback.mapper);
   prepareSpare();
   stops.add("spare player", { close: endSpare });
+  stops.add("code", followCode(base));
   // It is read now, so the first tap does not wait for it.
   knownSystems();
   return api.port;

@@ -24,16 +24,12 @@ import { startService } from "./compose.ts";
 import { overridesOf } from "./config/overrides.ts";
 import { readConfig } from "./config/read-config.ts";
 import { asOwnerOf } from "./core/as-owner.ts";
-import { systemClock } from "./core/clock.ts";
 import { exitCodes, messageOf, StartError } from "./core/errors.ts";
 import { jobArgument } from "./media/scan/indexer.ts";
 import { drawArgument } from "./screen/painter.ts";
 import { type PlaceOptions, placesOf } from "./system/folders.ts";
 import { createLogLines } from "./system/log-lines.ts";
 import { restartProgram, tapdeckVersion } from "./system/own-program.ts";
-
-/** By this time, an idle service has run all code that only its start needs. */
-const settledMs = 15_000;
 
 process.exitCode = await start(process.argv.slice(2));
 
@@ -83,12 +79,11 @@ async function serve(options: PlaceOptions, write: (line: string) => void): Prom
     openButtons,
     openMenuKeys,
     localSockets,
+    releaseCode,
   };
   const parts = { places, drivers, ...kernel, overrides, restart, write };
   const service = await startService(parts);
-  const releasing = systemClock.after(settledMs, () => void releaseCode().catch(() => {})); // The service can do without.
   const asked = await Promise.race([stopped, restarting.promise]);
-  releasing[Symbol.dispose]();
   await service.close();
   // A signal during the stop cancels the restart.
   if (asked === "restart" && (await Promise.race([stopped, asked])) === "restart") restartProgram();

@@ -10,6 +10,7 @@ const stopOrder = [
   "players",
   "saves",
   "spare player",
+  "code",
   "devices",
   "play time",
   "quiet hours",

@@ -28,6 +28,7 @@ const service = await startService({
   openTelevision: openCec,
   openButtons,
   openMenuKeys: () => undefined,
+  releaseCode: async () => 0,
   overrides: {},
   restart() {},
   write: (line) => void process.stderr.write(`${line}\n`),

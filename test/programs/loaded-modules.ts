@@ -23,6 +23,7 @@ const service = await startService({
   openTelevision: openCec,
   openButtons,
   openMenuKeys,
+  releaseCode: async () => 0,
   overrides: {},
   restart() {},
   write(line) {
