@@ -23,9 +23,8 @@ static bool prepare(int from) {
 }
 
 /*
- * The time of the last change of the folder's entries, in nanoseconds. 0 if the next change may have the same time. The
- * times of FAT have steps of two seconds, and those of other file systems the steps of the kernel's timer
- * (include/linux/jiffies.h), 10 ms at most.
+ * The time of the last change of the folder's entries, in nanoseconds. 0 if the next change may have the same time. Times of
+ * FAT have steps of 2 s, and those of other file systems the kernel's timer, 10 ms at most (include/linux/jiffies.h).
  */
 static int64_t moment_of(const char *path) {
   const int64_t second = 1000000000;

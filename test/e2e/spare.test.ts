@@ -173,9 +173,11 @@ test("a place is hidden behind a link that has changed since the spare was start
     await using service = await startTapdeck(place, ["env", `TAPDECK_TEST_KEY=${current}/key`, program]);
     const first = await spareOf(service);
     expect(await said(service, file)).toEqual([String(first), "refused", "read"]);
-    await spareOf(service);
+    const stale = await spareOf(service);
     await lead("two");
     expect((await said(service, file)).slice(1)).toEqual(["read", "refused"]);
+    // It is replaced soon after that start.
+    await eventually(async () => expect(await spareOf(service)).not.toBe(stale));
     const next = await spareOf(service);
     expect(await said(service, file)).toEqual([String(next), "read", "refused"]);
   } finally {
