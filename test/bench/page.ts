@@ -10,6 +10,7 @@ import { startDevice } from "../helpers/device.ts";
 import { makeFiles } from "../helpers/library.ts";
 import { connected } from "../helpers/page-visit.ts";
 import { indexMedia, noReaders, sleeper } from "../helpers/tapdeck.ts";
+import { msOf, partsOf, tasksIn, tracedWhile } from "./trace.ts";
 
 const [count = 100_000] = process.argv.slice(2).map(Number);
 const throttling = 6;
@@ -17,61 +18,14 @@ const throttling = 6;
 const filesOfFolder = 10_000;
 const visitMs = 3000;
 
-interface TraceEvent {
-  readonly name: string;
-  readonly ph: string;
-  readonly pid: number;
-  readonly tid: number;
-  readonly dur?: number;
-  readonly tdur?: number;
-  readonly ts: number;
-  readonly args?: { readonly name?: string };
-}
-
 /** The main threads' tasks while `run` runs, the longest first: their milliseconds, and the longest events within them. */
 async function traced(session: CDPSession, run: () => Promise<unknown>): Promise<readonly string[]> {
-  const events: TraceEvent[] = [];
-  const take = ({ value }: { value: readonly object[] }) =>
-    void events.push(...value.filter((one): one is TraceEvent => "ts" in one));
-  session.on("Tracing.dataCollected", take);
-  await session.send("Tracing.start", {
-    transferMode: "ReportEvents",
-    traceConfig: {
-      includedCategories: ["devtools.timeline", "toplevel", "disabled-by-default-devtools.timeline", "v8"],
-    },
-  });
-  await run();
-  const complete = new Promise((resolve) => session.once("Tracing.tracingComplete", resolve));
-  await session.send("Tracing.end");
-  await complete;
-  session.off("Tracing.dataCollected", take);
-  const mains = new Set(
-    events
-      .filter(({ name, args }) => name === "thread_name" && args?.name === "CrRendererMain")
-      .map(({ pid, tid }) => `${pid} ${tid}`),
-  );
-  const own = events.filter(({ pid, tid }) => mains.has(`${pid} ${tid}`));
-  const msOf = ({ tdur = 0 }: TraceEvent) => Math.round(tdur / 1000);
-  const tasks = own.filter(({ name, dur }) => name === "RunTask" && dur !== undefined);
-  return tasks
-    .sort((a, b) => msOf(b) - msOf(a))
+  const { own } = await tracedWhile(session, run);
+  return tasksIn(own)
     .slice(0, 4)
     .map((task) => {
-      const { ts, dur = 0, tid, pid } = task;
-      const within = own.filter(
-        (one) =>
-          one !== task &&
-          one.pid === pid &&
-          one.tid === tid &&
-          one.ts >= ts &&
-          one.ts + (one.dur ?? 0) <= ts + dur,
-      );
-      const parts = within
-        .filter((one) => msOf(one) >= 10 && !/RunTask/.test(one.name))
-        .sort((a, b) => msOf(b) - msOf(a))
-        .slice(0, 8)
-        .map((one) => `${one.name} ${msOf(one)}`);
-      return `${msOf(task)} (${Math.round(dur / 1000)} with waits): ${parts.join(", ")}`;
+      const waitsMs = Math.round((task.dur ?? 0) / 1000);
+      return `${Math.round(msOf(task))} (${waitsMs} with waits): ${partsOf(task, own, 10).join(", ")}`;
     });
 }
 

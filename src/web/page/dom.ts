@@ -58,6 +58,11 @@ export function listCard(title: string, empty: string, ...below: readonly Child[
 
 /** Replaces the rows of a list. If a control of the list had the focus, the new control in its place gets the focus. */
 export function replaceKeepingFocus(list: HTMLElement, rows: readonly Node[]): void {
+  // A long list has hundreds of controls.
+  if (!list.contains(document.activeElement)) {
+    list.replaceChildren(...rows);
+    return;
+  }
   const controls = () => [...list.querySelectorAll<HTMLElement>("a, button, select")];
   const before: (Element | null)[] = controls();
   const place = before.indexOf(document.activeElement);
