@@ -340,7 +340,11 @@ remoteTest(
     await page.getByText("For experts").click();
     const reader = (await device.service.client.call("settings")).reader.join();
     await page.getByRole("button", { name: `Remove ${reader}` }).waitFor();
-    expect(await buttonsOf(page)).toEqual([`Settings: Remove ${reader}`]);
+    expect(await buttonsOf(page)).toEqual([
+      "Settings: Add to Readers that are always opened",
+      "Settings: Add to Systems without hold mode",
+      `Settings: Remove ${reader}`,
+    ]);
     for (const [place, names] of [
       ["backup", ["Backup: Download a backup", "Backup: Restore a backup"]],
       ["log", ["Log: Download"]],

@@ -6,7 +6,7 @@
 import { type Calls, RpcError } from "../../client/client.ts";
 import { lengthText, scriptOf } from "../../core/media.ts";
 import { symbolOf } from "../../core/system-symbols.ts";
-import { button, drawn, el, icon, section, telling } from "./dom.ts";
+import { button, drawn, el, icon, named, section, telling } from "./dom.ts";
 import { longList } from "./long-list.ts";
 import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
@@ -31,7 +31,7 @@ type Entry = Calls["media.browse"]["result"]["entries"][number];
 
 export function browseCard(shared: Shared): PageCard {
   const { client } = shared;
-  const place = el("p", { class: "more", role: "status" });
+  const place = el("p", { role: "status" });
   const acts = el("div", { class: "bar" });
   /** The entries in view begin with this letter, and continue with the letters after it. */
   let letter = "";
@@ -125,8 +125,13 @@ export function browseCard(shared: Shared): PageCard {
     strip.hidden = letter === "" && count <= pageEntries;
     for (const one of strip.children)
       one.setAttribute("aria-pressed", String(one.getAttribute("data-letter") === letter));
-    const length = page.durationMs === undefined ? "" : ` · ${lengthText(page.durationMs)}`;
-    place.textContent = count === 0 ? say.nothingHere : say.browsed(names.join(" › "), count) + length;
+    const length = page.durationMs === undefined ? "" : lengthText(page.durationMs);
+    const facts = [
+      names.slice(0, -1).join(" › "),
+      count === 0 ? say.nothingHere : say.browsed(at, count),
+      length,
+    ];
+    place.replaceChildren(...named(names.at(-1) ?? "", facts.filter(Boolean).join(" · ")));
     show();
     markSoon();
   };

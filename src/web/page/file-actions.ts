@@ -79,15 +79,22 @@ export async function fileActs(
     note(say.upload.moved(name));
   });
   const confirmDelete = async () => {
-    const remove = button(say.upload.delete, async () => {
-      await client.call("media.delete", { path });
-      sure.close();
-      onGone();
-      note(say.upload.deleted(name));
-    });
+    const remove = button(
+      say.upload.delete,
+      async () => {
+        await client.call("media.delete", { path });
+        sure.close();
+        onGone();
+        note(say.upload.deleted(name));
+      },
+      { class: "danger wide" },
+    );
     const question = el("p", {}, say.upload.deleteSure(name));
     const sure = openDialog(say.upload.delete, say.cancel, question, remove);
   };
   const choice = el("div", { class: "field" }, say.upload.moveTo, el("div", { class: "pair" }, system, move));
-  return [...(others.length === 0 ? [] : [choice]), button(say.upload.delete, confirmDelete)];
+  return [
+    ...(others.length === 0 ? [] : [choice]),
+    button(say.upload.delete, confirmDelete, { class: "danger" }),
+  ];
 }

@@ -75,7 +75,7 @@ export function phonesCard({ client, isPaired }: Shared): PageCard {
         else note(say.revokedOf(label));
         await refresh();
       },
-      { class: "main wide" },
+      { class: "danger wide" },
     );
     const dialog = openDialog(say.revokeOf(label), say.cancel, el("p", {}, say.revokeSure(label)), sure);
   };

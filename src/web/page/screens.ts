@@ -161,11 +161,20 @@ async function make(
   const elements = columns.map((column) => el("div", { class: "column" }, ...column.map(({ card }) => card)));
   if (places.length > 0) {
     if (place !== undefined)
-      elements[0]?.prepend(el("a", { href: `#${screen.id}`, class: "back" }, `‹ ${say.screens[screen.id]}`));
+      elements[0]?.prepend(
+        el("a", { href: `#${screen.id}`, class: "back" }, `‹ ${say.screens[screen.id]}`),
+        ...titleOf(place, elements[0]),
+      );
     elements.push(listOf(screen, places, place));
   }
   const kind = `screen${elements.length > 1 ? " two" : ""}${place === undefined ? "" : " place"}`;
   return { element: el("div", { class: kind }, ...elements), cards: columns.flat() };
+}
+
+/** The name of a place, unless its first card has the same name. */
+function titleOf({ id }: PagePlace, column: HTMLElement): readonly HTMLElement[] {
+  const { name } = say.places[id];
+  return column.querySelector("h2")?.textContent === name ? [] : [el("h2", { class: "title" }, name)];
 }
 
 /** The places of a screen as links, each with a line about its content. */

@@ -270,7 +270,8 @@ function listOf(title: string, first: readonly Item[], save: Save): HTMLElement 
     input.value = "";
     input.focus();
   };
-  const form = el("form", { onsubmit: telling(submit) }, input);
+  const add = el("button", { "aria-label": say.device.addTo(title) }, "+");
+  const form = el("form", { class: "pair", onsubmit: telling(submit) }, input, add);
   form.addEventListener("submit", (event) => event.preventDefault());
   show();
   return row;

@@ -60,12 +60,19 @@ export function inTile(
 ): HTMLLIElement {
   press.classList.add("tile", `hue${hueOf(name)}`);
   press.setAttribute("aria-label", name);
-  if (symbol === undefined) press.dataset.letters = [...name].slice(0, 2).join("");
+  if (symbol === undefined) press.dataset.letters = lettersOf(name);
   else press.append(icon(symbol));
   if (path !== "") press.append(pictures.inTile(path));
   // The name is large to touch; the keyboard and screen readers have the picture.
   const caption = el("span", { class: "what", onclick: () => press.click() }, ...named(name, facts));
   return el("li", {}, press, el("div", { class: "caption" }, caption, corner));
+}
+
+/** The first two letters or digits. The name of a script begins with other signs. */
+function lettersOf(name: string): string {
+  const all = [...name];
+  const first = all.findIndex((char) => /[\p{L}\p{N}]/u.test(char));
+  return all.slice(Math.max(0, first), Math.max(0, first) + 2).join("");
 }
 
 /** A small picture, the name beside it, and the button for a card. */

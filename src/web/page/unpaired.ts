@@ -69,7 +69,14 @@ function pairingForm({ why, known, onPaired }: PairingFormParts): readonly HTMLE
     code.value = known;
     void tryCode();
   }
-  return [el("p", {}, why), ...say.howToPair.map((sentence) => el("p", {}, sentence)), form];
+  const [first, ...others] = say.howToPair;
+  // Most visitors have the code before them.
+  return [
+    el("p", {}, why),
+    el("p", {}, first),
+    form,
+    ...others.map((sentence) => el("p", { class: "quiet" }, sentence)),
+  ];
 }
 
 /** The name in the owner's list: the phone's system. */

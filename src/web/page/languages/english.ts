@@ -118,10 +118,11 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
   covers: "Covers",
   list: "List",
   nothingHere: "Nothing is here.",
+  /** The place is empty for the list of systems. */
   browsed: (place: string, count: number) =>
     place === ""
       ? counted(count, "system", "systems")
-      : `${place} · ${counted(count, "file or folder", "files and folders")}`,
+      : counted(count, "file or folder", "files and folders"),
   files: (count: number) => counted(count, "file", "files"),
 
   // Tiles, and the start of the page.

@@ -115,7 +115,7 @@ export const french = ({ number, counted, moment }: Numbers): PageTexts => ({
   browsed: (place, count) =>
     place === ""
       ? counted(count, "système", "systèmes")
-      : `${place} · ${counted(count, "fichier ou dossier", "fichiers et dossiers")}`,
+      : counted(count, "fichier ou dossier", "fichiers et dossiers"),
   files: (count) => counted(count, "fichier", "fichiers"),
 
   // Tiles, and the start of the page.

@@ -111,7 +111,7 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
   browsed: (place, count) =>
     place === ""
       ? counted(count, "System", "Systeme")
-      : `${place} · ${counted(count, "Datei oder Ordner", "Dateien und Ordner")}`,
+      : counted(count, "Datei oder Ordner", "Dateien und Ordner"),
   files: (count) => counted(count, "Datei", "Dateien"),
 
   // Tiles, and the start of the page.

@@ -109,7 +109,7 @@ export const japanese = ({ number, moment }: Numbers): PageTexts => ({
   list: "リスト",
   nothingHere: "ここには何もありません。",
   browsed: (place, count) =>
-    place === "" ? `${number(count)} システム` : `${place} · ファイルとフォルダー ${number(count)} 件`,
+    place === "" ? `${number(count)} システム` : `ファイルとフォルダー ${number(count)} 件`,
   files: (count) => `${number(count)} ファイル`,
 
   // Tiles, and the start of the page.

@@ -113,7 +113,7 @@ export const portuguese = ({ number, counted, moment }: Numbers): PageTexts => (
   browsed: (place, count) =>
     place === ""
       ? counted(count, "sistema", "sistemas")
-      : `${place} · ${counted(count, "arquivo ou pasta", "arquivos e pastas")}`,
+      : counted(count, "arquivo ou pasta", "arquivos e pastas"),
   files: (count) => counted(count, "arquivo", "arquivos"),
 
   // Tiles, and the start of the page.

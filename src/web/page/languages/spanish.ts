@@ -116,7 +116,7 @@ export const spanish = ({ number, counted, moment }: Numbers): PageTexts => ({
   browsed: (place, count) =>
     place === ""
       ? counted(count, "sistema", "sistemas")
-      : `${place} · ${counted(count, "archivo o carpeta", "archivos y carpetas")}`,
+      : counted(count, "archivo o carpeta", "archivos y carpetas"),
   files: (count) => counted(count, "archivo", "archivos"),
 
   // Tiles, and the start of the page.
