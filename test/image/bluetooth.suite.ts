@@ -300,6 +300,52 @@ test.if(isThorough)(
   3 * patienceMs,
 );
 
+test(
+  "a power cut while a controller and a client are paired leaves each of them paired as a whole or not at all, and what was told stays",
+  async () => {
+    const random = seededRandom(seed);
+    const ends: string[] = [];
+    /** The ids of the clients that the device had told. */
+    const clients: string[] = [];
+    let isTold = false;
+    await ask(".forget", JSON.stringify({ address }));
+    for (let cut = 0; cut <= cuts; cut++) {
+      if (cut > 0) {
+        card.powerCycle(seed * 17 + cut);
+        await start();
+        await plugIn();
+      }
+      const { known: kept } = await reaches("the state", ({ state }) => state === "ready" || state === "off");
+      const ids = JSON.parse(await board.shell("tapdeck call clients")).clients.map(
+        ({ id }: { readonly id: string }) => id,
+      );
+      expect(ids).toEqual(expect.arrayContaining(clients));
+      if (isTold) expect(kept.map((one) => one.address)).toEqual([address]);
+      if (kept.length > 0) {
+        await pad("bonded", "wake");
+        await reaches("the connection", ({ known: [first] }) => first?.connected === true);
+        await ask(".forget", JSON.stringify({ address }));
+      }
+      await reaches("off", ({ state }) => state === "off");
+      if (cut === cuts) break;
+      await pad("lost", "pairing");
+      await search();
+      const cutAtMs = performance.now() + random() * pairingCutMs;
+      await pair();
+      clients.push(JSON.parse(await board.shell("tapdeck call clients.new")).id);
+      isTold = false;
+      while (performance.now() < cutAtMs) {
+        const { state, known: now } = JSON.parse(await ask(""));
+        isTold ||= state === "ready" && now.length > 0;
+      }
+      await board.kill();
+      ends.push(isTold ? "after the pairing" : "in the pairing");
+    }
+    print(`power cuts of seed ${seed} around a pairing`, ends.join(", "));
+  },
+  (cuts + 1) * 2 * patienceMs,
+);
+
 const noise = "aplay -q -d 3600 -t raw -f S16_LE -c 2 -r 48000 /dev/urandom";
 /** True once the headphones have received this much sound; silence takes up nearly nothing after gzip. */
 const hears = async (what: string, bytes = 50_000) => {
@@ -352,50 +398,4 @@ test(
     await board.shell("kill $(cat /run/noise.pid)");
   },
   3 * patienceMs,
-);
-
-test(
-  "a power cut while a controller and a client are paired leaves each of them paired as a whole or not at all, and what was told stays",
-  async () => {
-    const random = seededRandom(seed);
-    const ends: string[] = [];
-    /** The ids of the clients that the device had told. */
-    const clients: string[] = [];
-    let isTold = false;
-    await ask(".forget", JSON.stringify({ address }));
-    for (let cut = 0; cut <= cuts; cut++) {
-      if (cut > 0) {
-        card.powerCycle(seed * 17 + cut);
-        await start();
-        await plugIn();
-      }
-      const { known: kept } = await reaches("the state", ({ state }) => state === "ready" || state === "off");
-      const ids = JSON.parse(await board.shell("tapdeck call clients")).clients.map(
-        ({ id }: { readonly id: string }) => id,
-      );
-      expect(ids).toEqual(expect.arrayContaining(clients));
-      if (isTold) expect(kept.map((one) => one.address)).toEqual([address]);
-      if (kept.length > 0) {
-        await pad("bonded", "wake");
-        await reaches("the connection", ({ known: [first] }) => first?.connected === true);
-        await ask(".forget", JSON.stringify({ address }));
-      }
-      await reaches("off", ({ state }) => state === "off");
-      if (cut === cuts) break;
-      await pad("lost", "pairing");
-      await search();
-      const cutAtMs = performance.now() + random() * pairingCutMs;
-      await pair();
-      clients.push(JSON.parse(await board.shell("tapdeck call clients.new")).id);
-      isTold = false;
-      while (performance.now() < cutAtMs) {
-        const { state, known: now } = JSON.parse(await ask(""));
-        isTold ||= state === "ready" && now.length > 0;
-      }
-      await board.kill();
-      ends.push(isTold ? "after the pairing" : "in the pairing");
-    }
-    print(`power cuts of seed ${seed} around a pairing`, ends.join(", "));
-  },
-  (cuts + 1) * 2 * patienceMs,
 );

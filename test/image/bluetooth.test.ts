@@ -70,7 +70,7 @@ async function onMachine(work: (machine: Machine) => Promise<void>): Promise<voi
   try {
     await makeScriptRoot(folder, ["flock"], stubs);
     await mkdir(path("answers"));
-    await mkdir(path("etc"));
+    await mkdir(path("etc"), { recursive: true });
     for (const name of ["etc/passwd", "etc/group"]) await copyFile(join(root, "overlay", name), path(name));
     await run([
       "python3",
