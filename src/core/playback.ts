@@ -56,6 +56,17 @@ export type SoundPlace = (typeof soundPlaces)[number];
 /** The owner's wish: `auto` is the best place that is connected. */
 export const wantedSoundPlaces = ["auto", ...soundPlaces] as const;
 
+/**
+ * How much later than a player assumes sound is heard at each place, in milliseconds. By Bluetooth, 60 ms are the buffer of alsaloop
+ * (overlay/usr/lib/tapdeck/sound-out), and 200 ms are an estimate for the buffers of BlueALSA and of headphones with SBC.
+ */
+export const soundLatenessMs = {
+  television: 0,
+  usb: 0,
+  jack: 0,
+  bluetooth: 260,
+} as const satisfies Record<SoundPlace, number>;
+
 /** Degrees by which the picture of the television is turned clockwise. */
 export const rotations = [0, 90, 180, 270] as const;
 export type Rotation = (typeof rotations)[number];

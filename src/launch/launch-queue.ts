@@ -303,6 +303,7 @@ export function createLaunchQueue(parts: LaunchQueueParts) {
     control: session.control,
     picture: session.picture,
     holdVolume: session.holdVolume,
+    followLateness: session.followLateness,
     fadeVolume: session.fadeVolume,
     idleVolume: session.idleVolume,
     playlist: session.playlist,

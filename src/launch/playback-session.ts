@@ -3,7 +3,7 @@ import type { Bus } from "../bus.ts";
 import { mediaFolders } from "../config/shape.ts";
 import { publicError } from "../core/errors.ts";
 import type { ClosedPlaces } from "../core/media.ts";
-import type { ControlAction, SoundPlace } from "../core/playback.ts";
+import { type ControlAction, type SoundPlace, soundLatenessMs } from "../core/playback.ts";
 import type { Requester } from "../core/rights.ts";
 import type { TokenParams } from "../core/token.ts";
 import { readyScript } from "../script/run-script.ts";
@@ -49,6 +49,10 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
     volumeMax,
     volumeStart: () => config().audio.volumeStart,
     view: () => config().television,
+    latenessMs() {
+      const place = parts.soundPlace?.();
+      return place === undefined ? 0 : soundLatenessMs[place];
+    },
     onStarted(media, owner) {
       if (isClosed) return;
       hooks.started(media, owner);
@@ -103,6 +107,7 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
     },
     picture: playing.picture,
     holdVolume: playing.volume.hold,
+    followLateness: playing.followLateness,
     fadeVolume: playing.volume.fade,
     idleVolume: () => idleVolume({ playing }, stopping.signal),
     playlist: playlists.state,

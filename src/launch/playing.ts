@@ -43,6 +43,8 @@ interface PlayingParts {
   readonly volumeStart: () => number;
   /** How pictures are placed on the screen. */
   readonly view: () => ScreenView;
+  /** How much later than players assume sound is heard, in milliseconds. */
+  readonly latenessMs: () => number;
   readonly onStarted: (media: ActiveMedia, owner: RunContext) => void;
   /** Called when the player has ended. `exitCode` is null if a signal ended it. */
   readonly onEnded: (
@@ -69,7 +71,7 @@ interface Current {
 }
 
 export function createPlaying(parts: PlayingParts) {
-  const { bus, log, clock, volumeMax, volumeStart, view, onStarted, onEnded } = parts;
+  const { bus, log, clock, volumeMax, volumeStart, view, latenessMs, onStarted, onEnded } = parts;
   let current: Current | undefined;
   // Resolves when the player and the processes of its group are gone. The processes may outlive the player.
   let lastGone: Promise<void> | undefined;
@@ -129,6 +131,7 @@ export function createPlaying(parts: PlayingParts) {
         clock,
         volume: volume.first(),
         view: view(),
+        latenessMs: latenessMs(),
         onPause(isPaused) {
           if (current?.media === media) bus.emit(isPaused ? "media.paused" : "media.resumed", media);
         },
@@ -199,6 +202,10 @@ export function createPlaying(parts: PlayingParts) {
     },
     /** The volume of players, which is not the device's. */
     volume,
+    /** Delays the picture of the current player by the present lateness of the sound. */
+    async followLateness(): Promise<void> {
+      await current?.player.changeLateness?.(latenessMs());
+    },
   };
 }
 

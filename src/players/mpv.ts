@@ -89,7 +89,13 @@ interface Known {
 /** Starts mpv. Throws as `spawnPlayer` does. */
 export function startMpv(
   order: PlayerOrder,
-  { clock, volume, view, onPause }: Pick<PlayerParts, "clock" | "volume" | "view" | "onPause">,
+  {
+    clock,
+    volume,
+    view,
+    latenessMs = 0,
+    onPause,
+  }: Pick<PlayerParts, "clock" | "volume" | "view" | "latenessMs" | "onPause">,
 ): ControlledPlayer {
   const { argv, optionsAt, environment, folder, startMs, stream } = order;
   const loudness = volume === undefined ? [] : [`--volume=${volume}`];
@@ -100,6 +106,8 @@ export function startMpv(
     "--input-ipc-client=fd://3",
     ...(view === undefined ? [] : viewOptions(view)),
     ...loudness,
+    // A negative delay of the sound is a delay of the picture. The owner's `mpv.conf` may have a delay for a television.
+    ...(latenessMs === 0 ? [] : [`--audio-delay=${-latenessMs / 1000}`]),
     ...start,
   ];
   const process = spawnPlayer(argv.toSpliced(optionsAt, 0, ...options), {
@@ -203,6 +211,9 @@ export function startMpv(
       const path = resolve(folder ?? cwd(), typeof into === "string" ? into : "", name);
       await savePicture(line, ["screenshot-to-file", path]);
       return path;
+    },
+    async changeLateness(ms) {
+      await line.ask(["set_property", "audio-delay", -ms / 1000]);
     },
     async changeVolume({ kind, percent }, ceiling) {
       const before = kind === "to" ? 0 : await line.ask(["get_property", "volume"]);

@@ -62,6 +62,8 @@ export interface PlayerParts {
   readonly view?: ScreenView;
   /** The initial volume in percent, below the owner's ceiling; undefined for the player's own volume. */
   readonly volume: number | undefined;
+  /** How much later than the player assumes its sound is heard, in milliseconds; 0 if absent. */
+  readonly latenessMs?: number;
   /** Called after each pause and each resume that the player reports, but not when it starts to play. */
   readonly onPause: (isPaused: boolean) => void;
 }
@@ -92,6 +94,8 @@ export interface ControlledPlayer {
   picture?(): Promise<string>;
   /** Sends a command to quit, and resolves after the player ended or after `msMax`. Absent if it only knows signals. */
   quit?(msMax: number): Promise<void>;
+  /** The sound is heard so much later from now on. Rejects as `control` does; absent if the player cannot delay its picture. */
+  changeLateness?(ms: number): Promise<void>;
   /** Like `control`, never beyond `volumeMax`. Resolves with the new volume. Absent if the player has no volume of its own. */
   changeVolume?(change: VolumeChange, volumeMax: number): Promise<number>;
 }

@@ -94,11 +94,19 @@ export async function createPlayback(
     createSleepTimer({ clock, log, stopMedia, fade: (share) => launchQueue.fadeVolume(share) }),
   );
   const devices = stops.add("devices", createDevices({ ...base, ...later }));
-  const holdVolume = () =>
-    void launchQueue.holdVolume().catch((error) => log.warn("players", messageOf(error)));
+  const quietly = (work: Promise<void>) => void work.catch((error) => log.warn("players", messageOf(error)));
+  const holdVolume = () => quietly(launchQueue.holdVolume());
   const sound = stops.add(
     "sound places",
-    followSoundPlaces({ ...ofMachine, wanted: () => config().audio.place, log, onMoved: holdVolume }),
+    followSoundPlaces({
+      ...ofMachine,
+      wanted: () => config().audio.place,
+      log,
+      onMoved() {
+        holdVolume();
+        quietly(launchQueue.followLateness());
+      },
+    }),
   );
   const saves = stops.add(
     "saves",

@@ -231,6 +231,35 @@ test("the owner's ceiling holds for the volume of mpv, from its start on", async
   }
 });
 
+test("mpv delays the picture while sound is late, from its start on, and not otherwise", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-lines-"));
+  const said = join(folder, "said");
+  const script = `echo "$*" >${said}; while read -r line <&3; do
+    echo "$line" >>${said}
+    id=\${line##*:}
+    echo "{\\"request_id\\":\${id%\\}},\\"error\\":\\"success\\",\\"data\\":null}" >&3
+  done`;
+  try {
+    for (const [latenessMs, words] of [
+      [0, []],
+      [260, ["--audio-delay=-0.26"]],
+    ] as const) {
+      const player = startMpv(order(script), { clock: systemClock, volume: undefined, latenessMs, onPause });
+      await player.changeLateness?.(90);
+      await player.changeLateness?.(0);
+      const text = await Bun.file(said).text();
+      expect(text.match(/--audio-delay=\S+/g) ?? []).toEqual([...words]);
+      const set = [...text.matchAll(/"set_property","audio-delay",(-?[\d.]+)/g)].map(([, delay]) =>
+        Number(delay),
+      );
+      expect(set).toEqual([-0.09, 0]);
+      await player.process.stop(1000);
+    }
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
 test("mpv starts at a position, and its last report stays known after the end, but not for another file", async () => {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-lines-"));
   const said = join(folder, "said");
