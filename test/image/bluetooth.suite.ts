@@ -309,6 +309,7 @@ test(
     const clients: string[] = [];
     let isTold = false;
     await ask(".forget", JSON.stringify({ address }));
+    await reaches("off", ({ state }) => state === "off");
     for (let cut = 0; cut <= cuts; cut++) {
       if (cut > 0) {
         card.powerCycle(seed * 17 + cut);
