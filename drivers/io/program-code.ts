@@ -7,15 +7,15 @@ import { dropPages } from "./libc.ts";
 
 /**
  * Unmaps them, and returns the number of bytes in these mappings. The kernel maps each page again at its next use, from the page
- * cache unless that memory was needed. A mapping with a written page is kept, because the page is not that of the file. Rejects if
- * the kernel has no `smaps` (CONFIG_PROC_PAGE_MONITOR).
+ * cache unless that memory was needed. A mapping with an anonymous page is kept: this process has written the page, which is not that
+ * of the file any more. Rejects if the kernel has no `smaps` (CONFIG_PROC_PAGE_MONITOR).
  */
 export async function releaseCode(): Promise<number> {
   const program = await readlink("/proc/self/exe");
   const smaps = await readFile("/proc/self/smaps", "latin1");
   let released = 0;
-  for (const { from, to, path, dirtyKb } of readOnlyMappings(smaps)) {
-    if (path === program && dirtyKb === 0 && dropPages(from, to - from)) released += Number(to - from);
+  for (const { from, to, path, anonymousKb } of readOnlyMappings(smaps)) {
+    if (path === program && anonymousKb === 0 && dropPages(from, to - from)) released += Number(to - from);
   }
   return released;
 }
@@ -24,8 +24,8 @@ interface Mapping {
   readonly from: bigint;
   readonly to: bigint;
   readonly path: string;
-  /** Unknown counts as written. */
-  readonly dirtyKb: number;
+  /** Unknown counts as written. `Private_Dirty` also counts pages of a file that was written a moment ago. */
+  readonly anonymousKb: number;
 }
 
 /** The mappings of files that this process cannot write (proc(5), smaps). */
@@ -35,6 +35,6 @@ function readOnlyMappings(smaps: string): readonly Mapping[] {
     from: BigInt(`0x${from}`),
     to: BigInt(`0x${to}`),
     path,
-    dirtyKb: Number(/^Private_Dirty: +(\d+)/m.exec(rows)?.[1] ?? 1),
+    anonymousKb: Number(/^Anonymous: +(\d+)/m.exec(rows)?.[1] ?? 1),
   }));
 }
