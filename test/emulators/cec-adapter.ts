@@ -29,7 +29,7 @@ export function createCecAdapter({ physical = 0x1000, capabilities = 0x1f } = {}
   let isTelling = false;
   let asked = 0;
 
-  /** The kernel tells of messages, and of the outcomes of transmissions, after the call. */
+  /** As in the kernel, the listener runs after the call that queued a message or the result of a transmission. */
   const queue = (message: Uint8Array) => {
     waiting.push(message);
     if (isTelling) return;

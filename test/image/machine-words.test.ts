@@ -94,7 +94,16 @@ test("each line that the service sends is accepted, and no longer or shorter one
   expect(passwords.filter((one) => !isWifiPassword(one))).toEqual([]);
   const joins = passwords.map((one) => `wifi join ${hex("A\nb")} ${hex(one)}`);
   const sent = [
-    ...["restart", "shutdown", "update", "sound usb", "sound auto", "wifi scan", "wifi open"],
+    ...[
+      "restart",
+      "shutdown",
+      "update",
+      "sound usb",
+      "sound auto",
+      "sound bluetooth",
+      "wifi scan",
+      "wifi open",
+    ],
     ...[
       ...joins,
       `wifi join ${hex("x".repeat(32))} -`,
@@ -109,7 +118,13 @@ test("each line that the service sends is accepted, and no longer or shorter one
     ...["", "reboot", "restart now", " restart", "sound", "sound $(reboot)", "wifi close", "wifi scan 1"],
     ...[`wifi join ${hex("a")}`, "wifi join abc -", "wifi forget *", `wifi join ${"61".repeat(33)} -`],
     ...[`wifi join ${hex("a")} ${hex("7 chars")}`, `wifi join ${hex("a")} ${hex("x".repeat(64))}`],
-    ...["bluetooth pair a", `bluetooth pair ${radio} ${radio}`],
+    ...[
+      "bluetooth pair a",
+      `bluetooth pair ${radio} ${radio}`,
+      "bluetooth pair",
+      "bluetooth stop",
+      "sound loud",
+    ],
     ...["share start", "share stop", "share set", `share set ${"A".repeat(33)}`, "share sh id"],
   ];
   expect(others.filter(judge)).toEqual([]);

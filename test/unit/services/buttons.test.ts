@@ -140,7 +140,10 @@ test("the next press on any device but those of macros is taught, and no script 
 test("a press that was taught also ran the script that the button had, if the kernel told of it a moment later", async () => {
   const clock = createManualClock();
   using mine = followButtons({
-    ...{ clock, log: silentLog, open: openDevice, folder },
+    clock,
+    log: silentLog,
+    open: openDevice,
+    folder,
     launch: (script) => void launched.push(script),
   });
   const keys = await plug("event0", { name: "gpio-keys", codes: [volumeUp] });

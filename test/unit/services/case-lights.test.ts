@@ -167,8 +167,8 @@ test("the end of the machine blinks, whatever else happens", async () => {
 
 test("without a light of ours nothing is followed and no timer runs", async () => {
   const { clock, lights, read } = await makeLights({ names: [] });
-  // These other lights are looked for later, and have more to read. Once they are followed, the first ones would be
-  // followed, too.
+  // These other lights are looked for later, and have more to read. If the first ones were followed, that would have begun
+  // by now.
   const other = await makeLights();
   await other.show(200, green);
   expect(other.clock.waiting()).toBeGreaterThan(0);

@@ -6,7 +6,8 @@ import { followCode, settledMs } from "../../../src/services/code-release.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 
 function makeFollowed() {
-  const [clock, bus] = [createManualClock(), createBus(silentLog)];
+  const clock = createManualClock();
+  const bus = createBus(silentLog);
   let releases = 0;
   const releaseCode = async () => {
     releases += 1;

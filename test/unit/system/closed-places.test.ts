@@ -176,7 +176,8 @@ test("a config file among media closes itself and its mappings, and not the medi
 
 test("a name is closed that came after it was read ahead, and a link read ahead opens nothing", async () => {
   const { home, closed } = await makeHome();
-  const [key, late] = [join(home, "config/tapdeck/config.toml"), join(home, "roms/SNES/Late.sfc")];
+  const key = join(home, "config/tapdeck/config.toml");
+  const late = join(home, "roms/SNES/Late.sfc");
   await symlink(join(home, "roms/SNES/Game.sfc"), join(home, "roms/SNES/Link.sfc"));
   await symlink(join(home, "share/tapdeck/media/SNES"), join(home, "roms/Fine"));
   const now = closedNow(closed);

@@ -128,8 +128,13 @@ test("a word goes into a pipe only: without one, the request is refused, and a f
   const file = openSync(path, "w");
   try {
     using control = createMachineControl({
-      ...{ environment: { TAPDECK_MACHINE: folder }, pipe: file, dataFolder: folder },
-      ...{ clock: createManualClock(), log: silentLog, stopMedia: async () => {}, onUpdate: () => {} },
+      environment: { TAPDECK_MACHINE: folder },
+      pipe: file,
+      dataFolder: folder,
+      clock: createManualClock(),
+      log: silentLog,
+      stopMedia: async () => {},
+      onUpdate: () => {},
     });
     expect(control.shutdown()).rejects.toThrow("the image did not take the request (it is no pipe)");
     expect(await readFile(path, "utf8")).toBe("");
@@ -192,8 +197,13 @@ test("the state of an update is read from its last fact", () => {
 
 test("a machine that is not the image is not controlled", async () => {
   const control = createMachineControl({
-    ...{ environment: {}, pipe: 0, dataFolder: "/nowhere", clock: createManualClock(), log: silentLog },
-    ...{ stopMedia: async () => {}, onUpdate: () => {} },
+    environment: {},
+    pipe: 0,
+    dataFolder: "/nowhere",
+    clock: createManualClock(),
+    log: silentLog,
+    stopMedia: async () => {},
+    onUpdate: () => {},
   });
   expect(control.actions).toEqual([]);
   expect(control.restart()).rejects.toThrow("started by hand");

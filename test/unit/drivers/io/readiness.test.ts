@@ -50,7 +50,7 @@ function plug(name: string, isGone = false) {
   };
 }
 
-test("each message of a device is told when it comes, also after a silence, and from two devices", async () => {
+test("the listener of each of two devices hears of every message, also of one after a silence", async () => {
   using one = plug("one");
   using other = plug("other");
   expect(await one.say("a")).toBe("a");
@@ -74,7 +74,7 @@ test("after a collection of garbage the kernel read a request that was no longer
   }
 });
 
-test("what waits before the watch begins is told", async () => {
+test("the listener also hears of a message that came before the watch", async () => {
   const path = join(folder, "early");
   expect(Bun.spawnSync(["mkfifo", path]).exitCode).toBe(0);
   const device = openSync(path, O_RDONLY | O_NONBLOCK);

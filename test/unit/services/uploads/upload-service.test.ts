@@ -17,6 +17,19 @@ const owner: MethodCaller = {
   gone: () => new AbortController().signal,
 };
 
+/** A service of these folders without an index; `move` hears of each favourite whose file was moved. */
+function serviceFor(folders: MediaFolders, move: (...names: readonly string[]) => unknown = () => {}) {
+  return createUploadService({
+    media: { bases: () => [], index: async () => {} },
+    folders: () => folders,
+    config: () => ({ launchers: [] }),
+    favourites: { move, remove() {} },
+    bus: createBus(silentLog),
+    clock: createManualClock(),
+    log: silentLog,
+  });
+}
+
 test("of several moves onto one name the first succeeds, and no content is lost", async () => {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-moves-"));
   await using made = new AsyncDisposableStack();
@@ -32,15 +45,7 @@ test("of several moves onto one name the first succeeds, and no content is lost"
     closed: { folders: [folder], files: [], open: root },
   };
   const followed: string[] = [];
-  const service = createUploadService({
-    media: { bases: () => [], index: async () => {} },
-    folders: () => folders,
-    config: () => ({ launchers: [] }),
-    favourites: { move: (...move) => followed.push(move.join(" ")), remove() {} },
-    bus: createBus(silentLog),
-    clock: createManualClock(),
-    log: silentLog,
-  });
+  const service = serviceFor(folders, (...move) => followed.push(move.join(" ")));
   made.defer(() => service.close());
   const moves = systems.map((system) => service.move(`${system}/Game.chd`, "Saturn", owner));
   const results = await Promise.allSettled(moves);
@@ -57,15 +62,7 @@ test("the key and the connection of an upload that was replaced stayed in memory
   const root = await mkdtemp(join(tmpdir(), "tapdeck-replaced-"));
   await using made = new AsyncDisposableStack();
   made.defer(() => rm(root, { recursive: true }));
-  const service = createUploadService({
-    media: { bases: () => [], index: async () => {} },
-    folders: () => ({ roots: [root], own: [] }),
-    config: () => ({ launchers: [] }),
-    favourites: { move() {}, remove() {} },
-    bus: createBus(silentLog),
-    clock: createManualClock(),
-    log: silentLog,
-  });
+  const service = serviceFor({ roots: [root], own: [] });
   made.defer(() => service.close());
   const member = {
     ...owner,
@@ -82,15 +79,7 @@ test("a member is revoked while its upload is checked, and the file becomes medi
   const root = await mkdtemp(join(tmpdir(), "tapdeck-revoked-"));
   await using made = new AsyncDisposableStack();
   made.defer(() => rm(root, { recursive: true }));
-  const service = createUploadService({
-    media: { bases: () => [], index: async () => {} },
-    folders: () => ({ roots: [root], own: [] }),
-    config: () => ({ launchers: [] }),
-    favourites: { move() {}, remove() {} },
-    bus: createBus(silentLog),
-    clock: createManualClock(),
-    log: silentLog,
-  });
+  const service = serviceFor({ roots: [root], own: [] });
   made.defer(() => service.close());
   let grant: "change" | "none" = "change";
   const from = { address: "192.168.1.2", client: "anna" };
