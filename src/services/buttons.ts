@@ -55,8 +55,8 @@ export interface TaughtButton {
   readonly code: ButtonCode;
 }
 
-/** Each part opens the devices itself, so other parts hear of the press that was taught at another time. */
-const quietMs = 500;
+/** After a teaching, no press has an effect for this time. Each part reads the devices itself, so others read its press later. */
+export const teachingQuietMs = 500;
 
 /** Movements of mice and touch pads, which come without a wish of a person. */
 const movements: ReadonlySet<number> = new Set([0, 1, 11, 12]); // The codes of REL_X, REL_Y, and of the wheels of high resolution.
@@ -137,7 +137,7 @@ export function followButtons({ clock, log, open, launch, folder = "/dev/input" 
         return await learn(signal, playing);
       } finally {
         if (signal.aborted) end();
-        else clock.after(quietMs, end);
+        else clock.after(teachingQuietMs, end);
       }
     },
     isTeaching: () => teachings > 0,

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { appendFile, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { teachingQuietMs } from "../../src/services/buttons.ts";
 import { startChromium, type TestBrowser } from "../helpers/chromium.ts";
 import { connected, faultsOf, look, region, violations } from "../helpers/page-visit.ts";
 import { eventually } from "../helpers/processes.ts";
@@ -71,6 +72,7 @@ test.skipIf(!canStage)(
     await teach();
     await press(volumeUp);
     await press(enter);
+    const quiet = Bun.sleep(2 * teachingQuietMs);
     const chooser = page.getByRole("dialog", { name: "What does this button do?" });
     await chooser.getByText("KEY_VOLUMEUP · USB keypad").waitFor();
     await chooser.getByRole("searchbox").fill("star");
@@ -87,6 +89,8 @@ test.skipIf(!canStage)(
       '\n[[buttons]]\ndevice = "USB keypad"\nkey = "KEY_VOLUMEUP"\nscript = "SNES/Star Garden.sfc"\n',
     );
 
+    // The device tells nobody when a press counts again.
+    await quiet;
     await press(volumeUp);
     await heard.next("media.started");
     await card.getByRole("button", { name: "Add a button" }).click();
