@@ -149,7 +149,7 @@ export const settingsTable = {
     ]),
     quiet_until: setting({ check: timeOfDay, default: "", api: "quietUntil" }, ["The end of quiet hours."]),
     quiet_volume_max: setting({ check: wholeNumber(0, 100), default: 30, api: "quietVolumeMax" }, [
-      "The highest volume in quiet hours, in percent. What plays is turned down when they begin, if its player has a volume (mpv).",
+      "The highest volume in quiet hours, in percent. What plays is turned down when they begin, if its player has a volume (mpv, RetroArch).",
     ]),
   },
   log: {

@@ -10,7 +10,7 @@ import { type Clock, sleep } from "../core/clock.ts";
 import { failed } from "../core/errors.ts";
 import { fileFault } from "../core/file-faults.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
-import type { PlainAction, Resuming, ScreenView } from "../core/playback.ts";
+import { clampVolume, type PlainAction, type Resuming, type ScreenView } from "../core/playback.ts";
 import { playersFolder } from "../system/folders.ts";
 import { type Player, spawnPlayer } from "../system/process.ts";
 import type {
@@ -37,6 +37,7 @@ const driveOpenMs = 1000;
 // RetroArch writes a picture in a thread of its own, which takes less than this time.
 const pictureMsMax = 5000;
 const softest = -80; // The lowest gain in dB that RetroArch accepts.
+const volumeStep = 0.5; // The gain in dB that RetroArch changes by a command.
 const autosaveSeconds = 10;
 // Saves in memory are written to the disk one or two seconds later, so battery RAM is safe within 10 s of a change.
 const carriedAutosaveSeconds = 5;
@@ -76,6 +77,7 @@ export function startRetroArch(
   let last: RetroArchStatus | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   const drive = discs === undefined ? undefined : createDrive(line, discs, clock);
+  const loud = createGain(line, volume);
   void process.exited.then(() => ended.abort());
   const ask = async (msMax: number) => {
     const status = await line.status(msMax);
@@ -106,9 +108,18 @@ export function startRetroArch(
   return {
     process,
     ready: untilPlaying(ask, clock, ended.signal),
-    state: async () => ({ ...stateOf((await ask(stateMsMax)) ?? last), ...drive?.state() }),
+    state: async () => ({
+      ...stateOf((await ask(stateMsMax)) ?? last),
+      ...drive?.state(),
+      volume: loud.percent(),
+    }),
     complaint: () => undefined,
+    async changeVolume({ kind, percent }, ceiling) {
+      if ((await ask(answerMsMax)) === undefined) throw failed("RetroArch does not answer");
+      return loud.set(clampVolume((kind === "to" ? 0 : loud.percent()) + percent, ceiling));
+    },
     control(action) {
+      if (action.kind === "mute") loud.toggleMute();
       return inTurn(() => {
         const way = action.kind === "next" ? 1 : action.kind === "previous" ? -1 : 0;
         return drive === undefined || way === 0
@@ -252,14 +263,65 @@ function saveSettings(saves: SavePlace | undefined): RetroArchSettings {
 }
 
 /**
- * The initial volume: a gain of -80 to 12 dB for all samples (RetroArch 1.14, `audio_driver.c`), or mute. RetroArch does not
- * report its volume, and later changes it in steps only. `percent` is undefined for the owner's setting.
+ * The initial volume: a gain of -80 to 12 dB for all samples (RetroArch 1.14, `audio_driver.c`), or mute. `percent` is
+ * undefined for the owner's setting.
  */
 function loudness(percent: number | undefined): RetroArchSettings {
   if (percent === undefined) return {};
-  return percent <= 0
-    ? { audio_mute_enable: "true", audio_volume: softest.toFixed(1) }
-    : { audio_volume: Math.max(softest, 20 * Math.log10(percent / 100)).toFixed(2) };
+  return {
+    audio_volume: firstGain(percent).toFixed(2),
+    ...(percent <= 0 ? { audio_mute_enable: "true" } : {}),
+  };
+}
+
+/** The gain in dB. */
+const gainOf = (percent: number) => Math.max(softest, 20 * Math.log10(percent / 100));
+
+/** A game that begins muted has the gain of 1 %, so it is heard soon after its volume is raised. */
+const firstGain = (percent: number) => gainOf(Math.max(1, percent));
+
+/**
+ * The volume of a game that runs. RetroArch does not report it, and changes it in steps, also while it is paused (1.14,
+ * `runloop.c`). 100 % is the owner's setting if `first` is undefined. Keys of RetroArch that change the volume are not seen.
+ */
+function createGain(line: RetroArchLine, first: number | undefined) {
+  let percent = first ?? 100;
+  let gain = firstGain(percent);
+  let isMuted = percent <= 0;
+  let isStepping = false;
+  /** Goes to the highest step that is not above the wanted volume. Ends early if RetroArch does not answer. */
+  const step = async () => {
+    isStepping = true;
+    for (;;) {
+      const missing = Math.floor((gainOf(percent) - gain) / volumeStep + 1e-6);
+      if (missing === 0) break;
+      line.say(missing < 0 ? "VOLUME_DOWN" : "VOLUME_UP");
+      gain += Math.sign(missing) * volumeStep;
+      // The first answer is of the frame that runs the command. A frame without the command comes next, because RetroArch takes
+      // commands in consecutive frames for a key that is held, which repeats slowly.
+      if ((await line.status(answerMsMax)) === undefined) break;
+      if ((await line.status(answerMsMax)) === undefined) break;
+    }
+    isStepping = false;
+  };
+  const toggleMute = () => {
+    isMuted = !isMuted;
+  };
+  return {
+    percent: () => percent,
+    /** Called when RetroArch is asked to mute, or to end that. */
+    toggleMute,
+    /** Changes the volume within the next frames. */
+    set(wanted: number): number {
+      if (isMuted && percent <= 0 && wanted > 0) {
+        toggleMute();
+        line.say("MUTE");
+      }
+      percent = wanted;
+      if (!isStepping) void step();
+      return percent;
+    },
+  };
 }
 
 /**

@@ -176,9 +176,9 @@ test("a crash is reported", async () => {
   await eventually(async () => expect(await liveMembers(player)).toEqual([]));
 });
 
-/** The highest sample, of 32767, that RetroArch sends to a sound device in more than a second. */
-async function loudestOf(volumeMax: number): Promise<number> {
-  await using deck = await makeDeck({
+/** A deck whose RetroArch writes its sound to a file: 48,000 frames a second, left and right, two bytes each. */
+async function soundDeck(volumeMax: number): Promise<Deck> {
+  const deck = await makeDeck({
     config: { audio: { ...defaultConfig.audio, volumeMax } },
     launchers: (folder) => [
       launcher(folder, {
@@ -194,18 +194,78 @@ async function loudestOf(volumeMax: number): Promise<number> {
   await deck.file("NES/Game.nes", makeNesGame({ withTone: true }));
   await deck.file("retroarch.cfg", settings.replace(/^audio_driver.*$/m, 'audio_driver = "sdl2"'));
   await deck.play("NES/Game.nes");
+  return deck;
+}
+
+/** The highest sample, of 32767, in this many of the next bytes of sound. */
+async function loudestOf(deck: Deck, bytes: number): Promise<number> {
   const sound = join(deck.folder, "sound");
-  // 48,000 frames a second, left and right, two bytes each.
-  await eventually(async () => expect((await stat(sound)).size).toBeGreaterThan(200_000), 20_000);
-  const samples = new Int16Array(await Bun.file(sound).slice(0, 200_000).arrayBuffer());
+  const size = async () => (await stat(sound).catch(() => ({ size: 0 }))).size;
+  const start = await size();
+  await eventually(async () => expect(await size()).toBeGreaterThan(start + bytes), 20_000);
+  const samples = new Int16Array(
+    await Bun.file(sound)
+      .slice(start - (start % 4), start - (start % 4) + bytes)
+      .arrayBuffer(),
+  );
   return samples.reduce((loudest, sample) => Math.max(loudest, Math.abs(sample)), 0);
 }
 
+/** More than a second. */
+const aSecond = 200_000;
+
+async function loudestBelow(volumeMax: number): Promise<number> {
+  await using deck = await soundDeck(volumeMax);
+  return await loudestOf(deck, aSecond);
+}
+
 test("it begins no louder than the owner's ceiling, and silent if that is 0", async () => {
-  const full = await loudestOf(100);
+  const full = await loudestBelow(100);
   expect(full).toBeGreaterThan(5000);
-  expect((await loudestOf(50)) / full).toBeCloseTo(0.5, 2);
-  expect(await loudestOf(0)).toBe(0);
+  expect((await loudestBelow(50)) / full).toBeCloseTo(0.5, 2);
+  expect(await loudestBelow(0)).toBe(0);
+});
+
+test("a card, a lower ceiling and the sleep timer change the volume of a game that plays or is paused", async () => {
+  await using deck = await soundDeck(100);
+  // The tone begins with a higher sample.
+  await loudestOf(deck, aSecond);
+  const full = await loudestOf(deck, aSecond);
+  /** The volume is within a step of RetroArch, which is half a decibel, below this share. */
+  const becomes = (share: number) =>
+    eventually(async () => {
+      const heard = (await loudestOf(deck, aSecond / 10)) / full;
+      expect(heard).toBeLessThan(share * 1.01);
+      expect(heard).toBeGreaterThan(share * 0.93);
+    }, 20_000);
+  const volume = async () => (await deck.launchQueue.playback())?.volume;
+  expect(await volume()).toBe(100);
+  expect(await deck.run("**volume:50")).toBe(true);
+  await becomes(0.5);
+  expect(await deck.run("**volume:+20")).toBe(true);
+  await becomes(0.7);
+  deck.set({ audio: { ...defaultConfig.audio, volumeMax: 40 } });
+  await deck.launchQueue.holdVolume();
+  await becomes(0.4);
+  expect(await volume()).toBe(40);
+  await deck.launchQueue.fadeVolume(0.5);
+  await becomes(0.2);
+  await deck.launchQueue.fadeVolume(1);
+  await becomes(0.4);
+  expect(await deck.run("**control:pause")).toBe(true);
+  expect(await deck.run("**volume:10")).toBe(true);
+  expect(await deck.run("**control:resume")).toBe(true);
+  await becomes(0.1);
+});
+
+test("a game that begins silent is heard once its volume is raised", async () => {
+  await using deck = await soundDeck(0);
+  expect(await loudestOf(deck, aSecond / 10)).toBe(0);
+  deck.set({ audio: { ...defaultConfig.audio, volumeMax: 100 } });
+  expect(await deck.run("**volume:100")).toBe(true);
+  await eventually(async () => expect(await loudestOf(deck, aSecond / 10)).toBeGreaterThan(4000), 30_000);
+  expect(await deck.run("**volume:0")).toBe(true);
+  await eventually(async () => expect(await loudestOf(deck, aSecond / 10)).toBeLessThan(3), 30_000);
 });
 
 test("without being set up, it plays the systems whose cores are installed", () => {

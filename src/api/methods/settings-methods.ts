@@ -138,7 +138,7 @@ export const settingsMethods = [
   method({
     name: "playtime.limits.update",
     right: "own",
-    docs: "Changes the given limits, at once and in the config file. Time limits are in minutes, and 0 means none; `limitsEnabled` false suspends them. `volumeMax` is in percent, and 100 means none; a player that is louder is turned down if it has a volume of its own (mpv).",
+    docs: "Changes the given limits, at once and in the config file. Time limits are in minutes, and 0 means none; `limitsEnabled` false suspends them. `volumeMax` is in percent, and 100 means none; a player that is louder is turned down if it has a volume of its own (mpv, RetroArch).",
     params: v.object({
       ...v.partial(v.object(playTimeLimits)).entries,
       enabled: v.optional(v.never("its name here is limitsEnabled")),

@@ -48,7 +48,7 @@ export const playerCommands: readonly ScriptCommand[] = [
     ...common,
     names: ["volume"],
     args: "percent",
-    docs: "Sets the volume from 0 to 100, or changes it by `+5` or `-5`. It changes the volume of the player if that has one (mpv), and otherwise that of the device, by `wpctl`, `pactl` or `amixer`. The volume of a player stays for the next players. If nothing plays and the device has no volume, the value is for the next player.",
+    docs: "Sets the volume from 0 to 100, or changes it by `+5` or `-5`. It changes the volume of the player if that has one (mpv, RetroArch), and otherwise that of the device, by `wpctl`, `pactl` or `amixer`. The volume of a player stays for the next players. If nothing plays and the device has no volume, the value is for the next player.",
     example: "**volume:40||Audio/Lullaby.mp3",
     async run({ args: [text = ""] }, ports, signal) {
       const change = readVolume(text);
