@@ -20,7 +20,9 @@ beforeAll(async () => {
   card = await makeCard(image, cardBytes);
   board = await startBoard({
     card,
-    append: "snd_aloop.enable=1,1,1 snd_aloop.id=Loopback,vc4hdmi,Headphones",
+    display: "320x240",
+    // The board with a display also has a sound card on USB.
+    append: "module_blacklist=snd_usb_audio snd_aloop.enable=1,1,1 snd_aloop.id=Loopback,vc4hdmi,Headphones",
   });
   await board.pong();
   const text = await readFile(join(root, "overlay/etc/asound.conf"), "utf8");
@@ -104,6 +106,27 @@ test(
     await until("noise on the television", async () => (await heardBytes()) > before);
     // The same program still plays.
     await board.shell("kill $(cat /run/noise.pid)");
+  },
+  2 * patienceMs,
+);
+
+test(
+  "a television that is plugged in late, pulled out and plugged in again has the sound, if the owner chose no place",
+  async () => {
+    await choose("auto");
+    await until("the jack", () => playsOn("jack"));
+    // The display of QEMU has another name, and is always connected. Its kernel driver sends the events.
+    const events = await board.shell("readlink -f /sys/class/drm/card0/uevent");
+    await board.shell("mount -t tmpfs none /sys/class/drm && mkdir /sys/class/drm/card0-HDMI-A-1");
+    const television = (status: string) =>
+      board.shell(`echo ${status} >/sys/class/drm/card0-HDMI-A-1/status && echo change >${events}`);
+    for (const time of ["first", "second"]) {
+      await television("connected");
+      await until(`the television, the ${time} time`, () => playsOn("television"));
+      await television("disconnected");
+      await until(`the jack, the ${time} time`, () => playsOn("jack"));
+    }
+    await board.shell("umount /sys/class/drm");
   },
   2 * patienceMs,
 );
