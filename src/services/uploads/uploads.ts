@@ -120,7 +120,12 @@ export function createUploads({ folders, isIndexed, clock }: UploadParts) {
       signal: AbortSignal,
     ): Promise<number | undefined> {
       const upload = await known(id);
-      await stopWriting(upload);
+      let last: OpenUpload["writing"];
+      do {
+        last = upload.writing;
+        await stopWriting(upload);
+        // Another write may have begun during this wait.
+      } while (upload.writing !== last);
       if (upload.ending !== undefined) throw publicError("conflict", "this upload is being finished");
       if (offset !== upload.offset) return undefined;
       const stop = new AbortController();

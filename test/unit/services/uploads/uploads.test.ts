@@ -316,6 +316,19 @@ test("a newer write takes over from one that hangs", async () => {
   await uploads.finish(id, sum(bytesOf(10)), anyStart);
 });
 
+test("two connections that continued an upload at once both wrote, and damaged it", async () => {
+  const uploads = begin();
+  const { id } = await uploads.start(wanted("Game.sfc"));
+  const asked = [1, 2, 3].map(() => refusal(uploads.write(id, 0, pieces(bytesOf(4), bytesOf(6)), never)));
+  expect(await Promise.all(asked)).toEqual([
+    "another connection continues this upload",
+    "another connection continues this upload",
+    "accepted",
+  ]);
+  await uploads.finish(id, sum(bytesOf(10)), anyStart);
+  expect(await readFile(join(root, "SNES/Game.sfc"))).toEqual(Buffer.from(bytesOf(10)));
+});
+
 const dataOf = (asked: Promise<unknown>): Promise<unknown> =>
   asked.then(
     () => "accepted",
