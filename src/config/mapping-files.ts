@@ -103,6 +103,8 @@ interface ReadFile {
   readonly mark: string;
   /** The mappings of its last valid version. */
   readonly mappings: readonly FileMapping[];
+  /** The mappings of each file before it, if these files left no room for it. */
+  readonly beside?: readonly (readonly FileMapping[])[];
 }
 
 interface Reading extends Required<MappingFilesOptions> {
@@ -126,14 +128,16 @@ async function readAll(reading: Reading): Promise<Map<string, ReadFile>> {
   for (const file of await sourceFiles(reading)) {
     const { name, mark } = file;
     const before = earlier.get(name);
-    if (before?.mark === mark) {
+    const beside = [...files.values()].map(({ mappings }) => mappings);
+    if (before?.mark === mark && isAsRefused(before, beside)) {
       files.set(name, before);
       admitted.push(...before.mappings);
       continue;
     }
+    let why: string | undefined;
     try {
       const mappings = await readOne(reading, file);
-      const why = judge.excessOf([...admitted, ...mappings]);
+      why = judge.excessOf([...admitted, ...mappings]);
       if (why !== undefined) throw new Error(why);
       files.set(name, { mark, mappings });
       admitted.push(...mappings);
@@ -143,11 +147,16 @@ async function readAll(reading: Reading): Promise<Map<string, ReadFile>> {
       const kept = before?.mappings ?? [];
       const reason = messageOf(error);
       log.error("mappings", "refused a file", { file: name, line, reason, kept: kept.length });
-      files.set(name, { mark, mappings: kept });
+      files.set(name, { mark, mappings: kept, ...(why === undefined ? {} : { beside }) });
       admitted.push(...kept);
     }
   }
   return files;
+}
+
+/** False for a file that other files left no room for, if these have changed since then. */
+function isAsRefused({ beside }: ReadFile, now: readonly (readonly FileMapping[])[]): boolean {
+  return beside === undefined || (beside.length === now.length && beside.every((one, at) => one === now[at]));
 }
 
 async function sourceFiles({ folder, shared, log, clock }: Reading): Promise<readonly SourceFile[]> {

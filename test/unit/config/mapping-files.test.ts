@@ -331,6 +331,22 @@ test("a file that is not admitted is refused, and the files that are stay", asyn
   expect(watched.lines.join("\n")).toContain('file=c.toml reason="these are too many" kept=0');
 });
 
+test("a file that others left no room for stayed refused after they had become smaller", async () => {
+  const folder = await newPlace();
+  const [many, own] = [table("a1") + table("a2"), table("b")];
+  await writeFile(join(folder, "a.toml"), many);
+  await writeFile(join(folder, "b.toml"), own);
+  const watched = await start(folder, (all) => (all.length > 2 ? "they are too many" : undefined));
+  expect(patterns(watched)).toEqual(["a1", "a2"]);
+  // A refusal is logged once, and not at each read.
+  await watched.files.reload();
+  await watched.files.reload();
+  expect(watched.lines.filter((line) => line.includes("they are too many"))).toHaveLength(1);
+  await watched.write("a.toml", table("a1"));
+  await watched.files.reload();
+  expect(patterns(watched)).toEqual(["a1", "b"]);
+});
+
 test("of too many files the first by name are read", async () => {
   const names = Array.from(
     { length: mappingFilesMax + 1 },
