@@ -2,7 +2,7 @@
  * The current settings: those of the config file, with the changes of the API. A change is in memory at once and in the
  * file a moment later. An edit by hand takes effect if it is valid; otherwise the last valid settings stay in use.
  *
- *   current = the last valid text of the file, with the patches applied that are not in the file yet
+ *   current = the last valid text of the file, with the patches applied that are not in the file yet, and then the overrides
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Clock, systemClock } from "../core/clock.ts";
@@ -13,6 +13,7 @@ import { createSerialQueue } from "../core/serial-queue.ts";
 import type { ButtonChange } from "./button-edit.ts";
 import type { Table } from "./checks.ts";
 import { type ConfigFile, type ConfigFileOptions, openConfigFile } from "./config-file.ts";
+import { withOverrides } from "./overrides.ts";
 import { sweepTemporaries, targetOf } from "./save.ts";
 import { checkPatch, editsOf, type SettingsPatch, withPatch } from "./settings-patch.ts";
 import type { Config } from "./shape.ts";
@@ -33,10 +34,12 @@ export type Settings = Awaited<ReturnType<typeof createSettings>>;
 /** Throws `StartError` with exit code 78 if the file is invalid. */
 export async function createSettings(options: SettingsOptions) {
   const { path, dataFolder, log, readerFault = () => undefined, systemFault, clock = systemClock } = options;
+  const { overrides = {} } = options;
   const file = await openConfigFile(options);
   const inTurn = createSerialQueue();
   const updates = createUpdates(file, inTurn, log, () => changes.settle());
-  const changes = createChanges(file.good(), () => updates.over(file.good(), dataFolder), log);
+  const wanted = () => withOverrides(updates.over(file.good(), dataFolder), overrides);
+  const changes = createChanges(file.good(), wanted, log);
 
   const look = async () => {
     await inTurn(file.look);
@@ -69,7 +72,7 @@ export async function createSettings(options: SettingsOptions) {
     /** The reason why the present file is not in use, or why some variables of the environment are not. */
     faults(): readonly Fault[] {
       const why = file.fault();
-      return why === undefined ? (options.overrides?.faults ?? []) : [faultOf("settings-invalid", { why })];
+      return why === undefined ? (overrides.faults ?? []) : [faultOf("settings-invalid", { why })];
     },
     /**
      * Changes the given fields: `current()` before this returns, and the file before it resolves. Rejects with

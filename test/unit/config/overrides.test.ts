@@ -185,3 +185,18 @@ test("a screen that was turned by mistake is as tapdeck.conf says, and a wrong l
     { why: expect.stringContaining("overscan must be a whole number from 0 to 10") },
   ]);
 });
+
+test("until a change over the API was in the file, it was in force in spite of tapdeck.conf", async () => {
+  const environment = { TAPDECK_ROTATION: "0", TAPDECK_TIME_ZONE: "Europe/Berlin" };
+  const { settings } = await open('[device]\ntime_zone = "Asia/Tokyo"\n', environment);
+  const rotations = [settings.current().television.rotation];
+  const zones = [settings.current().device.timeZone];
+  using _listening = settings.onChange((now) => {
+    rotations.push(now.television.rotation);
+    zones.push(now.device.timeZone);
+  });
+  await settings.update({ televisionRotation: 90, timeZone: "", audioFeedback: false });
+  expect([...new Set(rotations)]).toEqual([0]);
+  expect([...new Set(zones)]).toEqual(["Asia/Tokyo", "Europe/Berlin"]);
+  await settings.close();
+});
