@@ -112,7 +112,8 @@ export function followLine(line: TelevisionLine, options: TelevisionOptions): Di
     standby = standbyMinutes === 0 ? undefined : clock.after(standbyMinutes * 60_000, sleep);
   };
   const sleep = () => {
-    if (!isShown || options.playing() !== undefined) return;
+    // The owner may have switched it off since the media ended.
+    if (!isShown || options.playing() !== undefined || settings().standbyMinutes === 0) return;
     log.info("television", "it is sent to standby: nothing has played for a while");
     line.send(television, [opcodes.standby]);
     isShown = false;

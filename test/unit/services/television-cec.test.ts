@@ -23,6 +23,7 @@ function follow({ wake = true, standbyMinutes = 0 } = {}) {
   const done: ControlAction[] = [];
   let playing: typeof film | undefined;
   let isClosed = false;
+  let standbyAfter = standbyMinutes;
   const following = followLine(
     {
       ...line,
@@ -33,7 +34,7 @@ function follow({ wake = true, standbyMinutes = 0 } = {}) {
     },
     {
       ...{ bus, clock, log: silentLog, open: () => undefined },
-      settings: () => ({ wake, standbyMinutes }),
+      settings: () => ({ wake, standbyMinutes: standbyAfter }),
       playing: () => playing,
       async control(action) {
         done.push(action);
@@ -54,6 +55,9 @@ function follow({ wake = true, standbyMinutes = 0 } = {}) {
       playing = undefined;
     },
     passMs: (ms: number) => clock.advance(ms),
+    setStandby(minutes: number) {
+      standbyAfter = minutes;
+    },
     /** Lets the messages of the television arrive. */
     async hear(...messages: readonly (readonly number[])[]) {
       for (const [from = 0, to = 0, ...message] of messages) adapter.say(from, to, ...message);
@@ -133,6 +137,16 @@ test("it is sent to standby some time after the last media, unless it shows anot
   home.end();
   await home.hear([5, everyone, 0x82, 0x20, 0x00]);
   await home.passMs(61 * 60_000);
+  expect(home.television.isOn).toBe(true);
+});
+
+test("the standby that an owner switched off still came after the media that had ended before", async () => {
+  const home = follow({ standbyMinutes: 60 });
+  home.start();
+  home.end();
+  await home.passMs(30 * 60_000);
+  home.setStandby(0);
+  await home.passMs(31 * 60_000);
   expect(home.television.isOn).toBe(true);
 });
 
