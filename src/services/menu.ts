@@ -43,6 +43,9 @@ interface Place {
   readonly chosen: number;
 }
 
+/** The pages to show next. */
+type Loaded = readonly Place[] | "close";
+
 const arrows = ["up", "down", "left", "right"] as const;
 type Arrow = (typeof arrows)[number];
 const isArrow = (key: MenuKey): key is Arrow => arrows.some((arrow) => arrow === key);
@@ -62,8 +65,8 @@ export function followMenu(parts: MenuParts): Disposable {
   /** The pages from the first one to the present one; empty while there is no menu. */
   let places: readonly Place[] = [];
   let shown: ShownMenu | undefined;
-  let isLoading = false;
-  let isOpening = false;
+  /** The load that is under way. A menu that is closed does not wait for it. */
+  let loading: object | undefined;
   let levelsAsked = 0;
   let idle: Disposable | undefined;
   let repeating: Disposable | undefined;
@@ -71,6 +74,7 @@ export function followMenu(parts: MenuParts): Disposable {
   const close = () => {
     idle?.[Symbol.dispose]();
     repeating?.[Symbol.dispose]();
+    loading = undefined;
     if (places.length === 0) return;
     places = [];
     shown = undefined;
@@ -112,22 +116,23 @@ export function followMenu(parts: MenuParts): Disposable {
       log.debug("menu", messageOf(error));
     }
   };
-  const load = async (next: () => readonly Place[] | Promise<readonly Place[]>) => {
-    if (isLoading) return;
-    isLoading = true;
+  const load = async (next: () => Loaded | Promise<Loaded>) => {
+    if (loading !== undefined) return;
+    const mine = {};
+    const isAbandoned = () => loading !== mine;
+    loading = mine;
     try {
       const then = await next();
-      // Media have started, or the person has closed the menu.
-      if (places.length === 0 && !isOpening) return;
+      if (isAbandoned()) return;
+      if (then === "close") return close();
       places = then;
       await show();
     } catch (error) {
       log.warn("menu", messageOf(error));
-      close();
-    } finally {
-      isLoading = false;
-      isOpening = false;
+      if (!isAbandoned()) close();
     }
+    if (isAbandoned()) return;
+    loading = undefined;
     const follow = places.at(-1)?.list.follow;
     if (follow !== undefined) await load(async () => after(places, await follow()));
   };
@@ -150,8 +155,8 @@ export function followMenu(parts: MenuParts): Disposable {
       if (step === "close") return close();
       void load(async () => {
         const next = await step;
-        if (next === "close") close();
-        return next === undefined || next === "close" ? places : after(places, next);
+        if (next === "close") return next;
+        return next === undefined ? places : after(places, next);
       });
     } catch (error) {
       log.warn("menu", messageOf(error));
@@ -165,7 +170,7 @@ export function followMenu(parts: MenuParts): Disposable {
     if (place === undefined) return;
     if (key === "menu" || (key === "back" && places.length === 1)) return close();
     // The screen does not show yet which item a key would choose, so the key is ignored.
-    if (isLoading || shown === undefined || screen.drawnMenu() !== shown) return;
+    if (loading !== undefined || shown === undefined || screen.drawnMenu() !== shown) return;
     if (key === "back") return void load(() => places.slice(0, -1));
     const item = place.list.items[place.chosen];
     if (key === "ok" || key === "enter") return item && !isLaunching && choose(place.list, item);
@@ -191,7 +196,6 @@ export function followMenu(parts: MenuParts): Disposable {
     // The menu does not open at Enter, because a card reader that types presses it.
     if (!(isArrow(key) || key === "ok" || key === "menu") || !screen.canShowMenu()) return;
     idle = clock.after(idleMs, close);
-    isOpening = true;
     void load(() => [{ list: lists.first(), chosen: 0 }]);
   };
 

@@ -539,6 +539,27 @@ test("a controller is found, paired and forgotten in the menu", async () => {
   });
 });
 
+test("a menu that was closed during a search could not be opened, and came back by itself", async () => {
+  const radio = makeRadio();
+  const menu = await atBluetooth(radio);
+  await menu.press("ok");
+  await eventually(() => expect(radio.asked).toEqual(["search"]));
+  radio.set({ state: "searching", known: [], found: [] });
+  await menu.press("menu");
+  expect(menu.seen.at(-1)).toBeUndefined();
+  await menu.press("menu");
+  await eventually(() => expect(menu.names()).toContain("Library"));
+  const pages = menu.seen.length;
+  radio.set({ state: "ready", known: [], found: [pad] });
+  for (let times = 0; times < 20; times++) {
+    await menu.clock.advance(500);
+    await new Promise(setImmediate);
+  }
+  expect(menu.seen).toHaveLength(pages);
+  await menu.press("menu");
+  expect(menu.seen.at(-1)).toBeUndefined();
+});
+
 test("new headphones end the search of the menu, and a keyboard in reach does not", async () => {
   const radio = makeRadio();
   const menu = await atBluetooth(radio);
