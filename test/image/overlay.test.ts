@@ -613,7 +613,9 @@ for (const [line, said] of [
     "wifi_password=short",
     "line 2: a Wi-Fi password has 8 to 63 characters, or it is a key of 64 digits (0 to 9, a to f)",
   ],
-  [`wifi_name=${"x".repeat(33)}`, "line 2: a network's name has at most 32 characters"],
+  [`wifi_name=${"x".repeat(33)}`, "line 2: a network's name has 1 to 32 characters"],
+  // wpa_supplicant would refuse the settings of all networks.
+  ["wifi_name=", "line 2: a network's name has 1 to 32 characters"],
   ["wifi_country=de", "line 2: a country has two capital letters, such as DE"],
   ["host_name=My Deck", "line 2: a host name has small letters, digits and - only, at most 63"],
   ["host_name=-x", "line 2: a host name has small letters, digits and - only, at most 63"],
