@@ -492,6 +492,43 @@ test.skipIf(process.getuid?.() !== 0)(
 );
 
 test.skipIf(process.getuid?.() !== 0)(
+  "on a full card the note of a failed trial was lost, and its server installed the update again",
+  () =>
+    inRoot(async (folder) => {
+      const at = (name: string) => join(folder, name);
+      for (const name of ["proc", "boot", "data/state", "etc/init.d"])
+        await mkdir(at(name), { recursive: true });
+      await copyFile(join(overlay, "etc/init.d/S92update"), at("etc/init.d/S92update"));
+      await writeFile(at("usr/lib/tapdeck/partition"), "#!/bin/sh\necho /dev/mmcblk0p$1\n", { mode: 0o755 });
+      await writeFile(at("proc/cmdline"), "quiet tapdeck.slot=a\n");
+      await writeFile(at("boot/config.txt"), "os_prefix=slot-a/\n");
+      // The card has two blocks: one for the note, and one for another file.
+      const script = [
+        "mount -t tmpfs -o size=8k card data/state",
+        "echo 'event=trying slot=b version=0.3.0 faults=[]' >data/state/update",
+        "touch -d @1700000000 data/state/update",
+        "head -c 4096 /dev/zero >data/state/full",
+        "start() { chroot . sh /etc/init.d/S92update start; cat run/tapdeck-machine/last-update; }",
+        "start; stat -c %Y run/tapdeck-machine/last-update; cat data/state/update; ls data/state",
+        "rm data/state/full; start; cat data/state/update",
+      ];
+      const said = await run([
+        "unshare",
+        "--mount",
+        "sh",
+        "-e",
+        "-c",
+        `cd '${folder}'\n${script.join("\n")}`,
+      ]);
+      const line = (event: string) => `event=${event} slot=b version=0.3.0 faults=[]`;
+      expect(said.trim().split("\n")).toEqual([
+        ...[line("back"), "1700000000", line("trying"), "full", "update"],
+        ...[line("back"), line("back")],
+      ]);
+    }),
+);
+
+test.skipIf(process.getuid?.() !== 0)(
   "a fault that is noted under any umask can be read by the service",
   () =>
     inRoot(async (folder) => {
