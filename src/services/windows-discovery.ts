@@ -10,7 +10,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { wsdAnswersMax } from "../core/console-limits.ts";
-import { messageOf } from "../core/errors.ts";
+import { codeOf, messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { serveWsdHttp } from "./wsd-http.ts";
 import { type WsdHost, wsdBye, wsdHello, wsdMatches, wsdMetadata, wsdRequestIn } from "./wsd-messages.ts";
@@ -23,6 +23,8 @@ interface DiscoveryParts {
   readonly httpPort?: number;
   /** The addresses of this device. */
   readonly addresses?: () => readonly OwnAddress[];
+  /** The interval at which new addresses are found, unless a test uses another one. */
+  readonly lookMs?: number;
 }
 
 export interface OwnAddress {
@@ -33,13 +35,14 @@ export interface OwnAddress {
 const group = "239.255.255.250"; // WS-Discovery, 2.4.
 const discoveryPort = 3702; // WS-Discovery, 2.4.
 const metadataPort = 5357; // Registered for it by IANA.
-const lookMs = 10_000; // A network may come later.
+const usualLookMs = 10_000; // A network may come later.
 const budgetMs = 10_000;
 const hops = 1; // Only this network.
 
 /** Announces this device until disposed. Rejects if a port is taken. */
 export async function announceToWindows(parts: DiscoveryParts): Promise<AsyncDisposable> {
   const { name, log, port = discoveryPort, httpPort = metadataPort, addresses = ownAddresses } = parts;
+  const { lookMs = usualLookMs } = parts;
   const host: WsdHost = { uuid: uuidOf(name), name, instance: Math.trunc(Date.now() / 1000) };
   const budget = createBudget();
   let sent = 0;
@@ -75,8 +78,10 @@ export async function announceToWindows(parts: DiscoveryParts): Promise<AsyncDis
     for (const address of present.filter((one) => !joined.has(one))) {
       try {
         socket.addMembership(group, address);
-      } catch {
-        continue; // The interface may not be up yet. The next look tries again.
+      } catch (error) {
+        // An interface stays in the group when its address changes. Otherwise it may not be up yet, and the next look
+        // tries again.
+        if (codeOf(error) !== "EADDRINUSE") continue;
       }
       joined.add(address);
       void say(wsdHello(host, { url: urlAt(address), number: ++sent }), address);

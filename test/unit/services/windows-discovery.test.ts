@@ -35,6 +35,7 @@ async function onLoopback(addresses = [own]) {
     port,
     httpPort,
     addresses: () => addresses,
+    lookMs: 10,
   });
   // Both sockets are at one port, so a third socket asks, and gets the answers.
   const asking = createSocket("udp4");
@@ -124,6 +125,21 @@ test("an interface that got its address later gave the device another identity",
     identities.add(/urn:uuid:([0-9a-f-]{36})<\/a:Address>/.exec(match)?.[1] ?? "");
   }
   expect(identities.size).toBe(1);
+});
+
+test("an interface that came into another network, or came back, did not say hello there, nor bye", async () => {
+  const addresses = [own];
+  await using net = await onLoopback(addresses);
+  const greets = (address: string) =>
+    net.hears((text) => text.includes("<d:Hello>") && text.includes(`http://${address}:`));
+  await greets("127.0.0.1");
+  addresses.splice(0, 1, { ...own, address: "127.0.0.2" });
+  await greets("127.0.0.2");
+  net.heard.length = 0;
+  addresses.splice(0, 1, own);
+  await greets("127.0.0.1");
+  await net.end();
+  await net.hears((text) => text.includes("<d:Bye>"));
 });
 
 test("a flood of questions has few answers", async () => {
