@@ -78,12 +78,13 @@ export function createLibrary({
     favourites: () => favourites.list().map(favouriteOf),
     async setFavourite(path, isFavourite) {
       if (!isFavourite) return favourites.remove(path);
-      if (favourites.count() >= favouritesMax)
-        throw limitReached("favouritesMax", `there are ${favouritesMax} favourites: remove one first`);
       const { system, path: real } = await findMediaFile(path, folders(), []);
       const isFolder = (await stat(real)).isDirectory();
       // A folder has no extension, which would give its system.
       const named = isFolder ? systemByName(path.split("/")[0] ?? "") : system;
+      // Nothing may wait between the two steps, because each of many simultaneous requests must count.
+      if (favourites.count() >= favouritesMax)
+        throw limitReached("favouritesMax", `there are ${favouritesMax} favourites: remove one first`);
       favourites.add({ path, systemId: named?.id ?? system.id, isFolder });
     },
     history({ limit, cursor, systems, isDistinct }) {

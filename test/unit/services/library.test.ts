@@ -166,10 +166,17 @@ test("a favourite is a file or folder that is there, and there are at most favou
     ["media", "Game"],
   ]);
   const names = Array.from({ length: favouritesMax - 2 }, (_, number) => `SNES/${number}.sfc`);
-  makeFiles(made.root, names);
+  makeFiles(made.root, [...names, "SNES/a.sfc", "SNES/b.sfc"]);
   for (const name of names) await setFavourite(name, true);
   await setFavourite("SNES", false);
   await setFavourite("SNES", true);
   await expect(setFavourite("SNES", true)).rejects.toMatchObject({ data: { limit: "favouritesMax" } });
   expect(favourites().at(-1)?.name).toBe("SNES");
+  // Simultaneous requests passed the limit together.
+  await setFavourite("SNES", false);
+  const asked = await Promise.allSettled(
+    ["SNES", "SNES/a.sfc", "SNES/b.sfc"].map((one) => setFavourite(one, true)),
+  );
+  expect(asked.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  expect(favourites()).toHaveLength(favouritesMax);
 });
