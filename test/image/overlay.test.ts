@@ -621,6 +621,39 @@ test.skipIf(process.getuid?.() !== 0)(
     }),
 );
 
+test.skipIf(process.getuid?.() !== 0)(
+  "a cable that was pulled out took the way of the Wi-Fi to other networks with it",
+  () =>
+    inRoot(async (folder) => {
+      await mkdir(join(folder, "etc/init.d"), { recursive: true });
+      await copyFile(join(overlay, "usr/lib/tapdeck/address"), join(folder, "usr/lib/tapdeck/address"));
+      const lines = (await text("overlay/etc/sysctl.d/50-tapdeck.conf")).split("\n");
+      const ofRoutes = lines.filter((line) => line.includes("ignore_routes_with_linkdown"));
+      const script = [
+        "ip link set lo up",
+        // The other ends of the cables are the routers.
+        "for one in wlan0 eth0; do ip link add $one type veth peer name router-$one; ip link set router-$one up; done",
+        ...ofRoutes.map((line) => `sysctl -q -w '${line.replaceAll(" ", "")}'`),
+        "way() { ip route get 192.0.2.1 2>&1 | sed -n 's/.* via \\([0-9.]*\\) dev \\([a-z0-9]*\\).*/\\1 \\2/p'; }",
+        `address() { env interface=$2 ip=$3.5 mask=24 router=$3.1 chroot '${folder}' /usr/lib/tapdeck/address $1; }`,
+        "address deconfig wlan0 10.1.0; address bound wlan0 10.1.0; way",
+        "address deconfig eth0 10.2.0; address bound eth0 10.2.0; way",
+        "address renew wlan0 10.1.0; way",
+        "ip link set router-eth0 down",
+        'until [ "$(cat /sys/class/net/eth0/carrier)" = 0 ]; do sleep 0.1; done; way',
+        "ip link set router-eth0 up",
+        'until [ "$(cat /sys/class/net/eth0/carrier)" = 1 ]; do sleep 0.1; done; way',
+        "address deconfig eth0 10.2.0; way",
+      ];
+      const command = [
+        ...["unshare", "--net", "--mount", "sh", "-e", "-c"],
+        `mount -t sysfs sysfs /sys\n${script.join("\n")}`,
+      ];
+      const [wifi, cable] = ["10.1.0.1 wlan0", "10.2.0.1 eth0"];
+      expect((await run(command)).trim().split("\n")).toEqual([wifi, cable, cable, wifi, cable, wifi]);
+    }),
+);
+
 test("the kernel's switches against links, pipes and files of others in shared folders are on", async () => {
   const lines = (await text("overlay/etc/sysctl.d/50-tapdeck.conf")).split("\n");
   const switches = Object.fromEntries(
