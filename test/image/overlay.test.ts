@@ -654,6 +654,34 @@ test.skipIf(process.getuid?.() !== 0)(
     }),
 );
 
+test.skipIf(process.getuid?.() !== 0)(
+  "with a cable and the Wi-Fi in one network, a phone did not reach one of the two addresses",
+  async () => {
+    const lines = (await text("overlay/etc/sysctl.d/50-tapdeck.conf")).split("\n");
+    const script = [
+      "ip link set lo up",
+      // The other end of both interfaces is the phone, in a network namespace of its own.
+      "unshare --net sleep 1000 & phone=$!",
+      "trap 'kill $phone' EXIT",
+      'until [ "$(readlink /proc/$phone/ns/net)" != "$(readlink /proc/$$/ns/net)" ]; do sleep 0.05; done',
+      'phone() { nsenter --target $phone --net "$@"; }',
+      ...lines
+        .filter((line) => line.startsWith("net.ipv4.conf.all."))
+        .map((line) => `sysctl -q -w '${line.replaceAll(" ", "")}'`),
+      "phone ip link set lo up; phone ip addr add 10.1.0.9/32 dev lo",
+      "connect() {",
+      "  ip link add $1 type veth peer name to-$1; ip link set to-$1 netns $phone",
+      "  ip link set $1 up; ip addr add $2/24 dev $1",
+      "  phone ip link set to-$1 up; phone ip route add $2 dev to-$1 src 10.1.0.9",
+      "}",
+      "connect wlan0 10.1.0.5; connect eth0 10.1.0.6",
+      "for one in 10.1.0.5 10.1.0.6; do phone busybox ping -c 1 -W 5 $one >/dev/null && echo $one; done",
+    ];
+    const said = await run(["unshare", "--net", "sh", "-e", "-c", script.join("\n")]);
+    expect(said.trim().split("\n")).toEqual(["10.1.0.5", "10.1.0.6"]);
+  },
+);
+
 test("the kernel's switches against links, pipes and files of others in shared folders are on", async () => {
   const lines = (await text("overlay/etc/sysctl.d/50-tapdeck.conf")).split("\n");
   const switches = Object.fromEntries(
