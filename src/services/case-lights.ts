@@ -75,25 +75,27 @@ export function followCaseLights(parts: LightParts) {
 /** Makes the blinker show the state of the facts. */
 function showState(parts: LightParts, blinker: Blinker) {
   const { clock, faults, brightness } = parts;
-  let activeMs = clock.now();
+  /** The time without an event, by the looks: the clock of a board is set on by hours soon after its start. */
+  let quietMs = 0;
   let timer: Disposable | undefined;
   /** Whether the last look found a fault. A look reads the file system, so a tap must not wait for one. */
   let hasFault = faults().length > 0;
   const refresh = () => {
     const now = facts.now();
-    const isResting = clock.now() - activeMs >= restMs;
+    const isResting = quietMs >= restMs;
     const glow = glowOf(now.isPlaying, pictureOf(now)?.kind, hasFault, isResting);
     blinker.show({ ...glow, part: (glow.part * brightness()) / 100 });
     facts.wasDrawn(now.notice);
   };
   const changed = () => {
-    activeMs = clock.now();
+    quietMs = 0;
     refresh();
   };
   // A start has one rhythm, whether its name is known or not.
   const facts = followFacts(parts, changed, () => 0);
   const lookAgain = () => {
     facts.settle();
+    quietMs += lookMs;
     hasFault = faults().length > 0;
     refresh();
     timer = clock.after(lookMs, lookAgain);

@@ -130,13 +130,14 @@ export function followScreen(options: ScreenOptions): Screen {
   let ending: PromiseWithResolvers<void> | undefined;
   let showing: Promise<void> | undefined;
   let isStale = false;
-  let activeMs = clock.now();
+  /** The time without an event, by the looks: the clock of a board is set on by hours soon after its start. */
+  let quietMs = 0;
   let timer: Disposable | undefined;
   let pending: Disposable | undefined;
 
   const showOnce = async () => {
     const { notice, ending: shownEnding, isPlaying } = facts.now();
-    isGraphical = await drawn.show(facts, Math.floor((clock.now() - activeMs) / restMs));
+    isGraphical = await drawn.show(facts, Math.floor(quietMs / restMs));
     if (!isGraphical && !isClosed) await writeText(facts);
     if (drawn.isLate()) return;
     facts.wasDrawn(notice);
@@ -163,7 +164,7 @@ export function followScreen(options: ScreenOptions): Screen {
       });
   };
   const changed = () => {
-    activeMs = clock.now();
+    quietMs = 0;
     if (isGraphical) pending ??= clock.after(drawDelayMs, show);
     else show();
   };
@@ -172,6 +173,7 @@ export function followScreen(options: ScreenOptions): Screen {
   const listening = options.bus.on("media.started", drawn.interrupt);
   const lookAgain = () => {
     facts.settle();
+    quietMs += lookMs;
     show();
     timer = isClosed ? undefined : clock.after(lookMs, lookAgain);
   };
@@ -197,7 +199,7 @@ export function followScreen(options: ScreenOptions): Screen {
     showMenu(menu, chosen = 0) {
       drawn.pen.expect(chosen);
       facts.setMenu(menu);
-      activeMs = clock.now();
+      quietMs = 0;
       show();
     },
     chooseTile: drawn.pen.choose,

@@ -4,6 +4,8 @@ import type { Clock } from "../../src/core/clock.ts";
 export interface ManualClock extends Clock {
   /** Moves time on by `ms`, and calls due timers in their order. */
   advance(ms: number): void;
+  /** Sets the time on or back by `ms`, as a time server does. The timers do not follow. */
+  jump(ms: number): void;
   /** The number of timers that are not due yet. */
   waiting(): number;
 }
@@ -24,6 +26,10 @@ export function createManualClock(startMs = 1_800_000_000_000): ManualClock {
           timers = timers.filter((other) => other !== timer);
         },
       };
+    },
+    jump(ms) {
+      nowMs += ms;
+      timers = timers.map((timer) => Object.assign(timer, { at: timer.at + ms }));
     },
     advance(ms) {
       const untilMs = nowMs + ms;

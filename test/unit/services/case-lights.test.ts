@@ -82,6 +82,17 @@ test("a deck that waits for a card is green, and dims after ten minutes until so
   expect(await read("input3::capslock")).toBe("7");
 });
 
+test("a clock that was set on or back made the lights of a deck that had just started dim", async () => {
+  const { clock, lights, show, world } = await makeLights();
+  await show(200, green);
+  for (const ms of [8 * 3_600_000, -9 * 3_600_000]) {
+    clock.jump(ms);
+    world.brightness -= 10;
+    lights.refresh();
+    await show(2 * world.brightness, green);
+  }
+});
+
 test("a start blinks, what plays is dim, and its end is bright again", async () => {
   const { bus, clock, show } = await makeLights();
   await show(200, green);

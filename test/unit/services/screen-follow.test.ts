@@ -37,6 +37,8 @@ interface World {
   readonly warnings: string[];
   /** A player has the display. */
   isTaken: boolean;
+  /** The error of the next look for the frame buffer. */
+  fault?: Error;
   /** The packed pictures of the frame buffer. */
   height: number;
   view: ScreenView;
@@ -83,7 +85,10 @@ async function makeScreen(
     faults: () => world.faults,
     view: () => world.view,
     place: async () => ({ hosts: ["deck.local"], port: 7497 }),
-    findFrame: async () => ({ device, width: 640, height: world.height, stride: 2560, bitsPerPixel: 32 }),
+    async findFrame() {
+      if (world.fault !== undefined) throw world.fault;
+      return { device, width: 640, height: world.height, stride: 2560, bitsPerPixel: 32 };
+    },
     painter: {
       async run(job) {
         jobs.push(job);
@@ -157,6 +162,20 @@ test("after ten minutes the picture is dim and moves, and something that happens
   bus.emit("readers.added", added);
   clock.advance(200);
   await eventually(() => expect(last()).not.toContain("opacity"));
+});
+
+test("a clock that was set on or back made the picture of a deck that had just started dim", async () => {
+  const { clock, jobs, world, shows } = await makeScreen();
+  await shows("Tap a card");
+  for (const ms of [8 * 3_600_000, -9 * 3_600_000]) {
+    const before = jobs.length;
+    clock.jump(ms);
+    // Another screen needs another drawing.
+    world.height += 10;
+    clock.advance(5000);
+    await eventually(() => expect(jobs.length).toBeGreaterThan(before));
+  }
+  expect(jobs.filter((job) => job.kind === "draw" && job.svg.includes("opacity"))).toEqual([]);
 });
 
 test("the border of the chosen tile moves without a drawing, and the status is back without one", async () => {
