@@ -157,6 +157,7 @@ export function followScreen(options: ScreenOptions): Screen {
     showing ??= showAll()
       .catch((error: unknown) => {
         isClosed = true;
+        ending?.resolve();
         log.warn("screen", "cannot be written", { path, error: messageOf(error) });
       })
       .finally(() => {

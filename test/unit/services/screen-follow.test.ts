@@ -178,6 +178,16 @@ test("a clock that was set on or back made the picture of a deck that had just s
   expect(jobs.filter((job) => job.kind === "draw" && job.svg.includes("opacity"))).toEqual([]);
 });
 
+test("a screen that could not be drawn at the end delayed the end of the machine", async () => {
+  const { screen, clock, world, shows } = await makeScreen();
+  await shows("Tap a card");
+  world.fault = new Error("too many open files");
+  const ended = screen.showEnding("switching-off");
+  clock.advance(200);
+  await ended;
+  expect(screen.isThere).toBe(false);
+});
+
 test("the border of the chosen tile moves without a drawing, and the status is back without one", async () => {
   const { screen, jobs, shows, written, device, clock, bus } = await makeScreen();
   await shows("Tap a card");
