@@ -24,9 +24,10 @@ const beginMsMax = 5000;
 const endMsMax = 75_000;
 
 export function bluetoothList({ bluetooth, clock, texts }: BluetoothParts): MenuList {
-  const until = async (holds: () => boolean, ms: number) => {
-    const endMs = clock.now() + ms;
-    while (!holds() && clock.now() < endMs) await sleep(clock, pollMs, new AbortController().signal);
+  const until = async (holds: () => boolean, msMax: number) => {
+    // The clock of a board may be set meanwhile, so the pauses count the time.
+    for (let ms = 0; !holds() && ms < msMax; ms += pollMs)
+      await sleep(clock, pollMs, new AbortController().signal);
   };
   /** Waits for the beginning of a requested act. */
   const begun = (state: "searching" | "pairing") =>

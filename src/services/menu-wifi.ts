@@ -39,8 +39,8 @@ export function wifiList({ wifi, clock, texts }: WifiParts): MenuList {
   const search = async (): Promise<MenuList> => {
     const before = wifi.report().networks;
     await wifi.scan();
-    const endMs = clock.now() + searchMsMax;
-    while (wifi.report().networks === before && clock.now() < endMs)
+    // The clock of a board may be set meanwhile, so the pauses count the time.
+    for (let ms = 0; wifi.report().networks === before && ms < searchMsMax; ms += pollMs)
       await sleep(clock, pollMs, new AbortController().signal);
     return { ...list(), replaces: true };
   };

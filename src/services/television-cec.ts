@@ -97,12 +97,11 @@ export function followLine(line: TelevisionLine, options: TelevisionOptions): Di
     if (address === undefined) return;
     isShown = line.send(everyone, [opcodes.activeSource, ...bytesOf(address)]);
   };
-  /** The time at which media last ended by themselves. */
-  let endedMs = Number.NEGATIVE_INFINITY;
+  /** Runs for a moment after media have ended by themselves. */
+  let ended: Disposable | undefined;
   const wake = () => {
     // The next song of a list must not end a broadcast that the family has begun to watch.
-    const isNext = clock.now() - endedMs < nextMs;
-    if (isNext || !settings().wake) return;
+    if (ended !== undefined || !settings().wake) return;
     line.send(television, [opcodes.imageViewOn]);
     claimScreen();
   };
@@ -136,6 +135,7 @@ export function followLine(line: TelevisionLine, options: TelevisionOptions): Di
     for (const message of line.receive()) answer(message);
   });
   following.defer(() => standby?.[Symbol.dispose]());
+  following.defer(() => ended?.[Symbol.dispose]());
   following.use(
     bus.on("media.started", () => {
       standby?.[Symbol.dispose]();
@@ -144,7 +144,8 @@ export function followLine(line: TelevisionLine, options: TelevisionOptions): Di
   );
   following.use(
     bus.on("media.stopped", ({ reason }) => {
-      endedMs = reason === "ended" ? clock.now() : Number.NEGATIVE_INFINITY;
+      ended?.[Symbol.dispose]();
+      ended = reason === "ended" ? clock.after(nextMs, () => (ended = undefined)) : undefined;
       waitForStandby();
     }),
   );

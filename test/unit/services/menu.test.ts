@@ -560,6 +560,38 @@ test("a menu that was closed during a search could not be opened, and came back 
   expect(menu.seen.at(-1)).toBeUndefined();
 });
 
+test("a clock that was set back made a search endless, and one that was set on ended it at once", async () => {
+  const radio = makeRadio();
+  const menu = await atBluetooth(radio);
+  await menu.press("ok");
+  await eventually(() => expect(radio.asked).toEqual(["search"]));
+  radio.set({ state: "searching", known: [], found: [] });
+  const passes = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 500) {
+      menu.clock.advance(500);
+      await new Promise(setImmediate);
+    }
+  };
+  menu.clock.jump(8 * 3_600_000);
+  await passes(30_000);
+  expect(menu.seen.at(-1)?.note).toBeDefined();
+  menu.clock.jump(-24 * 3_600_000);
+  await passes(60_000);
+  expect(menu.names()).toEqual(["Search"]);
+});
+
+test("a search for networks lasts as long as before if the clock is set meanwhile", async () => {
+  const wifi = { ...makeWifi([]), scan: async () => {} };
+  const menu = await atWifi(wifi);
+  await menu.press("ok");
+  menu.clock.jump(-24 * 3_600_000);
+  for (let passed = 0; passed < 20_000; passed += 500) {
+    menu.clock.advance(500);
+    await new Promise(setImmediate);
+  }
+  expect(menu.names()).toEqual(["Search", "Set up by phone"]);
+});
+
 test("new headphones end the search of the menu, and a keyboard in reach does not", async () => {
   const radio = makeRadio();
   const menu = await atBluetooth(radio);

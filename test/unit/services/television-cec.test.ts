@@ -55,6 +55,7 @@ function follow({ wake = true, standbyMinutes = 0 } = {}) {
       playing = undefined;
     },
     passMs: (ms: number) => clock.advance(ms),
+    setClock: (ms: number) => clock.jump(ms),
     setStandby(minutes: number) {
       standbyAfter = minutes;
     },
@@ -138,6 +139,17 @@ test("it is sent to standby some time after the last media, unless it shows anot
   await home.hear([5, everyone, 0x82, 0x20, 0x00]);
   await home.passMs(61 * 60_000);
   expect(home.television.isOn).toBe(true);
+});
+
+test("after the clock was set back, a film that was started left the television off", async () => {
+  const home = follow();
+  home.start();
+  home.end("ended");
+  home.setClock(-8 * 3_600_000);
+  await home.passMs(60_000);
+  const before = home.sent.length;
+  home.start();
+  expect(home.sent.length).toBe(before + 2);
 });
 
 test("the standby that an owner switched off still came after the media that had ended before", async () => {
