@@ -122,7 +122,6 @@ export function createServices(sources: ServiceSources): Services {
     launchers: () => describeLaunchers(settings.current().launchers, Bun.which, installedCores),
     health: createHealth({
       clock,
-      startedMs: clock.now(),
       readers: () => ({
         connected: readers()
           .list()

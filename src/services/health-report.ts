@@ -22,7 +22,6 @@ export interface CertificateEnd {
 
 interface HealthParts {
   readonly clock: Clock;
-  readonly startedMs: number;
   readonly readers: () => Health["readers"];
   /** The fingerprint of the certificate; undefined without TLS. */
   readonly fingerprint: () => string | undefined;
@@ -41,7 +40,6 @@ interface HealthParts {
 
 export function createHealth({
   clock,
-  startedMs,
   readers,
   fingerprint,
   mqtt,
@@ -49,6 +47,8 @@ export function createHealth({
   certificates,
   checks: all,
 }: HealthParts): () => Promise<Health> {
+  // The clock of a board may be set after the start.
+  const startedMs = performance.now();
   return async () => {
     const ends = await certificates();
     const ofEnds = { name: "certificates", ask: () => certificateFaults(ends, clock.now()) } as const;
@@ -59,7 +59,7 @@ export function createHealth({
     return {
       status: checks.every(({ ok }) => ok) ? "ok" : "degraded",
       readers: readers(),
-      uptime: Math.floor((clock.now() - startedMs) / 1000),
+      uptime: Math.floor((performance.now() - startedMs) / 1000),
       checks,
       ...(print === undefined ? {} : { tls: { fingerprint: print } }),
       ...(broker === undefined ? {} : { mqtt: broker }),

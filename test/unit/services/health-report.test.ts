@@ -8,9 +8,11 @@ import type { Fault } from "../../../src/core/faults.ts";
 import { certificateWarnDays } from "../../../src/core/limits.ts";
 import {
   certificateFaults,
+  createHealth,
   createMediaCheck,
   type FolderToCheck,
 } from "../../../src/services/health-report.ts";
+import { createManualClock } from "../../helpers/manual-clock.ts";
 
 test("a media folder that is missing, or lost all its media, is a fault; one that never had any is none", async () => {
   const top = await mkdtemp(join(tmpdir(), "tapdeck-health-"));
@@ -61,4 +63,23 @@ test("a certificate that ends within 30 days is a fault with the days left, and 
   expect(faults(nowMs, "broker.lan")).toMatchObject([{ code: "broker-certificate-ends", days: "0" }]);
   // A certificate that has ended is a fault of the connection instead.
   expect(faults(nowMs - 1, "broker.lan")).toEqual([]);
+});
+
+test("the uptime is that of the service, though the clock is set on or back", async () => {
+  const clock = createManualClock();
+  const health = createHealth({
+    clock,
+    readers: () => ({ connected: 0, configured: 0 }),
+    fingerprint: () => undefined,
+    mqtt: () => undefined,
+    updates: () => undefined,
+    certificates: async () => [],
+    checks: [],
+  });
+  for (const ms of [8 * 3_600_000, -9 * 3_600_000]) {
+    clock.jump(ms);
+    const { uptime } = await health();
+    expect(uptime).toBeGreaterThanOrEqual(0);
+    expect(uptime).toBeLessThan(3600);
+  }
 });
