@@ -10,10 +10,20 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(ms, run) {
+    if (ms > timeoutMsMax) return afterDays(ms, run);
     const timer = setTimeout(run, ms);
     return { [Symbol.dispose]: () => clearTimeout(timer) };
   },
 };
+
+const timeoutMsMax = 2 ** 31 - 1; // A longer time has no place in the 32 bits of setTimeout, which then takes 1 ms.
+
+function afterDays(ms: number, run: () => void): Disposable {
+  let timer = systemClock.after(timeoutMsMax, () => {
+    timer = systemClock.after(ms - timeoutMsMax, run);
+  });
+  return { [Symbol.dispose]: () => timer[Symbol.dispose]() };
+}
 
 /** Resolves after `ms` milliseconds; rejects with the signal's reason as soon as it aborts. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { afterSilence, type Clock } from "../../../src/core/clock.ts";
+import { afterSilence, type Clock, sleep, systemClock } from "../../../src/core/clock.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 
 /** A clock with timers that come late by the values of `late`, one after the other. */
@@ -58,4 +58,14 @@ test("an event that is heard during another look ends the wait", () => {
   wait[Symbol.dispose]();
   clock.advance(1000);
   expect(silent).toBe(0);
+});
+
+test("a timer of more than 24 days, which setTimeout does not have, ran at once", async () => {
+  const ran: number[] = [];
+  const timers = [2 ** 31, 2 ** 40, Number.MAX_SAFE_INTEGER].map((ms) =>
+    systemClock.after(ms, () => ran.push(ms)),
+  );
+  await sleep(systemClock, 20);
+  for (const timer of timers) timer[Symbol.dispose]();
+  expect(ran).toEqual([]);
 });
