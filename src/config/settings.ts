@@ -122,7 +122,7 @@ interface Update {
 }
 
 /**
- * Saves updates one after another; updates that arrive during a save are saved together. Calls `changed` whenever the
+ * Saves updates one after another; updates that arrive during a save are saved together, unless one is refused. Calls `changed` whenever the
  * result of `over` may have changed.
  */
 function createUpdates(
@@ -135,23 +135,32 @@ function createUpdates(
   let waiting: readonly Update[] = [];
   let working: Promise<void> | undefined;
 
-  const saveBatch = async () => {
-    saving = waiting;
-    waiting = [];
-    const batch = saving;
-    const patch = Object.assign({}, ...batch.map((update) => update.patch));
+  const save = async (some: readonly Update[]) => {
+    const patch = Object.assign({}, ...some.map((update) => update.patch));
     const [outcome] = await Promise.allSettled([file.save(patch)]);
+    return outcome;
+  };
+  const end = async (some: readonly Update[], outcome: PromiseSettledResult<void>) => {
     if (outcome.status === "rejected") {
       log.error("config", messageOf(outcome.reason), { cause: causeOf(outcome.reason) });
       // A save may have failed half-way, so the settings return to those of the file.
       await file.look().catch((error) => log.error("config", messageOf(error)));
     }
-    saving = [];
+    saving = saving.filter((update) => !some.includes(update));
     changed();
-    for (const { saved } of batch) {
+    for (const { saved } of some) {
       if (outcome.status === "fulfilled") saved.resolve();
       else saved.reject(outcome.reason);
     }
+  };
+  const saveBatch = async () => {
+    saving = waiting;
+    waiting = [];
+    const batch = saving;
+    const outcome = await save(batch);
+    if (outcome.status === "fulfilled" || batch.length === 1) return end(batch, outcome);
+    // The change of one caller may be the reason.
+    for (const update of batch) await end([update], await save([update]));
   };
   const work = async () => {
     while (waiting.length > 0) await inTurn(saveBatch);

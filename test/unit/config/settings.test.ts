@@ -396,6 +396,24 @@ test("a named file that goes away is a fault, and its settings stay until it is 
   await eventually(() => expect(settings.faults()).toEqual([]));
 });
 
+test("a change was refused together with that of another caller, which did not fit", async () => {
+  const { settings, text } = await open("[log]\ndebug = false\n");
+  const folders = Array.from({ length: 17 }, (_, place) => `/${place}${"x".repeat(4000)}`);
+  const before = settings.current().systems.rootFolders;
+  const refused = refusalOf(settings.update({ rootFolder: folders }));
+  const others = [settings.update({ debug: true }), settings.update({ audioFeedback: false })];
+  const seen: boolean[] = [];
+  settings.onChange((now) => seen.push(now.log.debug));
+  expect((await refused).message).toContain("the config file would be larger");
+  await Promise.all(others);
+  expect(settings.current()).toMatchObject({
+    ...{ log: { debug: true }, audio: { feedback: false }, systems: { rootFolders: before } },
+  });
+  expect(await text()).toBe("[log]\ndebug = true\n\n[audio]\nfeedback = false\n");
+  // A change that is kept is in use all the time.
+  expect(seen).not.toContain(false);
+});
+
 test("a bad file at the start is a start error", async () => {
   await expect(open("[log]\ndebug = 1\n")).rejects.toBeInstanceOf(StartError);
 });
