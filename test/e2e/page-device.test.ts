@@ -1,4 +1,5 @@
 /** The page's screen of the device in real Chromium: a paired phone reads and changes the compiled service, and its owner on the device. */
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
@@ -146,7 +147,7 @@ remoteTest(
 );
 
 /** A service that was started as on the image, the words that its root script gets, and the page on the device itself. */
-async function onImage(made: AsyncDisposableStack, place: string) {
+async function onImage(made: AsyncDisposableStack, place: string, before = async (_config: string) => {}) {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-machine-"));
   made.defer(() => rm(folder, { recursive: true }));
   const pipe = join(folder, "requests");
@@ -159,6 +160,7 @@ async function onImage(made: AsyncDisposableStack, place: string) {
   const word = async () => (await words.read()).value;
   expect(await word()).toBe("ready\n");
   const image = made.use(await startDevice(noReaders, imageCommand(folder)));
+  await before(join(image.place.folder, "config.toml"));
   const { browser } = made.use(await startChromium({}, image.network.onDevice));
   const page = await browser.newPage({ locale: "en-US", timezoneId: "America/Los_Angeles" });
   await page.goto(`http://127.0.0.1:${port}/#device/${place}`);
@@ -240,6 +242,35 @@ remoteTest(
     await page.getByText("Now: Jack or HAT.").waitFor();
     await look(page, "sound-place");
     for (const scheme of ["light", "dark"] as const) expect(await violations(page, scheme)).toEqual([]);
+  },
+);
+
+remoteTest(
+  "a card whose request failed kept the page from the others, and it connected again and again",
+  async () => {
+    await using made = new AsyncDisposableStack();
+    const { page } = await onImage(made, "about", async (config) => {
+      using database = new Database(config.replace("config.toml", "tapdeck.db"));
+      database.run("DROP TABLE favourites");
+    });
+    await region(page, "About").waitFor();
+    await page.goto(`http://127.0.0.1:${port}/#now`);
+    await page.reload();
+    await page.getByText("internal error").first().waitFor();
+    await page.locator("#line[data-state=on]").waitFor();
+    await goTo(page, "Device");
+    await region(page, "State of the device").waitFor();
+  },
+);
+
+remoteTest(
+  "settings that could not take the browser's time zone were not shown, and the page connected again and again",
+  async () => {
+    await using made = new AsyncDisposableStack();
+    const { page, client } = await onImage(made, "sound", (config) => writeFile(config, "[audio\n"));
+    await page.getByLabel("Quiet hours from").waitFor();
+    await page.locator("#line[data-state=on]").waitFor();
+    expect((await client.call("settings")).timeZone).toBe("");
   },
 );
 

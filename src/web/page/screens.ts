@@ -2,12 +2,12 @@
  * The screens of the page: a bar of links, and the cards of the screen that the address names. A screen is made when it is
  * first shown. It refreshes whenever it is shown, and receives notifications only while it is shown.
  */
-import type { Client, Notification } from "../../client/client.ts";
+import { type Client, type Notification, RpcError } from "../../client/client.ts";
 import { nextTask } from "../../client/link.ts";
-import { byId, el, icon, named, section, telling } from "./dom.ts";
+import { byId, el, icon, named, note, section, telling } from "./dom.ts";
 import type { Pictures } from "./page-pictures.ts";
 import type { Rights } from "./page-session.ts";
-import { say } from "./page-texts.ts";
+import { say, sentenceOf } from "./page-texts.ts";
 
 export interface Abilities {
   readonly canPlay: boolean;
@@ -81,7 +81,11 @@ export function showScreens(screens: readonly PageScreen[], shared: Shared, righ
     Promise.all(
       current.cards.map(async (card) => {
         await nextTask();
-        await card.refresh?.();
+        await card.refresh?.().catch((error: unknown) => {
+          // A card whose request is refused leaves the others. Without an answer the page connects again.
+          if (!(error instanceof RpcError)) throw error;
+          note(sentenceOf(error));
+        });
       }),
     );
   /** Shows the screen and the place of the address; a screen that is not offered leads to the first. */

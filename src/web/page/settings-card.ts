@@ -163,7 +163,8 @@ async function giveTimeZone(client: Shared["client"]): Promise<void> {
   if ((await client.call("settings")).timeZone !== "") return;
   if (!(await client.call("device")).actions.includes("shutdown")) return;
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-  await client.call("settings.update", { timeZone });
+  // The settings are shown nevertheless. The card of the device's state has the reason.
+  await client.call("settings.update", { timeZone }).catch(() => {});
 }
 
 type Save = (value: Value) => Promise<void>;
