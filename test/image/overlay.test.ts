@@ -655,6 +655,33 @@ test.skipIf(process.getuid?.() !== 0)(
 );
 
 test.skipIf(process.getuid?.() !== 0)(
+  "a network that names no name server took those of the other network away",
+  () =>
+    inRoot(async (folder) => {
+      await copyFile(join(overlay, "usr/lib/tapdeck/address"), join(folder, "usr/lib/tapdeck/address"));
+      const script = [
+        "ip link add wlan0 type veth peer name eth0",
+        `address() { env interface=$2 ip=$3 dns="$4" chroot '${folder}' /usr/lib/tapdeck/address $1; }`,
+        `shown() { cat '${folder}/run/resolv.conf' | tr '\\n' ' '; echo; }`,
+        "address bound wlan0 10.1.0.5 '10.1.0.1 10.1.0.2'; shown",
+        "address bound eth0 10.2.0.5 ''; shown",
+        "address renew eth0 10.2.0.5 10.2.0.1; shown",
+        "address renew wlan0 10.1.0.5 10.1.0.1; shown",
+        "address deconfig eth0 '' ''; shown",
+      ];
+      const said = await run(["unshare", "--net", "sh", "-e", "-c", script.join("\n")]);
+      const servers = (...all: readonly string[]) => all.map((one) => `nameserver ${one} `).join("");
+      expect(said.split("\n").slice(0, -1)).toEqual([
+        servers("10.1.0.1", "10.1.0.2"),
+        servers("10.1.0.1", "10.1.0.2"),
+        servers("10.2.0.1", "10.1.0.1", "10.1.0.2"),
+        servers("10.2.0.1", "10.1.0.1"),
+        servers("10.1.0.1"),
+      ]);
+    }),
+);
+
+test.skipIf(process.getuid?.() !== 0)(
   "with a cable and the Wi-Fi in one network, a phone did not reach one of the two addresses",
   async () => {
     const lines = (await text("overlay/etc/sysctl.d/50-tapdeck.conf")).split("\n");
