@@ -34,6 +34,7 @@ export interface SessionParts extends PortParts {
 /** `token` returns the token that was launched last. */
 export function createPlaybackSession(parts: SessionParts, token: () => TokenParams) {
   const { config, bus, clock, log, refusal = () => undefined } = parts;
+  const { elapsedMs = () => performance.now() } = parts;
   const folders = () => ({
     ...mediaFolders(config()),
     ...(parts.closed && { closed: parts.closed }),
@@ -46,6 +47,7 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
     bus,
     log,
     clock,
+    elapsedMs,
     volumeMax,
     volumeStart: () => config().audio.volumeStart,
     view: () => config().television,
@@ -68,7 +70,7 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
   const playlists = createPlaylists({
     clock,
     log,
-    elapsedMs: parts.elapsedMs ?? (() => performance.now()),
+    elapsedMs,
     async find(path) {
       const known = config().launchers.flatMap((launcher) => launcher.systems);
       return (await findMediaFile(path, folders(), known)).path;

@@ -37,6 +37,8 @@ interface PlayingParts {
   readonly bus: Bus;
   readonly log: Log;
   readonly clock: Clock;
+  /** Milliseconds on a clock that only goes forward: a board without a battery sets its clock while media play. */
+  readonly elapsedMs: () => number;
   /** The owner's ceiling, in percent. */
   readonly volumeMax: () => number;
   /** The volume of a player's start, in percent, unless one was set. */
@@ -59,6 +61,7 @@ interface Current {
   readonly media: ActiveMedia;
   readonly owner: RunContext;
   readonly player: ControlledPlayer;
+  /** The start by `elapsedMs`. */
   readonly startedMs: number;
   readonly settled: PromiseWithResolvers<void>;
   readonly lasted: PromiseWithResolvers<void>;
@@ -71,7 +74,8 @@ interface Current {
 }
 
 export function createPlaying(parts: PlayingParts) {
-  const { bus, log, clock, volumeMax, volumeStart, view, latenessMs, onStarted, onEnded } = parts;
+  const { bus, log, clock, elapsedMs, volumeMax, volumeStart, view, latenessMs } = parts;
+  const { onStarted, onEnded } = parts;
   let current: Current | undefined;
   // Resolves when the player and the processes of its group are gone. The processes may outlive the player.
   let lastGone: Promise<void> | undefined;
@@ -82,14 +86,14 @@ export function createPlaying(parts: PlayingParts) {
   const logFailure = async (which: Current, { exitCode, signal }: Exit) => {
     const { media, player, startedMs, lasted } = which;
     await lasted.promise;
-    const why = failure(media.launcherId, exitCode, clock.now() - startedMs, await wordsOf(player));
+    const why = failure(media.launcherId, exitCode, elapsedMs() - startedMs, await wordsOf(player));
     log.warn("launch", why, { signal });
   };
   const ended = (which: Current, exit: Exit) => {
     if (current !== which) return;
     current = undefined;
     const { exitCode } = exit;
-    const elapsed = Math.round((clock.now() - which.startedMs) / 1000);
+    const elapsed = Math.round((elapsedMs() - which.startedMs) / 1000);
     const reason = which.isStopping ? "stopped" : exitCode === 0 ? "ended" : "failed";
     if (reason === "failed") logFailure(which, exit).catch(() => {});
     const { stick } = which;
@@ -118,8 +122,8 @@ export function createPlaying(parts: PlayingParts) {
      * Starts a player on behalf of `owner`. The player before must have been stopped. Throws if the program cannot be started.
      */
     start(file: MediaFile, choice: PlayerChoice, owner: RunContext, saves?: SavedGame): Proof {
-      const startedMs = clock.now();
-      const media = mediaOf(file, choice, startedMs);
+      const startedMs = elapsedMs();
+      const media = mediaOf(file, choice, clock.now());
       const positionMs = choice.resumption?.startMs();
       const order = {
         ...choice,

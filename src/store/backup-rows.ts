@@ -138,7 +138,7 @@ export function stageRows(path: string, schema: number) {
   return {
     /** Adds a row. Throws a sentence for a row that the table cannot hold. */
     add(table: BackupTable, given: BackupRow): void {
-      const row = withShortError(given);
+      const row = asStoredNow(given);
       const names = Object.keys(row);
       const wrong = names.find((name) => !columnsOf(table).has(name));
       if (columnsOf(table).size === 0 || wrong !== undefined)
@@ -213,10 +213,17 @@ function checkValue(place: string, name: string, value: Value): void {
   }
 }
 
-/** The row as the service writes it now. Earlier versions stored the reason of a failed launch whole, up to 256 KiB. */
-function withShortError(row: BackupRow): BackupRow {
-  const { error } = row;
-  return typeof error === "string" ? { ...row, error: clipped(error, launchErrorCharsMax) } : row;
+/**
+ * The row as the service writes it now. Earlier versions stored the reason of a failed launch whole, up to 256 KiB, and a
+ * played time below 0 if the clock was set back while media played.
+ */
+function asStoredNow(row: BackupRow): BackupRow {
+  const { error, played_s: playedS } = row;
+  return {
+    ...row,
+    ...(typeof error === "string" && { error: clipped(error, launchErrorCharsMax) }),
+    ...(typeof playedS === "number" && { played_s: Math.max(0, playedS) }),
+  };
 }
 
 function inWords(table: string, run: () => unknown): void {

@@ -326,6 +326,19 @@ test("an earlier version stored a long reason of a failed launch, and no backup 
   expect(history.map(({ error }) => error?.length)).toEqual([launchErrorCharsMax, "it is broken".length]);
 });
 
+test("an earlier version stored a played time below 0, and no backup with it can be restored", async () => {
+  const [old, fresh] = [await device("anna"), await device()];
+  const store = openStore(old.dataFolder);
+  store.plays.begin({ path: "/m/a", systemId: "NES", launcherId: "player", startedMs: 1 });
+  store.plays.end(-3600);
+  store.close();
+  await restoreOffline(await backUp(old), fresh, options);
+  const restored = openStore(fresh.dataFolder);
+  const all = { limit: 9, belowId: Number.MAX_SAFE_INTEGER, systems: [], isDistinct: false };
+  expect(restored.plays.list(all).find(({ path }) => path === "/m/a")).toMatchObject({ playedS: 0 });
+  restored.close();
+});
+
 test("a mapping file whose name has a line feed is named, and left out of the backup", async () => {
   const { dataFolder } = await device("anna");
   const folder = join(dataFolder, "config/mappings");

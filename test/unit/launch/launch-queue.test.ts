@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { systemClock } from "../../../src/core/clock.ts";
 import { ServiceError } from "../../../src/core/errors.ts";
 import { launchQueueMax } from "../../../src/core/limits.ts";
 import { proofMs } from "../../../src/launch/playing.ts";
+import { keepPlays } from "../../../src/services/library.ts";
 import { type Deck, type DeckOptions, makeDeck } from "../../helpers/launch-harness.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually, liveMembers } from "../../helpers/processes.ts";
@@ -116,6 +118,25 @@ test("media that ends by itself is reported with its exit code, and plays no mor
   });
   expect(deck.launchQueue.activeMedia()).toBeUndefined();
 });
+
+test.each([-3600_000, 20 * 365 * 24 * 3600_000])(
+  "a clock that is set by %p ms while media play changes no play time",
+  async (byMs) => {
+    let setMs = 0;
+    const deck = await launchDeck({ clock: { ...systemClock, now: () => systemClock.now() + setMs } });
+    const following = keepPlays(deck.bus, deck.store.plays);
+    deck.launch("SNES/a.sleep");
+    await deck.playerOf("a.sleep");
+    setMs = byMs;
+    await deck.launchQueue.stopAll();
+    const { elapsed } = await deck.next("media.stopped");
+    expect(elapsed).toBeGreaterThanOrEqual(0);
+    expect(elapsed).toBeLessThan(600);
+    const all = { limit: 5, belowId: Number.MAX_SAFE_INTEGER, systems: [], isDistinct: false };
+    expect(deck.store.plays.list(all)).toMatchObject([{ playedS: elapsed }]);
+    following[Symbol.dispose]();
+  },
+);
 
 test("a player that crashes is reported without an exit code", async () => {
   const deck = await launchDeck();
