@@ -80,6 +80,12 @@ export async function moveSave(from: string, to: string, path: string): Promise<
   await rename(join(source.path, basename(path)), join(target.path, basename(path)));
 }
 
+/** Removes a file if it exists. */
+export async function removeSave(folder: string, path: string): Promise<void> {
+  await using opened = await openFolder(folder, dirname(path)).catch(undefinedIfMissing);
+  if (opened !== undefined) await rm(join(opened.path, basename(path)), { force: true });
+}
+
 const pieceBytes = 256 * 1024;
 
 async function copyInto(copy: FileHandle, from: string, path: string): Promise<void> {

@@ -102,7 +102,7 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts) {
     try {
       return open(folder, target, await putSaves(found, target, folder));
     } catch (error) {
-      // The game's folder may already have files from an earlier game. Incomplete files are not copied home.
+      // The game's folder may already have files from an earlier game.
       leave(open(folder, target, undefined));
       throw error;
     }

@@ -15,6 +15,7 @@ import {
   moveSave,
   type OpenFolder,
   openFolder,
+  removeSave,
   type SaveFile,
   saveFileAt,
 } from "./save-files.ts";
@@ -94,25 +95,29 @@ export async function findSaves(
 
 /**
  * Puts the files into the game's folder in memory, and resolves with those that also are at home. Files from memory are
- * moved, so an older one is never copied home after a newer one.
+ * moved, so an older one is never copied home after a newer one. After a failure no copy remains, because RetroArch then
+ * writes the files at home, and a copy would replace them later.
  */
 export async function putSaves(
   found: Awaited<ReturnType<typeof findSaves>>,
   home: string,
   memory: string,
 ): Promise<readonly SaveFile[]> {
-  const copies: SaveFile[] = [];
   const files = join(memory, filesFolder);
-  for (const { from, file } of found) {
-    if (from !== home) {
-      await moveSave(from, files, file.path);
-      continue;
+  const atHome = found.filter(({ from }) => from === home).map(({ file }) => file.path);
+  try {
+    const copies: SaveFile[] = [];
+    for (const path of atHome) {
+      await copySave(home, files, path);
+      const copy = await saveFileAt(files, path);
+      if (copy !== undefined) copies.push(copy);
     }
-    await copySave(from, files, file.path);
-    const copy = await saveFileAt(files, file.path);
-    if (copy !== undefined) copies.push(copy);
+    for (const { from, file } of found) if (from !== home) await moveSave(from, files, file.path);
+    return copies;
+  } catch (error) {
+    for (const path of atHome) await removeSave(files, path);
+    throw error;
   }
-  return copies;
 }
 
 const pollMs = 50;

@@ -358,3 +358,15 @@ test.skipIf(!canMount)(
     });
   },
 );
+
+test.skipIf(!canMount)(
+  "copies of a preparation that failed halfway replace nothing that the game then saved in place",
+  async () => {
+    const home = await newFolder();
+    const disk = await newFolder();
+    const program = join(import.meta.dir, "../../../programs/saves-memory-child.ts");
+    const { stdout, stderr } = onSmallDisk(disk, process.execPath, program, home, disk);
+    expect(stderr.toString()).toBe("");
+    expect(JSON.parse(stdout.toString())).toEqual({ isInPlace: true, saves: ["new", "new", "new"] });
+  },
+);
