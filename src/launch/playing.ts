@@ -191,11 +191,13 @@ export function createPlaying(parts: PlayingParts) {
     },
     /** Inserts this file into the running game, if it is another disc of it; resolves with false otherwise. */
     async insertDisc(path: string): Promise<boolean> {
-      const place = current?.discs.indexOf(path) ?? -1;
-      if (current?.player.insertDisc === undefined || place < 0) return false;
-      const { disc } = await current.player.state();
-      if (disc?.number === place + 1) return false;
-      await current.player.insertDisc(place);
+      const asked = current;
+      const place = asked?.discs.indexOf(path) ?? -1;
+      if (asked?.player.insertDisc === undefined || place < 0) return false;
+      const { disc } = await asked.player.state();
+      // The game may have ended while it was asked.
+      if (current !== asked || disc?.number === place + 1) return false;
+      await asked.player.insertDisc(place);
       return true;
     },
     /** The path of a picture that the player saves of its media; rejects as `control` does. */
