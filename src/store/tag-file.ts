@@ -50,7 +50,10 @@ export type TagFile = ReturnType<typeof readTags>;
 /** Opens the tags of an index for reading; undefined if there are none that can be read. */
 export function openTags(indexPath: string): TagFile | undefined {
   const database = openExisting(tagPathOf(indexPath));
-  return database && readTags(database);
+  // The version is in the head of the file, and the tables may be damaged.
+  const tags = database && orNothing(() => readTags(database));
+  if (tags === undefined) database?.close();
+  return tags;
 }
 
 function openExisting(path: string): Database | undefined {

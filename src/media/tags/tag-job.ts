@@ -3,7 +3,7 @@
  * would find other words. It is a separate run after that of the index, because it takes a millisecond for each file, and
  * the index takes ten microseconds for a name. It may be killed at any moment, and the next run continues where it ended.
  */
-import { statSync } from "node:fs";
+import { type Stats, statSync } from "node:fs";
 import { embeddedPicturesMax, pictureFileBytesMax, tagTriesMax } from "../../core/limits.ts";
 import { extensionOf } from "../../core/media.ts";
 import { openMediaIndex } from "../../store/media-index-file.ts";
@@ -65,7 +65,7 @@ function filesToRead(path: string, writer: TagWriter) {
       const file = joinNames(joinNames(place.base, place.path), name);
       const known = before.get(exactText(file));
       before.delete(exactText(file));
-      const stat = statSync(fsPath(file), { throwIfNoEntry: false });
+      const stat = statsOf(file);
       // The drive of the file may be away, so its tags stay.
       if (stat?.isFile() !== true) continue;
       const { size, mtimeMs } = stat;
@@ -78,6 +78,15 @@ function filesToRead(path: string, writer: TagWriter) {
     index.close();
   }
   return { fresh, gone: [...before.values()].map((file) => file.path) };
+}
+
+function statsOf(file: FileName): Stats | undefined {
+  try {
+    return statSync(fsPath(file));
+  } catch {
+    // The file is gone, a folder above it is a file now, its path is too long, or its drive fails. Other files are read.
+    return undefined;
+  }
 }
 
 async function readOne(file: FreshFile, writer: TagWriter): Promise<void> {

@@ -3,10 +3,10 @@
  * src/media/tags/audio-reader.ts, src/store/tag-file.ts
  */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdir, rename, rm, stat, utimes } from "node:fs/promises";
+import { mkdir, open, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { tagTriesMax } from "../../../../src/core/limits.ts";
-import { indexPath } from "../../../../src/media/index/index-file.ts";
+import { holdIndex, indexPath } from "../../../../src/media/index/index-file.ts";
 import { runTagJob, type TagLine } from "../../../../src/media/tags/tag-job.ts";
 import { openTags, openTagWriter, tagPathOf } from "../../../../src/store/tag-file.ts";
 import { flac, m4a, mp3, opus, type WrittenTags } from "../../../helpers/audio-files.ts";
@@ -133,6 +133,32 @@ test("the tags and pictures of deleted files go, and those of a folder that is a
   await readTags();
   expect(known((opened) => [opened.of(file), opened.picture(file)])).toEqual([undefined, undefined]);
   expect(known((opened) => opened.of(away)?.title)).toBe(tags.title);
+});
+
+test("a song whose folder became a file meanwhile keeps no other song from being read", async () => {
+  await put("audio/album/1.mp3", mp3(tags));
+  const other = await put("audio/2.mp3", mp3(tags));
+  await mkdir(trial.data, { recursive: true });
+  runHere({ path: indexPath(trial.data), folders: { roots: [trial.root], own: [] }, systems: [] });
+  await rm(join(trial.root, "audio/album"), { recursive: true });
+  await put("audio/album", "a file now");
+  expect(await readTags()).toMatchObject({ kind: "done", songs: 1 });
+  expect(known((opened) => opened.of(other)?.title)).toBe(tags.title);
+});
+
+test("a file of tags whose tables are damaged hides no media, and the next run makes it again", async () => {
+  const song = await put("audio/1.mp3", mp3(tags));
+  await run();
+  const file = await open(tagPathOf(indexPath(trial.data)), "r+");
+  // The head of 100 bytes, with the version of the layout, is sound.
+  await file.write(Buffer.alloc(4096 - 100, 0x7f), 0, 4096 - 100, 100);
+  await file.close();
+  expect(openTags(indexPath(trial.data))).toBeUndefined();
+  const held = holdIndex(indexPath(trial.data), () => {});
+  expect(held.current()?.count).toBe(1);
+  held.close();
+  await readTags();
+  expect(known((opened) => opened.of(song)?.title)).toBe(tags.title);
 });
 
 test("a damaged file has no tags, and is read once", async () => {
