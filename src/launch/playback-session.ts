@@ -83,6 +83,7 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
     },
     onOpened: (list) => bus.emit("playlist.opened", list),
     stop: starting.stop,
+    isIdle: () => playing.active() === undefined,
     positions: parts.positions,
     resumes: () => config().playback.resume !== "never",
   });

@@ -1,6 +1,6 @@
 /** The current playlist, of which there is at most one. A stop, another start, and two crashes in a row end it. */
 import { type Clock, sleep } from "../core/clock.ts";
-import { launchFailed, messageOf, publicError, ServiceError } from "../core/errors.ts";
+import { failed, launchFailed, messageOf, publicError, ServiceError } from "../core/errors.ts";
 import { playlistFailuresMax, playlistShownMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { LoadedPlaylist } from "../core/shapes.ts";
@@ -27,6 +27,7 @@ interface PlaylistParts {
   /** Called when a card opens the list, for a choice by a person. */
   readonly onOpened: (list: LoadedPlaylist) => void;
   readonly stop: () => Promise<void>;
+  readonly isIdle: () => boolean;
   /** Stores the place in each list; absent if places are not kept. */
   readonly positions: Positions | undefined;
   /** Whether a playlist resumes at its last item if its card has no option for this. */
@@ -54,7 +55,8 @@ interface Loaded extends ReadPlaylist {
 }
 
 export function createPlaylists(parts: PlaylistParts) {
-  const { clock, log, elapsedMs, find, launch, runScript, onOpened, stop, positions, resumes } = parts;
+  const { clock, log, elapsedMs, find, launch, runScript, onOpened, stop, isIdle, positions } = parts;
+  const { resumes } = parts;
   let loaded: Loaded | undefined;
   let startedMs = 0;
   let startedRun: RunContext | undefined;
@@ -97,8 +99,11 @@ export function createPlaylists(parts: PlaylistParts) {
   };
 
   const startItem = async (item: PlaylistItem | undefined, how: LaunchHow, run: RunContext) => {
-    if (item !== undefined)
-      await ("path" in item ? launch(item.path, how, run) : runScript(item.script, run));
+    if (item === undefined) return;
+    if ("path" in item) return launch(item.path, how, run);
+    await runScript(item.script, run);
+    // Without media there is no end that starts the next item.
+    if (loaded?.run === run && startedRun !== run && isIdle()) throw failed("its script started nothing");
   };
   /**
    * Starts the item at `from`, or the next in this direction that can be played. The item has the lower rights of two
@@ -220,7 +225,8 @@ export function createPlaylists(parts: PlaylistParts) {
     /** Call it after a player has ended by itself. `exitCode` is null if a signal ended it. */
     ended(exitCode: number | null) {
       const list = loaded;
-      if (list === undefined || !list.isPlaying || !isItem(list)) return;
+      // An item whose script started nothing lets the media before it play on, and their end is its end.
+      if (list === undefined || !list.isPlaying || !(isItem(list) || list.begun === undefined)) return;
       list.crashes = exitCode !== 0 && elapsedMs() - startedMs < crashMs ? list.crashes + 1 : 0;
       const next = list.how.repeat === "one" ? list.at : placeAfter(list, list.at, 1);
       if (list.crashes >= crashesMax)

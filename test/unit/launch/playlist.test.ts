@@ -139,6 +139,38 @@ test.each([
   expect(deck.started()).toEqual([]);
 });
 
+test("an item whose script starts nothing is left out, and a list of such items ends", async () => {
+  await using deck = await makeList("A/1.true", "A/2.true");
+  const never = { zapscript: "A/1.true?when=[[media_playing]]" };
+  const cardOf = (...items: readonly unknown[]) => `**playlist.play:${JSON.stringify({ items })}`;
+  expect(await deck.tapAndWait(cardOf(never, { zapscript: "A/2.true" }, never))).toBe(true);
+  await eventually(() => expect(deck.launchQueue.playlist()).toBeUndefined());
+  expect(deck.started()).toEqual(["2"]);
+  expect(await deck.tapAndWait(cardOf(never))).toBe(
+    "nothing more of the playlist can be played: its script started nothing",
+  );
+  expect(deck.launchQueue.playlist()).toBeUndefined();
+});
+
+test("an item whose script starts nothing lets the media before it play on, and the list goes on at their end", async () => {
+  await using deck = await makeDeck({
+    launchers: () => [{ id: "tail", systems: [], extensions: [".tail"], command: ["tail", "-f", "{path}"] }],
+    elapsedMs: hoursApart(),
+  });
+  await deck.files("A/1.tail", "A/2.tail", "A/3.tail");
+  const items = [
+    { zapscript: "A/1.tail" },
+    { zapscript: "A/2.tail?when=[[!media_playing]]" },
+    { zapscript: "A/3.tail" },
+  ];
+  deck.tap(`**playlist.play:${JSON.stringify({ items })}`);
+  await eventually(() => expect(deck.started()).toEqual(["1"]));
+  deck.tap("**playlist.next");
+  await eventually(() => expect(deck.launchQueue.playlist()).toMatchObject({ place: 2, state: "playing" }));
+  process.kill(await deck.playerOf("A/1.tail"));
+  await eventually(() => expect(deck.started()).toEqual(["1", "3"]));
+});
+
 test("a list of an untrusted caller has no commands that reach outside", async () => {
   await using deck = await makeList("A/1.true");
   const items = [{ zapscript: "A/1.true||**execute:ls" }];
