@@ -3,7 +3,8 @@ import { constants } from "node:fs";
 import { open, readdir, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as v from "valibot";
-import { failed, launchFailed, messageOf, ServiceError, wrongScript } from "../core/errors.ts";
+import { codeOf, failed, launchFailed, messageOf, ServiceError, wrongScript } from "../core/errors.ts";
+import { fileFault } from "../core/file-faults.ts";
 import { playlistBytesMax, playlistItemsMax } from "../core/limits.ts";
 import { eachInSlices, sortInSlices } from "../core/long-lists.ts";
 import { extensionOf, mediaNameOf } from "../core/media.ts";
@@ -90,7 +91,12 @@ const listedPathCharsMax = 4096; // A longer path opens no file (limits.h, PATH_
 const lists = [".m3u", ".m3u8", ".pls"];
 
 export async function isFolderOrList(path: string): Promise<boolean> {
-  return lists.includes(extensionOf(path)) || (await stat(path)).isDirectory();
+  if (lists.includes(extensionOf(path))) return true;
+  // A file that is gone by now is no folder.
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
 }
 
 /** Compares by name, and digits as numbers. */
@@ -98,9 +104,19 @@ const byName = new Intl.Collator("en", { numeric: true }).compare;
 
 /**
  * The items of a list in its order, or of a folder sorted by `compare`; at most `playlistItemsMax`. Throws
- * `ServiceError("failed")` if there are none.
+ * `ServiceError("failed")` if there are none, or the list cannot be read.
  */
 export async function playlistItems(path: string, compare = byName): Promise<readonly string[]> {
+  try {
+    return await itemsOf(path, compare);
+  } catch (error) {
+    if (error instanceof ServiceError || codeOf(error) === "") throw error;
+    const sentence = `the playlist ${path} cannot be read: ${fileFault(error)}`;
+    throw launchFailed("playlist-invalid", sentence, { cause: error });
+  }
+}
+
+async function itemsOf(path: string, compare: typeof byName): Promise<readonly string[]> {
   const isFolder = (await stat(path)).isDirectory();
   if (!isFolder && !lists.includes(extensionOf(path)))
     throw launchFailed("playlist-invalid", `${path} is no playlist: it takes a folder, .m3u, .m3u8 or .pls`);

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { launchErrorCharsMax } from "../../../src/core/limits.ts";
 import type { Grant } from "../../../src/core/rights.ts";
-import { playlistItems } from "../../../src/launch/playlist-items.ts";
+import { isFolderOrList, playlistItems } from "../../../src/launch/playlist-items.ts";
 import { playlistEntries } from "../../../src/media/playlists.ts";
 import { defaultConfig } from "../../helpers/defaults.ts";
 import { type Deck, makeDeck } from "../../helpers/launch-harness.ts";
@@ -169,6 +169,16 @@ test("an item whose script starts nothing lets the media before it play on, and 
   await eventually(() => expect(deck.launchQueue.playlist()).toMatchObject({ place: 2, state: "playing" }));
   process.kill(await deck.playerOf("A/1.tail"));
   await eventually(() => expect(deck.started()).toEqual(["1", "3"]));
+});
+
+test("a list that is gone when it is read fails with a sentence, and its file is then no list", async () => {
+  await using deck = await makeList("A/1.true");
+  const gone = join(deck.folder, "A/list.m3u");
+  expect(await playlistItems(gone).catch((error) => [error.reason, error.message])).toEqual([
+    "playlist-invalid",
+    `the playlist ${gone} cannot be read: there is no such file or folder`,
+  ]);
+  expect(await isFolderOrList(join(deck.folder, "gone"))).toBe(false);
 });
 
 test("a list of an untrusted caller has no commands that reach outside", async () => {
