@@ -4,6 +4,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { keepPlays } from "../../src/services/library.ts";
 import { attackTest, startScene } from "../helpers/attack-scene.ts";
 import { startChromium } from "../helpers/chromium.ts";
 import { defaultConfig } from "../helpers/defaults.ts";
@@ -105,6 +106,25 @@ const deckFor = (allowStream: readonly string[], more: DeckOptions = {}) =>
     ...more,
     config: { script: { ...defaultConfig.script, allowStream } },
   });
+
+test("a web radio that was started last is started again, also after a restart", async () => {
+  using server = await serve();
+  const data = await mkdtemp(join(folder, "deck-"));
+  const hosts = [`127.0.0.1:${server.port}`];
+  const playedBy = async (script: string) => {
+    await using deck = await deckFor(hosts, { data });
+    using _plays = keepPlays(deck.bus, deck.store.plays);
+    await deck.file("Audio/tone.mp3", sound);
+    const end = await deck.run(script);
+    return end === true ? deck.launchQueue.activeMedia()?.mediaPath : end;
+  };
+  await playedBy(`Audio/tone.mp3||**stop||${server.url}/radio`);
+  expect(await playedBy("**launch.last")).toBe(`${server.url}/radio`);
+  expect(await playedBy("**launch.last:2")).toBe(join(data, "media/Audio/tone.mp3"));
+  expect(await playedBy("**launch.last:2")).toBe(`${server.url}/radio`);
+  hosts[0] = "other.example.com";
+  expect(await playedBy("**launch.last")).toContain("script.allow_stream");
+});
 
 test("a web radio plays, with the names of station and song, until it is stopped", async () => {
   using server = await serve();

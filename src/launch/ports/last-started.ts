@@ -23,6 +23,11 @@ interface LastStartedParts {
   readonly plays: Pick<Plays, "list"> | undefined;
 }
 
+interface FoundMedia {
+  readonly file: MediaFile;
+  readonly choice: PlayerChoice;
+}
+
 export function createLastStarted({ folders, players, saved, plays }: LastStartedParts) {
   // The media are read at the start of the service, so no tap waits for the file.
   let last: StartedMedia | undefined = saved?.read();
@@ -44,14 +49,17 @@ export function createLastStarted({ folders, players, saved, plays }: LastStarte
       );
     },
     /**
-     * Finds the media that was started last, or the `nth` last. Media that were started twice count once. Rejects
-     * with `ServiceError` if there are none, or they may no longer start.
+     * The media that was started last, or the `nth` last. Media that were started twice count once. Throws
+     * `ServiceError` if there are none.
      */
-    async find(nth = 1): Promise<{ readonly file: MediaFile; readonly choice: PlayerChoice }> {
+    media(nth = 1): StartedMedia {
       const wanted = nth === 1 ? last : before(nth);
       if (wanted === undefined) throw publicError("failed", "nothing has been started yet");
+      return wanted;
+    },
+    /** Finds the file of such media; rejects with `ServiceError` if they may no longer start. */
+    async find({ path, systemId, launcherId }: StartedMedia): Promise<FoundMedia> {
       const { launchers, knownSystems } = players();
-      const { path, systemId, launcherId } = wanted;
       if (path === "") {
         const system = findSystem(systemId, knownSystems);
         return { file: { path, system }, choice: chooseSystemLauncher(system, launchers) };

@@ -113,7 +113,9 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     const stream = await openStream(url, run.signal);
     try {
       const file = { path: url, system, name: streamNameOf(url, stream.fields) };
-      run.onStarted?.(await starting.start(file, { ...choice, stream }, run));
+      const proof = await starting.start(file, { ...choice, stream }, run);
+      last.note(file, choice, proof);
+      run.onStarted?.(proof);
     } catch (error) {
       stream.close();
       throw error;
@@ -127,7 +129,7 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
       factsNow(config(), run.origin === "untrusted" ? undefined : token(), playing.active(), run.event),
     async launch(path, how) {
       const { launchers, knownSystems } = players();
-      if (/^https?:\/\//i.test(path) && config().script.allowStream.length > 0)
+      if (isStream.test(path) && config().script.allowStream.length > 0)
         return startStream(path, launchers, how.launcher, run);
       checkSpare();
       const find = (named: string) => findMediaFile(named, folders(), knownSystems, how.system);
@@ -152,7 +154,13 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
       await start({ path: "", system }, chooseSystemLauncher(system, launchers), run);
     },
     async launchLast({ nth, resume }) {
-      const { file, choice } = await last.find(nth);
+      const media = last.media(nth);
+      if (isStream.test(media.path)) {
+        const { launchers } = players();
+        const isThere = launchers.some(({ id }) => id === media.launcherId);
+        return startStream(media.path, launchers, isThere ? media.launcherId : undefined, run);
+      }
+      const { file, choice } = await last.find(media);
       await start(file, choice, run, resume);
     },
     ...index,
@@ -170,6 +178,8 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     echo: (text) => log.info("script", text),
   });
 }
+
+const isStream = /^https?:\/\//i;
 
 /** The name of the station, or of the file of a podcast. */
 function streamNameOf(url: string, fields: ReadonlyMap<string, string>): string {
