@@ -17,6 +17,7 @@ import { allows } from "../core/rights.ts";
 import { createSerialQueue } from "../core/serial-queue.ts";
 import { findMediaFile } from "../launch/media-file.ts";
 import { createMediaLookup, meantBy, type SearchedMedia } from "../launch/ports/media-lookup.ts";
+import { fsPath } from "../media/file-names.ts";
 import { systemIdsOf, systemOf } from "../media/index/answers.ts";
 import { systemByName } from "../media/known-systems.ts";
 import { browse, lookUp, tagFilter, tagsOf } from "../media/library-pages.ts";
@@ -78,8 +79,8 @@ export function createLibrary({
     favourites: () => favourites.list().map(favouriteOf),
     async setFavourite(path, isFavourite) {
       if (!isFavourite) return favourites.remove(path);
-      const { system, path: real } = await findMediaFile(path, folders(), []);
-      const isFolder = (await stat(real)).isDirectory();
+      const { system, path: real, bytes = real } = await findMediaFile(path, folders(), []);
+      const isFolder = (await stat(fsPath(bytes))).isDirectory();
       // A folder has no extension, which would give its system.
       const named = isFolder ? systemByName(path.split("/")[0] ?? "") : system;
       // Nothing may wait between the two steps, because each of many simultaneous requests must count.

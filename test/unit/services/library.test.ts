@@ -3,7 +3,7 @@
  * Favourites.
  */
 import { expect, test } from "bun:test";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -179,4 +179,14 @@ test("a favourite is a file or folder that is there, and there are at most favou
   );
   expect(asked.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   expect(favourites()).toHaveLength(favouritesMax);
+});
+
+test("a file whose name is not UTF-8 could be no favourite", async () => {
+  await using made = await libraryOf(found);
+  await writeFile(
+    Buffer.concat([Buffer.from(`${made.root}/SNES/Jug`), Buffer.of(0xe9), Buffer.from(".sfc")]),
+    "",
+  );
+  await made.library.setFavourite("SNES/Jug\ufffd.sfc", true);
+  expect(made.library.favourites()).toMatchObject([{ type: "media", path: "SNES/Jug\ufffd.sfc" }]);
 });
