@@ -130,8 +130,11 @@ export function createMediaWithSticks(options: MediaOptions): MediaWithSticks {
     },
     findTitle: (system, title) => joinedTitle(ready(), system, title),
     async index(systems) {
-      const others = [...sticks.values()].map(({ library, isOver }) =>
-        indexWhenFree(library, systems, () => isOver),
+      const others = [...sticks.values()].map((stick) =>
+        indexWhenFree(stick.library, systems, () => stick.isOver).catch((error: unknown) => {
+          // The run ends with the removal of its stick.
+          if (!stick.isOver) throw error;
+        }),
       );
       await Promise.all([main.index(systems), ...others]);
     },
