@@ -1,7 +1,14 @@
 /** Several media libraries as one: that of the media folders first, then one for each USB stick. */
 
 import { basename } from "node:path";
-import type { IndexStatus, Media, MediaAnswer, MediaQuery, System } from "../../core/media.ts";
+import type {
+  IndexStatus,
+  Media,
+  MediaAnswer,
+  MediaQuery,
+  System,
+  TitlePreferences,
+} from "../../core/media.ts";
 import type { FoundTitle, MediaSource } from "../index/answers.ts";
 import { endsWord, foldedWords } from "../index/fold.ts";
 import {
@@ -14,6 +21,7 @@ import {
 } from "../index/folder.ts";
 import { naturalKey } from "../index/natural-order.ts";
 import type { MediaLibrary } from "../media-library.ts";
+import { chooseTitle } from "../titles/titles.ts";
 
 type Libraries = readonly MediaLibrary[];
 
@@ -98,15 +106,17 @@ function startsWordIn(folded: Uint8Array, word: Uint8Array): boolean {
   return false;
 }
 
-/** The title whose spelling is nearest; among equally near titles, that of the first library. */
+/** The best title of all libraries, as `chooseTitle` chooses it; among equally good ones, that of the first library. */
 export async function joinedTitle(
   libraries: Libraries,
   system: string | undefined,
   title: string,
+  prefer: TitlePreferences,
 ): Promise<FoundTitle | undefined> {
-  const found = await Promise.all(libraries.map((library) => library.findTitle(system, title)));
-  const by = (how: FoundTitle["how"]) => found.find((one) => one?.how === how);
-  return by("exact") ?? by("folded") ?? by("close");
+  const answers = await Promise.all(libraries.map((library) => library.findTitle(system, title)));
+  const found = answers.filter((one) => one !== undefined);
+  const names = found.map(({ media }) => media.name);
+  return found[chooseTitle(title, names, prefer)?.place ?? 0];
 }
 
 /** A random file, with the same probability for each file of all libraries. */

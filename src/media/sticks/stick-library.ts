@@ -128,7 +128,7 @@ export function createMediaWithSticks(options: MediaOptions): MediaWithSticks {
       const counts = await Promise.all(ready().map((library) => library.count(sources)));
       return counts.reduce((sum, count) => sum + count, 0);
     },
-    findTitle: (system, title) => joinedTitle(ready(), system, title),
+    findTitle: (system, title) => joinedTitle(ready(), system, title, options.prefer()),
     async index(systems) {
       const others = [...sticks.values()].map((stick) =>
         indexWhenFree(stick.library, systems, () => stick.isOver).catch((error: unknown) => {

@@ -7,9 +7,11 @@ import {
   joinedStatus,
   joinedTitle,
 } from "../../../../src/media/sticks/joined.ts";
+import { defaultConfig } from "../../../helpers/defaults.ts";
 import { makeFiles } from "../../../helpers/library.ts";
 import { mediaTrial, pathsOf, type Trial } from "../../../helpers/media.ts";
 
+const { prefer } = defaultConfig.systems;
 const [here, there] = [
   ["SNES/Mario Paint.sfc", "SNES/Super Mario World (USA).sfc", "SNES/Pokémario.sfc", "SNES/Zelda.sfc"],
   ["SNES/Mario.sfc", "SNES/Mario Kart.sfc", "NES/Xmario.nes", "NES/Super Mario Bros (Europe).nes"],
@@ -68,10 +70,22 @@ test("a file that both have is shown once, and the title that is spelt right com
   const libraries = [first.media, second.media];
   const { results } = joinedSearch(libraries, { query: "same", systems: [], maxResults: 10 });
   expect(results.map(({ path }) => path)).toEqual(["SNES/Same.sfc"]);
-  expect((await joinedTitle(libraries, "SNES", "Chrono Trigger"))?.media.path).toBe(
+  expect((await joinedTitle(libraries, "SNES", "Chrono Trigger", prefer))?.media.path).toBe(
     "SNES/Chrono Trigger.sfc",
   );
-  expect(await joinedTitle(libraries, "SNES", "Another Title")).toBeUndefined();
+  expect(await joinedTitle(libraries, "SNES", "Another Title", prefer)).toBeUndefined();
+});
+
+test("of the titles of two libraries the one is chosen that one library of both gives", async () => {
+  await using first = await trialWith(["SNES/Quest (Japan).sfc", "SNES/Chrono Triggxy.sfc", "SNES/Both.sfc"]);
+  await using second = await trialWith(["SNES/Quest (USA).sfc", "SNES/Chrono Triggex.sfc", "SNES/Both.sfc"]);
+  const named = async (title: string) =>
+    (await joinedTitle([first.media, second.media], "SNES", title, prefer))?.media.name;
+  expect(await named("Quest (USA)")).toBe("Quest (USA)");
+  expect(await named("Quest (Japan)")).toBe("Quest (Japan)");
+  expect(await named("Quest (-Japan)")).toBe("Quest (USA)");
+  expect(await named("Chrono Trigger")).toBe("Chrono Triggex");
+  expect(await named("Both")).toBe("Both");
 });
 
 test("a random choice gives each file of all libraries the same odds", async () => {
