@@ -59,7 +59,8 @@ interface PlayingParts {
 
 interface Current {
   readonly media: ActiveMedia;
-  readonly owner: RunContext;
+  /** The run that started the player, or that of the card whose disc was inserted last. */
+  owner: RunContext;
   readonly player: ControlledPlayer;
   /** The start by `elapsedMs`. */
   readonly startedMs: number;
@@ -107,7 +108,7 @@ export function createPlaying(parts: PlayingParts) {
   };
   return {
     active: () => current?.media,
-    /** The run that started the current player. */
+    /** The run to which the current player belongs. */
     owner: () => current?.owner,
     canPause: () => current !== undefined && current.kind !== "process",
     /** Like `active`, with the position; it waits up to a quarter of a second for the player's answer. */
@@ -189,15 +190,26 @@ export function createPlaying(parts: PlayingParts) {
         `the player ${media.launcherId} has no volume of its own: **volume changes that of the device`,
       );
     },
-    /** Inserts this file into the running game, if it is another disc of it; resolves with false otherwise. */
-    async insertDisc(path: string): Promise<boolean> {
+    /**
+     * Inserts this file into the running game, if it is another disc of it; resolves with false otherwise. The game then
+     * belongs to the card of `by`, if it has one.
+     */
+    async insertDisc(path: string, by: RunContext): Promise<boolean> {
       const asked = current;
       const place = asked?.discs.indexOf(path) ?? -1;
       if (asked?.player.insertDisc === undefined || place < 0) return false;
       const { disc } = await asked.player.state();
       // The game may have ended while it was asked.
       if (current !== asked || disc?.number === place + 1) return false;
-      await asked.player.insertDisc(place);
+      const { owner } = asked;
+      // The card of the disc before may have been removed a moment ago.
+      if (by.card !== undefined) asked.owner = by;
+      try {
+        await asked.player.insertDisc(place);
+      } catch (error) {
+        asked.owner = owner;
+        throw error;
+      }
       return true;
     },
     /** The path of a picture that the player saves of its media; rejects as `control` does. */

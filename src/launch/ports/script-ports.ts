@@ -141,7 +141,7 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
       });
       if (how.why !== undefined) run.explain?.(how.why);
       const isPlain = how.launcher === undefined && how.isItem !== true;
-      if (isPlain && how.system === undefined && (await playing.insertDisc(file.path))) return;
+      if (isPlain && how.system === undefined && (await playing.insertDisc(file.path, run))) return;
       // A folder or list that no player takes as a whole, such as an album, is played item by item.
       const mayBeList = isPlain && file.bytes === undefined && !isPlayed(file, launchers);
       if (mayBeList && (await isFolderOrList(file.path)))

@@ -6,6 +6,7 @@
  *   a card is removed  its media stop after the delay, unless their system is in the list of exceptions
  *   media start        they belong to the card whose script started them, or to none; if that card was removed meanwhile, the
  *                      delay runs from its removal
+ *   a disc is changed  the media belong to the card of that disc
  *   instead of a stop  the media pause if the rules say so and their player can; they stop if the card stays away too long, and
  *                      resume without a launch if it is put back before; a person who resumes them ends the wait
  *   media end          there is nothing left to stop
@@ -102,6 +103,14 @@ export function stepHold(state: HoldState, event: HoldEvent, nowMs: number) {
     };
   const media = { ...next.media, card: undefined, goneMs: undefined, pausedMs: undefined };
   return { state: { ...next, media }, launches, act: actOn("stop", card) };
+}
+
+/** The card of another disc has taken over the media, which stop with that card from now on. */
+export function withCardOfMedia(state: HoldState, card: string | undefined): HoldState {
+  const { media, gone } = state;
+  // Media without a card are being stopped, or no card started them.
+  if (media?.card === undefined || card === undefined || card === media.card) return state;
+  return { ...state, media: { ...media, card, goneMs: gone.get(card) } };
 }
 
 function actOn(does: "stop" | "pause" | "resume", card: string | undefined) {

@@ -10,7 +10,7 @@ import { systemByName } from "../../media/known-systems.ts";
 import type { LaunchQueue } from "../launch-queue.ts";
 import { followDeviceReaders } from "../ports/device-ports.ts";
 import { cardOf, type LaunchSource, logTap } from "../run-context.ts";
-import { dueMs, type HoldEvent, type HoldRules, startHold, stepHold } from "./hold.ts";
+import { dueMs, type HoldEvent, type HoldRules, startHold, stepHold, withCardOfMedia } from "./hold.ts";
 
 interface TapRulesParts {
   readonly bus: Bus;
@@ -45,7 +45,7 @@ export function createTapRules(parts: TapRulesParts) {
 
   const take = (event: HoldEvent): boolean => {
     const nowMs = elapsedMs();
-    const step = stepHold(state, event, nowMs);
+    const step = stepHold(withCardOfMedia(state, launchQueue.cardOfMedia()), event, nowMs);
     state = step.state;
     aim(nowMs);
     if (step.act?.does === "stop") launchQueue.stopMedia(takenOff, step.act.card);

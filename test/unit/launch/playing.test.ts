@@ -34,23 +34,49 @@ const owner = {
 } as const;
 const system = { id: "PSX", name: "PlayStation", category: "Console" };
 
-test("a disc of a game that ends while the disc is to be changed is in no drive, and its card starts the game anew", async () => {
-  const playing = newPlaying();
-  const paths = ["/m/PSX/Quest (Disc 1).chd", "/m/PSX/Quest (Disc 2).chd"];
-  const [first = "", second = ""] = paths;
+const paths = ["/m/PSX/Quest (Disc 1).chd", "/m/PSX/Quest (Disc 2).chd"] as const;
+
+/** Starts a game of two discs, whose player is a program of this test. */
+function startGame(playing: ReturnType<typeof newPlaying>, script: string) {
+  const [first] = paths;
   playing.start(
     { path: first, system },
     {
       launcherId: "retroarch",
       kind: "retroarch",
-      // A RetroArch that still loads its core reads no commands.
-      argv: ["/bin/sh", "-c", "exec sleep 600"],
+      argv: ["/bin/sh", "-c", script],
       optionsAt: 3,
       discs: { content: first, paths, inserted: 0 },
     },
     owner,
   );
-  const inserting = playing.insertDisc(second);
+}
+
+test("a disc of a game that ends while the disc is to be changed is in no drive, and its card starts the game anew", async () => {
+  const playing = newPlaying();
+  // A RetroArch that still loads its core reads no commands.
+  startGame(playing, "exec sleep 600");
+  const inserting = playing.insertDisc(paths[1], owner);
   await playing.stop();
   expect(await inserting).toBe(false);
+});
+
+test("a game belongs to the card of the disc that was inserted last, but not after a failure", async () => {
+  const playing = newPlaying();
+  const answers = `while read -r line; do case $line in
+    *ask*) echo "$line unsupported";;
+    GET_STATUS) echo "GET_STATUS PLAYING psx,Quest,crc32=0";;
+    QUIT) exit;;
+  esac; done`;
+  startGame(playing, answers);
+  expect(await playing.insertDisc(paths[1], { ...owner, card: "two" })).toBe(true);
+  expect(playing.owner()?.card).toBe("two");
+  expect(await playing.insertDisc(paths[0], owner)).toBe(true);
+  expect(playing.owner()?.card).toBe("two");
+  await playing.stop();
+  startGame(playing, "exec sleep 600");
+  await expect(playing.insertDisc(paths[1], { ...owner, card: "two" })).rejects.toThrow(
+    "RetroArch does not answer",
+  );
+  expect(playing.owner()?.card).toBeUndefined();
 });

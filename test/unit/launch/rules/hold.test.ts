@@ -73,6 +73,10 @@ function makeDesk(settings: Partial<typeof on> = {}) {
       starter = text === undefined ? undefined : keys.get(text);
       bus.emit("media.started", { ...media, systemId });
     },
+    /** The card of another disc changes the disc of the game that plays. */
+    insertsDisc(text: string) {
+      starter = keys.get(text);
+    },
     cannotPause() {
       canPause = false;
     },
@@ -147,6 +151,20 @@ test("another card takes over at once, and what it started is not stopped for th
   desk.plays("other");
   desk.clock.advance(60_000);
   expect(desk.did).toEqual(["launch game", "launch other"]);
+});
+
+test("a game belongs to the card of the disc that was inserted last", () => {
+  const desk = makeDesk({ insertModeExitDelay: 2 });
+  desk.put("disc 1");
+  desk.plays("disc 1");
+  desk.take("disc 1");
+  desk.put("disc two");
+  desk.insertsDisc("disc two");
+  desk.clock.advance(60_000);
+  expect(desk.did).toEqual(["launch disc 1", "launch disc two"]);
+  desk.take("disc two");
+  desk.clock.advance(2000);
+  expect(desk.did).toEqual(["launch disc 1", "launch disc two", "stop disc two"]);
 });
 
 test("a card that started nothing stops nothing", () => {
