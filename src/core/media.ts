@@ -130,7 +130,7 @@ export function lengthText(ms: number): string {
 
 /** A path as a launch script, with the special characters of docs/SCRIPT.md escaped. */
 export function scriptOf(path: string): string {
-  return path.replace(/\^|\?|\|\||\[\[/g, (mark) => [...mark].map((char) => `^${char}`).join(""));
+  return path.replace(/\^|\?|\|\||\|$|\[\[|\s$/g, (mark) => [...mark].map((char) => `^${char}`).join(""));
 }
 
 /** The extension in lower case with its dot, or an empty string: `.mp3`. */
