@@ -13,6 +13,7 @@ const sql = {
   save: `INSERT INTO positions (path, position_ms, duration_ms, item) VALUES ($path, $positionMs, $durationMs, $item)
          ON CONFLICT (path) DO UPDATE SET position_ms = $positionMs, duration_ms = $durationMs, item = $item`,
   remove: "DELETE FROM positions WHERE path = $path",
+  prune: "DELETE FROM positions WHERE id NOT IN (SELECT id FROM positions ORDER BY id DESC LIMIT $kept)",
 } as const;
 
 export interface StoredPosition {
@@ -32,6 +33,7 @@ export function createPositions(
   const list = database.query<StoredPosition & { path: string }, []>(sql.list);
   const insert = database.query(sql.save);
   const drop = database.query(sql.remove);
+  const prune = database.query(sql.prune);
   // The list is in the order of play, so its last file is the one that played last.
   const known = new Map<string, StoredPosition>(
     ask(() => list.all()).map(({ path, ...position }) => [path, position]),
@@ -49,8 +51,12 @@ export function createPositions(
       newest = path;
       known.set(path, { positionMs, durationMs, item });
       history.besideSynced(() => insert.run({ path, positionMs, durationMs, item }));
-      const [oldest] = known.keys();
-      if (known.size > positionsMax && oldest !== undefined) remove(oldest);
+      for (const oldest of known.keys()) {
+        if (known.size <= positionsMax) break;
+        known.delete(oldest);
+      }
+      // The table may have rows that are not known: a write that the disk refused may have been a removal.
+      if (known.size === positionsMax) history.besideSynced(() => prune.run({ kept: positionsMax }));
     },
     /** Forgets a position. The next start then begins at the beginning. */
     forget: remove,

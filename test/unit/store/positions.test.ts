@@ -59,6 +59,28 @@ test("the files that played last are kept, also by a later run, and the table ha
   expect(database.query("SELECT count(*) AS count FROM positions").get()).toEqual({ count: positionsMax });
 });
 
+test("a write that the disk refuses leaves no more rows than a restore accepts", () => {
+  const folder = stores.newFolder();
+  const first = stores.open(folder);
+  for (let n = 1; n <= positionsMax; n++) first.positions.save(`/m/${n}`, at(n));
+  first.history.flush();
+  using other = new Database(join(folder, "tapdeck.db"));
+  other.run("BEGIN IMMEDIATE");
+  first.positions.save("/m/new", at(1));
+  // The database is locked, so the new row and the removal of the oldest one are lost.
+  expect(() => first.history.check()).toThrow("the database cannot be used now");
+  other.run("ROLLBACK");
+  first.positions.save("/m/new", at(2));
+  first.positions.save("/m/newer", at(3));
+  first.history.flush();
+  expect(other.query("SELECT count(*) AS count FROM positions").get()).toEqual({ count: positionsMax });
+  expect(other.query("SELECT path FROM positions ORDER BY id DESC LIMIT 2").all()).toEqual([
+    { path: "/m/newer" },
+    { path: "/m/new" },
+  ]);
+  stores.close(first);
+});
+
 test("each write asks for a sync", () => {
   using database = new Database(":memory:", { strict: true });
   createTables(database);
