@@ -50,7 +50,9 @@ export function createPlayTimes(database: Database, { durableOnly, ask }: Durabl
   const saveSession = database.query(sql.saveSession);
   const prune = database.query(sql.prune);
   const saveAll = database.transaction((record: PlayRecord) => {
-    for (const [day, usedMs] of record.days) saveDay.run({ day, usedMs: Math.round(usedMs) });
+    // The record has all days of this run. Older ones would be inserted and deleted at each save.
+    const newest = [...record.days].sort(([a], [b]) => (a < b ? 1 : -1)).slice(0, playDaysKeptMax);
+    for (const [day, usedMs] of newest) saveDay.run({ day, usedMs: Math.round(usedMs) });
     const { day, sessionMs, seenMs } = record;
     saveSession.run({ day, usedMs: Math.round(sessionMs), seenMs: Math.round(seenMs) });
     prune.run({ kept: playDaysKeptMax });
