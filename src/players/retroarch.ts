@@ -119,12 +119,11 @@ export function startRetroArch(
       return loud.set(clampVolume((kind === "to" ? 0 : loud.percent()) + percent, ceiling));
     },
     control(action) {
-      if (action.kind === "mute") loud.toggleMute();
-      return inTurn(() => {
+      return inTurn(async () => {
         const way = action.kind === "next" ? 1 : action.kind === "previous" ? -1 : 0;
-        return drive === undefined || way === 0
-          ? control(line, ask, action, clock)
-          : insert(drive.place() + way);
+        if (drive !== undefined && way !== 0) return insert(drive.place() + way);
+        await control(line, ask, action, clock);
+        if (action.kind === "mute") loud.toggleMute();
       });
     },
     ...(drive && { insertDisc: (place) => inTurn(() => insert(place)) }),
