@@ -427,7 +427,7 @@ for (const [maker, later] of [
 
 test("media.control of a caller that may only play runs the next item as that caller", async () => {
   await using deck = await makeDeck({
-    config: { launchers: [{ id: "any", systems: [], extensions: [], command: ["sleep", "600", "{path}"] }] },
+    config: { launchers: [{ id: "any", systems: [], extensions: [], command: ["tail", "-f", "{path}"] }] },
   });
   await deck.files("A/1.true", "A/2.true");
   deck.launchQueue.launch(
