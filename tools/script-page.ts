@@ -83,8 +83,8 @@ owner's lists allow. Each list is empty by default:
   that is empty, or has spaces, quotes or backslashes, is written as in JSON. A program may run for ${executeMsMax / 1000} s.
 
 Keys and buttons need \`script.allow_input = true\`, and have no list of single keys. Writing a tag has no list. A macro may press
-${macroKeysMax} keys and take ${macroMsMax / 1000} s. It needs \`/dev/uinput\`, which the Debian package gives to the service. Elsewhere, copy
-\`packaging/udev/70-tapdeck.rules\` and add yourself to the group \`input\`.
+${macroKeysMax} keys and take ${macroMsMax / 1000} s. It needs \`/dev/uinput\`, which the SD image and the Debian package give to the service. Elsewhere,
+copy \`packaging/udev/70-tapdeck.rules\` and add yourself to the group \`input\`.
 
 A \`**delay\` takes at most ${delayMsMax / 60_000} minutes.
 

@@ -296,6 +296,22 @@ test(
 );
 
 test(
+  "macros have a keyboard and a gamepad, whose module the kernel loads at the first macro",
+  async () => {
+    const config = "/data/config/tapdeck/config.toml";
+    await board.shell(`printf '[script]\\nallow_input = true\\n' >>${config}; chown tapdeck ${config}`);
+    const run = (script: string) => board.shell(`tapdeck call run '{"text":"${script}"}' </dev/null`);
+    // The service reads the settings a moment after the change.
+    await until("the devices", async () => {
+      await run("**input.keyboard:{f12}||**input.gamepad:A");
+      const made = await board.shell("cat /proc/bus/input/devices");
+      return made.includes("Tapdeck keyboard") && made.includes("Tapdeck gamepad");
+    });
+  },
+  patienceMs,
+);
+
+test(
   "a film moves on the screen, and the status screen follows when its player crashes",
   async () => {
     await client.call("run", { text: "Video/Film.avi" });
