@@ -122,8 +122,8 @@ interface Update {
 }
 
 /**
- * Saves updates one after another; updates that arrive during a save are saved together, unless one is refused. Calls `changed` whenever the
- * result of `over` may have changed.
+ * Saves updates one after another; updates that arrive during a save are saved together, unless one is refused. Calls
+ * `changed` whenever the result of `over` may have changed.
  */
 function createUpdates(
   file: ConfigFile,
