@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { WifiReport } from "../../src/core/wifi-shapes.ts";
 import { keysMax } from "../../src/screen/keyboard-template.ts";
+import { unpackForGuest } from "../../tools/image/debs.ts";
 import { root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
 import { seededRandom } from "../emulators/emulated-line.ts";
@@ -55,6 +56,7 @@ beforeAll(async () => {
 async function start(): Promise<void> {
   board = await startBoard({ card, watchdog: false, display: isThorough ? "640x480" : "320x240" });
   await board.pong();
+  if (isThorough && !isStandIn) await putDebiansHostapd();
   await plugOut();
 }
 
@@ -75,7 +77,13 @@ async function plugOut(): Promise<void> {
   await board.shell("ip addr flush dev eth0; ip link set eth0 down");
   await board.shell("modprobe mac80211_hwsim radios=3");
   await board.shell("/run/radio 1 /run/router >/run/router.log 2>&1 &");
+  await untilRouter();
 }
+
+const untilRouter = () =>
+  until("the router", async () =>
+    (await board.shell("cat /run/router.log 2>/dev/null || true")).includes("AP-ENABLED"),
+  );
 
 async function wifi(): Promise<WifiReport> {
   return JSON.parse(await board.shell("tapdeck call wifi"));
@@ -246,8 +254,34 @@ test(
   3 * patienceMs,
 );
 
-// Buildroot's hostapd has no WPA3, which the access point does not use.
-test.skipIf(!isThorough || !isStandIn)(
+/** Buildroot's hostapd has no WPA3, which the access point does not use, so the router there runs Debian's. */
+async function putDebiansHostapd(): Promise<void> {
+  const libraries = ["libc6", "libnl-3-200", "libnl-genl-3-200", "libnl-route-3-200", "libssl3"];
+  const tree = await unpackForGuest("router", ["hostapd", ...libraries]);
+  const archive = join(folder, "router.tar");
+  await run([
+    "tar",
+    "-c",
+    "-f",
+    archive,
+    "--exclude=gconv",
+    "-C",
+    tree,
+    "usr/sbin/hostapd",
+    "lib",
+    "usr/lib",
+  ]);
+  await board.shell(
+    `mkdir -p /run/debian && wget -q -O - http://10.0.2.2:${server.port}/router.tar | tar -x -C /run/debian`,
+  );
+  const path = "/run/debian/lib/aarch64-linux-gnu:/run/debian/usr/lib/aarch64-linux-gnu";
+  const start = `exec /run/debian/lib/aarch64-linux-gnu/ld-linux-aarch64.so.1 --library-path ${path} /run/debian/usr/sbin/hostapd`;
+  await board.shell(
+    `mkdir -p /run/router-bin && printf '#!/bin/sh\\n${start} "$@"\\n' >/run/router-bin/hostapd && chmod 755 /run/router-bin/hostapd`,
+  );
+}
+
+test.skipIf(!isThorough)(
   "a network of WPA3 works, its wrong password and a router without addresses are named, and a router that comes back is found",
   async () => {
     const id = Buffer.from("Three").toString("hex");
@@ -256,10 +290,10 @@ test.skipIf(!isThorough || !isStandIn)(
       await board.shell(
         "kill $(cat /run/router.pid /run/serving.pid) 2>/dev/null; rm -f /run/router.log; sleep 3; true",
       );
-      await board.shell(`${words}; /run/radio 1 /run/three >/run/router.log 2>&1 &`);
-      await until("the router", async () =>
-        (await board.shell("cat /run/router.log 2>/dev/null || true")).includes("AP-ENABLED"),
+      await board.shell(
+        `${words}; PATH=/run/router-bin:$PATH /run/radio 1 /run/three >/run/router.log 2>&1 &`,
       );
+      await untilRouter();
     };
     const fails = async (password: string, fault: WifiReport["fault"]) => {
       await board.shell(`tapdeck call wifi.join '${JSON.stringify({ id, password })}'`);

@@ -54,29 +54,46 @@ export async function unpackHeaders(kernel: string): Promise<string> {
   const tree = join(root, "build/image/headers", kernel);
   const headers = join(tree, "usr/src", `linux-headers-${kernel}`);
   if (existsSync(headers)) return headers;
-  const debs = `${tree}.debs`;
-  await rm(debs, { recursive: true, force: true });
-  await rm(`${tree}.partial`, { recursive: true, force: true });
-  await mkdir(debs, { recursive: true });
   const common = kernel.replace(/-arm64$/, "-common");
   const [series = ""] = /^\d+\.\d+/.exec(kernel) ?? [];
   const host = process.arch === "arm64" ? "arm64" : "amd64";
-  for (const [architecture, names] of [
+  await downloadTo(`${tree}.partial`, [
     ["arm64", [`linux-headers-${kernel}`, `linux-headers-${common}`]],
     [host, [`linux-kbuild-${series}`]],
-  ] as const) {
+  ]);
+  // The makefile contains the path to which the package would install it.
+  const makefile = join(`${tree}.partial`, "usr/src", `linux-headers-${kernel}`, "Makefile");
+  await writeFile(makefile, `include ${join(tree, "usr/src", `linux-headers-${common}`)}/Makefile\n`);
+  await rename(`${tree}.partial`, tree);
+  return headers;
+}
+
+/** A folder with these packages for the emulated boards, without their dependencies. It is kept until `make clean`. */
+export async function unpackForGuest(name: string, packages: readonly string[]): Promise<string> {
+  const tree = join(root, "build/image/guest", name);
+  if (existsSync(tree)) return tree;
+  await downloadTo(`${tree}.partial`, [["arm64", packages]]);
+  await rename(`${tree}.partial`, tree);
+  return tree;
+}
+
+/** Downloads and unpacks packages of each architecture to an empty folder. */
+async function downloadTo(
+  tree: string,
+  wanted: readonly (readonly [architecture: string, names: readonly string[]])[],
+): Promise<void> {
+  const debs = `${tree}.debs`;
+  for (const folder of [debs, tree]) {
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true });
+  }
+  for (const [architecture, names] of wanted) {
     const environment = { APT_CONFIG: await writeAptConfig(architecture) };
     await run(["apt-get", "-qq", "update"], { environment });
     await run(["apt-get", "-qq", "download", ...names], { cwd: debs, environment });
   }
-  for (const file of await readdir(debs))
-    await run(["dpkg-deb", "--extract", join(debs, file), `${tree}.partial`]);
-  // The makefile contains the path to which the package would install it.
-  const makefile = join(`${tree}.partial`, "usr/src", `linux-headers-${kernel}`, "Makefile");
-  await writeFile(makefile, `include ${join(tree, "usr/src", `linux-headers-${common}`)}/Makefile\n`);
+  for (const file of await readdir(debs)) await run(["dpkg-deb", "--extract", join(debs, file), tree]);
   await rm(debs, { recursive: true });
-  await rename(`${tree}.partial`, tree);
-  return headers;
 }
 
 /** Unpacks the source of the package, as its authors published it, to a folder in `folder`. */
