@@ -191,15 +191,13 @@ attackTest(
     await member.call("version");
     const started = () => service.heard.all.filter(({ method }) => method === "media.started").length;
     /** Lays a card with this text on the reader. */
-    const tap = async (text: string) => {
+    const tap = async (text: string, end: object = { success: true }) => {
       await service.client.call("launch", { uid: "04aabb", text });
-      expect(await service.heard.next("launch.finished", (end) => end.text === text)).toMatchObject({
-        success: true,
-      });
+      expect(await service.heard.next("launch.finished", (one) => one.text === text)).toMatchObject(end);
     };
-    // The list is a stranger's, and a card starts the next item.
+    // The list is a stranger's, and a card starts the next item, which starts nothing.
     expect(await scene.launchOver(stranger, spying("load"))).toBe("done");
-    await tap("**playlist.next");
+    await tap("**playlist.next", { success: false, reason: "playlist-over" });
     expect(started()).toBe(0);
     // The list is a card's, and a stranger starts the next item, in both ways.
     await tap(spying("play"));
