@@ -649,7 +649,8 @@ test.skipIf(process.getuid?.() !== 0)(
         ...["unshare", "--net", "--mount", "sh", "-e", "-c"],
         `mount -t sysfs sysfs /sys\n${script.join("\n")}`,
       ];
-      const [wifi, cable] = ["10.1.0.1 wlan0", "10.2.0.1 eth0"];
+      const wifi = "10.1.0.1 wlan0";
+      const cable = "10.2.0.1 eth0";
       expect((await run(command)).trim().split("\n")).toEqual([wifi, cable, cable, wifi, cable, wifi]);
     }),
 );

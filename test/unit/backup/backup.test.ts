@@ -327,7 +327,8 @@ test("an earlier version stored a long reason of a failed launch, and no backup 
 });
 
 test("an earlier version stored a played time below 0, and no backup with it can be restored", async () => {
-  const [old, fresh] = [await device("anna"), await device()];
+  const old = await device("anna");
+  const fresh = await device();
   const store = openStore(old.dataFolder);
   store.plays.begin({ path: "/m/a", systemId: "NES", launcherId: "player", startedMs: 1 });
   store.plays.end(-3600);

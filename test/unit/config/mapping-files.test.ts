@@ -333,9 +333,8 @@ test("a file that is not admitted is refused, and the files that are stay", asyn
 
 test("a file that others left no room for stayed refused after they had become smaller", async () => {
   const folder = await newPlace();
-  const [many, own] = [table("a1") + table("a2"), table("b")];
-  await writeFile(join(folder, "a.toml"), many);
-  await writeFile(join(folder, "b.toml"), own);
+  await writeFile(join(folder, "a.toml"), table("a1") + table("a2"));
+  await writeFile(join(folder, "b.toml"), table("b"));
   const watched = await start(folder, (all) => (all.length > 2 ? "they are too many" : undefined));
   expect(patterns(watched)).toEqual(["a1", "a2"]);
   // A refusal is logged once, and not at each read.

@@ -407,7 +407,9 @@ test("a change was refused together with that of another caller, which did not f
   expect((await refused).message).toContain("the config file would be larger");
   await Promise.all(others);
   expect(settings.current()).toMatchObject({
-    ...{ log: { debug: true }, audio: { feedback: false }, systems: { rootFolders: before } },
+    log: { debug: true },
+    audio: { feedback: false },
+    systems: { rootFolders: before },
   });
   expect(await text()).toBe("[log]\ndebug = true\n\n[audio]\nfeedback = false\n");
   // A change that is kept is in use all the time.

@@ -52,7 +52,7 @@ function startGame(playing: ReturnType<typeof newPlaying>, script: string) {
   );
 }
 
-test("a disc of a game that ends while the disc is to be changed is in no drive, and its card starts the game anew", async () => {
+test("no disc is inserted into a game that ended after the card of the disc was read", async () => {
   const playing = newPlaying();
   // A RetroArch that still loads its core reads no commands.
   startGame(playing, "exec sleep 600");
