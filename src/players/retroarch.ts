@@ -290,17 +290,21 @@ function createGain(line: RetroArchLine, first: number | undefined) {
   let isStepping = false;
   /** Goes to the highest step that is not above the wanted volume. Ends early if RetroArch does not answer. */
   const step = async () => {
-    isStepping = true;
     for (;;) {
       const missing = Math.floor((gainOf(percent) - gain) / volumeStep + 1e-6);
-      if (missing === 0) break;
+      if (missing === 0) return;
       line.say(missing < 0 ? "VOLUME_DOWN" : "VOLUME_UP");
       gain += Math.sign(missing) * volumeStep;
       // The first answer is of the frame that runs the command. A frame without the command comes next, because RetroArch takes
       // commands in consecutive frames for a key that is held, which repeats slowly.
-      if ((await line.status(answerMsMax)) === undefined) break;
-      if ((await line.status(answerMsMax)) === undefined) break;
+      if ((await line.status(answerMsMax)) === undefined) return;
+      if ((await line.status(answerMsMax)) === undefined) return;
     }
+  };
+  const begin = async () => {
+    isStepping = true;
+    // The player may end at any moment.
+    await step().catch(() => {});
     isStepping = false;
   };
   const toggleMute = () => {
@@ -317,7 +321,7 @@ function createGain(line: RetroArchLine, first: number | undefined) {
         line.say("MUTE");
       }
       percent = wanted;
-      if (!isStepping) void step();
+      if (!isStepping) void begin();
       return percent;
     },
   };
