@@ -42,6 +42,11 @@ export function openRetroArchLine({ pid, talk }: Pick<Player, "pid" | "talk">, c
     asked.resolve(status);
     asked = undefined;
   });
+  const ask = () => {
+    filling ??= filler.repeat(Math.ceil(bufferBytes(pid) / fillerAnswerBytes));
+    lastQuestion += 1;
+    talk.say(`${question} ask${lastQuestion}\nGET_STATUS\n${filling}`);
+  };
   return {
     say: (command: string): void => talk.say(`${command}\n`),
     /** Asks for the status; undefined without a response within `msMax`. */
@@ -49,10 +54,14 @@ export function openRetroArchLine({ pid, talk }: Pick<Player, "pid" | "talk">, c
       // Callers share a question that still waits, because no response is lost.
       if (asked === undefined) {
         asked = Promise.withResolvers();
-        filling ??= filler.repeat(Math.ceil(bufferBytes(pid) / fillerAnswerBytes));
-        lastQuestion += 1;
-        talk.say(`${question} ask${lastQuestion}\nGET_STATUS\n${filling}`);
+        ask();
       }
+      return within(asked.promise, msMax, clock);
+    },
+    /** The same, with a question behind all commands that were said. Its response is also the response to one that waits. */
+    freshStatus(msMax: number): Promise<RetroArchStatus | undefined> {
+      asked ??= Promise.withResolvers();
+      ask();
       return within(asked.promise, msMax, clock);
     },
   };

@@ -77,7 +77,7 @@ export function startRetroArch(
   let last: RetroArchStatus | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   const drive = discs === undefined ? undefined : createDrive(line, discs, clock);
-  const loud = createGain(line, volume);
+  const loud = createGain(line, volume, ended.signal);
   void process.exited.then(() => ended.abort());
   const ask = async (msMax: number) => {
     const status = await line.status(msMax);
@@ -283,28 +283,24 @@ const firstGain = (percent: number) => gainOf(Math.max(1, percent));
  * The volume of a game that runs. RetroArch does not report it, and changes it in steps, also while it is paused (1.14,
  * `runloop.c`). 100 % is the owner's setting if `first` is undefined. Keys of RetroArch that change the volume are not seen.
  */
-function createGain(line: RetroArchLine, first: number | undefined) {
+function createGain(line: RetroArchLine, first: number | undefined, ended: AbortSignal) {
   let percent = first ?? 100;
   let gain = firstGain(percent);
   let isMuted = percent <= 0;
   let isStepping = false;
-  /** Goes to the highest step that is not above the wanted volume. Ends early if RetroArch does not answer. */
+  /** The steps from the gain to the highest step that is not above the wanted volume. */
+  const missing = () => Math.floor((gainOf(percent) - gain) / volumeStep + 1e-6);
+  /** Goes on until RetroArch has the wanted volume, or ends. */
   const step = async () => {
-    for (;;) {
-      const missing = Math.floor((gainOf(percent) - gain) / volumeStep + 1e-6);
-      if (missing === 0) return;
-      line.say(missing < 0 ? "VOLUME_DOWN" : "VOLUME_UP");
-      gain += Math.sign(missing) * volumeStep;
+    isStepping = true;
+    for (let steps = missing(); steps !== 0 && !ended.aborted; steps = missing()) {
+      line.say(steps < 0 ? "VOLUME_DOWN" : "VOLUME_UP");
+      gain += Math.sign(steps) * volumeStep;
       // The first answer is of the frame that runs the command. A frame without the command comes next, because RetroArch takes
       // commands in consecutive frames for a key that is held, which repeats slowly.
-      if ((await line.status(answerMsMax)) === undefined) return;
-      if ((await line.status(answerMsMax)) === undefined) return;
+      for (let ask = line.freshStatus, answers = 0; answers < 2 && !ended.aborted; ask = line.status)
+        if ((await ask(answerMsMax)) !== undefined) answers += 1;
     }
-  };
-  const begin = async () => {
-    isStepping = true;
-    // The player may end at any moment.
-    await step().catch(() => {});
     isStepping = false;
   };
   const toggleMute = () => {
@@ -321,7 +317,7 @@ function createGain(line: RetroArchLine, first: number | undefined) {
         line.say("MUTE");
       }
       percent = wanted;
-      if (!isStepping) void begin();
+      if (!isStepping) void step();
       return percent;
     },
   };

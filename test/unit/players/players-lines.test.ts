@@ -8,7 +8,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { systemClock } from "../../../src/core/clock.ts";
+import { sleep, systemClock } from "../../../src/core/clock.ts";
 import { mediaMsMax, playerBytesASecondMax, playerRequestsMax } from "../../../src/core/limits.ts";
 import { startMpv } from "../../../src/players/mpv.ts";
 import { cutLines, messageIn } from "../../../src/players/mpv-line.ts";
@@ -394,6 +394,52 @@ test("a folder in which RetroArch's settings cannot be written is a plain refusa
   };
   const start = () => startRetroArch(order, { clock: systemClock, volume: undefined, onPause() {} });
   expect(start).toThrow("the settings for RetroArch cannot be written: there is no such file or folder");
+});
+
+/** A RetroArch that plays, answers at once, and writes the first word of each command into the file. */
+const answeringRetroArch = (heard: string) => `while read -r word rest; do
+  case "$word $rest" in
+    "GET_CONFIG_PARAM -") continue ;;
+    GET_CONFIG_PARAM*) printf 'GET_CONFIG_PARAM %s unsupported' "$rest" ;;
+    GET_STATUS*) printf 'GET_STATUS PLAYING nes,A,crc32=0\\n' ;;
+  esac
+  echo "$word" >>${heard}
+done`;
+
+test("a volume that comes with the answer to the last step is not lost, and each step is alone in its frame", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-lines-"));
+  const heard = join(folder, "heard");
+  const player = startRetroArch(
+    { ...order(answeringRetroArch(heard)), kind: "retroarch" },
+    { clock: systemClock, volume: 100, onPause },
+  );
+  const words = () => readFileSync(heard, "utf8").trim().split("\n");
+  const count = (word: string) => words().filter((one) => one === word).length;
+  const become = (percent: number) => player.changeVolume?.({ kind: "to", percent }, 100);
+  const isDown = (steps: number) =>
+    eventually(() => expect(count("VOLUME_DOWN") - count("VOLUME_UP")).toBe(steps), 10_000);
+  try {
+    await player.ready;
+    for (let answers = 0; answers < 5; answers++) {
+      await become(100);
+      await isDown(0);
+      await sleep(systemClock, 100);
+      // Two steps.
+      await become(95);
+      for (let answer = 0; answer < answers; answer++) await player.state();
+      await become(50);
+      // A gain of -6.02 dB is the step of -6.5 dB.
+      await isDown(13);
+    }
+    const between = words()
+      .join(" ")
+      .split(/VOLUME_(?:UP|DOWN)/);
+    const questions = between.slice(1, -1).map((part) => part.split("GET_STATUS").length - 1);
+    expect(Math.min(...questions)).toBeGreaterThanOrEqual(2);
+  } finally {
+    await player.process.stop(1000);
+    await rm(folder, { recursive: true });
+  }
 });
 
 test.each([
