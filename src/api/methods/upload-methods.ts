@@ -128,7 +128,7 @@ export const uploadMethods = [
   method({
     name: "media.move",
     right: "change",
-    docs: "Moves a media file to the folder of another system in the same media folder. The folders below the system's stay the same. The other system must accept the file as an upload. Answers with the new path.",
+    docs: "Moves a media file to the folder of another system in the same media folder, and its pictures unless another file also shows them. The folders below the system's stay the same. The other system must accept the file as an upload. Answers with the new path.",
     params: v.object({ path, system }),
     result: v.object({ path: v.string() }),
     changes: ({ path, system }) => `move ${path} to ${system}`,

@@ -1,4 +1,4 @@
-/** The pictures that a deleted media file leaves, of which no other file has a use. */
+/** The pictures that a deleted or moved media file leaves, of which no other file has a use. */
 import { lstat, readdir, realpath } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { extensionOf, type MediaFolders, mediaNameOf } from "../../core/media.ts";
@@ -10,13 +10,13 @@ import { companions } from "./upload-rules.ts";
 /**
  * The existing picture files of this media file by their names, without those that another file or folder of the system
  * shows. Pictures that are media themselves stay, and so do those that only a `gamelist.xml` names, and the picture of a
- * folder. `host` is the id of the system's folder.
+ * folder. `host` is the id of the system's folder, and `top` that folder.
  */
 export async function ownPictures(
   file: string,
   folders: MediaFolders,
   host: string,
-): Promise<readonly string[]> {
+): Promise<{ readonly top: string; readonly pictures: readonly string[] }> {
   const isOfHost = (name: string) =>
     systemOfFile(host, extensionOf(name))?.extensions.includes(extensionOf(name)) === true;
   const { top, paths } = await picturesByName(file, folders);
@@ -31,7 +31,7 @@ export async function ownPictures(
     const isHere = isFile && (await realpath(dirname(path))) === dirname(path);
     if (isHere && path !== file && !isOfHost(path) && !(await closed.isClosed(path))) found.push(path);
   }
-  if (found.length === 0) return [];
+  if (found.length === 0) return { top, pictures: [] };
   const stems = new Set([file, ...found].map((path) => comparable(mediaNameOf(path))));
   const pictures = new Set(found);
   const shown = new Set<string>();
@@ -40,7 +40,7 @@ export async function ownPictures(
     if (companions.has(extensionOf(other)) && !isOfHost(other)) continue;
     for (const path of (await picturesByName(other, folders)).paths) shown.add(comparable(path));
   }
-  return found.filter((path) => !shown.has(comparable(path)));
+  return { top, pictures: found.filter((path) => !shown.has(comparable(path))) };
 }
 
 /** Equal for two names that a drive may take for one: FAT ignores capitals, and a Mac stores accents in another form. */

@@ -28,9 +28,16 @@ import { keyBytes, loadPrimitives } from "../../secure/primitives.ts";
 import { ForgedFrame, openUpload } from "../../secure/upload-frames.ts";
 import { ownPictures } from "./own-pictures.ts";
 import { startOf, type Upload } from "./upload-files.ts";
-import { refuseLinks, syncFolder, uploadPlace, uploadTarget, writeFailure } from "./upload-place.ts";
+import {
+  refuseLinks,
+  syncFolder,
+  type UploadPlace,
+  uploadPlace,
+  uploadTarget,
+  writeFailure,
+} from "./upload-place.ts";
 import { refuseContent, refuseName, senderOf } from "./upload-rules.ts";
-import { holdFile, inFolder, openTargetFolder } from "./upload-store.ts";
+import { type HeldFile, holdFile, inFolder, openTargetFolder } from "./upload-store.ts";
 import { createUploads, refuseOthers } from "./uploads.ts";
 
 interface UploadSources {
@@ -144,7 +151,7 @@ export function createUploadService(sources: UploadSources): UploadService & { c
         await rm(held.path);
         await syncFolder(held.folder);
       });
-      await removePictures(found, sources);
+      await forPictures(found, sources, ({ path }) => rm(path));
       favourites.remove(path);
       follow.changed([found.host]);
     },
@@ -176,6 +183,7 @@ export function createUploadService(sources: UploadSources): UploadService & { c
           await syncFolder(held.folder);
         });
       });
+      await forPictures(found, sources, (held, below) => movePicture(held, { ...place, path: below }));
       const to = `${place.system.id}/${place.path}`;
       favourites.move(path, to, place.system.id);
       follow.changed([found.host, place.system.id]);
@@ -278,21 +286,36 @@ function createFollower({ media, clock, log }: UploadSources) {
   };
 }
 
-/** Removes the pictures of a deleted file. A failure is logged, because the file itself is gone. */
-async function removePictures(
+/**
+ * Deletes or moves the pictures of a file that was deleted or moved; `below` is the path in the folder of the system. A
+ * failure is logged, because the file itself is done.
+ */
+async function forPictures(
   { real, host }: { readonly real: string | undefined; readonly host: string },
   { folders, log }: Pick<UploadSources, "folders" | "log">,
+  act: (held: HeldFile, below: string) => Promise<void>,
 ): Promise<void> {
   if (real === undefined) return;
   try {
-    for (const path of await ownPictures(real, folders(), host)) {
+    const { top, pictures } = await ownPictures(real, folders(), host);
+    for (const path of pictures) {
       await using held = await holdFile(path);
-      await rm(held.path);
+      await act(held, relative(top, path));
       await syncFolder(held.folder);
     }
   } catch (error) {
-    log.warn("media", "a picture of a deleted file stays", { file: real, why: messageOf(error) });
+    log.warn("media", "a picture of a deleted or moved file stays", { file: real, why: messageOf(error) });
   }
+}
+
+/** Moves a picture to its place at another system, unless it would be media of that system, or replace a file. */
+async function movePicture(held: HeldFile, place: UploadPlace): Promise<void> {
+  const extension = extensionOf(place.path);
+  if (systemOfFile(place.system.id, extension)?.extensions.includes(extension) === true) return;
+  if (await refuseLinks(place)) return;
+  await using folder = await openTargetFolder(place);
+  await rename(held.path, inFolder(folder, basename(uploadTarget(place))));
+  await syncFolder(inFolder(folder, "."));
 }
 
 /** A media file: its real path if that is valid Unicode, its system's folder, its path below that, and the media folder that both are in. */

@@ -112,7 +112,7 @@ export async function openTargetFolder(place: UploadPlace): Promise<FileHandle> 
 }
 
 /** A file in an open folder. */
-interface HeldFile extends AsyncDisposable {
+export interface HeldFile extends AsyncDisposable {
   /** Both paths are valid until it is disposed. */
   readonly path: Buffer;
   readonly folder: string;

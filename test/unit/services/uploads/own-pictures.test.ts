@@ -1,12 +1,13 @@
 /**
- * Covers: src/services/uploads/own-pictures.ts and the deletions of src/services/uploads/upload-service.ts. Against real
- * folders.
+ * Covers: src/services/uploads/own-pictures.ts, and the deletions and moves of src/services/uploads/upload-service.ts.
+ * Against real folders.
  */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { mkdtemp, readdir, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import type { MethodCaller } from "../../../../src/api/connection.ts";
 import { createBus } from "../../../../src/bus.ts";
 import { silentLog } from "../../../../src/core/log.ts";
 import { createUploadService } from "../../../../src/services/uploads/upload-service.ts";
@@ -29,6 +30,10 @@ function put(...paths: readonly string[]): void {
 async function leftAfter(path: string): Promise<readonly string[]> {
   await using service = made();
   await service.remove(path);
+  return await left();
+}
+
+async function left(): Promise<readonly string[]> {
   const all = await readdir(folder, { recursive: true, withFileTypes: true });
   return all
     .filter((one) => !one.isDirectory())
@@ -60,6 +65,40 @@ test.each([
 ])("the cover stayed when its game was deleted: %s with %s", async (file, picture) => {
   put(`media/${file}`, `media/${picture}`, "media/SNES/Other.sfc", "media/SNES/Other.jpg");
   expect(await leftAfter(file)).toEqual(["media/SNES/Other.jpg", "media/SNES/Other.sfc"]);
+});
+
+const owner: MethodCaller = {
+  access: "device",
+  from: { address: "127.0.0.1" },
+  grant: () => "own",
+  gone: () => new AbortController().signal,
+};
+
+test("the cover stayed behind when its game was moved to another system", async () => {
+  put("media/SegaCD/RPG/Game.chd", "media/SegaCD/RPG/Game.jpg", "media/SegaCD/images/RPG/Game-thumb.png");
+  put("media/Saturn/Other.chd", "media/SegaCD/Other.chd", "media/SegaCD/images/Other.png");
+  await using service = made();
+  await service.move("SegaCD/RPG/Game.chd", "Saturn", owner);
+  expect(await left()).toEqual([
+    "media/Saturn/Other.chd",
+    "media/Saturn/RPG/Game.chd",
+    "media/Saturn/RPG/Game.jpg",
+    "media/Saturn/images/RPG/Game-thumb.png",
+    "media/SegaCD/Other.chd",
+    "media/SegaCD/images/Other.png",
+  ]);
+});
+
+test.each([
+  ["replaces no other", "PSX/Game.chd", "Saturn", ["PSX/Game.jpg", "Saturn/Game.jpg"]],
+  ["becomes no game", "PSX/Game.m3u", "Pico8", ["PSX/Game.png"]],
+  ["of another file stays with it", "PSX/Game.chd", "Saturn", ["PSX/Game.jpg", "PSX/Game.cue"]],
+] as const)("a picture that is moved with its file %s", async (_, file, system, others) => {
+  put(`media/${file}`, ...others.map((path) => `media/${path}`));
+  mkdirSync(join(folder, "media", system), { recursive: true });
+  await using service = made();
+  const { path } = await service.move(file, system, owner);
+  expect(await left()).toEqual([path, ...others].map((one) => `media/${one}`).sort());
 });
 
 test.each([
