@@ -24,8 +24,8 @@ const selectFiles = "SELECT system, folder, name FROM file ORDER BY id";
 // The rows come in the order of the list, because SQLite never reorders a cross join (sqlite.org/lang_select.html, 2.1).
 const selectPlaces = `SELECT file.system, file.name, folder.base, folder.path FROM json_each(?) AS wanted
                       CROSS JOIN file ON file.id = wanted.value CROSS JOIN folder ON folder.id = file.folder`;
-const selectFolderPaths = "SELECT path FROM folder WHERE id >= ?1 AND id < ?1 + ?2 ORDER BY id";
-const filesInFolders = `FROM file WHERE id >= ?1 AND id < ?1 + ?2 AND system = ?3
+const selectSomeFolders = "SELECT base, path FROM folder WHERE id >= ?1 AND id < ?1 + ?2 ORDER BY id";
+const filesInFolders = `FROM file WHERE id >= ?1 AND id < ?1 + ?2 AND (?3 IS NULL OR system = ?3)
                         AND folder IN (SELECT value FROM json_each(?4))`;
 const countFilesIn = `SELECT count(*) AS count ${filesInFolders}`;
 const selectFileIn = `SELECT id ${filesInFolders} ORDER BY id LIMIT 1 OFFSET ?5`;
@@ -109,16 +109,11 @@ function read(database: Database) {
     /** All folders, in order. */
     folders: () => guarded(() => database.query<StoredFolder, []>(selectFolders).all()),
     files: (): Iterable<StoredFile> => database.query<StoredFile, []>(selectFiles).iterate(),
-    /** The paths of at most `most` folders, from the number `first` on. */
-    folderPaths: (first: number, most: number): readonly StoredName[] =>
-      guarded(() =>
-        database
-          .query<{ path: StoredName }, [number, number]>(selectFolderPaths)
-          .all(first, most)
-          .map(({ path }) => path),
-      ),
-    /** The files of a system in one of these folders. */
-    filesIn: (system: number, folders: readonly number[]) =>
+    /** At most `most` folders, from the number `first` on. */
+    someFolders: (first: number, most: number): readonly StoredFolder[] =>
+      guarded(() => database.query<StoredFolder, [number, number]>(selectSomeFolders).all(first, most)),
+    /** The files in one of these folders, of a system or of all. */
+    filesIn: (system: number | undefined, folders: readonly number[]) =>
       filesIn(database, system, JSON.stringify(folders)),
     /** The folders with files of a system, with their numbers: at most `most` folders after the one with the number `after`. */
     holdings: (system: number, after: number, most: number) =>
@@ -184,16 +179,17 @@ function readBases(database: Database): readonly StoredBase[] {
   return rows.map(({ path, root, mounted }) => ({ path, root, isMount: mounted === 1 }));
 }
 
-/** The files of a system in some folders, among the numbers from `first` to `first + span - 1`. */
-function filesIn(database: Database, system: number, folders: string) {
-  const count = database.query<{ count: number }, [number, number, number, string]>(countFilesIn);
-  const file = database.query<{ id: number }, [number, number, number, string, number]>(selectFileIn);
+/** The files in some folders, of a system or of all, among the numbers from `first` to `first + span - 1`. */
+function filesIn(database: Database, system: number | undefined, folders: string) {
+  const count = database.query<{ count: number }, [number, number, number | null, string]>(countFilesIn);
+  const file = database.query<{ id: number }, [number, number, number | null, string, number]>(selectFileIn);
+  const wanted = system ?? null;
   return {
     count: (first: number, span: number) =>
-      guarded(() => count.get(first, span, system, folders))?.count ?? 0,
+      guarded(() => count.get(first, span, wanted, folders))?.count ?? 0,
     /** The number of the file at this place among those files; undefined if there are fewer. */
     at: (first: number, span: number, place: number) =>
-      guarded(() => file.get(first, span, system, folders, place))?.id,
+      guarded(() => file.get(first, span, wanted, folders, place))?.id,
   };
 }
 

@@ -68,14 +68,13 @@ function mediaSourceOf(source: RandomSource, folders: MediaFolders): MediaSource
   }
 }
 
-/** The source of `System/folder`. */
-function folderOf(path: string): MediaSource {
+/** The source of `System/folder`, in all media folders or in this one. */
+function folderOf(path: string, root?: string): MediaSource {
   const [system = "", ...rest] = path.split("/");
   const id = idOf(system);
   const folder = rest.filter((part) => part !== "").join("/");
-  return folder === ""
-    ? { kind: "search", query: "", systems: [id] }
-    : { kind: "folder", system: id, folder };
+  if (folder === "" && root === undefined) return { kind: "search", query: "", systems: [id] };
+  return { kind: "folder", system: id, folder, ...(root === undefined ? {} : { root }) };
 }
 
 /** The source of an absolute path: a media folder, or a folder below one. */
@@ -86,15 +85,13 @@ function absoluteFolderOf(path: string, { roots, own, sticks = [] }: MediaFolder
   };
   for (const { folder, system } of own) {
     const rest = below(folder);
-    if (rest !== undefined) return folderOf(`${system}/${rest}`);
+    if (rest !== undefined) return folderOf(`${system}/${rest}`, folder);
   }
-  const rest = [...roots, ...sticks].map(below).find((one) => one !== undefined);
-  if (rest === undefined)
-    throw launchFailed(
-      "outside-media",
-      `${path} is not below a media folder: add it to systems.root_folders`,
-    );
-  return rest === "" ? mediaSourceOf({ kind: "all" }, { roots, own }) : folderOf(rest);
+  for (const root of [...roots, ...sticks]) {
+    const rest = below(root);
+    if (rest !== undefined) return rest === "" ? { kind: "folder", folder: "", root } : folderOf(rest, root);
+  }
+  throw launchFailed("outside-media", `${path} is not below a media folder: add it to systems.root_folders`);
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   scriptOf,
   type TitlePreferences,
 } from "../../core/media.ts";
-import type { StoredName, StoredPlace } from "../../store/media-index-write.ts";
+import type { StoredFolder, StoredPlace } from "../../store/media-index-write.ts";
 import { joinNames, readable } from "../file-names.ts";
 import { isAudio, systemById, systemByName } from "../known-systems.ts";
 import {
@@ -164,8 +164,16 @@ function stemOf({ name }: Pick<StoredPlace, "name">): string {
 export type MediaSource =
   /** The results of a search in systems of these ids; no ids mean all systems. */
   | { readonly kind: "search"; readonly query: string; readonly systems: readonly string[] }
-  /** The files in a folder of a system, by its exact name, and below it. */
-  | { readonly kind: "folder"; readonly system: string; readonly folder: string };
+  /**
+   * The files in a folder of a system, by its exact name, and below it. An empty name means the folders of systems themselves,
+   * and no system all of them. With `root`, only those of that media folder, as the settings have it.
+   */
+  | {
+      readonly kind: "folder";
+      readonly system?: string;
+      readonly folder: string;
+      readonly root?: string;
+    };
 
 /** A list of files that is counted but not read. */
 interface Pile {
@@ -234,17 +242,21 @@ function found(index: LoadedIndex, { query, systems }: MediaSource & { readonly 
 
 function* below(
   index: LoadedIndex,
-  { system, folder }: MediaSource & { readonly kind: "folder" },
+  { system, folder, root }: MediaSource & { readonly kind: "folder" },
 ): Generator<void, Pile, void> {
-  const isBelow = (name: StoredName) => `${readable(name)}/`.startsWith(`${folder}/`);
+  const id = system === undefined ? undefined : index.systemIds.indexOf(system);
+  if (id === -1) return allOf([]);
+  const bases = root === undefined ? undefined : basesIn(index, root);
+  const isBelow = ({ base, path }: StoredFolder) =>
+    (folder === "" || `${readable(path)}/`.startsWith(`${folder}/`)) && bases?.has(readable(base)) !== false;
   const folders: number[] = [];
-  for (let first = 0, names = index.folderPaths(0, foldersAStep); names.length > 0; ) {
-    for (const [at, name] of names.entries()) if (isBelow(name)) folders.push(first + at);
+  for (let first = 0, some = index.someFolders(0, foldersAStep); some.length > 0; ) {
+    for (const [at, one] of some.entries()) if (isBelow(one)) folders.push(first + at);
     yield;
-    first += names.length;
-    names = index.folderPaths(first, foldersAStep);
+    first += some.length;
+    some = index.someFolders(first, foldersAStep);
   }
-  const files = index.filesIn(index.systemIds.indexOf(system), folders);
+  const files = index.filesIn(id, folders);
   const piles: Pile[] = [];
   for (let first = 0; folders.length > 0 && first < index.count; first += filesAStep) {
     piles.push({
@@ -254,4 +266,9 @@ function* below(
     yield;
   }
   return allOf(piles);
+}
+
+/** The paths of the systems' folders in a media folder. */
+function basesIn(index: LoadedIndex, root: string): ReadonlySet<string> {
+  return new Set(index.bases().flatMap((base) => (base.root === root ? readable(base.path) : [])));
 }

@@ -3,6 +3,9 @@
  * Covers: src/media/index/answers.ts.
  */
 import { expect, test } from "bun:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createMediaLookup } from "../../../../src/launch/ports/media-lookup.ts";
 import { chooseAny, type MediaSource } from "../../../../src/media/index/answers.ts";
 import { indexPath, type LoadedIndex, openIndex } from "../../../../src/media/index/index-file.ts";
@@ -62,15 +65,31 @@ test.each<[string, readonly RandomSource[], readonly string[]]>([
   expect(await drawn(trial, sources, expected.length)).toEqual(expected.toSorted());
 });
 
-test("an absolute folder is one of a media folder, or a media folder itself, and no other", async () => {
-  await using trial = await trialWith(files);
-  const own = () => ({ roots: [trial.root], own: [{ folder: "/mnt/nes", system: "NES" }] });
-  const { random } = createMediaLookup(trial.media, own, () => 0);
-  const from = (path: string) => random([{ kind: "folder", path }]);
-  expect(await from(`${trial.root}/SNES/RPG/Old/`)).toBe("SNES/RPG/Old/Star Quest II.sfc");
-  expect(await from("/mnt/nes/RPG")).toBe("NES/RPG/Final Star.nes");
-  expect(files).toContain(await from(trial.root));
-  for (const path of ["/mnt", "/mnt/nest/RPG", `${trial.root}/../other`])
+test("an absolute folder also chose from the folders of its name in other media folders", async () => {
+  const drive = await mkdtemp(join(tmpdir(), "tapdeck-drive-"));
+  const own = [{ folder: drive, system: "NES" }];
+  await using trial = await mediaTrial(own);
+  await using _ = { [Symbol.asyncDispose]: () => rm(drive, { recursive: true }) };
+  makeFiles(trial.root, files);
+  makeFiles(drive, ["RPG/Drive.nes", "Top.nes"]);
+  await trial.media.index([]);
+  const folders = () => ({ roots: [trial.root], own });
+  /** The results for each of eight numbers that lie evenly between 0 and 1. */
+  const from = async (path: string) => {
+    const paths = new Set<string>();
+    for (let n = 0; n < 8; n++) {
+      const { random } = createMediaLookup(trial.media, folders, () => (n + 0.5) / 8);
+      paths.add(await random([{ kind: "folder", path }]));
+    }
+    return [...paths].sort();
+  };
+  expect(await from(`${trial.root}/SNES/RPG/Old/`)).toEqual(["SNES/RPG/Old/Star Quest II.sfc"]);
+  expect(await from(`${trial.root}/NES/RPG`)).toEqual(["NES/RPG/Final Star.nes"]);
+  expect(await from(`${trial.root}/NES`)).toEqual(["NES/Other.nes", "NES/RPG/Final Star.nes"]);
+  expect(await from(`${drive}/RPG`)).toEqual(["NES/RPG/Drive.nes"]);
+  expect(await from(drive)).toEqual(["NES/RPG/Drive.nes", "NES/Top.nes"]);
+  expect(await from(trial.root)).toEqual(files.toSorted());
+  for (const path of ["/mnt", `${drive}er/RPG`, `${trial.root}/../other`])
     await expect(from(path)).rejects.toThrow(`${path} is not below a media folder`);
 });
 
