@@ -89,11 +89,15 @@ export function startRetroArch(
     return status;
   };
   // A key of the keyboard may resume the game without an event. It is polled, because a pause does not count as play time.
+  let isFollowed = false;
   const untilResumed = async () => {
+    if (isFollowed) return;
+    isFollowed = true;
     while (last === "paused" && !ended.signal.aborted) {
       await sleep(clock, pausedAskMs, ended.signal).catch(() => {});
       await ask(stateMsMax).catch(() => {});
     }
+    isFollowed = false;
   };
   // Runs actions one after another, because two toggles of the pause at once would cancel each other.
   const inTurn = (act: () => Promise<void>) => {

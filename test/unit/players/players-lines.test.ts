@@ -396,12 +396,13 @@ test("a folder in which RetroArch's settings cannot be written is a plain refusa
   expect(start).toThrow("the settings for RetroArch cannot be written: there is no such file or folder");
 });
 
-/** A RetroArch that plays, answers at once, and writes the first word of each command into the file. */
-const answeringRetroArch = (heard: string) => `while read -r word rest; do
+/** A RetroArch that plays or pauses, answers at once, and writes the first word of each command into the file. */
+const answeringRetroArch = (heard: string) => `now=PLAYING other=PAUSED; while read -r word rest; do
   case "$word $rest" in
+    PAUSE_TOGGLE*) last=$now now=$other other=$last ;;
     "GET_CONFIG_PARAM -") continue ;;
     GET_CONFIG_PARAM*) printf 'GET_CONFIG_PARAM %s unsupported' "$rest" ;;
-    GET_STATUS*) printf 'GET_STATUS PLAYING nes,A,crc32=0\\n' ;;
+    GET_STATUS*) printf 'GET_STATUS %s nes,A,crc32=0\\n' "$now" ;;
   esac
   echo "$word" >>${heard}
 done`;
@@ -436,6 +437,39 @@ test("a volume that comes with the answer to the last step is not lost, and each
       .split(/VOLUME_(?:UP|DOWN)/);
     const questions = between.slice(1, -1).map((part) => part.split("GET_STATUS").length - 1);
     expect(Math.min(...questions)).toBeGreaterThanOrEqual(2);
+  } finally {
+    await player.process.stop(1000);
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("each pause of a game that went on at once added a loop that asks for its end", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-lines-"));
+  const clock = createManualClock();
+  const player = startRetroArch(
+    { ...order(answeringRetroArch(join(folder, "heard"))), kind: "retroarch" },
+    { clock, volume: undefined, onPause },
+  );
+  // Waits for the effect of a pause, which is looked for each 50 ms.
+  const become = async (kind: "pause" | "resume") => {
+    let isDone = false;
+    const done = player.control({ kind }).then(() => {
+      isDone = true;
+    });
+    await eventually(() => {
+      clock.advance(10);
+      return isDone;
+    });
+    await done;
+  };
+  try {
+    await eventually(async () => (await player.state()).playbackState === "playing");
+    for (let pauses = 0; pauses < 5; pauses++) {
+      await become("pause");
+      await become("resume");
+    }
+    await become("pause");
+    await eventually(() => expect(clock.waiting()).toBe(1));
   } finally {
     await player.process.stop(1000);
     await rm(folder, { recursive: true });
