@@ -8,6 +8,7 @@ import { type Clock, rfc3339, sleep } from "../core/clock.ts";
 import { codeOf, messageOf } from "../core/errors.ts";
 import { mappingFileBytesMax, mappingFilesMax, mappingsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
+import { createCoalesced } from "../core/serial-queue.ts";
 import type { Mapping, MappingParams } from "../core/token.ts";
 import { type MappingCheck, MappingFileFault, readMappingsToml } from "./mapping-file.ts";
 import { watchFolder } from "./watch-files.ts";
@@ -41,10 +42,8 @@ export function createMappingFiles({ folder, shared = () => [], log, clock }: Ma
   let files = new Map<string, ReadFile>();
   let watching: Disposable | undefined;
   let timer: Disposable | undefined;
-  let reading: Promise<void> | undefined;
-  let isAskedAgain = false;
   let closed = false;
-  let readAgain = () => {};
+  let readAgain = async () => {};
 
   return {
     /**
@@ -60,37 +59,25 @@ export function createMappingFiles({ folder, shared = () => [], log, clock }: Ma
         files = next;
         if (isNews) changed([...files.values()].flatMap(({ mappings }) => mappings));
       };
-      readAgain = () => {
+      readAgain = createCoalesced(async () => {
         timer?.[Symbol.dispose]();
         timer = undefined;
-        // Only one read runs at a time. Changes during a read cause another one.
-        if (reading !== undefined) isAskedAgain = true;
-        else {
-          isAskedAgain = false;
-          reading = read()
-            .catch((error) => log.warn("mappings", "cannot read the folder", { error: messageOf(error) }))
-            .finally(() => {
-              reading = undefined;
-              if (isAskedAgain) readAgain();
-            });
-        }
-      };
+        if (!closed)
+          await read().catch((error) =>
+            log.warn("mappings", "cannot read the folder", { error: messageOf(error) }),
+          );
+      });
       watching = watchFolder(folder, () => {
         if (closed) return;
         timer?.[Symbol.dispose]();
-        timer = clock.after(gatherMs, readAgain);
+        timer = clock.after(gatherMs, () => void readAgain());
       });
-      readAgain();
-      await reading;
+      await readAgain();
     },
     /** Reads the files that changed. */
-    async reload(): Promise<void> {
-      readAgain();
-      while (reading !== undefined) await reading;
-    },
+    reload: (): Promise<void> => readAgain(),
     close(): void {
       closed = true;
-      isAskedAgain = false;
       timer?.[Symbol.dispose]();
       watching?.[Symbol.dispose]();
     },

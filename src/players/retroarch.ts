@@ -11,6 +11,7 @@ import { failed } from "../core/errors.ts";
 import { fileFault } from "../core/file-faults.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
 import { clampVolume, type PlainAction, type Resuming, type ScreenView } from "../core/playback.ts";
+import { createCoalesced } from "../core/serial-queue.ts";
 import { playersFolder } from "../system/folders.ts";
 import { type Player, spawnPlayer } from "../system/process.ts";
 import type {
@@ -291,12 +292,10 @@ function createGain(line: RetroArchLine, first: number | undefined, ended: Abort
   let percent = first ?? 100;
   let gain = firstGain(percent);
   let isMuted = percent <= 0;
-  let isStepping = false;
   /** The steps from the gain to the highest step that is not above the wanted volume. */
   const missing = () => Math.floor((gainOf(percent) - gain) / volumeStep + 1e-6);
   /** Goes on until RetroArch has the wanted volume, or ends. */
-  const step = async () => {
-    isStepping = true;
+  const step = createCoalesced(async () => {
     for (let steps = missing(); steps !== 0 && !ended.aborted; steps = missing()) {
       line.say(steps < 0 ? "VOLUME_DOWN" : "VOLUME_UP");
       gain += Math.sign(steps) * volumeStep;
@@ -305,8 +304,7 @@ function createGain(line: RetroArchLine, first: number | undefined, ended: Abort
       for (let ask = line.freshStatus, answers = 0; answers < 2 && !ended.aborted; ask = line.status)
         if ((await ask(answerMsMax)) !== undefined) answers += 1;
     }
-    isStepping = false;
-  };
+  });
   const toggleMute = () => {
     isMuted = !isMuted;
   };
@@ -321,7 +319,7 @@ function createGain(line: RetroArchLine, first: number | undefined, ended: Abort
         line.say("MUTE");
       }
       percent = wanted;
-      if (!isStepping) void step();
+      void step();
       return percent;
     },
   };

@@ -12,6 +12,7 @@ import { messageOf } from "../core/errors.ts";
 import type { Fault } from "../core/faults.ts";
 import { caseLightsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
+import { createCoalesced } from "../core/serial-queue.ts";
 import { type Ending, pictureOf } from "../screen/picture.ts";
 import { type FactParts, followFacts } from "./screen-facts.ts";
 
@@ -182,34 +183,22 @@ function createBlinker(lights: readonly CaseLight[], clock: Clock, log: Log) {
   let wanted = dark;
   let isLit = true;
   let timer: Disposable | undefined;
-  let isWriting = false;
-  let isStale = false;
   let isClosed = false;
 
-  const writeAll = async () => {
-    while (isStale && !isClosed) {
-      isStale = false;
-      const glow = isLit ? wanted : { ...wanted, part: 0 };
+  const write = createCoalesced(async () => {
+    if (isClosed) return;
+    const glow = isLit ? wanted : { ...wanted, part: 0 };
+    try {
       await Promise.all(lights.map((light) => light.show(glow)));
+    } catch (error) {
+      close();
+      log.warn("lights", "cannot be written", { error: messageOf(error) });
     }
-  };
-  const write = () => {
-    isStale = true;
-    if (isWriting) return;
-    isWriting = true;
-    writeAll()
-      .catch((error: unknown) => {
-        close();
-        log.warn("lights", "cannot be written", { error: messageOf(error) });
-      })
-      .finally(() => {
-        isWriting = false;
-      });
-  };
+  });
   const blink = (blinkMs: number) => {
     timer = clock.after(blinkMs, () => {
       isLit = !isLit;
-      write();
+      void write();
       blink(blinkMs);
     });
   };
@@ -227,7 +216,7 @@ function createBlinker(lights: readonly CaseLight[], clock: Clock, log: Log) {
         if (glow.blinkMs !== undefined) blink(glow.blinkMs);
       }
       wanted = glow;
-      write();
+      void write();
     },
     [Symbol.dispose]: close,
   };

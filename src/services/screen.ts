@@ -9,6 +9,7 @@ import { messageOf } from "../core/errors.ts";
 import { type Fault, faultSentence } from "../core/faults.ts";
 import type { Log } from "../core/log.ts";
 import type { ScreenView, TelevisionLanguage } from "../core/playback.ts";
+import { createCoalesced } from "../core/serial-queue.ts";
 import type { WifiState } from "../core/wifi-shapes.ts";
 import {
   type Canvas,
@@ -129,13 +130,13 @@ export function followScreen(options: ScreenOptions): Screen {
   /** Resolves once the end of the machine is drawn. */
   let ending: PromiseWithResolvers<void> | undefined;
   let showing: Promise<void> | undefined;
-  let isStale = false;
   /** The time without an event, by the looks: the clock of a board is set on by hours soon after its start. */
   let quietMs = 0;
   let timer: Disposable | undefined;
   let pending: Disposable | undefined;
 
   const showOnce = async () => {
+    if (isClosed) return;
     const { notice, ending: shownEnding, isPlaying } = facts.now();
     isGraphical = await drawn.show(facts, Math.floor(quietMs / restMs));
     if (!isGraphical && !isClosed) await writeText(facts);
@@ -143,26 +144,17 @@ export function followScreen(options: ScreenOptions): Screen {
     facts.wasDrawn(notice);
     if (!isGraphical || (shownEnding !== undefined && !isPlaying)) ending?.resolve();
   };
-  const showAll = async () => {
-    do {
-      isStale = false;
-      await showOnce();
-    } while (isStale && !isClosed);
-  };
+  const draw = createCoalesced(() =>
+    showOnce().catch((error: unknown) => {
+      isClosed = true;
+      ending?.resolve();
+      log.warn("screen", "cannot be written", { path, error: messageOf(error) });
+    }),
+  );
   const show = () => {
     pending?.[Symbol.dispose]();
     pending = undefined;
-    if (isClosed) return;
-    isStale = true;
-    showing ??= showAll()
-      .catch((error: unknown) => {
-        isClosed = true;
-        ending?.resolve();
-        log.warn("screen", "cannot be written", { path, error: messageOf(error) });
-      })
-      .finally(() => {
-        showing = undefined;
-      });
+    if (!isClosed) showing = draw();
   };
   const changed = () => {
     quietMs = 0;

@@ -60,28 +60,6 @@ function syncing<T>(database: Database, write: () => T): T {
   }
 }
 
-/**
- * Returns a function that requests a sync of everything committed so far, without blocking the event loop. One sync runs
- * at a time, and one more serves all requests that arrive meanwhile, because each sync has a descriptor. `onDisk` makes a
- * sync.
- */
-export function createLaterSync(onDisk: () => Promise<void>): () => void {
-  let isSyncing = false;
-  let isStale = false;
-  const sync = async () => {
-    isStale = true;
-    if (isSyncing) return;
-    isSyncing = true;
-    while (isStale) {
-      isStale = false;
-      // The next row of the history reports a disk that fails.
-      await onDisk().catch(() => {});
-    }
-    isSyncing = false;
-  };
-  return () => void sync();
-}
-
 /** True if the file itself is broken. A full disk or a wrong statement is no damage. */
 export function isDamage(error: unknown): boolean {
   return error instanceof SQLiteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code ?? "");

@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { exitCodes, messageOf, StartError } from "../core/errors.ts";
 import { type Log, silentLog } from "../core/log.ts";
+import { createCoalesced } from "../core/serial-queue.ts";
 import { createClientTable, createPairingGuesses } from "./client-table.ts";
 import { createBackup } from "./database-copy.ts";
 import { keepPrivate, lockFolderOf, makePrivate, syncBehind } from "./database-files.ts";
-import { createDurableWrites, createLaterSync, isDamage } from "./durable-writes.ts";
+import { createDurableWrites, isDamage } from "./durable-writes.ts";
 import { createFavourites } from "./favourites.ts";
 import { createHistory } from "./history.ts";
 import { createMappings } from "./mapping-table.ts";
@@ -60,7 +61,9 @@ function assemble({
       log.error("store", "the database is damaged: the next start restores its copy", { reason }),
   });
   const onDisk = () => syncBehind(`${path}-wal`);
-  const history = createHistory(database, writes, createLaterSync(onDisk));
+  // Each sync has a descriptor. The next row of the history reports a disk that fails.
+  const syncAll = createCoalesced(() => onDisk().catch(() => {}));
+  const history = createHistory(database, writes, () => void syncAll());
   const clients = createClientTable(database, writes, clock);
   const v1Clients = createV1Clients(database, writes, clock, onDisk);
   const backup = createBackup({ path, clock, log, writes });
