@@ -1,6 +1,6 @@
 /**
- * Covers: src/services/uploads/own-pictures.ts, and the deletions and moves of src/services/uploads/upload-service.ts.
- * Against real folders.
+ * Deletions and moves of files with their pictures, against real folders.
+ * Covers: src/services/uploads/own-pictures.ts, src/services/uploads/upload-service.ts.
  */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
