@@ -40,12 +40,13 @@ export async function makeClientPackage(): Promise<void> {
   await cp(join(root, "packaging/npm"), packageFolder, { recursive: true });
   await write("LICENSE", await readFile(join(root, "LICENSE"), "utf8"));
   const facts = {
-    ...{ name: "tapdeck-client", version, description: "A client of Tapdeck's control API.", license: "MIT" },
-    ...{
-      type: "module",
-      types: "./index.d.ts",
-      exports: { ".": { types: "./index.d.ts", default: "./index.js" } },
-    },
+    name: "tapdeck-client",
+    version,
+    description: "A client of Tapdeck's control API.",
+    license: "MIT",
+    type: "module",
+    types: "./index.d.ts",
+    exports: { ".": { types: "./index.d.ts", default: "./index.js" } },
     files: ["*.js", "*.d.ts", "examples"],
     engines: { node: ">=20.10" },
     keywords: ["tapdeck", "nfc", "json-rpc", "websocket", "home-automation", "retro-gaming"],

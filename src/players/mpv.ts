@@ -119,14 +119,12 @@ export function startMpv(
     mayHandOn: false,
   });
   const known: Known = {
-    ...{
-      isLoaded: false,
-      positionMs: undefined,
-      positionAtMs: 0,
-      durationMs: undefined,
-      files: 0,
-      isOver: false,
-    },
+    isLoaded: false,
+    positionMs: undefined,
+    positionAtMs: 0,
+    durationMs: undefined,
+    files: 0,
+    isOver: false,
     properties: new Map(),
     complaints: [],
   };

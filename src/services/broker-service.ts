@@ -39,7 +39,11 @@ export function createBrokerService(parts: BrokerParts): BrokerService {
       const { url, user, passwordFile, ca, discovery, role, id } = settings.current().mqtt;
       const [fault] = mqtt()?.faults() ?? [];
       return {
-        ...{ url, user, discovery, role, id },
+        url,
+        user,
+        discovery,
+        role,
+        id,
         hasPassword: passwordFile !== "",
         hasCa: ca !== "",
         isSetByImage: isSetByImage(),
@@ -69,7 +73,11 @@ export function createBrokerService(parts: BrokerParts): BrokerService {
         const newPassword = user === "" ? "" : password;
         const next = {
           ...before,
-          ...{ url: url.trim(), user, discovery, role, id },
+          url: url.trim(),
+          user,
+          discovery,
+          role,
+          id,
           ...(newPassword === undefined ? {} : { passwordFile: newPassword === "" ? "" : passwordName }),
           ...(ca === undefined ? {} : { ca: ca === "" ? "" : authorityName }),
         };

@@ -88,12 +88,10 @@ export function createUpdateEngine({ folder, pipe, dataFolder, clock, log, onUpd
   const fetchBundle = async (what: Download, signal: AbortSignal) => {
     show({ step: "fetching" });
     const place = {
-      ...{
-        path: bundle,
-        freeBytesMin: updateFreeBytesMin,
-        clock,
-        bytesMax: updateBootBytesMax + updateRootBytesMax,
-      },
+      path: bundle,
+      freeBytesMin: updateFreeBytesMin,
+      clock,
+      bytesMax: updateBootBytesMax + updateRootBytesMax,
       progress: (percent: number) => show({ step: "fetching", percent }),
     };
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(updateFetchMsMax)]);

@@ -83,8 +83,12 @@ async function tapPath(broker: TestBroker): Promise<void> {
   const bus = createBus(silentLog);
   const { certificate, key, ca } = { certificate: "hall.pem", key: "hall.key", ca: "ca.pem" };
   const settings = {
-    ...{ ...defaultConfig.mqtt, url: `mqtts://127.0.0.1:${broker.tlsPort}`, id: "hall" },
-    ...{ certificate: broker.file(certificate), key: broker.file(key), ca: broker.file(ca) },
+    ...defaultConfig.mqtt,
+    url: `mqtts://127.0.0.1:${broker.tlsPort}`,
+    id: "hall",
+    certificate: broker.file(certificate),
+    key: broker.file(key),
+    ca: broker.file(ca),
   };
   const emit = async () => {
     const samples: number[] = [];
@@ -100,7 +104,13 @@ async function tapPath(broker: TestBroker): Promise<void> {
   };
   const without = await emit();
   const deck = startDeck({
-    ...{ settings, dataFolder, site: () => "", bus, clock, log: silentLog, taps: { waiting: [], missed: 0 } },
+    settings,
+    dataFolder,
+    site: () => "",
+    bus,
+    clock,
+    log: silentLog,
+    taps: { waiting: [], missed: 0 },
     retainedPath: join(dataFolder, "mqtt-retained.json"),
     device: { name: "hall", version: "0.1.0", platform: "linux", pageUrl: "" },
     readers: () => [],

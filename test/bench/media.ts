@@ -73,7 +73,9 @@ async function measureSize(folder: string, size: Size): Promise<void> {
   const anew = `${first.seconds.toFixed(2)} s, ${Math.round(rate).toLocaleString("en")} files/s`;
   if (isSmaller)
     judgedLine("index made again", anew, rate, {
-      ...{ figure: 100_000, unit: "files/s", isLeast: true },
+      figure: 100_000,
+      unit: "files/s",
+      isLeast: true,
       bound: "one core: the walk by readdir, sorting, and SQLite's rows",
     });
   else judgeGrowth("index made again", anew, first.seconds / secondsOfSmaller.first);
@@ -83,7 +85,8 @@ async function measureSize(folder: string, size: Size): Promise<void> {
   const unchanged = `${again.seconds.toFixed(2)} s`;
   if (isSmaller)
     judgedLine("index run again, nothing changed", unchanged, again.seconds, {
-      ...{ figure: 1, unit: "s" },
+      figure: 1,
+      unit: "s",
       bound: "the walk by readdir (see find) and the check of the old index",
     });
   else judgeGrowth("index run again, nothing changed", unchanged, again.seconds / secondsOfSmaller.again);
@@ -168,7 +171,8 @@ function measureSearch(media: MediaLibrary, { searchMsAim }: Size): void {
       return performance.now() - started;
     });
     const aim = {
-      ...{ figure: searchMsAim, unit: "ms at p99" },
+      figure: searchMsAim,
+      unit: "ms at p99",
       bound: "joining the lists of files of all words that hold a short piece",
     };
     const text = `${spread(samples, "ms")}, most ${quantile(samples, 1).toFixed(2)} ms`;
@@ -208,7 +212,8 @@ async function measureTitles(media: MediaLibrary): Promise<void> {
     isOver = true;
     const text = `${spread(samples, "ms")}, others waited ${waitedMs.toFixed(2)} ms at most`;
     judgedLine(what, text, waitedMs, {
-      ...{ figure: 5, unit: "ms of waiting" },
+      figure: 5,
+      unit: "ms of waiting",
       bound: "one piece of titles, and what else the machine does",
     });
   }

@@ -82,14 +82,22 @@ remoteTest.each(generations)(
     // The params of the app's own screen.
     const page = (path: string, cursor?: string) =>
       result(line, browsePage, "media.browse", {
-        ...{ path, systems: ["SNES"], maxResults: 2, sort: "name-asc" },
+        path,
+        systems: ["SNES"],
+        maxResults: 2,
+        sort: "name-asc",
         ...(cursor === undefined ? {} : { cursor }),
       });
     const top = await page("");
     expect(top.entries).toEqual([
       {
-        ...{ type: "root", name: "Super Nintendo Entertainment System", path: "SNES", fileCount: 6 },
-        ...{ systemId: "SNES", systemIds: ["SNES"], category: "Console" },
+        type: "root",
+        name: "Super Nintendo Entertainment System",
+        path: "SNES",
+        fileCount: 6,
+        systemId: "SNES",
+        systemIds: ["SNES"],
+        category: "Console",
       },
     ]);
     const system = await page(top.entries[0]?.path ?? "");
@@ -113,8 +121,11 @@ remoteTest.each(generations)(
     });
     expect(entries).toEqual([
       {
-        ...{ type: "media", name: "Banana (Europe) (Rev 1)", path: "SNES/Fruit/Banana (Europe) (Rev 1).sfc" },
-        ...{ systemId: "SNES", systemName: "Super Nintendo Entertainment System" },
+        type: "media",
+        name: "Banana (Europe) (Rev 1)",
+        path: "SNES/Fruit/Banana (Europe) (Rev 1).sfc",
+        systemId: "SNES",
+        systemName: "Super Nintendo Entertainment System",
         zapScript: "SNES/Fruit/Banana (Europe) (Rev 1).sfc",
         tags: [
           { type: "region", tag: "europe" },
@@ -133,7 +144,9 @@ remoteTest.each(generations)("%s shows the picture of a game", async (_, mayChan
   const ask = (path: string, more = {}) => line.call("media.image", { system: "SNES", path, ...more });
   const thumbnail = { imageTypes: ["image", "boxart"], maxSize: 256 };
   const shown = await result(line, picture, "media.image", {
-    ...{ system: "SNES", path: "SNES/Fruit/Apple (USA).sfc", ...thumbnail },
+    system: "SNES",
+    path: "SNES/Fruit/Apple (USA).sfc",
+    ...thumbnail,
   });
   expect(shown).toMatchObject({ delivery: "inline", typeTag: "property:image-boxart" });
   expect(await new Bun.Image(Buffer.from(shown.data, "base64")).metadata()).toMatchObject({
@@ -202,7 +215,9 @@ remoteTest.each(generations)("%s lists the tags, and looks a title up", async (_
     (await result(line, v.object({ match: v.nullable(lookedUp) }), "media.lookup", { system: "SNES", name }))
       .match;
   expect(await look("Banana")).toMatchObject({
-    ...{ system: { id: "SNES" }, path: "SNES/Fruit/Banana (Europe) (Rev 1).sfc", confidence: 1 },
+    system: { id: "SNES" },
+    path: "SNES/Fruit/Banana (Europe) (Rev 1).sfc",
+    confidence: 1,
     tags: [{ type: "region" }, { type: "rev" }],
   });
   expect(await look("Something else")).toBeNull();
@@ -232,7 +247,9 @@ remoteTest("a paired app sees what was played, also after a restart, and a stran
     const first = await result(line, playsPage, "media.history", { limit: 2, systems: ["SNES"] });
     expect(first.entries.map(({ mediaName }) => mediaName)).toEqual(["Apple (USA)", "Elder"]);
     expect(first.entries[0]).toMatchObject({
-      ...{ systemId: "SNES", systemName: "Super Nintendo Entertainment System", launcherId: "sleeper" },
+      systemId: "SNES",
+      systemName: "Super Nintendo Entertainment System",
+      launcherId: "sleeper",
       mediaPath: join(device.place.folder, "media", game("Apple (USA)")),
     });
     for (const { startedAt, endedAt = "", playTime } of first.entries)

@@ -156,19 +156,32 @@ appTest("gets tags as objects, and a script that starts what it found", async (l
 appTest("reads and writes settings by its names, which are those of the contract, too", async (line) => {
   const { result } = await line.call("settings");
   expect(result).toMatchObject({
-    ...{ readersScanMode: "tap", insertMode: false, readersScanExitDelay: 0, insertModeExitDelay: 0 },
-    ...{ readersScanIgnoreSystems: [], audioScanFeedback: true, readersAutoDetect: false },
-    ...{ debugLogging: false, debug: false },
+    readersScanMode: "tap",
+    insertMode: false,
+    readersScanExitDelay: 0,
+    insertModeExitDelay: 0,
+    readersScanIgnoreSystems: [],
+    audioScanFeedback: true,
+    readersAutoDetect: false,
+    debugLogging: false,
+    debug: false,
   });
   const changes = {
-    ...{ readersScanMode: "hold", readersScanExitDelay: 2.5, readersScanIgnoreSystems: ["SNES"] },
-    ...{ audioScanFeedback: false, readersAutoDetect: true, launchGuardEnabled: true },
+    readersScanMode: "hold",
+    readersScanExitDelay: 2.5,
+    readersScanIgnoreSystems: ["SNES"],
+    audioScanFeedback: false,
+    readersAutoDetect: true,
+    launchGuardEnabled: true,
   };
   expect(await line.call("settings.update", changes)).toMatchObject({ result: null });
   expect((await line.call("settings")).result).toMatchObject({
     ...changes,
-    ...{ insertMode: true, insertModeExitDelay: 2.5, insertModeBlocklist: ["SNES"] },
-    ...{ audioFeedback: false, detectReaders: true },
+    insertMode: true,
+    insertModeExitDelay: 2.5,
+    insertModeBlocklist: ["SNES"],
+    audioFeedback: false,
+    detectReaders: true,
   });
   const undone = { insertMode: false, insertModeExitDelay: 0, insertModeBlocklist: [], audioFeedback: true };
   await line.call("settings.update", { ...undone, detectReaders: false, launchGuardEnabled: false });
@@ -216,7 +229,11 @@ appTest("scans a code as uid and text at once, as long as a text", async (line) 
   const code = `https://example.com/${"card".repeat(50)}/`;
   const long = code + "x".repeat(scriptBytesMax - code.length);
   const { id } = await owner().call("mappings.new", {
-    ...{ enabled: true, type: "uid", match: "partial", pattern: "cardcard/xxx", override: "**delay:1" },
+    enabled: true,
+    type: "uid",
+    match: "partial",
+    pattern: "cardcard/xxx",
+    override: "**delay:1",
   });
   const heard = (method: string) =>
     line.texts
@@ -278,7 +295,8 @@ appTest("reads limits of play time as durations; the device's owner changes them
   const changed = { ...usual, daily: "1h30m0s", session: "45m0s", warnings: ["10m0s"] };
   expect(await limits()).toEqual(changed);
   expect((await line.call("playtime")).result).toMatchObject({
-    ...{ enabled: true, limits: { dailyMinutes: 90, sessionMinutes: 45, warningMinutes: [10] } },
+    enabled: true,
+    limits: { dailyMinutes: 90, sessionMinutes: 45, warningMinutes: [10] },
     day: { remainingMs: expect.any(Number) },
   });
   await owner().call("settings.playtime.limits.update", { enabled: false });

@@ -112,7 +112,8 @@ for (const { name, open } of generations) {
   remoteTest(`${name} opens a list of its own, sees the items, and chooses one`, async () => {
     await using line = await open();
     expect(await runs(line, `**playlist.open:${two}?repeat=off`)).toMatchObject({
-      ...{ started: [], end: { success: true } },
+      started: [],
+      end: { success: true },
     });
     const items = [
       { place: 1, name: "Kart" },
@@ -121,7 +122,8 @@ for (const { name, open } of generations) {
     expect(told(line, "playlist.opened")).toMatchObject([{ name: "Two", place: 1, count: 2, items }]);
     expect(await line.call("media")).toMatchObject({ result: { playlists: [{ state: "paused", items }] } });
     expect(await runs(line, "**playlist.goto:2")).toMatchObject({
-      ...{ started: ["Comet Diver"], end: { success: true } },
+      started: ["Comet Diver"],
+      end: { success: true },
     });
     await eventually(async () =>
       expect(await line.call("media")).toMatchObject({ result: { playlists: [] } }),

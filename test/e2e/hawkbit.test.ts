@@ -37,7 +37,9 @@ async function scene(more = ""): Promise<Scene> {
   made.defer(() => service[Symbol.asyncDispose]());
   const whole = made.move();
   return {
-    ...{ server, image, place },
+    server,
+    image,
+    place,
     service: () => service,
     async restart(how, machine) {
       if (how === "kill") {

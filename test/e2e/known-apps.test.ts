@@ -117,7 +117,8 @@ remoteTest(
     for (const who of [made, { ...app, token: crypto.randomUUID() }, { ...app, key: "00".repeat(32) }]) {
       await using line = await openCurrentApp(device, who, androidOrigin);
       expect(await line.call("version")).toEqual({
-        ...{ error: encryptionRequired.error, closed: 1008 },
+        error: encryptionRequired.error,
+        closed: 1008,
       });
       const [text = ""] = line.texts;
       expect(JSON.parse(text)).toEqual(encryptionRequired);
@@ -278,6 +279,8 @@ remoteTest("a launch that a power cut ended is a failed one after the start", as
   await device.start();
   await using line = await openCurrentApp(device, app, androidOrigin);
   expect(await lastLaunch(line)).toMatchObject({
-    ...{ state: "failed", success: false, error: "the service ended before the script did" },
+    state: "failed",
+    success: false,
+    error: "the service ended before the script did",
   });
 });

@@ -127,7 +127,8 @@ brokerTest(
     const url = `mqtt://127.0.0.1:${broker.plainPort}`;
     await client.call("broker.update", { url, user: "deck", password: "wrong", id: "hall" });
     expect(await client.call("broker.test")).toMatchObject({
-      ...{ connected: false, fault: { code: "broker-refuses" } },
+      connected: false,
+      fault: { code: "broker-refuses" },
       reason: expect.stringContaining("check mqtt.user, mqtt.password_file"),
     });
     // Only the password changes.

@@ -77,11 +77,16 @@ const own: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>
   // These values name no device of this machine, are equal for all names of one setting, and have only known systems,
   // because no schema lists the systems.
   "settings.update": {
-    ...{ audioFeedback: fc.constant(true), audioScanFeedback: fc.constant(true) },
-    ...{ detectReaders: fc.constant(true), readersAutoDetect: fc.constant(true) },
-    ...{ insertMode: fc.constant(true), readersScanMode: fc.constant("hold") },
-    ...{ insertModeExitDelay: fc.constant(2.5), readersScanExitDelay: fc.constant(2.5) },
-    ...{ debug: fc.constant(true), debugLogging: fc.constant(true) },
+    audioFeedback: fc.constant(true),
+    audioScanFeedback: fc.constant(true),
+    detectReaders: fc.constant(true),
+    readersAutoDetect: fc.constant(true),
+    insertMode: fc.constant(true),
+    readersScanMode: fc.constant("hold"),
+    insertModeExitDelay: fc.constant(2.5),
+    readersScanExitDelay: fc.constant(2.5),
+    debug: fc.constant(true),
+    debugLogging: fc.constant(true),
     readersScanIgnoreSystems: fc.constant(undefined),
     reader: fc.constant(["pn532-uart:/dev/none"]),
     readers: fc.constant(["pn532-uart:/dev/none"]),
@@ -96,7 +101,11 @@ const own: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>
   "mappings.update": { pattern: fc.constantFrom("04", "a1b2") },
   "mappings.test": {
     draft: fc.constantFrom(undefined, {
-      ...{ enabled: true, type: "uid", match: "exact", pattern: "04", override: "**stop" },
+      enabled: true,
+      type: "uid",
+      match: "exact",
+      pattern: "04",
+      override: "**stop",
     }),
   },
   // The content is a file, whose lines no schema states.

@@ -91,8 +91,12 @@ test("a phone is paired by a card on a reader, and by nothing that comes over th
       expect(await heard.next("launch.finished")).toMatchObject({ success: false, error: refusal });
     }
     await client.call("mappings.new", {
-      ...{ label: "pair", type: "uid", match: "exact", pattern: "04aabb" },
-      ...{ override: "**pair", enabled: true },
+      label: "pair",
+      type: "uid",
+      match: "exact",
+      pattern: "04aabb",
+      override: "**pair",
+      enabled: true,
     });
     await expect(client.call("launch", { uid: "04aabb" })).rejects.toThrow(
       "a card on a reader of this device only",

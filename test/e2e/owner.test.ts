@@ -49,8 +49,12 @@ remoteTest("an owner over the network works with phones, without secrets and add
   const { phones } = await ask(line, "phones");
   expect(phones).toEqual([
     {
-      ...{ id: identity.id, name: expect.any(String), role: "owner", isYou: true },
-      ...{ added: expect.any(String), lastUsed: expect.any(String) },
+      id: identity.id,
+      name: expect.any(String),
+      role: "owner",
+      isYou: true,
+      added: expect.any(String),
+      lastUsed: expect.any(String),
     },
     { id: member.id, name: expect.any(String), role: "member", added: expect.any(String) },
   ]);
@@ -67,7 +71,9 @@ remoteTest("an owner over the network works with phones, without secrets and add
   expect(await ask(line, "phones.update", { id: member.id, name: "Tablet", role: "player" })).toBeNull();
   await eventually(async () => expect((await hers.call("version")).closed).toBeDefined());
   expect(await ask(await scene.sealed(member), "clients.current")).toMatchObject({
-    ...{ name: "Tablet", role: "player", rights: ["look", "play"] },
+    name: "Tablet",
+    role: "player",
+    rights: ["look", "play"],
   });
   const audited = (await ask(line, "audit")).entries.find(({ method }) => method === "phones.update");
   expect(audited).toMatchObject({

@@ -191,7 +191,10 @@ remoteTest(
     const { client } = device.service;
     await forgetMappings();
     await client.call("mappings.new", {
-      ...{ enabled: true, type: "uid", match: "exact", pattern: "04a1" },
+      enabled: true,
+      type: "uid",
+      match: "exact",
+      pattern: "04a1",
       override: "**stop",
     });
     await using visit = await openCards("Keeper");
@@ -389,7 +392,10 @@ remoteTest(
       expect((await device.service.client.call("playtime")).limits.volumeMax).toBe(60),
     );
     expect((await device.service.client.call("playtime")).limits).toMatchObject({
-      ...{ dailyMinutes: 90, warningMinutes: [10, 2], volumeMax: 60, limitsEnabled: true },
+      dailyMinutes: 90,
+      warningMinutes: [10, 2],
+      volumeMax: 60,
+      limitsEnabled: true,
     });
     await page.reload();
     await limits.getByText(/^Today: \d+ minutes? played, \d+ left$/).waitFor();

@@ -15,7 +15,10 @@ import { noReaders } from "../helpers/tapdeck.ts";
 
 const players = () => [
   {
-    ...{ id: "mpv", systems: [], extensions: [], kind: "mpv" as const },
+    id: "mpv",
+    systems: [],
+    extensions: [],
+    kind: "mpv" as const,
     command: ["mpv", "--no-terminal", "--ao=null", "--vo=null", "--", "{path}"],
   },
 ];
@@ -92,7 +95,10 @@ async function serve() {
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
   return {
-    ...{ asked, open, port, url: `http://127.0.0.1:${port}` },
+    asked,
+    open,
+    port,
+    url: `http://127.0.0.1:${port}`,
     [Symbol.dispose]() {
       for (const socket of open) socket.destroy();
       server.close();
@@ -131,7 +137,10 @@ test("a web radio plays, with the names of station and song, until it is stopped
   await using deck = await deckFor([`127.0.0.1:${server.port}`]);
   await deck.play(`${server.url}/radio`);
   expect(deck.launchQueue.activeMedia()).toMatchObject({
-    ...{ mediaName: "Radio Éins", mediaPath: `${server.url}/radio`, systemId: "Audio", launcherId: "mpv" },
+    mediaName: "Radio Éins",
+    mediaPath: `${server.url}/radio`,
+    systemId: "Audio",
+    launcherId: "mpv",
   });
   await eventually(async () =>
     expect(await deck.launchQueue.playback()).toMatchObject({

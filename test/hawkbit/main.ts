@@ -175,7 +175,9 @@ async function rollout(
   const { id } = v.parse(
     v.object({ id: v.number() }),
     await server.send("POST", "rollouts", {
-      ...{ name: version, distributionSetId: set, type: "forced" },
+      name: version,
+      distributionSetId: set,
+      type: "forced",
       targetFilterQuery: "controllerid==hall-*",
       groups: [
         { name: "first", targetPercentage: 34, ...conditions },

@@ -39,7 +39,8 @@ export async function startHawkbit(
     env: {
       ...process.env,
       ...(await composeVariables(folder, port)),
-      ...{ SERVER_ADDRESS: "127.0.0.1", HAWKBIT_CONTROLLER_MINPOLLINGTIME: "00:00:05" },
+      SERVER_ADDRESS: "127.0.0.1",
+      HAWKBIT_CONTROLLER_MINPOLLINGTIME: "00:00:05",
     },
   });
   const url = `https://localhost:${port}`;

@@ -28,7 +28,9 @@ export interface FileServer extends AsyncDisposable {
 /** A certificate that is its own authority, for `localhost`. */
 export function certificateOf(commonName: string) {
   return makeCertificate({
-    ...{ commonName, names: ["localhost"], addresses: [] },
+    commonName,
+    names: ["localhost"],
+    addresses: [],
     notBefore: new Date(Date.now() - 60_000),
     notAfter: new Date(Date.now() + 90 * 24 * 3_600_000),
   });
@@ -60,7 +62,8 @@ export async function startFileServer(
     const body = isPart ? content.subarray(Number(from)) : content;
     const range = `bytes ${from}-${content.length - 1}/${content.length}`;
     response.writeHead(isPart ? 206 : 200, {
-      ...{ etag: tag, "content-length": body.length },
+      etag: tag,
+      "content-length": body.length,
       ...(isPart ? { "content-range": range } : {}),
     });
     const stop = end;

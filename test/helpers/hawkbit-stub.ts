@@ -82,10 +82,13 @@ export async function startHawkbitStub({ id, token }: { readonly id: string; rea
   const deployment = ({ id: action, content, version, download, update, sha256 }: Action) => ({
     id: String(action),
     deployment: {
-      ...{ download, update },
+      download,
+      update,
       chunks: [
         {
-          ...{ part: "os", version, name: "tapdeck-any" },
+          part: "os",
+          version,
+          name: "tapdeck-any",
           artifacts: [
             {
               filename: "x.bundle",
@@ -191,8 +194,16 @@ export async function startHawkbitStub({ id, token }: { readonly id: string; rea
     assign({ version = "0.9.0", download = "forced", update = "forced", content, ...rest }: Wanted): Action {
       const sha256 = rest.sha256 ?? createHash("sha256").update(content).digest("hex");
       const action: Action = {
-        ...{ id: actions.length + 1, content, version, download, update, sha256 },
-        ...{ state: "open", said: [], saidOfCancel: [], downloads: [] },
+        id: actions.length + 1,
+        content,
+        version,
+        download,
+        update,
+        sha256,
+        state: "open",
+        said: [],
+        saidOfCancel: [],
+        downloads: [],
       };
       actions.push(action);
       return action;

@@ -123,7 +123,11 @@ function createWorld(clock: ReturnType<typeof createManualClock>, model: Model) 
   const keyOf = (card: Card) => cardOf(sightingOf(card));
   const cardOfKey = (key: string) => cards.find((card) => keyOf(card) === key) ?? fail();
   const facts = ({ card }: Run) => ({
-    ...{ systemName: "", mediaPath: "", mediaName: "", launcherId: "", started: "" },
+    systemName: "",
+    mediaPath: "",
+    mediaName: "",
+    launcherId: "",
+    started: "",
     systemId: card?.systemId ?? "NES",
   });
   // Scripts and players act between the ticks, so none of their acts is simultaneous with those of hands.
@@ -205,7 +209,11 @@ function createWorld(clock: ReturnType<typeof createManualClock>, model: Model) 
   const desks = new Map(
     readerNames.map((readerId) => {
       bus.emit("readers.added", {
-        ...{ id: "", driver: "", path: "", info: "", connected: true },
+        id: "",
+        driver: "",
+        path: "",
+        info: "",
+        connected: true,
         readerId,
         capabilities: isRemovable(readerId) ? ["read", "removable"] : ["read"],
       });

@@ -71,7 +71,9 @@ export async function makeServedPlace() {
   });
   const words = reading.stdout.pipeThrough(new TextDecoderStream()).getReader();
   const place: Place = {
-    ...{ folder: at("data/tapdeck"), port, config },
+    folder: at("data/tapdeck"),
+    port,
+    config,
     file: (path, content = "x") => put(join("data/tapdeck/media", path), content),
     async [Symbol.asyncDispose]() {
       reading.kill();
@@ -81,7 +83,11 @@ export async function makeServedPlace() {
   const assigned = async (more: Readonly<Record<string, string>>) =>
     Object.entries({ ...(await variables(folder)), ...more }).map(([name, value]) => `${name}=${value}`);
   return {
-    ...{ folder, at, put, place, config },
+    folder,
+    at,
+    put,
+    place,
+    config,
     /** Runs the command line with these folders, to its end. */
     tapdeck: async (...command: readonly string[]) =>
       run(["env", "-i", ...(await assigned({})), program, ...command]),

@@ -91,12 +91,15 @@ test("a firstrun.sh without settings, and one of another origin, changes nothing
 test("tapdeck.conf counts before Imager, and a network keeps its own password", async () => {
   const words = firstRun(hostName("imager"), wifi(`'home' '${key}' 'DE'`));
   expect((await read(words, { host_name: "deck" })).values).toEqual({
-    ...{ host_name: "deck", wifi_name: "home" },
-    ...{ wifi_password: key, wifi_country: "DE" },
+    host_name: "deck",
+    wifi_name: "home",
+    wifi_password: key,
+    wifi_country: "DE",
   });
   expect((await read(words, { wifi_name: "open" })).values).toEqual({
-    ...{ host_name: "imager", wifi_name: "open" },
-    ...{ wifi_country: "DE" },
+    host_name: "imager",
+    wifi_name: "open",
+    wifi_country: "DE",
   });
 });
 

@@ -480,7 +480,9 @@ test.skipIf(process.getuid?.() !== 0)(
       await writeFile(note, "event=kept slot=a version=0.2.0 faults=[]\n", { mode: 0o600 });
       await utimes(note, 1_700_000_000, 1_700_000_000);
       expect(await shown("publish")).toEqual({
-        ...{ folder: "755", file: "644 1700000000", text: "event=kept slot=a version=0.2.0 faults=[]\n" },
+        folder: "755",
+        file: "644 1700000000",
+        text: "event=kept slot=a version=0.2.0 faults=[]\n",
       });
       // The machine restarts into the old slot.
       await rm(at("run/tapdeck-machine"), { recursive: true });

@@ -84,8 +84,10 @@ const loop = { id: "Loopback" };
 const plain = (card: string, device = "0") => ({ card, device });
 const looped = (television: string) => ({ card: "Loopback", device: "0", television });
 const onPlace = (place: string, device = "0") => ({
-  ...{ card: "Loopback", device: "0" },
-  ...{ place, place_device: device },
+  card: "Loopback",
+  device: "0",
+  place,
+  place_device: device,
 });
 
 for (const [name, cards, televisions, expected] of [

@@ -76,7 +76,11 @@ for (let first = 0; first < cuts; first += cutsOfCard) {
     async () => {
       await using card = await makeCard(image, cardBytes);
       const owned: Owned = {
-        ...{ card, upload: newUpload(0), whole: new Map(), kept: new Map(), state: undefined },
+        card,
+        upload: newUpload(0),
+        whole: new Map(),
+        kept: new Map(),
+        state: undefined,
       };
       await prepare(owned);
       for (let number = first; number < first + count; number++) {
@@ -150,15 +154,24 @@ async function* linesOf(state: State): AsyncGenerator<string> {
     ...Array.from({ length: rows }, (_, nth) => ({
       table: "mappings",
       row: {
-        ...{ id: nth + 1, added_ms: 1, enabled: 1, label: `${state} ${nth}`, type: "uid", match: "exact" },
-        ...{ pattern: nth.toString(16).padStart(8, "0"), override: `SNES/${state}.sfc` },
+        id: nth + 1,
+        added_ms: 1,
+        enabled: 1,
+        label: `${state} ${nth}`,
+        type: "uid",
+        match: "exact",
+        pattern: nth.toString(16).padStart(8, "0"),
+        override: `SNES/${state}.sfc`,
       },
     })),
     ...Array.from({ length: rows }, (_, nth) => ({
       table: "positions",
       row: {
-        ...{ id: nth + 1, path: `/data/tapdeck/media/Video/${nth}.mkv`, position_ms: positionOf(state) },
-        ...{ duration_ms: 7_200_000, item: "" },
+        id: nth + 1,
+        path: `/data/tapdeck/media/Video/${nth}.mkv`,
+        position_ms: positionOf(state),
+        duration_ms: 7_200_000,
+        item: "",
       },
     })),
   ];
@@ -226,7 +239,8 @@ async function carryOne(board: Board, client: Client, owned: Owned, signal: Abor
     client,
     { system: "Video", path: name, file: new Blob([bytes]) },
     {
-      ...{ origin: board.origin, signal },
+      origin: board.origin,
+      signal,
       onProgress(there) {
         // Before this request, the service was not asked to make it a media file.
         if (there === bytes.length) upload.mayBeWhole = true;

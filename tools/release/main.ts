@@ -117,7 +117,11 @@ async function releaseBoard(build: string, board: string, work: Release): Promis
   const sbom = sbomOf({ board, version, time, manifest: await readFile(manifest, "utf8"), lock });
   await writeFile(join(work.out, `${name}.cdx.json`), sbom);
   return {
-    ...{ board, version, time, bytes: map.bytes, sha256: map.sha256 },
+    board,
+    version,
+    time,
+    bytes: map.bytes,
+    sha256: map.sha256,
     url: `${work.url}/${name}.img.xz`,
     blockMapUrl: `${work.url}/${name}.img.bmap`,
     packedBytes: (await stat(packed)).size,

@@ -20,7 +20,10 @@ test("a stranger hears the host of a stream, and not the secret in its address",
   });
   using _forwarding = forwardEvents(bus, new Set(receivers));
   const media = {
-    ...{ systemId: "Audio", systemName: "Audio", mediaName: "Radio", launcherId: "mpv" },
+    systemId: "Audio",
+    systemName: "Audio",
+    mediaName: "Radio",
+    launcherId: "mpv",
     started: "2026-01-01T00:00:00Z",
   };
   bus.emit("media.started", { ...media, mediaPath: "https://radio.example/a.mp3?token=SECRET" });

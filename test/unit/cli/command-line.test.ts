@@ -88,8 +88,13 @@ test.each(wrong)("tapdeck %p is refused with a sentence", (words, sentence) => {
 });
 
 const doorbell = {
-  ...{ systemId: "Audio", systemName: "Audio", mediaPath: "/x", mediaName: "Doorbell", launcherId: "mpv" },
-  ...{ started: "2026-11-01T10:00:00Z", elapsed: 3 },
+  systemId: "Audio",
+  systemName: "Audio",
+  mediaPath: "/x",
+  mediaName: "Doorbell",
+  launcherId: "mpv",
+  started: "2026-11-01T10:00:00Z",
+  elapsed: 3,
 };
 
 test("watch called a stop on request an exit with code 4: only a failure has a code", () => {

@@ -394,7 +394,8 @@ function update(action: UpdateAction, parts: Partial<UpdateParts> = {}): Promise
         said += line;
       },
     },
-    ...{ paths, rauc },
+    paths,
+    rauc,
     port: 1, // No service listens on this port.
     restart: async (command) => void restarts.push(command.join(" ")),
     lockPath: at("lock"),

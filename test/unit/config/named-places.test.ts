@@ -44,8 +44,13 @@ test("a setting whose name or sentence is that of a file or a folder states the 
 
 test("a variable of the service is hidden unless it is for players", () => {
   const environment = {
-    ...{ TAPDECK_MACHINE: "/run/machine", TAPDECK_LATER: "/a:/b", TAPDECK_SITE: "hall", HOME: "/home" },
-    ...{ TAPDECK_SCREEN: "/dev/tty1", TAPDECK_REMOVABLE: "/media/usb", TAPDECK_SAVES: "/saves" },
+    TAPDECK_MACHINE: "/run/machine",
+    TAPDECK_LATER: "/a:/b",
+    TAPDECK_SITE: "hall",
+    HOME: "/home",
+    TAPDECK_SCREEN: "/dev/tty1",
+    TAPDECK_REMOVABLE: "/media/usb",
+    TAPDECK_SAVES: "/saves",
   };
   expect(namedBy({}, environment)).toEqual({
     hidden: ["/run/machine", "/a", "/b"],

@@ -99,7 +99,10 @@ test("a list of systems takes those that are known, by the config as it is then"
     "[[launchers]]\nid = 'box'\nsystems = ['Jukebox']\ncommand = ['box']\n[systems.folders]\nTapes = ['/tapes']\n";
   const { path } = await open(`${await text()}${more}`);
   const own = await createSettings({
-    ...{ path, dataFolder: "/data", mustExist: true, log: silentLog },
+    path,
+    dataFolder: "/data",
+    mustExist: true,
+    log: silentLog,
     systemFault: (name, now) => systemFault(name, configuredSystems(now)),
   });
   closing.push(() => own.close());

@@ -25,7 +25,9 @@ test("a poll names what there is to do, and the pause", () => {
   expect(readPoll({ config })).toEqual({ sleepMs: 3_630_000 });
   const _links = { deploymentBase: { href: `${href}/deploymentBase/1?c=4` }, configData: { href } };
   expect(readPoll({ config, _links })).toEqual({
-    ...{ sleepMs: 3_630_000, deployment: `${href}/deploymentBase/1?c=4`, attributes: href },
+    sleepMs: 3_630_000,
+    deployment: `${href}/deploymentBase/1?c=4`,
+    attributes: href,
   });
   expect(() => readPoll({ config: { polling: { sleep: "soon" } } })).toThrow(
     "hawkBit sent a poll of another form",
@@ -34,7 +36,12 @@ test("a poll names what there is to do, and the pause", () => {
 
 test("of the artifacts of many boards, a deck takes its own", () => {
   const expected = {
-    ...{ id: "12", download: "forced", update: "attempt", version: "0.2.0", bytes: 81335110, sha256 },
+    id: "12",
+    download: "forced",
+    update: "attempt",
+    version: "0.2.0",
+    bytes: 81335110,
+    sha256,
     url: `${href}/softwaremodules/1/artifacts/x.bundle`,
   };
   expect(readDeployment(deployment(chunk("tapdeck-pi4"), chunk("tapdeck-pi3")), "pi4")).toMatchObject(
@@ -42,10 +49,12 @@ test("of the artifacts of many boards, a deck takes its own", () => {
   );
   expect(readDeployment(deployment(chunk("any name")), "pi4")).toMatchObject(expected);
   expect(readDeployment(deployment(chunk("tapdeck-pi4"), chunk("tapdeck-pi3")), "zero2w")).toEqual({
-    ...{ id: "12", fault: "it has 2 artifacts, and not one for the board zero2w" },
+    id: "12",
+    fault: "it has 2 artifacts, and not one for the board zero2w",
   });
   expect(readDeployment(deployment(), "")).toEqual({
-    ...{ id: "12", fault: "it has 0 artifacts, and not one for the board unknown" },
+    id: "12",
+    fault: "it has 0 artifacts, and not one for the board unknown",
   });
 });
 

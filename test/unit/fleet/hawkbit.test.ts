@@ -31,8 +31,15 @@ test("a deployment of hawkBit does not lead to this device under another name", 
   });
   const deck = followHawkbit({
     settings: { ...defaultConfig.fleet, hawkbitUrl: new URL(server.url).origin },
-    ...{ controllerId: "hall-1", board: "", attributes: {}, dataFolder: tmpdir(), job },
-    ...{ clock: systemClock, log: silentLog, onLatest: () => {}, random: () => 0 },
+    controllerId: "hall-1",
+    board: "",
+    attributes: {},
+    dataFolder: tmpdir(),
+    job,
+    clock: systemClock,
+    log: silentLog,
+    onLatest: () => {},
+    random: () => 0,
   });
   try {
     await eventually(() => expect(deck.status().fault).toContain("leads to this device itself"));

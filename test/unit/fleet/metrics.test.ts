@@ -6,12 +6,20 @@ import type { Token } from "../../../src/core/token.ts";
 import { createMetrics } from "../../../src/fleet/metrics.ts";
 
 const token: Token = {
-  ...{ type: "NTAG", uid: "04aa", text: "SNES/Secret Game.sfc", data: "", readerId: "file-1" },
+  type: "NTAG",
+  uid: "04aa",
+  text: "SNES/Secret Game.sfc",
+  data: "",
+  readerId: "file-1",
   scanTime: "2026-11-23T10:00:00.000Z",
 };
 const launch = { time: token.scanTime, uid: token.uid, text: token.text };
 const media = {
-  ...{ systemId: "SNES", systemName: "SNES", mediaPath: "/m/x", mediaName: "x", launcherId: "l" },
+  systemId: "SNES",
+  systemName: "SNES",
+  mediaPath: "/m/x",
+  mediaName: "x",
+  launcherId: "l",
   started: token.scanTime,
 };
 
@@ -30,7 +38,9 @@ function scene(readerId = "file-1") {
       version: "0.1.0",
       platform: "linux",
       health: async () => ({
-        ...{ status: "degraded", readers: { connected: 1, configured: 1 }, uptime: 5 },
+        status: "degraded",
+        readers: { connected: 1, configured: 1 },
+        uptime: 5,
         checks: [
           { name: "disk", ok: true },
           {
@@ -42,7 +52,11 @@ function scene(readerId = "file-1") {
         ],
       }),
       device: async () => ({
-        ...{ name: "deck", version: "0.1.0", platform: "linux", uptime: 5, systemUptime: 9 },
+        name: "deck",
+        version: "0.1.0",
+        platform: "linux",
+        uptime: 5,
+        systemUptime: 9,
         memory: { totalBytes: 512, availableBytes: 300, serviceBytes: 1 },
         temperature: 61,
         disks: [
@@ -58,8 +72,13 @@ function scene(readerId = "file-1") {
       }),
       readers: () => [
         {
-          ...{ id: "/dev/x", readerId, driver: "file", path: "/dev/x", info: "a file" },
-          ...{ connected: true, capabilities: ["read"] },
+          id: "/dev/x",
+          readerId,
+          driver: "file",
+          path: "/dev/x",
+          info: "a file",
+          connected: true,
+          capabilities: ["read"],
         },
       ],
       media: {

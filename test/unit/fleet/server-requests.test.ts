@@ -9,7 +9,10 @@ import { makeCertificate } from "../../../src/system/certificate.ts";
 
 const certificate = (year: number, keyPem?: string) =>
   makeCertificate({
-    ...{ commonName: "hall-1", names: ["hall-1"], addresses: [], notBefore: new Date("2026-01-01") },
+    commonName: "hall-1",
+    names: ["hall-1"],
+    addresses: [],
+    notBefore: new Date("2026-01-01"),
     notAfter: new Date(`${year}-01-01`),
     ...(keyPem === undefined ? {} : { keyPem }),
   });

@@ -61,7 +61,12 @@ async function deck() {
   /** The service starts. */
   const start = async (files: Partial<Config["fleet"]> = {}) =>
     followIndex({
-      ...{ url: server.url, board: "zero2w", version: "0.1.9", dataFolder: folder, clock, log: silentLog },
+      url: server.url,
+      board: "zero2w",
+      version: "0.1.9",
+      dataFolder: folder,
+      clock,
+      log: silentLog,
       settings: { ...defaultConfig.fleet, caFile: "ca.pem", ...files },
       job: await open(),
       onLatest: (latest) => offers.push(latest),
@@ -69,7 +74,15 @@ async function deck() {
     });
   const whole = made.move();
   return {
-    ...{ folder, server, clock, bus, asked, offers, now, start, open },
+    folder,
+    server,
+    clock,
+    bus,
+    asked,
+    offers,
+    now,
+    start,
+    open,
     /** Lets time pass until the server was asked this many times in all. No time passes while a request runs. */
     async askedTimes(times: number, stepMs: number) {
       await eventually(() => {
@@ -251,6 +264,10 @@ test("versions are compared by their numbers", () => {
 });
 
 const media = {
-  ...{ systemId: "SNES", systemName: "SNES", mediaPath: "/x", mediaName: "x" },
-  ...{ launcherId: "x", started: "2026-01-01T00:00:00.000Z" },
+  systemId: "SNES",
+  systemName: "SNES",
+  mediaPath: "/x",
+  mediaName: "x",
+  launcherId: "x",
+  started: "2026-01-01T00:00:00.000Z",
 };

@@ -52,7 +52,9 @@ test("cards have places of their own in a full queue, and no more than those", a
   const sentence = `${launchQueueMax + launchesForCardsMax} launches wait already`;
   expect(() => launch(true)).toThrow(sentence);
   expect(refusalOf(() => launch(true))).toMatchObject({
-    ...{ code: "busy", isPublic: true, data: { limit: "launchQueueMax" } },
+    code: "busy",
+    isPublic: true,
+    data: { limit: "launchQueueMax" },
   });
   deck.launchQueue.stop();
 });
@@ -65,7 +67,9 @@ test("callers that may only play have some places together, which the running la
   for (let nth = 0; nth < 2 * untrustedLaunchesMax; nth++) launch(true);
   for (let nth = 1; nth < untrustedLaunchesMax; nth++) launch(false);
   expect(refusalOf(() => launch(false))).toMatchObject({
-    ...{ code: "busy", isPublic: true, data: { limit: "untrustedLaunchesMax" } },
+    code: "busy",
+    isPublic: true,
+    data: { limit: "untrustedLaunchesMax" },
   });
   launch(true);
   deck.launchQueue.stop();
@@ -90,7 +94,8 @@ test("every caller may read why its launch was refused", async () => {
 test("a card with a pairing link says that it is for a phone", async () => {
   await using deck = await waitingDeck();
   const link = pairingLink("https://tapdeck.example", {
-    ...{ id: "5f4dcc3b-0000-4000-8000-000000000001", secret: "ab".repeat(32) },
+    id: "5f4dcc3b-0000-4000-8000-000000000001",
+    secret: "ab".repeat(32),
   });
   expect(await deck.tapAndWait(link ?? "")).toBe(
     "this card lets a phone in: tap the phone on it, not the reader",

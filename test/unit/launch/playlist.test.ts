@@ -112,7 +112,13 @@ test("a list on the card plays its scripts one after another, each as a card wou
   const card = `**playlist.load:${JSON.stringify({ id: "x", name: "Mine", items })}?repeat=off`;
   expect(await deck.tapAndWait(card)).toBe(true);
   expect(deck.launchQueue.playlist()).toEqual({
-    ...{ path: "", name: "Mine", place: 1, count: 5, state: "paused", isShuffled: false, repeat: "no" },
+    path: "",
+    name: "Mine",
+    place: 1,
+    count: 5,
+    state: "paused",
+    isShuffled: false,
+    repeat: "no",
   });
   deck.tap("**playlist.play");
   await eventually(() => {

@@ -79,7 +79,10 @@ test.each(reading.map((command) => [command.join(" "), command]))("reads its fil
 
 test("a launcher is found for each system and extension that a card may name for the file", () => {
   const launcher = (more: Partial<LauncherConfig>): LauncherConfig => ({
-    ...{ id: "sh", systems: [], extensions: [], command: ["sh", "{path}"] },
+    id: "sh",
+    systems: [],
+    extensions: [],
+    command: ["sh", "{path}"],
     ...more,
   });
   const found = (extension: string, system: string, more: Partial<LauncherConfig>) =>

@@ -67,7 +67,13 @@ const files = [
 test("the first level lists the systems with their files, by name, or those that are asked for", async () => {
   await using trial = await trialWith(files);
   const root = (id: string, name: string, fileCount: number, category: string) => ({
-    ...{ type: "root", name, path: id, fileCount, systemId: id, systemIds: [id], category },
+    type: "root",
+    name,
+    path: id,
+    fileCount,
+    systemId: id,
+    systemIds: [id],
+    category,
   });
   const [boy, color, snes] = [
     root("Gameboy", "Game Boy", 1, "Handheld"),
@@ -311,7 +317,10 @@ test("the name of each folder and file of a long list is folded once, not in eac
   const count = 2000;
   const names = Array.from({ length: count }, (_, at) => `Folder ${(at * 997) % count}`);
   const content: FolderContent = {
-    ...{ durationMs: 0, isThere: true, files: [], total: 0 },
+    durationMs: 0,
+    isThere: true,
+    files: [],
+    total: 0,
     folders: new Map(names.map((name) => [name, 1])),
   };
   const none = async () => new Map<string, number>();

@@ -31,7 +31,11 @@ function put(path: string, content: Uint8Array | string = dot): string {
 async function found(file: string, more: Partial<Parameters<typeof findPicture>[0]> = {}) {
   const folders: MediaFolders = { roots: [join(folder, "media"), join(folder, "more")], own: [] };
   return findPicture({
-    ...{ file: join(folder, file), folders, types: pictureTypes, maxSize: undefined, showsPhotos: true },
+    file: join(folder, file),
+    folders,
+    types: pictureTypes,
+    maxSize: undefined,
+    showsPhotos: true,
     ...more,
   });
 }

@@ -87,7 +87,9 @@ test("a broker that does not read fills no memory, and delays no stop", async ()
   });
   const opened = Promise.withResolvers<void>();
   const link = createLink({
-    ...{ broker: brokerAt(server.port), clock: systemClock, log: silentLog },
+    broker: brokerAt(server.port),
+    clock: systemClock,
+    log: silentLog,
     onOpen: () => opened.resolve(),
   });
   await opened.promise;

@@ -389,7 +389,9 @@ test("a flood of events from mpv waits in its socket, and its last event still a
 
 test("a folder in which RetroArch's settings cannot be written is a plain refusal, because a player may have filled it", () => {
   const order: PlayerOrder = {
-    ...{ kind: "retroarch", argv: ["retroarch"], optionsAt: 1 },
+    kind: "retroarch",
+    argv: ["retroarch"],
+    optionsAt: 1,
     saves: { folder: "/nonexistent", settings: "/nonexistent" },
   };
   const start = () => startRetroArch(order, { clock: systemClock, volume: undefined, onPause() {} });

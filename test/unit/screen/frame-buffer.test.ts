@@ -49,7 +49,11 @@ test("a frame buffer is known by sysfs, and one that is odd, too large or not th
     return findFrameBuffer(folder, "/dev/fb0");
   };
   expect(await found("1280,800", "5120", "32")).toEqual({
-    ...{ device: "/dev/fb0", width: 1280, height: 800, stride: 5120, bitsPerPixel: 32 },
+    device: "/dev/fb0",
+    width: 1280,
+    height: 800,
+    stride: 5120,
+    bitsPerPixel: 32,
   });
   expect((await found("640,480", "1280", "16"))?.bitsPerPixel).toBe(16);
   for (const [size, stride, bits] of [

@@ -243,8 +243,14 @@ test("the longest names and reasons stay within the screen", async () => {
       const failed: Picture = { kind: "failed", reason: plainText(text, 120) };
       const items = Array.from({ length: 100 }, (_, at) => ({ place: at + 1, name: text }));
       const list = playlistOf({
-        ...{ path: "", name: text, place: 97, count: 100, state: "paused", isShuffled: false },
-        ...{ repeat: "no", items },
+        path: "",
+        name: text,
+        place: 97,
+        count: 100,
+        state: "paused",
+        isShuffled: false,
+        repeat: "no",
+        items,
       });
       expect(list.kind === "playlist" && list.items.map((item) => Number.parseInt(item, 10))).toEqual([
         95, 96, 97, 98, 99, 100,

@@ -190,7 +190,9 @@ test("a screenshot shows the screen of the device, or else the player, and is re
   const none = async () => {};
   await using deck = await makeDeck({
     devices: {
-      ...{ input: none, pair: none, writeTag: none },
+      input: none,
+      pair: none,
+      writeTag: none,
       async captureScreen() {
         taken += hasScreen ? 1 : 0;
         return hasScreen ? "screen.png" : undefined;
@@ -218,7 +220,10 @@ test("a player saves no picture if the folder of screenshots is full, whichever 
   const full = failed("there are 500 files");
   await using deck = await makeDeck({
     devices: {
-      ...{ input: none, pair: none, writeTag: none, captureScreen: async () => undefined },
+      input: none,
+      pair: none,
+      writeTag: none,
+      captureScreen: async () => undefined,
       refuseFullScreenshots: () => Promise.reject(full),
     },
   });

@@ -35,7 +35,11 @@ function scene() {
     },
   });
   return {
-    ...{ clock, bus, gone, teaching, kept },
+    clock,
+    bus,
+    gone,
+    teaching,
+    kept,
     learn: () => teaching.learn({ gone: () => gone.signal }, buttonTeachingMs),
     press(name: string) {
       const code = buttonCode(name);
@@ -67,8 +71,12 @@ test("a teaching ends after its time, when its caller is gone, and when media be
   expect(await late).toEqual({});
   const interrupted = learn();
   bus.emit("media.started", {
-    ...{ systemId: "SNES", systemName: "SNES", mediaPath: "/a", mediaName: "a" },
-    ...{ launcherId: "x", started: "2026-01-01T00:00:00Z" },
+    systemId: "SNES",
+    systemName: "SNES",
+    mediaPath: "/a",
+    mediaName: "a",
+    launcherId: "x",
+    started: "2026-01-01T00:00:00Z",
   });
   expect(await interrupted).toEqual({});
   play("media");

@@ -179,7 +179,10 @@ test("a revoked client comes back with its secret for ten seconds, even if its n
   clock.advance(revocationUndoMs - 1);
   clients.restore(anna.id);
   expect(store.clients.get(anna.id)).toMatchObject({
-    ...{ name: "Anna 2", role: "player", secret: anna.secret, added: anna.added },
+    name: "Anna 2",
+    role: "player",
+    secret: anna.secret,
+    added: anna.added,
   });
   expect(cut).toEqual([anna.id, `${anna.id} player`]);
   expect(refusalOf(() => clients.restore(anna.id)).code).toBe("not-found");

@@ -23,7 +23,9 @@ test("a media folder that is missing, or lost all its media, is a fault; one tha
     const check = (...folders: readonly FolderToCheck[]) => createMediaCheck(() => folders)();
     const [isStated, indexed]: [boolean, readonly string[]] = [true, []];
     const of = (name: string, facts: Partial<FolderToCheck> = {}) => ({
-      ...{ folder: at(name), isStated, indexed },
+      folder: at(name),
+      isStated,
+      indexed,
       ...facts,
     });
     const fault = (name: string): Fault => ({ code: "media-missing", of: "owner", subject: at(name) });

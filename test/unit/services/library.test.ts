@@ -124,8 +124,11 @@ test("a drive that does not answer delays the next picture by ten seconds, and n
   made.clock.advance(pictureMsMax);
   expect(await first).toMatchObject({ code: "failed", isPublic: true });
   expect(await second).toEqual({
-    ...{ delivery: "inline", contentType: "image/jpeg", extension: "jpg" },
-    ...{ data: "eA==", typeTag: "property:image-image" },
+    delivery: "inline",
+    contentType: "image/jpeg",
+    extension: "jpg",
+    data: "eA==",
+    typeTag: "property:image-image",
   });
 });
 

@@ -48,7 +48,9 @@ interface World {
 const doneIn =
   (ms: number) =>
   (job: DrawJob): DrawResult => ({
-    ...{ kind: "done", isConsoleOff: true, ms },
+    kind: "done",
+    isConsoleOff: true,
+    ms,
     shown: job.kind === "draw" && job.isKept ? packed(job.svg) : [],
     ahead: job.kind === "text" ? [] : job.ahead.map(packed),
   });
@@ -78,7 +80,10 @@ async function makeScreen(
     view: plain,
   };
   const screen = followScreen({
-    ...{ path, port: 7497, bus, clock },
+    path,
+    port: 7497,
+    bus,
+    clock,
     log: { ...silentLog, warn: (area, text) => world.warnings.push(`${area}: ${text}`) },
     readers: () => world.readers,
     refusal: () => world.refusal,

@@ -135,7 +135,9 @@ test("a card that pairs is tapped twice, and the end of the first opening hides 
     },
   };
   const pairing = createPairing({
-    ...{ clock: createManualClock(), log: silentLog, audit: silentAudit },
+    clock: createManualClock(),
+    log: silentLog,
+    audit: silentAudit,
     addClient: () => {
       throw new Error("nobody came");
     },
@@ -169,7 +171,8 @@ test("a terminal is written to at the start and when a reader comes, and otherwi
     readers: () => readers,
     clock,
     log: silentLog,
-    ...{ place, refusal },
+    place,
+    refusal,
   });
   try {
     await eventually(() => expect(seen).toContain("none found yet"));

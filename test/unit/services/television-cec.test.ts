@@ -10,8 +10,12 @@ import { createManualClock } from "../../helpers/manual-clock.ts";
 
 const [tv, deck, everyone] = [0, 4, 15];
 const film = {
-  ...{ systemId: "Video", systemName: "Video", mediaPath: "/films/a.mkv", mediaName: "a" },
-  ...{ launcherId: "mpv", started: "2026-01-01T00:00:00.000Z" },
+  systemId: "Video",
+  systemName: "Video",
+  mediaPath: "/films/a.mkv",
+  mediaName: "a",
+  launcherId: "mpv",
+  started: "2026-01-01T00:00:00.000Z",
 };
 
 function follow({ wake = true, standbyMinutes = 0 } = {}) {
@@ -33,7 +37,10 @@ function follow({ wake = true, standbyMinutes = 0 } = {}) {
       },
     },
     {
-      ...{ bus, clock, log: silentLog, open: () => undefined },
+      bus,
+      clock,
+      log: silentLog,
+      open: () => undefined,
       settings: () => ({ wake, standbyMinutes: standbyAfter }),
       playing: () => playing,
       async control(action) {

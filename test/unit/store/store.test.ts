@@ -69,7 +69,8 @@ test("a launch that went well is listed as it was, with its time in RFC 3339", a
 test("a launch that failed has its reason, and what it did not have is absent", async () => {
   const { history } = open(await newFolder());
   history.finish(history.open({ ...row("a"), readerId: "", script: "" }), {
-    ...{ error: "no such file", reason: "media-not-found" },
+    error: "no such file",
+    reason: "media-not-found",
   });
   const [entry] = history.page({ limit: 10 }).entries;
   expect(entry).toMatchObject({

@@ -24,7 +24,11 @@ async function bench() {
   const percents: number[] = [];
   const whole = made.move();
   return {
-    ...{ server, clock, path, folder, percents },
+    server,
+    clock,
+    path,
+    folder,
+    percents,
     get: (what: Partial<Download> = {}, bytesMax = 1e9, freeBytesMin = 0) =>
       download(
         { url: server.url, ...what },
@@ -188,7 +192,9 @@ test.skipIf(Bun.which("openssl") === null)("a server may ask for the certificate
   const identity = { cert: await readFile(path, "utf8"), key: await readFile(keyPath, "utf8") };
   const ca = server.certificatePem;
   await using tls = await startFileServer(content, {
-    ...{ cert: server.certificatePem, key: server.keyPem, clients: identity.cert },
+    cert: server.certificatePem,
+    key: server.keyPem,
+    clients: identity.cert,
   });
   await expect(one.get({ url: tls.url, tls: identity })).rejects.toThrow(tls.url);
   await expect(one.get({ url: tls.url, tls: { ca } })).rejects.toThrow(tls.url);

@@ -55,7 +55,11 @@ async function image({ onEnding = async () => {}, stopMedia = async () => {} } =
   );
   const whole = made.move();
   return {
-    ...{ folder, clock, control, states, url: `http://127.0.0.1:${server.port}` },
+    folder,
+    clock,
+    control,
+    states,
+    url: `http://127.0.0.1:${server.port}`,
     word: async () => (await words.read()).value,
     stops: () => stops,
     /** Resolves when an update is at this step. */

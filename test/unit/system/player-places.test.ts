@@ -18,11 +18,9 @@ async function inFolder(
   const folder = await realpath(await mkdtemp(join(tmpdir(), "tapdeck-places-")));
   const options = (named: Partial<ReachOfPlayers> = {}, more: Readonly<Record<string, string>> = {}) => {
     const environment = {
-      ...{
-        XDG_CONFIG_HOME: `${folder}/config`,
-        XDG_DATA_HOME: `${folder}/data`,
-        XDG_RUNTIME_DIR: `${folder}/run`,
-      },
+      XDG_CONFIG_HOME: `${folder}/config`,
+      XDG_DATA_HOME: `${folder}/data`,
+      XDG_RUNTIME_DIR: `${folder}/run`,
       ...more,
     };
     const all = placesNow(placesOf({}, environment), { ...nothing, ...named }, environment);

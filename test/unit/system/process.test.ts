@@ -277,14 +277,15 @@ test("players get the variables of a fixed list, and nothing else of what stands
       await spawnPlayer(["/bin/sh", "-c", 'env >"$0"', ${JSON.stringify(out)}]).exited;`;
     const env = {
       ...process.env,
-      ...{
-        BUN_CONFIG_TEST: "1",
-        LD_PRELOAD: "",
-        PASSWORD: "hunter2",
-        NODE_OPTIONS: "",
-        TAPDECK_CLIENT_SECRET: "5a",
-      },
-      ...{ DISPLAY: ":7", LC_TIME: "C", XDG_RUNTIME_DIR: "/run/user/7", SDL_VIDEODRIVER: "kmsdrm" },
+      BUN_CONFIG_TEST: "1",
+      LD_PRELOAD: "",
+      PASSWORD: "hunter2",
+      NODE_OPTIONS: "",
+      TAPDECK_CLIENT_SECRET: "5a",
+      DISPLAY: ":7",
+      LC_TIME: "C",
+      XDG_RUNTIME_DIR: "/run/user/7",
+      SDL_VIDEODRIVER: "kmsdrm",
     };
     await Bun.spawn([process.execPath, "-e", code], { env, stdio: ["ignore", "inherit", "inherit"] }).exited;
     const names = (await readFile(out, "utf8")).split("\n").map((line) => line.split("=")[0] ?? "");

@@ -6,8 +6,11 @@ import { besideSystem, checkTlsFiles } from "../../../src/system/tls-files.ts";
 const names = { ca: "fleet.ca_file", cert: "fleet.certificate_file", key: "fleet.key_file" };
 const made = () =>
   makeCertificate({
-    ...{ commonName: "hall-1", names: ["hall-1"], addresses: [] },
-    ...{ notBefore: new Date("2026-01-01"), notAfter: new Date("2036-01-01") },
+    commonName: "hall-1",
+    names: ["hall-1"],
+    addresses: [],
+    notBefore: new Date("2026-01-01"),
+    notAfter: new Date("2036-01-01"),
   });
 
 test("files that fit are taken", () => {

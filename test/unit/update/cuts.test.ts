@@ -152,8 +152,10 @@ function createMachine(firmware: Firmware, { syncs = true } = {}) {
         }
         healthy.add(wholeVersion(card, running) ?? "");
         await answerRauc(present(), {
-          ...{ words: ["set-state", running, "good"], bundle: card.files },
-          ...{ progress: () => {}, checked: async () => {} },
+          words: ["set-state", running, "good"],
+          bundle: card.files,
+          progress: () => {},
+          checked: async () => {},
         });
       } catch (error) {
         if (!(error instanceof PowerCut)) throw error;

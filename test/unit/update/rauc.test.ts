@@ -84,7 +84,8 @@ test("a call whose update was killed is refused within seconds, and no other upd
     stderr: "pipe",
     env: {
       ...process.env,
-      ...{ TAPDECK_UPDATE_CALLS: calls, TAPDECK_UPDATE_ANSWERS: answers },
+      TAPDECK_UPDATE_CALLS: calls,
+      TAPDECK_UPDATE_ANSWERS: answers,
       TAPDECK_UPDATE_PROCESS: "4194305",
     },
   });
@@ -113,7 +114,9 @@ test("the facts of a bundle come from RAUC, and others are refused", async () =>
   const facts = (compatible: string) => `echo "RAUC_MF_COMPATIBLE='${compatible}'"
     echo "RAUC_MF_VERSION='1.3.0'"; echo "RAUC_IMAGE_SIZE_0=256"`;
   expect(await (await raucOf(facts("tapdeck-pi4"))).read("x")).toEqual({
-    ...{ version: "1.3.0", board: "pi4", rootBytes: 256 },
+    version: "1.3.0",
+    board: "pi4",
+    rootBytes: 256,
   });
   await expect((await raucOf(facts("other-pi4"))).read("x")).rejects.toThrow("not an update of Tapdeck");
 });

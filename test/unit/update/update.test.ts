@@ -43,8 +43,10 @@ const good = bundleOf("1.3.0", rootBytes);
 
 async function call(machine: Machine, words: string, bundle: Bundle = good): Promise<void> {
   await answerRauc(machine, {
-    ...{ words: words.split(" "), bundle: bundle.files },
-    ...{ progress: () => {}, checked: async () => {} },
+    words: words.split(" "),
+    bundle: bundle.files,
+    progress: () => {},
+    checked: async () => {},
   });
 }
 

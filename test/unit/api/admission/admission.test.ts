@@ -146,7 +146,12 @@ function makeScene({ rules: given = {}, own = () => [service], ...options }: Sce
     return answer;
   };
   return {
-    ...{ clock, visits, refusals, said, send, turnedAway: admission.turnedAway },
+    clock,
+    visits,
+    refusals,
+    said,
+    send,
+    turnedAway: admission.turnedAway,
     listed: () => listed,
     /** The visit of a caller that must be admitted. */
     async visit(...from: Parameters<typeof send>): Promise<Visit> {
@@ -162,7 +167,13 @@ function makeScene({ rules: given = {}, own = () => [service], ...options }: Sce
 }
 
 const factsOf = ({ address, path, access, isTls, isPrivate, isV1App, client, grant }: Visit) => ({
-  ...{ address, path, access, isTls, isPrivate, isV1App, client },
+  address,
+  path,
+  access,
+  isTls,
+  isPrivate,
+  isV1App,
+  client,
   grant: grant(),
 });
 
@@ -176,8 +187,14 @@ test("a remote caller in the clear has no right, and its bearer token is not rea
   });
   const visit = await scene.visit("byTcp", `::ffff:${far}`, { authorization: "Bearer good" });
   expect(factsOf(visit)).toEqual({
-    ...{ address: far, path: "/api", access: "remote", isTls: false, isPrivate: false, isV1App: false },
-    ...{ client: undefined, grant: "none" },
+    address: far,
+    path: "/api",
+    access: "remote",
+    isTls: false,
+    isPrivate: false,
+    isV1App: false,
+    client: undefined,
+    grant: "none",
   });
   expect(asked).toBe(0);
 });
@@ -186,8 +203,14 @@ test("a stranger over TLS has what the owner gives to strangers, and never more 
   const scene = makeScene();
   const visit = await scene.visit("byTls", far);
   expect(factsOf(visit)).toEqual({
-    ...{ address: far, path: "/api", access: "remote", isTls: true, isPrivate: true, isV1App: false },
-    ...{ client: undefined, grant: "play" },
+    address: far,
+    path: "/api",
+    access: "remote",
+    isTls: true,
+    isPrivate: true,
+    isV1App: false,
+    client: undefined,
+    grant: "play",
   });
   const grants: Grant[] = [];
   for (const anonymous of ["none", "look", "own"] as const) {
@@ -205,8 +228,14 @@ test("a caller on the device has all rights, and its grant lists no addresses", 
   ] as const) {
     const visit = await scene.visit(way, "127.0.0.1");
     expect(factsOf(visit)).toEqual({
-      ...{ address: "127.0.0.1", path: "/api", access: "device", isTls, isPrivate: true, isV1App: false },
-      ...{ client: undefined, grant: "own" },
+      address: "127.0.0.1",
+      path: "/api",
+      access: "device",
+      isTls,
+      isPrivate: true,
+      isV1App: false,
+      client: undefined,
+      grant: "own",
     });
   }
   const visits = [await scene.visit("byTcp", "127.0.0.1"), await scene.visit("byTls", far)];
@@ -220,15 +249,14 @@ test("a caller by the socket's file is on the device, and a page of the device m
   const scene = makeScene();
   const visit = await scene.visit("byPath", "", { host: "localhost", origin: "http://localhost:3000" });
   expect(factsOf(visit)).toEqual({
-    ...{
-      address: "127.0.0.1",
-      path: "/api",
-      access: "device",
-      isTls: false,
-      isPrivate: true,
-      isV1App: false,
-    },
-    ...{ client: undefined, grant: "own" },
+    address: "127.0.0.1",
+    path: "/api",
+    access: "device",
+    isTls: false,
+    isPrivate: true,
+    isV1App: false,
+    client: undefined,
+    grant: "own",
   });
   const refused = await scene.send("byPath", "", { host: "evil.example" });
   expect(refused.status).toBe(403);
@@ -412,7 +440,11 @@ test("a service that runs as root takes other users for strangers that may look,
     },
   });
   expect(factsOf(await scene.visit("byTcp", "127.0.0.1"))).toMatchObject({
-    ...{ access: "remote", isPrivate: true, isTls: false, client: undefined, grant: "look" },
+    access: "remote",
+    isPrivate: true,
+    isTls: false,
+    client: undefined,
+    grant: "look",
   });
   expect(scene.said).toEqual([expect.stringContaining("the service runs as root")]);
   const peer = { address: "127.0.0.1", port: 50_001, servicePort: 7497 };

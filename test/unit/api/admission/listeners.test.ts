@@ -135,8 +135,11 @@ test("a fault of a handler shows the caller nothing of the service", async () =>
 
 const named = (commonName: string) => {
   const { certificatePem, keyPem } = makeCertificate({
-    ...{ commonName, names: ["localhost"], addresses: [Uint8Array.of(127, 0, 0, 1)] },
-    ...{ notBefore: new Date("2020-01-01T00:00:00Z"), notAfter: new Date("2051-01-01T00:00:00Z") },
+    commonName,
+    names: ["localhost"],
+    addresses: [Uint8Array.of(127, 0, 0, 1)],
+    notBefore: new Date("2020-01-01T00:00:00Z"),
+    notAfter: new Date("2051-01-01T00:00:00Z"),
   });
   return { cert: certificatePem, key: keyPem };
 };

@@ -134,8 +134,13 @@ function machine({ driver, holdsOn = false }: { driver?: string; holdsOn?: boole
     };
   };
   const info = {
-    ...{ path, stamp: "1:7", busNumber: 1, deviceNumber: 7 },
-    ...{ vendorId: "072f", productId: "2200", product: "ACR122U PICC Interface" },
+    path,
+    stamp: "1:7",
+    busNumber: 1,
+    deviceNumber: 7,
+    vendorId: "072f",
+    productId: "2200",
+    product: "ACR122U PICC Interface",
   };
   const bus: UsbBus = createUsb({
     list: async () => {
@@ -257,8 +262,12 @@ test.each([
 test("if the kernel's driver may not be detached, the readers' state says so, and what to do", async () => {
   const { bus: usb } = machine({ driver: "pn533_usb", holdsOn: true });
   const readers = startReaders({
-    ...{ connect: [`acr122u-usb:${path}`], detect: false, drivers: [acr122uOn(usb)] },
-    ...{ bus: createBus(silentLog), clock: systemClock, log: silentLog },
+    connect: [`acr122u-usb:${path}`],
+    detect: false,
+    drivers: [acr122uOn(usb)],
+    bus: createBus(silentLog),
+    clock: systemClock,
+    log: silentLog,
   });
   try {
     await eventually(() => expect(faultLine(readers.faults())).toContain("does not let go"));

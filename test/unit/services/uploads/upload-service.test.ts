@@ -41,7 +41,8 @@ test("of several moves onto one name the first succeeds, and no content is lost"
     await writeFile(join(root, system, "Game.chd"), system);
   }
   const folders: MediaFolders = {
-    ...{ roots: [root], own: [] },
+    roots: [root],
+    own: [],
     closed: { folders: [folder], files: [], open: root },
   };
   const followed: string[] = [];
