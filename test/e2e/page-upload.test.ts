@@ -162,6 +162,30 @@ remoteTest(
   },
 );
 
+/** Drags these files and folders of the phone onto the middle of a card. */
+async function dragOnto(page: Page, card: string, files: readonly string[]): Promise<void> {
+  const box = await region(page, card).boundingBox();
+  if (box === null) throw new Error(`the card ${card} is not visible`);
+  const session = await page.context().newCDPSession(page);
+  const at = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+  const data = { items: [], files: [...files], dragOperationsMask: 1 };
+  for (const type of ["dragEnter", "dragOver", "drop"] as const)
+    await session.send("Input.dispatchDragEvent", { type, ...at, data });
+  await session.detach();
+}
+
+remoteTest("no file that was dragged onto the card arrived", async () => {
+  await using visit = await openUploads("Dragger");
+  const { page, faults } = visit;
+  const song = await makeFile("Puddle.mp3", content(11, 3000));
+  await makeFile("Dragged/GBA/Inner/Tower.gba", content(13, 2000));
+  await dragOnto(page, say.upload.title, [song, join(folder, "Dragged")]);
+  await region(page, say.upload.title).getByText(say.upload.arrived(2)).waitFor();
+  expect(await readFile(media("Audio/Puddle.mp3"))).toEqual(await readFile(song));
+  expect(await names("GBA/Inner")).toEqual(["Tower.gba"]);
+  expect(faults).toEqual([]);
+});
+
 remoteTest(
   "a deleted file stayed in the list if an index from before its deletion ended after it",
   async () => {

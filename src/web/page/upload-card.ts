@@ -226,9 +226,9 @@ function takeDrops(card: HTMLElement, choose: (chosen: readonly Chosen[]) => voi
 
 async function filesBelow(entry: FileSystemEntry): Promise<readonly Chosen[]> {
   const path = entry.fullPath.replace(/^\//, "");
-  if (entry instanceof FileSystemFileEntry)
+  if (isFile(entry))
     return [{ path, file: await new Promise<File>((resolve, reject) => entry.file(resolve, reject)) }];
-  if (!(entry instanceof FileSystemDirectoryEntry)) return [];
+  if (!isDirectory(entry)) return [];
   const reader = entry.createReader();
   const found: Chosen[] = [];
   for (;;) {
@@ -239,3 +239,7 @@ async function filesBelow(entry: FileSystemEntry): Promise<readonly Chosen[]> {
     for (const one of some) found.push(...(await filesBelow(one)));
   }
 }
+
+// Chromium has no constructors of these names, so `instanceof` throws there.
+const isFile = (entry: FileSystemEntry): entry is FileSystemFileEntry => entry.isFile;
+const isDirectory = (entry: FileSystemEntry): entry is FileSystemDirectoryEntry => entry.isDirectory;
