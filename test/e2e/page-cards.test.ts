@@ -380,7 +380,21 @@ remoteTest(
     await own.goto("http://127.0.0.1:7497/#device/time");
     const form = region(own, "Limits");
     await form.getByLabel("Minutes per day").fill("90");
-    await form.getByLabel("Warn this many").fill("10, 2");
+    const perSession = form.getByLabel("Minutes per session");
+    const warnings = form.getByLabel("Warn this many");
+    // The note of the service named the fields of the API, and words in the warnings were saved as no warning at all.
+    for (const [field, wrong, right, note] of [
+      [perSession, "-3", "0", "Type a number from 0 to 10080."],
+      [perSession, "", "0", "Type a number from 0 to 10080."],
+      [warnings, "ten", "10, 2", "Type a number from 1 to 10080."],
+    ] as const) {
+      await field.fill(wrong);
+      await form.getByRole("button", { name: "Save" }).click();
+      await own.getByText(note).last().waitFor();
+      expect(await field.evaluate((one) => one === document.activeElement)).toBe(true);
+      await field.fill(right);
+    }
+    expect(await own.getByText("Saved.").count()).toBe(0);
     await form.getByRole("button", { name: "Save" }).click();
     await own.getByText("Saved.").waitFor();
     await look(own, "device-time");

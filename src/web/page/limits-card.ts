@@ -1,8 +1,9 @@
 /** Play time: the time that is left today, and the limits, which an owner may change. */
 import type { Calls } from "../../client/client.ts";
+import { playTimeMinutesMax } from "../../core/limits.ts";
 import { button, el, note, section } from "./dom.ts";
 import { labelled } from "./mapping-editor.ts";
-import { say } from "./page-texts.ts";
+import { PageFault, say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 
 type State = Calls["playtime"]["result"];
@@ -49,7 +50,7 @@ function account(title: string) {
 function limitsForm(update: (limits: Calls["playtime.limits.update"]["params"]) => Promise<unknown>) {
   const texts = say.cards;
   const isOn = el("input", { type: "checkbox", role: "switch" });
-  const minutes = () => el("input", { type: "number", min: "0", max: "10080" });
+  const minutes = () => el("input", { type: "number", required: "", min: "0", max: `${playTimeMinutesMax}` });
   const daily = minutes();
   const each = minutes();
   const reset = minutes();
@@ -64,15 +65,16 @@ function limitsForm(update: (limits: Calls["playtime.limits.update"]["params"]) 
   const save = button(
     texts.save,
     async () => {
+      const warningMinutes = numbersOf(warnings.value);
+      const isWarning = (one: number) => Number.isInteger(one) && one >= 1 && one <= playTimeMinutesMax;
+      for (const field of [daily, each, reset]) if (!field.checkValidity()) refuse(field, 0);
+      if (!warningMinutes.every(isWarning)) refuse(warnings, 1);
       await update({
         limitsEnabled: isOn.checked,
         dailyMinutes: Number(daily.value),
         sessionMinutes: Number(each.value),
         sessionResetMinutes: Number(reset.value),
-        warningMinutes: warnings.value
-          .split(/[^\d]+/)
-          .filter(Boolean)
-          .map(Number),
+        warningMinutes,
       });
       isTouched = false;
       note(say.device.saved);
@@ -100,4 +102,16 @@ function limitsForm(update: (limits: Calls["playtime.limits.update"]["params"]) 
     el("div", { class: "bar" }, save),
   );
   return { element, show };
+}
+
+const numbersOf = (list: string): number[] =>
+  list
+    .split(/[\s,;、]+/)
+    .filter(Boolean)
+    .map(Number);
+
+/** Leads to the field with the wrong number, because the note does not name it. */
+function refuse(field: HTMLInputElement, min: number): never {
+  field.focus();
+  throw new PageFault(say.device.rangeOf(min, playTimeMinutesMax));
 }
