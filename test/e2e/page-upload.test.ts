@@ -187,6 +187,22 @@ remoteTest("no file that was dragged onto the card arrived", async () => {
 });
 
 remoteTest(
+  "a file that was dropped beside the card opened in the place of the page, or in another tab",
+  async () => {
+    await using visit = await openUploads("Clumsy");
+    const { page } = visit;
+    await region(page, say.browse).getByText("Game Boy").waitFor();
+    await dragOnto(page, say.browse, [await makeFile("Beside.mp3", content(3, 100))]);
+    // The drop on the card comes after the other one, so its end shows that nothing else comes.
+    await dragOnto(page, say.upload.title, [await makeFile("Aimed.mp3", content(5, 100))]);
+    await region(page, say.upload.title).getByText(say.upload.arrived(1)).waitFor();
+    expect(await names("Audio")).not.toContain("Beside.mp3");
+    const open = page.context().pages();
+    expect(open.map((one) => new URL(one.url()).protocol)).toEqual(["http:"]);
+  },
+);
+
+remoteTest(
   "a deleted file stayed in the list if an index from before its deletion ended after it",
   async () => {
     await using visit = await openUploads("Deleter");

@@ -36,7 +36,7 @@ import { type CardEntry, type PageCard, type PageScreen, type Shared, showScreen
 import { fileSettingsCard, type SettingsPlace, settingsCard } from "./settings-card.ts";
 import { shareCard } from "./share-card.ts";
 import { pairMoreCard, unpairedCard } from "./unpaired.ts";
-import { uploadCard } from "./upload-card.ts";
+import { ignoreStrayFiles, uploadCard } from "./upload-card.ts";
 import { wifiCard } from "./wifi-card.ts";
 import { writeManyCard } from "./write-many.ts";
 
@@ -131,6 +131,7 @@ let starts = 0;
 
 new Worker("/number-forms.js");
 moveFocusByArrows();
+ignoreStrayFiles();
 takeFromAddress();
 let code = takeCodeFromAddress();
 // A link of a card or a QR code may open in this page, which then gets the new address without a load.

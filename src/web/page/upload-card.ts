@@ -209,6 +209,16 @@ function picker(kind: Readonly<Record<string, string>>, choose: (chosen: readonl
   return input;
 }
 
+/** Ignores files that are dropped beside the card. The browser would open them in place of the page, or in another tab. */
+export function ignoreStrayFiles(): void {
+  document.addEventListener("dragover", (event) => {
+    const { dataTransfer } = event;
+    if (event.defaultPrevented || !dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    dataTransfer.dropEffect = "none";
+  });
+}
+
 function takeDrops(card: HTMLElement, choose: (chosen: readonly Chosen[]) => void): void {
   const mark = (isOver: boolean) => card.classList.toggle("new", isOver);
   card.addEventListener("dragover", (event) => {

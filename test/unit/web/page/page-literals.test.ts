@@ -135,7 +135,7 @@ function looksRead(text: string): boolean {
 }
 
 /** Words of the browser and of its formats. */
-const ofBrowser = new Set(["Enter", "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"]);
+const ofBrowser = new Set(["Enter", "Files", "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"]);
 const formats = /^(?:Audio|Video|Image|NFKD|NFD|NFC|Mac OS|Mac|[A-Z]\w+Error|PageFault)$/;
 
 /** The texts for people in a tree, each with its line. */
