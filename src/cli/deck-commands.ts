@@ -69,14 +69,16 @@ export const deckCommands = {
     const inOrder = entries.toReversed();
     if (json) return print(JSON.stringify({ entries: inOrder }));
     if (inOrder.length === 0) return print("No card was tapped yet.");
-    const missing = inOrder.filter(({ reason }) => reason === "media-not-found").map(({ text }) => text);
+    // A mapping launches another text than that of the card.
+    const launched = inOrder.map((entry) => ({ ...entry, what: entry.script || entry.text }));
+    const missing = launched.filter(({ reason }) => reason === "media-not-found").map(({ what }) => what);
     const meant = new Map<string, string>();
-    for (const text of new Set(missing)) meant.set(text, await meantInstead(client, text));
-    const rows = inOrder.map(({ time, uid, text, state, error = "" }) => [
+    for (const what of new Set(missing)) meant.set(what, await meantInstead(client, what));
+    const rows = launched.map(({ time, uid, what, state, error = "" }) => [
       ago(time, Date.now()),
       uid === "" ? "-" : uid,
       state === "failed" ? "failed" : state === "running" ? "runs" : "done",
-      error === "" ? text : `${text}: ${error}${meant.get(text) ?? ""}`,
+      [what, error === "" ? "" : `${error}${meant.get(what) ?? ""}`].filter(Boolean).join(": "),
     ]);
     print(printableRows(rows));
   },

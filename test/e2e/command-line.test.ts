@@ -191,6 +191,11 @@ test("an owner sees, stops, maps, unmaps and sets without knowing the API", asyn
   expect(await out("map", "04a1b2c3d4e5f6", "**stop")).toBe(
     "mapped 04a1b2c3d4e5f6 to **stop, in place of SNES/Super Game.sfc",
   );
+  // The row had the text of the card, so a mapping to other media was not seen, and a card without a text had nothing.
+  await out("tap", "SNES/Super Game.sfc", "--uid", "04a1b2c3d4e5f6");
+  expect(await out("history", "-n", "1")).toMatch(/04a1b2c3d4e5f6 +done +\*\*stop$/);
+  await out("tap", "", "--uid", "04a1b2c3d4e5f7");
+  expect(await out("history", "-n", "1")).toMatch(/04a1b2c3d4e5f7 +failed +the tag is blank: /);
   expect((await tapdeck(place, "map", "04ff", "SNES/Gone.sfc")).err).toStartWith(
     "warning: there is no file SNES/Gone.sfc",
   );
