@@ -4,6 +4,8 @@ import { say } from "./page-texts.ts";
 import type { PageCard, Shared } from "./screens.ts";
 
 const hiddenKey = "tapdeck.steps";
+/** Several, because the newest card may be an empty one. */
+const cardsMax = 20;
 
 export function firstStepsCard({ client, isPaired, rights }: Shared): PageCard {
   const list = el("ul", { class: "rows" });
@@ -28,7 +30,7 @@ export function firstStepsCard({ client, isPaired, rights }: Shared): PageCard {
     const [phone, { database }, { cards }, { mappings }] = await Promise.all([
       hasPhone(),
       client.call("media"),
-      client.call("tokens.cards", { limit: 1 }),
+      client.call("tokens.cards", { limit: cardsMax }),
       client.call("mappings"),
     ]);
     const hasMedia = (database.totalMedia ?? 0) > 0;
