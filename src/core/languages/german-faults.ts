@@ -74,7 +74,7 @@ export const germanFaults: FaultedTexts = {
     "wifi-elsewhere": "Nur das Image von Tapdeck richtet WLAN ein.",
     "bluetooth-elsewhere": "Nur das Image von Tapdeck richtet Bluetooth ein.",
     "bluetooth-no-radio": "Dieses Gerät hat kein Funkmodul für Bluetooth.",
-    "bluetooth-unknown": "Dieses Gerät wurde weder gefunden noch gekoppelt: Suche noch einmal.",
+    "bluetooth-unknown": "Dieses Gerät wurde weder gefunden noch gekoppelt: Suchen Sie noch einmal.",
     "share-elsewhere": "Nur das Image von Tapdeck hat eine Freigabe für PCs.",
     "share-password": "Das Passwort der Freigabe hat 8 bis 63 Zeichen.",
     "broker-by-image": "tapdeck.conf nennt den Broker. Ändern Sie ihn dort.",
@@ -147,7 +147,7 @@ export const germanFaults: FaultedTexts = {
     "check-failed": "Diese Prüfung ist gescheitert: {subject}. Das Protokoll nennt den Grund.",
     "reader-unknown": "{subject} nennt keinen bekannten Leser.",
     "reader-port-taken":
-      "Das Bluetooth-Funkmodul dieses Geräts benutzt {subject}, deshalb kann dort kein Leser sein: Verbinde ihn mit /dev/ttyAMA0, oder setze dtoverlay=disable-bt in config.txt.",
+      "Das Bluetooth-Funkmodul dieses Geräts benutzt {subject}, deshalb kann dort kein Leser sein: Verbinden Sie ihn mit /dev/ttyAMA0, oder setzen Sie dtoverlay=disable-bt in config.txt.",
     "settings-invalid": "In der Einstellungsdatei ist ein Fehler. Das Protokoll nennt die Zeile.",
     "reader-silent": "An {subject} antwortet kein Leser, und kein anderer ist verbunden.",
     "imager-invalid": "In den Einstellungen des Raspberry Pi Imager (firstrun.sh) ist ein Fehler.",
@@ -165,7 +165,7 @@ export const germanFaults: FaultedTexts = {
     "certificate-ends": "Das Zertifikat von {subject} endet bald (Tage übrig: {days}): Erneuern Sie es.",
     "certificate-ended": "Das Zertifikat von {subject} ist abgelaufen: Erneuern Sie es.",
     "radio-silent":
-      "Das Bluetooth-Funkmodul dieses Geräts antwortet nicht: Zieh den Stecker des Geräts für zehn Sekunden.",
+      "Das Bluetooth-Funkmodul dieses Geräts antwortet nicht: Ziehen Sie den Stecker des Geräts für zehn Sekunden.",
     "share-failed":
       "Die Freigabe für PCs ist aus, weil ihr Server nicht läuft: Setzen Sie ihr Passwort noch einmal.",
     "cards-refused": "Die geteilten Karten des Servers werden nicht benutzt.",

@@ -74,7 +74,7 @@ export const spanishFaults: FaultedTexts = {
     "wifi-elsewhere": "Solo la imagen de Tapdeck configura el Wi-Fi.",
     "bluetooth-elsewhere": "Solo la imagen de Tapdeck configura el Bluetooth.",
     "bluetooth-no-radio": "Este aparato no tiene radio Bluetooth.",
-    "bluetooth-unknown": "Ese dispositivo no se encontró ni se vinculó: busca otra vez.",
+    "bluetooth-unknown": "Ese dispositivo no se encontró ni se vinculó: busque otra vez.",
     "share-elsewhere": "Solo la imagen de Tapdeck tiene una carpeta compartida para los PC.",
     "share-password": "La contraseña de la carpeta compartida tiene de 8 a 63 caracteres.",
     "broker-by-image": "tapdeck.conf nombra el bróker. Cámbielo allí.",
@@ -146,7 +146,7 @@ export const spanishFaults: FaultedTexts = {
     "check-failed": "Esta comprobación falló: {subject}. El registro dice por qué.",
     "reader-unknown": "{subject} no nombra ningún lector conocido.",
     "reader-port-taken":
-      "La radio Bluetooth de este aparato usa {subject}, así que ahí no puede haber un lector: conéctalo a /dev/ttyAMA0, o pon dtoverlay=disable-bt en config.txt.",
+      "La radio Bluetooth de este aparato usa {subject}, así que ahí no puede haber un lector: conéctelo a /dev/ttyAMA0, o ponga dtoverlay=disable-bt en config.txt.",
     "settings-invalid": "El archivo de ajustes tiene un error. El registro indica la línea.",
     "reader-silent": "Ningún lector responde en {subject}, y no hay otro conectado.",
     "imager-invalid": "Los ajustes de Raspberry Pi Imager (firstrun.sh) tienen un error.",

@@ -102,10 +102,10 @@ export const germanParts = ({
   },
   share: {
     title: "Medien von einem PC kopieren",
-    off: "PCs können nichts auf dieses Gerät kopieren, bis du ein Passwort setzt.",
+    off: "PCs können nichts auf dieses Gerät kopieren, bis Sie ein Passwort setzen.",
     starting: "Die Freigabe startet …",
     on: "PCs in diesem Netzwerk können den Medienordner öffnen, mit einem beliebigen Benutzernamen und dem Passwort.",
-    fault: "Die Freigabe ist aus, weil ihr Server nicht läuft: setze das Passwort noch einmal.",
+    fault: "Die Freigabe ist aus, weil ihr Server nicht läuft: Setzen Sie das Passwort noch einmal.",
     windows: "Windows: {place}",
     others: "Mac, Linux, Handy: {place}",
     password: "Passwort, 8 bis 63 Zeichen",

@@ -357,7 +357,7 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
       televisionOverscan:
         "In Prozent jeder Seite, bis 10, falls der Fernseher die Ränder abschneidet. Filme folgen beim nächsten Start, Spiele nicht.",
       televisionRotation:
-        "Für einen Bildschirm, der hochkant steht oder auf dem Kopf hängt. Filme und Spiele drehen sich beim nächsten Start. Ist am Bildschirm nichts zu lesen, stell es hier zurück.",
+        "Für einen Bildschirm, der hochkant steht oder auf dem Kopf hängt. Filme und Spiele drehen sich beim nächsten Start. Ist am Bildschirm nichts zu lesen, stellen Sie es hier zurück.",
     },
   },
   upload: {
@@ -428,16 +428,17 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
       "wrong-password": "Das Passwort von {network} ist falsch.",
       "not-found": "{network} ist nicht in Reichweite.",
       refused: "{network} lässt dieses Gerät nicht hinein, oder das Signal ist zu schwach.",
-      "no-address": "{network} gibt keine Adresse: starte den Router neu.",
+      "no-address": "{network} gibt keine Adresse: Starten Sie den Router neu.",
     },
   },
   bluetooth: {
     off: "Bluetooth ist aus, bis ein Gerät gesucht wird.",
     ready: "Bekannte Geräte verbinden sich von selbst, wenn sie eingeschaltet werden.",
     search: "Suchen",
-    searching: "Es wird gesucht … Halte die Kopplungstaste des Controllers, der Tastatur oder der Kopfhörer.",
+    searching:
+      "Es wird gesucht … Halten Sie die Kopplungstaste des Controllers, der Tastatur oder der Kopfhörer.",
     pairing: "{device} wird gekoppelt …",
-    typeCode: "Tippe {code} auf {device} und dann die Eingabetaste.",
+    typeCode: "Tippen Sie {code} auf {device} und dann die Eingabetaste.",
     noDevices: "Kein Gerät ist gekoppelt.",
     connected: "verbunden",
     away: "nicht verbunden",
@@ -452,10 +453,11 @@ export const german = ({ number, counted, moment }: Numbers): PageTexts => ({
       other: "anderes Gerät",
     },
     faults: {
-      "no-radio": "Das Funkmodul antwortet nicht: starte das Gerät neu.",
-      "not-found": "{device} hat nicht geantwortet: halte die Kopplungstaste und suche noch einmal.",
-      refused: "{device} hat abgelehnt: halte die Kopplungstaste und kopple noch einmal.",
-      failed: "{device} ließ sich nicht koppeln: versuche es noch einmal.",
+      "no-radio": "Das Funkmodul antwortet nicht: Starten Sie das Gerät neu.",
+      "not-found":
+        "{device} hat nicht geantwortet: Halten Sie die Kopplungstaste, und suchen Sie noch einmal.",
+      refused: "{device} hat abgelehnt: Halten Sie die Kopplungstaste, und koppeln Sie noch einmal.",
+      failed: "{device} ließ sich nicht koppeln: Versuchen Sie es noch einmal.",
     },
   },
   ...germanParts({ counted, moment, number }),

@@ -107,7 +107,7 @@ export const spanishParts = ({
     starting: "Se está iniciando la carpeta compartida…",
     on: "Los PC de esta red pueden abrir la carpeta de medios, con cualquier nombre de usuario y la contraseña.",
     fault:
-      "La carpeta compartida está desactivada porque su servidor no funciona: pon la contraseña otra vez.",
+      "La carpeta compartida está desactivada porque su servidor no funciona: ponga la contraseña otra vez.",
     windows: "Windows: {place}",
     others: "Mac, Linux, teléfono: {place}",
     password: "Contraseña, de 8 a 63 caracteres",
