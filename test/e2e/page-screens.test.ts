@@ -245,6 +245,23 @@ remoteTest(
   180_000,
 );
 
+remoteTest("the hint in an empty field, which axe-core does not check, had a contrast of 3.7:1", async () => {
+  const page = await openOwn(390, 844);
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    const [hint, quiet] = await page.getByRole("searchbox").evaluate((field) => {
+      const caption = document.createElement("p");
+      caption.style.color = "var(--quiet)";
+      document.body.append(caption);
+      const colors = [getComputedStyle(field, "::placeholder").color, getComputedStyle(caption).color];
+      caption.remove();
+      return colors;
+    });
+    expect([colorScheme, hint]).toEqual([colorScheme, quiet]);
+  }
+  await page.close();
+});
+
 remoteTest(
   "axe-core finds nothing in any dialog, in light and dark",
   async () => {
