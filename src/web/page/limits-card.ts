@@ -25,21 +25,22 @@ export function limitsCard({ client, rights }: Shared): PageCard {
   const card = section(texts.limits, ...day.parts, ...session.parts, clock, rest);
   const refresh = async () => {
     const state = await client.call("playtime");
-    day.show(state.day, state.limits.dailyMinutes);
-    session.show(state.session, state.limits.sessionMinutes);
+    day.show(state, state.day, state.limits.dailyMinutes);
+    session.show(state, state.session, state.limits.sessionMinutes);
     clock.hidden = state.clockBelieved;
     form?.show(state.limits);
   };
   return { card, refresh, hears: ["media.started", "media.stopped", "playtime.warning"] };
 }
 
-/** The used and the remaining time, with a bar if there is a limit. */
+/** The used and the remaining time, with a bar if there is a limit. The service counts only while a limit is in force. */
 function account(title: string) {
   const text = el("p", { class: "account" });
   const bar = el("progress", { "aria-label": title });
-  const show = ({ usedMs, remainingMs }: State["day"] | State["session"], limit: number) => {
+  const show = ({ enabled }: State, { usedMs, remainingMs }: State["day" | "session"], limit: number) => {
     const left = remainingMs === undefined ? undefined : Math.ceil(remainingMs / minuteMs);
-    text.textContent = `${title}: ${say.cards.usedOf(Math.floor(usedMs / minuteMs), left)}`;
+    const used = say.cards.usedOf(Math.floor(usedMs / minuteMs), left);
+    text.textContent = `${title}: ${enabled ? used : say.cards.uncounted}`;
     bar.hidden = left === undefined;
     bar.max = Math.max(limit, 1);
     bar.value = limit - (left ?? 0);

@@ -140,6 +140,7 @@ export const englishCards = ({ number, counted }: Pick<Numbers, "number" | "coun
   session: "This session",
   usedOf: (used: number, left: number | undefined) =>
     `${counted(used, "minute", "minutes")} played${left === undefined ? ", without a limit" : `, ${number(left)} left`}`,
+  uncounted: "no limit, so it is not counted",
   noClock: "The device does not know the time yet, so that no new day begins.",
   limitsCount: "The limits count",
   perDay: "Minutes per day (0: no limit)",

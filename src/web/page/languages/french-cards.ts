@@ -138,6 +138,7 @@ export const frenchCards = ({
   session: "Cette session",
   usedOf: (used, left) =>
     `${counted(used, "minute jouée", "minutes jouées")}${left === undefined ? ", sans limite" : `, reste ${number(left)}`}`,
+  uncounted: "sans limite, donc non compté",
   noClock: "L’appareil ne connaît pas encore l’heure, donc aucun nouveau jour ne commence.",
   limitsCount: "Les limites sont actives",
   perDay: "Minutes par jour (0 : sans limite)",

@@ -139,6 +139,7 @@ export const germanCards = ({
   session: "Diese Sitzung",
   usedOf: (used, left) =>
     `${counted(used, "Minute", "Minuten")} gespielt${left === undefined ? ", ohne Grenze" : `, ${number(left)} übrig`}`,
+  uncounted: "ohne Grenze, daher nicht gezählt",
   noClock: "Das Gerät kennt die Uhrzeit noch nicht, daher beginnt kein neuer Tag.",
   limitsCount: "Die Grenzen gelten",
   perDay: "Minuten pro Tag (0: ohne Grenze)",

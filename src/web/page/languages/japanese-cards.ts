@@ -133,6 +133,7 @@ export const japaneseCards = ({ number }: Pick<Numbers, "number">): PageTexts["c
   session: "今回",
   usedOf: (used, left) =>
     `${number(used)}分使用${left === undefined ? "、制限なし" : `、残り${number(left)}分`}`,
+  uncounted: "制限がないため計測していません",
   noClock: "デバイスの時計がまだ合っていないため、日付が変わりません。",
   limitsCount: "制限を使う",
   perDay: "1日の分数（0：制限なし）",

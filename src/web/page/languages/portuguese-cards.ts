@@ -138,6 +138,7 @@ export const portugueseCards = ({
   session: "Esta sessão",
   usedOf: (used, left) =>
     `${counted(used, "minuto", "minutos")} de jogo${left === undefined ? ", sem limite" : `, restam ${number(left)}`}`,
+  uncounted: "sem limite, por isso não é contado",
   noClock: "O aparelho ainda não sabe a hora, por isso nenhum novo dia começa.",
   limitsCount: "Os limites estão ativos",
   perDay: "Minutos por dia (0: sem limite)",

@@ -138,6 +138,7 @@ export const spanishCards = ({
   session: "Esta sesión",
   usedOf: (used, left) =>
     `${counted(used, "minuto", "minutos")} de juego${left === undefined ? ", sin límite" : `, quedan ${number(left)}`}`,
+  uncounted: "sin límite, por eso no se cuenta",
   noClock: "El dispositivo aún no sabe la hora, así que no empieza un nuevo día.",
   limitsCount: "Los límites están activos",
   perDay: "Minutos por día (0: sin límite)",
