@@ -89,7 +89,7 @@ export const englishTexts = ({ number, counted, moment }: Numbers) => ({
   foundInstead: (words: string, shown: string) => `Nothing fits. Instead, for “${words}”: ${shown}`,
   showMore: "Show more",
   write: "Write a card",
-  writeTo: (name: string) => `Lay a card on the reader, to hold “${name}”.`,
+  writeTo: (name: string) => `Lay a card on the reader to write “${name}” to it.`,
   written: (name: string) => `Written: ${name}`,
   cancel: "Cancel",
   done: "Done",
