@@ -141,8 +141,8 @@ const openers: Readonly<Record<string, readonly (readonly string[])[]>> = {
   "device/phones": [
     ["main .bar > .main"],
     ["main .bar > :last-child"],
-    ["main .rows li > :nth-last-child(2)"],
-    ["main .rows li > :last-child"],
+    ["main .rows li .bar > :nth-last-child(2)"],
+    ["main .rows li .bar > :last-child"],
   ],
 };
 
@@ -244,6 +244,24 @@ remoteTest(
   },
   180_000,
 );
+
+remoteTest("the last of the three controls of a phone stood alone in another line", async () => {
+  await using _paired = await openPage(device, phone, "Torn");
+  const page = await openOwn(1280, 800);
+  await goToPlace(page, "phones");
+  const controls = page.locator("main .rows li", { hasText: "Torn" }).locator("select, button");
+  for (const language of ["en", "fr", "es", "pt", "ja", "de"]) {
+    await page.locator("#foot select").selectOption(language);
+    await page.locator(`html[lang=${language}]`).waitFor();
+    await connected(page);
+    await eventually(async () => expect(await controls.count()).toBe(3));
+    const middles = await controls.evaluateAll((all) =>
+      all.map((one) => one.getBoundingClientRect()).map(({ top, bottom }) => Math.round((top + bottom) / 2)),
+    );
+    expect([language, ...new Set(middles)]).toHaveLength(2);
+  }
+  await page.close();
+});
 
 remoteTest("the hint in an empty field, which axe-core does not check, had a contrast of 3.7:1", async () => {
   const page = await openOwn(390, 844);

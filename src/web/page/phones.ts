@@ -94,9 +94,13 @@ export function phonesCard({ client, isPaired }: Shared): PageCard {
         "li",
         { class: "wrap" },
         el("div", { class: "what" }, ...named(label, facts.filter(Boolean).join(" · "))),
-        byPin ? undefined : roleOf(id, label, role),
-        byPin ? undefined : renaming,
-        button(say.revoke, () => revoke(id, label), { "aria-label": say.revokeOf(label) }),
+        el(
+          "div",
+          { class: "bar" },
+          byPin ? undefined : roleOf(id, label, role),
+          byPin ? undefined : renaming,
+          button(say.revoke, () => revoke(id, label), { "aria-label": say.revokeOf(label) }),
+        ),
       );
     });
     show(rows);
