@@ -263,6 +263,33 @@ remoteTest("the last of the three controls of a phone stood alone in another lin
   await page.close();
 });
 
+remoteTest("the chosen words of a setting were cut off", async () => {
+  const page = await openOwn(390, 844);
+  for (const language of ["en", "fr", "es", "pt", "ja", "de"]) {
+    await page.locator("#foot select").selectOption(language);
+    await page.locator(`html[lang=${language}]`).waitFor();
+    await connected(page);
+    for (const place of ["sound", "readers", "media"]) {
+      await page.evaluate((hash) => {
+        location.hash = hash;
+      }, `device/${place}`);
+      await page.locator("main:not([aria-busy]) .settings select").first().waitFor();
+      const cut = await page.locator(".settings select").evaluateAll((lists) =>
+        lists.flatMap((list) => {
+          const before = list.getBoundingClientRect().width;
+          // A list without a width is as wide as its longest choice.
+          list.style.cssText = "width: max-content";
+          const wanted = list.getBoundingClientRect().width;
+          list.style.cssText = "";
+          return wanted > before ? [list.textContent] : [];
+        }),
+      );
+      expect([language, place, ...cut]).toEqual([language, place]);
+    }
+  }
+  await page.close();
+});
+
 remoteTest("the hint in an empty field, which axe-core does not check, had a contrast of 3.7:1", async () => {
   const page = await openOwn(390, 844);
   for (const colorScheme of ["light", "dark"] as const) {
