@@ -100,6 +100,8 @@ export function createLink(parts: LinkParts) {
     pending.clear();
   };
 
+  /** The secrets that others can read, each of which is logged once. */
+  const warned = new Set<string>();
   const { host: subject } = broker;
   const note = (found: Fault | undefined) => {
     if (Bun.deepEquals(found, fault)) return;
@@ -113,7 +115,7 @@ export function createLink(parts: LinkParts) {
   };
   const attempt = async () => {
     try {
-      const files = await readBrokerFiles(broker, log);
+      const files = await readBrokerFiles(broker, log, warned);
       const connect = () =>
         openSocket(broker, files, (endMs) => {
           brokerEndMs = endMs;

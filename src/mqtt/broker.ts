@@ -120,16 +120,26 @@ function wrong(key: string, value: string, valid: string): Error {
 
 export type BrokerFiles = Readonly<Partial<Record<FileKey, Buffer>>>;
 
-/** Reads the files again for each connection, so a renewed certificate is used. Rejects with a sentence. */
-export async function readBrokerFiles({ files, renewalPath }: Broker, log: Log): Promise<BrokerFiles> {
+/**
+ * Reads the files again for each connection, so a renewed certificate is used. Rejects with a sentence. A secret that others can
+ * read is logged unless `warned` has its path, which it then gets.
+ */
+export async function readBrokerFiles(
+  { files, renewalPath }: Broker,
+  log: Log,
+  warned = new Set<string>(),
+): Promise<BrokerFiles> {
   const read = async (key: FileKey) => {
     const path = files[key];
     if (path === "") return [];
     try {
       const { size, mode } = await stat(path);
       if (size > mqttFileBytesMax) throw new Error(`it has more than ${mqttFileBytesMax} bytes`);
-      if ((key === "password_file" || key === "key") && (mode & othersRead) !== 0)
+      const isSecret = key === "password_file" || key === "key";
+      if (isSecret && (mode & othersRead) !== 0 && !warned.has(path)) {
         log.warn("mqtt", "other users can read this secret: chmod o-r", { file: path });
+        warned.add(path);
+      }
       return [[key, await readFile(path)] as const];
     } catch (error) {
       throw new Error(`mqtt.${key}: cannot read ${path}: ${fileFault(error)}`);

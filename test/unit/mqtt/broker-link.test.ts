@@ -1,5 +1,8 @@
 /** The connection to a broker that is absent, or that sends more than it may. */
 import { expect, test } from "bun:test";
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { systemClock } from "../../../src/core/clock.ts";
 import { mqttReconnectMsMax, mqttReconnectMsMin, mqttUnsentBytesMax } from "../../../src/core/limits.ts";
 import { silentLog } from "../../../src/core/log.ts";
@@ -37,6 +40,30 @@ test("an absent broker is tried again after times that are spread over 1 to 30 s
   // By chance, in one run of a million, five or fewer of forty are on one side.
   expect(seconds.filter((one) => one < 15.5).length).toBeGreaterThan(5);
   expect(seconds.filter((one) => one > 15.5).length).toBeGreaterThan(5);
+});
+
+test("each try to reach an absent broker warned again that others can read its password", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-mqtt-"));
+  const passwordFile = join(folder, "password");
+  await writeFile(passwordFile, "secret\n");
+  await chmod(passwordFile, 0o644);
+  const url = `mqtt://127.0.0.1:${freePort()}`;
+  const broker = brokerOf({ ...defaultConfig.mqtt, url, user: "deck", passwordFile }, "deck", folder);
+  let tries = 0;
+  const clock = {
+    ...systemClock,
+    after(_ms: number, run: () => void) {
+      tries++;
+      return systemClock.after(0, run);
+    },
+  };
+  const warnings: string[] = [];
+  const log = { ...silentLog, warn: (_area: string, sentence: string) => void warnings.push(sentence) };
+  const link = createLink({ broker, clock, log, onOpen() {} });
+  await eventually(() => expect(tries).toBeGreaterThan(3));
+  await link.close();
+  await rm(folder, { recursive: true });
+  expect(warnings.filter((one) => one.startsWith("other users"))).toHaveLength(1);
 });
 
 /** MQTT 5, 3.2: the answer to a connection, without properties. */
