@@ -2,8 +2,8 @@
  * Finds the file that a card names: an absolute path, or `<System>/<relative path>` below a media folder. Neither `..`
  * nor a link can lead to a file outside the media folders.
  */
-import { exists, readdir, realpath } from "node:fs/promises";
-import { isAbsolute, join, relative, sep } from "node:path";
+import { exists, lstat, readdir, realpath } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import { addressFault } from "../core/card-addresses.ts";
 import { launchFailed, publicError, type ServiceError } from "../core/errors.ts";
 import { filterInSlices } from "../core/long-lists.ts";
@@ -42,9 +42,31 @@ interface Base {
  */
 export async function findMediaFile(
   wanted: string,
-  { sticks = [], ...stated }: MediaFolders,
+  folders: MediaFolders,
   knownSystems: readonly string[],
   systemId?: string,
+): Promise<MediaFile> {
+  return find(wanted, folders, { knownSystems, systemId, isEntry: false });
+}
+
+/**
+ * Finds the entry of this name in a folder, to delete or move it. A file whose name differs in capitals or accents is
+ * another entry, and a link is an entry itself. Throws as `findMediaFile` does.
+ */
+export async function findMediaEntry(wanted: string, folders: MediaFolders): Promise<MediaFile> {
+  return find(wanted, folders, { knownSystems: [], isEntry: true });
+}
+
+interface Sought {
+  readonly knownSystems: readonly string[];
+  readonly systemId?: string | undefined;
+  readonly isEntry: boolean;
+}
+
+async function find(
+  wanted: string,
+  { sticks = [], ...stated }: MediaFolders,
+  { knownSystems, systemId, isEntry }: Sought,
 ): Promise<MediaFile> {
   if (wanted === "" || wanted.includes("\0"))
     throw publicError("failed", "the card names no file", "script-invalid");
@@ -53,6 +75,7 @@ export async function findMediaFile(
   const closed = closedNow(folders.closed);
   const names = createNames();
   const realOf = createReal();
+  const ways = isEntry ? entryWays : waysOf(names, realOf);
   // Each answer of the disk takes as long as the rest of a search, so the usual questions are asked at once.
   for (const path of isAbsolute(wanted) ? [wanted] : folders.roots.map((root) => join(root, wanted))) {
     realOf(path).catch(() => {});
@@ -60,8 +83,8 @@ export async function findMediaFile(
   }
   const bases = await basesOf(folders, realOf);
   const found = isAbsolute(wanted)
-    ? await findAbsolute(wanted, folders, realOf)
-    : await findBelow(wanted, bases, { names, realOf });
+    ? await findAbsolute(wanted, folders, ways)
+    : await findBelow(wanted, bases, names, ways);
   if (found === undefined) throw await missing(wanted, folders, names);
   const base = bases
     .filter((candidate) => isBelow(latin1(found), latin1(candidate.path)))
@@ -120,13 +143,13 @@ function latin1(path: FileName): string {
 async function findAbsolute(
   wanted: string,
   { roots, own }: MediaFolders,
-  realOf: Real,
+  { exactly, byBytes }: Ways,
 ): Promise<FileName | undefined> {
-  const path = await realOf(wanted);
+  const path = await exactly(wanted);
   if (path !== undefined || !mayBeNonUtf8(wanted)) return path;
   for (const folder of [...roots, ...own.map((one) => one.folder)]) {
     if (!isBelow(wanted, folder)) continue;
-    const odd = await resolvedByBytes(folder, relative(folder, wanted).split(sep));
+    const odd = await byBytes(folder, relative(folder, wanted).split(sep));
     if (odd !== undefined) return odd;
   }
   return undefined;
@@ -212,13 +235,16 @@ async function basesOf({ roots, own }: MediaFolders, realOf: Real): Promise<read
 async function findBelow(
   wanted: string,
   bases: readonly Base[],
-  { names, realOf }: { readonly names: Names; readonly realOf: Real },
+  names: Names,
+  { exactly, loosely, byBytes }: Ways,
 ): Promise<FileName | undefined> {
   const [folder = "", ...rest] = wanted.split("/");
   // The exact name in any media folder comes before another spelling.
-  const exactly: Resolve = (base, segments) => realOf(join(base, ...segments));
-  const loosely: Resolve = (base, segments) => resolvedLoosely(base, segments, names);
-  const ways = [exactly, loosely, ...(mayBeNonUtf8(wanted) ? [resolvedByBytes] : [])];
+  const ways: readonly Resolve[] = [
+    (base, segments) => exactly(join(base, ...segments)),
+    ...(loosely === undefined ? [] : [loosely]),
+    ...(mayBeNonUtf8(wanted) ? [byBytes] : []),
+  ];
   for (const at of ways)
     for (const { path: base, system } of bases) {
       const path =
@@ -234,6 +260,34 @@ async function findBelow(
 }
 
 type Resolve = (base: string, segments: readonly string[]) => Promise<FileName | undefined>;
+
+/** The ways to find a name. */
+interface Ways {
+  /** Finds a path in this spelling. */
+  readonly exactly: Real;
+  /** Absent if only the exact spelling counts. */
+  readonly loosely?: Resolve;
+  readonly byBytes: Resolve;
+}
+
+function waysOf(names: Names, realOf: Real): Ways {
+  return {
+    exactly: realOf,
+    loosely: (base, segments) => resolvedLoosely(base, segments, names),
+    byBytes: resolvedByBytes,
+  };
+}
+
+/** Only the links above the last name are resolved. */
+const entryWays: Ways = {
+  async exactly(path) {
+    const folder = await resolved(dirname(path));
+    const entry = folder && join(folder, basename(path));
+    // An error means that there is no such entry, or that this user may not look.
+    return entry && (await lstat(entry).catch(() => undefined)) && entry;
+  },
+  byBytes: (base, segments) => resolvedByBytes(base, segments, true),
+};
 
 /**
  * Finds a file whose name differs in case (FAT and exFAT ignore it), in the form of accents (a Mac stores them

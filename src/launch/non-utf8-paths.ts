@@ -15,13 +15,16 @@ export function mayBeNonUtf8(wanted: string): boolean {
 
 /**
  * The file below `base`, with its links resolved; undefined if there is none. Of several names that decode to one text,
- * the first by bytes counts.
+ * the first by bytes counts. With `isEntry`, a link at the end stays.
  */
 export async function resolvedByBytes(
   base: string,
   segments: readonly string[],
+  isEntry = false,
 ): Promise<FileName | undefined> {
+  let folder: FileName = base;
   let path: FileName = base;
+  let name: FileName = "";
   for (const segment of segments) {
     if (segment === "" || segment === "." || segment === "..") return undefined;
     // A folder that cannot be read counts as empty.
@@ -29,8 +32,11 @@ export async function resolvedByBytes(
     const same = await filterInSlices(entries, (entry) => readable(fileName(entry)) === segment);
     const found = same.sort(Buffer.compare)[0];
     if (found === undefined) return undefined;
+    folder = path;
     path = joinNames(path, fileName(found));
+    name = fileName(found);
   }
-  const real = await realpath(fsPath(path), { encoding: "buffer" }).catch(() => undefined);
-  return real && fileName(real);
+  const real = await realpath(fsPath(isEntry ? folder : path), { encoding: "buffer" }).catch(() => undefined);
+  if (real === undefined) return undefined;
+  return isEntry ? joinNames(fileName(real), name) : fileName(real);
 }

@@ -119,7 +119,7 @@ export const uploadMethods = [
   method({
     name: "media.delete",
     right: "change",
-    docs: "Deletes a media file, and its pictures unless another file also shows them. `path` is that of an entry or result. The file is gone before the answer, and leaves the index some seconds later.",
+    docs: "Deletes a media file, and its pictures unless another file also shows them. `path` is that of an entry or result. The file is gone before the answer, and leaves the index some seconds later. A name in another spelling is another file, and of a link only the link is deleted.",
     params: v.object({ path }),
     changes: ({ path }) => `delete ${path}`,
     errors: ["not-found", "failed"],

@@ -1,6 +1,6 @@
 /** Changes of the media folders over the API: uploads with their keys, deletions and moves. The index is updated after them. */
 import { constants } from "node:fs";
-import { lstat, open, realpath, rename, rm } from "node:fs/promises";
+import { lstat, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, relative } from "node:path";
 import type { MethodCaller } from "../../api/connection.ts";
 import type { UploadService } from "../../api/services.ts";
@@ -12,7 +12,7 @@ import { toHex } from "../../core/hex.ts";
 import type { Log } from "../../core/log.ts";
 import { extensionOf, type MediaFolders } from "../../core/media.ts";
 import { allows } from "../../core/rights.ts";
-import { findMediaFile } from "../../launch/media-file.ts";
+import { findMediaEntry } from "../../launch/media-file.ts";
 import { fsPath } from "../../media/file-names.ts";
 import {
   knownSystems,
@@ -157,6 +157,8 @@ export function createUploadService(sources: UploadSources): UploadService & { c
     },
     async move(path, system, caller) {
       const found = await located(path, folders());
+      // The target of a link may be relative to its folder.
+      if (found.isLink) throw failed(`${path} is a link to another file: move that file`);
       const place = await uploadPlace(
         { system, path: found.below },
         { ...stated(), ...found.near },
@@ -318,26 +320,33 @@ async function movePicture(held: HeldFile, place: UploadPlace): Promise<void> {
   await syncFolder(inFolder(folder, "."));
 }
 
-/** A media file: its real path if that is valid Unicode, its system's folder, its path below that, and the media folder that both are in. */
+/**
+ * A media file, or a link to one: its path if that is valid Unicode, its system's folder, its path below that, and the
+ * media folder that both are in.
+ */
 async function located(path: string, folders: MediaFolders) {
-  const file = await findMediaFile(path, folders, []).catch((error: unknown) => {
+  const file = await findMediaEntry(path, folders).catch((error: unknown) => {
     throw error instanceof ServiceError && error.code === "failed"
       ? new ServiceError("not-found", messageOf(error), { cause: error })
       : error;
   });
   const name = fsPath(file.bytes ?? file.path);
   const real = typeof name === "string" ? name : undefined;
-  if (!(await lstat(name)).isFile()) throw failed(`${path} is a folder: name a file`);
+  // A link may lead nowhere, or to itself.
+  const target = await stat(name).catch(() => undefined);
+  if (target === undefined) throw new ServiceError("not-found", `${path} leads to no file`);
+  if (!target.isFile()) throw failed(`${path} is a folder: name a file`);
+  const isLink = (await lstat(name)).isSymbolicLink();
   for (const { system, folder } of folders.own) {
     const below = await pathBelow(folder, file.path);
     const host = systemByName(system)?.id;
-    if (below !== undefined && host !== undefined) return { name, real, host, below, near: {} };
+    if (below !== undefined && host !== undefined) return { name, real, isLink, host, below, near: {} };
   }
   for (const root of [...folders.roots, ...(folders.sticks ?? [])]) {
     const [first = "", ...names] = (await pathBelow(root, file.path))?.split("/") ?? [];
     const host = systemByFolder(first)?.id;
     if (host !== undefined && names.length > 0)
-      return { name, real, host, below: names.join("/"), near: { roots: [root], own: [] } };
+      return { name, real, isLink, host, below: names.join("/"), near: { roots: [root], own: [] } };
   }
   throw failed(`${path} is not in the folder of a system`);
 }

@@ -1,6 +1,6 @@
-/** Moves of media files over the API, against real folders. */
+/** Moves and deletions of media files over the API, against real folders. */
 import { expect, test } from "bun:test";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { MethodCaller } from "../../../../src/api/connection.ts";
@@ -95,4 +95,52 @@ test("a member is revoked while its upload is checked, and the file becomes medi
   grant = "none";
   await expect(finished).rejects.toMatchObject({ code: "forbidden" });
   expect(await readdir(root)).not.toContain("SNES");
+});
+
+test("a deletion that was sent twice took another file, whose name differs in capitals or accents only", async () => {
+  const root = await mkdtemp(join(tmpdir(), "tapdeck-spelt-"));
+  await using made = new AsyncDisposableStack();
+  made.defer(() => rm(root, { recursive: true }));
+  const service = serviceFor({ roots: [root], own: [] });
+  made.defer(() => service.close());
+  // The system's id is not the name of its folder.
+  const folder = join(root, "Super Famicom");
+  await mkdir(folder);
+  for (const [name, other] of [
+    ["Game.sfc", "game.sfc"],
+    ["Pok\u00e9.sfc", "Poke\u0301.sfc"],
+  ] as const) {
+    for (const file of [name, other]) await writeFile(join(folder, file), file);
+    await service.remove(`SNES/${name}`);
+    await expect(service.remove(`SNES/${name}`)).rejects.toMatchObject({ code: "not-found" });
+    await expect(service.move(`SNES/${name}`, "Satellaview", owner)).rejects.toMatchObject({
+      code: "not-found",
+    });
+    expect(await readdir(folder)).toEqual([other]);
+    await service.remove(`SNES/${other}`);
+  }
+});
+
+test("the deletion of a link took the file of another entry", async () => {
+  const root = await mkdtemp(join(tmpdir(), "tapdeck-links-"));
+  await using made = new AsyncDisposableStack();
+  made.defer(() => rm(root, { recursive: true }));
+  const service = serviceFor({ roots: [root], own: [] });
+  made.defer(() => service.close());
+  await mkdir(join(root, "SNES/Best"), { recursive: true });
+  await writeFile(join(root, "SNES/Game.sfc"), "x");
+  const odd = Buffer.concat([
+    Buffer.from(join(root, "SNES/Best/")),
+    Buffer.from([0xff, 0x2e, 0x73, 0x66, 0x63]),
+  ]);
+  for (const link of [join(root, "SNES/Best/Game.sfc"), odd]) await symlink("../Game.sfc", link);
+  await expect(service.move("SNES/Best/Game.sfc", "SNESMSU1", owner)).rejects.toMatchObject({
+    message: "SNES/Best/Game.sfc is a link to another file: move that file",
+  });
+  await service.remove("SNES/Best/Game.sfc");
+  await service.remove("SNES/Best/\ufffd.sfc");
+  expect(await readdir(join(root, "SNES/Best"))).toEqual([]);
+  expect(await readFile(join(root, "SNES/Game.sfc"), "utf8")).toBe("x");
+  await symlink("nowhere", join(root, "SNES/Broken.sfc"));
+  await expect(service.remove("SNES/Broken.sfc")).rejects.toMatchObject({ code: "not-found" });
 });
