@@ -14,7 +14,7 @@ interface PairingLink {
 const idBytes = 16;
 const secretBytes = 32;
 const mark = "#pair=";
-const anyLink = /(https?:\/\/[^\s/]+\/?#pair=)[A-Za-z0-9_-]+/gi;
+const anyLink = /(https?:\/\/[^\s/]+\/?)(?:(#pair=)[A-Za-z0-9_-]+|(#code=)\d{6}(?!\d))/gi;
 
 /** Undefined if the id is no UUID or the secret is not 64 hex characters, as for clients of version 1. */
 export function pairingLink(base: string, { id, secret }: PairingLink): string | undefined {
@@ -48,22 +48,29 @@ export function readCodeHash(hash: string): string | undefined {
   return new RegExp(`^${codeMark}(\\d{6})$`).exec(hash)?.[1];
 }
 
-/** True for a pairing link, with its secret or redacted. */
+/** True for a link that pairs a phone, with its secret or code or redacted. */
 export function isPairingLink(text: string): boolean {
-  return /^https?:\/\/[^\s/]+\/?#pair=/i.test(text.trim());
+  return /^https?:\/\/[^\s/]+\/?#(?:pair=|code=(?:\d{6}|\*)$)/i.test(text.trim());
 }
 
-/** Redacts the secrets of pairing links: `http://tapdeck.local:7497/#pair=*`. */
+/** Redacts the secrets and codes of links that pair phones: `http://tapdeck.local:7497/#pair=*`. */
 export function withoutPairingSecrets(text: string): string {
   // A fast check, because every tap passes here and few texts are links.
-  return text.includes(mark) ? text.replace(anyLink, "$1*") : text;
+  return text.includes("#") ? text.replace(anyLink, "$1$2$3*") : text;
+}
+
+interface Seen {
+  readonly uid: string;
+  readonly text: string;
+  readonly data: string;
 }
 
 /**
- * The card without the secret of a pairing link. If it had one, its memory dump is also removed, because the dump holds
- * the secret.
+ * The card without the secret of a link that pairs a phone. Apps send a scanned code as the text and as the UID. If the card
+ * had such a link, its memory dump is also removed, because the dump holds the secret.
  */
-export function withoutSecrets<T extends { readonly text: string; readonly data: string }>(seen: T): T {
+export function withoutSecrets<T extends Seen>(seen: T): T {
   const text = withoutPairingSecrets(seen.text);
-  return text === seen.text ? seen : { ...seen, text, data: "" };
+  const uid = withoutPairingSecrets(seen.uid);
+  return text === seen.text && uid === seen.uid ? seen : { ...seen, uid, text, data: "" };
 }

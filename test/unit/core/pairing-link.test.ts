@@ -4,10 +4,12 @@ import fc from "fast-check";
 import { createBus } from "../../../src/bus.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import {
+  codeLink,
   isPairingLink,
   pairingLink,
   readPairingHash,
   withoutPairingSecrets,
+  withoutSecrets,
 } from "../../../src/core/pairing-link.ts";
 import { createTokens } from "../../../src/readers/presence.ts";
 import { fromBase64, fromBase64ByAtob, toBase64 } from "../../../src/secure/frames.ts";
@@ -36,6 +38,8 @@ test("a text that is no pairing link is left alone", () => {
     "SNES/Game.sfc",
     "http://a/#pear=x",
     "https://example.org/?pair=1",
+    "https://example.org/#code=4/abc",
+    "https://example.org/#code=1234567",
     "**http.get:http://a/b",
   ];
   for (const text of texts) {
@@ -61,6 +65,20 @@ test("a card with the link is reported without its secret and its memory, and le
   expect(tokens.list().active).toEqual([]);
   expect(heard).toHaveLength(2);
   expect(JSON.stringify(heard)).not.toContain(link.slice(-64));
+});
+
+test("an app sent a scanned link as the UID too, and everybody who may see cards got its secret", () => {
+  const id = "5f4dcc3b-0000-4000-8000-000000000001";
+  const link = pairingLink(base, { id, secret: "ab".repeat(32) }) ?? "";
+  for (const [scanned, shown] of [
+    [link, `${base}/#pair=*`],
+    [codeLink(base, "123456"), `${base}/#code=*`],
+  ] as const) {
+    const card = { type: "", uid: scanned, text: scanned, data: "d1017e" };
+    expect(withoutSecrets(card)).toEqual({ type: "", uid: shown, text: shown, data: "" });
+    expect(withoutSecrets({ ...card, text: "" })).toEqual({ type: "", uid: shown, text: "", data: "" });
+    for (const text of [scanned, shown]) expect(isPairingLink(text)).toBe(true);
+  }
 });
 
 test("base64 without the browser's own says the same, of bytes and of what is none", () => {
