@@ -1,6 +1,6 @@
 /** The items of a playlist: the files of a folder or a list, or the scripts of a JSON text on the card. */
 import { constants } from "node:fs";
-import { open, readdir, realpath, stat } from "node:fs/promises";
+import { exists, open, readdir, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as v from "valibot";
 import { codeOf, failed, launchFailed, messageOf, ServiceError, wrongScript } from "../core/errors.ts";
@@ -9,7 +9,7 @@ import { playlistBytesMax, playlistItemsMax } from "../core/limits.ts";
 import { eachInSlices, sortInSlices } from "../core/long-lists.ts";
 import { extensionOf, mediaNameOf } from "../core/media.ts";
 import { kindOf } from "../media/known-systems.ts";
-import { playlistEntries } from "../media/playlists.ts";
+import { playlistEntries, readingsOf } from "../media/playlists.ts";
 import type { ScriptOrigin } from "../script/command.ts";
 import { jsonOf } from "../script/lexer.ts";
 import { readyScript } from "../script/run-script.ts";
@@ -127,26 +127,39 @@ async function itemsOf(path: string, compare: typeof byName): Promise<readonly s
 }
 
 async function inList(path: string): Promise<readonly string[]> {
-  const items: string[] = [];
-  await eachInSlices(playlistEntries(await textOf(path), extensionOf(path)), (listed) => {
-    const entry = listed.replaceAll("\\", "/");
-    if (/^\w[\w+.-]+:/.test(entry) || entry.includes("\0") || entry.length > listedPathCharsMax) return;
-    items.push(entry.startsWith("/") ? entry : join(dirname(path), entry));
+  const extension = extensionOf(path);
+  const readings = readingsOf(await bytesOf(path)).map((text) => playlistEntries(text, extension));
+  const [entries = [], others = entries] = readings;
+  const items: { readonly path: string; readonly other: string | undefined }[] = [];
+  await eachInSlices([...entries.entries()], ([at, listed]) => {
+    const item = pathOf(listed, path);
+    if (item !== undefined) items.push({ path: item, other: pathOf(others[at] ?? "", path) });
   });
-  return items;
+  const found: string[] = [];
+  for (const { path: item, other } of items.slice(0, playlistItemsMax))
+    found.push(other !== undefined && other !== item && (await exists(other)) ? other : item);
+  return found;
+}
+
+/** The absolute path of an entry of the list; undefined for an address, and for a text that is no path. */
+function pathOf(listed: string, list: string): string | undefined {
+  const entry = listed.replaceAll("\\", "/");
+  if (/^\w[\w+.-]+:/.test(entry) || entry.includes("\0") || entry.length > listedPathCharsMax)
+    return undefined;
+  return entry.startsWith("/") ? entry : join(dirname(list), entry);
 }
 
 /**
  * Reads `playlistBytesMax` at most; a line that is cut there names no file, and is left out later. An open pipe would
  * block, and `path` may have become a link since its check. The opened file must therefore still be that plain file.
  */
-async function textOf(path: string): Promise<string> {
+async function bytesOf(path: string): Promise<Uint8Array> {
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   if (!(await file.stat()).isFile() || (await realpath(`/proc/self/fd/${file.fd}`)) !== path)
     throw failed(`${path} is no plain file, or was replaced while it was read`);
   const bytes = new Uint8Array(playlistBytesMax);
   const { bytesRead } = await file.read(bytes, 0, playlistBytesMax, 0);
-  return new TextDecoder().decode(bytes.subarray(0, bytesRead));
+  return bytes.subarray(0, bytesRead);
 }
 
 /** The files of a folder. If there are sounds or films, only these, so a cover beside songs is left out. */

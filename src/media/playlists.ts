@@ -19,9 +19,8 @@ export function isPlaylistOrSheet(extension: string): boolean {
 
 /** Adds the entries of the list at `path`, which is in `folder`, relative to the system's. Throws if it cannot be read. */
 export function noteParts(parts: ListedParts, path: FileName, folder: string, extension: string): void {
-  const text = readStart(path);
-  const listed = extension === ".cue" ? listedInCue(text) : listedInM3u(text);
-  for (const entry of listed) {
+  const listedIn = extension === ".cue" ? listedInCue : listedInM3u;
+  for (const entry of readingsOf(readStart(path)).flatMap(listedIn)) {
     const place = resolveBelow(folder, entry.replaceAll("\\", "/"));
     // A list never hides a list of its kind, because two that list each other would hide both.
     if (place === undefined || place.endsWith(".m3u") || (extension === ".cue" && place.endsWith(".cue")))
@@ -31,6 +30,16 @@ export function noteParts(parts: ListedParts, path: FileName, folder: string, ex
     const names = parts.get(where) ?? new Set();
     parts.set(where, names.add(place.slice(cut + 1)));
   }
+}
+
+/**
+ * The texts that the bytes of a list may mean. A list that is not UTF-8 comes from Windows and has its code page 1252, or
+ * it names files whose names are not UTF-8 either.
+ */
+export function readingsOf(bytes: Uint8Array): readonly string[] {
+  // The decoder removes a byte order mark.
+  const text = new TextDecoder().decode(bytes);
+  return text.includes("\ufffd") ? [text, new TextDecoder("windows-1252").decode(bytes)] : [text];
 }
 
 /** The entries of a playlist in order: `.m3u`, `.m3u8`, or `.pls` (`File1=<path>`, numbered from 1). */
@@ -69,15 +78,14 @@ function resolveBelow(folder: string, entry: string): string | undefined {
   return place.join("/").toLowerCase();
 }
 
-function readStart(path: FileName): string {
+function readStart(path: FileName): Uint8Array {
   // Without O_NONBLOCK, opening a pipe blocks.
   const file = openSync(fsPath(path), constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    if (!fstatSync(file).isFile()) return "";
+    if (!fstatSync(file).isFile()) return new Uint8Array();
     const bytes = new Uint8Array(playlistBytesMax);
     const read = readSync(file, bytes, 0, playlistBytesMax, 0);
-    // The decoder removes a byte order mark.
-    return new TextDecoder().decode(bytes.subarray(0, read));
+    return bytes.subarray(0, read);
   } finally {
     closeSync(file);
   }

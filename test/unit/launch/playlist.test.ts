@@ -85,6 +85,26 @@ test("a card with a folder or a list plays it, where no player takes it as it is
   expect(await deck.tapAndWait("B/loop.pls")).toMatch(/no player is set up/);
 });
 
+test("a list from Windows named its songs with umlauts, and these were left out", async () => {
+  await using deck = await makeList("A/Käse.true", "A/plain.true");
+  const odd = Buffer.concat([Buffer.from(`${deck.folder}/A/`), Buffer.from("Früh.true", "latin1")]);
+  await writeFile(odd, "");
+  // The second name is not UTF-8 on the disk either.
+  await writeFile(
+    join(deck.folder, "A/list.m3u"),
+    Buffer.from("#EXTM3U\r\nKäse.true\r\nFrüh.true\r\nplain.true\r\n", "latin1"),
+  );
+  expect(await playlistItems(join(deck.folder, "A/list.m3u"))).toEqual(
+    ["Käse.true", "Fr\ufffdh.true", "plain.true"].map((name) => join(deck.folder, "A", name)),
+  );
+  await deck.tapAndWait("**playlist.play:A/list.m3u");
+  await eventually(() => {
+    expect(deck.count("media.stopped")).toBe(3);
+    expect(deck.launchQueue.playlist()).toBeUndefined();
+  });
+  expect(deck.started()).toEqual(["Käse", "Fr\ufffdh", "plain"]);
+});
+
 test("a .pls list is in the order of its numbers", () => {
   const text = "[playlist]\nFile2 = b.mp3 \nTitle2=x\nfile10=c.mp3\nFile1=a.mp3\nNumberOfEntries=3\n";
   expect(playlistEntries(text, ".pls")).toEqual(["a.mp3", "b.mp3", "c.mp3"]);

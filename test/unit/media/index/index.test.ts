@@ -106,6 +106,22 @@ describe("the walk", () => {
     expect(pathsOf(trial.media, "disc")).toEqual(["PSX/discs/Quest (Disc 2).chd"]);
   });
 
+  test("a sheet from Windows names its track with umlauts, and the track was shown beside the game", async () => {
+    await using trial = await mediaTrial();
+    makeFiles(trial.root, ["PSX/Über (Track 1).iso"]);
+    const odd = Buffer.concat([
+      Buffer.from(`${trial.root}/PSX/`),
+      Buffer.from("Früh (Track 1).iso", "latin1"),
+    ]);
+    writeFileSync(odd, "");
+    for (const name of ["Über", "Früh"]) {
+      const sheet = `FILE "${name} (Track 1).iso" BINARY\r\n  TRACK 01 MODE2/2352\r\n`;
+      writeFileSync(join(trial.root, `PSX/${name}.cue`), Buffer.from(sheet, "latin1"));
+    }
+    await trial.media.index([]);
+    expect(pathsOf(trial.media)).toEqual(["PSX/Früh.cue", "PSX/Über.cue"]);
+  });
+
   test("the first disc of a game stands for the others, in systems whose games have discs", async () => {
     await using trial = await mediaTrial();
     makeFiles(trial.root, {
