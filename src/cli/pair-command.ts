@@ -139,10 +139,12 @@ async function pairByPin(client: Client, { json }: CommandLine, screen: Terminal
   using interruption = onInterrupt(() => {
     client.call("clients.pair.cancel").catch(() => {});
   });
+  // The clock may be set during the wait, which the service does not follow.
+  const endMs = performance.now() + expiresAt * 1000 - Date.now();
   const expires = new Date(expiresAt * 1000).toISOString();
   screen.print(json ? JSON.stringify({ pin, expires }) : inThrees(pin));
   screen.prompt("Type it into the phone's app. It is good for five minutes and three tries; Ctrl-C ends it.");
-  while (!interruption.happened() && Date.now() < expiresAt * 1000) {
+  while (!interruption.happened() && performance.now() < endMs) {
     const added = (await olderClients(client)).find(({ id }) => !known.some((one) => one.id === id));
     if (added !== undefined) {
       const paired = { id: added.id, name: added.name };

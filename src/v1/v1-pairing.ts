@@ -20,11 +20,14 @@ import { answerPake } from "./pake.ts";
 export interface OpenPinPairing {
   /** The PIN of six digits. */
   readonly pin: string;
+  /** By the wall clock, as it is at the opening. */
   readonly endsMs: number;
 }
 
 interface V1PairingParts {
   readonly now: () => number;
+  /** Milliseconds on a clock that only goes forward: a board without a battery sets its clock after the start. */
+  readonly elapsedMs?: () => number;
   readonly randomBytes: (count: number) => Uint8Array;
   readonly newId: () => string;
   /** Stores the client, `key` in hex, and returns its id in the list of clients. Throws if the list is full. */
@@ -38,12 +41,15 @@ export type PairingAnswer<T> =
   | ({ readonly kind: "answer" } & T)
   | { readonly kind: "refused"; readonly status: number; readonly error: string };
 
+/** `endsMs` of an exchange and of an opening is on the clock that only goes forward. */
 interface Exchange extends Transcript {
   readonly key: Uint8Array;
   readonly endsMs: number;
 }
 
-interface Opening extends OpenPinPairing {
+interface Opening {
+  readonly pin: string;
+  readonly endsMs: number;
   readonly exchanges: Map<string, Exchange>;
   started: number;
   wrong: number;
@@ -52,6 +58,7 @@ interface Opening extends OpenPinPairing {
 export type V1Pairing = ReturnType<typeof createV1Pairing>;
 
 export function createV1Pairing(parts: V1PairingParts) {
+  const elapsedMs = parts.elapsedMs ?? (() => performance.now());
   let opening: Opening | undefined;
   /** True after the third wrong try, so the phone can show the reason. */
   let isExhausted = false;
@@ -59,7 +66,7 @@ export function createV1Pairing(parts: V1PairingParts) {
   const current = (): Opening | ReturnType<typeof refused> => {
     if (isExhausted) return refused(403, "too many failed attempts");
     if (opening === undefined) return refused(400, "no pairing in progress");
-    if (parts.now() < opening.endsMs) return opening;
+    if (elapsedMs() < opening.endsMs) return opening;
     opening = undefined;
     return refused(410, "pairing expired");
   };
@@ -68,9 +75,9 @@ export function createV1Pairing(parts: V1PairingParts) {
     /** Opens a pairing with a new PIN. An earlier PIN is no longer valid. */
     open(): OpenPinPairing {
       isExhausted = false;
-      const endsMs = parts.now() + v1PinMsMax;
-      opening = { pin: newPin(parts.randomBytes), endsMs, exchanges: new Map(), started: 0, wrong: 0 };
-      return { pin: opening.pin, endsMs };
+      const pin = newPin(parts.randomBytes);
+      opening = { pin, endsMs: elapsedMs() + v1PinMsMax, exchanges: new Map(), started: 0, wrong: 0 };
+      return { pin, endsMs: parts.now() + v1PinMsMax };
     },
     cancel() {
       opening = undefined;
@@ -89,7 +96,7 @@ export function createV1Pairing(parts: V1PairingParts) {
       const answer = answerPake(now.pin, message, parts.randomBytes(48));
       if (answer === undefined) return refused(400, "invalid PAKE message");
       const session = parts.newId();
-      const endsMs = parts.now() + v1ExchangeMsMax;
+      const endsMs = elapsedMs() + v1ExchangeMsMax;
       now.exchanges.set(session, {
         name,
         toService: message,
@@ -109,7 +116,7 @@ export function createV1Pairing(parts: V1PairingParts) {
       if (exchange === undefined) return refused(404, "unknown pairing session");
       // One exchange allows one guess.
       now.exchanges.delete(session);
-      if (parts.now() >= exchange.endsMs) return refused(410, "pairing expired");
+      if (elapsedMs() >= exchange.endsMs) return refused(410, "pairing expired");
       const keys = pairingKeys(exchange.key, exchange.toService, exchange.toClient);
       clean(exchange.key);
       const isRight = equalBytes(confirm, confirmation(keys.clientConfirm, "client", exchange));

@@ -118,11 +118,12 @@ function clientOf(pin: string) {
 }
 
 function makePairing() {
-  const clock = createManualClock();
+  const [clock, steady] = [createManualClock(), createManualClock()];
   const kept: { name: string; token: string; key: string }[] = [];
   let wrong = 0;
   const pairing = createV1Pairing({
     now: clock.now,
+    elapsedMs: steady.now,
     randomBytes,
     newId: () => crypto.randomUUID(),
     full: () => undefined,
@@ -147,7 +148,7 @@ function makePairing() {
     const begun = begin(pin);
     return begun.kind === "begun" ? begun.finish() : begun;
   };
-  return { pairing, clock, kept, begin, tryPin, wrongTries: () => wrong };
+  return { pairing, clock, steady, kept, begin, tryPin, wrongTries: () => wrong };
 }
 
 test("both sides of a pairing come to the same key, which the service keeps and never says", () => {
@@ -173,18 +174,32 @@ test("exchanges that run side by side are one guess each, and the third wrong on
 });
 
 test("an exchange is finished once, in time, and only so many are begun", async () => {
-  const { pairing, clock, begin } = makePairing();
+  const { pairing, steady, begin } = makePairing();
   const { pin } = pairing.open();
   const late = begin(pin);
-  await clock.advance(v1ExchangeMsMax);
+  await steady.advance(v1ExchangeMsMax);
   if (late.kind !== "begun") throw new Error(late.error);
   expect(late.finish()).toMatchObject({ status: 410 });
   expect(late.finish()).toMatchObject({ status: 404 });
   for (let n = 1; n < v1ExchangesMax; n++) expect(begin(pin).kind).toBe("begun");
   expect(begin(pin)).toMatchObject({ status: 403 });
-  await clock.advance(v1PinMsMax);
+  await steady.advance(v1PinMsMax);
   expect(begin(pin)).toMatchObject({ status: 410 });
   expect(begin(pin)).toMatchObject({ status: 400 });
+});
+
+test("a clock that is set on or back neither ends a PIN nor keeps it open", () => {
+  const { pairing, clock, steady, kept, begin, tryPin } = makePairing();
+  const early = begin(pairing.open().pin);
+  clock.jump(v1PinMsMax);
+  if (early.kind !== "begun") throw new Error(early.error);
+  expect(early.finish().kind).toBe("answer");
+  const { pin, endsMs } = pairing.open();
+  expect(endsMs).toBe(clock.now() + v1PinMsMax);
+  clock.jump(-v1PinMsMax);
+  steady.advance(v1PinMsMax);
+  expect(tryPin(pin)).toMatchObject({ status: 410 });
+  expect(kept.length).toBe(1);
 });
 
 test("messages that are none are refused in words, and cost no guess", () => {
