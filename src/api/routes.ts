@@ -58,6 +58,7 @@ export function createRoutes(parts: RouteParts): (visit: Visit, server: Server<S
       server.timeout(visit.request, 0);
       return answerBackup(services, visit);
     }
+    if (path.startsWith("/api/") && !eventPaths.has(path)) return nothingHere();
     if (request.method !== "GET" && request.method !== "HEAD")
       return sentence(405, "only GET is served here", { allow: "GET, HEAD" });
     if (eventPaths.has(path)) return openEvents(parts, visit, server);
@@ -68,8 +69,12 @@ export function createRoutes(parts: RouteParts): (visit: Visit, server: Server<S
     // The page takes one token of its visitor's rate limit, not one for each of its files.
     if (file !== undefined && path !== "/") visit.refund();
     if (file !== undefined) return file;
-    return sentence(404, "there is nothing here: the API is at /api/v0.1");
+    return nothingHere();
   };
+}
+
+function nothingHere(): Response {
+  return sentence(404, "there is nothing here: the API is at /api/v0.1");
 }
 
 function answerApi(parts: RouteParts, visit: Visit, server: Server<SocketData>): MaybeResponse {

@@ -67,7 +67,8 @@ test("POST of more than 1 MiB without its length is refused with 413 and a sente
 });
 
 test("an unknown version path answers 404, another verb 405", async () => {
-  expect((await fetch(`${base}/api/v9`)).status).toBe(404);
+  for (const method of ["GET", "POST", "PUT"])
+    expect([method, (await fetch(`${base}/api/v9`, { method })).status]).toEqual([method, 404]);
   expect((await fetch(`${base}/api/v0.1`, { method: "PUT" })).status).toBe(405);
   expect((await fetch(`${base}/api/v0.1`)).status).toBe(426);
 });
